@@ -1,0 +1,37 @@
+# Everything runs from .venv, which the first target makes; nothing is installed outside this folder.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: demo test soak lint bench docs clean
+.DELETE_ON_ERROR:
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "dos needs Python 3.11 or newer; try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
+	@echo "setting up .venv (once) ..."
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,postgres]'
+	@touch $@
+
+demo: $(READY)
+	@$(BIN)/python -m dos.testing.demo
+
+lint: $(READY)
+	@$(BIN)/ruff check src tests bench
+	@$(BIN)/ruff format --check src tests bench
+	@$(BIN)/mypy
+
+test: lint
+	@$(BIN)/python -m pytest -m 'not soak'
+
+soak: $(READY)
+	@$(BIN)/python -m pytest -m soak --timeout 2400
+
+bench: $(READY)
+	@for script in bench/bench_*.py; do echo; $(BIN)/python $$script || exit 1; done
+
+docs: $(READY)
+	@$(BIN)/python -m dos.surfaces.cli.reference > docs/reference.md
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .hypothesis

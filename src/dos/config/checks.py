@@ -1,0 +1,92 @@
+"""What the tables of `dos.toml` are checked with: the error that names its key, and the shared ranges."""
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from dos.errors import NameInvalid, RegionInvalid
+from dos.records import names, regions
+
+Key = tuple[str | int, ...]  # ("lanes", "trees", "api", 0)
+
+LONGEST_LANE_NAME = 100
+
+# Every duration has an upper bound of about ten years, so that it always fits a timedelta.
+Count = Annotated[int, Meta(ge=0, le=1_000_000)]
+Positive = Annotated[int, Meta(ge=1, le=1_000_000)]
+Milliseconds = Annotated[float, Meta(ge=0, le=315_360_000_000)]
+Seconds = Annotated[float, Meta(ge=1, le=315_360_000)]
+Minutes = Annotated[float, Meta(ge=0, le=5_256_000)]
+Hours = Annotated[float, Meta(ge=0, le=87_600)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+
+
+class Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One table of the file: a key that is not a field is an error."""
+
+
+class Problem(Struct, frozen=True, kw_only=True):
+    """One thing that is wrong with the file."""
+
+    key: Key = ()
+    message: str
+    hint: str = ""
+    path: str = ""
+    line: int | None = None
+
+    def __str__(self) -> str:
+        place = self.path if self.line is None else f"{self.path}:{self.line}"
+        return f"{place}: {self.message}" if place else self.message
+
+
+class BadValue(ValueError):
+    """A value that has the right type and is wrong; `key` is relative to the table that found it."""
+
+    def __init__(self, key: Key, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.key = key
+        self.message = message
+        self.hint = hint
+
+
+def check_name(name: str, key: Key, what: str) -> None:
+    try:
+        names.checked(name, what, longest=LONGEST_LANE_NAME)
+    except NameInvalid as error:
+        raise BadValue(key, error.message, error.hint) from error
+    if name != name.strip():
+        raise BadValue(key, f"the {what} {names.shown(name)} has spaces around it", f'Write "{name.strip()}".')
+
+
+def check_one_spelling(spelled: Iterable[tuple[str, Key]], what: str) -> None:
+    """Two names that differ only by case are one lane to git on half of all machines."""
+    seen: dict[str, str] = {}
+    for name, key in spelled:
+        first = seen.setdefault(names.folded(name), name)
+        if first != name:
+            raise BadValue(
+                key,
+                f"the {what}s {names.shown(first)} and {names.shown(name)} differ only by case",
+                "Use one spelling, or two names that differ in more than case.",
+            )
+
+
+def check_globs(globs: Sequence[str], key: Key) -> None:
+    for place, glob in enumerate(globs):
+        try:
+            regions.region((glob,))
+        except RegionInvalid as error:
+            raise BadValue((*key, place), error.message, error.hint) from error
+
+
+def check_text(text: str, key: Key) -> None:
+    """No text of the file can be handed to a program or a path with a NUL in it."""
+    if "\0" in text:
+        raise BadValue(key, "the text has a NUL character in it", "Take the NUL out.")
+
+
+def check_not_blank(text: str, key: Key) -> None:
+    check_text(text, key)
+    if not text.strip():
+        raise BadValue(key, "the text is empty", "Give it a value, or take the line out to get the default.")

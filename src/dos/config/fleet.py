@@ -1,0 +1,183 @@
+"""The tables that say how many workers are kept alive, how they work, and where what they did is stored."""
+
+from datetime import timedelta
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from dos.config.checks import (
+    BadValue,
+    Count,
+    Milliseconds,
+    Minutes,
+    Positive,
+    Seconds,
+    Table,
+    check_globs,
+    check_name,
+    check_text,
+)
+
+Keep = Annotated[int, Meta(ge=-1, le=1_000_000_000)] | Literal["none"]
+Days = Annotated[float, Meta(ge=-1, le=3_650)] | Literal["none"]
+LeaseMinutes = Annotated[float, Meta(gt=0, le=525_600)]
+LeaseSeconds = Annotated[float, Meta(ge=1, le=86_400)]
+
+
+class Supervise(Table, frozen=True, kw_only=True):
+    """How many workers to keep alive, and what counts as one."""
+
+    target: Count = 1
+    count_spinning_as_alive: bool = True
+    reap_stalled: bool = True
+    spin_halt_after_ms: Milliseconds | None = None
+    spin_halt_after_minutes: Minutes | None = None
+    worker_launch_template: str = "/dos-dispatch-loop --lane {lane}"
+    max_concurrency: Positive | None = None
+
+    def __post_init__(self) -> None:
+        if self.spin_halt_after_ms is not None and self.spin_halt_after_minutes is not None:
+            raise BadValue(
+                ("spin_halt_after_minutes",),
+                "spin_halt_after_ms and spin_halt_after_minutes say the same thing twice",
+                "Keep one of the two.",
+            )
+        check_text(self.worker_launch_template, ("worker_launch_template",))
+        if "{lane}" not in self.worker_launch_template:
+            raise BadValue(
+                ("worker_launch_template",),
+                f"worker_launch_template has no {{lane}} in it: {self.worker_launch_template!r}",
+                "Write {lane} where the name of the lane goes.",
+            )
+
+    @property
+    def spin_halt_after(self) -> timedelta | None:
+        """The age at which a spinning worker is proposed for a halt; None: never."""
+        if self.spin_halt_after_minutes is not None:
+            return timedelta(milliseconds=int(self.spin_halt_after_minutes * 60_000))
+        return None if self.spin_halt_after_ms is None else timedelta(milliseconds=int(self.spin_halt_after_ms))
+
+
+class Retention(Table, frozen=True, kw_only=True):
+    """How much is kept: a number, or -1 or "none" for everything."""
+
+    journal_max_entries: Keep = 5000
+    journal_max_age_days: Days = 30.0
+    runs_keep_last: Keep = 200
+    verdicts_keep_last: Keep = 500
+    audits_keep_last: Keep = 200
+    projections_compact: bool = True
+
+    def __post_init__(self) -> None:
+        if isinstance(self.journal_max_age_days, float) and -1 < self.journal_max_age_days < 0:
+            raise BadValue(("journal_max_age_days",), "journal_max_age_days is below 0", 'Write "none" for no limit.')
+
+    def limit(self, key: str) -> float | None:
+        """The number behind a key; None: no limit."""
+        value = getattr(self, key)
+        return None if value in ("none", -1) else value
+
+
+class Liveness(Table, frozen=True, kw_only=True):
+    """When a run that lands nothing is called spinning, and a silent one stalled."""
+
+    grace_minutes: Minutes = 30.0
+    spin_minutes: Minutes = 15.0
+    window_minutes: Minutes = 30.0
+
+    @property
+    def grace(self) -> timedelta:
+        """A run younger than this is not accused."""
+        return timedelta(minutes=self.grace_minutes)
+
+    @property
+    def spin(self) -> timedelta:
+        """A beat older than this is no sign of life."""
+        return timedelta(minutes=self.spin_minutes)
+
+    @property
+    def window(self) -> timedelta:
+        """What landed longer ago than this is not progress any more."""
+        return timedelta(minutes=self.window_minutes)
+
+
+class Store(Table, frozen=True, kw_only=True):
+    """Where the journal is. Empty: SQLite under the git common directory."""
+
+    url: str = ""
+
+    def __post_init__(self) -> None:
+        check_text(self.url, ("url",))
+        scheme, _, rest = self.url.partition(":")
+        if self.url and (scheme not in ("sqlite", "postgresql", "postgres") or not rest.strip("/")):
+            raise BadValue(
+                ("url",),
+                f"{self.url!r} is no place for a journal",
+                "Write sqlite:PATH or postgresql://USER@HOST/DATABASE, or leave it empty.",
+            )
+
+
+class Leases(Table, frozen=True, kw_only=True):
+    """How long a lease lasts unless it is renewed: by a worker, and by a person or a script."""
+
+    ttl_seconds: LeaseSeconds = 120.0
+    manual_ttl_minutes: LeaseMinutes = 50.0
+
+    @property
+    def ttl(self) -> timedelta:
+        return timedelta(seconds=self.ttl_seconds)
+
+    @property
+    def manual_ttl(self) -> timedelta:
+        return timedelta(minutes=self.manual_ttl_minutes)
+
+
+class Workers(Table, frozen=True, kw_only=True):
+    """What a worker starts, where, for how long, and how its work lands."""
+
+    isolation: Literal["worktree", "shared"] = "worktree"
+    agent: str = ""
+    command: tuple[str, ...] = ()
+    setup: str = ""
+    acceptance: str = ""
+    test: str = ""
+    landing: Literal["merge", "branch"] = "merge"
+    target_branch: str = ""  # empty: the branch that the main work tree is on
+    silence_seconds: Seconds = 600.0
+    wall_seconds: Seconds = 3600.0
+    max_iterations: Positive = 10
+
+    def __post_init__(self) -> None:
+        for name in ("setup", "acceptance", "test", "target_branch"):
+            check_text(getattr(self, name), (name,))
+        for place, word in enumerate(self.command):
+            check_text(word, ("command", place))
+        if self.agent:
+            check_name(self.agent, ("agent",), "agent name")
+        if self.command and not self.command[0].strip():
+            raise BadValue(("command", 0), "the command has no program to start", "Put the program's name first.")
+        if self.agent == "command" and not self.command:
+            raise BadValue(
+                ("agent",),
+                'agent is "command" and there is no command to start',
+                'Add command = ["program", "argument"] to [workers].',
+            )
+
+    @property
+    def silence(self) -> timedelta:
+        """An agent that prints nothing for this long is taken to hang."""
+        return timedelta(seconds=self.silence_seconds)
+
+    @property
+    def wall(self) -> timedelta:
+        """An agent is stopped after this long, whatever it does."""
+        return timedelta(seconds=self.wall_seconds)
+
+
+class Protect(Table, frozen=True, kw_only=True):
+    """Paths that no worker may change."""
+
+    globs: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_globs(self.globs, ("globs",))

@@ -1,0 +1,103 @@
+"""Every error that `dos` raises on purpose: what was found, and what to type next.
+
+The class is chosen by what the caller can do about it, and carries the exit code.
+
+    DosError
+    ├── BadInput            what was typed or written cannot be used (2)
+    │   ├── NameInvalid     a lane, an owner, a run id
+    │   ├── RegionInvalid   a path glob
+    │   └── ConfigInvalid   dos.toml
+    ├── WorkspaceMissing    there is no repository here (2)
+    ├── Refused             asked properly, and the answer is no (1)
+    │   ├── Conflict        the stream moved on since it was read
+    │   └── Fenced          the lease this write was made under is gone
+    ├── StoreFailed         the journal cannot be used now (2)
+    │   ├── StoreBusy       somebody else holds the write lock for too long (4)
+    │   ├── StoreFull       no room left
+    │   ├── StoreReadOnly   it can be read and not written
+    │   ├── StoreUnreachable
+    │   ├── JournalCorrupt  something stored is not what was written
+    │   └── JournalTooNew   a newer `dos` wrote it
+    ├── GitFailed           git said no (2)
+    └── Internal            a bug of ours (70)
+"""
+
+
+class DosError(Exception):
+    exit_code = 2
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class BadInput(DosError):
+    pass
+
+
+class NameInvalid(BadInput):
+    pass
+
+
+class RegionInvalid(BadInput):
+    pass
+
+
+class ConfigInvalid(BadInput):
+    pass
+
+
+class WorkspaceMissing(DosError):
+    pass
+
+
+class Refused(DosError):
+    exit_code = 1
+
+
+class Conflict(Refused):
+    pass
+
+
+class Fenced(Refused):
+    pass
+
+
+class StoreFailed(DosError):
+    pass
+
+
+class StoreBusy(StoreFailed):
+    exit_code = 4
+
+
+class StoreFull(StoreFailed):
+    pass
+
+
+class StoreReadOnly(StoreFailed):
+    pass
+
+
+class StoreUnreachable(StoreFailed):
+    pass
+
+
+class JournalCorrupt(StoreFailed):
+    pass
+
+
+class JournalTooNew(StoreFailed):
+    pass
+
+
+class GitFailed(DosError):
+    pass
+
+
+class Internal(DosError):
+    exit_code = 70

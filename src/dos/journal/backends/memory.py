@@ -1,0 +1,177 @@
+"""The store of tests and simulations: everything in this process, under the same rules."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
+
+from dos.journal.clock import Clock, SystemClock
+from dos.journal.events import Event
+from dos.journal.store import Entry
+from dos.records.leases import Lease
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class MemoryBackend:
+    def __init__(self, *, clock: Clock | None = None) -> None:
+        self._changed = threading.Condition(threading.RLock())
+        self._rows = Rows(clock or SystemClock())
+
+    @contextmanager
+    def read(self) -> Iterator["Rows"]:
+        with self._changed:
+            yield self._rows
+
+    @contextmanager
+    def write(self) -> Iterator["Rows"]:
+        with self._changed:
+            try:
+                yield self._rows
+            except BaseException:
+                self._rows.roll_back()
+                raise
+            self._rows.commit()
+            self._changed.notify_all()
+
+    def wait(self, after: int, timeout_seconds: float) -> bool:
+        deadline = time.monotonic() + timeout_seconds
+        with self._changed:
+            while self._rows.last() <= after:
+                if (left := deadline - time.monotonic()) <= 0:
+                    return False
+                self._changed.wait(left)
+            return True
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class Rows:
+    """The tables, with a list of how to take back what the open transaction did."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._last = 0
+        self._events: dict[int, Event] = {}  # insertion order is position order
+        self._streams: dict[str, dict[int, int]] = {}  # version -> position
+        self._floors: dict[str, int] = {}
+        self._keys: dict[tuple[str, str], int] = {}
+        self._leases: dict[int, Lease] = {}
+        self._snapshots: dict[str, tuple[str, int, bytes]] = {}
+        self._undo: list[Callable[[], object]] = []
+
+    def commit(self) -> None:
+        self._undo.clear()
+
+    def roll_back(self) -> None:
+        while self._undo:
+            self._undo.pop()()
+
+    def wall_ms(self) -> int:
+        return self._clock.wall_ms()
+
+    def lease_ms(self) -> int:
+        return self._clock.lease_ms()
+
+    def boot(self) -> str:
+        return self._clock.boot()
+
+    def last(self) -> int:
+        return next(reversed(self._events), 0)
+
+    def head(self, stream: str) -> int:
+        return next(reversed(self._streams.get(stream, {})), 0)
+
+    def fence_floor(self, stream: str) -> int:
+        return self._floors.get(stream, 0)
+
+    def keyed(self, stream: str, key: str) -> Event | None:
+        pos = self._keys.get((stream, key))
+        return None if pos is None else self._events[pos]
+
+    def load(self, stream: str, after: int, limit: int | None) -> list[Event]:
+        found = [self._events[pos] for ver, pos in self._streams.get(stream, {}).items() if ver > after]
+        return found[:limit]
+
+    def tail(self, after: int, limit: int) -> list[Event]:
+        found: list[Event] = []
+        for pos in reversed(self._events):
+            if pos <= after:
+                break
+            found.append(self._events[pos])
+        return found[::-1][:limit]
+
+    def raw(self, after: int, limit: int) -> list[tuple[Event, int]]:
+        return [(event, event.checksum()) for event in self.tail(after, limit)]
+
+    def count(self, after: int) -> int:
+        return sum(pos > after for pos in self._events)
+
+    def streams(self, prefix: str) -> list[str]:
+        return sorted(stream for stream, rows in self._streams.items() if rows and stream.startswith(prefix))
+
+    def leases(self) -> list[Lease]:
+        return [self._leases[fence] for fence in sorted(self._leases)]
+
+    def lease(self, fence: int) -> Lease | None:
+        return self._leases.get(fence)
+
+    def snapshot(self, name: str, code: str) -> tuple[int, bytes] | None:
+        found = self._snapshots.get(name)
+        return found[1:] if found and found[0] == code else None
+
+    def insert(self, entry: Entry, ver: int, actor: str, raw: bytes) -> Event:
+        self._last += 1  # as in the other stores, a position that was rolled back may be skipped
+        event = Event(
+            pos=self._last, stream=entry.stream, ver=ver, kind=entry.kind, actor=actor,
+            at_ms=self.wall_ms() if entry.at_ms is None else entry.at_ms,
+            fence=entry.fence, key=entry.key, schema=entry.schema, raw=raw,
+        )  # fmt: skip
+        self._put(self._events, event.pos, event)
+        self._put(self._streams.setdefault(event.stream, {}), ver, event.pos)
+        if event.key is not None:
+            self._put(self._keys, (event.stream, event.key), event.pos)
+        if event.fence is not None:
+            self._put(self._floors, event.stream, max(event.fence, self.fence_floor(event.stream)))
+        return event
+
+    def add_lease(self, lease: Lease) -> None:
+        self._put(self._leases, lease.fence, lease)
+
+    update_lease = add_lease
+
+    def drop_lease(self, fence: int) -> None:
+        self._remove(self._leases, [fence])
+
+    def keep_snapshot(self, name: str, code: str, pos: int, state: bytes) -> None:
+        self._put(self._snapshots, name, (code, pos, state))
+
+    def delete(self, positions: Sequence[int]) -> None:
+        gone = [self._events[pos] for pos in positions if pos in self._events]  # another may have been quicker
+        self._remove(self._events, [event.pos for event in gone])
+        self._remove(self._keys, [(event.stream, event.key) for event in gone if event.key is not None])
+        for stream in {event.stream for event in gone}:
+            self._remove(self._streams[stream], [event.ver for event in gone if event.stream == stream])
+
+    def _put(self, table: dict[K, V], key: K, value: V) -> None:
+        if key in table:
+            old = table[key]
+            self._undo.append(lambda: table.__setitem__(key, old))
+        else:
+            self._undo.append(lambda: table.pop(key))
+        table[key] = value
+
+    def _remove(self, table: dict[K, V], keys: Sequence[K]) -> None:
+        # Taken back by rebuilding the table: the order of insertion is the order of positions.
+        before = dict(table)
+
+        def restore() -> None:
+            table.clear()
+            table.update(before)
+
+        self._undo.append(restore)
+        for key in keys:
+            del table[key]

@@ -1,0 +1,346 @@
+"""What is written down: the envelope every store keeps, and the closed set of facts that go into it.
+
+A kind is written out so that renaming a class cannot change the stored format; fields are added with a default and
+never renamed or removed.
+"""
+
+from datetime import UTC, datetime
+from typing import Any, ClassVar, Self
+from zlib import crc32
+
+from msgspec import Struct, ValidationError, json
+
+from dos.errors import JournalCorrupt
+from dos.records.leases import Request
+
+SCHEMA = 1  # of a record's body; additive fields do not raise it
+
+_json = json.Decoder()
+
+
+class Event(Struct, frozen=True, kw_only=True):
+    """One stored record. The body is decoded anew on every access, so nobody can change what is stored."""
+
+    pos: int
+    stream: str
+    ver: int
+    kind: str
+    at_ms: int
+    actor: str
+    fence: int | None
+    key: str | None
+    schema: int
+    raw: bytes
+
+    @property
+    def body(self) -> Any:
+        return _json.decode(self.raw)
+
+    @property
+    def at(self) -> datetime:
+        return datetime.fromtimestamp(self.at_ms / 1000, UTC)
+
+    def checksum(self) -> int:
+        head = (self.stream, self.ver, self.kind, self.at_ms, self.actor, self.fence, self.key, self.schema)
+        return crc32(self.raw, crc32(repr(head).encode("utf-8", "surrogatepass")))
+
+    def verified(self, stored: int) -> Self:
+        if self.checksum() != stored:
+            raise JournalCorrupt(
+                f"event {self.pos} ({self.kind} on {self.stream}) is not what was written",
+                hint="Run `dos journal check` to see all the damage.",
+            )
+        return self
+
+
+class Fact(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What happened, in the past tense."""
+
+    kind: ClassVar[str]
+
+
+class LeaseGranted(Fact, frozen=True, kw_only=True):
+    """Its position in the journal is the lease's fence."""
+
+    kind = "lease_granted"
+    asked: Request
+    boot: str
+    expires_ms: int
+    requested_lane: str = ""
+
+
+class LeaseRenewed(Fact, frozen=True, kw_only=True):
+    kind = "lease_renewed"
+    lease: int
+    expires_ms: int
+
+
+class LeaseReleased(Fact, frozen=True, kw_only=True):
+    kind = "lease_released"
+    lease: int
+    reason: str = ""
+
+
+class LeaseExpired(Fact, frozen=True, kw_only=True):
+    """Its time was over and another took the place."""
+
+    kind = "lease_expired"
+    lease: int
+
+
+class LeaseRevoked(Fact, frozen=True, kw_only=True):
+    kind = "lease_revoked"
+    lease: int
+    reason: str
+
+
+class LeaseAdopted(Fact, frozen=True, kw_only=True):
+    """A new holder goes on with a lease, under a new fence: the old holder is locked out by the same event."""
+
+    kind = "lease_adopted"
+    asked: Request
+    boot: str
+    expires_ms: int
+    previous: int
+
+
+class LeaseRefused(Fact, frozen=True, kw_only=True):
+    kind = "lease_refused"
+    lane: str
+    holder: str
+    reason_class: str
+    reason: str
+    run_id: str = ""
+    loop_ts: str = ""
+
+
+class SpawnIntended(Fact, frozen=True, kw_only=True):
+    """Written before a worker is started, so that two supervisors cannot both start one."""
+
+    kind = "spawn_intended"
+    lane: str
+    run_id: str
+    host: str
+
+
+class WorkerSpawned(Fact, frozen=True, kw_only=True):
+    kind = "worker_spawned"
+    lane: str
+    run_id: str
+    host: str
+    pid: int
+    pid_started: float
+
+
+class WorkerReaped(Fact, frozen=True, kw_only=True):
+    """A worker that is dead by the system's word, or whose lease lapsed; never one that is only slow."""
+
+    kind = "worker_reaped"
+    lane: str
+    run_id: str
+    lease: int
+    reason: str
+
+
+class LaneFailed(Fact, frozen=True, kw_only=True):
+    """A lane whose workers keep dying is a person's decision, not a loop."""
+
+    kind = "lane_failed"
+    lane: str
+    reason: str
+
+
+class DrainRequested(Fact, frozen=True, kw_only=True):
+    kind = "drain_requested"
+    reason: str = ""
+
+
+class FleetStarted(Fact, frozen=True, kw_only=True):
+    kind = "fleet_started"
+    host: str
+    pid: int
+    target: int
+
+
+class FleetStopped(Fact, frozen=True, kw_only=True):
+    kind = "fleet_stopped"
+    host: str
+    reason: str
+
+
+class RunBegun(Fact, frozen=True, kw_only=True):
+    kind = "run_begun"
+    run_id: str
+    lane: str
+    host: str
+    start_sha: str
+
+
+class UnitClaimed(Fact, frozen=True, kw_only=True):
+    kind = "unit_claimed"
+    run_id: str
+    lane: str
+    unit: str
+    iteration: int
+    repeated: bool = False  # the same unit was claimed by a run that died before it could finish
+
+
+class WorkSalvaged(Fact, frozen=True, kw_only=True):
+    kind = "work_salvaged"
+    run_id: str
+    lane: str
+    ref: str
+    commit: str
+    why: str
+
+
+class AgentStarted(Fact, frozen=True, kw_only=True):
+    kind = "agent_started"
+    run_id: str
+    lane: str
+    unit: str
+    iteration: int
+    agent: str
+    base: str
+
+
+class AgentEnded(Fact, frozen=True, kw_only=True):
+    """How the process ended, and what it said: the claim is kept beside the facts and never believed."""
+
+    kind = "agent_ended"
+    run_id: str
+    lane: str
+    unit: str
+    iteration: int
+    outcome: str
+    exit_code: int | None
+    claim: str
+    seconds: float
+
+
+class WorkMeasured(Fact, frozen=True, kw_only=True):
+    kind = "work_measured"
+    run_id: str
+    lane: str
+    unit: str
+    iteration: int
+    base: str
+    head: str
+    commits: list[str]
+    strays: list[str]
+    accepted: bool | None
+    verdict: str
+    reason: str
+
+
+class LandingIntended(Fact, frozen=True, kw_only=True):
+    """Written before the branch is moved: after a crash, git says whether it was."""
+
+    kind = "landing_intended"
+    run_id: str
+    lane: str
+    unit: str
+    iteration: int
+    branch: str
+    old: str
+    new: str
+
+
+class UnitLanded(Fact, frozen=True, kw_only=True):
+    kind = "unit_landed"
+    run_id: str
+    lane: str
+    unit: str
+    branch: str
+    base: str
+    commit: str
+    recognised: bool = False  # found in git after a crash, not moved by this worker
+
+
+class LandingRefused(Fact, frozen=True, kw_only=True):
+    kind = "landing_refused"
+    run_id: str
+    lane: str
+    unit: str
+    reason: str
+
+
+class IterationCommitted(Fact, frozen=True, kw_only=True):
+    """The commit point: what stands before it ran once, what comes after it may run again."""
+
+    kind = "iteration_committed"
+    run_id: str
+    lane: str
+    iteration: int
+    unit: str
+    outcome: str
+    action: str
+    reason: str
+
+
+class RunStopped(Fact, frozen=True, kw_only=True):
+    kind = "run_stopped"
+    run_id: str
+    lane: str
+    stop_reason: str
+    needs: str
+    reason: str
+
+
+class IdAllocated(Fact, frozen=True, kw_only=True):
+    kind = "id_allocated"
+    scope: str
+    id: int
+
+
+class JournalPruned(Fact, frozen=True, kw_only=True):
+    kind = "journal_pruned"
+    through: int
+    removed: int
+
+
+class LineImported(Fact, frozen=True, kw_only=True):
+    """A line of a released log format, kept as it was, with where it stood."""
+
+    kind = "line_imported"
+    file: str
+    line: int
+    op: str
+    record: dict[str, Any]
+
+
+class LineUnreadable(Fact, frozen=True, kw_only=True):
+    """A line that could not be read is kept too: nothing is lost by importing."""
+
+    kind = "line_unreadable"
+    file: str
+    line: int
+    text: str
+
+
+def decode(event: Event) -> Fact | None:
+    """The typed fact of an event; None for a kind this version does not know, which changes no state."""
+    decoder = _decoder(event.kind)
+    if decoder is None:
+        return None
+    try:
+        return decoder.decode(event.raw)
+    except ValidationError as error:
+        raise JournalCorrupt(
+            f"event {event.pos} ({event.kind}) does not have the fields of its kind: {error}",
+            hint="Run `dos journal check` to see all the damage.",
+        ) from error
+
+
+_decoders: dict[str, json.Decoder[Fact] | None] = {}
+
+
+def _decoder(kind: str) -> json.Decoder[Fact] | None:
+    if kind not in _decoders:
+        found = next((fact for fact in kinds() if fact.kind == kind), None)
+        _decoders[kind] = json.Decoder(found) if found else None
+    return _decoders[kind]
+
+
+def kinds() -> list[type[Fact]]:
+    return Fact.__subclasses__()

@@ -1,0 +1,50 @@
+"""An event as one line of JSON text, as it is exported and archived."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from msgspec import Raw, Struct, json
+
+from dos.journal.events import Event
+
+# The characters JSON may leave bare and at which some reader ends a line.
+_SEPARATORS = {character: f"\\u{character:04x}" for character in (0x7F, 0x85, 0x2028, 0x2029)}
+LATEST_MS = 253_402_300_800_000  # the year 10000, which no stamp can name
+
+
+class Line(Struct, kw_only=True):
+    pos: int
+    stream: str
+    ver: int
+    kind: str
+    at: str
+    at_ms: int
+    actor: str
+    fence: int | None
+    key: str | None
+    schema: int
+    body: Any
+
+
+def written(event: Event) -> str:
+    """One line, its end not included."""
+    line = Line(
+        pos=event.pos, stream=event.stream, ver=event.ver, kind=event.kind, at=stamp(event.at_ms), at_ms=event.at_ms,
+        actor=event.actor, fence=event.fence, key=event.key, schema=event.schema, body=Raw(event.raw),
+    )  # fmt: skip
+    return escaped(json.encode(line))
+
+
+def escaped(encoded: bytes) -> str:
+    """JSON text that is one line for every reader."""
+    return encoded.decode().translate(_SEPARATORS)
+
+
+def stamp(at_ms: int) -> str:
+    seconds, thousandths = divmod(at_ms, 1000)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{thousandths:03d}Z"
+
+
+def second_stamp(at_ms: int) -> str:
+    """To the second, as the released logs have it."""
+    return f"{datetime.fromtimestamp(at_ms // 1000, UTC):%Y-%m-%dT%H:%M:%SZ}"

@@ -1,0 +1,213 @@
+"""Which old events may go: only those that later ones have superseded, so that no state folded from the rest differs.
+
+Gone are the renewals of a lease but its newest, refusals, and whole leases that have ended and belong to no run.
+Everything else stays for ever, and so does the newest event of every stream, because the next version follows it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice, takewhile
+from pathlib import Path
+
+from msgspec import Struct, json
+
+from dos.errors import BadInput
+from dos.journal import events
+from dos.journal.archive import Archive
+from dos.journal.events import Event, JournalPruned
+from dos.journal.fold import PRUNINGS, pruned_through
+from dos.journal.states import leases
+from dos.journal.store import Entry, Store
+
+HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
+FLOOR_MS = DAY_MS  # nothing younger is ever removed
+KEYED_MS = 7 * DAY_MS  # a writer that retries with a key must find its first try
+BATCH = 5_000
+
+KINDS = leases.KINDS | {events.LeaseRefused.kind}
+Head = Callable[[str], int]
+
+
+class Policy(Struct, frozen=True, kw_only=True):
+    max_entries: int | None = None
+    max_age_ms: int | None = None
+
+
+class Size(Struct, frozen=True, kw_only=True):
+    """What has come in since the last pruning."""
+
+    count: int
+    oldest_ms: int | None
+
+
+class Pruned(Struct, frozen=True, kw_only=True):
+    examined: int
+    removed: int
+    kept: int
+    archived_to: str | None = None
+
+
+class Ages(Struct, frozen=True, kw_only=True):
+    now_ms: int
+    cutoff_ms: int
+
+    def young(self, event: Event) -> bool:
+        """Here begins what is too young. A stamp from the future is no sign of that: a clock was wrong."""
+        return self.cutoff_ms < event.at_ms <= self.now_ms
+
+    def old(self, event: Event) -> bool:
+        return event.at_ms <= self.cutoff_ms and (event.key is None or event.at_ms <= self.now_ms - KEYED_MS)
+
+
+class Survey:
+    """What must be known of the old part of a journal before any of it can be judged: small, however long it is."""
+
+    def __init__(self, ages: Ages, head: Head) -> None:
+        self.ages = ages
+        self.through = 0
+        self.examined = 0
+        self._head = head
+        self._heads: dict[str, int] = {}
+        self._renewed: dict[int, int] = {}  # the leases live at the end -> the position of their newest renewal
+        self._kept: set[int] = set()  # the leases whose beginning stays, and so must their ending
+
+    def read(self, happened: Iterable[Event]) -> "Survey":
+        for event in happened:
+            if self.ages.young(event):
+                break
+            self.through = event.pos
+            self.examined += 1
+            if event.kind in leases.KINDS:
+                self._note(event)
+        self._kept.update(self._renewed)
+        return self
+
+    def superseded(self, event: Event) -> bool:
+        if event.pos > self.through or event.kind not in KINDS or not self._free(event):
+            return False
+        match events.decode(event):
+            case events.LeaseGranted() | events.LeaseAdopted():
+                return event.pos not in self._kept
+            case events.LeaseReleased() | events.LeaseExpired() | events.LeaseRevoked() as fact:
+                return fact.lease not in self._kept
+            case events.LeaseRenewed() as fact:
+                return self._renewed.get(fact.lease) != event.pos
+            case _:
+                return True
+
+    def _note(self, event: Event) -> None:
+        match events.decode(event):
+            case events.LeaseGranted() as fact:
+                self._begin(event, stays=bool(fact.asked.run_id))
+            case events.LeaseAdopted() as fact:
+                if not self.ages.old(event):
+                    self._kept.add(fact.previous)
+                # It ends the lease before it: it stays as long as that one's beginning does.
+                self._begin(event, stays=bool(fact.asked.run_id) or fact.previous in self._kept)
+                self._renewed.pop(fact.previous, None)
+            case events.LeaseRenewed() as fact:
+                if fact.lease in self._renewed:
+                    self._renewed[fact.lease] = event.pos
+            case events.LeaseReleased() | events.LeaseExpired() | events.LeaseRevoked() as fact:
+                self._renewed.pop(fact.lease, None)
+                if not self._free(event):
+                    self._kept.add(fact.lease)
+
+    def _begin(self, event: Event, *, stays: bool) -> None:
+        # A lease of a run is part of what the run did, and other states follow it.
+        self._renewed[event.pos] = 0
+        if stays or not self._free(event):
+            self._kept.add(event.pos)
+
+    def _free(self, event: Event) -> bool:
+        """Nothing but its own meaning keeps it. One with a fence stays: the fence guards its stream."""
+        return self.ages.old(event) and event.fence is None and event.ver < self._newest(event.stream)
+
+    def _newest(self, stream: str) -> int:
+        if stream not in self._heads:
+            self._heads[stream] = self._head(stream)
+        return self._heads[stream]
+
+
+def superseded(happened: list[Event], *, older_than_ms: int, now_ms: int) -> list[Event]:
+    """Which of a whole journal's events may go."""
+    heads = {event.stream: event.ver for event in happened}
+    survey = Survey(_ages(older_than_ms, now_ms), heads.__getitem__).read(happened)
+    return [event for event in happened if survey.superseded(event)]
+
+
+def should_prune(count: int, oldest_ms: int | None, policy: Policy, now_ms: int) -> bool:
+    if count == 0 or oldest_ms is None:
+        return False
+    too_many = policy.max_entries is not None and count > policy.max_entries
+    return too_many or (policy.max_age_ms is not None and oldest_ms < now_ms - policy.max_age_ms)
+
+
+def size(store: Store) -> Size:
+    """How much there is to judge. What an earlier pruning left behind was judged then, and stays."""
+    with store.backend.read() as view:
+        through = pruned_through(view)
+        oldest = view.tail(through, 1)
+        return Size(count=view.count(through), oldest_ms=oldest[0].at_ms if oldest else None)
+
+
+def prune(
+    store: Store,
+    *,
+    older_than_ms: int,
+    max_entries: int | None = None,
+    archive: Path | None = None,
+    dry_run: bool = False,
+    now_ms: int,
+) -> Pruned:
+    """Remove what is superseded and old, after writing it to a file in the directory `archive`.
+
+    In a journal of more than `max_entries` events, a day is old enough.
+    """
+    with store.backend.read() as view:
+        crowded = max_entries is not None and view.count(0) > max_entries
+    ages = _ages(FLOOR_MS if crowded else older_than_ms, now_ms)
+    survey = Survey(ages, lambda stream: _head(store, stream)).read(store.events())
+    removed = 0
+    archived = Archive(archive, f"journal-{now_ms}-through-{survey.through}.jsonl") if archive else None
+    for batch in _batches(store, survey):
+        removed += len(batch)
+        if dry_run:
+            continue
+        if archived:
+            archived.write(batch)
+        _remove(store, batch, survey.through)
+    return Pruned(
+        examined=survey.examined,
+        removed=removed,
+        kept=survey.examined - removed,
+        archived_to=str(archived.path) if archived and archived.written else None,
+    )
+
+
+def _ages(older_than_ms: int, now_ms: int) -> Ages:
+    if older_than_ms < 0:
+        raise BadInput(f"an age of {older_than_ms} ms is negative", hint="Give the age as a positive number.")
+    return Ages(now_ms=now_ms, cutoff_ms=now_ms - max(older_than_ms, FLOOR_MS))
+
+
+def _batches(store: Store, survey: Survey) -> Iterator[list[Event]]:
+    examined = takewhile(lambda event: event.pos <= survey.through, store.events())
+    old = filter(survey.superseded, examined)
+    while batch := list(islice(old, BATCH)):
+        yield batch
+
+
+def _remove(store: Store, batch: list[Event], through: int) -> None:
+    # In order of position, so that a lease's ending never goes before its beginning; and in the same transaction it is
+    # said that events are missing here, so that a pruning that is cut off leaves a journal that explains itself.
+    with store.backend.write() as tx:
+        tx.delete([event.pos for event in batch])
+        fact = JournalPruned(through=max(through, pruned_through(tx)), removed=len(batch))
+        entry = Entry(stream=PRUNINGS, kind=fact.kind, body=fact)
+        tx.insert(entry, tx.head(PRUNINGS) + 1, store.actor, json.encode(fact))
+
+
+def _head(store: Store, stream: str) -> int:
+    with store.backend.read() as view:
+        return view.head(stream)

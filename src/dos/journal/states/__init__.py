@@ -1,0 +1,1 @@
+"""States folded from the journal; each can be dropped and rebuilt."""

@@ -1,0 +1,135 @@
+"""The fleet as the journal tells it: runs, units and starts."""
+
+from typing import ClassVar
+
+from msgspec import Struct, field
+
+from dos.journal import events
+from dos.journal.events import Event
+
+ENDED_RUNS_KEPT = 200
+TRIES_KEPT = 5
+STARTS_KEPT = 10
+
+
+class Run(Struct, kw_only=True):
+    lane: str
+    begun_ms: int
+    unit: str = ""  # claimed, and not committed yet
+    iterations: int = 0
+    landed: int = 0
+    stop_reason: str = ""
+    stop_detail: str = ""
+    needs: str = ""
+    stopped_ms: int = 0
+
+
+class Unit(Struct, kw_only=True):
+    landed: str = ""  # the commit
+    landed_ms: int = 0
+    claimed_by: str = ""  # the run that is at it, or died at it
+    claim: str = ""  # what the agent said last
+    tries: list[str] = field(default_factory=list)  # why each try did not land, newest last
+    intended: events.LandingIntended | None = None
+
+
+class Starts(Struct, kw_only=True):
+    """A lane's spawns, and the one whose worker has not shown up yet."""
+
+    at_ms: list[int] = field(default_factory=list)
+    run_id: str = ""
+    pid: int = 0
+    pid_started: float = 0.0
+    pending: bool = False
+    failed: str = ""
+    version: int = 0
+
+
+class Fleet(Struct, kw_only=True):
+    name: ClassVar[str] = "fleet"
+
+    runs: dict[str, Run] = field(default_factory=dict)
+    units: dict[str, Unit] = field(default_factory=dict)
+    starts: dict[str, Starts] = field(default_factory=dict)
+    salvaged: list[str] = field(default_factory=list)
+    draining: bool = False
+    started_ms: int = 0  # when a person last started the fleet
+
+    def apply(self, event: Event) -> None:
+        match events.decode(event):
+            case events.SpawnIntended() as fact:
+                starts = self._starts(fact.lane, event)
+                starts.at_ms = [*starts.at_ms, event.at_ms][-STARTS_KEPT:]
+                starts.run_id, starts.pending, starts.pid = fact.run_id, True, 0
+            case events.WorkerSpawned() as fact:
+                starts = self._starts(fact.lane, event)
+                starts.pid, starts.pid_started = fact.pid, fact.pid_started
+            case events.WorkerReaped() as fact:
+                self._starts(fact.lane, event).pending = False
+            case events.LaneFailed() as fact:
+                self._starts(fact.lane, event).failed = fact.reason
+            case events.DrainRequested():
+                self.draining = True
+            case events.FleetStarted():
+                self.draining, self.started_ms = False, event.at_ms
+                for starts in self.starts.values():  # starting the fleet is a person's word: try the lanes again
+                    starts.failed, starts.at_ms = "", []
+            case events.LeaseGranted() as fact if not fact.asked.is_lock:
+                # Its own worker has shown up.
+                starts = self.starts.get(fact.asked.lane, Starts())
+                starts.pending = starts.pending and starts.run_id != fact.asked.run_id
+            case events.Fact() as fact:
+                self._apply_run(fact, event)
+
+    def _apply_run(self, fact: events.Fact, event: Event) -> None:
+        match fact:
+            case events.RunBegun():
+                self.runs[fact.run_id] = Run(lane=fact.lane, begun_ms=event.at_ms)
+            case events.UnitClaimed():
+                self._run(fact.run_id, fact.lane, event).unit = fact.unit
+                self._unit(fact.unit).claimed_by = fact.run_id
+            case events.AgentEnded():
+                self._unit(fact.unit).claim = fact.claim
+            case events.WorkMeasured() if fact.verdict != "DELIVERED":
+                self._missed(fact.unit, fact.reason)
+            case events.LandingIntended():
+                self._unit(fact.unit).intended = fact
+            case events.LandingRefused():
+                self._unit(fact.unit).intended = None
+                self._missed(fact.unit, fact.reason)
+            case events.UnitLanded():
+                unit = self._unit(fact.unit)
+                unit.landed, unit.landed_ms, unit.intended, unit.claimed_by = fact.commit, event.at_ms, None, ""
+                self._run(fact.run_id, fact.lane, event).landed += 1
+            case events.WorkSalvaged():
+                self.salvaged = [*self.salvaged, fact.ref][-ENDED_RUNS_KEPT:]
+            case events.IterationCommitted():
+                run = self._run(fact.run_id, fact.lane, event)
+                run.iterations, run.unit = fact.iteration, ""
+                if fact.unit:
+                    self._unit(fact.unit).claimed_by = ""
+            case events.RunStopped():
+                run = self._run(fact.run_id, fact.lane, event)
+                run.stop_reason, run.stop_detail, run.needs = fact.stop_reason, fact.reason, fact.needs
+                run.stopped_ms = event.at_ms
+                self._forget_old_runs()
+
+    def _run(self, run_id: str, lane: str, event: Event) -> Run:
+        return self.runs.setdefault(run_id, Run(lane=lane, begun_ms=event.at_ms))
+
+    def _unit(self, name: str) -> Unit:
+        return self.units.setdefault(name, Unit())
+
+    def _starts(self, lane: str, event: Event) -> Starts:
+        starts = self.starts.setdefault(lane, Starts())
+        starts.version = event.ver
+        return starts
+
+    def _missed(self, name: str, why: str) -> None:
+        unit = self._unit(name)
+        unit.tries = [*unit.tries, why][-TRIES_KEPT:]
+
+    def _forget_old_runs(self) -> None:
+        ended = [run_id for run_id, run in self.runs.items() if run.stop_reason]
+        for run_id in ended[: max(0, len(ended) - ENDED_RUNS_KEPT)]:
+            del self.runs[run_id]

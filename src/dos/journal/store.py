@@ -1,0 +1,302 @@
+"""The journal: append, read, and the leases that are granted in it. Every decision is one transaction.
+
+The rules live here once. A backend only keeps rows: memory, SQLite and PostgreSQL differ in nothing a caller can see.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from msgspec import Struct, json, structs
+
+from dos.errors import Conflict, Fenced, JournalTooNew
+from dos.journal.events import (
+    SCHEMA,
+    Event,
+    Fact,
+    LeaseAdopted,
+    LeaseExpired,
+    LeaseGranted,
+    LeaseReleased,
+    LeaseRenewed,
+    LeaseRevoked,
+)
+from dos.records.leases import Lease, Refusal, Request, stream_of
+
+Admit = Callable[[Request, Sequence[Lease]], Refusal | None]
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """One record on its way in."""
+
+    stream: str
+    kind: str
+    body: Any
+    expect: int | None = None
+    key: str | None = None
+    fence: int | None = None
+    schema: int = SCHEMA
+    at_ms: int | None = None  # when it happened, if that was not now: what is imported keeps its time
+
+
+class Renewal(Struct, frozen=True, kw_only=True):
+    kept: list[Lease]
+    lost: list[int]
+
+
+class Reading(Protocol):
+    """One consistent view."""
+
+    def wall_ms(self) -> int: ...
+    def lease_ms(self) -> int: ...
+    def boot(self) -> str: ...
+    def last(self) -> int: ...
+    def head(self, stream: str) -> int: ...
+    def fence_floor(self, stream: str) -> int: ...
+    def keyed(self, stream: str, key: str) -> Event | None: ...
+    def load(self, stream: str, after: int, limit: int | None) -> list[Event]: ...
+    def tail(self, after: int, limit: int) -> list[Event]: ...
+    def raw(self, after: int, limit: int) -> list[tuple[Event, int]]: ...  # unverified, with the stored checksum
+    def count(self, after: int) -> int: ...
+    def streams(self, prefix: str) -> list[str]: ...
+    def leases(self) -> list[Lease]: ...
+    def lease(self, fence: int) -> Lease | None: ...
+    def snapshot(self, name: str, code: str) -> tuple[int, bytes] | None: ...
+
+
+class Writing(Reading, Protocol):
+    """A view that also changes, alone in the workspace until it is committed."""
+
+    def insert(self, entry: Entry, ver: int, actor: str, raw: bytes) -> Event: ...
+    def add_lease(self, lease: Lease) -> None: ...
+    def update_lease(self, lease: Lease) -> None: ...
+    def drop_lease(self, fence: int) -> None: ...
+    def keep_snapshot(self, name: str, code: str, pos: int, state: bytes) -> None: ...
+    def delete(self, positions: Sequence[int]) -> None: ...
+
+
+class Backend(Protocol):
+    def read(self) -> AbstractContextManager[Reading]: ...
+    def write(self) -> AbstractContextManager[Writing]: ...
+    def wait(self, after: int, timeout_seconds: float) -> bool: ...
+    def close(self) -> None: ...
+
+
+class Store:
+    def __init__(self, backend: Backend, *, actor: str = "") -> None:
+        self.backend = backend
+        self.actor = actor
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.backend.close()
+
+    # Events
+
+    def append(
+        self,
+        stream: str,
+        kind: str,
+        body: Any,
+        *,
+        expect: int | None = None,
+        key: str | None = None,
+        fence: int | None = None,
+        schema: int = SCHEMA,
+    ) -> Event:
+        """Write one record; when this returns it survives a kill and a power cut."""
+        entry = Entry(stream=stream, kind=kind, body=body, expect=expect, key=key, fence=fence, schema=schema)
+        return self.append_all([entry])[0]
+
+    def append_all(self, entries: Sequence[Entry]) -> list[Event]:
+        """All of them, or none."""
+        encoded = [json.encode(entry.body) for entry in entries]
+        with self.backend.write() as tx:
+            return [self._append(tx, entry, raw) for entry, raw in zip(entries, encoded, strict=True)]
+
+    def record(
+        self, stream: str, fact: Fact, *, expect: int | None = None, key: str | None = None, fence: int | None = None
+    ) -> Event:
+        return self.append(stream, fact.kind, fact, expect=expect, key=key, fence=fence)
+
+    def load(self, stream: str, after: int = 0, limit: int | None = None) -> list[Event]:
+        """A stream's events with a version above `after`, in order."""
+        with self.backend.read() as tx:
+            return [readable(event) for event in tx.load(stream, after, limit)]
+
+    def tail(self, after: int = 0, limit: int = 1000) -> list[Event]:
+        """All streams' events with a position above `after`, in order."""
+        with self.backend.read() as tx:
+            return [readable(event) for event in tx.tail(after, limit)]
+
+    def events(self, after: int = 0, page: int = 2000) -> Iterator[Event]:
+        """Every event, a page at a time, so that a long journal never stands in memory."""
+        while found := self.tail(after, page):
+            yield from found
+            after = found[-1].pos
+
+    def last(self) -> int:
+        """The position of the newest event; 0 in an empty journal."""
+        with self.backend.read() as tx:
+            return tx.last()
+
+    def wait(self, after: int, timeout_seconds: float) -> bool:
+        """Sleep until there is an event above `after`, or the time is over."""
+        return self.backend.wait(after, timeout_seconds)
+
+    # Leases
+
+    def acquire(self, asked: Request, admit: Admit, *, requested_lane: str = "") -> Lease | Refusal:
+        """Grant what was asked, or say why not.
+
+        A refusal is decided on a plain read: if the refused took the write lock too, they would starve the granted.
+        """
+        with self.backend.read() as view:
+            if refusal := admit(asked, _unlapsed(view)):
+                return refusal
+        with self.backend.write() as tx:
+            live = _unlapsed(tx)
+            if refusal := admit(asked, live):
+                return refusal
+            for lapsed in tx.leases():
+                if lapsed.lapsed(tx.lease_ms(), tx.boot()) and admit(asked, [lapsed]):
+                    self._end(tx, lapsed, LeaseExpired(lease=lapsed.fence))
+            expires = tx.lease_ms() + asked.ttl_ms
+            fact = LeaseGranted(asked=asked, boot=tx.boot(), expires_ms=expires, requested_lane=requested_lane)
+            return self._begin(tx, asked, fact, expires)
+
+    def renew(self, fences: Sequence[int], *, coalesce_ms: int = 0) -> Renewal:
+        """Put off the end of each lease by its time to live, in one transaction.
+
+        A lease that lapsed and that nobody took is still its holder's; one that was taken is lost for good.
+        """
+        renewal = Renewal(kept=[], lost=[])
+        if coalesce_ms and (fresh := self._still_fresh(fences, coalesce_ms)):
+            return fresh
+        with self.backend.write() as tx:
+            for fence in fences:
+                lease = tx.lease(fence)
+                if lease is None or lease.boot != tx.boot():
+                    renewal.lost.append(fence)
+                    continue
+                expires = tx.lease_ms() + lease.ttl_ms
+                event = self._note(tx, lease, LeaseRenewed(lease=fence, expires_ms=expires))
+                kept = structs.replace(lease, expires_ms=expires, beat_ms=event.at_ms, version=event.ver)
+                tx.update_lease(kept)
+                renewal.kept.append(kept)
+        return renewal
+
+    def release(self, fence: int, reason: str = "") -> None:
+        with self.backend.write() as tx:
+            self._end(tx, _held(tx, fence), LeaseReleased(lease=fence, reason=reason))
+
+    def revoke(self, fence: int, *, version: int, reason: str) -> None:
+        """Void somebody's lease, provided that it has not changed since it was judged."""
+        with self.backend.write() as tx:
+            self._end(tx, _unchanged(tx, fence, version), LeaseRevoked(lease=fence, reason=reason))
+
+    def adopt(self, fence: int, asked: Request, *, version: int) -> Lease:
+        """Hand a lease to a new holder under a new fence; the old fence is void in the same transaction."""
+        with self.backend.write() as tx:
+            old = _unchanged(tx, fence, version)
+            tx.drop_lease(fence)
+            expires = tx.lease_ms() + asked.ttl_ms
+            fact = LeaseAdopted(asked=asked, boot=tx.boot(), expires_ms=expires, previous=old.fence)
+            return self._begin(tx, asked, fact, expires)
+
+    def leases(self, *, locks: bool = False, lapsed: bool = True) -> list[Lease]:
+        """The leases that nobody has ended, oldest first."""
+        with self.backend.read() as tx:
+            found = tx.leases() if lapsed else _unlapsed(tx)
+            return [lease for lease in found if lease.is_lock == locks]
+
+    def lapsed(self, lease: Lease) -> bool:
+        with self.backend.read() as tx:
+            return lease.lapsed(tx.lease_ms(), tx.boot())
+
+    # Within a transaction
+
+    def _append(self, tx: Writing, entry: Entry, raw: bytes) -> Event:
+        if entry.key is not None and (first := tx.keyed(entry.stream, entry.key)):
+            return first
+        if entry.fence is not None:
+            _held(tx, entry.fence)
+            if entry.fence < tx.fence_floor(entry.stream):
+                raise Fenced(f"stream {entry.stream!r} was written under a newer fence than {entry.fence}")
+        head = tx.head(entry.stream)
+        if entry.expect is not None and entry.expect != head:
+            raise Conflict(f"stream {entry.stream!r} is at version {head}, not at {entry.expect}")
+        return tx.insert(entry, head + 1, self.actor, raw)
+
+    def _note(self, tx: Writing, lease: Request, fact: Fact) -> Event:
+        entry = Entry(stream=stream_of(lease.lane, is_lock=lease.is_lock), kind=fact.kind, body=fact)
+        return self._append(tx, entry, json.encode(fact))
+
+    def _begin(self, tx: Writing, asked: Request, fact: Fact, expires_ms: int) -> Lease:
+        event = self._note(tx, asked, fact)
+        lease = Lease(
+            **structs.asdict(asked)
+            | {
+                "fence": event.pos,
+                "boot": tx.boot(),
+                "granted_ms": event.at_ms,
+                "beat_ms": event.at_ms,
+                "expires_ms": expires_ms,
+                "version": event.ver,
+            }
+        )
+        tx.add_lease(lease)
+        return lease
+
+    def _end(self, tx: Writing, lease: Lease, fact: Fact) -> None:
+        self._note(tx, lease, fact)
+        tx.drop_lease(lease.fence)
+
+    def _still_fresh(self, fences: Sequence[int], coalesce_ms: int) -> Renewal | None:
+        with self.backend.read() as tx:
+            found = [tx.lease(fence) for fence in fences]
+            now = tx.lease_ms()
+            kept = [lease for lease in found if lease and now + lease.ttl_ms - lease.expires_ms < coalesce_ms]
+        return Renewal(kept=kept, lost=[]) if len(kept) == len(fences) else None
+
+
+def _unlapsed(tx: Reading) -> list[Lease]:
+    now, boot = tx.lease_ms(), tx.boot()
+    return [lease for lease in tx.leases() if not lease.lapsed(now, boot)]
+
+
+def _held(tx: Reading, fence: int) -> Lease:
+    lease = tx.lease(fence)
+    if lease is None or lease.boot != tx.boot():
+        raise Fenced(
+            f"the lease with fence {fence} is gone: it was released, revoked or taken over",
+            hint="Stop working under it; `dos lease-lane live` shows who holds what.",
+        )
+    return lease
+
+
+def _unchanged(tx: Reading, fence: int, version: int) -> Lease:
+    lease = tx.lease(fence)
+    if lease is None:
+        raise Conflict(f"there is no lease with fence {fence} any more")
+    if lease.version != version:
+        raise Conflict(f"the lease with fence {fence} has changed since it was looked at: its holder is alive")
+    return lease
+
+
+def readable(event: Event) -> Event:
+    """The event itself, unless a newer `dos` wrote it: then guessing would be worse than stopping."""
+    if event.schema > SCHEMA:
+        raise JournalTooNew(
+            f"event {event.pos} has schema {event.schema}, and this dos reads up to {SCHEMA}",
+            hint="Upgrade dos: `pip install --upgrade dispatch-os`.",
+        )
+    return event

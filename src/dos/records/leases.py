@@ -1,0 +1,67 @@
+"""A lease: a lane, or a named lock, held by somebody for a limited time under a fence that only grows."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from dos.records.names import folded
+from dos.records.regions import Mode, Region
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """What a would-be holder asks for."""
+
+    lane: str
+    holder: str
+    host: str
+    ttl_ms: int
+    region: Region
+    mode: Mode = Mode.EXCLUSIVE
+    kind: str = "cluster"
+    exclusive: bool = False  # runs alone: no other lane may be held beside it
+    is_lock: bool = False  # a named lock: it has no region and meets only its own name
+    run_id: str = ""
+    loop_ts: str = ""
+    pid: int | None = None
+    pid_started: float | None = None
+    start_sha: str = ""
+
+
+class Lease(Request, frozen=True, kw_only=True):
+    """A granted request. Its identity is the fence."""
+
+    fence: int
+    boot: str
+    granted_ms: int  # wall clock, for people
+    beat_ms: int  # wall clock, for people
+    expires_ms: int  # the store's clock: the only one that decides
+    version: int  # of the lane's stream when this lease last changed
+
+    def lapsed(self, now_ms: int, boot: str) -> bool:
+        """Its time is over, or the machine restarted and its holder is dead: anybody may take it."""
+        return self.expires_ms <= now_ms or self.boot != boot
+
+
+class RefusalReason(StrEnum):
+    LANE_HELD = "LANE_HELD"
+    LANE_EXCLUSIVE = "LANE_EXCLUSIVE"
+    REGION_OVERLAP = "REGION_OVERLAP"
+    REGION_UNKNOWN = "REGION_UNKNOWN"
+    CLASS_BUDGET_EXHAUSTED = "CLASS_BUDGET_EXHAUSTED"
+    UNKNOWN_LANE = "UNKNOWN_LANE"
+    SELF_MODIFY = "SELF_MODIFY"
+    PREDICATE = "PREDICATE"
+    NO_FREE_LANE = "NO_FREE_LANE"
+
+
+class Refusal(Struct, frozen=True, kw_only=True):
+    """Why a request was not granted, and which lease stands in the way."""
+
+    reason: RefusalReason
+    detail: str
+    blocked_by: int | None = None
+
+
+def stream_of(lane: str, *, is_lock: bool = False) -> str:
+    """The stream that holds a lane's lease events."""
+    return f"{'lock' if is_lock else 'lane'}/{folded(lane)}"

@@ -1,0 +1,1 @@
+"""Acts: the supervisor, the workers, and the driver that performs their effects."""

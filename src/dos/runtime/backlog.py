@@ -1,0 +1,37 @@
+"""What a lane still has to do: the plan documents at the target branch, less what has landed."""
+
+from dos.config.tables import Config
+from dos.journal.states.fleet import Fleet
+from dos.records.units import Unit
+from dos.runtime.effects import Backlog, Landing
+from dos.sources import plan_documents
+from dos.sources.workspace import Workspace
+
+
+def survey(place: Workspace, config: Config, fleet: Fleet, lane: str) -> Backlog:
+    mine = [unit for unit in units(place, config) if lane_of(unit, config) == lane]
+    landed = [unit.name for unit in mine if (seen := fleet.units.get(unit.name)) and seen.landed]
+    known = {unit.name: fleet.units[unit.name] for unit in mine if unit.name in fleet.units}
+    return Backlog(
+        open=[unit for unit in mine if unit.name not in landed],
+        landed=landed,
+        interrupted=[name for name, unit in known.items() if unit.claimed_by and not unit.landed],
+        unsettled=[
+            Landing(unit=name, branch=unit.intended.branch, old=unit.intended.old, new=unit.intended.new)
+            for name, unit in known.items()
+            if unit.intended
+        ],
+        history={name: unit.tries for name, unit in known.items() if unit.tries},
+        drain_requested=fleet.draining,
+    )
+
+
+def units(place: Workspace, config: Config) -> list[Unit]:
+    return plan_documents.read(place.root, config.paths.plans_glob)
+
+
+def lane_of(unit: Unit, config: Config) -> str | None:
+    """The unit's own lane; a unit that names none goes to the first lane that is picked by itself."""
+    if unit.lane:
+        return config.canonical_lane(unit.lane)
+    return config.lanes.autopick[0] if config.lanes.autopick else None

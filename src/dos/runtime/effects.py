@@ -1,0 +1,182 @@
+"""What the supervisor and the worker can ask to be done: effects as values, each with the answer it gets."""
+
+from msgspec import Struct
+
+from dos.journal.events import Fact
+from dos.records.leases import Lease
+from dos.records.units import Unit
+
+
+class TakeLease(Struct, frozen=True, kw_only=True):
+    """→ Lease | Refusal"""
+
+    lane: str
+    run_id: str
+    is_lock: bool = False
+
+
+class ReleaseLease(Struct, frozen=True, kw_only=True):
+    """→ None"""
+
+    lease: Lease
+    reason: str
+
+
+class Record(Struct, frozen=True, kw_only=True):
+    """→ Event"""
+
+    stream: str
+    fact: Fact
+    key: str | None = None
+    fence: int | None = None
+    expect: int | None = None
+
+
+class SurveyBacklog(Struct, frozen=True, kw_only=True):
+    """→ Backlog"""
+
+    lane: str
+
+
+class Backlog(Struct, frozen=True, kw_only=True):
+    """The lane's units that have not landed, and what earlier runs left behind."""
+
+    open: list[Unit]
+    landed: list[str]
+    interrupted: list[str]  # claimed by a run that ended without a result
+    unsettled: list["Landing"]  # intended, and not known to have happened
+    history: dict[str, list[str]]  # unit -> why earlier tries did not land
+    drain_requested: bool = False
+
+
+class Landing(Struct, frozen=True, kw_only=True):
+    unit: str
+    branch: str
+    old: str
+    new: str
+
+
+class PrepareWorktree(Struct, frozen=True, kw_only=True):
+    """→ Worktree"""
+
+    lane: str
+    run_id: str
+
+
+class Worktree(Struct, frozen=True, kw_only=True):
+    path: str
+    branch: str
+    target: str
+    base: str
+    salvaged: list["Salvage"]
+
+
+class Salvage(Struct, frozen=True, kw_only=True):
+    ref: str
+    commit: str
+    why: str
+
+
+class RunAgent(Struct, frozen=True, kw_only=True):
+    """→ Ended"""
+
+    unit: Unit
+    lease: Lease
+    run_id: str
+    iteration: int
+    worktree: Worktree
+    history: list[str]
+
+
+class Ended(Struct, frozen=True, kw_only=True):
+    outcome: str
+    exit_code: int | None
+    claim: str
+    seconds: float
+
+
+class MeasureWork(Struct, frozen=True, kw_only=True):
+    """→ Measured"""
+
+    unit: Unit
+    lease: Lease
+    worktree: Worktree
+
+
+class Measured(Struct, frozen=True, kw_only=True):
+    head: str
+    commits: list[str]
+    strays: list[str]
+    changed_paths: int
+    accepted: bool | None  # None: there is no acceptance command, or nothing to run it on
+    detail: str = ""
+
+
+class SalvageWorktree(Struct, frozen=True, kw_only=True):
+    """→ list[Salvage]"""
+
+    run_id: str
+    lane: str
+    worktree: Worktree
+    why: str
+
+
+class PrepareLanding(Struct, frozen=True, kw_only=True):
+    """→ Landing | NotLanded"""
+
+    unit: Unit
+    lease: Lease
+    worktree: Worktree
+
+
+class MoveBranch(Struct, frozen=True, kw_only=True):
+    """→ None | NotLanded"""
+
+    lease: Lease
+    landing: Landing
+
+
+class NotLanded(Struct, frozen=True, kw_only=True):
+    reason: str
+
+
+class HasLanded(Struct, frozen=True, kw_only=True):
+    """→ bool: the target branch holds the commit"""
+
+    landing: Landing
+
+
+class Pause(Struct, frozen=True, kw_only=True):
+    """→ None"""
+
+    seconds: float
+
+
+class ObserveFleet(Struct, frozen=True, kw_only=True):
+    """→ Fleet"""
+
+
+class SpawnWorker(Struct, frozen=True, kw_only=True):
+    """→ Identity"""
+
+    lane: str
+    run_id: str
+
+
+class RevokeLease(Struct, frozen=True, kw_only=True):
+    """→ bool: False when its holder moved in between"""
+
+    lease: Lease
+    reason: str
+
+
+class RenewLease(Struct, frozen=True, kw_only=True):
+    """→ bool: False when it is lost"""
+
+    lease: Lease
+
+
+class MintRun(Struct, frozen=True, kw_only=True):
+    """→ str"""
+
+    process: str

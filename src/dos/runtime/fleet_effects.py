@@ -1,0 +1,127 @@
+"""How a supervisor's effects are performed for real."""
+
+import secrets
+import subprocess
+import sys
+import time
+
+from dos.config.tables import Config
+from dos.errors import Conflict
+from dos.journal import fold
+from dos.journal.states import fleet as folded
+from dos.plans.population import Lane
+from dos.records import run_ids
+from dos.records.leases import Lease
+from dos.records.names import slug
+from dos.records.regions import region
+from dos.runtime import backlog, effects
+from dos.runtime.drive import Performers
+from dos.runtime.supervisor import Fleet
+from dos.runtime.worker_effects import WorkerEffects
+from dos.sources import processes
+from dos.sources.workspace import Workspace
+
+START_SECONDS = 120.0  # a worker that has not taken its lease by then is not coming
+INTENSITY_SECONDS = 60.0
+
+
+class FleetEffects(WorkerEffects):
+    """A supervisor can do what a worker can, and start workers."""
+
+    def __init__(self, place: Workspace, config: Config, *, actor: str) -> None:
+        super().__init__(place, config, actor=actor)
+        self._children: list[subprocess.Popen[bytes]] = []
+
+    def performers(self) -> Performers:
+        return {
+            **super().performers(),
+            effects.ObserveFleet: self.observe,
+            effects.SpawnWorker: self.spawn,
+            effects.RevokeLease: self.revoke,
+            effects.RenewLease: self.renew,
+            effects.MintRun: self.mint,
+            effects.Pause: self.pause,
+        }
+
+    def observe(self, effect: effects.ObserveFleet) -> Fleet:
+        state, _ = fold.current(self.store, folded.Fleet, keep=True)
+        leases = {lease.lane: lease for lease in self.store.leases(lapsed=False)}
+        now_ms = time.time_ns() // 1_000_000
+        lanes = [self._lane(name, state, leases.get(name), now_ms) for name in self.config.roster()]
+        busy = any(lane.held or lane.pending for lane in lanes)
+        return Fleet(
+            lanes=lanes,
+            leases=leases,
+            versions={name: starts.version for name, starts in state.starts.items()},
+            drain_requested=state.draining,
+            idle=not busy and not any(lane.offerable and not lane.failed for lane in lanes),
+        )
+
+    def spawn(self, effect: effects.SpawnWorker) -> processes.Identity:
+        """A worker is its own session: it outlives the supervisor, and Ctrl-C on the supervisor does not reach it."""
+        log = self.place.state / "logs" / slug(effect.lane) / f"{effect.run_id}.worker.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("wb") as output:
+            child = subprocess.Popen(
+                [sys.executable, "-m", "dos", "worker", "--lane", effect.lane, "--run-id", effect.run_id],
+                cwd=self.place.root,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self._children.append(child)
+        return processes.identify(child.pid) or processes.Identity(child.pid, 0.0)
+
+    def revoke(self, effect: effects.RevokeLease) -> bool:
+        try:
+            self.store.revoke(effect.lease.fence, version=effect.lease.version, reason=effect.reason)
+        except Conflict:
+            return False
+        return True
+
+    def renew(self, effect: effects.RenewLease) -> bool:
+        return not self.store.renew([effect.lease.fence], coalesce_ms=effect.lease.ttl_ms // 4).lost
+
+    def mint(self, effect: effects.MintRun) -> str:
+        now_ms = time.time_ns() // 1_000_000
+        return run_ids.mint(now_ms, secrets.randbits(run_ids.ENTROPY_BITS), effect.process).run_id
+
+    def pause(self, effect: effects.Pause) -> None:
+        """Wait for the journal to move or for the time to pass; and take in the children that ended."""
+        self.store.wait(self.store.last(), effect.seconds)
+        self._children = [child for child in self._children if child.poll() is None]
+
+    def _lane(self, name: str, state: folded.Fleet, lease: Lease | None, now_ms: int) -> Lane:
+        starts = state.starts.get(name, folded.Starts())
+        recent = [at for at in starts.at_ms if now_ms - at < INTENSITY_SECONDS * 1000]
+        waiting = backlog.survey(self.place, self.config, state, name)
+        return Lane(
+            name=name,
+            region=self.config.lane_region(name) or region([]),
+            exclusive=self.config.is_exclusive(name),
+            offerable=len(waiting.open),
+            held=lease is not None,
+            holder_gone=lease is not None and _gone(lease),
+            pending=lease is None and _pending(starts, now_ms),
+            failed=bool(starts.failed) or self._gave_up(name, state),
+            recent_starts=len(recent),
+        )
+
+    def _gave_up(self, lane: str, state: folded.Fleet) -> bool:
+        """Its last run stopped for a reason that only a person can clear."""
+        runs = [run for run in state.runs.values() if run.lane == lane and run.begun_ms >= state.started_ms]
+        return bool(runs) and max(runs, key=lambda run: run.begun_ms).needs in ("operator", "environment")
+
+
+def _gone(lease: Lease) -> bool:
+    """Dead by the system's word: only this machine can say it, and only of a process whose start is known."""
+    if lease.host != processes.host() or lease.pid is None or lease.pid_started is None:
+        return False
+    return processes.is_gone(lease.pid, lease.pid_started)
+
+
+def _pending(starts: folded.Starts, now_ms: int) -> bool:
+    if not starts.pending or not starts.at_ms or now_ms - starts.at_ms[-1] > START_SECONDS * 1000:
+        return False
+    return not (starts.pid and processes.is_gone(starts.pid, starts.pid_started))

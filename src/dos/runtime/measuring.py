@@ -1,0 +1,41 @@
+"""What an agent did, from git and exit codes alone."""
+
+import subprocess
+from pathlib import Path
+
+from dos.records import regions
+from dos.records.leases import Lease
+from dos.runtime.effects import Measured, Worktree
+from dos.sources.git import Git
+
+ACCEPTANCE_SECONDS = 600.0
+
+
+def measure(worktree: Worktree, lease: Lease, acceptance: str) -> Measured:
+    inside = Git(Path(worktree.path))
+    head = inside.run("rev-parse", "HEAD").strip()
+    if not inside.is_ancestor(worktree.base, head):
+        return Measured(
+            head=head, commits=[], strays=[], changed_paths=0, accepted=None, detail="its base was rewritten away"
+        )
+    commits = inside.commits_between(worktree.base, head)
+    paths = inside.paths_between(worktree.base, head)
+    strays = [path for path in paths if not regions.contains_path(lease.region, path)]
+    accepted, detail = accept(Path(worktree.path), acceptance) if paths and not strays else (None, "")
+    return Measured(
+        head=head, commits=commits, strays=strays, changed_paths=len(paths), accepted=accepted, detail=detail
+    )
+
+
+def accept(tree: Path, command: str) -> tuple[bool | None, str]:
+    """Run the acceptance command on a tree; None when there is none."""
+    if not command:
+        return None, ""
+    try:
+        done = subprocess.run(
+            command, shell=True, cwd=tree, capture_output=True, text=True, errors="replace", timeout=ACCEPTANCE_SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        return False, f"no answer within {ACCEPTANCE_SECONDS:g} s"
+    said = (done.stderr.strip() or done.stdout.strip()).splitlines()
+    return done.returncode == 0, f"exit {done.returncode}" + (f", {said[-1][:200]}" if said else "")

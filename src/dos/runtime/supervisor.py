@@ -1,0 +1,95 @@
+"""PID 1 of the fleet: look, plan, do, write down. Any tick may be the first one; a missed one changes nothing.
+
+Like the worker it only yields effects. Workers outlive it: the next supervisor finds them by their leases.
+"""
+
+from collections.abc import Generator
+from typing import Any
+
+from msgspec import Struct
+
+from dos.errors import Conflict
+from dos.journal import events
+from dos.plans import population
+from dos.records.leases import Lease, Refusal
+from dos.runtime import effects
+
+Steps = Generator[Any, Any, Any]
+
+
+class Fleet(Struct, frozen=True, kw_only=True):
+    """What a tick sees."""
+
+    lanes: list[population.Lane]
+    leases: dict[str, Lease]  # by lane
+    versions: dict[str, int]  # of each lane's spawn stream
+    drain_requested: bool
+    idle: bool  # nobody works and nothing is left to offer
+
+
+class Supervisor:
+    def __init__(self, *, host: str, pid: int, target: int, tick_seconds: float, until_idle: bool) -> None:
+        self.host = host
+        self.pid = pid
+        self.target = target
+        self.tick_seconds = tick_seconds
+        self.until_idle = until_idle
+
+    def supervise(self) -> Generator[Any, Any, str]:
+        """Runs until the fleet is drained; the answer says why it ended."""
+        taken = yield effects.TakeLease(lane=f"supervisor/{self.host}", run_id="", is_lock=True)
+        if isinstance(taken, Refusal):
+            return f"another supervisor runs here: {taken.detail}"
+        yield effects.Record(
+            stream="fleet",
+            fact=events.FleetStarted(host=self.host, pid=self.pid, target=self.target),
+            fence=taken.fence,
+        )
+        reason: str = yield from self._ticks(taken)
+        yield effects.Record(stream="fleet", fact=events.FleetStopped(host=self.host, reason=reason), fence=taken.fence)
+        yield effects.ReleaseLease(lease=taken, reason=reason)
+        return reason
+
+    def _ticks(self, lease: Lease) -> Steps:
+        while True:
+            if not (yield effects.RenewLease(lease=lease)):
+                return "the supervisor's lease was taken over"
+            fleet: Fleet = yield effects.ObserveFleet()
+            busy = any(lane.held or lane.pending for lane in fleet.lanes)
+            if fleet.drain_requested and not busy:
+                return "drained on request"
+            if self.until_idle and fleet.idle:
+                return "nothing is left to do"
+            for action in population.plan(fleet.lanes, 0 if fleet.drain_requested else self.target):
+                yield from self._perform(action, fleet)
+            yield effects.Pause(seconds=self.tick_seconds)
+
+    def _perform(self, action: population.Action, fleet: Fleet) -> Steps:
+        match action:
+            case population.Spawn(lane=lane):
+                yield from self._spawn(lane, fleet.versions.get(lane, 0))
+            case population.Reap(lane=lane, reason=reason):
+                lease = fleet.leases[lane]
+                # Refused when the holder has moved since it was looked at: then it was not dead.
+                if (yield effects.RevokeLease(lease=lease, reason=reason)):
+                    yield effects.Record(
+                        stream=f"spawn/{lane}",
+                        fact=events.WorkerReaped(lane=lane, run_id=lease.run_id, lease=lease.fence, reason=reason),
+                    )
+            case population.GiveUp(lane=lane, reason=reason):
+                yield effects.Record(stream=f"spawn/{lane}", fact=events.LaneFailed(lane=lane, reason=reason))
+
+    def _spawn(self, lane: str, version: int) -> Steps:
+        run_id: str = yield effects.MintRun(process=f"worker-{lane}")
+        intent = events.SpawnIntended(lane=lane, run_id=run_id, host=self.host)
+        try:
+            yield effects.Record(stream=f"spawn/{lane}", fact=intent, expect=version)
+        except Conflict:
+            return  # another host's supervisor was quicker
+        started = yield effects.SpawnWorker(lane=lane, run_id=run_id)
+        yield effects.Record(
+            stream=f"spawn/{lane}",
+            fact=events.WorkerSpawned(
+                lane=lane, run_id=run_id, host=self.host, pid=started.pid, pid_started=started.started
+            ),
+        )

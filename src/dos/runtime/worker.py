@@ -1,0 +1,246 @@
+"""One worker's loop on a lane: take the lease, pick, run, measure, land, decide; until a typed stop.
+
+It does nothing itself. It yields effects and is sent their answers, so that a simulator can run this very code.
+"""
+
+from collections.abc import Generator
+from typing import Any
+
+from msgspec import Struct
+
+from dos.errors import Fenced
+from dos.journal import events
+from dos.plans import loop
+from dos.plans.loop import Gate, IterationOutcome, LoopDecision, LoopState, OutcomeKind, StopReason
+from dos.records.leases import Lease, Refusal
+from dos.records.units import Unit
+from dos.runtime import effects
+from dos.verdicts.work import delivered
+
+Steps = Generator[Any, Any, Any]
+
+# How an agent's end is weighed when its work did not land.
+OUTCOMES = {
+    "ok": OutcomeKind.SHIPPED,
+    "failed": OutcomeKind.UNCLEAR,
+    "crashed": OutcomeKind.UNCLEAR,
+    "killed": OutcomeKind.UNCLEAR,
+    "hung": OutcomeKind.UNCLEAR,
+    "limited": OutcomeKind.RATE_LIMITED,
+    "overloaded": OutcomeKind.OVERLOADED,
+    "launch_failed": OutcomeKind.LAUNCH_FAILED,
+}
+
+
+class Stop(Struct, frozen=True):
+    reason: StopReason
+    detail: str
+
+    @property
+    def needs(self) -> loop.Needs:
+        return loop.WHO_CLEARS[self.reason]
+
+
+class Worker:
+    def __init__(self, *, lane: str, run_id: str, agent: str, max_iterations: int) -> None:
+        self.lane = lane
+        self.run_id = run_id
+        self.agent = agent
+        self.state = LoopState(max_iterations=max_iterations)
+        self.lease: Lease
+
+    def work(self) -> Generator[Any, Any, Stop]:
+        taken = yield effects.TakeLease(lane=self.lane, run_id=self.run_id)
+        if isinstance(taken, Refusal):
+            return Stop(StopReason.LANE_HELD, taken.detail)
+        self.lease = taken
+        try:
+            stop: Stop = yield from self._until_stopped()
+            yield from self._note(
+                events.RunStopped(
+                    run_id=self.run_id, lane=self.lane, stop_reason=stop.reason, needs=stop.needs, reason=stop.detail
+                )
+            )
+            yield effects.ReleaseLease(lease=self.lease, reason=stop.reason)
+        except Fenced as error:
+            return Stop(StopReason.LEASE_LOST, str(error))
+        return stop
+
+    def _until_stopped(self) -> Steps:
+        backlog: effects.Backlog = yield effects.SurveyBacklog(lane=self.lane)
+        yield from self._settle(backlog.unsettled)
+        yield from self._note(
+            events.RunBegun(
+                run_id=self.run_id,
+                lane=self.lane,
+                host=self.lease.host,
+                start_sha=self.lease.start_sha,
+            )
+        )
+        while True:
+            backlog = yield effects.SurveyBacklog(lane=self.lane)
+            if backlog.drain_requested:
+                return Stop(StopReason.DRAIN_REQUESTED, "the fleet was asked to drain")
+            unit = _pick(backlog)
+            if unit is None:
+                outcome = IterationOutcome(kind=OutcomeKind.GATE, verdict=Gate.DRAIN)
+            else:
+                outcome = yield from self._dispatch(unit, backlog)
+            decision = loop.decide(self.state, outcome)
+            yield from self._commit(unit, outcome, decision)
+            self.state = decision.next_state
+            if decision.stop_reason:
+                return Stop(decision.stop_reason, decision.reason)
+            if decision.backoff_seconds:
+                yield effects.Pause(seconds=decision.backoff_seconds)
+
+    def _dispatch(self, unit: Unit, backlog: effects.Backlog) -> Steps:
+        number = self.state.iteration
+        who = {"run_id": self.run_id, "lane": self.lane, "unit": unit.name}
+        yield from self._note(events.UnitClaimed(**who, iteration=number, repeated=unit.name in backlog.interrupted))
+        worktree: effects.Worktree = yield effects.PrepareWorktree(lane=self.lane, run_id=self.run_id)
+        yield from self._note_salvage(worktree.salvaged)
+        yield from self._note(events.AgentStarted(**who, iteration=number, agent=self.agent, base=worktree.base))
+        ended: effects.Ended = yield effects.RunAgent(
+            unit=unit,
+            lease=self.lease,
+            run_id=self.run_id,
+            iteration=number,
+            worktree=worktree,
+            history=backlog.history.get(unit.name, []),
+        )
+        yield from self._note(
+            events.AgentEnded(
+                **who,
+                iteration=number,
+                outcome=ended.outcome,
+                exit_code=ended.exit_code,
+                claim=ended.claim,
+                seconds=round(ended.seconds, 3),
+            )
+        )
+        landed: bool = yield from self._measure_and_land(unit, worktree)
+        rest = yield effects.SalvageWorktree(
+            run_id=self.run_id,
+            lane=self.lane,
+            worktree=worktree,
+            why="left uncommitted" if landed else "did not land",
+        )
+        yield from self._note_salvage(rest)
+        if landed:
+            return IterationOutcome(kind=OutcomeKind.SHIPPED, ship_count=1)
+        kind = OUTCOMES.get(ended.outcome, OutcomeKind.UNCLEAR)
+        return IterationOutcome(kind=kind, ship_count=0 if kind is OutcomeKind.SHIPPED else None)
+
+    def _measure_and_land(self, unit: Unit, worktree: effects.Worktree) -> Steps:
+        """What git and exit codes say alone; what the agent said plays no part."""
+        measured: effects.Measured = yield effects.MeasureWork(unit=unit, lease=self.lease, worktree=worktree)
+        verdict = delivered.judge(
+            delivered.Evidence(
+                commits=len(measured.commits),
+                changed_paths=measured.changed_paths,
+                strays=measured.strays,
+                accepted=measured.accepted,
+                detail=measured.detail,
+            )
+        )
+        who = {"run_id": self.run_id, "lane": self.lane, "unit": unit.name}
+        yield from self._note(
+            events.WorkMeasured(
+                **who,
+                iteration=self.state.iteration,
+                base=worktree.base,
+                head=measured.head,
+                commits=measured.commits,
+                strays=measured.strays,
+                accepted=measured.accepted,
+                verdict=verdict.answer,
+                reason=verdict.reason,
+            )
+        )
+        if verdict.answer is not delivered.Answer.DELIVERED:
+            return False
+        landing = yield effects.PrepareLanding(unit=unit, lease=self.lease, worktree=worktree)
+        if not isinstance(landing, effects.NotLanded):
+            landing = yield from self._land(landing)
+        if isinstance(landing, effects.NotLanded):
+            yield from self._note(events.LandingRefused(**who, reason=landing.reason), again=True)
+            return False
+        return True
+
+    def _land(self, landing: effects.Landing) -> Steps:
+        """Intent, then the branch, then the record: after a crash between any two, git says how far it came."""
+        who = {"run_id": self.run_id, "lane": self.lane, "unit": landing.unit, "branch": landing.branch}
+        yield from self._note(
+            events.LandingIntended(**who, iteration=self.state.iteration, old=landing.old, new=landing.new), again=True
+        )
+        refused = yield effects.MoveBranch(lease=self.lease, landing=landing)
+        if refused is not None:
+            return refused
+        yield from self._note_landed(landing, recognised=False)
+        return landing
+
+    def _settle(self, unsettled: list[effects.Landing]) -> Steps:
+        """Landings that were intended by a run that died: ask git how far each came, and finish it."""
+        for landing in unsettled:
+            if (yield effects.HasLanded(landing=landing)):
+                yield from self._note_landed(landing, recognised=True)
+            elif (refused := (yield effects.MoveBranch(lease=self.lease, landing=landing))) is None:
+                yield from self._note_landed(landing, recognised=False)
+            else:
+                yield from self._note(
+                    events.LandingRefused(run_id=self.run_id, lane=self.lane, unit=landing.unit, reason=refused.reason),
+                    again=True,
+                )
+
+    def _note_landed(self, landing: effects.Landing, *, recognised: bool) -> Steps:
+        fact = events.UnitLanded(
+            run_id=self.run_id,
+            lane=self.lane,
+            unit=landing.unit,
+            branch=landing.branch,
+            commit=landing.new,
+            base=landing.old,
+            recognised=recognised,
+        )
+        # The unit's own stream and key: one landing of one commit is written once, whoever finds it.
+        yield effects.Record(
+            stream=f"unit/{landing.unit}", fact=fact, key=f"landed/{landing.new}", fence=self.lease.fence
+        )
+
+    def _commit(self, unit: Unit | None, outcome: IterationOutcome, decision: LoopDecision) -> Steps:
+        yield from self._note(
+            events.IterationCommitted(
+                run_id=self.run_id,
+                lane=self.lane,
+                iteration=self.state.iteration,
+                unit=unit.name if unit else "",
+                outcome=outcome.kind,
+                action=decision.action,
+                reason=decision.reason,
+            ),
+            again=decision.action == "retry-same-iter",
+        )
+
+    def _note_salvage(self, salvaged: list[effects.Salvage]) -> Steps:
+        for saved in salvaged:
+            yield from self._note(
+                events.WorkSalvaged(
+                    run_id=self.run_id, lane=self.lane, ref=saved.ref, commit=saved.commit, why=saved.why
+                ),
+                again=True,
+            )
+
+    def _note(self, fact: events.Fact, *, again: bool = False) -> Steps:
+        """Write a fact to the run's stream, once for each iteration unless it may be said again."""
+        key = None if again else f"{fact.kind}/{self.state.iteration}"
+        yield effects.Record(stream=f"run/{self.run_id}", fact=fact, key=key, fence=self.lease.fence)
+
+
+def _pick(backlog: effects.Backlog) -> Unit | None:
+    """What a dead run left half done comes first; then the unit that failed least often."""
+    return min(
+        backlog.open,
+        key=lambda unit: (unit.name not in backlog.interrupted, len(backlog.history.get(unit.name, []))),
+        default=None,
+    )

@@ -1,0 +1,1 @@
+"""Reads of the outside: git, processes, files, plan documents."""

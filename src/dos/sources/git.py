@@ -1,0 +1,103 @@
+"""Reads of a git repository through its plumbing, with the caller's environment and hooks kept out."""
+
+import os
+import subprocess
+from pathlib import Path
+
+from dos.errors import GitFailed
+from dos.records.unknown import Unknown
+
+# A caller inside a hook exports its own GIT_DIR and index: they are not ours.
+_KEPT = {"GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_SSL_CAINFO"}
+_SAFE = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false")
+TIMEOUT_SECONDS = 120.0
+
+
+def environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
+    return kept | {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_REPLACE_OBJECTS": "1"}
+
+
+class Git:
+    def __init__(self, tree: Path) -> None:
+        self.tree = tree
+
+    def run(self, *arguments: str, feed: str | None = None) -> str:
+        """What git printed; GitFailed when it said no."""
+        done = self.attempt(*arguments, feed=feed)
+        if done.returncode != 0:
+            said = (done.stderr or done.stdout).strip().splitlines()
+            raise GitFailed(
+                f"git {' '.join(arguments[:2])} in {self.tree}: {said[-1] if said else f'exit {done.returncode}'}",
+                hint=f"Try it yourself: git -C {self.tree} {' '.join(arguments)}",
+            )
+        return done.stdout
+
+    def attempt(self, *arguments: str, feed: str | None = None) -> subprocess.CompletedProcess[str]:
+        try:
+            return subprocess.run(
+                ["git", *_SAFE, *arguments],
+                cwd=self.tree,
+                input=feed,
+                stdin=subprocess.DEVNULL if feed is None else None,
+                capture_output=True,
+                text=True,
+                encoding="utf-8",
+                errors="surrogateescape",
+                env=environment(),
+                timeout=TIMEOUT_SECONDS,
+            )
+        except FileNotFoundError as error:
+            raise GitFailed(
+                "git, or the directory it should run in, is not there", hint="Install git 2.38+."
+            ) from error
+        except subprocess.TimeoutExpired as error:
+            raise GitFailed(f"git {arguments[0]} took longer than {TIMEOUT_SECONDS:g} s in {self.tree}") from error
+
+    def commit_of(self, name: str) -> str | None:
+        done = self.attempt("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        return done.stdout.strip() or None
+
+    def branch(self) -> str | None:
+        """The branch that is checked out here; None on a detached head."""
+        return self.attempt("symbolic-ref", "--quiet", "--short", "HEAD").stdout.strip() or None
+
+    def is_ancestor(self, old: str, new: str) -> bool:
+        return self.attempt("merge-base", "--is-ancestor", old, new).returncode == 0
+
+    def commits_between(self, base: str, head: str) -> list[str]:
+        return self.run("rev-list", "--reverse", f"{base}..{head}").split()
+
+    def paths_between(self, base: str, head: str) -> list[str]:
+        """Every path that differs, both names of a rename."""
+        return _records(self.run("diff-tree", "-r", "-z", "--no-renames", "--name-only", base, head))
+
+    def staged_paths(self) -> list[str]:
+        return _records(self.run("diff", "--cached", "-z", "--no-renames", "--name-only"))
+
+    def dirty_paths(self) -> list[str]:
+        """Changed and untracked, the ignored left out."""
+        entries = _records(self.run("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all"))
+        return [entry[3:] for entry in entries]
+
+    def root_commit(self) -> str | Unknown:
+        """The first commit of the history: what two clones of one repository share."""
+        done = self.attempt("rev-list", "--max-parents=0", "HEAD")
+        found = done.stdout.split()
+        return min(found) if found else Unknown("the repository has no commit yet")
+
+    def remote_url(self) -> str:
+        return self.attempt("config", "--get", "remote.origin.url").stdout.strip()
+
+
+def version() -> tuple[int, ...] | Unknown:
+    try:
+        said = subprocess.run(["git", "--version"], capture_output=True, text=True, timeout=10).stdout
+    except (FileNotFoundError, subprocess.TimeoutExpired) as error:
+        return Unknown(str(error))
+    numbers = said.split()[2].split(".") if len(said.split()) > 2 else []
+    return tuple(int(number) for number in numbers[:3] if number.isdigit()) or Unknown(f"git said {said.strip()!r}")
+
+
+def _records(text: str) -> list[str]:
+    return [record for record in text.split("\0") if record]

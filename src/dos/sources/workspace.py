@@ -1,0 +1,60 @@
+"""Where we are: the workspace's root, its git directories, and the directory that holds its state."""
+
+import os
+from pathlib import Path
+
+from msgspec import Struct
+
+from dos.errors import WorkspaceMissing
+
+
+class Workspace(Struct, frozen=True, kw_only=True):
+    root: Path  # where dos.toml is, or would be
+    tree: Path  # the work tree the caller stands in: the root itself, or a linked worktree
+    common: Path | None  # git's common directory; None outside of git
+    state: Path  # shared by every subdirectory and worktree
+
+    @property
+    def config(self) -> Path:
+        return self.root / "dos.toml"
+
+
+def find(start: Path) -> Workspace:
+    """The workspace that holds a directory.
+
+    The nearest dos.toml upwards wins, else the top of the work tree. In a linked worktree the main one's dos.toml is
+    asked first: a branch cannot change the policy that it is judged under.
+    """
+    start = Path(os.path.realpath(start))
+    if not start.is_dir():
+        raise WorkspaceMissing(f"{start} is not a directory", hint="Give --workspace a repository, or cd into one.")
+    places = [start, *start.parents]
+    tree, common = next(((place, found) for place in places if (found := _common(place / ".git"))), (None, None))
+    if tree and common:
+        main = common.parent if common.name == ".git" else None
+        if main and main != tree and (main / "dos.toml").exists():
+            return Workspace(root=main, tree=tree, common=common, state=common / "dos")
+        inside = places[: places.index(tree) + 1]
+        root = next((place for place in inside if (place / "dos.toml").exists()), tree)
+        return Workspace(root=root, tree=tree, common=common, state=common / "dos")
+    root = next((place for place in places if (place / "dos.toml").exists()), start)
+    return Workspace(root=root, tree=root, common=None, state=root / ".dos")
+
+
+def _common(marker: Path) -> Path | None:
+    """Git's common directory from a `.git` entry, read by hand: starting git would double the time of a verb."""
+    if marker.is_dir():
+        return marker if (marker / "HEAD").exists() else None
+    try:
+        text = marker.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+    if not text.startswith("gitdir:"):
+        return None
+    private = marker.parent / text.removeprefix("gitdir:").strip()
+    try:
+        shared = private / (private / "commondir").read_text(encoding="utf-8").strip()
+    except OSError:
+        shared = private  # a submodule, or a work tree with its git directory elsewhere
+    found = Path(os.path.realpath(shared))
+    return found if (found / "HEAD").exists() else None

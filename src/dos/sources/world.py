@@ -1,0 +1,59 @@
+"""What can be read: the workspace, its configuration, its journal, git. A World cannot change anything."""
+
+from functools import cached_property
+from pathlib import Path
+
+from dos.config.load import Loaded, load
+from dos.config.tables import Config
+from dos.journal.opening import open_store
+from dos.journal.store import Store
+from dos.records.unknown import Unknown
+from dos.sources import workspace
+from dos.sources.git import Git
+from dos.sources.workspace import Workspace
+
+
+class World:
+    def __init__(self, start: Path, *, lenient: bool = False) -> None:
+        self._start = start
+        self._lenient = lenient
+
+    @cached_property
+    def workspace(self) -> Workspace:
+        return workspace.find(self._start)
+
+    @cached_property
+    def loaded(self) -> Loaded:
+        return load(self.workspace.root, lenient=self._lenient)
+
+    @property
+    def config(self) -> Config:
+        return self.loaded.config
+
+    @cached_property
+    def git(self) -> Git:
+        return Git(self.workspace.tree)
+
+    @cached_property
+    def journal(self) -> Store:
+        """The journal, for reading: a workspace without one reads as empty, and none is made."""
+        url = self.config.store.url
+        if not url and not (self.workspace.state / "state.db").exists():
+            url = "memory:"
+        return open_journal(self.workspace, url, read_only=True)
+
+    def close(self) -> None:
+        if "journal" in self.__dict__:
+            self.journal.close()
+
+
+def open_journal(place: Workspace, url: str, *, actor: str = "", read_only: bool = False) -> Store:
+    identity = workspace_id(place) if url.startswith("postgres") else ""
+    return open_store(url, state_directory=place.state, workspace_id=identity, actor=actor, read_only=read_only)
+
+
+def workspace_id(place: Workspace) -> str:
+    """What every clone of one repository shares: its remote and its first commit."""
+    git = Git(place.tree)
+    root = git.root_commit()
+    return f"{git.remote_url()}#{'' if isinstance(root, Unknown) else root}"

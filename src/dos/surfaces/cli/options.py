@@ -1,0 +1,117 @@
+"""A verb's arguments are a record; this turns the record's fields into a parser, only for the verb that was named."""
+
+import argparse
+import types
+from typing import Any, NoReturn, Union, get_args, get_origin
+
+from msgspec import NODEFAULT, Struct, structs
+
+from dos.errors import BadInput
+
+
+class Option(Struct, frozen=True, kw_only=True):
+    """What a field's type does not say: used in `Annotated[type, Option(...)]`."""
+
+    help: str = ""
+    metavar: str = ""
+    positional: bool = False
+    choices: tuple[str, ...] = ()
+    each: bool = False  # a list given by repeating the flag, instead of by many words after it
+    flags: tuple[str, ...] = ()  # other spellings
+    hidden: bool = False
+
+
+class Field(Struct, frozen=True, kw_only=True):
+    """One argument of a verb, resolved."""
+
+    name: str
+    flag: str
+    type: Any
+    many: bool
+    required: bool
+    default: Any
+    option: Option
+
+
+def fields(arguments: type[Struct]) -> list[Field]:
+    return [_field(found) for found in structs.fields(arguments)]
+
+
+def _field(found: structs.FieldInfo) -> Field:
+    kind, option = found.type, Option()
+    if hasattr(kind, "__metadata__"):
+        option = next((note for note in kind.__metadata__ if isinstance(note, Option)), option)
+        kind = get_args(kind)[0]
+    if get_origin(kind) in (Union, types.UnionType):
+        kind = next(part for part in get_args(kind) if part is not type(None))
+    many = get_origin(kind) in (list, tuple)
+    default = found.default
+    if default is NODEFAULT and found.default_factory is not NODEFAULT:
+        default = found.default_factory()
+    return Field(
+        name=found.name,
+        flag="--" + found.name.strip("_").replace("_", "-"),
+        type=get_args(kind)[0] if many else kind,
+        many=many,
+        required=found.required,
+        default=None if default is NODEFAULT else default,
+        option=option,
+    )
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise BadInput(f"{self.prog}: {message}", hint=f"`{self.prog} --help` shows what it takes.")
+
+
+def parser(name: str, summary: str, arguments: type[Struct]) -> Parser:
+    made = Parser(
+        prog=f"dos {name}", description=_sentence(summary), allow_abbrev=False, add_help=False,
+        formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=32, width=100),
+    )  # fmt: skip
+    for field in fields(arguments):
+        _add(made, field)
+    return made
+
+
+def _add(made: argparse.ArgumentParser, field: Field) -> None:
+    option = field.option
+    settings: dict[str, Any] = {"help": argparse.SUPPRESS if option.hidden else _explained(field)}
+    if field.type is bool:
+        settings |= {"action": "store_true", "default": bool(field.default)}
+    else:
+        settings |= {"type": _number(field) if field.type in (int, float) else str, "default": field.default}
+        if option.choices:
+            settings["choices"] = option.choices
+        settings["metavar"] = option.metavar or field.name.strip("_").upper()
+    if field.many:
+        settings |= {"action": "append"} if option.each else {"nargs": "*" if option.positional else "+"}
+    if option.positional:
+        if not field.many and not field.required:
+            settings["nargs"] = "?"
+        made.add_argument(field.name, **settings)
+    else:
+        made.add_argument(field.flag, *option.flags, dest=field.name, required=field.required, **settings)
+
+
+def _number(field: Field) -> Any:
+    def convert(text: str) -> int | float:
+        try:
+            value: int | float = field.type(text)
+        except ValueError:
+            kind = "a whole number" if field.type is int else "a number"
+            raise argparse.ArgumentTypeError(f"{text!r} is not {kind}") from None
+        if value != value or value in (float("inf"), float("-inf")):
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number to count with")
+        return value
+
+    return convert
+
+
+def _explained(field: Field) -> str:
+    shown = "" if field.default in (None, "", False, 0, [], ()) or field.many else f" (default {field.default})"
+    return (field.option.help + shown).replace("%", "%%")
+
+
+def _sentence(summary: str) -> str:
+    return (summary[:1].upper() + summary[1:] + ".").replace("%", "%%")

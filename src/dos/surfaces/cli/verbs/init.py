@@ -1,0 +1,92 @@
+"""Look at this repository and write its dos.toml.
+
+It finds the folders that can be lanes, the agent programs on your path, the test command and the plan documents. It
+writes one file and says how to undo it.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+from msgspec import Struct
+
+from dos.config.infer import infer_lanes_from_directory, scaffold
+from dos.errors import WorkspaceMissing
+from dos.sources import surroundings, workspace
+from dos.surfaces.cli.desk import Desk, Reply
+from dos.surfaces.cli.options import Option
+
+EXITS = {"written": 0, "exists": 1, "contract_error": 2}
+DEFAULT_GLOB = "docs/**/*-plan.md"
+MOST_WORKERS = 3
+FIRST_PLAN = """# First plan
+
+## FIRST1: describe the first unit here
+
+What should be true when it is done.
+
+- lane: {lane}
+- acceptance: `true`
+"""
+
+
+class Args(Struct, kw_only=True):
+    directory: Annotated[str, Option(help="the repository", positional=True, metavar="DIR")] = ""
+    force: Annotated[bool, Option(help="write over a dos.toml that is there")] = False
+    dry_run: Annotated[bool, Option(help="print what would be written, and write nothing")] = False
+    first_plan: Annotated[bool, Option(help="also write docs/first-plan.md, a plan to fill in")] = False
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    root = _root(args, desk)
+    lanes = infer_lanes_from_directory(root)
+    programs = surroundings.agent_programs()
+    tests = surroundings.test_command(root)
+    glob = surroundings.plans_glob(root) or DEFAULT_GLOB
+    text = scaffold(
+        root,
+        lanes=lanes,
+        target=max(1, min(MOST_WORKERS, len(lanes.concurrent))),
+        agent=next((surroundings.AGENT_PROGRAMS[program] for program in programs), ""),
+        test=tests,
+        plans_glob=glob,
+    )
+    target = root / "dos.toml"
+    data = {
+        "path": str(target), "written": False, "lanes": list(lanes.concurrent), "agents": programs, "test": tests
+    }  # fmt: skip
+    if args.dry_run:
+        return Reply(text=text, data=data | {"text": text})
+    if target.exists() and not args.force:
+        return Reply(
+            code=1,
+            text=f"{target} is there already, and was left as it is.\n  hint: `dos init --force` writes it anew.",
+            data=data,
+        )
+    target.write_text(text, encoding="utf-8")
+    said = [f"wrote {target}"]
+    said += _write_first_plan(root, lanes.concurrent) if args.first_plan else []
+    said += [
+        f"  lanes   {', '.join(lanes.concurrent) or '(none: one worker for the whole tree)'}",
+        f"  agents  {', '.join(programs) or 'none found on the path: set `agent` under [workers]'}",
+        f"  tests   {tests or 'no test command found: set `test` under [workers]'}",
+        f"  plans   {glob}",
+        f"undo: rm {target}",
+        "next: dos doctor; dos up; dos status",
+    ]
+    return Reply(text="\n".join(said), data=data | {"written": True})
+
+
+def _root(args: Args, desk: Desk) -> Path:
+    start = Path(desk.start, args.directory) if args.directory else Path(desk.start)
+    if not start.is_dir():
+        raise WorkspaceMissing(f"{start} is not a directory", hint="Name a repository: dos init path/to/repository")
+    return workspace.find(start).tree if not args.directory else start.resolve()
+
+
+def _write_first_plan(root: Path, lanes: tuple[str, ...]) -> list[str]:
+    plan = root / "docs" / "first-plan.md"
+    if plan.exists():
+        return [f"left {plan} as it is"]
+    plan.parent.mkdir(exist_ok=True)
+    plan.write_text(FIRST_PLAN.format(lane=lanes[0] if lanes else "main"), encoding="utf-8")
+    return [f"wrote {plan}"]

@@ -1,0 +1,127 @@
+"""Keep the wanted number of workers alive.
+
+In the foreground it tells what happens, line by line, until Ctrl-C, which lets the workers finish what they are at.
+Start it again after a crash of anything: it goes on from the journal.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from datetime import datetime
+from typing import Annotated
+
+from msgspec import Struct
+
+from dos.agents import registry
+from dos.errors import BadInput
+from dos.journal.events import DrainRequested
+from dos.journal.store import Store
+from dos.records.names import slug
+from dos.runtime.drive import drive
+from dos.runtime.fleet_effects import FleetEffects
+from dos.runtime.supervisor import Supervisor
+from dos.sources import processes
+from dos.surfaces.cli.desk import Desk, Reply, colour
+from dos.surfaces.cli.options import Option
+from dos.views import story
+
+EXITS = {"stopped": 0, "already-running": 1, "contract_error": 2}
+_COLOURS = {story.GOOD: "\x1b[32m", story.BAD: "\x1b[31m", story.DIM: "\x1b[2m"}
+
+
+class Args(Struct, kw_only=True):
+    target: Annotated[int, Option(help="how many workers; [supervise] target when not given", metavar="N")] = 0
+    detach: Annotated[bool, Option(help="run in the background", flags=("-d",))] = False
+    until_idle: Annotated[bool, Option(help="stop when nobody works and nothing is left to offer")] = False
+    tick: Annotated[float, Option(help="seconds between two looks, at most", metavar="SECONDS")] = 2.0
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    config = desk.world.config
+    registry.find(config.workers.agent)  # said now, not at the first unit
+    if args.target < 0 or args.tick <= 0:
+        raise BadInput("--target and --tick must be above zero", hint="For example: dos up --target 2")
+    if args.detach:
+        return _detached(args, desk)
+    host = processes.host()
+    target = args.target or config.supervise.target
+    supervisor = Supervisor(
+        host=host, pid=os.getpid(), target=target, tick_seconds=args.tick, until_idle=args.until_idle
+    )
+    effects = FleetEffects(desk.world.workspace, config, actor=f"supervisor/{slug(host)}")
+    _drain_on_interrupt(effects.store)
+    ended = threading.Event()
+    teller = threading.Thread(target=_tell, args=(desk, effects.store.last(), ended), daemon=True)
+    teller.start()
+    try:
+        reason = drive(supervisor.supervise(), effects.performers())
+    finally:
+        ended.set()
+        teller.join(timeout=5)
+        effects.close()
+    refused = reason.startswith("another supervisor")
+    return Reply(code=int(refused), text=f"fleet: {reason}", data={"reason": reason, "target": target})
+
+
+def _detached(args: Args, desk: Desk) -> Reply:
+    place = desk.world.workspace
+    log = place.state / "logs" / "supervisor.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    words = ["up", "--tick", str(args.tick)]
+    words += ["--target", str(args.target)] if args.target else []
+    words += ["--until-idle"] if args.until_idle else []
+    with log.open("ab") as output:
+        child = subprocess.Popen(
+            [sys.executable, "-m", "dos", *words],
+            cwd=place.root,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    return Reply(
+        text=f"the supervisor runs in the background as {child.pid}; `dos status` shows the fleet, `dos down` stops it",
+        data={"pid": child.pid, "log": str(log)},
+    )
+
+
+def _drain_on_interrupt(store: Store) -> None:
+    """The first Ctrl-C drains; the second leaves the workers to the next supervisor."""
+    asked = threading.Event()
+
+    def drain(number: int, frame: object) -> None:
+        if asked.is_set():
+            raise KeyboardInterrupt
+        asked.set()
+        # Not from the handler itself: it may have interrupted a transaction of this very store.
+        threading.Thread(
+            target=lambda: store.record("fleet", DrainRequested(reason="interrupted")), daemon=True
+        ).start()
+        sys.stderr.write("draining: workers finish what they are at; Ctrl-C again leaves them running\n")
+
+    signal.signal(signal.SIGINT, drain)
+    signal.signal(signal.SIGTERM, drain)
+
+
+def _tell(desk: Desk, after: int, ended: threading.Event) -> None:
+    """Follow the journal and say what happens."""
+    with desk.reader() as journal:
+        last_round = False
+        while True:
+            for event in journal.events(after):
+                after = event.pos
+                line = story.tell(event)
+                if line and not desk.as_json:
+                    desk.say(_shown(line))
+            if last_round:
+                return
+            last_round = ended.is_set()
+            journal.wait(after, 0.2)
+
+
+def _shown(line: story.Line) -> str:
+    clock = datetime.fromtimestamp(line.at_ms / 1000).strftime("%H:%M:%S")
+    text = f"{clock}  {line.where:<10}  {line.text}"
+    return f"{_COLOURS[line.tone]}{text}\x1b[0m" if colour() and line.tone in _COLOURS else text

@@ -1,0 +1,54 @@
+"""Work on one lane.
+
+A worker takes the lane's lease, runs the agent on one unit after another, lands what git and the acceptance command
+prove, and ends with a typed reason. `dos up` starts workers; start one by hand to watch a single lane.
+"""
+
+import os
+import time
+from secrets import randbits
+from typing import Annotated
+
+from msgspec import Struct
+
+from dos.plans.loop import StopReason
+from dos.records import run_ids
+from dos.runtime.drive import drive
+from dos.runtime.worker import Worker
+from dos.runtime.worker_effects import WorkerEffects
+from dos.surfaces.cli.desk import Desk, Reply
+from dos.surfaces.cli.options import Option
+
+EXITS = {"stopped": 0, "lane-held": 1, "contract_error": 2, "lease-lost": 3}
+
+
+class Args(Struct, kw_only=True):
+    lane: Annotated[str, Option(help="the lane to work on", metavar="LANE")]
+    run_id: Annotated[str, Option(help="the run's id; made up when not given", metavar="RID")] = ""
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    run_id = args.run_id
+    if run_id:
+        run_ids.checked_id(run_id)
+    else:
+        now_ms = time.time_ns() // 1_000_000
+        run_id = run_ids.mint(now_ms, randbits(run_ids.ENTROPY_BITS), f"worker-{args.lane}").run_id
+    config = desk.world.config
+    effects = WorkerEffects(desk.world.workspace, config, actor=run_id)
+    os.environ["DOS_RUN_ID"] = run_id
+    try:
+        worker = Worker(
+            lane=args.lane,
+            run_id=run_id,
+            agent=config.workers.agent,
+            max_iterations=config.workers.max_iterations,
+        )
+        stop = drive(worker.work(), effects.performers())
+    finally:
+        effects.close()
+    code = {StopReason.LANE_HELD: 1, StopReason.LEASE_LOST: 3}.get(stop.reason, 0)
+    data = {
+        "run_id": run_id, "lane": args.lane, "stop_reason": stop.reason, "needs": stop.needs, "reason": stop.detail
+    }  # fmt: skip
+    return Reply(code=code, text=f"{stop.reason}  {stop.detail}", data=data)

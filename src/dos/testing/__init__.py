@@ -1,0 +1,1 @@
+"""Shipped to users: scripted agents and the demonstration."""

@@ -1,0 +1,87 @@
+"""An agent that does what its script says, as a real process: it edits, commits, lies, strays, crashes, hangs.
+
+    python -m dos.testing.scripted_agent SCRIPT.json < prompt
+
+The script maps a unit's name to its tries; the n-th start on a unit plays the n-th try, the last one repeats. A try is
+a list of steps: {"write": PATH, "text": T}, {"commit": SUBJECT}, {"say": T}, {"run": COMMAND}, {"sleep": SECONDS},
+{"crash": EXIT_CODE}, {"hang": true}, {"limit": true}, {"overloaded": true}.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from msgspec import json
+
+
+def main(arguments: list[str]) -> int:
+    script = json.decode(Path(arguments[0]).read_bytes())
+    unit = os.environ["DOS_UNIT"]
+    sys.stdin.read()
+    tries = script.get(unit) or script.get("*") or [[{"say": f"There is nothing in my script for {unit}."}]]
+    for step in tries[min(_count_start(Path(arguments[0]), unit), len(tries)) - 1]:
+        code = play(step, unit)
+        if code is not None:
+            return code
+    return 0
+
+
+def play(step: dict[str, Any], unit: str) -> int | None:
+    """Do one step; an exit code ends the process."""
+    match step:
+        case {"write": path, "text": text}:
+            target = Path(path)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, encoding="utf-8")
+            _tell(type="write", path=path)
+        case {"commit": subject}:
+            _git("add", "--all")
+            _git("commit", "--quiet", "--allow-empty", "-m", f"{subject}\n\nUnit: {unit}")
+            _tell(type="commit", subject=subject)
+        case {"say": text}:
+            _tell(type="say", text=text)
+        case {"run": command}:
+            subprocess.run(command, shell=True, check=False)
+        case {"sleep": seconds}:
+            time.sleep(seconds)
+        case {"crash": code}:
+            os._exit(code)
+        case {"hang": _}:
+            while True:
+                time.sleep(3600)
+        case {"limit": _}:
+            _tell(type="limit", text="usage limit reached")
+            return 1
+        case {"overloaded": _}:
+            _tell(type="overloaded", text="overloaded")
+            return 1
+        case _:
+            sys.stderr.write(f"scripted agent: unknown step {step!r}\n")
+            return 2
+    return None
+
+
+def _git(*arguments: str) -> None:
+    subprocess.run(
+        ["git", "-c", "user.name=Scripted Agent", "-c", "user.email=agent@example.invalid", *arguments], check=True
+    )
+
+
+def _tell(**line: Any) -> None:
+    sys.stdout.write(json.encode(line).decode() + "\n")
+    sys.stdout.flush()
+
+
+def _count_start(script: Path, unit: str) -> int:
+    """How often this unit was started, this time included; kept beside the script, where no lane reaches."""
+    counter = script.with_name(f"{script.name}.starts")
+    with counter.open("a", encoding="utf-8") as file:
+        file.write(f"{unit}\n")
+    return counter.read_text(encoding="utf-8").splitlines().count(unit)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

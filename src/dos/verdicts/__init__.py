@@ -1,0 +1,1 @@
+"""What is true? Pure answers from evidence; nothing here reads or acts."""

@@ -1,0 +1,1 @@
+"""May it? Lanes, scope and admission."""

@@ -1,0 +1,1 @@
+"""What people are shown, as values; every surface renders the same ones."""

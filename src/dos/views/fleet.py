@@ -1,0 +1,108 @@
+"""The fleet at a glance: who holds what, what landed, what stopped."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from dos.journal.states.fleet import Fleet
+from dos.records.leases import Lease
+from dos.records.units import Unit
+
+
+class Worker(Struct, frozen=True, kw_only=True):
+    lane: str
+    holder: str
+    run_id: str
+    fence: int
+    unit: str
+    lapsed: bool
+
+
+class UnitRow(Struct, frozen=True, kw_only=True):
+    unit: str
+    title: str
+    lane: str
+    state: str  # landed | working | open
+    commit: str
+    tries: list[str]
+
+
+class Stopped(Struct, frozen=True, kw_only=True):
+    run_id: str
+    lane: str
+    stop_reason: str
+    needs: str
+    reason: str
+
+
+class View(Struct, frozen=True, kw_only=True):
+    workers: list[Worker]
+    units: list[UnitRow]
+    stopped: list[Stopped]
+    salvaged: list[str]
+    draining: bool
+
+
+def view(fleet: Fleet, leases: Sequence[tuple[Lease, bool]], units: Sequence[tuple[Unit, str]]) -> View:
+    """From the folded journal, the leases with whether each has lapsed, and the units with their lanes."""
+    return View(
+        workers=[
+            Worker(
+                lane=lease.lane,
+                holder=lease.holder,
+                run_id=lease.run_id,
+                fence=lease.fence,
+                unit=fleet.runs[lease.run_id].unit if lease.run_id in fleet.runs else "",
+                lapsed=lapsed,
+            )
+            for lease, lapsed in leases
+        ],
+        units=[_unit(fleet, unit, lane) for unit, lane in units],
+        stopped=[
+            Stopped(run_id=run_id, lane=run.lane, stop_reason=run.stop_reason, needs=run.needs, reason=run.stop_detail)
+            for run_id, run in fleet.runs.items()
+            if run.stop_reason
+        ][-10:],
+        salvaged=fleet.salvaged,
+        draining=fleet.draining,
+    )
+
+
+def _unit(fleet: Fleet, unit: Unit, lane: str) -> UnitRow:
+    seen = fleet.units.get(unit.name)
+    state = "open"
+    if seen and seen.landed:
+        state = "landed"
+    elif seen and seen.claimed_by:
+        state = "working"
+    return UnitRow(
+        unit=unit.name,
+        title=unit.title,
+        lane=lane,
+        state=state,
+        commit=seen.landed if seen else "",
+        tries=seen.tries if seen else [],
+    )
+
+
+def render(seen: View) -> str:
+    lines = []
+    working = [row for row in seen.workers if not row.lapsed]
+    landed = [row for row in seen.units if row.state == "landed"]
+    drain = ", draining" if seen.draining else ""
+    lines.append(f"{len(working)} working, {len(landed)} of {len(seen.units)} units landed{drain}")
+    if working:
+        lines += ["", "working:"]
+        lines += [f"  {row.lane:<14} {row.unit or '(choosing)':<18} {row.holder}  fence {row.fence}" for row in working]
+    if seen.units:
+        lines += ["", "units:"]
+        for row in seen.units:
+            proof = f"  {row.commit[:9]}" if row.commit else ""
+            tried = f"  ({len(row.tries)}x not landed before: {row.tries[-1]})" if row.tries else ""
+            lines.append(f"  {row.state:<8} {row.unit:<18} {row.lane:<12}{proof}{tried}")
+    if seen.stopped:
+        lines += ["", "last stops:"]
+        lines += [f"  {row.lane:<14} {row.stop_reason}: {row.reason}; needs {row.needs}" for row in seen.stopped[-5:]]
+    if seen.salvaged:
+        lines += ["", "salvaged work:", *(f"  git log {ref}" for ref in seen.salvaged[-5:])]
+    return "\n".join(lines)

@@ -1,0 +1,242 @@
+"""Changing one key: nothing else in the file moves, and a change that would not load is not made."""
+
+import os
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dos.config.edit import set_value, unset_value
+from dos.config.load import load
+from dos.config.notation import key_text, value_text
+from dos.errors import BadInput, ConfigInvalid
+
+TEXT = """\
+# our fleet
+
+[lanes]   # who works where
+concurrent = ["api",   "web"]  # two of them
+exclusive = ["global"]
+
+[lanes.trees]
+api = ["src/api/**"]
+"web" = [ # odd but legal
+    "web/**",
+]
+global = ["**/*"]
+
+  [supervise]
+  target   =   2   # at night 4
+reap_stalled = true
+
+
+[workers]
+agent = 'claude_code'
+# setup = "make deps"
+
+[[concurrency_class]]
+name = "cluster"
+max_concurrent = 3
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "dos.toml"
+    path.write_text(TEXT)
+    return path
+
+
+def changed_lines(path: Path) -> tuple[list[str], list[str]]:
+    """The lines that went away and the lines that came."""
+    before, after = TEXT.splitlines(), path.read_text().splitlines()
+    return [line for line in before if line not in after], [line for line in after if line not in before]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "gone", "came"),
+    [
+        ("supervise.target", "5", ["  target   =   2   # at night 4"], ["  target   =   5   # at night 4"]),
+        ("supervise.reap_stalled", "false", ["reap_stalled = true"], ["reap_stalled = false"]),
+        ("workers.agent", "codex", ["agent = 'claude_code'"], ['agent = "codex"']),
+        ("workers.agent", "'codex'", ["agent = 'claude_code'"], ["agent = 'codex'"]),
+        ("workers.isolation", "shared", [], ['isolation = "shared"']),
+        ("workers.target_branch", "1.2", [], ['target_branch = "1.2"']),
+        ("workers.target_branch", "true", [], ['target_branch = "true"']),
+        ("workers.test", "make test && echo ok", [], ['test = "make test && echo ok"']),
+        ("workers.command", '["make", "work"]', [], ['command = ["make", "work"]']),
+        ("lanes.trees.api", '["api/**"]', ['api = ["src/api/**"]'], ['api = ["api/**"]']),
+        ('lanes.trees."v1.2"', '["v1.2/**"]', [], ['"v1.2" = ["v1.2/**"]']),
+        ("lanes.aliases.ui", "web", [], ["[lanes.aliases]", 'ui = "web"']),
+        ("retention.runs_keep_last", "none", [], ["[retention]", 'runs_keep_last = "none"']),
+        ("retention.runs_keep_last", "7", [], ["[retention]", "runs_keep_last = 7"]),
+        ("reasons.VENDOR.category", "MISROUTE", [], ["[reasons.VENDOR]", 'category = "MISROUTE"']),
+        ("verify.require", "witnessed", [], ["[verify]", 'require = "witnessed"']),
+        ("ci.repo", "owner/name", [], ["[ci]", 'repo = "owner/name"']),
+    ],
+)
+def test_setting_a_key_changes_its_line_and_no_other(
+    file: Path, key: str, value: str, gone: list[str], came: list[str]
+) -> None:
+    set_value(file, key, value)
+    assert changed_lines(file) == (gone, came)
+    load(file.parent)
+
+
+def test_what_is_set_is_what_loads(file: Path) -> None:
+    assert set_value(file, "supervise.target", "5").config.supervise.target == 5
+    assert load(file.parent).config.supervise.target == 5
+
+
+def test_unsetting_a_key_takes_its_line_out_and_no_other(file: Path) -> None:
+    loaded = unset_value(file, "supervise.reap_stalled")
+    assert changed_lines(file) == (["reap_stalled = true"], [])
+    assert loaded.config.supervise.target == 2
+
+
+def test_unsetting_a_table_takes_all_of_it_out(file: Path) -> None:
+    unset_value(file, "concurrency_class")
+    assert load(file.parent).config.concurrency_class == ()
+    assert "# our fleet" in file.read_text()
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("supervise.target", "-1", "supervise.target must be"),
+        ("supervise.target", "many", "not a TOML value"),
+        ("supervise.target", "", "not a TOML value"),
+        ("supervise.target", "1\n[evil]", "not a TOML value"),
+        ("supervise.taget", "1", "has no key `taget`"),
+        ("lane.concurrent", "[]", "has no table or key `lane`"),
+        ("supervise", "3", "supervise must be a table"),
+        ("supervise.target.deep", "3", "supervise.target is not a table"),
+        ("concurrency_class.name", "x", "concurrency_class is not a table"),
+        ("workers.isolation", "container", "workers.isolation must be"),
+        ("workers.agent", "command", "no command"),
+        ("lanes.trees.api", '["/etc"]', "absolute"),
+        ("lanes.concurrent", '["api", "API"]', "differ only by case"),
+        ("", "1", "not a key"),
+        ("a b", "1", "not a key"),
+        ("a = 1\nb", "1", "not a key"),
+        ("a..b", "1", "not a key"),
+    ],
+)
+def test_a_change_that_would_not_load_is_refused_and_changes_nothing(
+    file: Path, key: str, value: str, said: str
+) -> None:
+    with pytest.raises(BadInput) as caught:
+        set_value(file, key, value)
+    assert said in caught.value.message
+    assert caught.value.hint
+    assert file.read_text() == TEXT
+    assert os.listdir(file.parent) == ["dos.toml"]
+
+
+@pytest.mark.parametrize("key", ["supervise.max_concurrency", "verify", "nothing.at.all", "supervise.target.deep"])
+def test_unsetting_what_is_not_set_is_an_error(file: Path, key: str) -> None:
+    with pytest.raises(BadInput, match="is not set in this file"):
+        unset_value(file, key)
+    assert file.read_text() == TEXT
+
+
+def test_a_misspelt_key_can_be_taken_out(file: Path) -> None:
+    file.write_text(TEXT + "[surprise]\nx = 1\n")
+    unset_value(file, "surprise")
+    assert load(file.parent).config.supervise.target == 2
+
+
+def test_a_broken_file_is_reported_as_such_and_left_alone(file: Path) -> None:
+    file.write_text("[supervise\n")
+    with pytest.raises(ConfigInvalid, match=r"dos.toml:1: not TOML"):
+        set_value(file, "supervise.target", "1")
+    assert file.read_text() == "[supervise\n"
+
+
+def test_a_key_can_be_set_where_there_is_no_file_yet(tmp_path: Path) -> None:
+    path = tmp_path / "dos.toml"
+    set_value(path, "supervise.target", "3")
+    assert path.read_text() == "[supervise]\ntarget = 3\n"
+
+
+def test_the_mode_and_a_link_are_kept(tmp_path: Path) -> None:
+    real = tmp_path / "shared.toml"
+    real.write_text(TEXT)
+    real.chmod(0o640)
+    path = tmp_path / "dos.toml"
+    path.symlink_to("shared.toml")
+    set_value(path, "supervise.target", "5")
+    assert path.is_symlink()
+    assert real.stat().st_mode & 0o777 == 0o640
+    assert "=   5   #" in real.read_text()
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_windows_newlines_and_a_byte_order_mark_are_kept(tmp_path: Path, mark: bytes) -> None:
+    path = tmp_path / "dos.toml"
+    path.write_bytes(mark + TEXT.replace("\n", "\r\n").encode())
+    set_value(path, "supervise.target", "5")
+    set_value(path, "workers.isolation", "shared")
+    content = path.read_bytes()
+    assert content.startswith(mark + b"# our fleet")
+    assert content.count(b"\n") == content.count(b"\r\n") == TEXT.count("\n") + 1
+
+
+def test_a_full_disk_leaves_the_old_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_room(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", no_room)
+    with pytest.raises(ConfigInvalid, match="No space left"):
+        set_value(file, "supervise.target", "5")
+    assert file.read_text() == TEXT
+    assert os.listdir(file.parent) == ["dos.toml"]
+
+
+def test_a_file_that_somebody_changed_meanwhile_is_not_overwritten(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.fchmod
+
+    def another_writer(handle: int, mode: int) -> None:
+        real(handle, mode)
+        file.write_text("# theirs\n")
+
+    monkeypatch.setattr(os, "fchmod", another_writer)
+    with pytest.raises(ConfigInvalid, match="meanwhile"):
+        set_value(file, "supervise.target", "5")
+    assert file.read_text() == "# theirs\n"
+    assert os.listdir(file.parent) == ["dos.toml"]
+
+
+CHANGES = st.sampled_from(
+    [
+        ("supervise.target", 4),
+        ("supervise.max_concurrency", 2),
+        ("workers.command", ["a", "b c"]),
+        ("workers.setup", 'say "hi"'),
+        ('lanes.trees."sp ace"', ["sp ace/**"]),
+        ("lanes.trees.api", ["x/**"]),
+        ("cooldown.window_hours", 0.5),
+        ("reasons.A.category", "MISROUTE"),
+        ("ci.x", {"y": [1, 2]}),
+    ]
+)
+
+
+@given(st.lists(CHANGES, max_size=6))
+def test_any_changes_one_after_another_give_what_they_say(
+    tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[str, object]]
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "dos.toml"
+    path.write_text(TEXT)
+    for key, value in changes:
+        set_value(path, key, value_text(value))
+    after = tomllib.loads(path.read_text())
+    for key, value in dict(changes).items():
+        table = after
+        for part in tomllib.loads(f"{key} = 0"):
+            table = table[part]
+        assert f"{key} = " and value_text(value) in value_text(after)
+    assert "# odd but legal" in path.read_text()
+    assert key_text(("concurrency_class",)) in path.read_text()

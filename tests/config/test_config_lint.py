@@ -1,0 +1,143 @@
+"""Mistakes in a configuration that can be read."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dos.config.lanes import Lanes
+from dos.config.lint import Finding, Kind, Severity, as_json, fails, lint
+from dos.config.load import parse
+from dos.config.tables import Config, Reason
+from dos.records import regions
+
+CLEAN = {"concurrent": ("api", "web"), "exclusive": ("global",), "autopick": ("api", "web")}
+TREES = {"api": ("src/api/**",), "web": ("web/**",), "global": ("**/*",)}
+
+
+def found(lanes: Lanes, **tables: object) -> list[tuple[str, str, str]]:
+    config = Config(lanes=lanes, **tables)  # type: ignore[arg-type]
+    return [(finding.severity.value, finding.kind.value, finding.subject) for finding in lint(config)]
+
+
+def two(**trees: tuple[str, ...]) -> Lanes:
+    return Lanes(concurrent=tuple(trees), trees=trees)
+
+
+@pytest.mark.parametrize(
+    ("lanes", "findings"),
+    [
+        (Lanes(**CLEAN, trees=TREES), []),
+        (Config().lanes, []),
+        (Lanes(exclusive=("alone",)), []),
+        (Lanes(concurrent=("a",)), [("error", "LANE_WITHOUT_TREE", "a")]),
+        (Lanes(concurrent=("a",), trees={"a": ()}), [("error", "LANE_WITHOUT_TREE", "a")]),
+        (
+            Lanes(exclusive=("a",), autopick=("a",)),
+            [("error", "LANE_WITHOUT_TREE", "a")],
+        ),
+        (
+            Lanes(concurrent=("a",), exclusive=("a",), trees={"a": ("a/**",)}),
+            [("error", "LANE_BOTH_CONCURRENT_AND_EXCLUSIVE", "a")],
+        ),
+        (
+            Lanes(autopick=("a",), trees={"a": ("a/**",)}),
+            [("warn", "AUTOPICK_LANE_UNDECLARED", "a")],
+        ),
+        (
+            Lanes(exclusive=("a",), aliases={"word": "gone", "fine": "A"}),
+            [("warn", "ALIAS_TARGET_UNDECLARED", "word")],
+        ),
+        (two(a=("src/**",), b=("src/api/**",)), [("warn", "LANE_REGION_SHADOWED", "b")]),
+        (two(a=("src/api/x/**",), b=("src/api/**",)), [("warn", "LANE_REGION_SHADOWED", "a")]),
+        (two(a=("**/*",), b=("src/api/**",)), [("warn", "LANE_REGION_SHADOWED", "b")]),
+        (two(b=("src/**",), a=("src/**",)), [("warn", "CONCURRENT_LANES_OVERLAP", "a+b")]),
+        (two(a=("src/**", "x/**"), b=("src/api/**", "y/**")), [("warn", "CONCURRENT_LANES_OVERLAP", "a+b")]),
+        (two(a=("src/**",), b=("SRC/*.py",)), [("warn", "CONCURRENT_LANES_OVERLAP", "a+b")]),
+        (two(a=("src/**",), b=("srcx/**",)), []),
+        (
+            two(a=("a/**",), b=("a/b/**",), c=("a/b/c/**",)),
+            [("warn", "LANE_REGION_SHADOWED", name) for name in ("b", "c", "c")],
+        ),
+        (
+            Lanes(concurrent=("z", "y"), autopick=("x",), aliases={"w": "gone"}, trees={"y": ("y/**",)}),
+            [
+                ("error", "LANE_WITHOUT_TREE", "x"),
+                ("error", "LANE_WITHOUT_TREE", "z"),
+                ("warn", "ALIAS_TARGET_UNDECLARED", "w"),
+                ("warn", "AUTOPICK_LANE_UNDECLARED", "x"),
+            ],
+        ),
+    ],
+)
+def test_findings(lanes: Lanes, findings: list[tuple[str, str, str]]) -> None:
+    assert found(lanes) == findings
+
+
+def test_a_lane_without_a_tree_is_told_every_role_it_has() -> None:
+    (finding,) = lint(Config(lanes=Lanes(concurrent=("a",), autopick=("a",))))
+    assert "concurrent, autopick" in finding.detail
+
+
+@pytest.mark.parametrize(
+    ("reference", "dangles"),
+    [("lane gone", True), ("lane API", False), ("lane <name>", False), ("dos man wedge", False), ("lanes", False)],
+)
+def test_a_reason_that_refers_to_a_lane_nobody_declared_is_said(reference: str, dangles: bool) -> None:
+    reasons = {"VENDOR": Reason(category="MISROUTE", see_also=(reference,))}
+    findings = found(Lanes(**CLEAN, trees=TREES), reasons=reasons)
+    assert findings == ([("info", "REASON_SEE_ALSO_DANGLES", "VENDOR")] if dangles else [])
+
+
+BROKEN = "[supervise]\ntarget = -1\ntaget = 2\n[surprise]\n[lanes]\nconcurrent = ['a']\n"
+
+
+def test_what_cannot_be_read_is_listed_as_errors_beside_the_rest() -> None:
+    loaded = parse(BROKEN, Path("dos.toml"), lenient=True)
+    findings = lint(loaded.config, problems=loaded.problems)
+    assert [(finding.kind.value, finding.subject) for finding in findings] == [
+        ("CONFIG_INVALID", "supervise.taget"),
+        ("CONFIG_INVALID", "supervise.target"),
+        ("CONFIG_INVALID", "surprise"),
+        ("LANE_WITHOUT_TREE", "a"),
+    ]
+    assert findings[0].detail.startswith("dos.toml:3: ")
+    assert findings[0].fix == "Did you mean `target`?"
+
+
+def test_a_file_that_is_not_toml_is_one_error() -> None:
+    loaded = parse("[supervise", Path("dos.toml"), lenient=True)
+    (finding,) = lint(loaded.config, problems=loaded.problems)
+    assert (finding.kind, finding.severity, finding.subject) == (Kind.CONFIG_INVALID, Severity.ERROR, "dos.toml")
+
+
+def test_the_json_form_counts_every_severity() -> None:
+    shown = as_json(lint(Config(lanes=two(a=("src/**",), b=("src/**",)))))
+    assert shown["counts"] == {"error": 0, "warn": 1, "info": 0}
+    assert list(shown["findings"][0]) == ["kind", "severity", "subject", "detail", "fix"]
+    assert as_json([]) == {"findings": [], "counts": {"error": 0, "warn": 0, "info": 0}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "fail", "strict_fail"),
+    [
+        (Kind.LANE_WITHOUT_TREE, True, True),
+        (Kind.CONCURRENT_LANES_OVERLAP, True, False),
+        (Kind.REASON_SEE_ALSO_DANGLES, False, False),
+    ],
+)
+def test_what_fails_the_verb(kind: Kind, fail: bool, strict_fail: bool) -> None:
+    severity = {"LANE": Severity.ERROR, "CONC": Severity.WARN, "REAS": Severity.INFO}[kind.value[:4]]
+    findings = [Finding(kind=kind, severity=severity, subject="s", detail="d", fix="f")]
+    assert (fails(findings), fails(findings, strict=True)) == (fail, strict_fail)
+    assert not fails([])
+
+
+FOLDERS = st.sampled_from(["a/**", "a/b/**", "a/b/c.py", "b/**", "c/*", "**/*", "A/**"])
+
+
+@given(st.lists(FOLDERS, min_size=1, max_size=3), st.lists(FOLDERS, min_size=1, max_size=3))
+def test_a_pair_of_lanes_has_one_finding_exactly_when_their_regions_overlap(one: list[str], other: list[str]) -> None:
+    findings = lint(Config(lanes=two(a=tuple(one), b=tuple(other))))
+    assert len(findings) == int(regions.overlaps(regions.region(one), regions.region(other)))

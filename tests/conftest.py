@@ -1,0 +1,34 @@
+"""Fixtures that several tests share; each skips, and says why, where the machine cannot provide it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from disk.recorder import build_shim
+
+if TYPE_CHECKING:
+    from postgres_server import PostgresServer
+
+
+@pytest.fixture(scope="session")
+def disk_shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    shim = build_shim(tmp_path_factory.mktemp("shim"))
+    if shim is None:
+        pytest.skip("the recording disk needs Linux and a C compiler (cc, gcc or clang) on the PATH")
+    return shim
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator["PostgresServer"]:
+    """One server for all tests; each makes its own database. Who stops or kills it starts it again."""
+    pytest.importorskip("psycopg")
+    from postgres_server import PostgresServer, PostgresUnavailable
+
+    try:
+        server = PostgresServer()
+    except PostgresUnavailable as error:
+        pytest.skip(f"no PostgreSQL server: {error}")
+    with server:
+        yield server
