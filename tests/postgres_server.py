@@ -23,7 +23,7 @@ from types import TracebackType
 from typing import IO, Any, Literal, Self
 from urllib.parse import quote
 
-import psutil  # type: ignore[import-untyped]
+import psutil
 import psycopg
 from psycopg import sql
 

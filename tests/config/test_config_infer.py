@@ -127,7 +127,7 @@ def test_every_table_of_the_scaffold_is_explained_in_one_line(tmp_path: Path) ->
 FOLDER_NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="/\0"), min_size=1, max_size=8)
 
 
-@settings(max_examples=60)
+@settings(deadline=None, max_examples=60)
 @given(st.sets(FOLDER_NAMES.filter(lambda name: name not in (".", "..")), max_size=4))
 def test_the_scaffold_of_any_folders_loads_and_has_no_error(
     tmp_path_factory: pytest.TempPathFactory, folders: set[str]

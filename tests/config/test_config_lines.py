@@ -4,7 +4,7 @@ import tomllib
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dos.config.notation import key_lines, key_text, line_of, quoted, value_text
@@ -132,16 +132,19 @@ VALUES = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(TEXT)
 def test_a_quoted_text_reads_back_as_itself(text: str) -> None:
     assert tomllib.loads(f"x = {quoted(text)}") == {"x": text}
 
 
+@settings(deadline=None)
 @given(VALUES)
 def test_a_written_value_reads_back_as_itself(value: Any) -> None:
     assert tomllib.loads(f"x = {value_text(value)}") == {"x": value}
 
 
+@settings(deadline=None)
 @given(st.dictionaries(TEXT, VALUES, max_size=5), st.booleans())
 def test_every_key_of_any_table_is_found_on_the_line_it_was_written(tables: dict[str, Any], nested: bool) -> None:
     header = ["[outer]"] if nested else []

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dos.config.lanes import Lanes
@@ -137,6 +137,7 @@ def test_what_fails_the_verb(kind: Kind, fail: bool, strict_fail: bool) -> None:
 FOLDERS = st.sampled_from(["a/**", "a/b/**", "a/b/c.py", "b/**", "c/*", "**/*", "A/**"])
 
 
+@settings(deadline=None)
 @given(st.lists(FOLDERS, min_size=1, max_size=3), st.lists(FOLDERS, min_size=1, max_size=3))
 def test_a_pair_of_lanes_has_one_finding_exactly_when_their_regions_overlap(one: list[str], other: list[str]) -> None:
     findings = lint(Config(lanes=two(a=tuple(one), b=tuple(other))))

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dos.config.load import LARGEST_BYTES, Loaded, load, parse
@@ -304,6 +304,7 @@ def test_a_lenient_load_of_a_file_that_is_not_toml_is_all_defaults_and_says_so(t
         ("[cooldown]\nwindow_ms = 1\nwindow_hours = 1", "window_hours has no effect"),
         ("[cooldown]\nerror_window_ms = 1\nerror_window_minutes = 1", "error_window_minutes has no effect"),
         ("[paths]\nlane_journal = 'x'", "lane_journal has no effect"),
+        ("[lanes]\nconcurrent = ['a', 'b']\naliases = {A = 'b', c = 'b'}", "A has no effect"),
     ],
 )
 def test_a_key_that_changes_nothing_is_warned_about(text: str, said: str) -> None:
@@ -349,11 +350,13 @@ def answered(text: str) -> Loaded | None:
         return None
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.one_of(st.sampled_from(TABLES), WORDS), VALUES, max_size=4))
 def test_any_tables_either_load_or_are_one_clear_error(tables: dict[str, object]) -> None:
     answered("\n".join(f"{key_text((name,))} = {value_text(value)}" for name, value in tables.items()))
 
 
+@settings(deadline=None)
 @given(st.sampled_from(TABLES), st.dictionaries(st.sampled_from(KEYS), SCALARS | st.lists(SCALARS, max_size=3)))
 def test_any_keys_in_a_table_either_load_or_are_one_error_with_a_line(table: str, keys: dict[str, object]) -> None:
     lines = [f"[{table}]", *(f"{name} = {value_text(value)}" for name, value in keys.items())]
@@ -365,11 +368,13 @@ def test_any_keys_in_a_table_either_load_or_are_one_error_with_a_line(table: str
         assert 1 <= line <= len(lines)
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="[]{}=.\"'#,\n\r\t -+_ae0129\\u\x00é\u2028", max_size=60))
 def test_any_text_either_loads_or_is_one_clear_error(text: str) -> None:
     answered(text)
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=40))
 def test_any_bytes_either_load_or_are_one_clear_error(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
     root = tmp_path_factory.getbasetemp()

@@ -6,6 +6,7 @@ change of a name happened or did not; so writes are lost, reordered and torn as 
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path, PurePosixPath
 from random import Random
 
@@ -132,8 +133,8 @@ class Disk:
 
     def follow(self, operation: Operation) -> None:
         match operation.kind:
-            case Kind.BASE | Kind.BASE_DIRECTORY:
-                node: Node = DirectoryNode() if operation.kind is Kind.BASE_DIRECTORY else FileNode(operation.data)
+            case Kind.FOUND | Kind.FOUND_DIRECTORY:
+                node: Node = DirectoryNode() if operation.kind is Kind.FOUND_DIRECTORY else FileNode(operation.data)
                 if isinstance(node, FileNode):
                     # Two names of one file share its inode.
                     node = self.nodes.setdefault(operation.inode, node)
@@ -289,7 +290,7 @@ def _points(operations: Sequence[Operation]) -> Iterator[tuple[Disk, int, list[s
     acks: list[str] = []
     # The -shm file of a database is shared memory: it is made anew after a crash.
     relevant = [(at, operation) for at, operation in enumerate(operations) if not operation.path.endswith("-shm")]
-    for (at, operation), (_, following) in zip(relevant, [*relevant[1:], (0, None)], strict=True):
+    for (at, operation), following in zip_longest(relevant, (operation for _, operation in relevant[1:])):
         acks += operation.acknowledgements
         if operation.error:
             disk.fail(operation)
@@ -297,7 +298,7 @@ def _points(operations: Sequence[Operation]) -> Iterator[tuple[Disk, int, list[s
             disk.follow(operation)
         # An acknowledgement leaves the disk as it is: the cut to try is the one after it, which owes the most.
         acknowledged_next = following is not None and following.kind is Kind.ACK
-        if not acknowledged_next and operation.kind not in (Kind.BASE, Kind.BASE_DIRECTORY):
+        if not acknowledged_next and operation.kind not in (Kind.FOUND, Kind.FOUND_DIRECTORY):
             yield disk, at, acks
 
 

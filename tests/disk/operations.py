@@ -14,7 +14,7 @@ RECORD = struct.Struct("<IiQQqIIII")  # kind, error, number, inode, offset, pid,
 
 
 class Kind(IntEnum):
-    BASE = 0  # a file that was there, and durable, when the recording began
+    FOUND = 0  # a file that was there, and durable, when the recording began
     CREATE = 1
     MAKE_DIRECTORY = 2
     WRITE = 3
@@ -25,7 +25,7 @@ class Kind(IntEnum):
     LINK = 8
     UNLINK = 9
     ACK = 10
-    BASE_DIRECTORY = 11
+    FOUND_DIRECTORY = 11
 
 
 class Operation(Struct, frozen=True, kw_only=True):
@@ -94,9 +94,9 @@ def _present(disk_dir: Path) -> Iterator[Operation]:
     for path in sorted(disk_dir.rglob("*")):
         name, inode = str(path.relative_to(disk_dir)), path.lstat().st_ino
         if path.is_dir():
-            yield Operation(kind=Kind.BASE_DIRECTORY, path=name, inode=inode)
+            yield Operation(kind=Kind.FOUND_DIRECTORY, path=name, inode=inode)
         elif path.name != "ACK":
-            yield Operation(kind=Kind.BASE, path=name, inode=inode, data=path.read_bytes())
+            yield Operation(kind=Kind.FOUND, path=name, inode=inode, data=path.read_bytes())
 
 
 def _packed(operation: Operation) -> bytes:

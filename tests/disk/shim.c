@@ -23,7 +23,7 @@
 
 _Static_assert(sizeof(long) == 8, "offsets are handed to the kernel in one register");
 
-enum kind { BASE, CREATE, MAKE_DIRECTORY, WRITE, TRUNCATE, SYNC, SYNC_DIRECTORY, RENAME, LINK, UNLINK, ACK };
+enum kind { FOUND, CREATE, MAKE_DIRECTORY, WRITE, TRUNCATE, SYNC, SYNC_DIRECTORY, RENAME, LINK, UNLINK, ACK };
 enum fault { HEALTHY, NO_SPACE, IO_ERROR, SHORT_WRITE, KILL_BEFORE, KILL_AFTER };
 
 struct header { char magic[8]; uint64_t end, counter, reserved; };

@@ -13,8 +13,8 @@ from disk.recorder import Image, Kind, Operation, crash_images
 FILE = 11
 
 
-def base(content: bytes = b"", path: str = "f", inode: int = FILE) -> Operation:
-    return Operation(kind=Kind.BASE, path=path, inode=inode, data=content)
+def found(content: bytes = b"", path: str = "f", inode: int = FILE) -> Operation:
+    return Operation(kind=Kind.FOUND, path=path, inode=inode, data=content)
 
 
 def create(path: str = "f", inode: int = FILE) -> Operation:
@@ -75,29 +75,29 @@ ZERO = bytes(512)
 @pytest.mark.parametrize(
     ("operations", "possible"),
     [
-        pytest.param([base(OLD), write(NEW)], {OLD, NEW}, id="a sector is old or new"),
-        pytest.param([base(OLD), write(NEW), sync()], {NEW}, id="a synced write is there"),
+        pytest.param([found(OLD), write(NEW)], {OLD, NEW}, id="a sector is old or new"),
+        pytest.param([found(OLD), write(NEW), sync()], {NEW}, id="a synced write is there"),
         pytest.param(
-            [base(OLD * 2), write(NEW * 2)], {OLD * 2, NEW * 2, NEW + OLD, OLD + NEW}, id="a write is torn at a sector"
+            [found(OLD * 2), write(NEW * 2)], {OLD * 2, NEW * 2, NEW + OLD, OLD + NEW}, id="a write is torn at a sector"
         ),
-        pytest.param([base(OLD), write(b"b" * 600, 512)], {OLD, OLD + b"b" * 600, OLD + NEW, OLD + ZERO + b"b" * 88,
+        pytest.param([found(OLD), write(b"b" * 600, 512)], {OLD, OLD + b"b" * 600, OLD + NEW, OLD + ZERO + b"b" * 88,
                      OLD + bytes(600), OLD + NEW + bytes(88)}, id="an append is short, holed or all zeros"),
         pytest.param(
-            [base(OLD * 2), write(b"x"), write(b"y", 600)],
+            [found(OLD * 2), write(b"x"), write(b"y", 600)],
             {OLD * 2, b"x" + OLD[1:] + OLD, OLD + b"a" * 88 + b"y" + b"a" * 423,
              b"x" + OLD[1:] + b"a" * 88 + b"y" + b"a" * 423},
             id="writes to two sectors are reordered",
         ),
         pytest.param(
-            [base(b"....."), write(b"1", 0), write(b"2", 1)], {b".....", b"1....", b"12..."},
+            [found(b"....."), write(b"1", 0), write(b"2", 1)], {b".....", b"1....", b"12..."},
             id="writes to one sector are not",
         ),
-        pytest.param([base(OLD * 2), cut(512)], {OLD * 2, OLD}, id="a cut may not have happened"),
-        pytest.param([base(OLD * 2), cut(0), sync()], {b""}, id="a synced cut has happened"),
-        pytest.param([base(OLD), cut(0), write(NEW)], {OLD, b"", NEW, ZERO}, id="a write past a cut brings the cut"),
-        pytest.param([base(OLD), write(NEW), sync(error=5), sync()], {OLD, NEW}, id="a failed sync is not made good"),
+        pytest.param([found(OLD * 2), cut(512)], {OLD * 2, OLD}, id="a cut may not have happened"),
+        pytest.param([found(OLD * 2), cut(0), sync()], {b""}, id="a synced cut has happened"),
+        pytest.param([found(OLD), cut(0), write(NEW)], {OLD, b"", NEW, ZERO}, id="a write past a cut brings the cut"),
+        pytest.param([found(OLD), write(NEW), sync(error=5), sync()], {OLD, NEW}, id="a failed sync is not made good"),
         pytest.param(
-            [base(OLD), write(NEW), sync(error=5), write(NEW), sync()], {NEW}, id="writing again after it is"
+            [found(OLD), write(NEW), sync(error=5), write(NEW), sync()], {NEW}, id="writing again after it is"
         ),
     ],
 )  # fmt: skip
@@ -157,6 +157,10 @@ def test_acknowledgements_up_to_the_next_operation_count_at_a_point() -> None:
     assert {image.point for image in seen} == {0, 3, 5}
 
 
+def test_a_log_without_operations_leaves_no_images() -> None:
+    assert images() == []
+
+
 def test_shared_memory_is_in_no_image() -> None:
     written = Operation(kind=Kind.WRITE, path="db-shm", inode=FILE, data=b"1")
     assert at_the_end(create("db-shm"), written, create("g", 12)) == {(), (("g", b""),)}
@@ -212,7 +216,7 @@ def test_every_sector_is_one_of_its_versions_since_its_last_sync(operations: lis
         else:
             possible = [[*old, sector] for old, sector in zip(possible, newest, strict=True)]
         versions.append(possible)
-    for image in images(base(bytes(SIZE)), *operations, per_point=3, seed=seed):
+    for image in images(found(bytes(SIZE)), *operations, per_point=3, seed=seed):
         left = image.files["f"]
         allowed = versions[image.point - 1]
         assert len(left) == SIZE
@@ -221,8 +225,8 @@ def test_every_sector_is_one_of_its_versions_since_its_last_sync(operations: lis
 
 @given(steps, st.integers(0, 2**32))
 def test_the_same_seed_leaves_the_same_images_and_none_twice(operations: list[Operation], seed: int) -> None:
-    first = images(base(bytes(SIZE)), *operations, per_point=3, seed=seed)
-    assert first == images(base(bytes(SIZE)), *operations, per_point=3, seed=seed)
+    first = images(found(bytes(SIZE)), *operations, per_point=3, seed=seed)
+    assert first == images(found(bytes(SIZE)), *operations, per_point=3, seed=seed)
     digests = [image.digest() for image in first]
     assert len(digests) == len(set(digests))
     assert all(before.point <= after.point for before, after in pairwise(first))

@@ -1,5 +1,7 @@
 import unicodedata
+from collections.abc import Callable
 from itertools import combinations
+from typing import Literal
 
 import msgspec
 import pytest
@@ -197,7 +199,7 @@ def test_letters_that_only_look_alike_stay_apart() -> None:
 
 
 @pytest.mark.parametrize("fold", [str.upper, str.lower, str.title, str.casefold, str.swapcase])
-def test_changing_the_case_of_any_letter_changes_no_prefix(fold) -> None:  # type: ignore[no-untyped-def]
+def test_changing_the_case_of_any_letter_changes_no_prefix(fold: Callable[[str], str]) -> None:
     for code in range(0x10000):
         letter = chr(code)
         if letter.isalpha() and letter != fold(letter):
@@ -205,7 +207,7 @@ def test_changing_the_case_of_any_letter_changes_no_prefix(fold) -> None:  # typ
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
-def test_changing_the_form_of_any_letter_changes_no_prefix(form) -> None:  # type: ignore[no-untyped-def]
+def test_changing_the_form_of_any_letter_changes_no_prefix(form: Literal["NFC", "NFD", "NFKC", "NFKD"]) -> None:
     for code in range(0x10000):
         letter = chr(code)
         if letter.isalpha() and not unicodedata.is_normalized(form, letter):
@@ -242,8 +244,8 @@ def test_a_region_of_which_nothing_is_known_overlaps_everything_and_contains_not
         ("src/*/", ["src/a", "src/a/b"], ["src"]),
         ("src/*/api", ["src/a/api", "src/a/api/b"], ["src/api", "src/a/b/api"]),
         ("**/api/*.py", ["api/a.py", "x/api/a.py", "api/api/a.py", "x/y/api/a.py"], ["x/api/y/a.py", "api.py"]),
-        ("src/**/a/**/b", ["src/a/b", "src/x/a/y/b", "src/a/a/b", "src/a/b/b/c"], ["src/b/a", "src/ab"]),
-        ("**", ["a", "a/b", "."], [".."]),
+        ("src/**/a/**/b", ["src/a/b", "src/x/a/y/b", "src/a/a/b", "src/a/b/a", "src/a/b/b/c"], ["src/b/a", "src/ab"]),
+        ("**", ["a", "a/b", "."], ["..", "C:/a", "c:a", "a\0b"]),
         ("*", ["a", "é"], ["a/b", "."]),
         (".", ["a", "a/b", "."], ["../a"]),
         ("a?c", ["abc", "aéc", "ae\u0301c", "a[c"], ["ac", "abbc", "a/c"]),
@@ -252,6 +254,10 @@ def test_a_region_of_which_nothing_is_known_overlaps_everything_and_contains_not
         ("[^ab]x", ["cx", "^x"], ["ax"]),
         ("[]a]x", ["]x", "ax"], ["bx"]),
         ("[A-C]x", ["bx", "Bx"], ["dx", "-x"]),
+        ("[b-d]x", ["bx", "Cx", "dx"], ["ax", "ex", "zx", "-x"]),
+        ("[0-9]x", ["0x", "9x"], ["ax", "-x", ":x"]),
+        ("[!0-9A-F]x", ["gx", "Gx"], ["0x", "fx", "Fx"]),
+        ("[À-Þ]x", ["éx", "Éx", "E\u0301x"], ["ex", "ÿx"]),
         ("[Z-a]x", ["zx", "ax", "_x"], ["bx"]),
         ("[é]x", ["e\u0301x", "Éx"], ["ex"]),
         ("[a-]x", ["-x", "ax"], ["bx"]),
@@ -263,7 +269,7 @@ def test_a_region_of_which_nothing_is_known_overlaps_everything_and_contains_not
         ("[[]id].py", ["[id].py"], ["i.py"]),
         ("[{]a}", ["{a}"], ["a"]),
         ("a**b", ["ab", "axxb"], ["a/b"]),
-        ("*a*b*", ["ab", "xaxbx"], ["ba", "a/b"]),
+        ("*a*b*", ["ab", "xaxbx", "abxa"], ["ba", "a/b"]),
         ("*ab", ["abab", "aab"], ["aba"]),
         ("a.b", ["a.b"], ["axb"]),
         ("straße/*", ["STRASSE/x"], ["strase/x"]),
@@ -343,7 +349,7 @@ def test_tolerance_cannot_be_bought_with_blanks_or_repetition() -> None:
 
 
 def test_an_exact_refusal_quotes_up_to_three_globs_as_the_requester_wrote_them() -> None:
-    reason = regions.score(["A/**", "b\\", "c", "d"], ["a", "b", "c", "d"]).reason
+    reason = regions.score(["A/**", "a", "b\\", "c", "d"], ["a", "b", "c", "d"]).reason
     assert "exact-glob" in reason
     assert all(repr(glob) in reason for glob in ("A/**", "b\\", "c"))
     assert "'d'" not in reason

@@ -27,16 +27,22 @@ def set_value(path: Path, dotted_key: str, value_text: str) -> Loaded:
 
     def put(document: "TOMLDocument") -> None:
         import tomlkit
+        from tomlkit.items import InlineTable
 
         table: Any = document
+        is_new = False
         for place, part in enumerate(key[:-1]):
             if part not in table:
+                inline = isinstance(table, InlineTable)
+                is_new = not inline
                 # A parent that only holds other tables needs no header of its own.
-                table[part] = tomlkit.table(is_super_table=place < len(key) - 2)
+                table[part] = tomlkit.inline_table() if inline else tomlkit.table(is_super_table=place < len(key) - 2)
             table = table[part]
             if not hasattr(table, "items"):
                 raise BadInput(f"{path}: {'.'.join(key[: place + 1])} is not a table", hint=_BY_HAND)
-        table[key[-1]] = tomlkit.parse(f"x = {value}")["x"]
+        table[key[-1]] = tomlkit.parse(f"x = {value}\n")["x"]
+        if is_new:
+            table.add(tomlkit.nl())  # it may stand before another table
 
     return _edited(path, put, lambda tables: _with(tables, key, _value(value)))
 
@@ -130,6 +136,12 @@ def _without(tables: dict[str, Any], key: tuple[str, ...]) -> dict[str, Any]:
     return {**tables, key[0]: _without(tables[key[0]], key[1:])}
 
 
+def _filled(tables: dict[str, Any]) -> dict[str, Any]:
+    """Without its empty tables: one that lost its last key may go, and says the same."""
+    inner = {name: _filled(value) if isinstance(value, dict) else value for name, value in tables.items()}
+    return {name: value for name, value in inner.items() if value != {}}
+
+
 def _edited(
     path: Path, change: "Callable[[TOMLDocument], None]", expected: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> Loaded:
@@ -143,14 +155,14 @@ def _edited(
         document = tomlkit.parse(old)
         change(document)
         new = tomlkit.dumps(document)
-        kept = tomllib.loads(new) == expected(tomllib.loads(old))
+        kept = _filled(tomllib.loads(new)) == _filled(expected(tomllib.loads(old)))
     except (TOMLKitError, ValueError, RecursionError) as error:
         parse(old, path)  # a file that was broken before is reported as what it is
         raise ConfigInvalid(f"{path}: this change cannot be made here: {error}", hint=_BY_HAND) from error
     if not kept:
-        raise ConfigInvalid(f"{path}: this change would alter other keys too", hint=_BY_HAND)
-    if not new.endswith("\n") and (not old or old.endswith("\n")):
-        new += "\n"
+        raise ConfigInvalid(f"{path}: this change cannot be made without touching other keys", hint=_BY_HAND)
+    if not old.endswith("\n\n"):
+        new = new.rstrip("\n") + "\n"
     if "\r\n" in old and "\n" not in old.replace("\r\n", ""):
         new = new.replace("\r\n", "\n").replace("\n", "\r\n")
     loaded = parse(new, path)
@@ -175,9 +187,8 @@ def _write(path: Path, text: str, *, instead_of: str) -> None:
             if (read_text(path) or "") != instead_of:
                 raise ConfigInvalid(f"{path}: somebody else changed the file meanwhile", hint="Try again.")
             temporary.replace(target)
-        except BaseException:
+        finally:
             temporary.unlink(missing_ok=True)
-            raise
         _settle(target.parent)
     except OSError as error:
         raise ConfigInvalid(

@@ -74,10 +74,10 @@ def parse(text: str, path: Path, *, lenient: bool = False) -> Loaded:
         problems, left = _problems(shaped, raw, text, path)
         if not lenient:
             raise ConfigInvalid(str(problems[0]), hint=problems[0].hint) from error
-        warnings = (*(str(problem) for problem in problems), *_warnings(left, path))
         config = msgspec.convert(left, Config)
+        warnings = (*(str(problem) for problem in problems), *_warnings(left, config, path))
         return Loaded(config=config, path=path, text=text, warnings=warnings, problems=tuple(problems))
-    return Loaded(config=config, path=path, text=text, warnings=_warnings(raw, path))
+    return Loaded(config=config, path=path, text=text, warnings=_warnings(raw, config, path))
 
 
 def read_text(path: Path) -> str | None:
@@ -214,7 +214,8 @@ def _problems(
     return sorted(located, key=lambda problem: problem.line or 0), left
 
 
-def _warnings(raw: dict[str, Any], path: Path) -> tuple[str, ...]:
+def _warnings(raw: dict[str, Any], config: Config, path: Path) -> tuple[str, ...]:
+    """What is written and changes nothing."""
     found = []
     cooldown = raw.get("cooldown", {})
     for exact, convenient in (("window_ms", "window_hours"), ("error_window_ms", "error_window_minutes")):
@@ -223,6 +224,9 @@ def _warnings(raw: dict[str, Any], path: Path) -> tuple[str, ...]:
     for name in _WITHOUT_EFFECT:
         if name in raw.get("paths", {}):
             found.append(f"{path}: [paths] {name} has no effect: that state is in the journal")
+    for word, lane in config.lanes.aliases.items():
+        if config.lanes.canonical(word) not in (None, config.lanes.canonical(lane)):
+            found.append(f"{path}: [lanes.aliases] {word} has no effect: there is a lane of that name")
     return tuple(found)
 
 

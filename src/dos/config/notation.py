@@ -45,11 +45,16 @@ def value_text(value: Any) -> str:
         return quoted(value)
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
+    # Loops, not generators: one frame a level, so that whatever could be parsed can be written.
+    parts = []
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(value_text(item) for item in value) + "]"
+        for item in value:
+            parts.append(value_text(item))
+        return f"[{', '.join(parts)}]"
     if isinstance(value, dict):
-        inside = ", ".join(f"{key_text((key,))} = {value_text(item)}" for key, item in value.items())
-        return f"{{ {inside} }}" if inside else "{}"
+        for key, item in value.items():
+            parts.append(f"{key_text((key,))} = {value_text(item)}")
+        return f"{{ {', '.join(parts)} }}" if parts else "{}"
     return str(value)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from dos.errors import StoreFailed, StoreFull
 from dos.journal import lines
 from dos.journal.events import Event
+from dos.journal.syncing import sync_directory
 
 
 class Archive:
@@ -19,13 +20,15 @@ class Archive:
 
     def write(self, batch: Sequence[Event]) -> None:
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            directory = self.path.parent
+            missing = [each for each in (directory, *directory.parents) if not each.exists()]
+            directory.mkdir(parents=True, exist_ok=True)
             with self.path.open("a" if self.written else "x", encoding="utf-8", newline="\n") as file:
                 file.writelines(f"{lines.written(event)}\n" for event in batch)
                 file.flush()
                 os.fsync(file.fileno())
-            if not self.written:
-                _sync_directories(self.path.parent)
+            for each in {directory, *(made.parent for made in missing)}:
+                sync_directory(each)
         except OSError as error:
             failure = StoreFull if error.errno in (errno.ENOSPC, errno.EDQUOT) else StoreFailed
             raise failure(
@@ -33,13 +36,3 @@ class Archive:
                 hint="What could not be archived was not removed; give another directory.",
             ) from error
         self.written += len(batch)
-
-
-def _sync_directories(directory: Path) -> None:
-    """The file's entry, and those of the directories that may be new."""
-    for each in (directory, *directory.resolve().parents[:2]):
-        handle = os.open(each, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -121,6 +121,9 @@ class SpawnIntended(Fact, frozen=True, kw_only=True):
     lane: str
     run_id: str
     host: str
+    holder: str = ""  # who intends it, where that is not a supervisor
+    loop_ts: str = ""
+    reason: str = ""
 
 
 class WorkerSpawned(Fact, frozen=True, kw_only=True):
@@ -166,6 +169,27 @@ class FleetStopped(Fact, frozen=True, kw_only=True):
     kind = "fleet_stopped"
     host: str
     reason: str
+
+
+class DecisionForced(Fact, frozen=True, kw_only=True):
+    """Somebody was told no and went on by force."""
+
+    kind = "decision_forced"
+    lane: str
+    reason_class: str
+    reason: str
+    host: str
+
+
+class RunMinted(Fact, frozen=True, kw_only=True):
+    """Where a run comes from, written before it begins so that its children can find their root."""
+
+    kind = "run_minted"
+    run_id: str
+    process_id: str
+    parent_id: str | None
+    root_id: str
+    ts_ms: int
 
 
 class RunBegun(Fact, frozen=True, kw_only=True):

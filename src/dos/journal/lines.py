@@ -1,28 +1,32 @@
 """An event as one line of JSON text, as it is exported and archived."""
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Raw, Struct, json
+from msgspec import Meta, Raw, Struct, json
 
 from dos.journal.events import Event
 
 # The characters JSON may leave bare and at which some reader ends a line.
 _SEPARATORS = {character: f"\\u{character:04x}" for character in (0x7F, 0x85, 0x2028, 0x2029)}
-LATEST_MS = 253_402_300_800_000  # the year 10000, which no stamp can name
+_LATEST_MS = 253_402_300_800_000  # the year 10000, which no stamp can name
+
+
+Whole = Annotated[int, Meta(ge=1, lt=1 << 62)]
+Named = Annotated[str, Meta(min_length=1)]
 
 
 class Line(Struct, kw_only=True):
-    pos: int
-    stream: str
-    ver: int
-    kind: str
+    pos: Whole
+    stream: Named
+    ver: Whole
+    kind: Named
     at: str
-    at_ms: int
+    at_ms: Annotated[int, Meta(ge=0, lt=_LATEST_MS)]
     actor: str
-    fence: int | None
+    fence: Whole | None
     key: str | None
-    schema: int
+    schema: Whole
     body: Any
 
 

@@ -100,8 +100,6 @@ class Survey:
             case events.LeaseGranted() as fact:
                 self._begin(event, stays=bool(fact.asked.run_id))
             case events.LeaseAdopted() as fact:
-                if not self.ages.old(event):
-                    self._kept.add(fact.previous)
                 # It ends the lease before it: it stays as long as that one's beginning does.
                 self._begin(event, stays=bool(fact.asked.run_id) or fact.previous in self._kept)
                 self._renewed.pop(fact.previous, None)

@@ -50,7 +50,7 @@ def plan(lanes: Sequence[Lane], target: int) -> list[Action]:
         if lane.held or lane.pending or lane.failed or not lane.offerable:
             continue
         if lane.recent_starts >= MOST_STARTS:
-            actions.append(GiveUp(lane.name, f"{lane.recent_starts} workers ended within a minute"))
+            actions.append(GiveUp(lane.name, f"{lane.recent_starts} workers ended within a minute; their logs say why"))
         elif wanted > 0 and _fits(lane, taken):
             actions.append(Spawn(lane.name))
             taken.append(lane)

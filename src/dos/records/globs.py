@@ -246,8 +246,10 @@ def _class_expression(members: str) -> str:
     choice = "".join(re.escape(letter) for letter in map(_folded, singles) if len(letter) == 1)
     for low, high in ranges:
         # Capitals are folded in the path, so a range that holds some of them holds their small letters too.
-        capitals = (max(low, "A").lower(), min(high, "Z").lower())
-        for first, last in {(low, high), (_folded(low), _folded(high)), capitals}:
+        spans = {(low, high), (_folded(low), _folded(high))}
+        if low <= "Z" and high >= "A":
+            spans.add((max(low, "A").lower(), min(high, "Z").lower()))
+        for first, last in spans:
             if len(first) == len(last) == 1 and first <= last:
                 choice += f"{re.escape(first)}-{re.escape(last)}"
     within = f"[{choice}]" if choice else "(?!)"

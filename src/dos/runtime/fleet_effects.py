@@ -7,6 +7,7 @@ import time
 
 from dos.config.tables import Config
 from dos.errors import Conflict
+from dos.evidence import holders
 from dos.journal import fold
 from dos.journal.states import fleet as folded
 from dos.plans.population import Lane
@@ -102,7 +103,7 @@ class FleetEffects(WorkerEffects):
             exclusive=self.config.is_exclusive(name),
             offerable=len(waiting.open),
             held=lease is not None,
-            holder_gone=lease is not None and _gone(lease),
+            holder_gone=lease is not None and holders.gone(lease),
             pending=lease is None and _pending(starts, now_ms),
             failed=bool(starts.failed) or self._gave_up(name, state),
             recent_starts=len(recent),
@@ -112,13 +113,6 @@ class FleetEffects(WorkerEffects):
         """Its last run stopped for a reason that only a person can clear."""
         runs = [run for run in state.runs.values() if run.lane == lane and run.begun_ms >= state.started_ms]
         return bool(runs) and max(runs, key=lambda run: run.begun_ms).needs in ("operator", "environment")
-
-
-def _gone(lease: Lease) -> bool:
-    """Dead by the system's word: only this machine can say it, and only of a process whose start is known."""
-    if lease.host != processes.host() or lease.pid is None or lease.pid_started is None:
-        return False
-    return processes.is_gone(lease.pid, lease.pid_started)
 
 
 def _pending(starts: folded.Starts, now_ms: int) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 from dos.agents import prompt, registry
 from dos.config.tables import Config
 from dos.errors import BadInput
+from dos.evidence import holders
 from dos.journal import fold
 from dos.journal.events import Event
 from dos.journal.states.fleet import Fleet
@@ -64,13 +65,24 @@ class WorkerEffects:
         asked = request(
             self.config, effect.lane, run_id=effect.run_id, is_lock=effect.is_lock, start_sha=self._target_commit()
         )
-        taken = self.store.acquire(asked, partial(admission.judge, budgets=self.config.class_budgets()))
+        admit = partial(admission.judge, budgets=self.config.class_budgets())
+        taken = self.store.acquire(asked, admit)
+        if isinstance(taken, Refusal) and self._bury(taken.blocked_by):
+            taken = self.store.acquire(asked, admit)
         if isinstance(taken, Lease):
             if not effect.is_lock:
                 landing.raise_fence(self.git, taken.lane, taken.fence)
             self._keeper = Keeper(taken, self._open, self._agent.stop)
             self._keeper.start()
         return taken
+
+    def _bury(self, fence: int | None) -> bool:
+        """End a lease whose process is dead here and now, instead of waiting until it runs out."""
+        for lease in [*self.store.leases(), *self.store.leases(locks=True)]:
+            if lease.fence == fence and holders.gone(lease):
+                self.store.revoke(lease.fence, version=lease.version, reason="its process is gone")
+                return True
+        return False
 
     def release_lease(self, effect: effects.ReleaseLease) -> None:
         if self._keeper:

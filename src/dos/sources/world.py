@@ -2,6 +2,7 @@
 
 from functools import cached_property
 from pathlib import Path
+from typing import Self
 
 from dos.config.load import Loaded, load
 from dos.config.tables import Config
@@ -17,6 +18,12 @@ class World:
     def __init__(self, start: Path, *, lenient: bool = False) -> None:
         self._start = start
         self._lenient = lenient
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *ended: object) -> None:
+        self.close()
 
     @cached_property
     def workspace(self) -> Workspace:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from msgspec import json
+from msgspec import json, structs
 
 from dos.errors import (
     Internal,
@@ -30,6 +30,7 @@ from dos.journal.backends.sqlite_schema import APPLICATION_ID, STEPS, VERSION
 from dos.journal.clock import Clock, SystemClock
 from dos.journal.events import Event
 from dos.journal.store import Entry
+from dos.journal.syncing import sync_directory
 from dos.records.leases import Lease
 from dos.records.names import folded
 from dos.records.regions import Mode
@@ -149,7 +150,7 @@ class SqliteBackend:
             with self._gate():
                 self._migrate(connection)
         if fresh:
-            _sync_directory(self.path.parent)
+            sync_directory(self.path.parent)
         return connection
 
     def _plain(self, target: str) -> sqlite3.Connection:
@@ -203,7 +204,7 @@ class SqliteBackend:
             self._gate_file = os.open(gate, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         deadline = time.monotonic() + self._busy_seconds
         pause = 0.0002
-        # Tried again and again instead of waited for: a writer that was stopped inside must end in an error, not in a hang.
+        # Tried again and again instead of waited for: a writer stopped inside must end in an error, not a hang.
         while True:
             try:
                 fcntl.flock(self._gate_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -321,10 +322,7 @@ class Transaction:
             " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING pos",
             (*values, event.checksum()),
         ).fetchone()
-        return Event(
-            pos=row[0], stream=event.stream, ver=ver, kind=event.kind, at_ms=event.at_ms, actor=actor,
-            fence=event.fence, key=event.key, schema=event.schema, raw=raw,
-        )  # fmt: skip
+        return structs.replace(event, pos=row[0])
 
     def add_lease(self, lease: Lease) -> None:
         shared = lease.mode is Mode.SHARED
@@ -397,11 +395,3 @@ def _statements(script: str) -> Iterator[str]:
         if sqlite3.complete_statement(gathered):
             yield gathered
             gathered = ""
-
-
-def _sync_directory(directory: Path) -> None:
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

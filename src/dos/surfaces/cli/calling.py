@@ -6,10 +6,22 @@ from typing import Any
 
 from msgspec import Struct, json
 
-from dos.errors import BadInput
+from dos.errors import BadInput, DosError, StoreBusy
 from dos.questions import Verb
 from dos.surfaces.cli.desk import Desk, Reply
+from dos.surfaces.cli.main import let_go_of_stdout
 from dos.surfaces.cli.options import Parser, fields, parser
+
+LOCK_BUSY = "lock-busy"  # a verb that lists it among its exits answers with it, instead of with an error
+
+COMMON = """everywhere:
+  --workspace DIR  another workspace than the one around you
+  --json           one JSON document instead of text
+  --output NAME    text, json or plain, which is a sentence for everybody
+  --pretty         JSON on many lines
+  --explain        also say what to do next
+  --lenient        read on past a dos.toml that has errors (reading verbs only)
+"""
 
 
 def call(verb: Verb, wishes: dict[str, str], words: list[str]) -> int:
@@ -23,30 +35,44 @@ def call(verb: Verb, wishes: dict[str, str], words: list[str]) -> int:
     desk = Desk(
         workspace=wishes.get("workspace", ""),
         as_json="json" in wishes,
+        output=wishes.get("output", ""),
+        pretty="pretty" in wishes,
         explain="explain" in wishes,
         lenient="lenient" in wishes,
     )
     try:
-        reply: Reply = module.run(parsed, desk)
+        reply = _answer(module, parsed, desk)
         _print(reply, desk)
         return reply.code
     finally:
         desk.close()
 
 
+def _answer(module: Any, parsed: Struct, desk: Desk) -> Reply:
+    try:
+        found: Reply = module.run(parsed, desk)
+        return found
+    except StoreBusy as error:
+        if LOCK_BUSY not in module.EXITS:
+            raise
+        data = {"outcome": LOCK_BUSY, "reason": error.message, "hint": error.hint}
+        return Reply(code=error.exit_code, data=data, complaint=json.encode(data).decode())
+
+
 def help_page(verb: Verb, module: Any, made: Parser) -> str:
-    exits: dict[str, int] = getattr(module, "EXITS", {})
-    table = "".join(f"  {code:<3} {token}\n" for token, code in exits.items())
-    notes = (module.__doc__ or "").partition("\n\n")[2].strip()
-    common = (
-        "everywhere:\n"
-        "  --workspace DIR  another workspace than the one around you\n"
-        "  --json           one JSON document instead of text\n"
-        "  --explain        also say what to do next\n"
-        "  --lenient        read on past a dos.toml that has errors (reading verbs only)\n"
-    )
-    parts = [made.format_help(), notes and notes + "\n", table and f"exit codes:\n{table}", common]
-    return "\n".join(part for part in parts if part)
+    parts = [made.format_help(), notes(module), _exit_table(module), COMMON]
+    return "\n".join(part.rstrip("\n") + "\n" for part in parts if part)
+
+
+def notes(module: Any) -> str:
+    """What a verb's module says about it beyond the first line."""
+    return (module.__doc__ or "").partition("\n\n")[2].strip()
+
+
+def _exit_table(module: Any) -> str:
+    exits: dict[str, int] = module.EXITS
+    rows = sorted(exits.items(), key=lambda row: row[1])
+    return "exit codes:\n" + "\n".join(f"  {code:<3} {token}" for token, code in rows)
 
 
 def _given(made: Parser, arguments: type[Struct], words: list[str]) -> dict[str, Any]:
@@ -62,14 +88,35 @@ def _given(made: Parser, arguments: type[Struct], words: list[str]) -> dict[str,
 
 
 def _print(reply: Reply, desk: Desk) -> None:
-    if desk.as_json or reply.always_json:
-        data = reply.data if reply.data is not None else {"text": reply.text}
-        if desk.explain and reply.next_action and isinstance(data, dict):
-            data = {**data, "interpretation": reply.next_action}
-        raw = json.encode(data, order="sorted")
-        sys.stdout.write((json.format(raw, indent=2) if reply.indented else raw).decode() + "\n")
-        return
-    if reply.text:
+    """Whatever happens to the text, the verdict is the exit code: a reader that went away does not change it."""
+    try:
+        _write(reply, desk)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        let_go_of_stdout()
+    except OSError as error:
+        let_go_of_stdout()
+        raise DosError(f"the answer cannot be written: {error.strerror}", hint="Check where it is sent to.") from error
+
+
+def _write(reply: Reply, desk: Desk) -> None:
+    if reply.complaint:
+        sys.stderr.write(reply.complaint.rstrip("\n") + "\n")
+    if desk.plain and (reply.plain or reply.text):
+        sys.stdout.write((reply.plain or reply.text).rstrip("\n") + "\n")
+        if desk.explain and reply.next_action:
+            sys.stdout.write(reply.next_action + "\n")
+    elif desk.as_json or reply.always_json:
+        _write_json(reply, desk)
+    elif reply.text:
         sys.stdout.write(reply.text.rstrip("\n") + "\n")
-    if desk.explain and reply.next_action:
-        sys.stdout.write(f"next: {reply.next_action}\n")
+        if desk.explain and reply.next_action:
+            sys.stdout.write(f"next: {reply.next_action}\n")
+
+
+def _write_json(reply: Reply, desk: Desk) -> None:
+    data = reply.data if reply.data is not None else {"text": reply.text}
+    if desk.explain and reply.next_action and isinstance(data, dict):
+        data = {**data, "interpretation": reply.next_action}
+    raw = json.encode(data, order="sorted")
+    sys.stdout.write((json.format(raw, indent=2) if reply.indented or desk.pretty else raw).decode() + "\n")

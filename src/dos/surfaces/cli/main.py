@@ -10,6 +10,8 @@ GLOBAL_FLAGS = {
     "--driver": True,
     "--job": False,
     "--json": False,
+    "--output": True,
+    "--pretty": False,
     "--explain": False,
     "--lenient": False,
     "--help": False,
@@ -28,8 +30,9 @@ def run(arguments: list[str]) -> int:
         code = _dispatch(arguments)
         sys.stdout.flush()
         return code
-    except BrokenPipeError:
-        return _closed_pipe()
+    except BrokenPipeError:  # the reader went away, as `head` does: that is its right
+        let_go_of_stdout()
+        return 0
     except KeyboardInterrupt:
         return 130
     except Exception as error:  # noqa: BLE001 - nothing may leave here as a traceback
@@ -38,8 +41,11 @@ def run(arguments: list[str]) -> int:
 
 def _dispatch(arguments: list[str]) -> int:
     words, wishes, rest = _split(arguments)
+    _check_driver(wishes)
     if not words:
         return _without_verb(wishes, rest)
+    if len(words) == 1 and words[0] not in VERBS and _family(words[0]):
+        return _without_second_word(words[0], wishes)
     name, rest = _named(words, rest)
     from dos.surfaces.cli import calling
 
@@ -77,9 +83,12 @@ def _split(arguments: list[str]) -> tuple[list[str], dict[str, str], list[str]]:
 
 def _continues(words: list[str], word: str) -> bool:
     """The first word is always the verb; a second one only where verbs of two words begin with the first."""
-    if not words:
-        return True
-    return len(words) == 1 and any(name.startswith(f"{words[0]} ") for name in VERBS)
+    return not words or (len(words) == 1 and bool(_family(words[0])))
+
+
+def _family(word: str) -> list[str]:
+    """The verbs of two words that begin with this one."""
+    return [name for name in VERBS if name.startswith(f"{word} ")]
 
 
 def _named(words: list[str], rest: list[str]) -> tuple[str, list[str]]:
@@ -92,34 +101,55 @@ def _named(words: list[str], rest: list[str]) -> tuple[str, list[str]]:
 
     from dos.errors import BadInput
 
-    family = [known for known in VERBS if known.startswith(f"{words[0]} ")]
+    family = _family(words[0])
+    near = get_close_matches(name, family or VERBS, 1)
+    meant = f"; did you mean `dos {near[0]}`?" if near else ""
     if family:
+        known = ", ".join(each.split(" ", 1)[1] for each in family)
         raise BadInput(
-            f"dos {words[0]} wants one of: {', '.join(known.split(' ', 1)[1] for known in family)}"
-            + (f"; it got {words[1]!r}" if len(words) > 1 else ""),
-            hint=f"For example: dos {family[0]} --help",
+            f"dos {words[0]} knows {known}; it got {words[1]!r}{meant}",
+            hint=f"`dos {words[0]} --help` says what they do.",
         )
-    near = get_close_matches(name, VERBS, 1)
-    raise BadInput(
-        f"there is no verb {words[0]!r}" + (f"; did you mean `dos {near[0]}`?" if near else ""),
-        hint="`dos --help` lists the verbs.",
-    )
+    raise BadInput(f"there is no verb {words[0]!r}{meant}", hint="`dos --help` lists the verbs.")
+
+
+def _check_driver(wishes: dict[str, str]) -> None:
+    name = wishes.get("driver") or ("job" if "job" in wishes else "")
+    if name:
+        from dos.errors import BadInput
+
+        raise BadInput(f"there is no driver {name!r}: policy comes from dos.toml alone", hint="Leave the flag out.")
 
 
 def _without_verb(wishes: dict[str, str], rest: list[str]) -> int:
-    if rest in (["--version"], ["-V"]):
-        from importlib.metadata import version
-
-        sys.stdout.write(f"dos {version('dispatch-os')}\n")
-        return 0
-    if rest:
+    asked = "version" if rest in (["--version"], ["-V"]) else "help"
+    if rest and asked == "help":
         from dos.errors import BadInput
 
         raise BadInput(f"{rest[0]!r} is not a verb", hint="`dos --help` lists the verbs.")
+    if "json" in wishes:
+        from dos.surfaces.cli import calling
+
+        return calling.call(VERBS[asked], {"json": "yes"}, [])
+    if asked == "version":
+        from dos.version import VERSION
+
+        sys.stdout.write(f"dos {VERSION}\n")
+        return 0
     from dos.surfaces.cli.overview import overview
 
     sys.stdout.write(overview())
     return 0
+
+
+def _without_second_word(word: str, wishes: dict[str, str]) -> int:
+    from dos.surfaces.cli.overview import family_page
+
+    if "help" in wishes or "h" in wishes:
+        sys.stdout.write(family_page(word))
+        return 0
+    _complain(f"error: dos {word} wants one more word\n{family_page(word)}".rstrip("\n"))
+    return 2
 
 
 def _report(error: Exception) -> int:
@@ -149,17 +179,22 @@ def _complain(line: str) -> None:
         pass  # nobody is left to read it; the exit code still says it
 
 
-def _closed_pipe() -> int:
-    """The reader went away, as `head` does: that is its right."""
+def let_go_of_stdout() -> None:
+    """Nobody reads it any more: without this, Python would complain once more when it flushes at exit."""
     import os
 
-    # Python would complain once more when it flushes at exit.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
 
 
 def _make_streams_safe() -> None:
     """Whatever the terminal's encoding is, a name with an odd character is shown somehow and never raises."""
-    for stream in (sys.stdout, sys.stderr):
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # the caller closed it
+            import os
+
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - kept until the end
+            continue
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace" if (stream.encoding or "").lower() != "utf-8" else "replace")
+            is_utf8 = (stream.encoding or "").lower().replace("-", "") == "utf8"
+            stream.reconfigure(errors="replace" if is_utf8 else "backslashreplace")

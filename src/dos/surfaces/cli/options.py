@@ -8,6 +8,8 @@ from msgspec import NODEFAULT, Struct, structs
 
 from dos.errors import BadInput
 
+LARGEST = 1 << 62
+
 
 class Option(Struct, frozen=True, kw_only=True):
     """What a field's type does not say: used in `Annotated[type, Option(...)]`."""
@@ -101,7 +103,7 @@ def _number(field: Field) -> Any:
         except ValueError:
             kind = "a whole number" if field.type is int else "a number"
             raise argparse.ArgumentTypeError(f"{text!r} is not {kind}") from None
-        if value != value or value in (float("inf"), float("-inf")):
+        if value != value or abs(value) >= LARGEST:  # not a number, or one that no store can hold
             raise argparse.ArgumentTypeError(f"{text!r} is not a number to count with")
         return value
 

@@ -145,10 +145,10 @@ def judge_pair(asked: Claim, lease: Holding, ratio_max: float = 0.0) -> Refusal 
     return None
 
 
-def judge_budget(asked: Claim, live: Sequence[Holding], budgets: Budgets) -> Refusal | None:
+def judge_budget(asked: Claim, lanes: Sequence[Holding], budgets: Budgets) -> Refusal | None:
     """Are there already as many leases of this kind as may be?"""
     cap = budgets.get(asked.kind, 0)
-    count = sum(lease.kind == asked.kind for lease in live if not lease.is_lock)
+    count = sum(lease.kind == asked.kind for lease in lanes)
     if isinstance(cap, bool) or not 0 < cap <= count:
         return None
     return Refusal(

@@ -290,7 +290,8 @@ def _pick(case: _Case, wanted: Candidate | None = None, refusal: Refusal | None 
 def _picked(case: _Case, found: Fit, wanted: Candidate | None, refusal: Refusal | None) -> Decision:
     lane = found.candidate.lane
     if wanted is None or refusal is None:
-        reason = f"bare request: auto-picked {lane!r} ({found.how})"
+        unused = "; the tree is not used, because no lane was named for it" if case.asked.tree else ""
+        reason = f"bare request: auto-picked {lane!r} ({found.how}){unused}"
         return case.grant(found.candidate, reason, picks=found.picks, auto=True)
     if refusal.reason is RefusalReason.LANE_HELD:
         why = "was busy"

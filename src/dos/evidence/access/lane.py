@@ -1,0 +1,60 @@
+"""What the arbiter needs to know: the lanes of the workspace, and who holds what."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct, structs
+
+from dos.config.tables import Config
+from dos.journal.store import Store
+from dos.sources.world import World
+from dos.verdicts.access import arbiter
+from dos.verdicts.access.admission import KERNEL_FILES
+from dos.verdicts.access.arbiter import Held
+from dos.verdicts.access.roster import Roster
+
+
+class Evidence(Struct, frozen=True, kw_only=True):
+    roster: Roster
+    live: tuple[Held, ...]
+
+
+def gather(
+    world: World,
+    config: Config,
+    *,
+    journal: Store | None = None,
+    instead: str | None = None,
+    beside: str | None = None,
+    budgets: Mapping[str, int] | None = None,
+) -> Evidence:
+    """The lanes, and the live leases of the journal, or of another world that the caller wrote down as JSON.
+
+    `instead` replaces the journal's leases and `beside` adds to them; `budgets` go before the configured ones.
+    """
+    if instead is not None:
+        live = arbiter.held_from_json(instead)
+    else:
+        live = [arbiter.held(lease) for lease in (journal or world.journal).leases(lapsed=False)]
+    live += [] if beside is None else arbiter.held_from_json(beside)
+    lanes = roster(world, config)
+    return Evidence(roster=structs.replace(lanes, budgets={**lanes.budgets, **(budgets or {})}), live=tuple(live))
+
+
+def roster(world: World, config: Config) -> Roster:
+    lanes = config.lanes
+    return Roster(
+        concurrent=lanes.concurrent,
+        exclusive=lanes.exclusive,
+        autopick=lanes.autopick,
+        trees=lanes.trees,
+        aliases=lanes.aliases,
+        protected=protected(world, config),
+        budgets=config.class_budgets(),
+        ratio_max=config.overlap.tolerance,
+    )
+
+
+def protected(world: World, config: Config) -> tuple[str, ...]:
+    """What no lane may reach: the configured paths, and the referee's own files where it is what is worked on."""
+    root = world.workspace.root
+    return (*config.protect.globs, *(file for file in KERNEL_FILES if (root / file).is_file()))

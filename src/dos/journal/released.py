@@ -1,0 +1,218 @@
+"""The lane log of released versions: its records, what is live by them, and our leases in its shape. Pure."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
+from typing import Any
+
+from dos.journal import events
+from dos.journal.events import Event
+from dos.journal.lines import second_stamp
+from dos.journal.states.leases import Leases
+from dos.records.leases import Lease
+
+Record = Mapping[str, Any]
+Key = tuple[str, str]  # loop_ts and lane: what identifies a lease in that log
+CORRUPT = "_CORRUPT"
+FAMILIES = ("lane-journal", "intent-ledger")
+VERSION = 1  # of both
+_FLAT = (
+    "lane",
+    "lane_kind",
+    "tree",
+    "loop_ts",
+    "host_id",
+    "pid",
+    "acquired_at",
+    "heartbeat_at",
+    "ttl_minutes",
+    "holder",
+    "run_id",
+)
+
+
+def replay(records: Iterable[object]) -> list[dict[str, Any]]:
+    """The live leases of a lane log, in its order. It takes anything and leaves it unchanged."""
+    live: dict[Key, dict[str, Any]] = {}
+    for record in records:
+        if isinstance(record, Mapping):
+            _step(live, record)
+    return list(live.values())
+
+
+def next_seq(records: Iterable[object]) -> int:
+    seen = [0]
+    for record in records:
+        if isinstance(record, Mapping):
+            seen += [_number(record.get("seq")), _number(record.get("seq_watermark"))]
+    return 1 + max(seen)
+
+
+class Readability(StrEnum):
+    READABLE = "READABLE"
+    UNTAGGED = "UNTAGGED"
+    WRONG_FAMILY = "WRONG_FAMILY"
+    UNREADABLE_NEWER = "UNREADABLE_NEWER"  # refused, never guessed at
+
+
+def readability(record: Record) -> Readability:
+    """What a record's schema tag says about who may read it."""
+    tag = record.get("schema")
+    family, version = (tag.get("family"), tag.get("version")) if isinstance(tag, Mapping) else (None, tag)
+    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+        return Readability.UNTAGGED
+    if isinstance(family, str) and family not in FAMILIES:
+        return Readability.WRONG_FAMILY
+    return Readability.UNREADABLE_NEWER if version > VERSION else Readability.READABLE
+
+
+def released_shape(lease: Lease) -> dict[str, Any]:
+    return {
+        "lane": lease.lane,
+        "lane_kind": lease.kind,
+        "tree": list(lease.region.globs),
+        "loop_ts": lease.loop_ts,
+        "holder": lease.holder,
+        "host_id": lease.host,
+        "pid": lease.pid,
+        "acquired_at": second_stamp(lease.granted_ms),
+        "heartbeat_at": second_stamp(lease.beat_ms),
+        "ttl_minutes": _minutes(lease.ttl_ms),
+        "run_id": lease.run_id,
+    }
+
+
+def lane_records(happened: Iterable[Event]) -> Iterator[tuple[Event, dict[str, Any]]]:
+    """Our lease events as records of that log, each with the event it comes from. Named locks had another file."""
+    leases = Leases()
+    for event in happened:
+        fact = events.decode(event) if event.kind.startswith("lease_") else None
+        old = leases.live.get(getattr(fact, "previous", 0) or getattr(fact, "lease", 0))
+        leases.apply(event)
+        for record in _records(event, fact, old, leases.live.get(event.pos)):
+            yield event, {"seq": event.pos, "ts": second_stamp(event.at_ms), **record}
+
+
+def _step(live: dict[Key, dict[str, Any]], record: Record) -> None:
+    key = _key(record)
+    match record.get("op"):
+        case "CHECKPOINT":
+            live.clear()
+            leases = record.get("leases")
+            for lease in leases if isinstance(leases, list) else ():
+                if isinstance(lease, Mapping) and any(_key(lease)):
+                    live[_key(lease)] = dict(lease)
+        case _ if not any(key):
+            return
+        case "ACQUIRE" | "RECONCILE":
+            lease = record.get("lease")
+            if not isinstance(lease, Mapping):
+                live[key] = {name: record[name] for name in _FLAT if name in record}
+            elif not _contradicts(lease, key):
+                live[key] = dict(lease)
+        case "RELEASE" | "SCAVENGE":
+            live.pop(key, None)
+        case "HEARTBEAT" if key in live:
+            _beat(live[key], record)
+        case "ADOPT" if key in live:
+            given = {name: record[name] for name in ("holder", "pid", "host_id") if record.get(name) is not None}
+            live[key].update(given)
+            _beat(live[key], record)
+
+
+def _beat(lease: dict[str, Any], record: Record) -> None:
+    if (beat := record.get("heartbeat_at") or record.get("ts")) is not None:
+        lease["heartbeat_at"] = beat
+
+
+def _key(record: Record) -> Key:
+    return _text(record.get("loop_ts")), _text(record.get("lane"))
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    return str(value) if _number(value) else ""
+
+
+def _contradicts(lease: Record, key: Key) -> bool:
+    """The lease says it is another one than the record that grants it."""
+    return any(said and said != known for said, known in zip(_key(lease), key, strict=True))
+
+
+def _number(value: object) -> int:
+    # Not a bool; and neither infinity nor NaN, which no integer can hold.
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0
+    return int(value) if abs(value) < 1e18 else 0
+
+
+def _minutes(ttl_ms: int) -> int | float:
+    whole, rest = divmod(ttl_ms, 60_000)
+    return ttl_ms / 60_000 if rest else whole
+
+
+def _records(
+    event: Event, fact: events.Fact | None, old: Lease | None, begun: Lease | None
+) -> Iterator[dict[str, Any]]:
+    if (old and old.is_lock) or (begun and begun.is_lock):
+        return
+    match fact:
+        case events.LeaseGranted() if begun:
+            yield _acquire(begun)
+        case events.LeaseRenewed() if old:
+            yield {"op": "HEARTBEAT", **_place(old), "heartbeat_at": second_stamp(event.at_ms)}
+        case events.LeaseReleased() if old:
+            yield {"op": "RELEASE", **_place(old), "reason": fact.reason}
+        case events.LeaseExpired() if old:
+            yield _scavenge(old, "expired")
+        case events.LeaseRevoked() if old:
+            yield _scavenge(old, fact.reason)
+        case events.LeaseAdopted() if begun and old and _same_but_holder(begun, old):
+            yield {
+                "op": "ADOPT",
+                **_place(begun),
+                "holder": begun.holder,
+                "pid": begun.pid,
+                "prev_holder": old.holder,
+                "heartbeat_at": second_stamp(event.at_ms),
+                "reason": "adopted",
+            }
+        case events.LeaseAdopted() if begun:
+            # That log can only change the holder of a lease; anything more is an end and a beginning.
+            if old:
+                yield _scavenge(old, "adopted")
+            yield _acquire(begun, prev_holder=old.holder if old else None)
+        case events.LeaseRefused():
+            yield {
+                "op": "REFUSE",
+                "lane": fact.lane,
+                "loop_ts": fact.loop_ts,
+                "host_id": "",
+                "run_id": fact.run_id,
+                "holder": fact.holder,
+                "reason": fact.reason,
+                "reason_class": fact.reason_class,
+            }
+
+
+def _same_but_holder(begun: Lease, old: Lease) -> bool:
+    def known(lease: Lease) -> tuple[object, ...]:
+        return lease.lane, lease.loop_ts, lease.region, lease.kind, lease.ttl_ms, lease.run_id
+
+    return known(begun) == known(old) and (begun.pid is not None or old.pid is None)
+
+
+def _acquire(lease: Lease, prev_holder: str | None = None) -> dict[str, Any]:
+    shape = released_shape(lease)
+    body = {name: value for name, value in shape.items() if name != "heartbeat_at" and value != ""}
+    names = ("lane", "lane_kind", "tree", "loop_ts", "host_id", "pid", "ttl_minutes")
+    flat = {name: shape[name] for name in names}
+    return {"op": "ACQUIRE", **flat, "prev_holder": prev_holder, "reason": "granted", "lease": body}
+
+
+def _scavenge(lease: Lease, reason: str) -> dict[str, Any]:
+    return {"op": "SCAVENGE", **_place(lease), "pid": lease.pid, "prev_holder": lease.holder, "reason": reason}
+
+
+def _place(lease: Lease) -> dict[str, Any]:
+    return {"lane": lease.lane, "loop_ts": lease.loop_ts, "host_id": lease.host}

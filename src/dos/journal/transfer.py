@@ -1,0 +1,270 @@
+"""The journal as JSON lines: out of it, and into it from our own lines or from the logs of released versions."""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from hashlib import sha256
+from pathlib import Path
+from typing import IO, Any
+
+from msgspec import UNSET, Struct, convert, json
+
+from dos.errors import BadInput, JournalCorrupt, JournalTooNew
+from dos.journal import events, lines
+from dos.journal.events import SCHEMA, Event, LineImported, LineUnreadable
+from dos.journal.lines import Line
+from dos.journal.released import CORRUPT, Readability, lane_records, readability, released_shape, replay
+from dos.journal.store import Entry, Store, Writing
+from dos.records.names import checked
+
+PAGE = 2000
+BATCH_LINES = 1000
+BATCH_BYTES = 8 << 20
+LONGEST_LINE = 4 << 20
+LARGEST_FILE = 1 << 30
+_REFUSED = (Readability.WRONG_FAMILY, Readability.UNREADABLE_NEWER)
+
+
+class Shape(StrEnum):
+    DOS = "dos"
+    LANE_JOURNAL = "lane-journal"
+
+
+class Imported(Struct, frozen=True, kw_only=True):
+    lines: int
+    events: int  # written now; none when all of it had been imported before
+    unreadable: int
+    live: int  # leases that are live by the imported lines
+
+
+class _Planned(Struct, frozen=True, kw_only=True):
+    entry: Entry
+    actor: str | None = None
+    ours: Line | None = None  # set when the line is an event of a journal of ours
+
+
+# Out
+
+
+def export(
+    store: Store, stream_to: IO[str], *, after: int = 0, stream: str | None = None, shape: str = Shape.DOS
+) -> int:
+    """Write the events above a position, one a line; says how many lines that were."""
+    if shape == Shape.LANE_JOURNAL:
+        found = _lane_lines(store, after, stream)
+    elif shape == Shape.DOS:
+        found = (lines.written(event) for event in _events(store, stream) if event.pos > after)
+    else:
+        raise BadInput(f"there is no export shape {shape!r}", hint=f"Use one of: {', '.join(Shape)}.")
+    count = 0
+    for line in found:
+        stream_to.write(f"{line}\n")
+        count += 1
+    return count
+
+
+def _lane_lines(store: Store, after: int, stream: str | None) -> Iterator[str]:
+    # Read from the start: what is renewed or ended was granted earlier.
+    for event, record in lane_records(store.events()):
+        if event.pos > after and stream in (None, event.stream):
+            yield lines.escaped(json.encode(record, order="sorted"))
+
+
+def _events(store: Store, stream: str | None) -> Iterator[Event]:
+    if stream is None:
+        yield from store.events()
+        return
+    version = 0
+    while page := store.load(stream, version, PAGE):
+        yield from page
+        version = page[-1].ver
+
+
+# In
+
+
+def import_lines(store: Store, path: Path, *, name: str | None = None) -> Imported:
+    """Read a file of lines into the journal; what was read before is not read again.
+
+    The name tells files apart: a log that has grown goes on under it, and another log needs another name.
+    """
+    origin = checked(name or _name(path), "file name")
+    count = written = unreadable = size = 0
+    batch: list[_Planned] = []
+    for number, raw, last in _read(path):
+        count += 1
+        planned = _plan(origin, number, raw, last=last)
+        if planned is None:
+            continue
+        unreadable += planned.entry.kind == LineUnreadable.kind
+        batch.append(planned)
+        size += len(raw)
+        if len(batch) == BATCH_LINES or size > BATCH_BYTES:
+            written += _write(store, batch)
+            batch, size = [], 0
+    written += _write(store, batch)
+    live = len(replay(imported(store, origin)))
+    return Imported(lines=count, events=written, unreadable=unreadable, live=live)
+
+
+def imported(store: Store, name: str) -> Iterator[dict[str, Any]]:
+    """The records of an imported log, as its own reader would give them."""
+    for event in _events(store, f"import/{name}"):
+        match events.decode(event):
+            case LineImported() as fact:
+                yield fact.record
+            case LineUnreadable() as fact:
+                yield {"op": CORRUPT, "_raw": fact.text, "_line": fact.line} | _refusal(fact.text)
+
+
+def replayed(store: Store) -> list[dict[str, Any]]:
+    """What is live: our own leases, and what imported logs say, which holds nothing here."""
+    own = [released_shape(lease) for lease in store.leases()]
+    with store.backend.read() as view:
+        names = [stream.removeprefix("import/") for stream in view.streams("import/")]
+    return own + [{**lease, "imported": True} for name in names for lease in replay(imported(store, name))]
+
+
+def _refusal(text: str) -> dict[str, Any]:
+    record = _parsed(text)
+    refused = isinstance(record, dict) and readability(record) in _REFUSED
+    return {"_unreadable": {"readability": readability(record)}} if refused else {}
+
+
+def _name(path: Path) -> str:
+    # Every run has its own folder with an intent log, all of one name.
+    return f"{path.absolute().parent.name}/{path.name}" if path.name == "intent.jsonl" else path.name
+
+
+def _read(path: Path) -> Iterator[tuple[int, bytes, bool]]:
+    """The lines that are not blank, each with its number and whether it is the last."""
+    before: tuple[int, bytes] | None = None
+    try:
+        _look_at(path)
+        with path.open("rb") as file:
+            for number, raw in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), b""), start=1):
+                if len(raw) > LONGEST_LINE:
+                    raise BadInput(
+                        f"{path}:{number}: the line is longer than {LONGEST_LINE} bytes",
+                        hint="Is this a journal? Each of its lines is one small JSON object.",
+                    )
+                if not raw.strip():
+                    continue
+                if before:
+                    yield *before, False
+                before = (number, raw)
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror or error}", hint="Give the path of a file of JSON lines.") from error
+    if before:
+        yield *before, True
+
+
+def _look_at(path: Path) -> None:
+    size = path.stat().st_size
+    if not path.is_file():
+        raise BadInput(f"{path} is not a file", hint="Give the path of a file of JSON lines.")
+    if size > LARGEST_FILE:
+        raise BadInput(
+            f"{path} has {size} bytes, and at most {LARGEST_FILE} are imported",
+            hint="Split it at line ends and import the parts in order.",
+        )
+    with path.open("rb") as file:
+        start = file.read(8192)
+    # Zeros alone prove nothing: a power cut leaves them at the end of a good log.
+    if b"\0" in start and not isinstance(_parsed(start.split(b"\n", 1)[0].decode("utf-8", "replace")), dict):
+        raise BadInput(f"{path} is not a text file", hint="Give the path of a file of JSON lines.")
+
+
+def _parsed(text: str) -> Any:
+    """The value of a line of JSON; UNSET when it is not JSON."""
+    try:
+        return json.decode(text)
+    except (ValueError, RecursionError):
+        return UNSET
+
+
+def _plan(origin: str, number: int, raw: bytes, *, last: bool) -> _Planned | None:
+    record = _parsed(raw.decode("utf-8", "replace"))
+    if record is UNSET and last:
+        return None  # torn: its writer died in it, and nobody was told that it was written
+    if record is not UNSET and not isinstance(record, dict):
+        return None
+    seen = b"\0".join((origin.encode(), str(number).encode(), raw.rstrip()))
+    key = f"import/{sha256(seen).hexdigest()}"
+    if record is not UNSET and "kind" in record and "stream" in record and "op" not in record:
+        if planned := _plan_ours(origin, number, record, key):
+            return planned
+    elif record is not UNSET and readability(record) not in _REFUSED:
+        op = record.get("op")
+        fact = LineImported(file=origin, line=number, op=op if isinstance(op, str) else "", record=record)
+        return _Planned(entry=_noted(fact, key))
+    text = raw.decode("utf-8", "backslashreplace").strip().replace("\0", "\\x00")
+    return _Planned(entry=_noted(LineUnreadable(file=origin, line=number, text=text), key))
+
+
+def _plan_ours(origin: str, number: int, record: dict[str, Any], key: str) -> _Planned | None:
+    """An event of a journal of ours; None if it is not one."""
+    try:
+        line = convert(record, Line)
+    except ValueError:
+        return None
+    if line.schema > SCHEMA:
+        raise JournalTooNew(
+            f"line {number} of {origin} has schema {line.schema}, and this dos reads up to {SCHEMA}",
+            hint="Upgrade dos: `pip install --upgrade dispatch-os`.",
+        )
+    if line.kind.startswith("lease_") or line.kind == events.JournalPruned.kind:
+        # They speak of positions in that journal. No lease moves: its holder has to ask for one here.
+        fact = LineImported(file=origin, line=number, op=line.kind, record=record)
+        return _Planned(entry=_noted(fact, key), ours=line)
+    if not _decodes(line):
+        return None
+    entry = Entry(
+        stream=line.stream, kind=line.kind, body=line.body, key=line.key or key, schema=line.schema, at_ms=line.at_ms
+    )
+    return _Planned(entry=entry, actor=line.actor, ours=line)
+
+
+def _decodes(line: Line) -> bool:
+    """A body that its kind does not have would stop every fold that comes to it."""
+    event = Event(
+        pos=line.pos, stream=line.stream, ver=line.ver, kind=line.kind, at_ms=line.at_ms, actor=line.actor,
+        fence=line.fence, key=line.key, schema=line.schema, raw=json.encode(line.body),
+    )  # fmt: skip
+    try:
+        events.decode(event)
+    except JournalCorrupt:
+        return False
+    return True
+
+
+def _noted(fact: LineImported | LineUnreadable, key: str) -> Entry:
+    return Entry(stream=f"import/{fact.file}", kind=fact.kind, body=fact, key=key)
+
+
+def _write(store: Store, batch: list[_Planned]) -> int:
+    if not batch:
+        return 0
+    heads: dict[str, int] = {}
+    written = 0
+    with store.backend.write() as tx:
+        for planned in batch:
+            entry = planned.entry
+            if (entry.key and tx.keyed(entry.stream, entry.key)) or (planned.ours and _is_here(tx, planned.ours)):
+                continue
+            head = heads[entry.stream] if entry.stream in heads else tx.head(entry.stream)
+            actor = store.actor if planned.actor is None else planned.actor
+            tx.insert(entry, head + 1, actor, json.encode(entry.body))
+            heads[entry.stream] = head + 1
+            written += 1
+    return written
+
+
+def _is_here(tx: Writing, line: Line) -> bool:
+    """The journal is its own export's, or was made from it."""
+    found = tx.load(line.stream, line.ver - 1, 1)
+    return bool(found) and (found[0].kind, found[0].at_ms, found[0].actor, found[0].body) == (
+        line.kind,
+        line.at_ms,
+        line.actor,
+        line.body,
+    )

@@ -1,0 +1,43 @@
+"""The file system under a directory: how much room it has, and whether it is another machine's."""
+
+import os
+from pathlib import Path
+
+from msgspec import Struct
+
+# Their locks are kept by a server, or by nobody.
+NETWORK_TYPES = frozenset(
+    (
+        *("nfs", "nfs4", "cifs", "smb2", "smb3", "smbfs", "afs", "afpfs", "ncpfs", "9p", "ceph", "glusterfs", "lustre"),
+        *("beegfs", "gpfs", "ocfs2", "davfs", "webdav", "fuse.sshfs", "fuse.glusterfs", "fuse.rclone", "fuse.s3fs"),
+    )
+)
+
+
+class Room(Struct, frozen=True, kw_only=True):
+    free_bytes: int
+    free_files: int | None  # None: the file system does not count them
+
+
+def existing(path: Path) -> Path:
+    """The path, or the nearest directory above it that is there."""
+    return next(place for place in (path, *path.parents) if place.exists())
+
+
+def room(path: Path) -> Room:
+    """What an ordinary user may still write there."""
+    found = os.statvfs(existing(path))
+    return Room(free_bytes=found.f_bavail * found.f_frsize, free_files=found.f_favail if found.f_files else None)
+
+
+def kind(path: Path) -> str:
+    """The type of the file system that holds a path; empty when the system does not say."""
+    import psutil
+
+    place = existing(path).resolve()
+    best, answer = -1, ""
+    for mount in psutil.disk_partitions(all=True):
+        point = Path(mount.mountpoint)
+        if place.is_relative_to(point) and len(point.parts) >= best:  # of two mounts on one point the later is on top
+            best, answer = len(point.parts), mount.fstype
+    return answer

@@ -1,0 +1,72 @@
+"""The `dos` processes of this machine that belong to one workspace, found by what they were started with."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from dos.errors import WorkspaceMissing
+from dos.sources import workspace
+from dos.sources.processes import Identity
+
+
+class Running(Struct, frozen=True, kw_only=True):
+    identity: Identity
+    words: tuple[str, ...]  # what stands after `dos`
+    stopped: bool  # by a signal: it holds what it holds and does nothing
+
+    @property
+    def verb(self) -> str:
+        return next((word for word in self.words if not word.startswith("-")), "")
+
+    def option(self, flag: str) -> str:
+        return next((value for name, value in zip(self.words, self.words[1:], strict=False) if name == flag), "")
+
+
+def running(state: Path) -> list[Running]:
+    """Every other `dos` process whose workspace keeps its state there."""
+    import os
+
+    import psutil
+
+    found = []
+    for process in psutil.process_iter():
+        if process.pid == os.getpid():
+            continue
+        try:
+            with process.oneshot():
+                words = words_of(process.cmdline())
+                if (
+                    words is None
+                    or process.status() == psutil.STATUS_ZOMBIE
+                    or not _inside(process.cwd(), words, state)
+                ):
+                    continue
+                stopped = process.status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
+                identity = Identity(process.pid, process.create_time())
+                found.append(Running(identity=identity, words=tuple(words), stopped=stopped))
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue  # it ended meanwhile, or it is another user's and so none of this workspace's
+    return found
+
+
+def words_of(command: Sequence[str]) -> list[str] | None:
+    """What follows `dos` in a command line; None when it is no command line of ours."""
+    if len(command) < 2 or not Path(command[0]).name.startswith(("python", "dos")):
+        return None
+    if Path(command[0]).name == "dos":
+        return list(command[1:])
+    for place, word in enumerate(command[1:], 1):
+        if word == "-m" and command[place + 1 : place + 2] == ["dos"]:
+            return list(command[place + 2 :])
+        if not word.startswith("-"):
+            return list(command[place + 1 :]) if Path(word).name == "dos" else None
+    return None
+
+
+def _inside(directory: str, words: Sequence[str], state: Path) -> bool:
+    named = Running(identity=Identity(0, 0.0), words=tuple(words), stopped=False).option("--workspace")
+    try:
+        return workspace.find(Path(directory, named)).state == state
+    except (WorkspaceMissing, OSError):
+        return False

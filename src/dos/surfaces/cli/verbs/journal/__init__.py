@@ -1,0 +1,1 @@
+"""The verbs that read and tend the journal."""

@@ -1,0 +1,1 @@
+"""The verbs of lanes and their leases."""

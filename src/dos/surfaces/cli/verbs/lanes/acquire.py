@@ -1,0 +1,94 @@
+"""Take a lane, for a limited time.
+
+The lane that is named is granted or refused; with --any, or without a name, a free one is chosen. Nobody but its holder
+renews a lease (`lease-lane heartbeat`) or releases it. With --pid the lane is free as soon as that process is gone and
+somebody reaps; without it, when the time is over.
+"""
+
+import time
+from functools import partial
+from typing import Annotated, Any
+
+from msgspec import Struct
+
+from dos.config.tables import Config
+from dos.errors import BadInput, StoreBusy, StoreFailed
+from dos.evidence.access import lane as evidence
+from dos.journal.events import LeaseRefused
+from dos.records.leases import Lease, Refusal, Request, stream_of
+from dos.records.names import checked, folded
+from dos.records.regions import region
+from dos.sources import processes
+from dos.surfaces.cli.desk import Desk, Reply
+from dos.surfaces.cli.options import Option
+from dos.surfaces.cli.verbs.lanes import arbitrate, identity
+from dos.verdicts.access import admission, arbiter
+from dos.verdicts.access.arbiter import Ask, Decision, Held, Outcome
+from dos.verdicts.access.ladder import Candidate
+from dos.verdicts.access.roster import GLOBAL, Roster
+
+EXITS = {"acquire": 0, "refuse": 1, "contract_error": 2, "lock-busy": 4}
+MOST_ROUNDS = 50  # each round that fails is another's success
+
+
+class Args(Struct, kw_only=True):
+    owner: Annotated[str, Option(help="who asks; renewing and releasing need the same name", metavar="OWNER")]
+    lane: Annotated[str, Option(help="the lane; any free one when not given", metavar="LANE")] = ""
+    kind: Annotated[str, Option(help="cluster, keyword, global or another kind", metavar="KIND")] = ""
+    tree: Annotated[list[str], Option(help="the paths, where the lane has none of its own", metavar="GLOB")] = []
+    mode: Annotated[str, Option(help="readers may share: shared or exclusive", choices=("shared", "exclusive"))] = (
+        "exclusive"
+    )
+    any_: Annotated[bool, Option(help="another free lane will do as well")] = False
+    run_id: Annotated[str, Option(help="the run; $CID_RUN_ID or $DISPATCH_RUN_ID when not given", metavar="RID")] = ""
+    loop_ts: Annotated[str, Option(help="the loop's own stamp; now when not given", metavar="STAMP")] = ""
+    pid: Annotated[int | None, Option(help="the worker's process, whose end frees the lane", metavar="PID")] = None
+    ttl_minutes: Annotated[
+        float | None, Option(help="how long it lasts; [leases] manual_ttl_minutes when not given", metavar="MINUTES")
+    ] = None
+    leases: Annotated[str | None, Option(help="live leases beside those of the journal", metavar="JSON")] = None
+    retries: Annotated[int, Option(help="how often to try again while the journal is locked", metavar="N")] = 5
+    retry_interval: Annotated[float, Option(help="seconds between two tries", metavar="SECONDS")] = 0.2
+
+
+class Taken(Struct, frozen=True, kw_only=True):
+    decision: Decision
+    lease: Lease | None = None
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    checked(args.owner, "owner")
+    if args.retries < 0 or args.retry_interval < 0:
+        raise BadInput("--retries and --retry-interval cannot be below 0", hint="For example: --retries 5")
+    ask = arbitrate.asked(lane=args.lane, kind=args.kind, tree=args.tree, mode=args.mode, exact=not args.any_)
+    request = _request(args, desk)
+    taken = _patiently(args, lambda: _take(args, desk, ask, request))
+    complaint = arbitrate.complaint(taken.decision)
+    if taken.decision.exit_code == 1:
+        complaint = _note_refusal(args, desk, ask, request, taken.decision)
+    return Reply(
+        code=taken.decision.exit_code,
+        data=_data(args, request, taken),
+        plain=arbitrate.sentence(taken.decision),
+        next_action=_interpretation(taken),
+        complaint=complaint,
+        always_json=True,
+    )
+
+
+def _request(args: Args, desk: Desk) -> Request:
+    """All but the lane, which is not decided yet."""
+    worker = identity.process(args.pid)
+    place = desk.world.workspace
+    return Request(
+        lane=args.lane,
+        holder=args.owner,
+        host=processes.host(),
+        ttl_ms=identity.ttl_ms(args.ttl_minutes, desk.policy),
+        region=region(()),
+        run_id=identity.run_id(args.run_id),
+        loop_ts=identity.loop_stamp(args.loop_ts),
+        pid=worker.pid if worker else None,
+        pid_started=worker.started if worker else None,
+        start_sha=(desk.world.git.commit_of("HEAD") or "") if place.common else "",
+    )

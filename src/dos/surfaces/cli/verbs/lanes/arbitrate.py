@@ -1,0 +1,103 @@
+"""Which lane may be worked on, given what is live?
+
+It takes nothing: `dos lease-lane acquire` does. A lane that is not free is replaced by one that is, and the answer says
+so; with --exact it is refused. --force goes on over a refusal, which is written to the journal.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from dos.errors import BadInput
+from dos.evidence.access import lane as evidence
+from dos.journal.events import DecisionForced
+from dos.records.names import checked, shown
+from dos.records.regions import Mode
+from dos.sources import processes
+from dos.surfaces.cli.desk import Desk, Reply
+from dos.surfaces.cli.options import Option
+from dos.verdicts.access import arbiter
+from dos.verdicts.access.arbiter import Ask, Decision, Outcome
+
+EXITS = {"acquire": 0, "refuse": 1, "contract_error": 2}
+
+
+class Args(Struct, kw_only=True):
+    lane: Annotated[str, Option(help="the lane that is asked for; any when not given", metavar="LANE")] = ""
+    kind: Annotated[str, Option(help="cluster, keyword, global or another kind", metavar="KIND")] = ""
+    tree: Annotated[list[str], Option(help="the paths, where the lane has none of its own", metavar="GLOB")] = []
+    mode: Annotated[str, Option(help="readers may share: shared or exclusive", choices=("shared", "exclusive"))] = (
+        "exclusive"
+    )
+    exact: Annotated[bool, Option(help="this lane or none")] = False
+    force: Annotated[bool, Option(help="grant the named lane over a refusal, and write that down")] = False
+    leases: Annotated[
+        str | None, Option(help="the live leases, instead of the journal's; [] for none", metavar="JSON")
+    ] = None
+    class_budget: Annotated[
+        list[str], Option(help="at most N live leases of a lane kind; can be repeated", metavar="KIND=N", each=True)
+    ] = []
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    ask = asked(lane=args.lane, kind=args.kind, tree=args.tree, mode=args.mode, exact=args.exact, force=args.force)
+    seen = evidence.gather(desk.world, desk.policy, instead=args.leases, budgets=budgets(args.class_budget))
+    decision = arbiter.judge(ask, seen.live, seen.roster, config=desk.policy)
+    if args.force and decision.outcome is Outcome.ACQUIRE and decision.reason_class and not decision.auto_picked:
+        # Before the answer: nobody goes on by force without a trace.
+        forced = DecisionForced(
+            lane=decision.lane, reason_class=decision.reason_class, reason=decision.reason, host=processes.host()
+        )
+        desk.journal.record("decisions", forced)
+    return Reply(
+        code=decision.exit_code,
+        data=decision.to_json(),
+        plain=sentence(decision),
+        complaint=complaint(decision),
+        next_action=interpretation(decision),
+        always_json=True,
+    )
+
+
+def asked(
+    *, lane: str, kind: str, tree: list[str], mode: str, exact: bool = False, force: bool = False
+) -> Ask:
+    if lane:
+        checked(lane, "lane name")
+    if kind:
+        checked(kind, "lane kind")
+    return Ask(lane=lane, kind=kind, tree=tuple(tree), mode=Mode(mode.upper()), exact=exact, force=force)
+
+
+def budgets(given: list[str]) -> dict[str, int]:
+    """KIND=N, each; 0 is no cap, and takes none away that is configured."""
+    caps: dict[str, int] = {}
+    for text in given:
+        kind, equals, number = text.rpartition("=")
+        if not equals or not kind.strip() or not number.strip().isdecimal() or len(number) > 9:
+            raise BadInput(
+                f"the class budget {shown(text)} is not KIND=N", hint="For example: --class-budget cluster=2"
+            )
+        if int(number):
+            caps[checked(kind.strip(), "lane kind")] = int(number)
+    return caps
+
+
+def sentence(decision: Decision) -> str:
+    if decision.outcome is Outcome.REFUSE:
+        return f"Wait: {decision.reason}."
+    where = ", ".join(decision.tree)
+    return f"You can start in the lane {decision.lane!r}, which is {where}: {decision.reason}."
+
+
+def complaint(decision: Decision) -> str:
+    return f"error: {decision.reason}" if decision.exit_code == 2 else ""
+
+
+def interpretation(decision: Decision) -> str:
+    if decision.outcome is Outcome.ACQUIRE:
+        return f"GO: change only {', '.join(decision.tree)}; take the lane with `dos lease-lane acquire` first."
+    if decision.exit_code == 2:
+        return "STOP: there is no such lane; `dos doctor` lists those that there are."
+    free = ", ".join(decision.free_clusters)
+    return f"STOP: change nothing here; ask for one of {free}." if free else "STOP: change nothing; wait for a lane."

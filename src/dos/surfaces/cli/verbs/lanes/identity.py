@@ -1,0 +1,86 @@
+"""Who asks, and which lease is meant. A lease is its fence; lane, owner and loop stamp are ways to find it."""
+
+import os
+import time
+
+from dos.config.tables import Config
+from dos.errors import BadInput
+from dos.journal.lines import second_stamp
+from dos.journal.store import Store
+from dos.records import run_ids
+from dos.records.leases import Lease
+from dos.records.names import checked, folded
+from dos.sources import processes
+from dos.sources.processes import Identity
+
+MOST_PROCESSES = 1 << 31
+LONGEST_TTL_MINUTES = 525_600
+
+
+def now_stamp() -> str:
+    return second_stamp(time.time_ns() // 1_000_000)
+
+
+def loop_stamp(given: str) -> str:
+    """The loop's stamp; now, where the caller has none."""
+    return checked(given, "loop stamp") if given else now_stamp()
+
+
+def run_id(given: str) -> str:
+    """The run that is named, else the one that a launcher exported; empty without either."""
+    if given:
+        return run_ids.checked_id(given)
+    for name in ("CID_RUN_ID", "DISPATCH_RUN_ID"):
+        if exported := os.environ.get(name):
+            try:
+                return run_ids.checked_id(exported)
+            except BadInput as error:
+                raise BadInput(f"${name}: {error.message}", hint=f"Unset {name}, or give --run-id.") from error
+    return ""
+
+
+def process(pid: int | None) -> Identity | None:
+    """The process whose end is to free the lane. A pid alone is none: the next process may have it."""
+    if pid is None:
+        return None
+    found = processes.identify(pid) if 0 < pid < MOST_PROCESSES else None
+    if found is None:
+        raise BadInput(f"no process {pid} runs on this host", hint="Give the worker's pid, or leave --pid out.")
+    return found
+
+
+def ttl_ms(minutes: float | None, config: Config) -> int:
+    if minutes is None:
+        return int(config.leases.manual_ttl.total_seconds() * 1000)
+    if not 0 < minutes <= LONGEST_TTL_MINUTES:
+        raise BadInput(
+            f"a lease cannot last {minutes:g} minutes", hint=f"Give more than 0 and at most {LONGEST_TTL_MINUTES}."
+        )
+    return max(1, int(minutes * 60_000))
+
+
+def find(
+    store: Store, config: Config, *, lane: str, owner: str = "", loop_ts: str = "", fence: int | None = None
+) -> Lease | None:
+    """The newest lease that fits everything that was given."""
+    wanted = folded(config.canonical_lane(lane) or lane) if lane else ""
+    fits = [
+        lease
+        for lease in store.leases()
+        if (not wanted or folded(lease.lane) == wanted)
+        and (not owner or lease.holder == owner)
+        and (not loop_ts or lease.loop_ts == loop_ts)
+        and (fence is None or lease.fence == fence)
+    ]
+    return max(fits, key=lambda lease: lease.fence, default=None)
+
+
+def checked_holder(lane: str | None, owner: str | None, fence: int | None) -> tuple[str, str]:
+    """Lane and owner as a holder gives them: both, unless the fence says it all. An empty one is never everybody."""
+    if fence is None and (lane is None or owner is None):
+        missing = " and ".join(flag for flag, given in (("--lane", lane), ("--owner", owner)) if given is None)
+        raise BadInput(f"{missing} must say which lease is meant", hint="Give --lane and --owner, or --fence.")
+    return (
+        "" if lane is None else checked(lane, "lane name"),
+        "" if owner is None else checked(owner, "owner"),
+    )

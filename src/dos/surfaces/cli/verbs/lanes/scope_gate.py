@@ -1,0 +1,50 @@
+"""Do the files that were touched belong to the lane?
+
+The files are those that are named, else the staged ones, else those that differ between two commits. What git cannot
+read is refused.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct, to_builtins
+
+from dos.evidence.access import scope as evidence
+from dos.records.names import checked
+from dos.surfaces.cli.desk import Desk, Reply
+from dos.surfaces.cli.options import Option
+from dos.verdicts.access import scope
+from dos.verdicts.access.scope import EXIT_CODES, Policy
+
+EXITS = {**{answer.value: code for answer, code in EXIT_CODES.items()}, "contract_error": 2}
+
+
+class Args(Struct, kw_only=True):
+    lane: Annotated[str, Option(help="the lane; the whole repository when not given", metavar="LANE")] = ""
+    file: Annotated[list[str], Option(help="a file that was touched; can be repeated", metavar="PATH", each=True)] = []
+    staged: Annotated[bool, Option(help="the files that are staged")] = False
+    base: Annotated[str, Option(help="the files changed since this commit (HEAD)", metavar="REF")] = ""
+    head: Annotated[str, Option(help="and up to this one (HEAD)", metavar="REF")] = ""
+    allow_shared_infra: Annotated[bool, Option(help="files that every lane edits, such as setup.py, are fine")] = False
+    creep_tolerance: Annotated[int, Option(help="so many files outside are fine", metavar="N")] = 0
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    if args.lane:
+        checked(args.lane, "lane name")
+    policy = Policy(allow_shared_infra=args.allow_shared_infra, creep_tolerance=args.creep_tolerance)
+    seen = evidence.gather(
+        desk.world,
+        desk.policy,
+        lane=args.lane,
+        files=args.file,
+        staged=args.staged,
+        base=args.base,
+        head=args.head,
+    )
+    verdict = scope.judge(seen, policy)
+    return Reply(
+        code=verdict.exit_code,
+        text=f"{'ALLOW' if verdict.allowed else 'REFUSE'}: {verdict.reason}",
+        data=to_builtins(verdict),
+        next_action="" if verdict.allowed else "Take these files out of the change, or take a lane that has them.",
+    )

@@ -1,0 +1,1 @@
+"""The verbs of the archive lock, of numbers and of run identities."""

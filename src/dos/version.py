@@ -1,0 +1,3 @@
+"""The version of this package: the build reads it from here too, because asking the installed metadata is slow."""
+
+VERSION = "0.1.0"

@@ -1,0 +1,191 @@
+"""Folding: in parts or at once, from a snapshot or from nothing, a state is the same."""
+
+import importlib.util
+import sys
+from itertools import islice
+from typing import ClassVar
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lease_histories import DAY_MS, FakeClock, admit, granted, lock, memory_store, play, request, steps
+from msgspec import Struct
+
+from dos.errors import JournalTooNew
+from dos.journal import fold
+from dos.journal.backends.sqlite import SqliteBackend
+from dos.journal.events import Event
+from dos.journal.retention import prune
+from dos.journal.states.fleet import Fleet
+from dos.journal.states.leases import Leases
+from dos.journal.store import Store
+
+STATES = (Leases, Fleet)
+
+
+class Tally(Struct):
+    name: ClassVar[str] = "tally"
+    seen: int = 0
+
+    def apply(self, event: Event) -> None:
+        self.seen += 1
+
+
+@given(history=steps, cut=st.integers(0, 80))
+def test_folding_in_two_parts_is_folding_at_once(history, cut):
+    clock = FakeClock()
+    store = memory_store(clock)
+    play(store, clock, history)
+    happened = list(store.events())
+    for kind in STATES:
+        parts = fold.fold(fold.fold(kind(), happened[:cut]), happened[cut:])
+        assert parts == fold.fold(kind(), happened)
+
+
+@given(history=steps, cut=st.integers(0, 80))
+def test_a_snapshot_and_the_events_after_it_are_a_full_fold(history, cut):
+    clock = FakeClock()
+    store = memory_store(clock)
+    play(store, clock, history)
+    first = list(islice(store.events(), cut))
+    for kind in STATES:
+        if first:
+            fold.keep(store, fold.fold(kind(), first), first[-1].pos)
+        assert fold.current(store, kind) == (fold.fold(kind(), store.events()), store.last())
+
+
+@given(history=steps)
+def test_an_encoded_state_decodes_to_itself(history):
+    clock = FakeClock()
+    store = memory_store(clock)
+    play(store, clock, history)
+    for kind in STATES:
+        state = fold.fold(kind(), store.events())
+        assert fold.decode(kind, fold.encode(state)) == state
+
+
+@given(history=steps)
+def test_the_lease_table_is_the_fold_of_the_lease_events(history):
+    clock = FakeClock()
+    store = memory_store(clock)
+    play(store, clock, history)
+    table = {lease.fence: lease for lease in store.leases() + store.leases(locks=True)}
+    assert fold.current(store, Leases)[0].live == table
+
+
+@settings(max_examples=10, deadline=None)
+@given(history=steps)
+def test_the_lease_table_of_the_embedded_store_is_the_fold_too(tmp_path_factory, history):
+    clock = FakeClock()
+    with Store(SqliteBackend(tmp_path_factory.mktemp("store") / "state.db", clock=clock)) as store:
+        play(store, clock, history)
+        table = {lease.fence: lease for lease in store.leases() + store.leases(locks=True)}
+        assert fold.current(store, Leases)[0].live == table
+
+
+def test_adoption_ends_one_lease_and_begins_another():
+    store = memory_store()
+    old = granted(store, request(holder="A"))
+    new = store.adopt(old.fence, request(holder="B"), version=old.version)
+    assert fold.current(store, Leases)[0].live == {new.fence: new}
+
+
+def test_an_unknown_kind_changes_nothing():
+    store = memory_store()
+    lease = granted(store, request())
+    before = fold.current(store, Leases)[0]
+    store.append("lane/api", "lease_of_tomorrow", {"lease": lease.fence})
+    assert fold.current(store, Leases) == (before, store.last())
+
+
+def test_a_newer_schema_is_refused():
+    store = memory_store()
+    store.append("run/1", "step", {}, schema=99)
+    with pytest.raises(JournalTooNew, match="schema 99"):
+        fold.current(store, Leases)
+
+
+def test_a_snapshot_is_written_when_it_pays_and_only_when_asked_for():
+    store = memory_store()
+    for number in range(fold.SNAPSHOT_EVERY):
+        store.append("run/1", "step", number)
+    fold.current(store, Tally, keep=True)
+    assert _snapshot(store, Tally) is None
+    store.append("run/1", "step", "one more")
+    fold.current(store, Tally)
+    assert _snapshot(store, Tally) is None
+    fold.current(store, Tally, keep=True)
+    assert _snapshot(store, Tally) == (store.last(), b'{"seen":1001}')
+
+
+def test_a_state_is_folded_on_from_its_snapshot_and_not_again():
+    store = memory_store()
+    for number in range(5):
+        store.append("run/1", "step", number)
+    fold.keep(store, Tally(seen=1_000_000), 3)
+    assert fold.current(store, Tally) == (Tally(seen=1_000_002), 5)
+
+
+def test_a_snapshot_never_goes_back():
+    store = memory_store()
+    fold.keep(store, Tally(seen=9), 9)
+    fold.keep(store, Tally(seen=4), 4)
+    assert _snapshot(store, Tally) == (9, b'{"seen":9}')
+
+
+def test_a_snapshot_of_other_code_is_not_used():
+    store = memory_store()
+    store.append("run/1", "step", 1)
+    with store.backend.write() as tx:
+        tx.keep_snapshot(Tally.name, "other", 1, b'{"seen":77}')
+    assert fold.current(store, Tally) == (Tally(seen=1), 1)
+
+
+def test_a_snapshot_that_cannot_be_decoded_is_not_used():
+    store = memory_store()
+    store.append("run/1", "step", 1)
+    with store.backend.write() as tx:
+        tx.keep_snapshot(Tally.name, fold.code_hash(Tally), 1, b'{"seen":"seven"}')
+    assert fold.current(store, Tally) == (Tally(seen=1), 1)
+
+
+def test_a_snapshot_from_within_a_pruned_part_is_not_used():
+    clock = FakeClock()
+    store = memory_store(clock)
+    first = granted(store, lock(holder="A"))
+    fold.keep(store, *fold.current(store, Leases))
+    store.release(first.fence)
+    second = granted(store, lock(holder="B"))
+    clock.advance(2 * DAY_MS)
+    assert prune(store, older_than_ms=0, now_ms=clock.wall_ms()).removed == 2
+    assert fold.current(store, Leases)[0].live == {second.fence: second}
+
+
+def test_the_code_hash_follows_the_source_of_the_state(tmp_path, monkeypatch):
+    def hashed(extra: str) -> str:
+        source = tmp_path / "counting.py"
+        source.write_text(f"class Counted:\n    name = 'counted'\n    def apply(self, event): ...\n{extra}")
+        spec = importlib.util.spec_from_file_location("counting", source)
+        module = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, "counting", module)
+        spec.loader.exec_module(module)
+        return fold.code_hash(module.Counted)
+
+    assert hashed("") == hashed("")
+    assert hashed("") != hashed("# changed\n")
+
+
+def test_a_lapsed_lease_that_is_taken_over_leaves_the_state():
+    clock = FakeClock()
+    store = memory_store(clock)
+    granted(store, request(holder="A"))
+    clock.advance(DAY_MS)
+    taken = granted(store, request(holder="B"))
+    assert fold.current(store, Leases)[0].live == {taken.fence: taken}
+    assert store.acquire(request(holder="C"), admit)
+    assert fold.current(store, Leases)[0].live == {taken.fence: taken}
+
+
+def _snapshot(store: Store, kind: type[fold.State]) -> tuple[int, bytes] | None:
+    with store.backend.read() as view:
+        return view.snapshot(kind.name, fold.code_hash(kind))

@@ -1,0 +1,103 @@
+"""Many processes race for leases while some are killed; the journal is then asked whether anything went wrong."""
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from dos.journal import events
+from dos.journal.checking import check
+from dos.journal.opening import open_store
+from dos.records import regions
+from dos.records.leases import Lease, Request
+from dos.records.regions import region
+from dos.verdicts.access import admission
+from racer import TTL_MS
+
+RACER = Path(__file__).with_name("racer.py")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request):
+    if request.param == "sqlite":
+        return ""
+    return request.getfixturevalue("postgres").createdb(f"race_{random.getrandbits(32):x}")
+
+
+def race(url: str, directory: Path, *, contenders: int, seconds: float, kills_per_second: float) -> dict[str, int]:
+    """Let them race and kill some at random; what the survivors counted."""
+    dice = random.Random(7)
+    deadline = time.monotonic() + seconds
+    complaints = directory / "complaints"
+
+    def start(seed: int) -> subprocess.Popen[str]:
+        left = max(0.2, deadline - time.monotonic())
+        with complaints.open("a") as errors:
+            words = [sys.executable, str(RACER), url, str(directory), str(seed), f"{left:.2f}"]
+            return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=errors, text=True)
+
+    racers = [start(seed) for seed in range(contenders)]
+    total = {"killed": 0}
+    while time.monotonic() < deadline:
+        time.sleep(1 / kills_per_second)
+        place = dice.randrange(contenders)
+        victim = racers[place]
+        if victim.poll() is None and time.monotonic() < deadline:
+            victim.send_signal(signal.SIGKILL)
+            victim.communicate()
+            total["killed"] += 1
+            racers[place] = start(1000 + total["killed"])
+    for racer in racers:
+        counted, _ = racer.communicate(timeout=60)
+        for word in counted.split():
+            name, _, count = word.partition("=")
+            total[name] = total.get(name, 0) + int(count)
+    assert complaints.read_text() == "", "no contender may see an error but a typed refusal"
+    return total
+
+
+def assert_history_is_sound(url: str, directory: Path) -> None:
+    """From the events alone: fences only grow, and no lease was granted over one that had not ended."""
+    with open_store(url, state_directory=directory, workspace_id="race") as store:
+        live: dict[int, Request] = {}
+        newest = 0
+        for event in store.events():
+            match events.decode(event):
+                case events.LeaseGranted(asked=asked):
+                    assert event.pos > newest, "a fence repeated or went back"
+                    newest = event.pos
+                    for fence, other in live.items():
+                        clash = regions.conflict(asked.region, asked.mode, other.region, other.mode)
+                        assert not clash, f"{event.pos} overlaps {fence}"
+                        assert not (asked.exclusive or other.exclusive), f"{event.pos} beside {fence}, one runs alone"
+                    live[event.pos] = asked
+                case events.LeaseReleased(lease=fence) | events.LeaseExpired(lease=fence):
+                    del live[fence]
+                case None if event.fence is not None:
+                    assert event.fence in live, f"event {event.pos} was written under a dead fence"
+        assert check(store).problems == []
+
+
+def assert_everything_is_free_after_a_lease_time(url: str, directory: Path) -> None:
+    time.sleep(TTL_MS / 1000 + 0.1)
+    with open_store(url, state_directory=directory, workspace_id="race") as store:
+        asked = Request(lane="last", holder="test", host="race", ttl_ms=TTL_MS, region=region(["**/*"]), exclusive=True)
+        assert isinstance(store.acquire(asked, admission.judge), Lease), "a dead holder kept its lane"
+
+
+def test_leases_hold_while_processes_race_and_die(url, tmp_path):
+    total = race(url, tmp_path, contenders=8, seconds=4, kills_per_second=3)
+    assert_history_is_sound(url, tmp_path)
+    assert_everything_is_free_after_a_lease_time(url, tmp_path)
+    assert total["killed"] > 3 and total["granted"] > 50 and total["refused"] > 50 and total["written"] > 20
+
+
+@pytest.mark.soak
+def test_leases_hold_among_thirty_two_processes(url, tmp_path):
+    total = race(url, tmp_path, contenders=32, seconds=10, kills_per_second=5)
+    assert_history_is_sound(url, tmp_path)
+    assert_everything_is_free_after_a_lease_time(url, tmp_path)
+    assert total["killed"] > 10 and total["granted"] > 100 and total["refused"] > 100 and total["lost"] > 0

@@ -1,0 +1,450 @@
+"""Pruning removes what is superseded and nothing else: no state, no version and no fence may show that it happened."""
+
+import json
+import os
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lease_histories import DAY_MS, HOUR_MS, FakeClock, granted, lock, memory_store, play, request, steps
+
+from dos.errors import BadInput, StoreFailed
+from dos.journal import fold, retention
+from dos.journal.backends.memory import MemoryBackend
+from dos.journal.backends.sqlite import SqliteBackend
+from dos.journal.checking import check
+from dos.journal.events import LeaseGranted, LeaseRefused, LeaseReleased, LeaseRenewed, SpawnIntended
+from dos.journal.retention import Policy, prune, should_prune, size, superseded
+from dos.journal.states.fleet import Fleet
+from dos.journal.states.leases import Leases
+from dos.journal.store import Entry, Store
+from dos.records.leases import Lease, stream_of
+
+STATES = (Leases, Fleet)
+
+
+def kinds(store: Store) -> list[str]:
+    return [event.kind for event in store.events() if event.stream != fold.PRUNINGS]
+
+
+def folded(store: Store) -> list[fold.State]:
+    return [fold.fold(kind(), store.events()) for kind in STATES]
+
+
+# The law
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    history=steps,
+    later=steps,
+    snapshot_at=st.integers(0, 60),
+    idle_ms=st.sampled_from((0, HOUR_MS, 2 * DAY_MS, 9 * DAY_MS)),
+    older_than_ms=st.sampled_from((0, DAY_MS, 5 * DAY_MS)),
+    batch=st.sampled_from((1, 2, 5000)),
+)
+def test_pruning_changes_no_fold_and_everything_goes_on(history, later, snapshot_at, idle_ms, older_than_ms, batch):
+    clock = FakeClock()
+    store = memory_store(clock)
+    play(store, clock, history)
+    start = list(store.events())[:snapshot_at]
+    for kind in STATES:
+        if start:
+            fold.keep(store, fold.fold(kind(), start), start[-1].pos)
+    clock.advance(idle_ms)
+    before, last, heads = folded(store), store.last(), _heads(store)
+    young = [event for event in store.events() if event.at_ms > clock.wall_ms() - DAY_MS]
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(retention, "BATCH", batch)
+        pruned = prune(store, older_than_ms=older_than_ms, now_ms=clock.wall_ms())
+
+    assert folded(store) == before
+    assert [fold.current(store, kind)[0] for kind in STATES] == before
+    assert _heads(store).items() >= heads.items()
+    assert [event for event in store.events() if event in young] == young
+    assert check(store).problems == []
+    assert prune(store, older_than_ms=older_than_ms, now_ms=clock.wall_ms()).removed == 0
+    assert pruned.kept + pruned.removed == pruned.examined
+
+    for lane in ("api", "docs", "worker"):
+        event = store.append(stream_of(lane), "anything", {})
+        assert event.ver == heads.get(stream_of(lane), 0) + 1
+        assert event.pos > last
+    play(store, clock, later)
+    assert check(store).problems == []
+
+
+@settings(deadline=None, max_examples=150)
+@given(history=steps, stop_after=st.integers(1, 10), idle_ms=st.sampled_from((0, 2 * DAY_MS, 9 * DAY_MS)))
+def test_a_pruning_that_is_cut_off_anywhere_changes_no_fold(history, stop_after, idle_ms):
+    clock = FakeClock()
+    store = memory_store(clock)
+    play(store, clock, history)
+    clock.advance(idle_ms)
+    before = folded(store)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(retention, "BATCH", 1)
+        patched.setattr(retention, "_remove", _failing_after(stop_after))
+        try:
+            prune(store, older_than_ms=0, now_ms=clock.wall_ms())
+        except KeyboardInterrupt:
+            pass
+    assert folded(store) == before
+    assert check(store).problems == []
+    prune(store, older_than_ms=0, now_ms=clock.wall_ms())
+    assert folded(store) == before
+    assert check(store).problems == []
+
+
+def _failing_after(calls):
+    remove, left = retention._remove, [calls]
+
+    def removing(*given):
+        if left[0] == 0:
+            raise KeyboardInterrupt
+        left[0] -= 1
+        remove(*given)
+
+    return removing
+
+
+# What goes and what stays
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def store(clock) -> Store:
+    return memory_store(clock)
+
+
+def pruned_kinds(store, clock, *, idle_ms=2 * DAY_MS, **options):
+    clock.advance(idle_ms)
+    prune(store, **{"older_than_ms": 0, "now_ms": clock.wall_ms()} | options)
+    return kinds(store)
+
+
+def test_a_lease_that_has_ended_goes_as_a_whole(store, clock):
+    lease = granted(store, request())
+    store.renew([lease.fence])
+    store.release(lease.fence)
+    granted(store, request(holder="B"))
+    assert pruned_kinds(store, clock) == [LeaseGranted.kind]
+
+
+def test_the_last_lease_of_a_stream_stays_because_the_next_version_follows_it(store, clock):
+    lease = granted(store, request())
+    store.renew([lease.fence])
+    store.release(lease.fence)
+    assert pruned_kinds(store, clock) == [LeaseGranted.kind, LeaseReleased.kind]
+
+
+def test_of_a_live_lease_only_the_newest_renewal_stays(store, clock):
+    lease = granted(store, request())
+    for _ in range(4):
+        clock.advance(30_000)
+        store.renew([lease.fence])
+    store.append(stream_of("api"), "anything", {})
+    newest = store.leases()[0].version
+    assert pruned_kinds(store, clock) == [LeaseGranted.kind, LeaseRenewed.kind, "anything"]
+    assert newest in [event.ver for event in store.load(stream_of("api"))]
+
+
+def test_of_an_adopted_lease_the_new_holder_stays(store, clock):
+    first = granted(store, request(holder="A"))
+    second = store.adopt(first.fence, request(holder="B"), version=first.version)
+    third = store.adopt(second.fence, request(holder="C"), version=second.version)
+    assert pruned_kinds(store, clock) == ["lease_adopted"]
+    assert fold.current(store, Leases)[0].live == {third.fence: third}
+
+
+def test_the_lease_of_a_run_stays_and_its_renewals_go(store, clock):
+    store.record("spawn/api", SpawnIntended(lane="api", run_id="r1", host="h1"))
+    lease = granted(store, request(run_id="r1"))
+    store.renew([lease.fence])
+    store.release(lease.fence)
+    granted(store, request(holder="B"))
+    assert pruned_kinds(store, clock) == ["spawn_intended", "lease_granted", "lease_released", "lease_granted"]
+
+
+def test_refusals_go(store, clock):
+    for _ in range(3):
+        store.record(stream_of("api"), LeaseRefused(lane="api", holder="A", reason_class="LANE_HELD", reason="held"))
+    assert len(pruned_kinds(store, clock)) == 1
+
+
+def test_other_kinds_stay(store, clock):
+    for number in range(5):
+        store.append("run/1", "step", {"number": number})
+    assert pruned_kinds(store, clock, idle_ms=900 * DAY_MS) == ["step"] * 5
+
+
+@pytest.mark.parametrize(("idle_ms", "left"), [(DAY_MS - 1, 3), (DAY_MS, 1)])
+def test_nothing_younger_than_a_day_goes_whatever_was_asked(store, clock, idle_ms, left):
+    first = granted(store, request())
+    store.release(first.fence)
+    granted(store, request(holder="B"))
+    assert len(pruned_kinds(store, clock, idle_ms=idle_ms, older_than_ms=0)) == left
+
+
+@pytest.mark.parametrize(("idle_days", "left"), [(6, 2), (7, 1)])
+def test_what_carries_a_key_stays_for_a_week_of_retries(store, clock, idle_days, left):
+    fact = LeaseRefused(lane="api", holder="A", reason_class="LANE_HELD", reason="held")
+    first = store.record(stream_of("api"), fact, key="try-1")
+    store.record(stream_of("api"), fact)
+    assert len(pruned_kinds(store, clock, idle_ms=idle_days * DAY_MS)) == left
+    if left == 2:
+        assert store.record(stream_of("api"), fact, key="try-1") == first
+
+
+def test_what_was_written_under_a_fence_stays_because_the_fence_guards_its_stream(store, clock):
+    lease = granted(store, request())
+    fact = LeaseRefused(lane="docs", holder="A", reason_class="LANE_HELD", reason="held")
+    store.record("notes", fact, fence=lease.fence)
+    store.record("notes", fact)
+    assert pruned_kinds(store, clock).count(LeaseRefused.kind) == 2
+
+
+def test_a_stamp_from_the_future_does_not_stop_pruning_for_ever(store, clock):
+    clock.wall_error_ms = 900 * DAY_MS
+    store.append("run/1", "step", {})
+    clock.wall_error_ms = 0
+    lease = granted(store, request())
+    store.release(lease.fence)
+    granted(store, request(holder="B"))
+    assert pruned_kinds(store, clock) == ["step", LeaseGranted.kind]
+
+
+def test_a_grant_from_the_future_keeps_its_ending(store, clock):
+    clock.wall_error_ms = 900 * DAY_MS
+    lease = granted(store, request())
+    clock.wall_error_ms = 0
+    store.release(lease.fence)
+    taken = granted(store, request(holder="B"))
+    assert pruned_kinds(store, clock) == [LeaseGranted.kind, LeaseReleased.kind, LeaseGranted.kind]
+    assert fold.current(store, Leases)[0].live == {taken.fence: taken}
+
+
+def test_a_crowded_journal_is_pruned_down_to_a_day(store, clock):
+    for holder in "ABC":
+        store.release(granted(store, request(holder=holder)).fence)
+    month = {"older_than_ms": 30 * DAY_MS}
+    assert len(pruned_kinds(store, clock, **month, max_entries=6)) == 6
+    assert len(pruned_kinds(store, clock, **month, max_entries=5)) == 2
+
+
+def test_a_negative_age_is_refused(store, clock):
+    with pytest.raises(BadInput, match="negative"):
+        prune(store, older_than_ms=-1, now_ms=clock.wall_ms())
+
+
+def test_the_rule_can_be_asked_without_a_store(store, clock):
+    first = granted(store, request())
+    store.release(first.fence)
+    granted(store, request(holder="B"))
+    found = superseded(list(store.events()), older_than_ms=0, now_ms=clock.wall_ms() + 2 * DAY_MS)
+    assert [event.kind for event in found] == [LeaseGranted.kind, LeaseReleased.kind]
+
+
+# Doing it
+
+
+def test_a_dry_run_says_what_would_go_and_touches_nothing(store, clock, tmp_path):
+    store.release(granted(store, lock()).fence)
+    granted(store, lock(holder="B"))
+    clock.advance(2 * DAY_MS)
+    before = list(store.events())
+    found = prune(store, older_than_ms=0, now_ms=clock.wall_ms(), archive=tmp_path / "old", dry_run=True)
+    assert (found.examined, found.removed, found.kept, found.archived_to) == (3, 2, 1, None)
+    assert list(store.events()) == before
+    assert not (tmp_path / "old").exists()
+
+
+def test_nothing_is_written_when_nothing_goes(store, clock, tmp_path):
+    granted(store, request())
+    clock.advance(2 * DAY_MS)
+    prune(store, older_than_ms=0, now_ms=clock.wall_ms(), archive=tmp_path / "old")
+    assert kinds(store) == [LeaseGranted.kind]
+    assert store.last() == 1
+    assert not (tmp_path / "old").exists()
+
+
+def test_what_goes_is_archived_first_and_the_journal_says_so(store, clock, tmp_path, monkeypatch):
+    monkeypatch.setattr(retention, "BATCH", 3)
+    for holder in "ABCD":
+        store.release(granted(store, request(holder=holder)).fence)
+    before = list(store.events())
+    clock.advance(2 * DAY_MS)
+    pruned = prune(store, older_than_ms=0, now_ms=clock.wall_ms(), archive=tmp_path / "new" / "old")
+    archived = [json.loads(line) for line in Path(pruned.archived_to).read_text().splitlines()]
+    assert [line["pos"] for line in archived] == [1, 2, 3, 4, 5, 6]
+    assert [line["body"] for line in archived] == [event.body for event in before[:6]]
+    marks = [event.body for event in store.load(fold.PRUNINGS)]
+    assert marks == [{"through": 8, "removed": 3}, {"through": 8, "removed": 3}]
+
+
+def test_nothing_is_removed_that_could_not_be_archived(store, clock, tmp_path):
+    store.release(granted(store, lock()).fence)
+    granted(store, lock(holder="B"))
+    clock.advance(2 * DAY_MS)
+    (tmp_path / "old").write_text("a file where the directory should be")
+    with pytest.raises(StoreFailed, match="exists"):
+        prune(store, older_than_ms=0, now_ms=clock.wall_ms(), archive=tmp_path / "old")
+    assert len(kinds(store)) == 3
+    assert store.last() == 3
+
+
+def test_the_archive_is_on_the_disk_before_the_delete(clock, tmp_path, monkeypatch):
+    order = []
+    sync, delete = os.fsync, MemoryBackend()._rows.__class__.delete
+    monkeypatch.setattr(
+        os, "fsync", lambda handle: (order.append(os.readlink(f"/proc/self/fd/{handle}")), sync(handle))
+    )
+    monkeypatch.setattr(
+        "dos.journal.backends.memory.Rows.delete", lambda rows, gone: (order.append("delete"), delete(rows, gone))
+    )
+    store = memory_store(clock)
+    store.release(granted(store, lock()).fence)
+    granted(store, lock(holder="B"))
+    clock.advance(2 * DAY_MS)
+    pruned = prune(store, older_than_ms=0, now_ms=clock.wall_ms(), archive=tmp_path / "old")
+    assert order[0] == pruned.archived_to
+    assert set(order[1:-1]) == {str(tmp_path), str(tmp_path / "old")}
+    assert order[-1] == "delete"
+
+
+def test_two_prunings_at_once_do_no_harm(store, clock):
+    for holder in "ABCD":
+        store.release(granted(store, request(holder=holder)).fence)
+    clock.advance(2 * DAY_MS)
+    before = folded(store)
+    with pytest.MonkeyPatch.context() as patched:
+        remove = retention._remove
+
+        def overtaken(*given):
+            patched.setattr(retention, "_remove", remove)
+            prune(store, older_than_ms=0, now_ms=clock.wall_ms())
+            remove(*given)
+
+        patched.setattr(retention, "_remove", overtaken)
+        prune(store, older_than_ms=0, now_ms=clock.wall_ms())
+    assert folded(store) == before
+    assert check(store).problems == []
+
+
+def test_a_later_pruning_of_less_does_not_take_back_the_mark(store, clock):
+    refused = LeaseRefused(lane="api", holder="A", reason_class="LANE_HELD", reason="held")
+    store.record(stream_of("api"), refused, key="try-1")
+    store.append(stream_of("api"), "anything", {})
+    clock.advance(DAY_MS)
+    store.release(granted(store, lock()).fence)
+    granted(store, lock(holder="B"))
+    clock.advance(2 * DAY_MS)
+    assert prune(store, older_than_ms=0, now_ms=clock.wall_ms()).removed == 2
+    clock.advance(5 * DAY_MS)
+    assert prune(store, older_than_ms=7 * DAY_MS + 1, now_ms=clock.wall_ms()).removed == 1
+    with store.backend.read() as view:
+        assert fold.pruned_through(view) == 5
+
+
+def test_the_embedded_store_goes_on_with_positions_and_versions(clock, tmp_path):
+    with Store(SqliteBackend(tmp_path / "state.db", clock=clock)) as store:
+        for holder in "ABC":
+            store.release(granted(store, request(holder=holder)).fence)
+        clock.advance(2 * DAY_MS)
+        assert prune(store, older_than_ms=0, now_ms=clock.wall_ms(), archive=tmp_path).removed == 4
+        lease = granted(store, request(holder="D"))
+        assert (lease.fence, lease.version) == (8, 7)
+        report = check(store)
+        assert (report.events, report.leases, report.problems) == (4, 1, [])
+
+
+# When it pays
+
+
+@pytest.mark.parametrize(
+    ("count", "oldest_ms", "policy", "wanted"),
+    [
+        (0, None, Policy(max_entries=0, max_age_ms=0), False),
+        (10, 5, Policy(), False),
+        (10, 5, Policy(max_entries=10), False),
+        (11, 5, Policy(max_entries=10), True),
+        (1, 1000 - 60, Policy(max_age_ms=60), False),
+        (1, 1000 - 61, Policy(max_age_ms=60), True),
+        (1, 2000, Policy(max_age_ms=60), False),
+        (11, 999, Policy(max_entries=10, max_age_ms=60), True),
+    ],
+)
+def test_a_journal_is_worth_pruning_when_it_is_too_long_or_too_old(count, oldest_ms, policy, wanted):
+    assert should_prune(count, oldest_ms, policy, now_ms=1000) is wanted
+
+
+def test_what_a_pruning_has_left_behind_is_not_counted_again(store, clock):
+    for number in range(5):
+        store.append("run/1", "step", {"number": number})
+    store.release(granted(store, lock()).fence)
+    granted(store, lock(holder="B"))
+    assert size(store).count == 8
+    clock.advance(2 * DAY_MS)
+    prune(store, older_than_ms=0, now_ms=clock.wall_ms())
+    store.append("run/1", "step", {})
+    found = size(store)
+    assert (found.count, found.oldest_ms) == (2, clock.wall_ms())
+
+
+@pytest.mark.soak
+def test_a_million_events_are_pruned_in_bounded_memory(tmp_path):
+    clock = FakeClock()
+    with Store(SqliteBackend(tmp_path / "state.db", clock=clock)) as store:
+        lanes = [f"lane{number}" for number in range(20)]
+        for batch in range(200):
+            with store.backend.write() as tx:
+                for lane in lanes:
+                    _write_lease(tx, lane, f"run-{batch}" if batch % 2 else "", renewals=248)
+        for lane in lanes:
+            store.append(stream_of(lane), "anything", {})
+        assert store.last() > 1_000_000
+        clock.advance(2 * DAY_MS)
+        tracemalloc.start()
+        pruned = prune(store, older_than_ms=0, now_ms=clock.wall_ms(), archive=tmp_path / "old")
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert pruned.removed == 200 * 20 * 248 + 100 * 20 * 2
+        assert peak < 50_000_000
+        assert check(store).problems == []
+
+
+def _write_lease(tx, lane, run_id, renewals):
+    from msgspec import json as encoding
+
+    stream, version = stream_of(lane), tx.head(stream_of(lane))
+
+    def put(fact):
+        nonlocal version
+        version += 1
+        return tx.insert(Entry(stream=stream, kind=fact.kind, body=fact), version, "", encoding.encode(fact)).pos
+
+    fence = put(LeaseGranted(asked=request(lane, run_id=run_id), boot="b", expires_ms=0))
+    for _ in range(renewals):
+        put(LeaseRenewed(lease=fence, expires_ms=1))
+    put(LeaseReleased(lease=fence))
+
+
+def _heads(store: Store) -> dict[str, int]:
+    return {event.stream: event.ver for event in store.events()}
+
+
+def test_a_lease_is_still_its_holders_after_pruning(store, clock):
+    lease = granted(store, request())
+    for _ in range(3):
+        store.renew([lease.fence])
+    clock.advance(2 * DAY_MS)
+    prune(store, older_than_ms=0, now_ms=clock.wall_ms())
+    assert [kept.fence for kept in store.renew([lease.fence]).kept] == [lease.fence]
+    assert isinstance(store.leases()[0], Lease)

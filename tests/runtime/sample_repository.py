@@ -1,0 +1,81 @@
+"""A real repository with two lanes and a scripted agent, small enough to be made anew for every test."""
+
+import subprocess
+from pathlib import Path
+
+from msgspec import json
+
+PLAN = """# A plan
+
+## DEMO A1: first
+- lane: one
+- acceptance: `test -s one/a.txt`
+
+## DEMO A2: second
+- lane: one
+- acceptance: `test -s one/b.txt`
+
+## DEMO B1: third
+- lane: two
+"""
+
+CONFIG = """[lanes]
+concurrent = ["one", "two"]
+autopick = ["one", "two"]
+
+[lanes.trees]
+one = ["one/**"]
+two = ["two/**"]
+
+[leases]
+ttl_seconds = 30
+
+[workers]
+agent = "scripted"
+command = ["{script}"]
+"""
+
+
+def write(path: str, text: str = "x\n") -> dict[str, str]:
+    return {"write": path, "text": text}
+
+
+def commit(subject: str) -> dict[str, str]:
+    return {"commit": subject}
+
+
+WORKS = {
+    "DEMO/A1": [[write("one/a.txt"), commit("Write a")]],
+    "DEMO/A2": [[write("one/b.txt"), commit("Write b")]],
+    "DEMO/B1": [[write("two/c.txt"), commit("Write c")]],
+}
+
+
+class Repository:
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.root = home / "repository"
+        self.script = home / "script.json"
+        for folder in ("one", "two", "docs"):
+            (self.root / folder).mkdir(parents=True)
+            (self.root / folder / "keep").touch()
+        (self.root / "docs" / "demo-plan.md").write_text(PLAN)
+        (self.root / "dos.toml").write_text(CONFIG.format(script=self.script))
+        self.play(WORKS)
+        self.git("init", "--quiet", "--initial-branch", "main")
+        self.git("config", "user.name", "Tester")
+        self.git("config", "user.email", "tester@example.invalid")
+        self.commit_all("Begin")
+
+    def play(self, script: dict[str, object]) -> None:
+        self.script.write_bytes(json.encode(script))
+
+    def git(self, *words: str) -> str:
+        return subprocess.run(["git", *words], cwd=self.root, check=True, capture_output=True, text=True).stdout.strip()
+
+    def commit_all(self, subject: str) -> None:
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--allow-empty", "-m", subject)
+
+    def subjects(self) -> list[str]:
+        return self.git("log", "--format=%s", "main").splitlines()

@@ -1,0 +1,217 @@
+"""The real command, real workers, real kills: what a person does with it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import psutil
+import pytest
+from sample_repository import commit, write
+
+from dos.sources.world import World
+
+SLOW = {"sleep": 1.5}
+
+
+class Fleet:
+    def __init__(self, repository) -> None:
+        self.repository = repository
+        self.started: list[subprocess.Popen[str]] = []
+
+    def dos(self, *words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "dos", *words]
+        return subprocess.run(command, cwd=self.repository.root, capture_output=True, text=True, timeout=90)
+
+    def up(self, *words: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "dos", "up", "--tick", "0.3", *words]
+        process = subprocess.Popen(
+            command, cwd=self.repository.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        self.started.append(process)
+        return process
+
+    def status(self) -> dict[str, list[dict[str, str]]]:
+        return json.loads(self.dos("status", "--json").stdout)
+
+    def worker_at(self, lane: str, *, unit: bool = True) -> int:
+        """The pid of the worker that is at a unit of this lane."""
+
+        def found() -> int | None:
+            for row in self.status()["workers"]:
+                if row["lane"] == lane and (row["unit"] or not unit):
+                    return int(row["holder"].rpartition(":")[2])
+            return None
+
+        return wait_for(found)
+
+    def stray_processes(self) -> list[str]:
+        mine = str(self.repository.root)
+        found = []
+        for process in psutil.process_iter(["cmdline", "cwd"]):
+            if (process.info["cwd"] or "").startswith(mine):
+                found.append(" ".join(process.info["cmdline"] or []))
+        return found
+
+
+def wait_for(find: Callable[[], Any], seconds: float = 30.0) -> Any:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if found := find():
+            return found
+        time.sleep(0.1)
+    raise AssertionError("it did not happen in time")
+
+
+@pytest.fixture
+def fleet(repository) -> Iterator[Fleet]:
+    fleet = Fleet(repository)
+    yield fleet
+    for process in fleet.started:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+    for line in psutil.process_iter(["cwd"]):
+        if (line.info["cwd"] or "").startswith(str(repository.root)):
+            line.kill()
+
+
+def landed(fleet: Fleet) -> list[str]:
+    return sorted(row["unit"] for row in fleet.status()["units"] if row["state"] == "landed")
+
+
+EVERYTHING = ["DEMO/A1", "DEMO/A2", "DEMO/B1"]
+
+
+def test_a_fleet_lands_everything_and_stops_when_it_is_idle(fleet):
+    story, _ = (process := fleet.up("--until-idle", "--target", "2")).communicate(timeout=60)
+    assert process.returncode == 0
+    assert landed(fleet) == EVERYTHING
+    assert "DEMO/B1 landed on main" in story
+    assert fleet.stray_processes() == []
+
+
+def test_one_worker_is_one_worker(fleet):
+    fleet.up("--until-idle", "--target", "1").communicate(timeout=60)
+    assert landed(fleet) == EVERYTHING
+    live = 0
+    for event in history(fleet):
+        live += (
+            {"lease_granted": 1, "lease_released": -1}.get(event["kind"], 0)
+            if event["stream"].startswith("lane/")
+            else 0
+        )
+        assert live <= 1
+
+
+def test_a_killed_worker_is_reaped_and_its_unit_done_once(fleet):
+    fleet.repository.play(
+        {
+            "DEMO/A1": [[SLOW, write("one/a.txt"), commit("Write a")]],
+            "DEMO/A2": [[write("one/b.txt"), commit("Write b")]],
+            "DEMO/B1": [[write("two/c.txt"), commit("Write c")]],
+        }
+    )
+    process = fleet.up("--until-idle", "--target", "2")
+    os.kill(fleet.worker_at("one"), signal.SIGKILL)
+    story, _ = process.communicate(timeout=60)
+    assert landed(fleet) == EVERYTHING
+    assert "reaped a worker" in story
+    assert sorted(fleet.repository.subjects()) == ["Begin", "Write a", "Write b", "Write c"]
+    assert fleet.stray_processes() == []
+
+
+def test_workers_outlive_a_killed_supervisor_and_the_next_one_adopts_them(fleet):
+    fleet.repository.play(
+        {
+            "DEMO/A1": [[SLOW, write("one/a.txt"), commit("Write a")]],
+            "DEMO/A2": [[write("one/b.txt"), commit("Write b")]],
+            "DEMO/B1": [[SLOW, write("two/c.txt"), commit("Write c")]],
+        }
+    )
+    first = fleet.up("--target", "2")
+    worker = fleet.worker_at("one")
+    first.kill()
+    first.communicate()
+    assert psutil.pid_exists(worker), "a worker does not die with its supervisor"
+    fleet.up("--until-idle", "--target", "2").communicate(timeout=60)
+    assert landed(fleet) == EVERYTHING
+    assert sorted(fleet.repository.subjects()) == ["Begin", "Write a", "Write b", "Write c"]
+    starts = [event["body"]["lane"] for event in history(fleet) if event["kind"] == "worker_spawned"]
+    assert sorted(starts) == ["one", "two"], "nothing was started twice"
+
+
+def test_a_second_supervisor_on_one_host_is_refused(fleet):
+    fleet.repository.play({"*": [[{"sleep": 4}]]})
+    fleet.up("--target", "1")
+    fleet.worker_at("one", unit=False)
+    second = fleet.up("--target", "1")
+    said, _ = second.communicate(timeout=30)
+    assert second.returncode == 1
+    assert "another supervisor runs here" in said
+
+
+def test_down_lets_the_workers_finish_and_leaves_nothing_running(fleet):
+    fleet.repository.play(
+        {
+            "DEMO/A1": [[SLOW, write("one/a.txt"), commit("Write a")]],
+            "DEMO/A2": [[write("one/b.txt"), commit("Write b")]],
+            "DEMO/B1": [[SLOW, write("two/c.txt"), commit("Write c")]],
+        }
+    )
+    process = fleet.up("--target", "2")
+    fleet.worker_at("one")
+    done = fleet.dos("down")
+    assert (done.returncode, done.stdout) == (0, "everything has stopped\n")
+    process.communicate(timeout=30)
+    assert "DEMO/A1" in landed(fleet), "what was being worked on was finished"
+    assert "DEMO/A2" not in landed(fleet), "nothing new was begun"
+    assert fleet.stray_processes() == []
+
+
+def test_an_interrupt_drains(fleet):
+    fleet.repository.play({"DEMO/A1": [[SLOW, write("one/a.txt"), commit("Write a")]], "*": [[{"sleep": 1}]]})
+    process = fleet.up("--target", "1")
+    fleet.worker_at("one")
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "draining" in said and "drained on request" in said
+    assert landed(fleet) == ["DEMO/A1"]
+
+
+def test_a_lane_whose_workers_keep_dying_is_given_up_on(fleet):
+    config = fleet.repository.root / "dos.toml"
+    config.write_text(config.read_text().replace('target_branch = ""', "") + 'target_branch = "nowhere"\n')
+    story, _ = fleet.up("--until-idle", "--target", "1").communicate(timeout=60)
+    assert "given up on until a person looks" in story
+    spawned = [event for event in history(fleet) if event["kind"] == "worker_spawned"]
+    assert len([event for event in spawned if event["body"]["lane"] == "one"]) == 3
+
+
+def test_an_agent_does_not_outlive_its_killed_worker(fleet):
+    fleet.repository.play({"*": [[{"hang": True}]]})
+    fleet.up("--target", "1")
+    worker = psutil.Process(fleet.worker_at("one"))
+    agents = wait_for(
+        lambda: [child for child in worker.children(recursive=True) if "scripted" in " ".join(child.cmdline())]
+    )
+    worker.kill()
+    wait_for(lambda: not any(agent.is_running() and agent.status() != psutil.STATUS_ZOMBIE for agent in agents))
+
+
+def test_without_an_agent_it_says_what_to_set(fleet):
+    config = fleet.repository.root / "dos.toml"
+    config.write_text(config.read_text().replace('agent = "scripted"', 'agent = "nobody"'))
+    done = fleet.dos("up", "--until-idle")
+    assert done.returncode == 2
+    assert "nobody" in done.stderr and "dos config set workers.agent" in done.stderr
+
+
+def history(fleet: Fleet) -> list[dict[str, object]]:
+    with World(fleet.repository.root) as world:
+        return [{"kind": event.kind, "stream": event.stream, "body": event.body} for event in world.journal.events()]

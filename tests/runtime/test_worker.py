@@ -1,0 +1,254 @@
+"""A worker on a real repository, with a real journal and a real agent process, driven in this process."""
+
+import pytest
+from sample_repository import commit, write
+
+from dos.errors import Fenced
+from dos.journal import fold
+from dos.journal.states.fleet import Fleet
+from dos.plans.loop import StopReason
+from dos.records import run_ids
+from dos.runtime import effects
+from dos.runtime.drive import drive
+from dos.runtime.worker import Worker
+from dos.runtime.worker_effects import WorkerEffects
+from dos.sources.world import World
+
+
+class Killed(BaseException):
+    """The process is gone between two effects."""
+
+
+def new_worker(number: int = 1, *, lane: str = "one") -> Worker:
+    run_id = run_ids.mint(1_700_000_000_000, number, "test").run_id
+    return Worker(lane=lane, run_id=run_id, agent="scripted", max_iterations=10)
+
+
+def open_effects(repository) -> WorkerEffects:
+    world = World(repository.root)
+    return WorkerEffects(world.workspace, world.config, actor="test")
+
+
+def work(repository, *, number: int = 1, lane: str = "one", performers=None):
+    acting = open_effects(repository)
+    try:
+        wrapped = performers(acting.performers()) if performers else acting.performers()
+        return drive(new_worker(number, lane=lane).work(), wrapped)
+    finally:
+        acting.close()
+
+
+def kinds(repository) -> list[str]:
+    return [event.kind for event in World(repository.root).journal.events()]
+
+
+def fleet(repository) -> Fleet:
+    return fold.current(World(repository.root).journal, Fleet)[0]
+
+
+def test_units_land_one_after_the_other_and_the_run_ends_with_a_drain(repository):
+    stop = work(repository)
+    assert stop.reason is StopReason.DRAIN
+    assert repository.subjects() == ["Write b", "Write a", "Begin"]
+    assert World(repository.root).journal.leases() == []
+    assert kinds(repository)[-2:] == ["run_stopped", "lease_released"]
+
+
+def test_the_users_own_files_follow_the_branch(repository):
+    work(repository)
+    assert (repository.root / "one" / "a.txt").read_text() == "x\n"
+    assert repository.git("status", "--porcelain") == ""
+
+
+def test_a_file_the_user_is_editing_is_left_alone(repository):
+    (repository.root / "one" / "a.txt").write_text("mine\n")
+    work(repository)
+    assert (repository.root / "one" / "a.txt").read_text() == "mine\n"
+    assert repository.subjects() == ["Write b", "Write a", "Begin"]
+
+
+@pytest.mark.parametrize(
+    ("steps", "why"),
+    [
+        ([{"say": "it is done"}], "no commit was made"),
+        ([commit("It is done"), {"say": "it is done"}], "the commits change no file"),
+        ([write("two/c.txt"), commit("It is done")], "changed two/c.txt outside of the lane"),
+        ([write("one/other.txt"), commit("It is done")], "the acceptance command failed"),
+        ([write("one/a.txt")], "no commit was made"),
+    ],
+    ids=["only said", "empty commit", "outside of the lane", "not what was asked", "not committed"],
+)
+def test_a_claim_that_git_does_not_bear_out_does_not_land(repository, steps, why):
+    repository.play({"DEMO/A1": [steps], "DEMO/A2": [[write("one/b.txt"), commit("Write b")]]})
+    stop = work(repository)
+    assert stop.reason is StopReason.CONSECUTIVE_DIRTY_ZERO
+    assert stop.needs == "operator"
+    assert repository.subjects() == ["Write b", "Begin"]
+    tries = fleet(repository).units["DEMO/A1"].tries
+    assert tries and all(tried.startswith(why) for tried in tries)
+
+
+def test_what_an_agent_left_behind_is_saved_before_the_worktree_is_cleared(repository):
+    repository.play({"DEMO/A1": [[write("one/half.txt", "half\n"), {"crash": 9}]], "DEMO/A2": [[{"crash": 9}]]})
+    work(repository)
+    saved = fleet(repository).salvaged
+    assert saved
+    assert repository.git("show", f"{saved[0]}:one/half.txt") == "half"
+
+
+def test_work_of_an_agent_that_crashed_after_its_commit_is_taken(repository):
+    repository.play(
+        {
+            "DEMO/A1": [[write("one/a.txt"), commit("Write a"), {"crash": 9}]],
+            "DEMO/A2": [[write("one/b.txt"), commit("Write b")]],
+        }
+    )
+    assert work(repository).reason is StopReason.DRAIN
+    assert repository.subjects() == ["Write b", "Write a", "Begin"]
+
+
+def test_a_target_that_moved_is_rebased_onto(repository):
+    def move_first(performers):
+        real = performers[effects.PrepareLanding]
+        moved = []
+
+        def prepare(effect):
+            if not moved:
+                moved.append(True)
+                (repository.root / "two" / "theirs.txt").write_text("theirs\n")
+                repository.commit_all("Somebody else was here")
+            return real(effect)
+
+        return {**performers, effects.PrepareLanding: prepare}
+
+    assert work(repository, performers=move_first).reason is StopReason.DRAIN
+    assert repository.subjects() == ["Write b", "Write a", "Somebody else was here", "Begin"]
+
+
+def test_a_conflict_with_a_moved_target_sends_the_unit_back_with_its_reason(repository):
+    def move_first(performers):
+        real = performers[effects.PrepareLanding]
+        moved = []
+
+        def prepare(effect):
+            if not moved:
+                moved.append(True)
+                (repository.root / "one" / "a.txt").write_text("theirs\n")
+                repository.commit_all("The same file")
+            return real(effect)
+
+        return {**performers, effects.PrepareLanding: prepare}
+
+    work(repository, performers=move_first)
+    assert any("does not fit" in why for why in fleet(repository).units["DEMO/A1"].tries)
+
+
+def test_a_lane_that_is_held_is_not_worked_on(repository):
+    first = open_effects(repository)
+    first.performers()[effects.TakeLease](effects.TakeLease(lane="one", run_id=""))
+    try:
+        stop = work(repository, number=2)
+        assert stop.reason is StopReason.LANE_HELD
+    finally:
+        first.close()
+    assert "run_begun" not in kinds(repository)
+
+
+def test_a_worker_that_lost_its_lease_writes_and_lands_nothing_more(repository):
+    """Its lease is revoked while its agent runs, as when a supervisor took it for dead."""
+
+    def revoke_during_agent(performers):
+        real = performers[effects.RunAgent]
+
+        def run(effect):
+            with World(repository.root) as other:
+                other_store = open_effects(repository)
+                lease = other.journal.leases()[0]
+                other_store.store.revoke(lease.fence, version=lease.version, reason="test")
+                other_store.close()
+            return real(effect)
+
+        return {**performers, effects.RunAgent: run}
+
+    stop = work(repository, performers=revoke_during_agent)
+    assert stop.reason is StopReason.LEASE_LOST
+    assert repository.subjects() == ["Begin"]
+    assert "agent_ended" not in kinds(repository)
+
+
+def test_git_itself_refuses_a_stale_worker(repository):
+    """The journal is told nothing: only the fence in git stands between the stale worker and the branch."""
+
+    def raise_fence_before_landing(performers):
+        real = performers[effects.MoveBranch]
+
+        def move(effect):
+            acting = open_effects(repository)
+            from dos.runtime import landing
+
+            landing.raise_fence(acting.git, "one", effect.lease.fence + 1000)
+            acting.close()
+            return real(effect)
+
+        return {**performers, effects.MoveBranch: move}
+
+    work(repository, performers=raise_fence_before_landing)
+    assert repository.subjects() == ["Begin"]
+
+
+def count_effects(repository) -> int:
+    counted = []
+
+    def counting(performers):
+        return {kind: (lambda effect, do=do: (counted.append(1), do(effect))[1]) for kind, do in performers.items()}
+
+    work(repository, performers=counting)
+    return len(counted)
+
+
+EFFECTS_OF_TWO_UNITS = 35
+
+
+def test_the_boundaries_of_a_run_are_all_known(repository):
+    assert count_effects(repository) == EFFECTS_OF_TWO_UNITS
+
+
+@pytest.mark.parametrize("boundary", range(1, EFFECTS_OF_TWO_UNITS + 1))
+def test_a_worker_killed_after_any_effect_redoes_nothing_that_was_committed(repository, boundary):
+    """The kill comes after the effect and before its answer arrives, which is also just before the next effect."""
+    done = []
+
+    def dying(performers):
+        def perform(effect, do):
+            answer = do(effect)
+            done.append(effect)
+            if len(done) == boundary:
+                raise Killed
+            return answer
+
+        return {kind: (lambda effect, do=do: perform(effect, do)) for kind, do in performers.items()}
+
+    with pytest.raises(Killed):
+        work(repository, performers=dying)
+    acting = open_effects(repository)
+    for lease in acting.store.leases():  # what a supervisor does with the lease of a dead process
+        acting.store.revoke(lease.fence, version=lease.version, reason="its process is gone")
+    acting.close()
+    stop = work(repository, number=2)
+    assert stop.reason is StopReason.DRAIN
+    assert repository.subjects() == ["Write b", "Write a", "Begin"], "each unit landed exactly once"
+    landed = [event.body["unit"] for event in World(repository.root).journal.events() if event.kind == "unit_landed"]
+    assert sorted(landed) == ["DEMO/A1", "DEMO/A2"]
+
+
+def test_an_effect_that_fails_is_raised_where_it_was_yielded():
+    def process():
+        try:
+            yield effects.Pause(seconds=1)
+        except Fenced as error:
+            return str(error)
+
+    def fail(effect):
+        raise Fenced("gone")
+
+    assert drive(process(), {effects.Pause: fail}) == "gone"
