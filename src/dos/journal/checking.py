@@ -12,6 +12,7 @@ from dos.journal.events import SCHEMA, Event, Fact
 from dos.journal.fold import pruned_through
 from dos.journal.states.leases import Leases
 from dos.journal.store import Reading, Store
+from dos.records import regions
 from dos.records.leases import Lease, stream_of
 from dos.records.names import folded
 from dos.verdicts.access import admission
@@ -111,8 +112,8 @@ class _Walk:
         self.count += 1
         try:
             event.verified(stored)
-        except (JournalCorrupt, TypeError) as error:
-            self.note(event.pos, str(error))
+        except (JournalCorrupt, TypeError):
+            self.note(event.pos, f"event {event.pos} is not what was written")
             return
         finally:
             # Also of a damaged event, or every one of them would be reported as a gap again.
@@ -196,8 +197,10 @@ def _conflict(begun: Lease, other: Lease) -> str:
         return ""
     if begun.is_lock:
         return f"lock {begun.lane!r} was held" if folded(begun.lane) == folded(other.lane) else ""
-    refusal = admission.judge_pair(begun, other)
-    return refusal.detail if refusal else ""
+    if refusal := admission.judge_pair(begun, other):
+        return refusal.detail
+    unknown = regions.conflict(begun.region, begun.mode, other.region, other.mode)
+    return "the region of one is unknown" if unknown else ""
 
 
 def _own_findings(store: Store) -> list[str]:

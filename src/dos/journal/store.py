@@ -10,7 +10,7 @@ from typing import Any, Protocol, Self
 
 from msgspec import Struct, json, structs
 
-from dos.errors import Conflict, Fenced, JournalTooNew
+from dos.errors import BadInput, Conflict, Fenced, Internal, JournalTooNew, StoreFailed, StoreUnreachable
 from dos.journal.events import (
     SCHEMA,
     Event,
@@ -23,6 +23,7 @@ from dos.journal.events import (
     LeaseRevoked,
 )
 from dos.records.leases import Lease, Refusal, Request, stream_of
+from dos.records.names import folded, shown
 
 Admit = Callable[[Request, Sequence[Lease]], Refusal | None]
 
@@ -38,6 +39,22 @@ class Entry(Struct, frozen=True, kw_only=True):
     fence: int | None = None
     schema: int = SCHEMA
     at_ms: int | None = None  # when it happened, if that was not now: what is imported keeps its time
+
+
+class Foreseen(Struct, frozen=True, kw_only=True):
+    """What a transaction is about to ask. Only a hint: a store across a network fetches all of it in one trip."""
+
+    entries: Sequence[Entry] = ()
+    streams: Sequence[str] = ()
+    fences: Sequence[int] = ()
+    leases: bool = False
+
+
+NOTHING = Foreseen()
+
+
+class OutcomeUnknown(StoreUnreachable):
+    """The connection was lost while a transaction was being committed."""
 
 
 class Renewal(Struct, frozen=True, kw_only=True):
@@ -78,7 +95,7 @@ class Writing(Reading, Protocol):
 
 class Backend(Protocol):
     def read(self) -> AbstractContextManager[Reading]: ...
-    def write(self) -> AbstractContextManager[Writing]: ...
+    def write(self, foreseen: Foreseen = NOTHING) -> AbstractContextManager[Writing]: ...
     def wait(self, after: int, timeout_seconds: float) -> bool: ...
     def close(self) -> None: ...
 
@@ -118,9 +135,16 @@ class Store:
 
     def append_all(self, entries: Sequence[Entry]) -> list[Event]:
         """All of them, or none."""
-        encoded = [json.encode(entry.body) for entry in entries]
-        with self.backend.write() as tx:
-            return [self._append(tx, entry, raw) for entry, raw in zip(entries, encoded, strict=True)]
+        encoded = [_encoded(entry, self.actor) for entry in entries]
+        try:
+            return self._append_all(entries, encoded)
+        except OutcomeUnknown as unknown:
+            if any(entry.key is None for entry in entries):
+                raise
+            try:
+                return self._append_all(entries, encoded)  # where the first time succeeded, the keys find it
+            except StoreFailed as failed:
+                raise unknown from failed
 
     def record(
         self, stream: str, fact: Fact, *, expect: int | None = None, key: str | None = None, fence: int | None = None
@@ -162,13 +186,19 @@ class Store:
         with self.backend.read() as view:
             if refusal := admit(asked, _unlapsed(view)):
                 return refusal
-        with self.backend.write() as tx:
-            live = _unlapsed(tx)
-            if refusal := admit(asked, live):
+        stream = stream_of(asked.lane, is_lock=asked.is_lock)
+        with self.backend.write(Foreseen(streams=[stream], leases=True)) as tx:
+            standing = _unlapsed(tx)
+            if refusal := admit(asked, standing):
                 return refusal
-            for lapsed in tx.leases():
-                if lapsed.lapsed(tx.lease_ms(), tx.boot()) and admit(asked, [lapsed]):
+            # Who lapsed and is not in the way may still come back, so it counts: or a budget could be overdrawn.
+            for lapsed in reversed(tx.leases()):
+                if not lapsed.lapsed(tx.lease_ms(), tx.boot()):
+                    continue
+                if admit(asked, [*standing, lapsed]):
                     self._end(tx, lapsed, LeaseExpired(lease=lapsed.fence))
+                else:
+                    standing.append(lapsed)
             expires = tx.lease_ms() + asked.ttl_ms
             fact = LeaseGranted(asked=asked, boot=tx.boot(), expires_ms=expires, requested_lane=requested_lane)
             return self._begin(tx, asked, fact, expires)
@@ -179,9 +209,11 @@ class Store:
         A lease that lapsed and that nobody took is still its holder's; one that was taken is lost for good.
         """
         renewal = Renewal(kept=[], lost=[])
+        if not fences:
+            return renewal
         if coalesce_ms and (fresh := self._still_fresh(fences, coalesce_ms)):
             return fresh
-        with self.backend.write() as tx:
+        with self.backend.write(Foreseen(fences=fences)) as tx:
             for fence in fences:
                 lease = tx.lease(fence)
                 if lease is None or lease.boot != tx.boot():
@@ -195,18 +227,20 @@ class Store:
         return renewal
 
     def release(self, fence: int, reason: str = "") -> None:
-        with self.backend.write() as tx:
+        with self.backend.write(Foreseen(fences=[fence])) as tx:
             self._end(tx, _held(tx, fence), LeaseReleased(lease=fence, reason=reason))
 
     def revoke(self, fence: int, *, version: int, reason: str) -> None:
         """Void somebody's lease, provided that it has not changed since it was judged."""
-        with self.backend.write() as tx:
+        with self.backend.write(Foreseen(fences=[fence])) as tx:
             self._end(tx, _unchanged(tx, fence, version), LeaseRevoked(lease=fence, reason=reason))
 
     def adopt(self, fence: int, asked: Request, *, version: int) -> Lease:
         """Hand a lease to a new holder under a new fence; the old fence is void in the same transaction."""
-        with self.backend.write() as tx:
+        with self.backend.write(Foreseen(fences=[fence])) as tx:
             old = _unchanged(tx, fence, version)
+            if _place(asked) != _place(old):
+                raise Internal(f"the lease with fence {fence} is for {old.lane!r}, and {asked.lane!r} was to adopt it")
             tx.drop_lease(fence)
             expires = tx.lease_ms() + asked.ttl_ms
             fact = LeaseAdopted(asked=asked, boot=tx.boot(), expires_ms=expires, previous=old.fence)
@@ -223,6 +257,10 @@ class Store:
             return lease.lapsed(tx.lease_ms(), tx.boot())
 
     # Within a transaction
+
+    def _append_all(self, entries: Sequence[Entry], encoded: Sequence[bytes]) -> list[Event]:
+        with self.backend.write(Foreseen(entries=entries)) as tx:
+            return [self._append(tx, entry, raw) for entry, raw in zip(entries, encoded, strict=True)]
 
     def _append(self, tx: Writing, entry: Entry, raw: bytes) -> Event:
         if entry.key is not None and (first := tx.keyed(entry.stream, entry.key)):
@@ -263,9 +301,35 @@ class Store:
     def _still_fresh(self, fences: Sequence[int], coalesce_ms: int) -> Renewal | None:
         with self.backend.read() as tx:
             found = [tx.lease(fence) for fence in fences]
-            now = tx.lease_ms()
-            kept = [lease for lease in found if lease and now + lease.ttl_ms - lease.expires_ms < coalesce_ms]
+            now, boot = tx.lease_ms(), tx.boot()
+            live = [lease for lease in found if lease and not lease.lapsed(now, boot)]
+            kept = [lease for lease in live if now + lease.ttl_ms - lease.expires_ms < coalesce_ms]
         return Renewal(kept=kept, lost=[]) if len(kept) == len(fences) else None
+
+
+_LONGEST = 1000  # bytes: what an index of any store can hold
+
+
+def _encoded(entry: Entry, actor: str) -> bytes:
+    """The body as it is stored, provided that every store could keep the record."""
+    for what, text in (("stream", entry.stream), ("kind", entry.kind), ("key", entry.key or ""), ("actor", actor)):
+        size = len(text.encode("utf-8", "replace"))
+        if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text) or size > _LONGEST:
+            raise BadInput(
+                f"the {what} {shown(text)} cannot be stored", hint=f"Use at most {_LONGEST} printable bytes."
+            )
+    try:
+        return json.encode(entry.body)
+    except UnicodeEncodeError as error:
+        raise BadInput(
+            f"a {entry.kind} for {entry.stream} holds text that is not Unicode: {error.reason}",
+            hint="Decode what other programs wrote with errors='replace'.",
+        ) from error
+
+
+def _place(asked: Request) -> tuple[object, ...]:
+    """What decides beside whom a lease can be."""
+    return (folded(asked.lane), asked.is_lock, asked.region.prefixes, asked.mode, asked.exclusive)
 
 
 def _unlapsed(tx: Reading) -> list[Lease]:

@@ -13,7 +13,7 @@ from dos.journal import events, lines
 from dos.journal.events import SCHEMA, Event, LineImported, LineUnreadable
 from dos.journal.lines import Line
 from dos.journal.released import CORRUPT, Readability, lane_records, readability, released_shape, replay
-from dos.journal.store import Entry, Store, Writing
+from dos.journal.store import Entry, Foreseen, Store, Writing
 from dos.records.names import checked
 
 PAGE = 2000
@@ -246,7 +246,7 @@ def _write(store: Store, batch: list[_Planned]) -> int:
         return 0
     heads: dict[str, int] = {}
     written = 0
-    with store.backend.write() as tx:
+    with store.backend.write(Foreseen(entries=[planned.entry for planned in batch])) as tx:
         for planned in batch:
             entry = planned.entry
             if (entry.key and tx.keyed(entry.stream, entry.key)) or (planned.ours and _is_here(tx, planned.ours)):

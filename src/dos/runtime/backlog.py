@@ -1,4 +1,6 @@
-"""What a lane still has to do: the plan documents at the target branch, less what has landed."""
+"""What a lane still has to do: the units of the plan documents, less what has landed."""
+
+from collections.abc import Sequence
 
 from dos.config.tables import Config
 from dos.journal.states.fleet import Fleet
@@ -8,8 +10,8 @@ from dos.sources import plan_documents
 from dos.sources.workspace import Workspace
 
 
-def survey(place: Workspace, config: Config, fleet: Fleet, lane: str) -> Backlog:
-    mine = [unit for unit in units(place, config) if lane_of(unit, config) == lane]
+def survey(units: Sequence[Unit], config: Config, fleet: Fleet, lane: str) -> Backlog:
+    mine = [unit for unit in units if lane_of(unit, config) == lane]
     landed = [unit.name for unit in mine if (seen := fleet.units.get(unit.name)) and seen.landed]
     known = {unit.name: fleet.units[unit.name] for unit in mine if unit.name in fleet.units}
     return Backlog(
@@ -22,11 +24,10 @@ def survey(place: Workspace, config: Config, fleet: Fleet, lane: str) -> Backlog
             if unit.intended
         ],
         history={name: unit.tries for name, unit in known.items() if unit.tries},
-        drain_requested=fleet.draining,
     )
 
 
-def units(place: Workspace, config: Config) -> list[Unit]:
+def read_units(place: Workspace, config: Config) -> list[Unit]:
     return plan_documents.read(place.root, config.paths.plans_glob)
 
 

@@ -35,7 +35,7 @@ class Record(Struct, frozen=True, kw_only=True):
 class SurveyBacklog(Struct, frozen=True, kw_only=True):
     """→ Backlog"""
 
-    lane: str
+    lease: Lease
 
 
 class Backlog(Struct, frozen=True, kw_only=True):
@@ -154,6 +154,8 @@ class Pause(Struct, frozen=True, kw_only=True):
 
 class ObserveFleet(Struct, frozen=True, kw_only=True):
     """→ Fleet"""
+
+    lease: Lease
 
 
 class SpawnWorker(Struct, frozen=True, kw_only=True):

@@ -48,13 +48,15 @@ class FleetEffects(WorkerEffects):
         state, _ = fold.current(self.store, folded.Fleet, keep=True)
         leases = {lease.lane: lease for lease in self.store.leases(lapsed=False)}
         now_ms = time.time_ns() // 1_000_000
-        lanes = [self._lane(name, state, leases.get(name), now_ms) for name in self.config.roster()]
+        units = backlog.read_units(self.place, self.config)
+        offered = {name: len(backlog.survey(units, self.config, state, name).open) for name in self.config.roster()}
+        lanes = [self._lane(name, offered[name], state, leases.get(name), now_ms) for name in offered]
         busy = any(lane.held or lane.pending for lane in lanes)
         return Fleet(
             lanes=lanes,
             leases=leases,
             versions={name: starts.version for name, starts in state.starts.items()},
-            drain_requested=state.draining,
+            drain_requested=state.drain > effect.lease.fence,
             idle=not busy and not any(lane.offerable and not lane.failed for lane in lanes),
         )
 
@@ -93,15 +95,14 @@ class FleetEffects(WorkerEffects):
         self.store.wait(self.store.last(), effect.seconds)
         self._children = [child for child in self._children if child.poll() is None]
 
-    def _lane(self, name: str, state: folded.Fleet, lease: Lease | None, now_ms: int) -> Lane:
+    def _lane(self, name: str, offerable: int, state: folded.Fleet, lease: Lease | None, now_ms: int) -> Lane:
         starts = state.starts.get(name, folded.Starts())
         recent = [at for at in starts.at_ms if now_ms - at < INTENSITY_SECONDS * 1000]
-        waiting = backlog.survey(self.place, self.config, state, name)
         return Lane(
             name=name,
             region=self.config.lane_region(name) or region([]),
             exclusive=self.config.is_exclusive(name),
-            offerable=len(waiting.open),
+            offerable=offerable,
             held=lease is not None,
             holder_gone=lease is not None and holders.gone(lease),
             pending=lease is None and _pending(starts, now_ms),

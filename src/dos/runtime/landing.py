@@ -1,11 +1,11 @@
-"""Bringing a unit's commits onto the target branch. Git keeps the fence too: a stale worker is refused by git itself."""
+"""Bringing a unit's commits onto the target branch. Git keeps the fence too, so git itself refuses a stale worker."""
 
 from pathlib import Path
 
 from dos.errors import Fenced, GitFailed
 from dos.records.names import slug
 from dos.runtime.effects import Landing, NotLanded, Worktree
-from dos.sources.git import Git
+from dos.sources.git import AS_DOS, Git
 
 ZERO = "0" * 40
 
@@ -36,7 +36,7 @@ def prepare(unit: str, worktree: Worktree) -> Landing | NotLanded:
     if target is None:
         return NotLanded(reason=f"the target branch {worktree.target!r} is gone")
     if target != worktree.base:
-        done = inside.attempt("rebase", "--quiet", "--onto", target, worktree.base)
+        done = inside.attempt(*AS_DOS, "rebase", "--quiet", "--onto", target, worktree.base)
         if done.returncode != 0:
             inside.attempt("rebase", "--abort")
             return NotLanded(reason=f"it does not fit on {worktree.target!r} any more, which has moved to {target[:9]}")

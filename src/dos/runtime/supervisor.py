@@ -54,7 +54,7 @@ class Supervisor:
         while True:
             if not (yield effects.RenewLease(lease=lease)):
                 return "the supervisor's lease was taken over"
-            fleet: Fleet = yield effects.ObserveFleet()
+            fleet: Fleet = yield effects.ObserveFleet(lease=lease)
             busy = any(lane.held or lane.pending for lane in fleet.lanes)
             if fleet.drain_requested and not busy:
                 return "drained on request"

@@ -67,7 +67,7 @@ class Worker:
         return stop
 
     def _until_stopped(self) -> Steps:
-        backlog: effects.Backlog = yield effects.SurveyBacklog(lane=self.lane)
+        backlog: effects.Backlog = yield effects.SurveyBacklog(lease=self.lease)
         yield from self._settle(backlog.unsettled)
         yield from self._note(
             events.RunBegun(
@@ -78,7 +78,7 @@ class Worker:
             )
         )
         while True:
-            backlog = yield effects.SurveyBacklog(lane=self.lane)
+            backlog = yield effects.SurveyBacklog(lease=self.lease)
             if backlog.drain_requested:
                 return Stop(StopReason.DRAIN_REQUESTED, "the fleet was asked to drain")
             unit = _pick(backlog)

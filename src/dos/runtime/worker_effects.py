@@ -5,6 +5,8 @@ import time
 from functools import partial
 from pathlib import Path
 
+from msgspec import structs
+
 from dos.agents import prompt, registry
 from dos.config.tables import Config
 from dos.errors import BadInput
@@ -95,7 +97,9 @@ class WorkerEffects:
 
     def survey(self, effect: effects.SurveyBacklog) -> effects.Backlog:
         fleet, _ = fold.current(self.store, Fleet, keep=True)
-        return backlog.survey(self.place, self.config, fleet, effect.lane)
+        units = backlog.read_units(self.place, self.config)
+        found = backlog.survey(units, self.config, fleet, effect.lease.lane)
+        return structs.replace(found, drain_requested=fleet.drain > effect.lease.fence)
 
     def prepare_worktree(self, effect: effects.PrepareWorktree) -> effects.Worktree:
         return worktrees.prepare(

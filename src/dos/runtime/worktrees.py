@@ -6,7 +6,7 @@ from pathlib import Path
 from dos.errors import GitFailed
 from dos.records.names import slug
 from dos.runtime.effects import Salvage, Worktree
-from dos.sources.git import Git
+from dos.sources.git import AS_DOS, Git
 
 
 def prepare(git: Git, state: Path, *, lane: str, run_id: str, target: str) -> Worktree:
@@ -41,7 +41,7 @@ def save(inside: Git, *, run_id: str, why: str, base: str) -> list[Salvage]:
         # A commit of everything that is not ignored, on no branch: the files themselves are not touched.
         inside.run("add", "--all")
         tree = inside.run("write-tree").strip()
-        commit = inside.run("commit-tree", tree, "-p", head or base, "-m", f"Salvaged by dos: {why}").strip()
+        commit = inside.run(*AS_DOS, "commit-tree", tree, "-p", head or base, "-m", f"Salvaged by dos: {why}").strip()
         saved.append(_keep(inside, run_id, commit, f"{why}: uncommitted changes"))
     return saved
 

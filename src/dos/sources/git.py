@@ -9,6 +9,8 @@ from dos.records.unknown import Unknown
 
 # A caller inside a hook exports its own GIT_DIR and index: they are not ours.
 _KEPT = {"GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_SSL_CAINFO"}
+# For what dos itself commits: a rebase, a salvage. The author of the work stays its author.
+AS_DOS = ("-c", "user.name=dos", "-c", "user.email=dos@localhost", "-c", "commit.gpgSign=false")
 _SAFE = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false")
 TIMEOUT_SECONDS = 120.0
 
@@ -28,8 +30,8 @@ class Git:
         if done.returncode != 0:
             said = (done.stderr or done.stdout).strip().splitlines()
             raise GitFailed(
-                f"git {' '.join(arguments[:2])} in {self.tree}: {said[-1] if said else f'exit {done.returncode}'}",
-                hint=f"Try it yourself: git -C {self.tree} {' '.join(arguments)}",
+                f"git {_shown(arguments)} in {self.tree}: {said[-1] if said else f'exit {done.returncode}'}",
+                hint=f"Try it yourself: git -C {self.tree} {_shown(arguments, most=20)}",
             )
         return done.stdout
 
@@ -52,7 +54,7 @@ class Git:
                 "git, or the directory it should run in, is not there", hint="Install git 2.38+."
             ) from error
         except subprocess.TimeoutExpired as error:
-            raise GitFailed(f"git {arguments[0]} took longer than {TIMEOUT_SECONDS:g} s in {self.tree}") from error
+            raise GitFailed(f"git {_shown(arguments)} took longer than {TIMEOUT_SECONDS:g} s in {self.tree}") from error
 
     def commit_of(self, name: str) -> str | None:
         done = self.attempt("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
@@ -101,3 +103,11 @@ def version() -> tuple[int, ...] | Unknown:
 
 def _records(text: str) -> list[str]:
     return [record for record in text.split("\0") if record]
+
+
+def _shown(arguments: tuple[str, ...], most: int = 2) -> str:
+    """The command as a person would type it, without our own settings in front."""
+    words = list(arguments)
+    while words and words[0] == "-c":
+        words = words[2:]
+    return " ".join(words[:most])

@@ -49,7 +49,7 @@ def _common(marker: Path) -> Path | None:
         text = marker.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return None
-    if not text.startswith("gitdir:"):
+    if not text.startswith("gitdir:") or "\0" in text:
         return None
     private = marker.parent / text.removeprefix("gitdir:").strip()
     try:

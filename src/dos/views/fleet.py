@@ -40,7 +40,6 @@ class View(Struct, frozen=True, kw_only=True):
     units: list[UnitRow]
     stopped: list[Stopped]
     salvaged: list[str]
-    draining: bool
 
 
 def view(fleet: Fleet, leases: Sequence[tuple[Lease, bool]], units: Sequence[tuple[Unit, str]]) -> View:
@@ -64,7 +63,6 @@ def view(fleet: Fleet, leases: Sequence[tuple[Lease, bool]], units: Sequence[tup
             if run.stop_reason
         ][-10:],
         salvaged=fleet.salvaged,
-        draining=fleet.draining,
     )
 
 
@@ -89,8 +87,7 @@ def render(seen: View) -> str:
     lines = []
     working = [row for row in seen.workers if not row.lapsed]
     landed = [row for row in seen.units if row.state == "landed"]
-    drain = ", draining" if seen.draining else ""
-    lines.append(f"{len(working)} working, {len(landed)} of {len(seen.units)} units landed{drain}")
+    lines.append(f"{len(working)} working, {len(landed)} of {len(seen.units)} units landed")
     if working:
         lines += ["", "working:"]
         lines += [f"  {row.lane:<14} {row.unit or '(choosing)':<18} {row.holder}  fence {row.fence}" for row in working]

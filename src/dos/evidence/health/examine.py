@@ -1,9 +1,10 @@
 """Looks at every subject. What could not be looked at is a finding too."""
 
 from collections.abc import Callable
+from shlex import quote
 
 from dos.config.lint import Severity
-from dos.errors import DosError, StoreFailed
+from dos.errors import DosError, GitFailed, StoreFailed
 from dos.evidence.health import (
     agents,
     clock,
@@ -17,7 +18,7 @@ from dos.evidence.health import (
     store,
     worktrees,
 )
-from dos.evidence.health.finding import Finding, error
+from dos.evidence.health.finding import Finding, warning
 from dos.sources.world import World
 
 Look = Callable[[World], list[Finding]]
@@ -35,15 +36,11 @@ SUBJECTS: dict[str, Look] = {
     "processes": processes.examine,
     "worktrees": worktrees.examine,
 }
-# Of a journal that cannot be opened one finding is enough.
-_ABOUT_THE_JOURNAL = (leases.examine, processes.examine)
 
 
 def examine(world: World) -> list[Finding]:
     """Every finding, errors first."""
-    found: list[Finding] = []
-    for subject, look in SUBJECTS.items():
-        found += look_at(subject, look, world)
+    found = [finding for subject, look in SUBJECTS.items() for finding in look_at(subject, look, world)]
     order = list(Severity)
     return sorted(found, key=lambda finding: order.index(finding.severity))
 
@@ -52,11 +49,22 @@ def look_at(subject: str, look: Look, world: World) -> list[Finding]:
     try:
         return look(world)
     except (DosError, OSError) as failure:
-        return [_unread(subject, failure)]
+        return [
+            warning(
+                f"{subject.upper()}_UNREAD",
+                f"{subject} could not be looked at: {failure}",
+                "What is wrong there, if anything, is not known.",
+                _next_look(failure, world),
+            )
+        ]
 
 
-def _unread(subject: str, failure: DosError | OSError) -> Finding:
-    fix = "dos doctor"
+def _next_look(failure: DosError | OSError, world: World) -> str:
+    """Where a person sees more of what stood in the way."""
     if isinstance(failure, StoreFailed):
-        fix = "dos doctor --workspace ."
-    return error(f"{subject.upper()}_UNREAD", f"{subject} could not be looked at: {failure}", "", fix)
+        return f"ls -l {quote(str(world.workspace.state))}"
+    if isinstance(failure, GitFailed):
+        return f"git -C {quote(str(world.workspace.tree))} status"
+    if isinstance(failure, OSError) and failure.filename:
+        return f"ls -ld {quote(str(failure.filename))}"
+    return "DOS_TRACEBACK=1 dos doctor"

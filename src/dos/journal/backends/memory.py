@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from dos.journal.clock import Clock, SystemClock
 from dos.journal.events import Event
-from dos.journal.store import Entry
+from dos.journal.store import NOTHING, Entry, Foreseen
 from dos.records.leases import Lease
 
 K = TypeVar("K")
@@ -26,7 +26,7 @@ class MemoryBackend:
             yield self._rows
 
     @contextmanager
-    def write(self) -> Iterator["Rows"]:
+    def write(self, foreseen: Foreseen = NOTHING) -> Iterator["Rows"]:
         with self._changed:
             try:
                 yield self._rows

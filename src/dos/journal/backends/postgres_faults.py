@@ -27,9 +27,13 @@ def explain(error: psycopg.Error, place: str) -> DosError:
         case "57014" | "40001" | "40P01":
             return StoreBusy(f"{place}: the server broke off the request: {said}", hint="Try again.")
         case "53100":
-            return StoreFull(f"{place}: no room is left on the server's disk", hint="Free some space; nothing was lost.")
+            return StoreFull(
+                f"{place}: no room is left on the server's disk", hint="Free some space; nothing was lost."
+            )
         case "25006":
-            return StoreReadOnly(f"{place} cannot be written: {said}", hint="Name the primary, not a standby, in the URL.")
+            return StoreReadOnly(
+                f"{place} cannot be written: {said}", hint="Name the primary, not a standby, in the URL."
+            )
         case "42501":
             return StoreReadOnly(f"{place} cannot be used: {said}", hint="Grant the user its rights on schema dos.")
         case "XX001" | "XX002":

@@ -40,7 +40,9 @@ _HEADS = """
     coalesce((SELECT max(fence) FROM dos.event e WHERE e.workspace = %(workspace)s AND e.stream = asked.stream
               AND fence IS NOT NULL), 0)
   FROM unnest(%(streams)s::text[]) AS asked(stream)"""
-_KEYED = _EVENTS + " AND key IS NOT NULL AND (stream, key) IN (SELECT * FROM unnest(%(streams)s::text[], %(keys)s::text[]))"
+_KEYED = (
+    _EVENTS + " AND key IS NOT NULL AND (stream, key) IN (SELECT * FROM unnest(%(streams)s::text[], %(keys)s::text[]))"
+)
 _LEASES = "SELECT fence, body FROM dos.lease WHERE workspace = %(workspace)s ORDER BY fence"
 _SOME_LEASES = """
   SELECT fence, body, stream,
@@ -57,14 +59,14 @@ class View:
         self._workspace = workspace
         self._trip = trip
         self._now_ms: int | None = None
-        self._waiting: list[Statement] = [_CLOCK]
+        self._waiting: list[Statement] = []
 
     def wall_ms(self) -> int:
         return self.lease_ms()
 
     def lease_ms(self) -> int:
         if self._now_ms is None:
-            self._now_ms, self._waiting = self._trip([READ, _CLOCK])[-1][0][0], []
+            self._now_ms = self._trip([READ, _CLOCK])[1][0][0]
         return self._now_ms
 
     def boot(self) -> str:

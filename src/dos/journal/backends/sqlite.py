@@ -29,7 +29,7 @@ from dos.errors import (
 from dos.journal.backends.sqlite_schema import APPLICATION_ID, STEPS, VERSION
 from dos.journal.clock import Clock, SystemClock
 from dos.journal.events import Event
-from dos.journal.store import Entry
+from dos.journal.store import NOTHING, Entry, Foreseen
 from dos.journal.syncing import sync_directory
 from dos.records.leases import Lease
 from dos.records.names import folded
@@ -65,7 +65,7 @@ class SqliteBackend:
                 self._roll_back()
 
     @contextmanager
-    def write(self) -> Iterator["Transaction"]:
+    def write(self, foreseen: Foreseen = NOTHING) -> Iterator["Transaction"]:
         with self._threads, self._explained(), self._gate():
             connection = self._connect()
             connection.execute("BEGIN IMMEDIATE")
@@ -287,7 +287,8 @@ class Transaction:
         return [_event(row) for row in rows]
 
     def raw(self, after: int, limit: int) -> list[tuple[Event, int]]:
-        rows = self._sql(f"SELECT {_COLUMNS} FROM event WHERE pos > ? ORDER BY pos LIMIT ?", (after, limit))
+        # Not `pos > after`: to find that, SQLite looks for `after` itself, on a page that may be damaged.
+        rows = self._sql(f"SELECT {_COLUMNS} FROM event WHERE pos >= ? ORDER BY pos LIMIT ?", (after + 1, limit))
         return [_unverified(row) for row in rows]
 
     def count(self, after: int) -> int:

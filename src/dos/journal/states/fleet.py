@@ -52,7 +52,7 @@ class Fleet(Struct, kw_only=True):
     units: dict[str, Unit] = field(default_factory=dict)
     starts: dict[str, Starts] = field(default_factory=dict)
     salvaged: list[str] = field(default_factory=list)
-    draining: bool = False
+    drain: int = 0  # the newest request to drain: it concerns whoever took a lease before it
     started_ms: int = 0  # when a person last started the fleet
 
     def apply(self, event: Event) -> None:
@@ -69,9 +69,9 @@ class Fleet(Struct, kw_only=True):
             case events.LaneFailed() as fact:
                 self._starts(fact.lane, event).failed = fact.reason
             case events.DrainRequested():
-                self.draining = True
+                self.drain = event.pos
             case events.FleetStarted():
-                self.draining, self.started_ms = False, event.at_ms
+                self.started_ms = event.at_ms
                 for starts in self.starts.values():  # starting the fleet is a person's word: try the lanes again
                     starts.failed, starts.at_ms = "", []
             case events.LeaseGranted() as fact if not fact.asked.is_lock:

@@ -19,7 +19,9 @@ def run(args: Args, desk: Desk) -> Reply:
     world = desk.world
     state, _ = fold.current(world.journal, Fleet)
     fresh = {lease.fence for lease in world.journal.leases(lapsed=False)}
-    units = [(unit, backlog.lane_of(unit, world.config) or "") for unit in backlog.units(world.workspace, world.config)]
+    units = [
+        (unit, backlog.lane_of(unit, world.config) or "") for unit in backlog.read_units(world.workspace, world.config)
+    ]
     leases = [(lease, lease.fence not in fresh) for lease in world.journal.leases()]
     seen = fleet_view.view(state, leases, units)
     return Reply(text=fleet_view.render(seen), data=to_builtins(seen), indented=True)

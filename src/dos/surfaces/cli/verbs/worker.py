@@ -4,7 +4,6 @@ A worker takes the lane's lease, runs the agent on one unit after another, lands
 prove, and ends with a typed reason. `dos up` starts workers; start one by hand to watch a single lane.
 """
 
-import os
 import time
 from secrets import randbits
 from typing import Annotated
@@ -36,7 +35,6 @@ def run(args: Args, desk: Desk) -> Reply:
         run_id = run_ids.mint(now_ms, randbits(run_ids.ENTROPY_BITS), f"worker-{args.lane}").run_id
     config = desk.world.config
     effects = WorkerEffects(desk.world.workspace, config, actor=run_id)
-    os.environ["DOS_RUN_ID"] = run_id
     try:
         worker = Worker(
             lane=args.lane,

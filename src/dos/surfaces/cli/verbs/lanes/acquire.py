@@ -6,16 +6,16 @@ somebody reaps; without it, when the time is over.
 """
 
 import time
+from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from dos.config.tables import Config
 from dos.errors import BadInput, StoreBusy, StoreFailed
 from dos.evidence.access import lane as evidence
 from dos.journal.events import LeaseRefused
-from dos.records.leases import Lease, Refusal, Request, stream_of
+from dos.records.leases import Lease, Request, stream_of
 from dos.records.names import checked, folded
 from dos.records.regions import region
 from dos.sources import processes
@@ -92,3 +92,104 @@ def _request(args: Args, desk: Desk) -> Request:
         pid_started=worker.started if worker else None,
         start_sha=(desk.world.git.commit_of("HEAD") or "") if place.common else "",
     )
+
+
+def _patiently(args: Args, attempt: Callable[[], Taken]) -> Taken:
+    for _ in range(args.retries):
+        try:
+            return attempt()
+        except StoreBusy:
+            time.sleep(args.retry_interval)
+    return attempt()
+
+
+def _take(args: Args, desk: Desk, ask: Ask, request: Request) -> Taken:
+    """The arbiter says which lane; the journal's transaction says whether. Who was overtaken asks again."""
+    config, world, journal = desk.policy, desk.world, desk.journal
+    admit = partial(
+        admission.judge, budgets=config.class_budgets(), protected=evidence.protected(world, config), config=config
+    )
+    before: tuple[Held, ...] | None = None
+    for _ in range(MOST_ROUNDS):
+        seen = evidence.gather(world, config, journal=journal, beside=args.leases)
+        decision = arbiter.judge(ask, seen.live, seen.roster, config=config)
+        if decision.outcome is Outcome.REFUSE:
+            return Taken(decision=decision)
+        outcome = journal.acquire(_decided(request, ask, decision, seen.roster), admit, requested_lane=ask.lane)
+        if isinstance(outcome, Lease):
+            return Taken(decision=decision, lease=outcome)
+        if seen.live == before:
+            break  # nobody came between: the journal is stricter than the arbiter was told to be
+        before = seen.live
+    refused = Decision(
+        outcome=Outcome.REFUSE, reason=outcome.detail, reason_class=outcome.reason.value, requested_lane=ask.lane
+    )
+    return Taken(decision=refused)
+
+
+def _decided(request: Request, ask: Ask, decision: Decision, roster: Roster) -> Request:
+    kind = decision.lane_kind
+    return structs.replace(
+        request,
+        lane=decision.lane,
+        kind=kind,
+        region=region(decision.tree),
+        mode=ask.mode,
+        exclusive=roster.runs_alone(decision.lane) or folded(kind) == GLOBAL or roster.runs_alone(kind),
+    )
+
+
+def _note_refusal(args: Args, desk: Desk, ask: Ask, request: Request, decision: Decision) -> str:
+    """One event for one obstacle, however often somebody polls. That it cannot be written changes no answer."""
+    lane = desk.policy.canonical_lane(ask.lane) or ask.lane
+    stream = stream_of(lane) if lane else "lanes"
+    fact = LeaseRefused(
+        lane=lane,
+        holder=args.owner,
+        reason_class=decision.reason_class,
+        reason=decision.reason,
+        run_id=request.run_id,
+        loop_ts=request.loop_ts,
+    )
+    try:
+        key = f"refused/{args.owner}/{decision.reason_class}/{_obstacle(desk, ask, lane)}"
+        with desk.journal.backend.read() as view:
+            known = view.keyed(stream, key)
+        if known is None:
+            desk.journal.record(stream, fact, key=key)
+    except StoreFailed as error:
+        return f"warning: the refusal could not be written down: {error}"
+    return ""
+
+
+def _obstacle(desk: Desk, ask: Ask, lane: str) -> int:
+    """The fence of the lease in the way; of the newest, for a refusal that no single lease is behind; 0 for none."""
+    live = desk.journal.leases(lapsed=False)
+    roster = evidence.roster(desk.world, desk.policy)
+    wanted = Candidate(
+        lane=lane,
+        kind=ask.kind,
+        region=region(ask.tree or roster.tree(lane)),
+        mode=ask.mode,
+        exclusive=roster.runs_alone(lane or ask.kind),
+    )
+    in_the_way = [lease for lease in live if lane and admission.judge_pair(wanted, lease)]
+    return max((lease.fence for lease in in_the_way or live), default=0)
+
+
+def _data(args: Args, request: Request, taken: Taken) -> dict[str, Any]:
+    lease = taken.lease
+    data = taken.decision.to_json() | {
+        "journaled": lease is not None,
+        "owner": args.owner,
+        "fence": lease.fence if lease else None,
+        "expires_in_seconds": lease.ttl_ms / 1000 if lease else None,
+    }
+    return data | {"run_id": request.run_id} if request.run_id else data
+
+
+def _interpretation(taken: Taken) -> str:
+    if taken.lease is None:
+        return arbitrate.interpretation(taken.decision)
+    globs = ", ".join(taken.lease.region.globs)
+    return f"GO: change only {globs}; renew with `dos lease-lane heartbeat`, and release it when you are done."

@@ -1,0 +1,134 @@
+"""The journal's store: can it be reached, read and written, and is it in a safe place?"""
+
+import os
+from pathlib import Path
+from shlex import quote
+from urllib.parse import urlsplit, urlunsplit
+
+from msgspec import Struct
+
+from dos.errors import JournalCorrupt, JournalTooNew, StoreFailed
+from dos.evidence.health.disk import journal_bytes
+from dos.evidence.health.finding import Finding, error, note, warning
+from dos.journal.events import SCHEMA
+from dos.sources import filesystems
+from dos.sources.world import World
+
+SAFE_SQLITE = (3, 51, 3)
+
+
+class Journal(Struct, frozen=True, kw_only=True):
+    url: str
+    path: str | None  # None: it is not a file of this machine
+    exists: bool
+    reachable: bool
+    events: int | None  # None: it could not be read
+    schema: int  # of the records, as this dos writes them
+    size_bytes: int | None
+
+
+def facts(world: World) -> Journal:
+    url = world.config.store.url
+    path = file(world)
+    events, reachable = None, True
+    try:
+        with world.journal.backend.read() as view:
+            events = view.count(0)
+    except StoreFailed:
+        reachable = False
+    return Journal(
+        url=shown(url) or f"sqlite:{path}",
+        path=None if path is None else str(path),
+        exists=path is None or path.exists(),
+        reachable=reachable,
+        events=events,
+        schema=SCHEMA,
+        size_bytes=None if path is None else journal_bytes(world),
+    )
+
+
+def examine(world: World) -> list[Finding]:
+    found = [*_uncertain(world), *_place(world)]
+    try:
+        with world.journal.backend.read() as view:
+            view.tail(view.last() - 1, 1)
+            view.leases()
+        found += _durability(world)
+    except StoreFailed as failure:
+        found.append(_failed(failure, world))
+    return found
+
+
+def file(world: World) -> Path | None:
+    """Where the embedded store lies; None when the journal is on a server."""
+    url = world.config.store.url
+    return None if url.startswith("postgres") else world.workspace.state / "state.db"
+
+
+def shown(url: str) -> str:
+    """The URL without its password."""
+    parts = urlsplit(url)
+    if not parts.password:
+        return url
+    return urlunsplit(parts._replace(netloc=parts.netloc.replace(f":{parts.password}@", ":***@", 1)))
+
+
+def _uncertain(world: World) -> list[Finding]:
+    if not any(problem.key[:1] in ((), ("store",)) for problem in world.loaded.problems):
+        return []
+    what = "which journal is meant cannot be read from dos.toml; the one in the default place was looked at"
+    return [note("STORE_UNCERTAIN", what, "Another one may be in use.", "dos lint")]
+
+
+def _place(world: World) -> list[Finding]:
+    path = file(world)
+    if path is None:
+        return []
+    found = []
+    kind = filesystems.kind(path)
+    if kind in filesystems.NETWORK_TYPES:
+        what = f"{path.parent} is on a network file system ({kind})"
+        why = "Its locks cannot be relied on: two workers could get one lane."
+        found.append(error("STORE_ON_NETWORK", what, why, "dos config set store.url postgresql://USER@HOST/DATABASE"))
+    for place in (path.parent, *(each for each in (path, path.with_name(f"{path.name}-gate")) if each.exists())):
+        there = filesystems.existing(place)
+        if not os.access(there, os.W_OK):
+            why = "No lease can be taken and no event recorded."
+            fix = f'sudo chown -R "$(id -un)" {quote(str(filesystems.existing(path.parent)))}'
+            found.append(error("STORE_READ_ONLY", f"{there} cannot be written by this user", why, fix))
+            break
+    return found
+
+
+def _durability(world: World) -> list[Finding]:
+    backend = world.journal.backend
+    notes = getattr(backend, "durability_notes", None)
+    if notes is not None:
+        why = "What the journal acknowledged may be lost when the server loses power."
+        return [warning("STORE_DURABILITY", str(text), why, "dos doctor --json") for text in notes()]
+    if file(world) is None:
+        return []
+    import sqlite3
+
+    if sqlite3.sqlite_version_info >= SAFE_SQLITE:
+        return []
+    return [
+        note(
+            "SQLITE_OLD",
+            f"SQLite is {sqlite3.sqlite_version}; before {'.'.join(map(str, SAFE_SQLITE))} two writers that meet in a"
+            " checkpoint can damage a file",
+            "Safe here: writers and checkpoints queue at one lock, so that they never meet.",
+            "python3 -c 'import sqlite3; print(sqlite3.sqlite_version)'",
+        )
+    ]
+
+
+def _failed(failure: StoreFailed, world: World) -> Finding:
+    why = "Without the journal nothing can be granted, and nothing that happened can be told."
+    look = f"ls -l {quote(str(world.workspace.state))}"
+    match failure:
+        case JournalTooNew():
+            return error("STORE_TOO_NEW", str(failure), why, "pip install --upgrade dispatch-os")
+        case JournalCorrupt():
+            return error("STORE_DAMAGED", str(failure), why, "dos journal check")
+    return error("STORE_UNREACHABLE", str(failure), why, look)

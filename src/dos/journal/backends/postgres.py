@@ -1,0 +1,228 @@
+"""The shared store: one PostgreSQL database for many hosts, and for any number of workspaces that never meet.
+
+Every decision is one transaction under the workspace's advisory lock. The server's clock is the only one that counts.
+A writer goes to the server twice, once for the lock with all it has to know and once with all it writes.
+"""
+
+import os
+import select
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+
+from dos.errors import Internal, StoreReadOnly, StoreUnreachable
+from dos.journal.store import NOTHING, Foreseen, OutcomeUnknown
+
+try:
+    import psycopg
+except ImportError as error:
+    raise StoreUnreachable(
+        f"the journal is in PostgreSQL, and its driver cannot be loaded: {error}",
+        hint="pip install 'dispatch-os[postgres]'",
+    ) from error
+
+from dos.journal.backends.postgres_faults import explain
+from dos.journal.backends.postgres_rows import COMMIT, Rows, Statement, Transaction, View
+from dos.journal.backends.postgres_sessions import Connection, Sessions
+
+RECHECK_SECONDS = 5.0  # how late a waiter learns of an event whose notification was lost
+
+
+class PostgresBackend:
+    def __init__(
+        self,
+        url: str,
+        *,
+        workspace: str,
+        busy_seconds: float = 30.0,
+        connect_seconds: int = 10,
+        read_only: bool = False,
+    ) -> None:
+        self.workspace = workspace
+        self._read_only = read_only
+        self._sessions = Sessions(url, busy_seconds=busy_seconds, connect_seconds=connect_seconds)
+        self.place = self._sessions.place
+        digest = sha256(f"dos journal of {workspace}".encode()).digest()
+        key = int.from_bytes(digest[:8], signed=True)
+        self._lock: Statement = ("SELECT pg_advisory_xact_lock(%(key)s::bigint)", {"key": key})
+        self._channel = f"dos_{digest[:8].hex()}"
+        self._notify: Statement = ("SELECT pg_notify(%(channel)s, '')", {"channel": self._channel})
+        self._pid = os.getpid()
+        self._threads = threading.RLock()
+        self._in_use = False
+        self._begun = False  # the server has a transaction of ours open
+        self._connection: Connection | None = None
+        self._unanswered = False
+        self._listeners: list[Connection] = []
+        with self._alone(), self._explained():
+            self._connect()
+
+    @contextmanager
+    def read(self) -> Iterator[View]:
+        with self._alone(), self._explained():
+            try:
+                yield View(self.workspace, self._trip)
+            finally:
+                self._roll_back()
+
+    @contextmanager
+    def write(self, foreseen: Foreseen = NOTHING) -> Iterator[Transaction]:
+        if self._read_only:
+            raise StoreReadOnly(f"{self.place} was opened for reading only")
+        with self._alone(), self._explained():
+            try:
+                transaction = Transaction(self.workspace, self._trip)
+                transaction.begin(self._lock, foreseen)
+                yield transaction
+                if transaction.changed:
+                    self._commit(transaction.waiting())
+            finally:
+                self._roll_back()
+
+    def wait(self, after: int, timeout_seconds: float) -> bool:
+        self._check_process()
+        deadline = time.monotonic() + timeout_seconds
+        while True:
+            with self._explained():
+                listener = self._listener()
+            try:
+                # It listens already: an event that comes after this look wakes it.
+                with self.read() as view:
+                    if view.last() > after:
+                        return True
+                if (left := deadline - time.monotonic()) <= 0:
+                    return False
+                for _ in listener.notifies(timeout=min(left, RECHECK_SECONDS), stop_after=1):
+                    pass
+            except psycopg.OperationalError:
+                listener.close()  # the next round looks whether the server is there
+            finally:
+                if not listener.closed:
+                    self._listeners.append(listener)
+
+    def durability_notes(self) -> list[str]:
+        """What about the server weakens the promise that an acknowledged event is never lost."""
+        with self._alone(), self._explained():
+            return self._sessions.durability_notes(self._connect())
+
+    def close(self) -> None:
+        if self._pid != os.getpid():
+            return  # the parent's connections are not ours to end
+        with self._threads:
+            for connection in (*self._listeners, *([self._connection] if self._connection else [])):
+                connection.close()
+            self._listeners, self._connection, self._unanswered = [], None, False
+
+    # One transaction at a time
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        self._check_process()
+        with self._threads:
+            if self._in_use:
+                raise Internal("a transaction was begun inside another one of the same store")
+            self._in_use = True
+            try:
+                yield
+            finally:
+                self._in_use = self._begun = False
+
+    def _trip(self, statements: Sequence[Statement]) -> list[Rows]:
+        if self._begun and self._connection is not None:
+            return _send(self._connection, statements)
+        kept = self._connection
+        connection = self._connect()
+        try:
+            results = _send(connection, statements)
+        except psycopg.OperationalError:
+            # Nothing had begun, so it can begin again: the server was restarted, or the network dropped an idle line.
+            if connection is not kept or not connection.closed:
+                raise
+            results = _send(self._connect(), statements)
+        self._begun = True
+        return results
+
+    def _commit(self, statements: Sequence[Statement]) -> None:
+        try:
+            self._trip([*statements, self._notify, COMMIT])
+        except psycopg.Error as error:
+            if self._connection is None or not self._connection.closed:
+                raise
+            raise OutcomeUnknown(
+                f"{self.place}: the connection was lost during the commit, so it is unknown whether it was written",
+                hint="Read the stream again before repeating it; an append with a key can simply be repeated.",
+            ) from error
+
+    def _roll_back(self) -> None:
+        """End what was not committed. The answer is read before the next request, so that nobody waits for it."""
+        connection = self._connection
+        if connection is None:
+            return
+        with suppress(psycopg.Error):  # the fault that brought us here is the one to report
+            match connection.info.transaction_status:
+                case psycopg.pq.TransactionStatus.IDLE:
+                    return
+                case psycopg.pq.TransactionStatus.INTRANS | psycopg.pq.TransactionStatus.INERROR:
+                    connection.pgconn.send_query(b"ROLLBACK")
+                    connection.pgconn.flush()
+                    self._unanswered = True
+                    return
+        # Interrupted in the middle of a trip, or lost.
+        connection.close()
+        self._connection = None
+
+    # Connections
+
+    def _connect(self) -> Connection:
+        if self._connection is not None and self._unanswered:
+            self._unanswered = False
+            try:
+                _settle(self._connection)
+            except psycopg.OperationalError:
+                self._connection.close()
+        if self._connection is None or self._connection.closed:
+            self._connection = self._sessions.open()
+        return self._connection
+
+    def _listener(self) -> Connection:
+        with suppress(IndexError):
+            return self._listeners.pop()
+        connection = self._sessions.open()
+        connection.execute(f"LISTEN {self._channel}")
+        return connection
+
+    def _check_process(self) -> None:
+        if self._pid != os.getpid():
+            raise Internal("a store was carried over a fork", hint="Open the store in the process that uses it.")
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Turn what the driver raises into errors that say what to do."""
+        try:
+            yield
+        except psycopg.Error as error:
+            raise explain(error, self.place) from error
+
+
+def _send(connection: Connection, statements: Sequence[Statement]) -> list[Rows]:
+    """All of them in one trip; none is run after one that fails."""
+    with connection.pipeline():
+        cursors = [connection.execute(sql, named) for sql, named in statements]
+    if statements[-1] is COMMIT and cursors[-1].statusmessage != "COMMIT":
+        raise Internal(f"the server answered {cursors[-1].statusmessage} to a commit")
+    return [cursor.fetchall() if cursor.description else [] for cursor in cursors]
+
+
+def _settle(connection: Connection) -> None:
+    """Read the answer to what was sent without waiting."""
+    pgconn = connection.pgconn
+    readable = select.poll()
+    readable.register(pgconn.socket, select.POLLIN)
+    while True:
+        while pgconn.is_busy():
+            readable.poll()
+            pgconn.consume_input()
+        if pgconn.get_result() is None:
+            return

@@ -1,0 +1,156 @@
+"""Sessions with a PostgreSQL server: opened with the promises the journal needs, in a database that has its tables."""
+
+import time
+from typing import Any
+from urllib.parse import unquote
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from dos.errors import BadInput, JournalTooNew, StoreFailed, StoreUnreachable
+from dos.journal.backends.postgres_faults import explain
+from dos.journal.backends.postgres_schema import STEPS, VERSION
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+
+# A server that vanished without a word is noticed in half a minute, not in the two hours that are the default.
+_DEFAULTS = {
+    "application_name": "dos",
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "4",
+    "tcp_user_timeout": "30000",
+}
+_MIGRATION_LOCK = 0x646F7331
+_NEW_SESSION = """
+    SELECT set_config('lock_timeout', %(busy)s, false),
+      set_config('idle_in_transaction_session_timeout', %(stopped)s, false),
+      set_config('synchronous_commit', CASE current_setting('synchronous_commit')
+        WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false),
+      to_regclass('dos.version') IS NOT NULL"""
+
+
+class Sessions:
+    def __init__(self, url: str, *, busy_seconds: float, connect_seconds: int) -> None:
+        given = _parsed(url)
+        self.place = _shown(given)
+        self._secret = given.get("password", "")
+        several = {"target_session_attrs": "read-write"} if "," in given.get("host", "") else {}
+        timeout = {"connect_timeout": str(connect_seconds)}
+        self._conninfo = make_conninfo("", **{**_DEFAULTS, **timeout, **several, **given, "client_encoding": "utf8"})
+        self._connect_seconds = connect_seconds
+        # A holder that was stopped in the middle is thrown out before those who wait for it give up.
+        self._settings = {"busy": f"{busy_seconds * 1000:.0f}", "stopped": f"{busy_seconds * 500:.0f}"}
+
+    def open(self) -> Connection:
+        connection = self._connected()
+        try:
+            self._prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def durability_notes(self, connection: Connection) -> list[str]:
+        row = connection.execute(
+            "SELECT current_setting('fsync'), current_setting('full_page_writes'),"
+            " (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'),"
+            " current_setting('synchronous_standby_names'), current_setting('data_checksums'),"
+            " (SELECT count(*) FROM pg_stat_replication)"
+        ).fetchone()
+        assert row is not None
+        fsync, full_pages, commits, synchronous, checksums, standbys = row
+        notes = []
+        if fsync == "off":
+            notes.append("fsync is off: a power cut can destroy the whole database")
+        if full_pages == "off":
+            notes.append("full_page_writes is off: a power cut can leave torn pages")
+        if commits in ("off", "local", "remote_write"):
+            notes.append(f"synchronous_commit is {commits} on the server; dos turns it on for its own sessions")
+        if standbys and not synchronous:
+            notes.append(
+                f"{standbys} standby servers follow asynchronously: a failover can lose acknowledged events and give out"
+                " a fence twice; set synchronous_standby_names"
+            )
+        if checksums == "off":
+            notes.append("data checksums are off: damage on the server's disk is found late")
+        return notes
+
+    def _connected(self) -> Connection:
+        deadline = time.monotonic() + self._connect_seconds
+        while True:
+            try:
+                return psycopg.connect(self._conninfo, autocommit=True, prepare_threshold=1)
+            except psycopg.Error as error:
+                # A server that is starting up or recovering says so, and is worth waiting for.
+                starting = psycopg.pq.PGconn.ping(self._conninfo.encode()) == psycopg.pq.Ping.REJECT
+                if not starting or time.monotonic() > deadline:
+                    raise self._unreachable(error) from None  # the cause may hold what the URL held
+            time.sleep(0.1)
+
+    def _unreachable(self, error: psycopg.Error) -> StoreUnreachable:
+        said = str(error).strip()
+        if self._secret:
+            said = said.replace(self._secret, "***")
+        return StoreUnreachable(
+            f"{self.place}: {said}", hint="Check `[store] url` in dos.toml, and that the server runs."
+        )
+
+    def _prepare(self, connection: Connection) -> None:
+        encoding = connection.info.parameter_status("server_encoding")
+        if encoding != "UTF8":
+            raise StoreFailed(
+                f"{self.place} has the encoding {encoding}, which cannot hold every name",
+                hint="Make another database: `createdb --encoding=UTF8 --template=template0 NAME`.",
+            )
+        row = connection.execute(_NEW_SESSION, self._settings).fetchone()
+        if row is None or not row[3] or self._version(connection) < VERSION:
+            self._migrate(connection)
+
+    def _version(self, connection: Connection) -> int:
+        row = connection.execute("SELECT number FROM dos.version").fetchone()
+        version = int(row[0]) if row else 0
+        if version > VERSION:
+            raise JournalTooNew(
+                f"{self.place} has schema {version}, and this dos knows up to {VERSION}",
+                hint="Upgrade dos: `pip install --upgrade dispatch-os`.",
+            )
+        return version
+
+    def _migrate(self, connection: Connection) -> None:
+        try:
+            with connection.transaction():
+                connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
+                connection.execute("CREATE SCHEMA IF NOT EXISTS dos")
+                connection.execute("CREATE TABLE IF NOT EXISTS dos.version(number integer NOT NULL)")
+                version = self._version(connection)
+                for step in STEPS[version:]:
+                    connection.execute(step)
+                connection.execute("DELETE FROM dos.version")
+                connection.execute("INSERT INTO dos.version VALUES (%s)", (VERSION,))
+        except psycopg.errors.DuplicateTable as error:
+            raise StoreFailed(
+                f"{self.place} has a schema `dos` of another program", hint="Give the journal a database of its own."
+            ) from error
+        except psycopg.Error as error:
+            raise explain(error, self.place) from error
+
+
+def _parsed(url: str) -> dict[str, str]:
+    """The parts of a URL; what is said about a wrong one repeats nothing of it, since it may hold a password."""
+    quote = "Write `@` as %40, `/` as %2F and `:` as %3A in a user name or a password."
+    try:
+        given = {name: str(value) for name, value in conninfo_to_dict(url).items()}
+    except psycopg.Error:
+        raise BadInput("the URL of the PostgreSQL journal cannot be read", hint=quote) from None
+    before_query = url.partition("://")[2].partition("?")[0]
+    user, found, password = before_query.rpartition("@")[0].partition(":")
+    if found and (unquote(user), unquote(password)) != (given.get("user", ""), given.get("password", "")):
+        raise BadInput("the URL of the PostgreSQL journal can be read in more than one way", hint=quote)
+    return given
+
+
+def _shown(given: dict[str, str]) -> str:
+    user = f"{given['user']}@" if "user" in given else ""
+    port = f":{given['port']}" if "port" in given else ""
+    return f"postgresql://{user}{given.get('host', '')}{port}/{given.get('dbname', '')}"

@@ -1,0 +1,68 @@
+"""Sleep until a lane can be taken.
+
+It takes nothing: somebody else may be quicker, so ask again with `dos lease-lane acquire`.
+"""
+
+import time
+from typing import Annotated
+
+from msgspec import Struct
+
+from dos.errors import BadInput
+from dos.evidence.access import lane as evidence
+from dos.records.leases import RefusalReason
+from dos.records.names import checked
+from dos.surfaces.cli.desk import Desk, Reply
+from dos.surfaces.cli.options import Option
+from dos.surfaces.cli.verbs.lanes import arbitrate
+from dos.verdicts.access import arbiter
+from dos.verdicts.access.arbiter import Decision, Outcome
+from dos.views import leases
+
+EXITS = {"free": 0, "not-free": 1, "contract_error": 2}
+LOOK_SECONDS = 5.0  # a lease's end by time is no event; and so long is the longest that one can be overslept
+FOR_EVER = {RefusalReason.REGION_UNKNOWN, RefusalReason.SELF_MODIFY, RefusalReason.UNKNOWN_LANE}
+
+
+class Args(Struct, kw_only=True):
+    lane: Annotated[str, Option(help="the lane", metavar="LANE")]
+    timeout: Annotated[
+        float | None, Option(help="give up after this long; never when not given", metavar="SECONDS")
+    ] = None
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    checked(args.lane, "lane name")
+    if args.timeout is not None and args.timeout < 0:
+        raise BadInput("--timeout cannot be below 0", hint="For example: --timeout 60")
+    started = time.monotonic()
+    while True:
+        after = desk.world.journal.last()
+        decision = _decide(args, desk)
+        waited = time.monotonic() - started
+        left = LOOK_SECONDS if args.timeout is None else args.timeout - waited
+        if decision.outcome is Outcome.ACQUIRE or decision.reason_class in FOR_EVER or left <= 0:
+            return _reply(decision, waited)
+        desk.world.journal.wait(after, min(left, _next_lapse(desk)))
+
+
+def _decide(args: Args, desk: Desk) -> Decision:
+    seen = evidence.gather(desk.world, desk.policy)
+    return arbiter.judge(arbiter.Ask(lane=args.lane, exact=True), seen.live, seen.roster, config=desk.policy)
+
+
+def _next_lapse(desk: Desk) -> float:
+    left = [row.expires_in_seconds for row in leases.rows(desk.world.journal) if not row.lapsed]
+    return min([LOOK_SECONDS, *(seconds + 0.001 for seconds in left)])
+
+
+def _reply(decision: Decision, waited: float) -> Reply:
+    free = decision.outcome is Outcome.ACQUIRE
+    lane = decision.lane if free else decision.requested_lane
+    return Reply(
+        code=decision.exit_code,
+        data={"free": free, "lane": lane, "reason": decision.reason, "waited_seconds": round(waited, 3)},
+        plain=f"{lane!r} is free." if free else f"{lane!r} is not free: {decision.reason}.",
+        complaint=arbitrate.complaint(decision),
+        always_json=True,
+    )

@@ -1,0 +1,43 @@
+"""Give the archive lock back.
+
+Another's lock is left as it is, with a warning; --force takes it away from whoever has it.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from dos.errors import Conflict
+from dos.records.names import checked
+from dos.surfaces.cli.desk import Desk, Reply
+from dos.surfaces.cli.options import Option
+from dos.surfaces.cli.verbs.locks import archive_lock
+
+EXITS = {"released": 0, "contract_error": 2, "lock-busy": 4}
+
+
+class Args(Struct, kw_only=True):
+    owner: Annotated[str, Option(help="who has it", positional=True, metavar="OWNER")]
+    force: Annotated[bool, Option(help="whoever has it")] = False
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    owner = checked(args.owner, "owner")
+    held = archive_lock.held(desk.world.journal)
+    if held is None:
+        return Reply(text="released (no-lock)", data={"released": False, "owner": owner, "was": None})
+    holder = held.lease.holder
+    if holder != owner and not args.force:
+        return Reply(
+            complaint=f"warning: the lock is held by {holder!r}, not by {owner!r}: left as it is",
+            data={"released": False, "owner": owner, "was": holder},
+        )
+    try:
+        desk.journal.revoke(held.lease.fence, version=held.lease.version, reason=f"released by {owner}")
+    except Conflict:
+        return Reply(
+            complaint="warning: the lock changed while it was looked at: left as it is",
+            data={"released": False, "owner": owner, "was": holder},
+        )
+    text = f"released {owner}" if holder == owner else f"force-released (was: {holder})"
+    return Reply(text=text, data={"released": True, "owner": owner, "was": holder})

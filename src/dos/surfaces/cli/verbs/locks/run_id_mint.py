@@ -1,0 +1,47 @@
+"""Make up the identity of a new run.
+
+With --write the journal keeps where the run comes from, and its children find their root there.
+"""
+
+import time
+from secrets import randbits
+from typing import Annotated
+
+from msgspec import Struct, structs
+
+from dos.journal import events
+from dos.journal.events import RunMinted
+from dos.journal.store import Store
+from dos.records import run_ids
+from dos.surfaces.cli.desk import Desk, Reply
+from dos.surfaces.cli.options import Option
+
+EXITS = {"minted": 0, "contract_error": 2, "lock-busy": 4}
+
+
+class Args(Struct, kw_only=True):
+    process: Annotated[str, Option(help="what runs, as `dispatch`", positional=True, metavar="PROCESS")]
+    parent: Annotated[str | None, Option(help="the run that starts it", metavar="RID")] = None
+    root: Annotated[str | None, Option(help="the first run of the family; the parent's when not given")] = None
+    write: Annotated[bool, Option(help="keep it in the journal")] = False
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    root = args.root
+    if args.parent is not None and root is None:
+        root = _root_of(desk.world.journal, run_ids.checked_id(args.parent))
+    now_ms = time.time_ns() // 1_000_000
+    made = run_ids.mint(now_ms, randbits(run_ids.ENTROPY_BITS), args.process, parent=args.parent, root=root)
+    if args.write:
+        desk.journal.record(_stream(made.run_id), RunMinted(**structs.asdict(made)), expect=0)
+    return Reply(data=structs.asdict(made), plain=made.run_id, indented=True, always_json=True)
+
+
+def _root_of(store: Store, parent: str) -> str | None:
+    """The root of a run that was written down; None when it was not."""
+    facts = [events.decode(event) for event in store.load(_stream(parent), limit=1)]
+    return next((fact.root_id for fact in facts if isinstance(fact, RunMinted)), None)
+
+
+def _stream(run_id: str) -> str:
+    return f"run/{run_id}"

@@ -1,0 +1,166 @@
+"""A writer to be crashed: does a seeded mixture of all that a store can do, and acknowledges each thing once it is done.
+
+python writer.py STATE_DIRECTORY ACKNOWLEDGEMENTS SEED STEPS
+
+Acknowledgements go to a file, or with `-` to standard output; with 0 steps it goes on until it is killed. The leases
+belong to the seed up to its first dot: a successor goes on with them. WRITER_PRAGMA in the environment is run on each
+connection: a short checkpoint interval, or a planted bug.
+"""
+
+import os
+import random
+import sqlite3
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import acknowledged
+from acknowledged import Ack, asked
+from msgspec import json
+
+from dos.errors import DosError
+from dos.journal import fold, retention
+from dos.journal.backends.sqlite import SqliteBackend
+from dos.journal.opening import open_store
+from dos.journal.states.leases import Leases
+from dos.journal.store import Entry, Store
+from dos.records.leases import Lease
+from dos.verdicts.access import admission
+
+LANES = ("api", "docs", "web", "worker")
+WEEK_MS = 7 * 24 * 3_600_000
+Say = Callable[[Ack], None]
+
+
+class Writer:
+    def __init__(self, directory: Path, say: Say, seed: str) -> None:
+        self.directory = directory
+        self.say = say
+        self.seed = seed
+        self.name = seed.partition(".")[0]
+        self.dice = random.Random(seed)
+        self.number = 0
+        self.store = self._open()
+
+    def take_steps(self, steps: int) -> None:
+        """Rounds that hold each kind of step, in any order: a short run does them all too."""
+        while steps > 0:
+            turn = self._round()[:steps]
+            for step in turn:
+                step()
+            steps -= len(turn)
+
+    def _round(self) -> list[Callable[[], None]]:
+        steps = [
+            self.append, self.append_keyed, self.append_keyed, self.append_batch, self.acquire, self.acquire,
+            self.acquire, self.append_fenced, self.renew, self.release, self.release, self.keep_snapshot, self.prune,
+            self.reopen,
+        ]  # fmt: skip
+        self.dice.shuffle(steps)
+        return steps
+
+    def append(self) -> None:
+        self.say(acknowledged.appended(self.store.append(self._stream(), "written", self._body())))
+
+    def append_keyed(self) -> None:
+        event = self.store.append(self._stream(), "written", self._body(), key=f"key-{self.seed}-{self.number}")
+        self.say(acknowledged.appended(event))
+
+    def append_fenced(self) -> None:
+        if lease := self._own():
+            event = self.store.append(f"work/{lease.lane}", "written", self._body(), fence=lease.fence)
+            self.say(acknowledged.appended(event))
+
+    def append_batch(self) -> None:
+        count = self.dice.randrange(2, 7)
+        batch = {"batch": f"{self.seed}-{self.number}", "of": count}
+        entries = [Entry(stream=self._stream(), kind="written", body=self._body() | batch) for _ in range(count)]
+        for event in self.store.append_all(entries):
+            self.say(acknowledged.appended(event))
+
+    def acquire(self) -> None:
+        lease = self.store.acquire(asked(f"{self.dice.choice(LANES)}-{self.name}", self.name), admission.judge)
+        if isinstance(lease, Lease):
+            self.say(acknowledged.Granted(lease.fence, lease.lane))
+
+    def renew(self) -> None:
+        if lease := self._own():
+            for kept in self.store.renew([lease.fence]).kept:
+                self.say(acknowledged.Renewed(kept.fence, kept.version))
+
+    def release(self) -> None:
+        if lease := self._own():
+            self.say(acknowledged.Releasing(lease.fence))
+            self.store.release(lease.fence)
+            self.say(acknowledged.Released(lease.fence))
+
+    def keep_snapshot(self) -> None:
+        state, pos = fold.current(self.store, Leases)
+        fold.keep(self.store, state, pos)
+        self.say(acknowledged.Kept(pos))
+
+    def prune(self) -> None:
+        """As if it were later: nothing of the last week could go."""
+        before = {event.pos for event in self.store.events()}
+        later_ms = time.time_ns() // 1_000_000 + 2 * WEEK_MS
+        retention.prune(self.store, older_than_ms=WEEK_MS, archive=self.directory / "archive", now_ms=later_ms)
+        self.say(acknowledged.Pruned(sorted(before - {event.pos for event in self.store.events()})))
+
+    def reopen(self) -> None:
+        """The last to close it writes the log back into the file and removes it."""
+        self.store.close()
+        self.store = self._open()
+
+    def _open(self) -> Store:
+        store = open_store("", state_directory=self.directory, workspace_id="", actor=self.seed)
+        self.say(acknowledged.Opened(os.getpid()))
+        return store
+
+    def _own(self) -> Lease | None:
+        leases = [lease for lease in self.store.leases() if lease.holder == self.name]
+        return self.dice.choice(leases) if leases else None
+
+    def _stream(self) -> str:
+        return f"run/{self.dice.randrange(3)}"
+
+    def _body(self) -> dict[str, object]:
+        self.number += 1
+        # Some go beyond a page, some fill most of one.
+        filler = "x" * self.dice.choice((0, 10, 300, 3000, 9000))
+        return {"number": f"{self.seed}-{self.number}", "filler": filler}
+
+
+def run_pragma(pragma: str) -> None:
+    """On every connection that writes, after the store has set it up."""
+    opened = SqliteBackend._open_writing
+
+    def altered(self: SqliteBackend) -> sqlite3.Connection:
+        connection = opened(self)
+        connection.execute(f"PRAGMA {pragma}")
+        return connection
+
+    SqliteBackend._open_writing = altered  # type: ignore[method-assign]
+
+
+def main(directory: str, acknowledgements: str, seed: str, steps: str) -> None:
+    if pragma := os.environ.get("WRITER_PRAGMA"):
+        run_pragma(pragma)
+    file = 1 if acknowledgements == "-" else os.open(acknowledgements, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+
+    def say(ack: Ack) -> None:
+        os.write(file, json.encode(ack) + b"\n")
+
+    try:
+        writer = Writer(Path(directory), say, seed)
+        while not int(steps):
+            writer.take_steps(14)
+        writer.take_steps(int(steps))
+        writer.store.close()
+    except DosError as error:
+        say(acknowledged.Failed(type(error).__name__, error.hint, error.message))
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
