@@ -89,7 +89,7 @@ def test_a_claim_that_git_does_not_bear_out_does_not_land(repository, steps, why
 
 
 def test_what_an_agent_left_behind_is_saved_before_the_worktree_is_cleared(repository):
-    repository.play({"DEMO/A1": [[write("one/half.txt", "half\n"), {"crash": 9}]], "DEMO/A2": [[{"crash": 9}]]})
+    repository.play({"DEMO/A1": [[write("one/half.txt", "half\n"), {"crash": True}]], "DEMO/A2": [[{"crash": True}]]})
     work(repository)
     saved = fleet(repository).salvaged
     assert saved
@@ -99,7 +99,7 @@ def test_what_an_agent_left_behind_is_saved_before_the_worktree_is_cleared(repos
 def test_work_of_an_agent_that_crashed_after_its_commit_is_taken(repository):
     repository.play(
         {
-            "DEMO/A1": [[write("one/a.txt"), commit("Write a"), {"crash": 9}]],
+            "DEMO/A1": [[write("one/a.txt"), commit("Write a"), {"crash": True}]],
             "DEMO/A2": [[write("one/b.txt"), commit("Write b")]],
         }
     )

@@ -65,7 +65,7 @@ SCRIPT = {
         [PAUSE, {"write": "api/hello.txt", "text": "hello\n"}, {"commit": "Say hello"}, {"say": "done"}],
     ],
     "GREET/GREET2": [
-        [{"write": "api/goodbye.txt", "text": "goodb"}, PAUSE, {"crash": 9}],  # half a file, then gone
+        [{"write": "api/goodbye.txt", "text": "goodb"}, PAUSE, {"crash": True}],  # half a file, then gone
         [PAUSE, {"write": "api/goodbye.txt", "text": "goodbye\n"}, {"commit": "Say goodbye"}, {"say": "done"}],
     ],
     "DOCS/DOCS1": [
@@ -99,20 +99,14 @@ def play(home: Path) -> int:
     if _kill_a_worker(repository):
         _say("          *** a worker is killed with SIGKILL, in the middle of its work ***")
     code = fleet.wait(timeout=120)
-    _say("\n$ dos status")
-    subprocess.run([sys.executable, "-m", "dos", "status"], cwd=repository, check=True)
     _say("\n$ git log --oneline")
-    subprocess.run(["git", "--no-pager", "log", "--oneline"], cwd=repository, check=True)
-    landed = subprocess.run(
+    subprocess.run(["git", "--no-pager", "log", "--oneline", "--no-decorate"], cwd=repository, check=True)
+    shown = subprocess.run(
         [sys.executable, "-m", "dos", "status", "--json"], cwd=repository, check=True, capture_output=True
     )
-    units = json.decode(landed.stdout)["units"]
+    units = json.decode(shown.stdout)["units"]
     done = sum(unit["state"] == "landed" for unit in units)
-    tries = [why for unit in units for why in unit["tries"]]
-    _say(f"\n{done} of {len(units)} units landed in {time.monotonic() - began:.0f} s, each with a commit that passed.")
-    _say(f"{len(tries)} claims were not believed:")
-    for why in tries:
-        _say(f"  - {why}")
+    _say(f"\n{done} of {len(units)} units landed, in {time.monotonic() - began:.0f} s.")
     return code or int(done != len(units))
 
 

@@ -4,10 +4,11 @@
 
 The script maps a unit's name to its tries; the n-th start on a unit plays the n-th try, the last one repeats. A try is
 a list of steps: {"write": PATH, "text": T}, {"commit": SUBJECT}, {"say": T}, {"run": COMMAND}, {"sleep": SECONDS},
-{"crash": EXIT_CODE}, {"hang": true}, {"limit": true}, {"overloaded": true}.
+{"crash": true}, {"exit": CODE}, {"hang": true}, {"limit": true}, {"overloaded": true}.
 """
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -47,8 +48,10 @@ def play(step: dict[str, Any], unit: str) -> int | None:
             subprocess.run(command, shell=True, check=False)
         case {"sleep": seconds}:
             time.sleep(seconds)
-        case {"crash": code}:
-            os._exit(code)
+        case {"crash": _}:
+            os.kill(os.getpid(), signal.SIGKILL)
+        case {"exit": code}:
+            return int(code)
         case {"hang": _}:
             while True:
                 time.sleep(3600)

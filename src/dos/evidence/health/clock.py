@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from dos.errors import StoreFailed
 from dos.evidence.health.finding import Finding, error, warning
+from dos.journal.lines import second_stamp
 from dos.sources.world import World
 
 FIRST_YEAR = 2024  # no machine with this software was ever in an earlier one
@@ -18,13 +19,11 @@ def examine(world: World) -> list[Finding]:
 
 def judge(now_ms: int, newest_ms: int | None) -> list[Finding]:
     fix = "sudo sntp -sS time.apple.com" if sys.platform == "darwin" else "sudo timedatectl set-ntp true"
-    now = datetime.fromtimestamp(now_ms / 1000, UTC)
-    if now.year < FIRST_YEAR:
+    if datetime.fromtimestamp(now_ms / 1000, UTC).year < FIRST_YEAR:
         why = "Run ids sort by time, and a usage limit's reset time is compared with it."
-        return [error("CLOCK_UNSET", f"the clock says {now:%Y-%m-%d %H:%M}", why, fix)]
+        return [error("CLOCK_UNSET", f"the clock says {second_stamp(now_ms)}", why, fix)]
     if newest_ms is not None and newest_ms - now_ms > TOLERATED_MS:
-        newest = datetime.fromtimestamp(newest_ms / 1000, UTC)
-        what = f"the clock says {now:%Y-%m-%d %H:%M:%SZ}, and the newest event is of {newest:%Y-%m-%d %H:%M:%SZ}"
+        what = f"the clock says {second_stamp(now_ms)}, and the newest event is of {second_stamp(newest_ms)}"
         why = "One of the two is wrong. Leases are not touched by it; times in reports are."
         return [warning("CLOCK_BEHIND", what, why, fix)]
     return []

@@ -81,7 +81,7 @@ def _identity(world: World) -> list[Finding]:
         warning(
             "GIT_IDENTITY_MISSING",
             "git does not know who commits here",
-            "Agents cannot commit, and uncommitted work cannot be salvaged.",
+            "Agents that do not bring a name of their own cannot commit.",
             command(world, "config user.email you@example.org"),
         )
     ]

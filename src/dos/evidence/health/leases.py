@@ -1,10 +1,9 @@
 """The leases: which have run out, and whose holders are dead by the system's word."""
 
-from datetime import UTC, datetime
-
+from dos.evidence import holders
 from dos.evidence.health.finding import Finding, note, warning
+from dos.journal.lines import second_stamp
 from dos.records.leases import Lease
-from dos.sources import processes
 from dos.sources.world import World
 
 
@@ -12,7 +11,7 @@ def examine(world: World) -> list[Finding]:
     fresh = {lease.fence for lease in every(world, lapsed=False)}
     found = []
     for lease in every(world):
-        if holder_gone(lease):
+        if holders.gone(lease):
             found.append(_abandoned(lease))
         elif lease.fence not in fresh:
             found.append(_lapsed(lease))
@@ -26,14 +25,7 @@ def every(world: World, *, lapsed: bool = True) -> list[Lease]:
 
 
 def abandoned(world: World) -> list[Lease]:
-    return [lease for lease in every(world) if holder_gone(lease)]
-
-
-def holder_gone(lease: Lease) -> bool:
-    """Only this machine can say it, and only of a process whose start is known."""
-    if lease.host != processes.host() or lease.pid is None or lease.pid_started is None:
-        return False
-    return processes.is_gone(lease.pid, lease.pid_started)
+    return [lease for lease in every(world) if holders.gone(lease)]
 
 
 def named(lease: Lease) -> str:
@@ -50,10 +42,9 @@ def _abandoned(lease: Lease) -> Finding:
 
 
 def _lapsed(lease: Lease) -> Finding:
-    beat = datetime.fromtimestamp(lease.beat_ms / 1000, UTC)
     return note(
         "LEASE_LAPSED",
-        f"the lease of {lease.holder!r} on {named(lease)} has run out; it was last renewed at {beat:%Y-%m-%d %H:%M:%SZ}",
+        f"the lease of {lease.holder!r} on {named(lease)} has run out; it last beat at {second_stamp(lease.beat_ms)}",
         "Whoever asks next gets it.",
         "dos lease-lane live",
     )

@@ -34,7 +34,7 @@ def facts(world: World) -> Journal:
     try:
         with world.journal.backend.read() as view:
             events = view.count(0)
-    except StoreFailed:
+    except (StoreFailed, OSError):
         reachable = False
     return Journal(
         url=shown(url) or f"sqlite:{path}",
@@ -104,8 +104,7 @@ def _durability(world: World) -> list[Finding]:
     backend = world.journal.backend
     notes = getattr(backend, "durability_notes", None)
     if notes is not None:
-        why = "What the journal acknowledged may be lost when the server loses power."
-        return [warning("STORE_DURABILITY", str(text), why, "dos doctor --json") for text in notes()]
+        return [_server_note(text, world) for text in notes()]
     if file(world) is None:
         return []
     import sqlite3
@@ -121,6 +120,13 @@ def _durability(world: World) -> list[Finding]:
             "python3 -c 'import sqlite3; print(sqlite3.sqlite_version)'",
         )
     ]
+
+
+def _server_note(text: str, world: World) -> Finding:
+    loses = "power cut" in text or "failover" in text
+    why = "What the journal acknowledged can be lost." if loses else "Nothing that was acknowledged is lost by it."
+    fix = f"psql {quote(shown(world.config.store.url))} -c 'SHOW ALL'"
+    return (warning if loses else note)("STORE_DURABILITY", text, why, fix)
 
 
 def _failed(failure: StoreFailed, world: World) -> Finding:

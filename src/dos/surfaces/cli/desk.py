@@ -83,6 +83,11 @@ class Desk:
 
         return open_journal(self.world.workspace, self.world.config.store.url, actor=actor())
 
+    def look_again(self) -> None:
+        """Forget what was read: a journal may have appeared since."""
+        self.world.close()
+        del self.world
+
     def reader(self) -> "Store":
         """A second view of the journal, for a thread of its own."""
         from dos.sources.world import open_journal

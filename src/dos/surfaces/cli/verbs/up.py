@@ -12,7 +12,7 @@ import threading
 from datetime import datetime
 from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 from dos.agents import registry
 from dos.errors import BadInput
@@ -25,7 +25,7 @@ from dos.runtime.supervisor import Supervisor
 from dos.sources import processes
 from dos.surfaces.cli.desk import Desk, Reply, colour
 from dos.surfaces.cli.options import Option
-from dos.views import story
+from dos.views import report, story
 
 EXITS = {"stopped": 0, "already-running": 1, "contract_error": 2}
 _COLOURS = {story.GOOD: "\x1b[32m", story.BAD: "\x1b[31m", story.DIM: "\x1b[2m"}
@@ -53,7 +53,8 @@ def run(args: Args, desk: Desk) -> Reply:
     effects = FleetEffects(desk.world.workspace, config, actor=f"supervisor/{slug(host)}")
     _drain_on_interrupt(effects.store)
     ended = threading.Event()
-    teller = threading.Thread(target=_tell, args=(desk, effects.store.last(), ended), daemon=True)
+    before = effects.store.last()
+    teller = threading.Thread(target=_tell, args=(desk, before, ended), daemon=True)
     teller.start()
     try:
         reason = drive(supervisor.supervise(), effects.performers())
@@ -61,8 +62,11 @@ def run(args: Args, desk: Desk) -> Reply:
         ended.set()
         teller.join(timeout=5)
         effects.close()
-    refused = reason.startswith("another supervisor")
-    return Reply(code=int(refused), text=f"fleet: {reason}", data={"reason": reason, "target": target})
+    if reason.startswith("another supervisor"):
+        return Reply(code=1, text=reason, data={"reason": reason, "target": target})
+    with desk.reader() as journal:
+        made = report.report(journal.events(before))
+    return Reply(text="\n" + report.render(made), data={"reason": reason, "target": target} | to_builtins(made))
 
 
 def _detached(args: Args, desk: Desk) -> Reply:

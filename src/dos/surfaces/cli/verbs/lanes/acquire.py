@@ -110,7 +110,7 @@ def _take(args: Args, desk: Desk, ask: Ask, request: Request) -> Taken:
         admission.judge, budgets=config.class_budgets(), protected=evidence.protected(world, config), config=config
     )
     before: tuple[Held, ...] | None = None
-    for _ in range(MOST_ROUNDS):
+    for round_left in reversed(range(MOST_ROUNDS)):
         seen = evidence.gather(world, config, journal=journal, beside=args.leases)
         decision = arbiter.judge(ask, seen.live, seen.roster, config=config)
         if decision.outcome is Outcome.REFUSE:
@@ -118,13 +118,10 @@ def _take(args: Args, desk: Desk, ask: Ask, request: Request) -> Taken:
         outcome = journal.acquire(_decided(request, ask, decision, seen.roster), admit, requested_lane=ask.lane)
         if isinstance(outcome, Lease):
             return Taken(decision=decision, lease=outcome)
-        if seen.live == before:
-            break  # nobody came between: the journal is stricter than the arbiter was told to be
+        # If nobody came between, the journal is stricter than the arbiter was told to be.
+        if seen.live == before or not round_left:
+            return Taken(decision=_refused(ask, outcome))
         before = seen.live
-    refused = Decision(
-        outcome=Outcome.REFUSE, reason=outcome.detail, reason_class=outcome.reason.value, requested_lane=ask.lane
-    )
-    return Taken(decision=refused)
 
 
 def _decided(request: Request, ask: Ask, decision: Decision, roster: Roster) -> Request:

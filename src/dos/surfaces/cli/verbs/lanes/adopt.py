@@ -44,7 +44,9 @@ def run(args: Args, desk: Desk) -> Reply:
         "fence": new.fence if new else None,
         "expires_in_seconds": new.ttl_ms / 1000 if new else None,
     }
-    plain = f"{args.owner!r} holds {data['lane']!r} now." if new else f"There was no lease on {data['lane']!r} to adopt."
+    plain = (
+        f"{args.owner!r} holds {data['lane']!r} now." if new else f"There was no lease on {data['lane']!r} to adopt."
+    )
     return Reply(code=0 if new else 1, data=data, plain=plain, always_json=True)
 
 

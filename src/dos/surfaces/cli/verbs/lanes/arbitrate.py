@@ -59,9 +59,7 @@ def run(args: Args, desk: Desk) -> Reply:
     )
 
 
-def asked(
-    *, lane: str, kind: str, tree: list[str], mode: str, exact: bool = False, force: bool = False
-) -> Ask:
+def asked(*, lane: str, kind: str, tree: list[str], mode: str, exact: bool = False, force: bool = False) -> Ask:
     if lane:
         checked(lane, "lane name")
     if kind:

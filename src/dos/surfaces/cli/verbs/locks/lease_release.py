@@ -7,11 +7,13 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from dos.errors import Conflict
+from dos.errors import Conflict, Fenced
+from dos.journal.store import Store
 from dos.records.names import checked
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
 from dos.surfaces.cli.verbs.locks import archive_lock
+from dos.views.leases import Row
 
 EXITS = {"released": 0, "contract_error": 2, "lock-busy": 4}
 
@@ -32,12 +34,21 @@ def run(args: Args, desk: Desk) -> Reply:
             complaint=f"warning: the lock is held by {holder!r}, not by {owner!r}: left as it is",
             data={"released": False, "owner": owner, "was": holder},
         )
-    try:
-        desk.journal.revoke(held.lease.fence, version=held.lease.version, reason=f"released by {owner}")
-    except Conflict:
+    if not _end(desk.journal, held, own=holder == owner, reason=f"released by {owner}"):
         return Reply(
             complaint="warning: the lock changed while it was looked at: left as it is",
             data={"released": False, "owner": owner, "was": holder},
         )
     text = f"released {owner}" if holder == owner else f"force-released (was: {holder})"
     return Reply(text=text, data={"released": True, "owner": owner, "was": holder})
+
+
+def _end(store: Store, held: Row, *, own: bool, reason: str) -> bool:
+    try:
+        if own and not held.restarted:
+            store.release(held.lease.fence, reason)
+        else:
+            store.revoke(held.lease.fence, version=held.lease.version, reason=reason)
+    except (Conflict, Fenced):
+        return False
+    return True

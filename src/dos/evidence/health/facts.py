@@ -1,0 +1,129 @@
+"""What a workspace is, in facts: for the report, and for the skills that read it once."""
+
+import platform
+import re
+from collections.abc import Callable
+from hashlib import sha256
+from typing import TypeVar
+
+from msgspec import Struct
+
+from dos.errors import DosError
+from dos.evidence.health import agents, store
+from dos.records.run_ids import ALPHABET
+from dos.records.unknown import Unknown
+from dos.sources import filesystems, git, plan_documents
+from dos.sources.world import World
+from dos.verdicts.access.admission import KERNEL_FILES
+from dos.version import VERSION
+
+Given = TypeVar("Given")
+COMMITS_READ = 50
+# `AUTH1: …`, `AUTH AUTH-2.1 - …`: a word that holds a letter and a digit, perhaps after the plan's name.
+_SHIP_SHAPED = re.compile(r"(?:[A-Za-z][\w-]*\s+)?(?P<id>(?=[\w./'-]*\d)[A-Za-z][\w./'-]*?)\s*(?:[:—–]|\s-\s)")
+
+
+class Verifiability(Struct, frozen=True, kw_only=True):
+    commits_read: int
+    ship_shaped: int  # subjects that begin with what looks like a unit's id
+    recognized: int  # commits that name a unit of the plan documents
+    grammar: str
+
+
+class Facts(Struct, frozen=True, kw_only=True):
+    dos_version: str
+    python: str
+    platform: str
+    root: str
+    tree: str
+    state: str
+    config_path: str
+    config_there: bool
+    problems: list[str]
+    git_version: str  # empty: git cannot be used
+    in_git: bool
+    branch: str
+    units: int | None  # None: the plan documents could not be read
+    verifiability: Verifiability
+    agents: dict[str, str | None]  # program -> version; None: it does not say
+    journal: store.Journal
+    free_bytes: int | None  # None: the disk could not be asked
+    filesystem: str
+    kernel_files: list[str]
+    digest: str
+
+
+def gather(world: World) -> Facts:
+    place, loaded = world.workspace, world.loaded
+    version = git.version()
+    git_version = "" if isinstance(version, Unknown) else ".".join(map(str, version))
+    usable = bool(git_version) and place.common is not None
+    units = _units(world)
+    programs = {name: None if isinstance(said, Unknown) else said for name, said in agents.versions(world).items()}
+    machine = f"{platform.system()} {platform.release()} {platform.machine()}"
+    return Facts(
+        dos_version=VERSION,
+        python=platform.python_version(),
+        platform=machine,
+        root=str(place.root),
+        tree=str(place.tree),
+        state=str(place.state),
+        config_path=str(place.config),
+        config_there=loaded.path is not None,
+        problems=[str(problem) for problem in loaded.problems],
+        git_version=git_version,
+        in_git=place.common is not None,
+        branch=(_or_none(world.git.branch) or "") if usable else "",
+        units=None if units is None else len(units),
+        verifiability=_verifiability(world, units or set(), usable=usable),
+        agents=programs,
+        journal=store.facts(world),
+        free_bytes=_or_none(lambda: filesystems.room(place.state).free_bytes),
+        filesystem=_or_none(lambda: filesystems.kind(place.state)) or "",
+        kernel_files=[name for name in KERNEL_FILES if (place.root / name).is_file()],
+        digest=_digest(VERSION, platform.python_version(), machine, git_version, programs),
+    )
+
+
+def ship_shaped(subject: str) -> str:
+    """The unit's id that a commit subject seems to begin with; empty when it does not."""
+    found = _SHIP_SHAPED.match(subject)
+    return found["id"] if found else ""
+
+
+def _or_none(ask: Callable[[], Given]) -> Given | None:
+    """Why it could not be read is said by the finding about the same subject."""
+    try:
+        return ask()
+    except (DosError, OSError, ValueError, NotImplementedError):
+        return None
+
+
+def _units(world: World) -> set[tuple[str, str]] | None:
+    units = _or_none(lambda: plan_documents.read(world.workspace.root, world.config.paths.plans_glob))
+    return None if units is None else {(unit.plan, unit.id) for unit in units}
+
+
+def _verifiability(world: World, units: set[tuple[str, str]], *, usable: bool) -> Verifiability:
+    grammar = world.config.stamp.style
+    shape = "--format=%s%x00%(trailers:key=Unit,valueonly,separator=%x2c)%x01"
+    said = _or_none(lambda: world.git.attempt("log", f"-{COMMITS_READ}", shape).stdout) if usable else None
+    text = said or ""
+    commits = [record.lstrip("\n").split("\0") for record in text.split("\x01") if record.strip()]
+    known = {unit_id for _, unit_id in units}
+    names = {f"{plan}/{unit_id}" for plan, unit_id in units}
+    shaped = [ship_shaped(subject) for subject, _ in commits]
+    named = [
+        unit_id in known or not names.isdisjoint(trailers.split(","))
+        for unit_id, (_, trailers) in zip(shaped, commits, strict=True)
+    ]
+    return Verifiability(
+        commits_read=len(commits), ship_shaped=sum(map(bool, shaped)), recognized=sum(named), grammar=grammar
+    )
+
+
+def _digest(version: str, python: str, machine: str, git_version: str, programs: dict[str, str | None]) -> str:
+    """Twelve characters that change with the environment a verdict was taken in."""
+    tools = sorted(f"{name} {said}" for name, said in {"git": git_version, **programs}.items())
+    number = int.from_bytes(sha256("\n".join((version, python, machine, *tools)).encode()).digest()[:8])
+    return "".join(ALPHABET[number >> 5 * place & 31] for place in range(12))

@@ -1,0 +1,54 @@
+"""Is the journal what it should be?
+
+It walks every event: checksums, versions, fences, leases that overlapped, and whether the lease table says what the
+events say. It changes nothing.
+"""
+
+import sys
+from typing import Any
+
+from msgspec import Struct, to_builtins
+
+from dos.errors import JournalCorrupt
+from dos.journal import checking
+from dos.journal.checking import Problem, Report
+from dos.surfaces.cli.desk import Desk, Reply
+
+EXITS = {"sound": 0, "problems": 1, "contract_error": 2}
+
+
+class Args(Struct, kw_only=True):
+    pass
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    try:
+        report = checking.check(desk.world.journal, progress=_progress if sys.stderr.isatty() else None)
+    except JournalCorrupt as error:  # so damaged that it cannot even be opened
+        report = Report(events=0, streams=0, leases=0, unknown_kinds={}, problems=[Problem(0, str(error))])
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\x1b[K")
+    return Reply(
+        code=1 if report.problems else 0,
+        text="\n".join(_told(report)),
+        data=_data(report),
+        indented=True,
+        next_action="Keep a copy of the state directory before anything else." if report.problems else "",
+    )
+
+
+def _told(report: Report) -> list[str]:
+    counted = f"{report.events} events, {report.streams} streams, {report.leases} leases"
+    told = [f"problem: {problem.what}" for problem in report.problems]
+    told += [f"note: {count} events of the unknown kind {kind!r}" for kind, count in report.unknown_kinds.items()]
+    return [*told, f"{len(report.problems)} problems in {counted}" if report.problems else f"sound: {counted}"]
+
+
+def _data(report: Report) -> dict[str, Any]:
+    data: dict[str, Any] = to_builtins(report)
+    return data | {"sound": not report.problems}
+
+
+def _progress(walked: int, total: int) -> None:
+    sys.stderr.write(f"\r{walked} of {total} events")
+    sys.stderr.flush()

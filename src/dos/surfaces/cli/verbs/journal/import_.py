@@ -1,0 +1,32 @@
+"""Read JSON lines into the journal: our own exports, or the logs of released versions.
+
+What was imported before is not imported again. Leases do not move: their holders ask for them here.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+from msgspec import Struct, structs
+
+from dos.errors import BadInput
+from dos.journal import transfer
+from dos.records.names import checked, shown
+from dos.surfaces.cli.desk import Desk, Reply
+from dos.surfaces.cli.options import Option
+
+EXITS = {"imported": 0, "contract_error": 2, "lock-busy": 4}
+
+
+class Args(Struct, kw_only=True):
+    file: Annotated[str, Option(help="the file of JSON lines", positional=True, metavar="FILE")]
+    name: Annotated[str, Option(help="what to call it; two logs need two names", metavar="NAME")] = ""
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    path = Path(args.file)
+    if "\0" in args.file or not path.is_file():
+        raise BadInput(f"{shown(args.file)} is not a file", hint="Give the path of a file of JSON lines.")
+    name = checked(args.name, "file name") if args.name else None
+    done = transfer.import_lines(desk.journal, path, name=name)
+    text = f"{done.lines} lines read, {done.events} events written, {done.unreadable} kept that could not be read"
+    return Reply(text=text, data=structs.asdict(done))

@@ -1,0 +1,72 @@
+"""What people are shown, from a journal written by hand."""
+
+import pytest
+from dos.journal import events
+from dos.journal.backends.memory import MemoryBackend
+from dos.journal.store import Store
+from dos.views import report, story
+
+WHO = {"run_id": "R", "lane": "api", "unit": "P/U1"}
+
+
+def measured(verdict: str, reason: str) -> events.WorkMeasured:
+    return events.WorkMeasured(
+        **WHO, iteration=1, base="b", head="h", commits=[], strays=[], accepted=None, verdict=verdict, reason=reason
+    )
+
+
+def ended(outcome: str, claim: str = "") -> events.AgentEnded:
+    return events.AgentEnded(**WHO, iteration=1, outcome=outcome, exit_code=0, claim=claim, seconds=2.0)
+
+
+LANDED = events.UnitLanded(**WHO, branch="main", base="b" * 40, commit="c" * 40)
+
+
+def journal(*facts: events.Fact) -> list[events.Event]:
+    store = Store(MemoryBackend())
+    for fact in facts:
+        store.record("x", fact)
+    return store.tail()
+
+
+@pytest.mark.parametrize(
+    ("fact", "text"),
+    [
+        (LANDED, "P/U1 landed on main as ccccccccc"),
+        (ended("ok", "done!"), "agent ok after 2.0 s and said 'done!'"),
+        (measured("NOTHING", "no commit was made"), "P/U1 not delivered: no commit was made"),
+        (events.LaneFailed(lane="api", reason="x"), "given up on until a person looks: x"),
+        (events.UnitClaimed(**WHO, iteration=1, repeated=True), "took P/U1 again, after a crash"),
+    ],
+)
+def test_an_event_is_told_in_one_line(fact, text):
+    [event] = journal(fact)
+    assert story.tell(event).text == text
+
+
+@pytest.mark.parametrize("fact", [events.LeaseRenewed(lease=1, expires_ms=1), measured("DELIVERED", "fine")])
+def test_what_only_machines_care_about_is_not_told(fact):
+    [event] = journal(fact)
+    assert story.tell(event) is None
+
+
+def test_a_lie_a_crash_and_a_landing_are_told_apart():
+    made = report.report(
+        journal(
+            ended("ok", "all done"),
+            measured("NOTHING", "no commit was made"),
+            ended("crashed"),
+            measured("NOTHING", "no commit was made"),
+            ended("ok", "done"),
+            measured("DELIVERED", "1 commits"),
+            LANDED,
+        )
+    )
+    assert made.disbelieved == ["P/U1: said 'all done'; no commit was made"]
+    assert made.crashed == ["P/U1: its agent crashed after 2.0 s"]
+    assert made.landed == ["P/U1  ccccccccc on main"]
+    assert "landed, each with a commit that passed: 1" in report.render(made)
+
+
+def test_an_empty_report_says_so():
+    assert report.render(report.report([])) == "nothing happened"
