@@ -26,6 +26,8 @@ _CLI = "dos.surfaces.cli.verbs."
 _LANES = _CLI + "lanes."
 _LOCKS = _CLI + "locks."
 _JOURNAL = _CLI + "journal."
+_CONFIG = _CLI + "config."
+_ABOUT = _CLI + "about."
 
 VERBS = {
     verb.name: verb
@@ -60,5 +62,17 @@ VERBS = {
         Verb("id-alloc allocate", "journal", _LOCKS + "id_allocate", "give out the next number of a scope"),
         Verb("id-alloc peek", "journal", _LOCKS + "id_peek", "the last number that was given out in a scope"),
         Verb("run-id mint", "journal", _LOCKS + "run_id_mint", "make up the identity of a new run"),
+        Verb("doctor", "workspace", _CLI + "doctor", "what would go wrong, each with one command that clears it"),
+        Verb("lint", "workspace", _CLI + "lint", "what in dos.toml is a mistake"),
+        Verb("config show", "workspace", _CONFIG + "show", "every key of the configuration with its value"),
+        Verb("config get", "workspace", _CONFIG + "get", "one value, bare, for scripts"),
+        Verb("config set", "workspace", _CONFIG + "set", "set one key of dos.toml"),
+        Verb("config unset", "workspace", _CONFIG + "unset", "take one key out of dos.toml"),
+        Verb("config path", "workspace", _CONFIG + "path", "where dos.toml is, or would be"),
+        Verb("help", "help", _ABOUT + "help", "what there is to type"),
+        Verb("man", "help", _ABOUT + "man", "explain a lane, a reason or a verb"),
+        Verb("exit-codes", "help", _ABOUT + "exit_codes", "what every exit code of every verb means"),
+        Verb("completion", "help", _ABOUT + "completion", "let the shell complete verbs, flags and lanes"),
+        Verb("version", "help", _ABOUT + "version", "the version of dos"),
     )
 }

@@ -1,16 +1,17 @@
 """What a writer said it had done, line by line, and whether a store still has all of it and nothing by halves."""
 
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
-from msgspec import Struct, json
+from msgspec import DecodeError, Struct, json
 
 from dos.journal import fold
 from dos.journal.checking import check
 from dos.journal.events import Event, LeaseGranted
 from dos.journal.lines import Line
+from dos.journal.opening import open_store
 from dos.journal.states.leases import Leases
 from dos.journal.store import Store
 from dos.records.leases import Lease, Request
@@ -144,7 +145,7 @@ class Ledger:
 
 
 def halves(store: Store) -> list[str]:
-    """What is there in part: batches, streams with gaps, a lease table or a snapshot that the events do not bear out."""
+    """What is there in part: a batch, a stream with a gap, leases or a snapshot that the events do not bear out."""
     parts: Counter[str] = Counter()
     sizes: dict[str, int] = {}
     happened = list(store.events())
@@ -156,6 +157,12 @@ def halves(store: Store) -> list[str]:
     if fold.current(store, Leases)[0] != fold.fold(Leases(), happened):
         problems.append("the snapshot of the leases is not what their events say")
     return problems + [problem.what for problem in check(store).problems]
+
+
+def problems(directory: Path, ledger: Ledger) -> list[str]:
+    """As the next process finds it: what is missing, what is half there, what keeps it from going on."""
+    with opened(directory) as store:
+        return [*ledger.missing(store, directory / "archive"), *halves(store), *goes_on(store, ledger)]
 
 
 def goes_on(store: Store, ledger: Ledger, name: str = "after") -> list[str]:
@@ -176,20 +183,53 @@ def goes_on(store: Store, ledger: Ledger, name: str = "after") -> list[str]:
     return problems
 
 
+def opened(directory: Path, *, reading: bool = False) -> Store:
+    return open_store("", state_directory=directory, workspace_id="", actor="test", read_only=reading)
+
+
+def write(store: Store, number: str, size: int = 0) -> Appended:
+    return appended(store.append("run/a", "written", {"number": number, "filler": "x" * size}, key=number))
+
+
+def writer_command(directory: Path, acknowledgements: Path | str, seed: str, steps: int | str) -> list[str]:
+    program = Path(__file__).with_name("writer.py")
+    return [sys.executable, str(program), str(directory), str(acknowledgements), seed, str(steps)]
+
+
 def asked(lane: str, holder: str) -> Request:
     return Request(lane=lane, holder=holder, host="here", ttl_ms=3_600_000, region=region([f"{lane}/**"]))
+
+
+def first_version(directory: Path) -> list[Ack]:
+    """A store of the first version of its tables, with events and leases."""
+    import pytest  # not by the writer, which is started hundreds of times
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("dos.journal.backends.sqlite_opening.VERSION", 1)
+        with opened(directory) as store:
+            said: list[Ack] = [
+                appended(store.append(f"run/{at % 3}", "written", {"number": f"old-{at}"}, key=f"old-{at}"))
+                for at in range(20)
+            ]
+            for lane in ("old", "older"):
+                lease = store.acquire(asked(lane, "predecessor"), admission.judge)
+                assert isinstance(lease, Lease)
+                said.append(Granted(lease.fence, lane))
+            return said
 
 
 def _same(event: Event | None, ack: Appended) -> bool:
     return event is not None and appended(event) == ack
 
 
-def _archived(directory: Path) -> dict[int, Any]:
-    files = directory.glob("*.jsonl") if directory.is_dir() else ()
-    lines = [_line.decode(line) for file in files for line in _whole_lines(file)]
-    return {line.pos: line.kind for line in lines}
-
-
-def _whole_lines(file: Path) -> list[bytes]:
-    """A crash may leave the tail of an archive unwritten or zeroed; nothing was removed that stands there alone."""
-    return [line for line in file.read_bytes().split(b"\n")[:-1] if line.endswith(b"}") and line.startswith(b"{")]
+def _archived(directory: Path) -> dict[int, str]:
+    """A power cut may leave the newest archive torn; what was removed from the journal must be in a whole line."""
+    found = {}
+    for file in directory.glob("*.jsonl"):
+        for text in file.read_bytes().split(b"\n"):
+            try:
+                line = _line.decode(text)
+            except DecodeError:
+                continue
+            found[line.pos] = line.kind
+    return found

@@ -80,16 +80,15 @@ WHATS = (
     "adopt with a run", "refuse", "reboot", "other", "keyed refusal",
 )  # fmt: skip
 
-steps = st.lists(
-    st.builds(
-        Step,
-        st.sampled_from(WHATS),
-        st.integers(0, 5),
-        st.sampled_from((0, 1000, 60_000, 150_000, HOUR_MS, 13 * HOUR_MS, 3 * DAY_MS)),
-        st.sampled_from((0, 0, 0, 0, -2 * DAY_MS, 40 * DAY_MS)),
-    ),
-    max_size=40,
+_step = st.builds(
+    Step,
+    st.sampled_from(WHATS),
+    st.integers(0, 5),
+    st.sampled_from((0, 1000, 60_000, 150_000, HOUR_MS, 13 * HOUR_MS, 3 * DAY_MS)),
+    st.sampled_from((0, 0, 0, 0, -2 * DAY_MS, 40 * DAY_MS)),
 )
+steps = st.lists(_step, max_size=40)
+many_steps = st.lists(_step, min_size=10, max_size=40)
 
 
 def play(store: Store, clock: FakeClock, history: list[Step]) -> None:

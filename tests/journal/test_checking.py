@@ -155,6 +155,14 @@ def test_a_gap_in_the_versions_of_a_stream_is_found():
     assert check(store).problems == [Problem(3, "stream 'run/1' goes from version 1 to 3")]
 
 
+def test_a_version_that_comes_twice_is_found():
+    store = memory_store()
+    for _ in range(2):
+        with store.backend.write() as tx:
+            tx.insert(Entry(stream="run/1", kind="step", body={}), 1, "", b"{}")
+    assert check(store).problems == [Problem(2, "stream 'run/1' goes from version 1 to 1")]
+
+
 def test_events_written_under_a_dead_or_older_fence_are_found():
     store = memory_store()
     old, new = granted(store, request()), granted(store, request("docs"))

@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 
 import pytest
+from racer import TTL_MS
+
 from dos.journal import events
 from dos.journal.checking import check
 from dos.journal.opening import open_store
@@ -15,7 +17,6 @@ from dos.records import regions
 from dos.records.leases import Lease, Request
 from dos.records.regions import region
 from dos.verdicts.access import admission
-from racer import TTL_MS
 
 RACER = Path(__file__).with_name("racer.py")
 

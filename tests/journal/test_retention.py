@@ -1,25 +1,18 @@
 """Pruning removes what is superseded and nothing else: no state, no version and no fence may show that it happened."""
 
-import json
-import os
-import tracemalloc
-from pathlib import Path
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lease_histories import DAY_MS, HOUR_MS, FakeClock, granted, lock, memory_store, play, request, steps
+from lease_histories import DAY_MS, HOUR_MS, FakeClock, granted, many_steps, memory_store, play, request, steps
 
-from dos.errors import BadInput, StoreFailed
+from dos.errors import BadInput
 from dos.journal import fold, retention
-from dos.journal.backends.memory import MemoryBackend
-from dos.journal.backends.sqlite import SqliteBackend
 from dos.journal.checking import check
 from dos.journal.events import LeaseGranted, LeaseRefused, LeaseReleased, LeaseRenewed, SpawnIntended
-from dos.journal.retention import Policy, prune, should_prune, size, superseded
+from dos.journal.retention import prune, superseded
 from dos.journal.states.fleet import Fleet
 from dos.journal.states.leases import Leases
-from dos.journal.store import Entry, Store
+from dos.journal.store import Store
 from dos.records.leases import Lease, stream_of
 
 STATES = (Leases, Fleet)
@@ -38,7 +31,7 @@ def folded(store: Store) -> list[fold.State]:
 
 @settings(deadline=None, max_examples=150)
 @given(
-    history=steps,
+    history=many_steps,
     later=steps,
     snapshot_at=st.integers(0, 60),
     idle_ms=st.sampled_from((0, HOUR_MS, 2 * DAY_MS, 9 * DAY_MS)),
@@ -78,7 +71,7 @@ def test_pruning_changes_no_fold_and_everything_goes_on(history, later, snapshot
 
 
 @settings(deadline=None, max_examples=150)
-@given(history=steps, stop_after=st.integers(1, 10), idle_ms=st.sampled_from((0, 2 * DAY_MS, 9 * DAY_MS)))
+@given(history=many_steps, stop_after=st.integers(1, 10), idle_ms=st.sampled_from((0, 2 * DAY_MS, 9 * DAY_MS)))
 def test_a_pruning_that_is_cut_off_anywhere_changes_no_fold(history, stop_after, idle_ms):
     clock = FakeClock()
     store = memory_store(clock)
@@ -252,194 +245,6 @@ def test_the_rule_can_be_asked_without_a_store(store, clock):
     assert [event.kind for event in found] == [LeaseGranted.kind, LeaseReleased.kind]
 
 
-# Doing it
-
-
-def test_a_dry_run_says_what_would_go_and_touches_nothing(store, clock, tmp_path):
-    store.release(granted(store, lock()).fence)
-    granted(store, lock(holder="B"))
-    clock.advance(2 * DAY_MS)
-    before = list(store.events())
-    found = prune(store, older_than_ms=0, now_ms=clock.wall_ms(), archive=tmp_path / "old", dry_run=True)
-    assert (found.examined, found.removed, found.kept, found.archived_to) == (3, 2, 1, None)
-    assert list(store.events()) == before
-    assert not (tmp_path / "old").exists()
-
-
-def test_nothing_is_written_when_nothing_goes(store, clock, tmp_path):
-    granted(store, request())
-    clock.advance(2 * DAY_MS)
-    prune(store, older_than_ms=0, now_ms=clock.wall_ms(), archive=tmp_path / "old")
-    assert kinds(store) == [LeaseGranted.kind]
-    assert store.last() == 1
-    assert not (tmp_path / "old").exists()
-
-
-def test_what_goes_is_archived_first_and_the_journal_says_so(store, clock, tmp_path, monkeypatch):
-    monkeypatch.setattr(retention, "BATCH", 3)
-    for holder in "ABCD":
-        store.release(granted(store, request(holder=holder)).fence)
-    before = list(store.events())
-    clock.advance(2 * DAY_MS)
-    pruned = prune(store, older_than_ms=0, now_ms=clock.wall_ms(), archive=tmp_path / "new" / "old")
-    archived = [json.loads(line) for line in Path(pruned.archived_to).read_text().splitlines()]
-    assert [line["pos"] for line in archived] == [1, 2, 3, 4, 5, 6]
-    assert [line["body"] for line in archived] == [event.body for event in before[:6]]
-    marks = [event.body for event in store.load(fold.PRUNINGS)]
-    assert marks == [{"through": 8, "removed": 3}, {"through": 8, "removed": 3}]
-
-
-def test_nothing_is_removed_that_could_not_be_archived(store, clock, tmp_path):
-    store.release(granted(store, lock()).fence)
-    granted(store, lock(holder="B"))
-    clock.advance(2 * DAY_MS)
-    (tmp_path / "old").write_text("a file where the directory should be")
-    with pytest.raises(StoreFailed, match="exists"):
-        prune(store, older_than_ms=0, now_ms=clock.wall_ms(), archive=tmp_path / "old")
-    assert len(kinds(store)) == 3
-    assert store.last() == 3
-
-
-def test_the_archive_is_on_the_disk_before_the_delete(clock, tmp_path, monkeypatch):
-    order = []
-    sync, delete = os.fsync, MemoryBackend()._rows.__class__.delete
-    monkeypatch.setattr(
-        os, "fsync", lambda handle: (order.append(os.readlink(f"/proc/self/fd/{handle}")), sync(handle))
-    )
-    monkeypatch.setattr(
-        "dos.journal.backends.memory.Rows.delete", lambda rows, gone: (order.append("delete"), delete(rows, gone))
-    )
-    store = memory_store(clock)
-    store.release(granted(store, lock()).fence)
-    granted(store, lock(holder="B"))
-    clock.advance(2 * DAY_MS)
-    pruned = prune(store, older_than_ms=0, now_ms=clock.wall_ms(), archive=tmp_path / "old")
-    assert order[0] == pruned.archived_to
-    assert set(order[1:-1]) == {str(tmp_path), str(tmp_path / "old")}
-    assert order[-1] == "delete"
-
-
-def test_two_prunings_at_once_do_no_harm(store, clock):
-    for holder in "ABCD":
-        store.release(granted(store, request(holder=holder)).fence)
-    clock.advance(2 * DAY_MS)
-    before = folded(store)
-    with pytest.MonkeyPatch.context() as patched:
-        remove = retention._remove
-
-        def overtaken(*given):
-            patched.setattr(retention, "_remove", remove)
-            prune(store, older_than_ms=0, now_ms=clock.wall_ms())
-            remove(*given)
-
-        patched.setattr(retention, "_remove", overtaken)
-        prune(store, older_than_ms=0, now_ms=clock.wall_ms())
-    assert folded(store) == before
-    assert check(store).problems == []
-
-
-def test_a_later_pruning_of_less_does_not_take_back_the_mark(store, clock):
-    refused = LeaseRefused(lane="api", holder="A", reason_class="LANE_HELD", reason="held")
-    store.record(stream_of("api"), refused, key="try-1")
-    store.append(stream_of("api"), "anything", {})
-    clock.advance(DAY_MS)
-    store.release(granted(store, lock()).fence)
-    granted(store, lock(holder="B"))
-    clock.advance(2 * DAY_MS)
-    assert prune(store, older_than_ms=0, now_ms=clock.wall_ms()).removed == 2
-    clock.advance(5 * DAY_MS)
-    assert prune(store, older_than_ms=7 * DAY_MS + 1, now_ms=clock.wall_ms()).removed == 1
-    with store.backend.read() as view:
-        assert fold.pruned_through(view) == 5
-
-
-def test_the_embedded_store_goes_on_with_positions_and_versions(clock, tmp_path):
-    with Store(SqliteBackend(tmp_path / "state.db", clock=clock)) as store:
-        for holder in "ABC":
-            store.release(granted(store, request(holder=holder)).fence)
-        clock.advance(2 * DAY_MS)
-        assert prune(store, older_than_ms=0, now_ms=clock.wall_ms(), archive=tmp_path).removed == 4
-        lease = granted(store, request(holder="D"))
-        assert (lease.fence, lease.version) == (8, 7)
-        report = check(store)
-        assert (report.events, report.leases, report.problems) == (4, 1, [])
-
-
-# When it pays
-
-
-@pytest.mark.parametrize(
-    ("count", "oldest_ms", "policy", "wanted"),
-    [
-        (0, None, Policy(max_entries=0, max_age_ms=0), False),
-        (10, 5, Policy(), False),
-        (10, 5, Policy(max_entries=10), False),
-        (11, 5, Policy(max_entries=10), True),
-        (1, 1000 - 60, Policy(max_age_ms=60), False),
-        (1, 1000 - 61, Policy(max_age_ms=60), True),
-        (1, 2000, Policy(max_age_ms=60), False),
-        (11, 999, Policy(max_entries=10, max_age_ms=60), True),
-    ],
-)
-def test_a_journal_is_worth_pruning_when_it_is_too_long_or_too_old(count, oldest_ms, policy, wanted):
-    assert should_prune(count, oldest_ms, policy, now_ms=1000) is wanted
-
-
-def test_what_a_pruning_has_left_behind_is_not_counted_again(store, clock):
-    for number in range(5):
-        store.append("run/1", "step", {"number": number})
-    store.release(granted(store, lock()).fence)
-    granted(store, lock(holder="B"))
-    assert size(store).count == 8
-    clock.advance(2 * DAY_MS)
-    prune(store, older_than_ms=0, now_ms=clock.wall_ms())
-    store.append("run/1", "step", {})
-    found = size(store)
-    assert (found.count, found.oldest_ms) == (2, clock.wall_ms())
-
-
-@pytest.mark.soak
-def test_a_million_events_are_pruned_in_bounded_memory(tmp_path):
-    clock = FakeClock()
-    with Store(SqliteBackend(tmp_path / "state.db", clock=clock)) as store:
-        lanes = [f"lane{number}" for number in range(20)]
-        for batch in range(200):
-            with store.backend.write() as tx:
-                for lane in lanes:
-                    _write_lease(tx, lane, f"run-{batch}" if batch % 2 else "", renewals=248)
-        for lane in lanes:
-            store.append(stream_of(lane), "anything", {})
-        assert store.last() > 1_000_000
-        clock.advance(2 * DAY_MS)
-        tracemalloc.start()
-        pruned = prune(store, older_than_ms=0, now_ms=clock.wall_ms(), archive=tmp_path / "old")
-        _, peak = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        assert pruned.removed == 200 * 20 * 248 + 100 * 20 * 2
-        assert peak < 50_000_000
-        assert check(store).problems == []
-
-
-def _write_lease(tx, lane, run_id, renewals):
-    from msgspec import json as encoding
-
-    stream, version = stream_of(lane), tx.head(stream_of(lane))
-
-    def put(fact):
-        nonlocal version
-        version += 1
-        return tx.insert(Entry(stream=stream, kind=fact.kind, body=fact), version, "", encoding.encode(fact)).pos
-
-    fence = put(LeaseGranted(asked=request(lane, run_id=run_id), boot="b", expires_ms=0))
-    for _ in range(renewals):
-        put(LeaseRenewed(lease=fence, expires_ms=1))
-    put(LeaseReleased(lease=fence))
-
-
-def _heads(store: Store) -> dict[str, int]:
-    return {event.stream: event.ver for event in store.events()}
-
-
 def test_a_lease_is_still_its_holders_after_pruning(store, clock):
     lease = granted(store, request())
     for _ in range(3):
@@ -448,3 +253,7 @@ def test_a_lease_is_still_its_holders_after_pruning(store, clock):
     prune(store, older_than_ms=0, now_ms=clock.wall_ms())
     assert [kept.fence for kept in store.renew([lease.fence]).kept] == [lease.fence]
     assert isinstance(store.leases()[0], Lease)
+
+
+def _heads(store: Store) -> dict[str, int]:
+    return {event.stream: event.ver for event in store.events()}

@@ -1,10 +1,10 @@
-"""A writer to be crashed: does a seeded mixture of all that a store can do, and acknowledges each thing once it is done.
+"""A writer to be crashed: does a seeded mixture of all that a store can do, and acknowledges each thing once done.
 
 python writer.py STATE_DIRECTORY ACKNOWLEDGEMENTS SEED STEPS
 
-Acknowledgements go to a file, or with `-` to standard output; with 0 steps it goes on until it is killed. The leases
-belong to the seed up to its first dot: a successor goes on with them. WRITER_PRAGMA in the environment is run on each
-connection: a short checkpoint interval, or a planted bug.
+Acknowledgements go to a file, or with `-` to standard output. The steps are a number, 0 for "until killed", or names.
+The leases belong to the seed up to its first dot: a successor goes on with them. In the environment, WRITER_PRAGMA is
+run on each connection (a short checkpoint interval, or a planted bug), and WRITER_STUBBORN goes on after an error.
 """
 
 import os
@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import acknowledged
 from acknowledged import Ack, asked
@@ -21,7 +22,7 @@ from msgspec import json
 
 from dos.errors import DosError
 from dos.journal import fold, retention
-from dos.journal.backends.sqlite import SqliteBackend
+from dos.journal.backends import sqlite
 from dos.journal.opening import open_store
 from dos.journal.states.leases import Leases
 from dos.journal.store import Entry, Store
@@ -112,6 +113,10 @@ class Writer:
         self.store.close()
         self.store = self._open()
 
+    def stand_by(self) -> None:
+        """Another has the store open too, so that nobody is the last to close it."""
+        self.bystander = open_store("", state_directory=self.directory, workspace_id="")
+
     def _open(self) -> Store:
         store = open_store("", state_directory=self.directory, workspace_id="", actor=self.seed)
         self.say(acknowledged.Opened(os.getpid()))
@@ -133,14 +138,40 @@ class Writer:
 
 def run_pragma(pragma: str) -> None:
     """On every connection that writes, after the store has set it up."""
-    opened = SqliteBackend._open_writing
+    opened = sqlite.open_writing
 
-    def altered(self: SqliteBackend) -> sqlite3.Connection:
-        connection = opened(self)
+    def altered(path: Path, **options: Any) -> sqlite3.Connection:
+        connection = opened(path, **options)
         connection.execute(f"PRAGMA {pragma}")
         return connection
 
-    SqliteBackend._open_writing = altered  # type: ignore[method-assign]
+    sqlite.open_writing = altered
+
+
+def write(directory: Path, say: Say, seed: str, steps: str) -> None:
+    writer = Writer(directory, say, seed)
+    if steps == "0":
+        while True:
+            writer.take_steps(1000)
+    elif steps.isdigit():
+        writer.take_steps(int(steps))
+    else:
+        for name in steps.split():
+            getattr(writer, name)()
+    writer.store.close()
+
+
+def write_stubbornly(directory: Path, say: Say, seed: str, steps: str) -> None:
+    """Each step is tried though the one before failed, on the same store; and the store is left as it lies."""
+    writer: Writer | None = None
+    for name in ["", *steps.split()]:
+        try:
+            writer = writer or Writer(directory, say, seed)
+            if name:
+                getattr(writer, name)()
+        except DosError as error:
+            say(acknowledged.Failed(type(error).__name__, error.hint, error.message))
+    os._exit(0)
 
 
 def main(directory: str, acknowledgements: str, seed: str, steps: str) -> None:
@@ -151,15 +182,9 @@ def main(directory: str, acknowledgements: str, seed: str, steps: str) -> None:
     def say(ack: Ack) -> None:
         os.write(file, json.encode(ack) + b"\n")
 
-    try:
-        writer = Writer(Path(directory), say, seed)
-        while not int(steps):
-            writer.take_steps(14)
-        writer.take_steps(int(steps))
-        writer.store.close()
-    except DosError as error:
-        say(acknowledged.Failed(type(error).__name__, error.hint, error.message))
-        sys.exit(2)
+    if os.environ.get("WRITER_STUBBORN"):
+        write_stubbornly(Path(directory), say, seed, steps)
+    write(Path(directory), say, seed, steps)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """What people are shown, from a journal written by hand."""
 
 import pytest
+
 from dos.journal import events
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.store import Store

@@ -4,14 +4,19 @@ from collections.abc import Sequence
 
 from dos.records.units import Unit
 
+_COMMITTING = """Commit your work. The last paragraph of the commit message must be the line:
+
+    Unit: {unit}
+
+Uncommitted changes do not count; saying that it is done does not count either."""
+
 
 def prompt(unit: Unit, *, globs: Sequence[str], acceptance: str, history: Sequence[str]) -> str:
     parts = [
         f"# Unit {unit.name}: {unit.title}",
         unit.text,
         f"You may change only: {', '.join(globs)}. Work that touches anything else is not taken.",
-        "Commit your work. The last paragraph of the commit message must be the line:\n\n"
-        f"    Unit: {unit.name}\n\nUncommitted changes do not count; saying that it is done does not count either.",
+        _COMMITTING.format(unit=unit.name),
     ]
     if acceptance:
         parts.append(f"It is accepted when this command exits with 0 on your commit:\n\n    {acceptance}")

@@ -1,4 +1,4 @@
-"""Our own agent that does what a script says: for the demonstration, for tests, for trying a configuration for nothing."""
+"""Our own agent, which does what a script says: for the demonstration, for tests, for trying a configuration."""
 
 import sys
 

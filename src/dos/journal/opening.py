@@ -1,9 +1,23 @@
 """Opens the store that a URL names."""
 
+import os
+import re
+import sys
 from pathlib import Path
 
+from dos.errors import BadInput, StoreUnreachable
 from dos.journal.clock import Clock
-from dos.journal.store import Store
+from dos.journal.store import Backend, Store
+
+BUSY_SECONDS = 30.0  # how long a process that runs a fleet waits for the write lock
+
+# SQLite shares memory between its processes, and locks files: two hosts that mount one directory share neither.
+_NETWORK = frozenset({
+    "9p", "acfs", "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "gfs", "gfs2", "glusterfs", "gpfs", "lustre",
+    "ncpfs", "nfs", "nfs4", "ocfs2", "pvfs2", "smb2", "smb3", "smbfs", "sshfs", "fuse.ceph", "fuse.davfs2",
+    "fuse.gcsfuse", "fuse.glusterfs", "fuse.juicefs", "fuse.moosefs", "fuse.rclone", "fuse.s3fs", "fuse.smbnetfs",
+    "fuse.sshfs",
+})  # fmt: skip
 
 
 def open_store(
@@ -14,11 +28,65 @@ def open_store(
     actor: str = "",
     read_only: bool = False,
     clock: Clock | None = None,
+    busy_seconds: float = BUSY_SECONDS,
 ) -> Store:
-    if url == "memory:":
-        from dos.journal.backends.memory import MemoryBackend
+    """Without a URL it is a file in the state directory. PostgreSQL keeps its own clock, whatever is given here."""
+    scheme, colon, rest = url.partition(":")
+    backend: Backend
+    match scheme + colon:
+        case "memory:" if not rest:
+            from dos.journal.backends.memory import MemoryBackend
 
-        return Store(MemoryBackend(clock=clock), actor=actor)
+            backend = MemoryBackend(clock=clock)
+        case "postgresql:" | "postgres:" if rest.startswith("//"):
+            from dos.journal.backends.postgres import PostgresBackend
+
+            backend = PostgresBackend(url, workspace=workspace_id, read_only=read_only, busy_seconds=busy_seconds)
+        case "" | "sqlite:" if path := embedded_path(url, state_directory):
+            backend = _embedded(path, clock, read_only=read_only, busy_seconds=busy_seconds)
+        case _:
+            raise BadInput(
+                f"the store URL starts with {scheme[:20]!r}, and no such store is known",
+                hint="Use postgresql://USER@HOST/DATABASE, sqlite:PATH or memory:, or leave `[store] url` out.",
+            )
+    return Store(backend, actor=actor)
+
+
+def embedded_path(url: str, state_directory: Path) -> Path | None:
+    """The file of an embedded store; None for a store that is none."""
+    if not url:
+        return state_directory / "state.db"
+    scheme, _, rest = url.partition(":")
+    return state_directory / rest if scheme == "sqlite" and rest else None
+
+
+def network_filesystem(path: Path, mounts: str) -> str | None:
+    """The type of the network file system that a path lies on, by the lines of /proc/self/mountinfo; None if local."""
+    kind, deepest = "", -1
+    for line in mounts.splitlines():
+        before, _, after = line.partition(" - ")
+        fields = before.split(" ")
+        if len(fields) < 5 or not after:
+            continue
+        # Blanks in a mount point are written as octal escapes.
+        place = Path(re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), fields[4]))
+        # Of two mounts in one place, the later one covers the earlier.
+        if path.is_relative_to(place) and len(place.parts) >= deepest:
+            kind, deepest = after.split(" ")[0], len(place.parts)
+    return kind if kind in _NETWORK else None
+
+
+def _embedded(path: Path, clock: Clock | None, *, read_only: bool, busy_seconds: float) -> Backend:
     from dos.journal.backends.sqlite import SqliteBackend
 
-    return Store(SqliteBackend(state_directory / "state.db", clock=clock, read_only=read_only), actor=actor)
+    if sys.platform == "linux":
+        if kind := network_filesystem(Path(os.path.realpath(path)), _mounts()):
+            raise StoreUnreachable(
+                f"{path} is on a network file system ({kind}), where SQLite loses writes",
+                hint="Set `[store] url` in dos.toml: postgresql://… for many hosts, or sqlite:PATH on a local disk.",
+            )
+    return SqliteBackend(path, clock=clock, read_only=read_only, busy_seconds=busy_seconds)
+
+
+def _mounts() -> str:
+    return Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")

@@ -94,7 +94,10 @@ class Writing(Reading, Protocol):
 
 
 class Backend(Protocol):
-    def read(self) -> AbstractContextManager[Reading]: ...
+    def read(self, *, once: bool = False) -> AbstractContextManager[Reading]:
+        """With `once` a single question is asked: then nothing need be held open for a second one."""
+        ...
+
     def write(self, foreseen: Foreseen = NOTHING) -> AbstractContextManager[Writing]: ...
     def wait(self, after: int, timeout_seconds: float) -> bool: ...
     def close(self) -> None: ...
@@ -135,7 +138,7 @@ class Store:
 
     def append_all(self, entries: Sequence[Entry]) -> list[Event]:
         """All of them, or none."""
-        encoded = [_encoded(entry, self.actor) for entry in entries]
+        encoded = [storable(entry, self.actor) for entry in entries]
         try:
             return self._append_all(entries, encoded)
         except OutcomeUnknown as unknown:
@@ -153,12 +156,12 @@ class Store:
 
     def load(self, stream: str, after: int = 0, limit: int | None = None) -> list[Event]:
         """A stream's events with a version above `after`, in order."""
-        with self.backend.read() as tx:
+        with self.backend.read(once=True) as tx:
             return [readable(event) for event in tx.load(stream, after, limit)]
 
     def tail(self, after: int = 0, limit: int = 1000) -> list[Event]:
         """All streams' events with a position above `after`, in order."""
-        with self.backend.read() as tx:
+        with self.backend.read(once=True) as tx:
             return [readable(event) for event in tx.tail(after, limit)]
 
     def events(self, after: int = 0, page: int = 2000) -> Iterator[Event]:
@@ -169,7 +172,7 @@ class Store:
 
     def last(self) -> int:
         """The position of the newest event; 0 in an empty journal."""
-        with self.backend.read() as tx:
+        with self.backend.read(once=True) as tx:
             return tx.last()
 
     def wait(self, after: int, timeout_seconds: float) -> bool:
@@ -183,7 +186,7 @@ class Store:
 
         A refusal is decided on a plain read: if the refused took the write lock too, they would starve the granted.
         """
-        with self.backend.read() as view:
+        with self.backend.read(once=True) as view:
             if refusal := admit(asked, _unlapsed(view)):
                 return refusal
         stream = stream_of(asked.lane, is_lock=asked.is_lock)
@@ -248,12 +251,12 @@ class Store:
 
     def leases(self, *, locks: bool = False, lapsed: bool = True) -> list[Lease]:
         """The leases that nobody has ended, oldest first."""
-        with self.backend.read() as tx:
+        with self.backend.read(once=True) as tx:
             found = tx.leases() if lapsed else _unlapsed(tx)
             return [lease for lease in found if lease.is_lock == locks]
 
     def lapsed(self, lease: Lease) -> bool:
-        with self.backend.read() as tx:
+        with self.backend.read(once=True) as tx:
             return lease.lapsed(tx.lease_ms(), tx.boot())
 
     # Within a transaction
@@ -299,18 +302,18 @@ class Store:
         tx.drop_lease(lease.fence)
 
     def _still_fresh(self, fences: Sequence[int], coalesce_ms: int) -> Renewal | None:
-        with self.backend.read() as tx:
-            found = [tx.lease(fence) for fence in fences]
-            now, boot = tx.lease_ms(), tx.boot()
-            live = [lease for lease in found if lease and not lease.lapsed(now, boot)]
-            kept = [lease for lease in live if now + lease.ttl_ms - lease.expires_ms < coalesce_ms]
+        with self.backend.read(once=True) as tx:
+            live = {lease.fence: lease for lease in _unlapsed(tx)}
+            now = tx.lease_ms()
+        found = [live[fence] for fence in fences if fence in live]
+        kept = [lease for lease in found if now + lease.ttl_ms - lease.expires_ms < coalesce_ms]
         return Renewal(kept=kept, lost=[]) if len(kept) == len(fences) else None
 
 
 _LONGEST = 1000  # bytes: what an index of any store can hold
 
 
-def _encoded(entry: Entry, actor: str) -> bytes:
+def storable(entry: Entry, actor: str) -> bytes:
     """The body as it is stored, provided that every store could keep the record."""
     for what, text in (("stream", entry.stream), ("kind", entry.kind), ("key", entry.key or ""), ("actor", actor)):
         size = len(text.encode("utf-8", "replace"))
@@ -333,8 +336,9 @@ def _place(asked: Request) -> tuple[object, ...]:
 
 
 def _unlapsed(tx: Reading) -> list[Lease]:
+    leases = tx.leases()
     now, boot = tx.lease_ms(), tx.boot()
-    return [lease for lease in tx.leases() if not lease.lapsed(now, boot)]
+    return [lease for lease in leases if not lease.lapsed(now, boot)]
 
 
 def _held(tx: Reading, fence: int) -> Lease:

@@ -1,6 +1,6 @@
 """The journal as JSON lines: out of it, and into it from our own lines or from the logs of released versions."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
@@ -13,7 +13,7 @@ from dos.journal import events, lines
 from dos.journal.events import SCHEMA, Event, LineImported, LineUnreadable
 from dos.journal.lines import Line
 from dos.journal.released import CORRUPT, Readability, lane_records, readability, released_shape, replay
-from dos.journal.store import Entry, Foreseen, Store, Writing
+from dos.journal.store import Entry, Foreseen, Store, Writing, storable
 from dos.records.names import checked
 
 PAGE = 2000
@@ -21,6 +21,7 @@ BATCH_LINES = 1000
 BATCH_BYTES = 8 << 20
 LONGEST_LINE = 4 << 20
 LARGEST_FILE = 1 << 30
+DEEPEST = 100
 _REFUSED = (Readability.WRONG_FAMILY, Readability.UNREADABLE_NEWER)
 
 
@@ -175,11 +176,23 @@ def _look_at(path: Path) -> None:
 
 
 def _parsed(text: str) -> Any:
-    """The value of a line of JSON; UNSET when it is not JSON."""
+    """The value of a line of JSON; UNSET when it is not JSON, or nested so deeply that a later reader might fail."""
     try:
-        return json.decode(text)
+        value = json.decode(text)
     except (ValueError, RecursionError):
         return UNSET
+    return UNSET if _is_deep(value) else value
+
+
+def _is_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [inner for outer in level for inner in _inside(outer)]
+    return bool(level)
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
 def _plan(origin: str, number: int, raw: bytes, *, last: bool) -> _Planned | None:
@@ -216,23 +229,21 @@ def _plan_ours(origin: str, number: int, record: dict[str, Any], key: str) -> _P
         # They speak of positions in that journal. No lease moves: its holder has to ask for one here.
         fact = LineImported(file=origin, line=number, op=line.kind, record=record)
         return _Planned(entry=_noted(fact, key), ours=line)
-    if not _decodes(line):
-        return None
     entry = Entry(
         stream=line.stream, kind=line.kind, body=line.body, key=line.key or key, schema=line.schema, at_ms=line.at_ms
     )
-    return _Planned(entry=entry, actor=line.actor, ours=line)
+    return _Planned(entry=entry, actor=line.actor, ours=line) if _is_sound(entry, line) else None
 
 
-def _decodes(line: Line) -> bool:
-    """A body that its kind does not have would stop every fold that comes to it."""
-    event = Event(
-        pos=line.pos, stream=line.stream, ver=line.ver, kind=line.kind, at_ms=line.at_ms, actor=line.actor,
-        fence=line.fence, key=line.key, schema=line.schema, raw=json.encode(line.body),
-    )  # fmt: skip
+def _is_sound(entry: Entry, line: Line) -> bool:
+    """Any store can keep it, and its body is what its kind has: another would stop every fold that comes to it."""
     try:
+        event = Event(
+            pos=line.pos, stream=line.stream, ver=line.ver, kind=line.kind, at_ms=line.at_ms, actor=line.actor,
+            fence=line.fence, key=line.key, schema=line.schema, raw=storable(entry, line.actor),
+        )  # fmt: skip
         events.decode(event)
-    except JournalCorrupt:
+    except (BadInput, JournalCorrupt):
         return False
     return True
 
@@ -253,7 +264,7 @@ def _write(store: Store, batch: list[_Planned]) -> int:
                 continue
             head = heads[entry.stream] if entry.stream in heads else tx.head(entry.stream)
             actor = store.actor if planned.actor is None else planned.actor
-            tx.insert(entry, head + 1, actor, json.encode(entry.body))
+            tx.insert(entry, head + 1, actor, storable(entry, actor))
             heads[entry.stream] = head + 1
             written += 1
     return written

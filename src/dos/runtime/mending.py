@@ -6,6 +6,7 @@ from dos.errors import Conflict, DosError
 from dos.evidence.health import leases, worktrees
 from dos.journal.store import Store
 from dos.records.leases import Lease
+from dos.sources.git import Git
 from dos.sources.world import World
 from dos.views.health import Repair
 
@@ -13,7 +14,18 @@ ONLY_SHOWN = "a dry run changes nothing"
 
 
 def mend(world: World, open_journal: Callable[[], Store], *, dry_run: bool) -> list[Repair]:
-    return [*_free_lanes(world, open_journal, dry_run=dry_run), *_forget_worktrees(world, dry_run=dry_run)]
+    return [
+        *_tried("revoke the leases of dead processes", lambda: _free_lanes(world, open_journal, dry_run=dry_run)),
+        *_tried("forget worktrees that are gone", lambda: _forget_worktrees(world, dry_run=dry_run)),
+    ]
+
+
+def _tried(what: str, step: Callable[[], list[Repair]]) -> list[Repair]:
+    """One step that cannot be done does not keep the others from being done."""
+    try:
+        return step()
+    except DosError as failure:
+        return [Repair(kind="NOT_TRIED", what=what, done=False, why_not=failure.message)]
 
 
 def _free_lanes(world: World, open_journal: Callable[[], Store], *, dry_run: bool) -> list[Repair]:
@@ -47,13 +59,14 @@ def _forget_worktrees(world: World, *, dry_run: bool) -> list[Repair]:
     stale = worktrees.stale(world)
     if not stale:
         return []
-    why_not = ONLY_SHOWN if dry_run else ""
     if not dry_run:
-        try:
-            world.git.run("worktree", "prune")
-        except DosError as failure:
-            why_not = failure.message
+        Git(world.workspace.tree).run("worktree", "prune")
     return [
-        Repair(kind="WORKTREE_STALE", what=f"forget the worktree {path}", done=not why_not, why_not=why_not)
+        Repair(
+            kind="WORKTREE_STALE",
+            what=f"forget the worktree {path}",
+            done=not dry_run,
+            why_not=ONLY_SHOWN if dry_run else "",
+        )
         for path in stale
     ]

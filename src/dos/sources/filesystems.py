@@ -1,17 +1,12 @@
 """The file system under a directory: how much room it has, and whether it is another machine's."""
 
 import os
+import sys
 from pathlib import Path
 
 from msgspec import Struct
 
-# Their locks are kept by a server, or by nobody.
-NETWORK_TYPES = frozenset(
-    (
-        *("nfs", "nfs4", "cifs", "smb2", "smb3", "smbfs", "afs", "afpfs", "ncpfs", "9p", "ceph", "glusterfs", "lustre"),
-        *("beegfs", "gpfs", "ocfs2", "davfs", "webdav", "fuse.sshfs", "fuse.glusterfs", "fuse.rclone", "fuse.s3fs"),
-    )
-)
+from dos.journal.opening import network_filesystem
 
 
 class Room(Struct, frozen=True, kw_only=True):
@@ -41,3 +36,11 @@ def kind(path: Path) -> str:
         if place.is_relative_to(point) and len(point.parts) >= best:  # of two mounts on one point the later is on top
             best, answer = len(point.parts), mount.fstype
     return answer
+
+
+def network(path: Path) -> str | None:
+    """The type of the network file system that a path lies on; None when it is local, or where nobody can say."""
+    if sys.platform != "linux":
+        return None
+    mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
+    return network_filesystem(existing(path).resolve(), mounts)

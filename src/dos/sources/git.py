@@ -1,8 +1,8 @@
 """Reads of a git repository through its plumbing, with the caller's environment and hooks kept out."""
 
 import os
-import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dos.errors import GitFailed
 from dos.records.unknown import Unknown
@@ -13,6 +13,9 @@ _KEPT = {"GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_SSL_CAINFO"}
 AS_DOS = ("-c", "user.name=dos", "-c", "user.email=dos@localhost", "-c", "commit.gpgSign=false")
 _SAFE = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false")
 TIMEOUT_SECONDS = 120.0
+
+if TYPE_CHECKING:  # loaded where git is started: most verbs never start it
+    import subprocess
 
 
 def environment() -> dict[str, str]:
@@ -35,7 +38,9 @@ class Git:
             )
         return done.stdout
 
-    def attempt(self, *arguments: str, feed: str | None = None) -> subprocess.CompletedProcess[str]:
+    def attempt(self, *arguments: str, feed: str | None = None) -> "subprocess.CompletedProcess[str]":
+        import subprocess
+
         try:
             return subprocess.run(
                 ["git", *_SAFE, *arguments],
@@ -93,6 +98,8 @@ class Git:
 
 
 def version() -> tuple[int, ...] | Unknown:
+    import subprocess
+
     try:
         said = subprocess.run(["git", "--version"], capture_output=True, text=True, timeout=10).stdout
     except (FileNotFoundError, subprocess.TimeoutExpired) as error:

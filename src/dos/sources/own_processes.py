@@ -56,11 +56,15 @@ def words_of(command: Sequence[str]) -> list[str] | None:
         return None
     if Path(command[0]).name == "dos":
         return list(command[1:])
-    for place, word in enumerate(command[1:], 1):
-        if word == "-m" and command[place + 1 : place + 2] == ["dos"]:
-            return list(command[place + 2 :])
-        if not word.startswith("-"):
-            return list(command[place + 1 :]) if Path(word).name == "dos" else None
+    rest = list(command[1:])
+    while rest:
+        word = rest.pop(0)
+        if word == "-m":
+            return rest[1:] if rest[:1] == ["dos"] else None
+        if word in ("-X", "-W"):  # the interpreter's own flags that take a value
+            del rest[:1]
+        elif not word.startswith("-"):
+            return rest if Path(word).name == "dos" else None
     return None
 
 

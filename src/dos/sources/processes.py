@@ -1,7 +1,6 @@
 """Processes of this machine. A pid is an identity only together with its start time."""
 
 import os
-import socket
 
 from msgspec import Struct
 
@@ -12,7 +11,7 @@ class Identity(Struct, frozen=True):
 
 
 def host() -> str:
-    return os.environ.get("DISPATCH_HOST_ID") or socket.gethostname()
+    return os.environ.get("DISPATCH_HOST_ID") or os.uname().nodename
 
 
 def identify(pid: int) -> Identity | None:

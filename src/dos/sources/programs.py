@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 
 from dos.records.unknown import Unknown
 
@@ -17,6 +16,8 @@ def versions(found: Mapping[str, str], timeout_seconds: float = TIMEOUT_SECONDS)
     """Ask every program at once; one that hangs costs the time of one."""
     if not found:
         return {}
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(max_workers=len(found)) as pool:
         asked = {name: pool.submit(version, path, timeout_seconds) for name, path in found.items()}
         return {name: answer.result() for name, answer in asked.items()}

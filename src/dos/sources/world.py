@@ -6,7 +6,7 @@ from typing import Self
 
 from dos.config.load import Loaded, load
 from dos.config.tables import Config
-from dos.journal.opening import open_store
+from dos.journal.opening import BUSY_SECONDS, embedded_path, open_store
 from dos.journal.store import Store
 from dos.records.unknown import Unknown
 from dos.sources import workspace
@@ -45,7 +45,8 @@ class World:
     def journal(self) -> Store:
         """The journal, for reading: a workspace without one reads as empty, and none is made."""
         url = self.config.store.url
-        if not url and not (self.workspace.state / "state.db").exists():
+        path = embedded_path(url, self.workspace.state)
+        if path and not path.exists():
             url = "memory:"
         return open_journal(self.workspace, url, read_only=True)
 
@@ -54,9 +55,17 @@ class World:
             self.journal.close()
 
 
-def open_journal(place: Workspace, url: str, *, actor: str = "", read_only: bool = False) -> Store:
-    identity = workspace_id(place) if url.startswith("postgres") else ""
-    return open_store(url, state_directory=place.state, workspace_id=identity, actor=actor, read_only=read_only)
+def open_journal(
+    place: Workspace, url: str, *, actor: str = "", read_only: bool = False, busy_seconds: float = BUSY_SECONDS
+) -> Store:
+    return open_store(
+        url,
+        state_directory=place.state,
+        workspace_id=workspace_id(place) if url.startswith("postgres") else "",
+        actor=actor,
+        read_only=read_only,
+        busy_seconds=busy_seconds,
+    )
 
 
 def workspace_id(place: Workspace) -> str:

@@ -1,6 +1,7 @@
 """What the arbiter needs to know: the lanes of the workspace, and who holds what."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from msgspec import Struct, structs
 
@@ -48,13 +49,12 @@ def roster(world: World, config: Config) -> Roster:
         autopick=lanes.autopick,
         trees=lanes.trees,
         aliases=lanes.aliases,
-        protected=protected(world, config),
+        protected=protected(world.workspace.root, config),
         budgets=config.class_budgets(),
         ratio_max=config.overlap.tolerance,
     )
 
 
-def protected(world: World, config: Config) -> tuple[str, ...]:
+def protected(root: Path, config: Config) -> tuple[str, ...]:
     """What no lane may reach: the configured paths, and the referee's own files where it is what is worked on."""
-    root = world.workspace.root
     return (*config.protect.globs, *(file for file in KERNEL_FILES if (root / file).is_file()))

@@ -40,7 +40,7 @@ def _configured(world: World) -> list[Finding]:
         return []  # which one is configured is not known; the problem itself is a finding
     if not agent:
         choice = _suggestion()
-        why = "`dos up` has nothing to start."
+        why = f"`dos up` has nothing to start. The agents are: {', '.join(registry.NAMES)}."
         return [error("AGENT_UNSET", "[workers] agent is not set", why, f"dos config set workers.agent {choice}")]
     if agent not in registry.NAMES:
         what = f"[workers] agent is {agent!r}, and there is none of that name"

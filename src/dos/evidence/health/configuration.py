@@ -1,5 +1,6 @@
 """The file dos.toml: is it there, can it be used, does all of it mean something?"""
 
+import re
 from shlex import quote
 
 from dos.config import lint
@@ -30,16 +31,18 @@ def examine(world: World) -> list[Finding]:
     return [*found, *_overlap_policy(world), *_state_file(world)]
 
 
-def edit_command(world: World, line: int | None = None) -> str:
+def edit_command(world: World, line: int | str | None = None) -> str:
     return f"${{EDITOR:-vi}}{f' +{line}' if line else ''} {quote(str(world.workspace.config))}"
 
 
 def _invalid(problem: Problem, world: World) -> Finding:
+    # A file that is not TOML has no keys to locate; then the place stands in the message alone.
+    said = re.match(re.escape(str(world.workspace.config)) + r":(\d+):", problem.message)
     return error(
         lint.Kind.CONFIG_INVALID,
         str(problem),
         f"{problem.hint} Until then verbs that admit or act refuse.".lstrip(),
-        edit_command(world, problem.line),
+        edit_command(world, problem.line or (said and said[1])),
     )
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 from shlex import quote
 
 from dos.evidence.health.finding import Finding, error, note, warning
+from dos.journal.opening import embedded_path
 from dos.sources import filesystems
 from dos.sources.filesystems import Room
 from dos.sources.world import World
@@ -39,14 +40,15 @@ def sized(count: int) -> str:
     return f"{count} bytes"
 
 
-def journal_bytes(world: World) -> int:
+def stored_bytes(path: Path) -> int:
     """The store's own files, the log beside it included."""
-    state = world.workspace.state
-    return sum(path.stat().st_size for path in state.glob("state.db*") if path.is_file()) if state.is_dir() else 0
+    beside = [path.with_name(path.name + ending) for ending in ("", "-wal", "-shm")]
+    return sum(each.stat().st_size for each in beside if each.is_file())
 
 
 def _journal(world: World) -> list[Finding]:
-    size = journal_bytes(world)
+    path = embedded_path(world.config.store.url, world.workspace.state)
+    size = 0 if path is None else stored_bytes(path)
     if size < LARGE_JOURNAL_BYTES:
         return []
     what = f"the journal has {sized(size)}"

@@ -34,6 +34,7 @@ SUBJECTS: dict[str, Look] = {
     "clock": clock.examine,
     "leases": leases.examine,
     "processes": processes.examine,
+    "orphans": processes.orphans,
     "worktrees": worktrees.examine,
 }
 

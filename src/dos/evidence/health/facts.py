@@ -73,7 +73,7 @@ def gather(world: World) -> Facts:
         problems=[str(problem) for problem in loaded.problems],
         git_version=git_version,
         in_git=place.common is not None,
-        branch=(_or_none(world.git.branch) or "") if usable else "",
+        branch=(_or_none(lambda: world.git.branch() or "") or "") if usable else "",
         units=None if units is None else len(units),
         verifiability=_verifiability(world, units or set(), usable=usable),
         agents=programs,

@@ -46,5 +46,5 @@ def _lapsed(lease: Lease) -> Finding:
         "LEASE_LAPSED",
         f"the lease of {lease.holder!r} on {named(lease)} has run out; it last beat at {second_stamp(lease.beat_ms)}",
         "Whoever asks next gets it.",
-        "dos lease-lane live",
+        "dos up" if lease.is_lock else "dos lease-lane reap",
     )

@@ -30,7 +30,8 @@ def examine(world: World) -> list[Finding]:
 
 
 def _nothing(world: World, glob: str) -> Finding:
-    elsewhere = surroundings.plans_glob(world.workspace.root)
+    # Outside of git nobody knows how much lies below, and looking everywhere may never end.
+    elsewhere = surroundings.plans_glob(world.workspace.root) if world.workspace.common else None
     lanes = world.config.lanes.autopick or tuple(world.config.roster()) or ("main",)
     fix = FIRST_PLAN.format(lane=lanes[0])
     if elsewhere:

@@ -6,28 +6,44 @@ from dos.evidence.health import leases
 from dos.evidence.health.finding import Finding, error, warning
 from dos.journal import fold
 from dos.journal.states.fleet import Fleet
-from dos.sources import own_processes
+from dos.sources import own_processes, processes
 from dos.sources.own_processes import Running
+from dos.sources.processes import Identity
 from dos.sources.world import World
 
 SETTLING_SECONDS = 120.0  # a process that begins or ends may be without a lease for so long
 
 
 def examine(world: World) -> list[Finding]:
-    running = own_processes.running(world.workspace.state)
-    if not running:
-        return []
-    found = [_stopped(process) for process in running if process.stopped]
-    candidates = [process for process in running if process.verb in ("up", "worker") and not process.stopped]
-    if not candidates:
-        return found
-    holders = {lease.pid for lease in leases.every(world)}
+    """Those that a signal has stopped; without the journal, which such a process may be holding shut."""
+    return [_stopped(process) for process in own_processes.running(world.workspace.state) if process.stopped]
+
+
+def orphans(world: World) -> list[Finding]:
+    """Workers and supervisors that run and hold nothing."""
     fleet, _ = fold.current(world.journal, Fleet)
+    running = {process.identity.pid: process for process in _recorded(fleet)}
+    running |= {process.identity.pid: process for process in own_processes.running(world.workspace.state)}
+    holders = {lease.pid for lease in leases.every(world)}
     now = time.time()
-    return found + [
+    return [
         _orphaned(process)
-        for process in candidates
-        if process.identity.pid not in holders and _settled(process, fleet, now)
+        for pid, process in running.items()
+        if process.verb in ("up", "worker") and not process.stopped
+        if pid not in holders and _settled(process, fleet, now)
+    ]
+
+
+def _recorded(fleet: Fleet) -> list[Running]:
+    """The workers that the journal knows and that still run, whatever their command lines look like."""
+    return [
+        Running(
+            identity=Identity(starts.pid, starts.pid_started),
+            words=("worker", "--lane", lane, "--run-id", starts.run_id),
+            stopped=False,
+        )
+        for lane, starts in fleet.starts.items()
+        if starts.pid and not processes.is_gone(starts.pid, starts.pid_started)
     ]
 
 

@@ -1,16 +1,17 @@
 """The journal's store: can it be reached, read and written, and is it in a safe place?"""
 
 import os
+import re
 from pathlib import Path
 from shlex import quote
-from urllib.parse import urlsplit, urlunsplit
 
 from msgspec import Struct
 
-from dos.errors import JournalCorrupt, JournalTooNew, StoreFailed
-from dos.evidence.health.disk import journal_bytes
+from dos.errors import DosError, JournalCorrupt, JournalTooNew, StoreFailed
+from dos.evidence.health.disk import stored_bytes
 from dos.evidence.health.finding import Finding, error, note, warning
 from dos.journal.events import SCHEMA
+from dos.journal.opening import embedded_path
 from dos.sources import filesystems
 from dos.sources.world import World
 
@@ -30,25 +31,41 @@ class Journal(Struct, frozen=True, kw_only=True):
 def facts(world: World) -> Journal:
     url = world.config.store.url
     path = file(world)
-    events, reachable = None, True
-    try:
-        with world.journal.backend.read() as view:
-            events = view.count(0)
-    except (StoreFailed, OSError):
-        reachable = False
+    events = _events(world, path)
     return Journal(
         url=shown(url) or f"sqlite:{path}",
         path=None if path is None else str(path),
-        exists=path is None or path.exists(),
-        reachable=reachable,
+        exists=path is None or _there(path),
+        reachable=events is not None,
         events=events,
         schema=SCHEMA,
-        size_bytes=None if path is None else journal_bytes(world),
+        size_bytes=None if path is None or events is None else stored_bytes(path),
     )
 
 
+def _events(world: World, path: Path | None) -> int | None:
+    """How many there are; none before the first one was written. None when the journal cannot be read."""
+    if path is not None and not _there(path):
+        return 0
+    try:
+        with world.journal.backend.read() as view:
+            return view.count(0)
+    except (DosError, OSError):
+        return None
+
+
+def _there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a directory on the way may not be looked into: then something may well be there
+        return True
+
+
 def examine(world: World) -> list[Finding]:
-    found = [*_uncertain(world), *_place(world)]
+    path = file(world)
+    found = [*_uncertain(world), *([] if path is None else _place(path))]
+    if path is not None and not _there(path):
+        return found + _sqlite()
     try:
         with world.journal.backend.read() as view:
             view.tail(view.last() - 1, 1)
@@ -61,16 +78,12 @@ def examine(world: World) -> list[Finding]:
 
 def file(world: World) -> Path | None:
     """Where the embedded store lies; None when the journal is on a server."""
-    url = world.config.store.url
-    return None if url.startswith("postgres") else world.workspace.state / "state.db"
+    return embedded_path(world.config.store.url, world.workspace.state)
 
 
 def shown(url: str) -> str:
     """The URL without its password."""
-    parts = urlsplit(url)
-    if not parts.password:
-        return url
-    return urlunsplit(parts._replace(netloc=parts.netloc.replace(f":{parts.password}@", ":***@", 1)))
+    return re.sub(r"(?<=password=)[^&]*", "***", re.sub(r"(//[^/@:]*:)[^/]*@", r"\1***@", url))
 
 
 def _uncertain(world: World) -> list[Finding]:
@@ -80,13 +93,9 @@ def _uncertain(world: World) -> list[Finding]:
     return [note("STORE_UNCERTAIN", what, "Another one may be in use.", "dos lint")]
 
 
-def _place(world: World) -> list[Finding]:
-    path = file(world)
-    if path is None:
-        return []
+def _place(path: Path) -> list[Finding]:
     found = []
-    kind = filesystems.kind(path)
-    if kind in filesystems.NETWORK_TYPES:
+    if kind := filesystems.network(path):
         what = f"{path.parent} is on a network file system ({kind})"
         why = "Its locks cannot be relied on: two workers could get one lane."
         found.append(error("STORE_ON_NETWORK", what, why, "dos config set store.url postgresql://USER@HOST/DATABASE"))
@@ -105,8 +114,10 @@ def _durability(world: World) -> list[Finding]:
     notes = getattr(backend, "durability_notes", None)
     if notes is not None:
         return [_server_note(text, world) for text in notes()]
-    if file(world) is None:
-        return []
+    return [] if file(world) is None else _sqlite()
+
+
+def _sqlite() -> list[Finding]:
     import sqlite3
 
     if sqlite3.sqlite_version_info >= SAFE_SQLITE:
@@ -117,7 +128,7 @@ def _durability(world: World) -> list[Finding]:
             f"SQLite is {sqlite3.sqlite_version}; before {'.'.join(map(str, SAFE_SQLITE))} two writers that meet in a"
             " checkpoint can damage a file",
             "Safe here: writers and checkpoints queue at one lock, so that they never meet.",
-            "python3 -c 'import sqlite3; print(sqlite3.sqlite_version)'",
+            "dos journal check",
         )
     ]
 

@@ -21,7 +21,7 @@ class MemoryBackend:
         self._rows = Rows(clock or SystemClock())
 
     @contextmanager
-    def read(self) -> Iterator["Rows"]:
+    def read(self, *, once: bool = False) -> Iterator["Rows"]:
         with self._changed:
             yield self._rows
 

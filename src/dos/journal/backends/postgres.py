@@ -5,7 +5,6 @@ A writer goes to the server twice, once for the lock with all it has to know and
 """
 
 import os
-import select
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -24,8 +23,8 @@ except ImportError as error:
     ) from error
 
 from dos.journal.backends.postgres_faults import explain
-from dos.journal.backends.postgres_rows import COMMIT, Rows, Statement, Transaction, View
-from dos.journal.backends.postgres_sessions import Connection, Sessions
+from dos.journal.backends.postgres_rows import COMMIT, ROLLBACK, Rows, Statement, Transaction, View
+from dos.journal.backends.postgres_sessions import Connection, Line, Sessions
 
 RECHECK_SECONDS = 5.0  # how late a waiter learns of an event whose notification was lost
 
@@ -53,33 +52,34 @@ class PostgresBackend:
         self._threads = threading.RLock()
         self._in_use = False
         self._begun = False  # the server has a transaction of ours open
-        self._connection: Connection | None = None
-        self._unanswered = False
+        self._line: Line | None = None
         self._listeners: list[Connection] = []
         with self._alone(), self._explained():
             self._connect()
 
     @contextmanager
-    def read(self) -> Iterator[View]:
+    def read(self, *, once: bool = False) -> Iterator[View]:
         with self._alone(), self._explained():
             try:
-                yield View(self.workspace, self._trip)
+                yield View(self.workspace, self._trip, once=once)
             finally:
-                self._roll_back()
+                self._end(COMMIT)
 
     @contextmanager
     def write(self, foreseen: Foreseen = NOTHING) -> Iterator[Transaction]:
         if self._read_only:
             raise StoreReadOnly(f"{self.place} was opened for reading only")
         with self._alone(), self._explained():
+            transaction = Transaction(self.workspace, self._trip)
             try:
-                transaction = Transaction(self.workspace, self._trip)
                 transaction.begin(self._lock, foreseen)
                 yield transaction
                 if transaction.changed:
                     self._commit(transaction.waiting())
-            finally:
-                self._roll_back()
+            except BaseException:
+                self._end(ROLLBACK)
+                raise
+            self._end(COMMIT)
 
     def wait(self, after: int, timeout_seconds: float) -> bool:
         self._check_process()
@@ -89,7 +89,7 @@ class PostgresBackend:
                 listener = self._listener()
             try:
                 # It listens already: an event that comes after this look wakes it.
-                with self.read() as view:
+                with self.read(once=True) as view:
                     if view.last() > after:
                         return True
                 if (left := deadline - time.monotonic()) <= 0:
@@ -105,15 +105,17 @@ class PostgresBackend:
     def durability_notes(self) -> list[str]:
         """What about the server weakens the promise that an acknowledged event is never lost."""
         with self._alone(), self._explained():
-            return self._sessions.durability_notes(self._connect())
+            return self._sessions.durability_notes()
 
     def close(self) -> None:
         if self._pid != os.getpid():
             return  # the parent's connections are not ours to end
         with self._threads:
-            for connection in (*self._listeners, *([self._connection] if self._connection else [])):
-                connection.close()
-            self._listeners, self._connection, self._unanswered = [], None, False
+            while self._listeners:
+                self._listeners.pop().close()
+            if self._line is not None:
+                self._line.close()
+                self._line = None
 
     # One transaction at a time
 
@@ -130,17 +132,16 @@ class PostgresBackend:
                 self._in_use = self._begun = False
 
     def _trip(self, statements: Sequence[Statement]) -> list[Rows]:
-        if self._begun and self._connection is not None:
-            return _send(self._connection, statements)
-        kept = self._connection
-        connection = self._connect()
+        if self._begun and self._line is not None:
+            return self._line.send(statements)
+        kept, line = self._line, self._connect()
         try:
-            results = _send(connection, statements)
+            results = line.send(statements)
         except psycopg.OperationalError:
             # Nothing had begun, so it can begin again: the server was restarted, or the network dropped an idle line.
-            if connection is not kept or not connection.closed:
+            if line is not kept or not line.lost:
                 raise
-            results = _send(self._connect(), statements)
+            results = self._connect().send(statements)
         self._begun = True
         return results
 
@@ -148,43 +149,27 @@ class PostgresBackend:
         try:
             self._trip([*statements, self._notify, COMMIT])
         except psycopg.Error as error:
-            if self._connection is None or not self._connection.closed:
+            if self._line is None or not self._line.lost:
                 raise
             raise OutcomeUnknown(
                 f"{self.place}: the connection was lost during the commit, so it is unknown whether it was written",
                 hint="Read the stream again before repeating it; an append with a key can simply be repeated.",
             ) from error
 
-    def _roll_back(self) -> None:
-        """End what was not committed. The answer is read before the next request, so that nobody waits for it."""
-        connection = self._connection
-        if connection is None:
-            return
-        with suppress(psycopg.Error):  # the fault that brought us here is the one to report
-            match connection.info.transaction_status:
-                case psycopg.pq.TransactionStatus.IDLE:
-                    return
-                case psycopg.pq.TransactionStatus.INTRANS | psycopg.pq.TransactionStatus.INERROR:
-                    connection.pgconn.send_query(b"ROLLBACK")
-                    connection.pgconn.flush()
-                    self._unanswered = True
-                    return
-        # Interrupted in the middle of a trip, or lost.
-        connection.close()
-        self._connection = None
+    def _end(self, statement: Statement) -> None:
+        if self._line is not None and not self._line.end(statement):
+            self._line.close()
+            self._line = None
 
     # Connections
 
-    def _connect(self) -> Connection:
-        if self._connection is not None and self._unanswered:
-            self._unanswered = False
-            try:
-                _settle(self._connection)
-            except psycopg.OperationalError:
-                self._connection.close()
-        if self._connection is None or self._connection.closed:
-            self._connection = self._sessions.open()
-        return self._connection
+    def _connect(self) -> Line:
+        if self._line is not None and self._line.lost:
+            self._line.close()
+            self._line = None
+        if self._line is None:
+            self._line = Line(self._sessions.open())
+        return self._line
 
     def _listener(self) -> Connection:
         with suppress(IndexError):
@@ -204,25 +189,3 @@ class PostgresBackend:
             yield
         except psycopg.Error as error:
             raise explain(error, self.place) from error
-
-
-def _send(connection: Connection, statements: Sequence[Statement]) -> list[Rows]:
-    """All of them in one trip; none is run after one that fails."""
-    with connection.pipeline():
-        cursors = [connection.execute(sql, named) for sql, named in statements]
-    if statements[-1] is COMMIT and cursors[-1].statusmessage != "COMMIT":
-        raise Internal(f"the server answered {cursors[-1].statusmessage} to a commit")
-    return [cursor.fetchall() if cursor.description else [] for cursor in cursors]
-
-
-def _settle(connection: Connection) -> None:
-    """Read the answer to what was sent without waiting."""
-    pgconn = connection.pgconn
-    readable = select.poll()
-    readable.register(pgconn.socket, select.POLLIN)
-    while True:
-        while pgconn.is_busy():
-            readable.poll()
-            pgconn.consume_input()
-        if pgconn.get_result() is None:
-            return

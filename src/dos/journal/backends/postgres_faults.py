@@ -3,6 +3,7 @@
 import psycopg
 
 from dos.errors import (
+    BadInput,
     DosError,
     Internal,
     JournalCorrupt,
@@ -18,6 +19,8 @@ _LOOK = "Run `dos doctor` to see what is wrong with the server."
 
 def explain(error: psycopg.Error, place: str) -> DosError:
     said = error.diag.message_primary or str(error).strip() or type(error).__name__
+    if isinstance(error, psycopg.DataError) and not error.sqlstate:
+        return BadInput(f"{place}: what was to be written cannot be stored: {said}")
     match error.sqlstate or "":
         case "55P03":
             return StoreBusy(

@@ -5,6 +5,7 @@ it writes waits for the commit: nobody else can change the workspace in between,
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 from zlib import crc32
 
@@ -24,9 +25,11 @@ BOOT = "postgres"  # leases follow the server's clock: the restart of a holder's
 READ: Statement = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", {})
 WRITE: Statement = ("BEGIN ISOLATION LEVEL READ COMMITTED", {})
 COMMIT: Statement = ("COMMIT", {})
+ROLLBACK: Statement = ("ROLLBACK", {})
 
-_CLOCK: Statement = ("SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint", {})
-_POSITIONS = "SELECT nextval('dos.position') FROM generate_series(1, %(count)s::int)"
+_NOW = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+_CLOCK: Statement = (f"SELECT {_NOW}", {})
+_POSITIONS = f"SELECT nextval('dos.position'), {_NOW} FROM generate_series(1, %(count)s::int)"
 _MOST_POSITIONS = 256  # fetched at a time
 _COLUMNS = "pos, stream, ver, kind, at_ms, actor, fence, key, schema, body, crc"
 _EVENTS = f"SELECT {_COLUMNS} FROM dos.event WHERE workspace = %(workspace)s"
@@ -55,9 +58,10 @@ _lease = json.Decoder(Lease)
 class View:
     """One consistent view. Nothing is sent before the first question, and that goes with the opening of the view."""
 
-    def __init__(self, workspace: str, trip: Trip) -> None:
+    def __init__(self, workspace: str, trip: Trip, *, once: bool = False) -> None:
         self._workspace = workspace
         self._trip = trip
+        self._opening = [_CLOCK] if once else [READ, _CLOCK]
         self._now_ms: int | None = None
         self._waiting: list[Statement] = []
 
@@ -66,7 +70,7 @@ class View:
 
     def lease_ms(self) -> int:
         if self._now_ms is None:
-            self._now_ms = self._trip([READ, _CLOCK])[1][0][0]
+            self._now_ms = self._trip(self._opening)[-1][0][0]
         return self._now_ms
 
     def boot(self) -> str:
@@ -127,8 +131,8 @@ class View:
     def _ask(self, sql: str, **named: object) -> Rows:
         """Send what is waiting, and with it one question."""
         if self._now_ms is None:
-            results = self._trip([READ, _CLOCK, self._statement(sql, named)])
-            self._now_ms = results[1][0][0]
+            results = self._trip([*self._opening, self._statement(sql, named)])
+            self._now_ms = results[-2][0][0]
         else:
             results = self._trip([*self._waiting, self._statement(sql, named)])
         self._waiting = []
@@ -158,27 +162,21 @@ class Transaction(View):
         keys = [(entry.stream, entry.key) for entry in foreseen.entries if entry.key is not None]
         fences = [*foreseen.fences, *(entry.fence for entry in foreseen.entries if entry.fence is not None)]
         count = min(max(1, len(foreseen.entries), len(foreseen.fences)), _MOST_POSITIONS)
-        questions: list[Statement] = [
-            self._statement(_HEADS, {"streams": streams}),
-            self._statement(_KEYED, {"streams": [stream for stream, _ in keys], "keys": [key for _, key in keys]}),
-            self._statement(_SOME_LEASES, {"fences": fences}),
-            self._statement(_LEASES, {}),
-        ]
-        needed = [bool(streams), bool(keys), bool(fences), foreseen.leases]
-        asked = [question for question, wanted in zip(questions, needed, strict=True) if wanted]
-        results = iter(self._trip([WRITE, lock, _CLOCK, (_POSITIONS, {"count": count}), *asked])[2:])
-        self._now_ms = next(results)[0][0]
-        self._positions, self._fetched = [pos for (pos,) in next(results)], count
-        self._waiting = []
+        facts: list[tuple[Statement, Callable[[Rows], None]]] = []
         if streams:
-            self._learn_heads(next(results))
+            facts.append((self._statement(_HEADS, {"streams": streams}), self._learn_heads))
         if keys:
-            self._keys = dict.fromkeys(keys)
-            self._keys |= {(event.stream, event.key or ""): event for event in map(_event, next(results))}
+            named = {"streams": [stream for stream, _ in keys], "keys": [key for _, key in keys]}
+            facts.append((self._statement(_KEYED, named), partial(self._learn_keys, keys)))
         if fences:
-            self._learn_leases(fences, next(results))
+            facts.append((self._statement(_SOME_LEASES, {"fences": fences}), partial(self._learn_leases, fences)))
         if foreseen.leases:
-            self._learn_all_leases(next(results))
+            facts.append((self._statement(_LEASES, {}), self._learn_all_leases))
+        _, _, drawn, *found = self._trip([WRITE, lock, (_POSITIONS, {"count": count}), *(asked for asked, _ in facts)])
+        self._now_ms, self._fetched = drawn[0][1], count
+        self._positions = [pos for pos, _ in drawn]
+        for (_, learn), rows in zip(facts, found, strict=True):
+            learn(rows)
 
     def waiting(self) -> list[Statement]:
         """What is to be sent with the commit."""
@@ -253,8 +251,8 @@ class Transaction(View):
 
     def keep_snapshot(self, name: str, code: str, pos: int, state: bytes) -> None:
         self._change(
-            "INSERT INTO dos.snapshot(workspace, name, code, pos, state, crc) VALUES (%(workspace)s, %(name)s, %(code)s,"
-            " %(pos)s::bigint, %(state)s, %(crc)s::bigint) ON CONFLICT (workspace, name) DO UPDATE SET"
+            "INSERT INTO dos.snapshot(workspace, name, code, pos, state, crc) VALUES (%(workspace)s, %(name)s,"
+            " %(code)s, %(pos)s::bigint, %(state)s, %(crc)s::bigint) ON CONFLICT (workspace, name) DO UPDATE SET"
             " code = excluded.code, pos = excluded.pos, state = excluded.state, crc = excluded.crc",
             name=name, code=code, pos=pos, state=state, crc=crc32(state),
         )  # fmt: skip
@@ -272,12 +270,16 @@ class Transaction(View):
     def _position(self) -> int:
         if not self._positions:
             self._fetched = min(2 * self._fetched, _MOST_POSITIONS)
-            self._positions = [pos for (pos,) in self._ask(_POSITIONS, count=self._fetched)]
+            self._positions = [pos for pos, _ in self._ask(_POSITIONS, count=self._fetched)]
         return self._positions.pop(0)
 
     def _learn_heads(self, rows: Rows) -> None:
         for stream, head, floor in rows:
             self._heads[stream], self._floors[stream] = head, floor
+
+    def _learn_keys(self, keys: Sequence[tuple[str, str]], rows: Rows) -> None:
+        self._keys |= dict.fromkeys(keys)
+        self._keys |= {(event.stream, event.key or ""): event for event in map(_event, rows)}
 
     def _learn_leases(self, fences: Sequence[int], rows: Rows) -> None:
         self._known |= dict.fromkeys(fences)

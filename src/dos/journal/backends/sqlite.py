@@ -14,23 +14,14 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from msgspec import json, structs
+from msgspec import DecodeError, json, structs
 
-from dos.errors import (
-    Internal,
-    JournalCorrupt,
-    JournalTooNew,
-    StoreBusy,
-    StoreFailed,
-    StoreFull,
-    StoreReadOnly,
-    StoreUnreachable,
-)
-from dos.journal.backends.sqlite_schema import APPLICATION_ID, STEPS, VERSION
+from dos.errors import Internal, JournalCorrupt, StoreBusy, StoreReadOnly, StoreUnreachable
+from dos.journal.backends.sqlite_faults import explain, explain_system
+from dos.journal.backends.sqlite_opening import open_reading, open_writing
 from dos.journal.clock import Clock, SystemClock
 from dos.journal.events import Event
 from dos.journal.store import NOTHING, Entry, Foreseen
-from dos.journal.syncing import sync_directory
 from dos.records.leases import Lease
 from dos.records.names import folded
 from dos.records.regions import Mode
@@ -51,39 +42,52 @@ class SqliteBackend:
         self._threads = threading.RLock()
         self._gate_file: int | None = None
         self._connection: sqlite3.Connection | None = None
+        self._lasting = True
+        self._log = path.with_name(path.name + "-wal")
+        self._opened: dict[Path, tuple[int, int]] = {}
+        self._commits = 0
         with self._explained():
             self._connect()
 
     @contextmanager
-    def read(self) -> Iterator["Transaction"]:
-        with self._threads, self._explained():
+    def read(self, *, once: bool = False) -> Iterator["Transaction"]:
+        with self._alone(), self._explained():
             connection = self._connect()
             connection.execute("BEGIN")
             try:
                 yield Transaction(connection, self._clock)
             finally:
                 self._roll_back()
+                if not self._lasting:
+                    self._forget_connection()
 
     @contextmanager
     def write(self, foreseen: Foreseen = NOTHING) -> Iterator["Transaction"]:
-        with self._threads, self._explained(), self._gate():
+        if self._read_only:
+            raise StoreReadOnly(f"{self.path} was opened for reading only")
+        with self._alone(), self._explained():
             connection = self._connect()
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield Transaction(connection, self._clock)
-                connection.execute("COMMIT")
-            except BaseException:
-                self._roll_back()
-                raise
+            with self._gate():
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield Transaction(connection, self._clock)
+                    connection.execute("COMMIT")
+                    self._commits += 1
+                except BaseException:
+                    self._roll_back()
+                    raise
+            self._check_still_there()
 
     def wait(self, after: int, timeout_seconds: float) -> bool:
         deadline = time.monotonic() + timeout_seconds
-        seen: int | None = None
+        seen: tuple[sqlite3.Connection, int, int] | None = None
         while True:
-            with self._threads, self._explained():
-                version = self._connect().execute("PRAGMA data_version").fetchone()[0]
-            if version != seen:
-                seen = version
+            with self._alone(), self._explained():
+                # The version counts the commits of others, and as this one connection saw them.
+                connection = self._connect()
+                now = (connection, connection.execute("PRAGMA data_version").fetchone()[0], self._commits)
+            if now != seen:
+                seen = now
                 with self.read() as tx:
                     if tx.last() > after:
                         return True
@@ -93,105 +97,50 @@ class SqliteBackend:
 
     def integrity(self) -> list[str]:
         """What SQLite itself finds wrong with the file."""
-        with self._threads, self._explained():
+        with self._alone(), self._explained():
             return [found for (found,) in self._connect().execute("PRAGMA integrity_check") if found != "ok"]
 
     def close(self) -> None:
-        """Closing may checkpoint, so it queues as a writer does."""
-        with self._threads, self._explained():
-            if self._connection is not None and self._pid == os.getpid():
-                if self._read_only:
-                    self._connection.close()
-                else:
-                    with self._gate():
-                        self._connection.close()
-            self._connection = None
+        """Closing may checkpoint, so it queues as a writer does; but what was acknowledged is safe without that."""
+        if self._pid != os.getpid():
+            return  # the parent's connection is not ours to end
+        with self._threads:
+            if self._connection is not None and not self._read_only:
+                with suppress(OSError, StoreBusy), self._gate():
+                    self._forget_connection()
+            self._forget_connection()
             if self._gate_file is not None:
                 os.close(self._gate_file)
                 self._gate_file = None
 
     # Opening
 
-    def _connect(self) -> sqlite3.Connection:
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        # Looked at first: a child shares the parent's gate, and would open it under a parent that is inside.
         if self._pid != os.getpid():
             raise Internal("a store was carried over a fork", hint="Open the store in the process that uses it.")
+        with self._threads:
+            yield
+
+    def _connect(self) -> sqlite3.Connection:
+        self._check_still_there()
         if self._connection is None:
-            self._connection = self._open_reading() if self._read_only else self._open_writing()
+            if self._read_only:
+                found = open_reading(self.path, busy_seconds=self._busy_seconds, gate=self._gate)
+                self._connection, self._lasting = found
+            else:
+                self._connection = open_writing(self.path, busy_seconds=self._busy_seconds, gate=self._gate)
+            self._opened = {file: identity for file in (self.path, self._log) if (identity := _identity(file))}
         return self._connection
 
-    def _open_reading(self) -> sqlite3.Connection:
-        # Quoted by hand: `?` and `#` would end the path of a file URI.
-        quoted = str(self.path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-        connection = self._plain(f"file:{quoted}?mode=ro")
-        try:
-            self._check_version(connection)
-        except sqlite3.OperationalError:
-            # A journal nobody has open, in a directory we cannot write: without its shared memory file it can only be
-            # read as it lies on the disk.
-            connection.close()
-            if self.path.with_name(self.path.name + "-wal").exists():
-                raise
-            connection = self._plain(f"file:{quoted}?mode=ro&immutable=1")
-            self._check_version(connection)
-        return connection
-
-    def _open_writing(self) -> sqlite3.Connection:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = not self.path.exists()
-        connection = self._plain(str(self.path))
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA fullfsync = 1")  # macOS: a plain fsync does not reach the platter
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA journal_size_limit = 67108864")
-        if (
-            self._check_version(connection) < VERSION
-            or connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal"
-        ):
-            with self._gate():
-                self._migrate(connection)
-        if fresh:
-            sync_directory(self.path.parent)
-        return connection
-
-    def _plain(self, target: str) -> sqlite3.Connection:
-        return sqlite3.connect(
-            target,
-            isolation_level=None,
-            timeout=self._busy_seconds,
-            check_same_thread=False,
-            uri=target.startswith("file:"),
-            cached_statements=64,
-        )
-
-    def _check_version(self, connection: sqlite3.Connection) -> int:
-        version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-        owner = connection.execute("PRAGMA application_id").fetchone()[0]
-        tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
-        if tables and owner != APPLICATION_ID:
-            raise StoreFailed(
-                f"{self.path} is a database of another program", hint="Move it away, or set `[store] url` in dos.toml."
-            )
-        if version > VERSION:
-            raise JournalTooNew(
-                f"{self.path} has schema {version}, and this dos knows up to {VERSION}",
-                hint="Upgrade dos: `pip install --upgrade dispatch-os`.",
-            )
-        return version
-
-    def _migrate(self, connection: sqlite3.Connection) -> None:
-        connection.execute("PRAGMA journal_mode = WAL")
-        while (version := self._check_version(connection)) < VERSION:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                for statement in _statements(STEPS[version]):
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-                connection.execute(f"PRAGMA user_version = {version + 1}")
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
+    def _check_still_there(self) -> None:
+        """A file that was removed or replaced takes whatever is written to it, and keeps nothing."""
+        for file, identity in self._opened.items():
+            if _identity(file) != identity:
+                raise StoreUnreachable(
+                    f"{file} was removed or replaced while it was in use", hint="Stop this program and start it again."
+                )
 
     # Locking and faults
 
@@ -224,8 +173,10 @@ class SqliteBackend:
 
     def _roll_back(self) -> None:
         if self._connection is not None and self._connection.in_transaction:
-            with suppress(sqlite3.Error):  # the fault that brought us here is the one to report
+            try:
                 self._connection.execute("ROLLBACK")
+            except sqlite3.Error:  # the fault that brought us here is the one to report
+                self._forget_connection()
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -234,16 +185,17 @@ class SqliteBackend:
             yield
         except sqlite3.Error as error:
             self._forget_connection()
-            raise _explain(error, self.path) from error
+            raise explain(error, self.path) from error
         except OSError as error:
-            raise StoreUnreachable(f"{self.path}: {error.strerror or error}", hint=_LOOK) from error
+            raise explain_system(error, self.path) from error
 
     def _forget_connection(self) -> None:
         # After an I/O error a connection's picture of the file may be wrong: the next use opens anew.
-        if self._connection is not None and not self._connection.in_transaction:
+        connection, self._connection = self._connection, None
+        self._opened.pop(self._log, None)  # whoever closes it last removes it
+        if connection is not None:
             with suppress(sqlite3.Error):
-                self._connection.close()
-            self._connection = None
+                connection.close()
 
 
 class Transaction:
@@ -300,11 +252,11 @@ class Transaction:
         return [stream for (stream,) in rows]
 
     def leases(self) -> list[Lease]:
-        return [_lease.decode(body) for (body,) in self._sql("SELECT body FROM lease ORDER BY fence")]
+        return [_decoded(*row) for row in self._sql("SELECT fence, body FROM lease ORDER BY fence")]
 
     def lease(self, fence: int) -> Lease | None:
-        row = self._sql("SELECT body FROM lease WHERE fence = ?", (fence,)).fetchone()
-        return _lease.decode(row[0]) if row else None
+        row = self._sql("SELECT fence, body FROM lease WHERE fence = ?", (fence,)).fetchone()
+        return _decoded(*row) if row else None
 
     def snapshot(self, name: str, code: str) -> tuple[int, bytes] | None:
         row = self._sql("SELECT pos, state, crc FROM snapshot WHERE name = ? AND code = ?", (name, code)).fetchone()
@@ -349,7 +301,21 @@ class Transaction:
         self._sql_many("DELETE FROM event WHERE pos = ?", [(pos,) for pos in positions])
 
 
-_LOOK = "Run `dos doctor` to see what is wrong with the state directory."
+def _identity(file: Path) -> tuple[int, int] | None:
+    try:
+        status = file.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _decoded(fence: int, body: bytes) -> Lease:
+    try:
+        return _lease.decode(body)
+    except DecodeError as error:
+        raise JournalCorrupt(
+            f"the lease with fence {fence} is not what was written: {error}", hint="Run `dos journal check`."
+        ) from error
 
 
 def _event(row: tuple[Any, ...]) -> Event:
@@ -366,33 +332,3 @@ def _unverified(row: tuple[Any, ...]) -> tuple[Event, int]:
         pos=pos, stream=stream, ver=ver, kind=kind, at_ms=at_ms, actor=actor,
         fence=fence, key=key, schema=schema, raw=body,
     ), crc  # fmt: skip
-
-
-def _explain(error: sqlite3.Error, path: Path) -> Exception:
-    code = getattr(error, "sqlite_errorcode", None) or 0
-    match code & 0xFF:
-        case sqlite3.SQLITE_FULL:
-            return StoreFull(f"{path}: no room is left on the disk", hint="Free some space; nothing was lost.")
-        case sqlite3.SQLITE_READONLY:
-            return StoreReadOnly(f"{path} cannot be written: {error}", hint="Give this user the right to write there.")
-        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-            return StoreBusy(f"{path} is locked by another program", hint="Try again; `dos doctor` shows who is there.")
-        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
-            return JournalCorrupt(f"{path} is damaged: {error}", hint="Run `dos journal check` to see the damage.")
-        case sqlite3.SQLITE_CANTOPEN:
-            return StoreUnreachable(f"{path} cannot be opened: {error}", hint=_LOOK)
-        case sqlite3.SQLITE_IOERR:
-            return StoreFailed(f"{path}: reading or writing the disk failed: {error}", hint=_LOOK)
-        case sqlite3.SQLITE_CONSTRAINT:
-            return Internal(f"{path}: the store refused a write that the rules had allowed: {error}")
-    return StoreFailed(f"{path}: {error}", hint=_LOOK)
-
-
-def _statements(script: str) -> Iterator[str]:
-    """The statements of a script one by one: `executescript` would commit the transaction around them."""
-    gathered = ""
-    for line in script.splitlines(keepends=True):
-        gathered += line
-        if sqlite3.complete_statement(gathered):
-            yield gathered
-            gathered = ""

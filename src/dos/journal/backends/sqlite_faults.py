@@ -1,4 +1,4 @@
-"""What SQLite's and the file system's complaints mean to a caller."""
+"""What SQLite and the file system complain about, as errors that say what to do."""
 
 import errno
 import os
@@ -21,10 +21,11 @@ _ROOM = "Free some space; nothing was lost."
 _RIGHTS = "Give this user the right to write there."
 
 
-def explain(error: sqlite3.Error | OSError, path: Path) -> DosError:
-    if isinstance(error, OSError):
-        return _explain_system(error, path)
-    match primary_code(error):
+def explain(error: sqlite3.Error, path: Path) -> DosError:
+    code = primary_code(error)
+    if not code and "decode to UTF-8" in str(error):
+        return JournalCorrupt(f"{path} is damaged: {error}", hint="Run `dos journal check` to see the damage.")
+    match code:
         case sqlite3.SQLITE_FULL:
             return StoreFull(f"{path}: no room is left on the disk", hint=_ROOM)
         case sqlite3.SQLITE_READONLY:
@@ -47,21 +48,21 @@ def explain(error: sqlite3.Error | OSError, path: Path) -> DosError:
     return StoreFailed(f"{path}: {error}", hint=_LOOK)
 
 
+def explain_system(error: OSError, path: Path) -> DosError:
+    where = f"{path}: {error.strerror or error}"
+    match error.errno:
+        case errno.ENOSPC | errno.EDQUOT | errno.EFBIG:
+            return StoreFull(where, hint=_ROOM)
+        case errno.EACCES | errno.EPERM | errno.EROFS:
+            return StoreReadOnly(where, hint=_RIGHTS)
+        case errno.EIO:
+            return StoreFailed(where, hint=_LOOK)
+    return StoreUnreachable(where, hint=_LOOK)
+
+
 def primary_code(error: sqlite3.Error) -> int:
     """Zero where the error came from Python's side."""
     return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
-
-
-def _explain_system(error: OSError, path: Path) -> DosError:
-    where, why = error.filename or path, error.strerror or str(error)
-    match error.errno:
-        case errno.ENOSPC | errno.EDQUOT | errno.EFBIG:
-            return StoreFull(f"{where}: {why}", hint=_ROOM)
-        case errno.EACCES | errno.EPERM | errno.EROFS:
-            return StoreReadOnly(f"{where} cannot be written: {why}", hint=_RIGHTS)
-        case errno.EIO:
-            return StoreFailed(f"{where}: reading or writing the disk failed: {why}", hint=_LOOK)
-    return StoreUnreachable(f"{where}: {why}", hint=_LOOK)
 
 
 def _is_full(directory: Path) -> bool:
@@ -74,4 +75,4 @@ def _is_full(directory: Path) -> bool:
 
 def _is_read_only(path: Path) -> bool:
     """The directory counts too: SQLite keeps its log beside the file."""
-    return any(os.path.exists(place) and not os.access(place, os.W_OK) for place in (path, path.parent))
+    return any(place.exists() and not os.access(place, os.W_OK) for place in (path, path.parent))

@@ -1,12 +1,13 @@
-"""Opens the file of the embedded store: made where there is none, brought up to date, and sure to survive a power cut."""
+"""Opens the file of the embedded store: made where there is none, brought up to date, sure to survive a power cut."""
 
 import os
 import sqlite3
+import stat
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from dos.errors import JournalTooNew, StoreFailed
+from dos.errors import JournalCorrupt, JournalTooNew, StoreFailed, StoreUnreachable
 from dos.journal.backends.sqlite_faults import primary_code
 from dos.journal.backends.sqlite_schema import APPLICATION_ID, STEPS, VERSION
 from dos.journal.syncing import sync_directory
@@ -16,11 +17,11 @@ Gate = Callable[[], AbstractContextManager[None]]
 
 def open_writing(path: Path, *, busy_seconds: float, gate: Gate) -> sqlite3.Connection:
     _make_directory(path.parent)
+    _check_place(path)
     # Opened before SQLite makes its files: so it is told of a failed sync of theirs too, which SQLite passes over.
     directory = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        connection = _connect(str(path), busy_seconds)
-        try:
+        with _connecting(str(path), busy_seconds) as connection:
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA fullfsync = 1")  # macOS: a plain fsync does not reach the platter
             connection.execute("PRAGMA foreign_keys = ON")
@@ -31,41 +32,41 @@ def open_writing(path: Path, *, busy_seconds: float, gate: Gate) -> sqlite3.Conn
             # The file and its log have their names for good before anything is acknowledged. Also when another made
             # them: it may have been killed before it came this far.
             os.fsync(directory)
-        except BaseException:
-            connection.close()
-            raise
+            return connection
     finally:
         os.close(directory)
-    return connection
 
 
 def open_reading(path: Path, *, busy_seconds: float, gate: Gate) -> tuple[sqlite3.Connection, bool]:
     """Also says whether it can be kept: what was opened as immutable must be opened anew for each look."""
+    _check_place(path)
     # Quoted by hand: `?` and `#` would end the path of a file URI.
     quoted = str(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    connection = _connect(f"file:{quoted}?mode=ro", busy_seconds)
     try:
-        version = _version(connection, path)
+        with _connecting(f"file:{quoted}?mode=ro", busy_seconds) as connection:
+            if _version(connection, path) == VERSION:
+                return connection, True
     except sqlite3.OperationalError as error:
         # A journal nobody has open, in a directory we cannot write: without its shared memory file it can only be
         # read as it lies on the disk.
-        connection.close()
         refused = primary_code(error) in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
         if not refused or path.with_name(path.name + "-wal").exists():
             raise
-        connection = _connect(f"file:{quoted}?mode=ro&immutable=1", busy_seconds)
+        with _connecting(f"file:{quoted}?mode=ro&immutable=1", busy_seconds) as connection:
+            if _version(connection, path) == VERSION:
+                return connection, False
+    # Its maker was cut off, or it is older than this dos: any process brings it up to date, as any recovers its log.
+    connection.close()
+    open_writing(path, busy_seconds=busy_seconds, gate=gate).close()
+    with _connecting(f"file:{quoted}?mode=ro", busy_seconds) as connection:
         _version(connection, path)
-        return connection, False
-    if version < VERSION:
-        # Its maker was cut off, or it is older than this dos: any process brings it up to date, as it recovers a log.
-        connection.close()
-        open_writing(path, busy_seconds=busy_seconds, gate=gate).close()
-        connection = _connect(f"file:{quoted}?mode=ro", busy_seconds)
-    return connection, True
+        return connection, True
 
 
-def _connect(target: str, busy_seconds: float) -> sqlite3.Connection:
-    return sqlite3.connect(
+@contextmanager
+def _connecting(target: str, busy_seconds: float) -> Iterator[sqlite3.Connection]:
+    """A connection that stays open unless the block fails."""
+    connection = sqlite3.connect(
         target,
         isolation_level=None,
         timeout=busy_seconds,
@@ -73,13 +74,42 @@ def _connect(target: str, busy_seconds: float) -> sqlite3.Connection:
         uri=target.startswith("file:"),
         cached_statements=64,
     )
+    try:
+        yield connection
+    except BaseException:
+        connection.close()
+        raise
 
 
 def _make_directory(directory: Path) -> None:
+    if directory.is_dir():
+        return
     missing = [each for each in (directory, *directory.parents) if not each.exists()]
     directory.mkdir(parents=True, exist_ok=True)
     for made in missing:
         sync_directory(made.parent)
+
+
+def _check_place(path: Path) -> None:
+    log = path.with_name(path.name + "-wal")
+    try:
+        orphaned = log.stat().st_size > 0  # looked at first: a file in the making has no log before it has a page
+    except FileNotFoundError:
+        orphaned = False
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        status = None
+    if status and stat.S_ISDIR(status.st_mode):
+        raise StoreUnreachable(
+            f"{path} is a directory", hint="Move it away, or name another place with `[store] url` in dos.toml."
+        )
+    if orphaned and not (status and status.st_size):
+        # SQLite would begin anew and remove the log.
+        raise JournalCorrupt(
+            f"{path} is {'empty' if status else 'missing'}, and its log {log.name} is not",
+            hint="Bring the file back from a backup; to begin anew, move the log away.",
+        )
 
 
 def _version(connection: sqlite3.Connection, path: Path) -> int:
@@ -111,16 +141,11 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
         )
     while (version := _version(connection, path)) < VERSION:
         connection.execute("BEGIN IMMEDIATE")
-        try:
-            for statement in _statements(STEPS[version]):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            connection.execute(f"PRAGMA user_version = {version + 1}")
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
+        for statement in _statements(STEPS[version]):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {version + 1}")
+        connection.execute("COMMIT")
 
 
 def _statements(script: str) -> Iterator[str]:

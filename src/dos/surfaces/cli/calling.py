@@ -1,15 +1,14 @@
 """Calls one verb: parse its words into its record, run it, print the reply."""
 
-import sys
 from importlib import import_module
 from typing import Any
 
 from msgspec import Struct, json
 
-from dos.errors import BadInput, DosError, StoreBusy
+from dos.errors import BadInput, StoreBusy
 from dos.questions import Verb
 from dos.surfaces.cli.desk import Desk, Reply
-from dos.surfaces.cli.main import let_go_of_stdout
+from dos.surfaces.cli.main import complain, say
 from dos.surfaces.cli.options import Parser, fields, parser
 
 LOCK_BUSY = "lock-busy"  # a verb that lists it among its exits answers with it, instead of with an error
@@ -29,7 +28,7 @@ def call(verb: Verb, wishes: dict[str, str], words: list[str]) -> int:
     arguments: type[Struct] = module.Args
     made = parser(verb.name, verb.summary, arguments)
     if "help" in wishes or "h" in wishes:
-        sys.stdout.write(help_page(verb, module, made))
+        say(help_page(verb, module, made))
         return 0
     parsed = arguments(**_given(made, arguments, words))
     desk = Desk(
@@ -42,7 +41,9 @@ def call(verb: Verb, wishes: dict[str, str], words: list[str]) -> int:
     )
     try:
         reply = _answer(module, parsed, desk)
-        _print(reply, desk)
+        if reply.complaint:
+            complain(reply.complaint.rstrip("\n"))
+        say(_text(reply, desk))
         return reply.code
     finally:
         desk.close()
@@ -87,36 +88,23 @@ def _given(made: Parser, arguments: type[Struct], words: list[str]) -> dict[str,
     }
 
 
-def _print(reply: Reply, desk: Desk) -> None:
-    """Whatever happens to the text, the verdict is the exit code: a reader that went away does not change it."""
-    try:
-        _write(reply, desk)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        let_go_of_stdout()
-    except OSError as error:
-        let_go_of_stdout()
-        raise DosError(f"the answer cannot be written: {error.strerror}", hint="Check where it is sent to.") from error
-
-
-def _write(reply: Reply, desk: Desk) -> None:
-    if reply.complaint:
-        sys.stderr.write(reply.complaint.rstrip("\n") + "\n")
+def _text(reply: Reply, desk: Desk) -> str:
+    """The whole answer, as it goes to stdout."""
+    if reply.data is None and not reply.text:
+        return ""  # said already, line by line
+    following = reply.next_action if desk.explain else ""
     if desk.plain and (reply.plain or reply.text):
-        sys.stdout.write((reply.plain or reply.text).rstrip("\n") + "\n")
-        if desk.explain and reply.next_action:
-            sys.stdout.write(reply.next_action + "\n")
+        lines = [reply.plain or reply.text, following]
     elif desk.as_json or reply.always_json:
-        _write_json(reply, desk)
-    elif reply.text:
-        sys.stdout.write(reply.text.rstrip("\n") + "\n")
-        if desk.explain and reply.next_action:
-            sys.stdout.write(f"next: {reply.next_action}\n")
+        return _json_text(reply, following, pretty=desk.pretty)
+    else:
+        lines = [reply.text, f"next: {following}" if following and reply.text else ""]
+    return "".join(line.rstrip("\n") + "\n" for line in lines if line)
 
 
-def _write_json(reply: Reply, desk: Desk) -> None:
+def _json_text(reply: Reply, following: str, *, pretty: bool) -> str:
     data = reply.data if reply.data is not None else {"text": reply.text}
-    if desk.explain and reply.next_action and isinstance(data, dict):
-        data = {**data, "interpretation": reply.next_action}
+    if following and isinstance(data, dict):
+        data = {**data, "interpretation": following}
     raw = json.encode(data, order="sorted")
-    sys.stdout.write((json.format(raw, indent=2) if reply.indented or desk.pretty else raw).decode() + "\n")
+    return (json.format(raw, indent=2) if reply.indented or pretty else raw).decode() + "\n"

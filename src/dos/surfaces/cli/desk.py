@@ -51,6 +51,7 @@ class Desk:
             raise BadInput(f"there is no output {shown(output)}", hint=f"Use one of: {', '.join(OUTPUTS)}.")
         self.as_json = output == "json" or (as_json and not output)
         self.plain = output == "plain"
+        self.busy_seconds = 5.0  # how long a verb waits for the write lock
         self.pretty = pretty
         self.explain = explain
         self.start = Path(workspace or os.environ.get("DISPATCH_WORKSPACE") or ".")
@@ -81,7 +82,8 @@ class Desk:
         """The journal for writing; made when it is not there."""
         from dos.sources.world import open_journal
 
-        return open_journal(self.world.workspace, self.world.config.store.url, actor=actor())
+        place, url = self.world.workspace, self.world.config.store.url
+        return open_journal(place, url, actor=actor(), busy_seconds=self.busy_seconds)
 
     def look_again(self) -> None:
         """Forget what was read: a journal may have appeared since."""

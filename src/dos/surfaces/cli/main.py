@@ -27,11 +27,9 @@ def run(arguments: list[str]) -> int:
     """The whole command; the guard at the top of this surface."""
     _make_streams_safe()
     try:
-        code = _dispatch(arguments)
-        sys.stdout.flush()
-        return code
-    except BrokenPipeError:  # the reader went away, as `head` does: that is its right
-        let_go_of_stdout()
+        return _dispatch(arguments)
+    except BrokenPipeError:  # in the middle of a long story
+        _let_go_of_stdout()
         return 0
     except KeyboardInterrupt:
         return 130
@@ -134,11 +132,11 @@ def _without_verb(wishes: dict[str, str], rest: list[str]) -> int:
     if asked == "version":
         from dos.version import VERSION
 
-        sys.stdout.write(f"dos {VERSION}\n")
+        say(f"dos {VERSION}\n")
         return 0
     from dos.surfaces.cli.overview import overview
 
-    sys.stdout.write(overview())
+    say(overview())
     return 0
 
 
@@ -146,9 +144,9 @@ def _without_second_word(word: str, wishes: dict[str, str]) -> int:
     from dos.surfaces.cli.overview import family_page
 
     if "help" in wishes or "h" in wishes:
-        sys.stdout.write(family_page(word))
+        say(family_page(word))
         return 0
-    _complain(f"error: dos {word} wants one more word\n{family_page(word)}".rstrip("\n"))
+    complain(f"error: dos {word} wants one more word\n{family_page(word)}".rstrip("\n"))
     return 2
 
 
@@ -156,9 +154,9 @@ def _report(error: Exception) -> int:
     from dos.errors import DosError
 
     if isinstance(error, DosError):
-        _complain(f"error: {error.message}")
+        complain(f"error: {error.message}")
         if error.hint:
-            _complain(f"  hint: {error.hint}")
+            complain(f"  hint: {error.hint}")
         return error.exit_code
     import os
     import traceback
@@ -166,12 +164,12 @@ def _report(error: Exception) -> int:
     if os.environ.get("DOS_TRACEBACK"):
         traceback.print_exc()
     place = traceback.extract_tb(error.__traceback__)[-1]
-    _complain(f"error: dos has a bug: {type(error).__name__}: {error} ({place.filename}:{place.lineno})")
-    _complain("  hint: Run it again with DOS_TRACEBACK=1 and report what it prints.")
+    complain(f"error: dos has a bug: {type(error).__name__}: {error} ({place.filename}:{place.lineno})")
+    complain("  hint: Run it again with DOS_TRACEBACK=1 and report what it prints.")
     return 70
 
 
-def _complain(line: str) -> None:
+def complain(line: str) -> None:
     try:
         sys.stderr.write(line + "\n")
         sys.stderr.flush()
@@ -179,7 +177,21 @@ def _complain(line: str) -> None:
         pass  # nobody is left to read it; the exit code still says it
 
 
-def let_go_of_stdout() -> None:
+def say(answer: str) -> None:
+    """Print a whole answer. A reader that goes away, as `head` does, is in its right and changes no exit code."""
+    try:
+        sys.stdout.write(answer)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _let_go_of_stdout()
+    except OSError as error:
+        from dos.errors import DosError
+
+        _let_go_of_stdout()
+        raise DosError(f"the answer cannot be written: {error.strerror}", hint="Check where it is sent to.") from error
+
+
+def _let_go_of_stdout() -> None:
     """Nobody reads it any more: without this, Python would complain once more when it flushes at exit."""
     import os
 

@@ -68,7 +68,7 @@ class Parser(argparse.ArgumentParser):
 
 def parser(name: str, summary: str, arguments: type[Struct]) -> Parser:
     made = Parser(
-        prog=f"dos {name}", description=_sentence(summary), allow_abbrev=False, add_help=False,
+        prog=f"dos {name}", description=sentence(summary).replace("%", "%%"), allow_abbrev=False, add_help=False,
         formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=32, width=100),
     )  # fmt: skip
     for field in fields(arguments):
@@ -115,5 +115,5 @@ def _explained(field: Field) -> str:
     return (field.option.help + shown).replace("%", "%%")
 
 
-def _sentence(summary: str) -> str:
-    return (summary[:1].upper() + summary[1:] + ".").replace("%", "%%")
+def sentence(summary: str) -> str:
+    return summary[:1].upper() + summary[1:] + ("" if summary.endswith("?") else ".")

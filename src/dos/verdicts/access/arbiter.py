@@ -5,7 +5,6 @@ so and why; an exact request is never replaced.
 """
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from enum import StrEnum
 from typing import Annotated
 
@@ -335,6 +334,8 @@ def _beside_exclusive(case: _Case, alone: _Standing) -> Decision:
 
 
 def _unknown_lane(case: _Case) -> Decision:
+    from difflib import get_close_matches  # only a typing error needs it
+
     name, roster = case.asked.lane.strip(), case.roster
     target = next((lane for word, lane in roster.aliases.items() if folded(word) == folded(name)), None)
     found = shown(name) if target is None else f"{shown(name)} is an alias of {shown(target)}, which"

@@ -5,10 +5,9 @@ are written as released versions did.
 """
 
 import os
-import sys
-import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import IO, Annotated
 
 from msgspec import Struct
 
@@ -18,6 +17,7 @@ from dos.journal.transfer import Shape
 from dos.records.names import checked, shown
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
+from dos.surfaces.cli.verbs.journal.long_output import long_output
 
 EXITS = {"exported": 0, "contract_error": 2}
 LONGEST_STREAM = 500
@@ -32,20 +32,42 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, desk: Desk) -> Reply:
     stream = checked(args.stream, "stream", longest=LONGEST_STREAM) if args.stream else None
-    journal = desk.world.journal
+
+    def write(file: IO[str]) -> int:
+        return transfer.export(desk.world.journal, file, after=args.after, stream=stream, shape=args.shape)
+
     if not args.to:
-        transfer.export(journal, sys.stdout, after=args.after, stream=stream, shape=args.shape)
+        with long_output() as out:
+            write(out)
         return Reply()
-    target = Path(args.to)
     try:
-        # Under another name first: a half-written export never stands where a whole one is expected.
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=target.parent, delete=False) as part:
-            count = transfer.export(journal, part, after=args.after, stream=stream, shape=args.shape)
-            part.flush()
-            os.fsync(part.fileno())
-        Path(part.name).replace(target)
+        target = Path(os.path.realpath(args.to))
+        count = _write_through(target, write) if _is_device(target) else _write_whole(target, write)
     except (OSError, ValueError) as error:
         raise BadInput(
             f"{shown(args.to)} cannot be written: {error}", hint="Give a path in a directory of yours."
         ) from error
     return Reply(text=f"{count} lines written to {target}", data={"lines": count, "path": str(target)})
+
+
+def _is_device(target: Path) -> bool:
+    return target.exists() and not target.is_file() and not target.is_dir()
+
+
+def _write_through(target: Path, write: Callable[[IO[str]], int]) -> int:
+    with target.open("w", encoding="utf-8") as file:
+        return write(file)
+
+
+def _write_whole(target: Path, write: Callable[[IO[str]], int]) -> int:
+    """Under another name first: a half-written export never stands where a whole one is expected."""
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        with part.open("x", encoding="utf-8", newline="\n") as file:
+            count = write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+    return count

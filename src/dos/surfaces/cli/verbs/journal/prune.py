@@ -36,7 +36,8 @@ def run(args: Args, desk: Desk) -> Reply:
         raise BadInput("the archive's name has a NUL character in it", hint="Name a directory.")
     policy, state = desk.policy.retention, desk.world.workspace.state
     most = policy.limit("journal_max_entries")
-    store = desk.world.journal if args.dry_run else desk.journal
+    nothing = desk.world.journal.last() == 0  # then none is made for it either
+    store = desk.world.journal if args.dry_run or nothing else desk.journal
     pruned = retention.prune(
         store,
         older_than_ms=_age_ms(args, policy.limit("journal_max_age_days"), now_ms),

@@ -3,7 +3,6 @@
 With --follow it goes on until Ctrl-C, or until nobody reads.
 """
 
-import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Annotated
@@ -13,15 +12,15 @@ from msgspec import Struct
 from dos.journal import lines
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events import Event
-from dos.journal.store import Reading, Store, readable
+from dos.journal.store import Store, readable
 from dos.records.names import checked
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
+from dos.surfaces.cli.verbs.journal.long_output import long_output
 
 EXITS = {"reported": 0, "contract_error": 2}
 LONGEST_STREAM = 500
 LOOK_SECONDS = 1.0
-PAGE = 2_000
 
 
 class Args(Struct, kw_only=True):
@@ -36,15 +35,16 @@ def run(args: Args, desk: Desk) -> Reply:
         _await_journal(desk)
     journal = desk.world.journal
     last = journal.last()
-    for event in _everything(journal, stream, last) if args.count <= 0 else newest(journal, args.count, stream, last):
-        _write(event)
-    while args.follow:
-        sys.stdout.flush()
-        journal.wait(last, LOOK_SECONDS)
-        for event in journal.events(last):
-            last = event.pos
-            if stream in ("", event.stream):
-                _write(event)
+    found = _everything(journal, stream, last) if args.count <= 0 else newest(journal, args.count, stream, last)
+    with long_output() as out:
+        out.writelines(_line(event) for event in found)
+        while args.follow:
+            out.flush()
+            journal.wait(last, LOOK_SECONDS)
+            for event in journal.events(last):
+                last = event.pos
+                if stream in ("", event.stream):
+                    out.write(_line(event))
     return Reply()
 
 
@@ -84,5 +84,5 @@ def _await_journal(desk: Desk) -> None:
         desk.look_again()
 
 
-def _write(event: Event) -> None:
-    sys.stdout.write(lines.written(event) + "\n")
+def _line(event: Event) -> str:
+    return lines.written(event) + "\n"

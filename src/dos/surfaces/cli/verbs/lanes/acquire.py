@@ -15,7 +15,7 @@ from msgspec import Struct, structs
 from dos.errors import BadInput, StoreBusy, StoreFailed
 from dos.evidence.access import lane as evidence
 from dos.journal.events import LeaseRefused
-from dos.records.leases import Lease, Request, stream_of
+from dos.records.leases import Lease, Refusal, Request, stream_of
 from dos.records.names import checked, folded
 from dos.records.regions import region
 from dos.sources import processes
@@ -27,8 +27,8 @@ from dos.verdicts.access.arbiter import Ask, Decision, Held, Outcome
 from dos.verdicts.access.ladder import Candidate
 from dos.verdicts.access.roster import GLOBAL, Roster
 
+SHORTEST_TRY_SECONDS = 0.5  # a journal in use is locked for a few milliseconds at a time
 EXITS = {"acquire": 0, "refuse": 1, "contract_error": 2, "lock-busy": 4}
-MOST_ROUNDS = 50  # each round that fails is another's success
 
 
 class Args(Struct, kw_only=True):
@@ -60,6 +60,7 @@ def run(args: Args, desk: Desk) -> Reply:
     checked(args.owner, "owner")
     if args.retries < 0 or args.retry_interval < 0:
         raise BadInput("--retries and --retry-interval cannot be below 0", hint="For example: --retries 5")
+    desk.busy_seconds = max(SHORTEST_TRY_SECONDS, args.retry_interval)
     ask = arbitrate.asked(lane=args.lane, kind=args.kind, tree=args.tree, mode=args.mode, exact=not args.any_)
     request = _request(args, desk)
     taken = _patiently(args, lambda: _take(args, desk, ask, request))
@@ -106,11 +107,10 @@ def _patiently(args: Args, attempt: Callable[[], Taken]) -> Taken:
 def _take(args: Args, desk: Desk, ask: Ask, request: Request) -> Taken:
     """The arbiter says which lane; the journal's transaction says whether. Who was overtaken asks again."""
     config, world, journal = desk.policy, desk.world, desk.journal
-    admit = partial(
-        admission.judge, budgets=config.class_budgets(), protected=evidence.protected(world, config), config=config
-    )
+    protected = evidence.protected(world.workspace.root, config)
+    admit = partial(admission.judge, budgets=config.class_budgets(), protected=protected, config=config)
     before: tuple[Held, ...] | None = None
-    for round_left in reversed(range(MOST_ROUNDS)):
+    while True:
         seen = evidence.gather(world, config, journal=journal, beside=args.leases)
         decision = arbiter.judge(ask, seen.live, seen.roster, config=config)
         if decision.outcome is Outcome.REFUSE:
@@ -118,10 +118,18 @@ def _take(args: Args, desk: Desk, ask: Ask, request: Request) -> Taken:
         outcome = journal.acquire(_decided(request, ask, decision, seen.roster), admit, requested_lane=ask.lane)
         if isinstance(outcome, Lease):
             return Taken(decision=decision, lease=outcome)
-        # If nobody came between, the journal is stricter than the arbiter was told to be.
-        if seen.live == before or not round_left:
+        if seen.live == before:  # nothing has changed: the journal is stricter than the arbiter was told to be
             return Taken(decision=_refused(ask, outcome))
         before = seen.live
+
+
+def _refused(ask: Ask, refusal: Refusal) -> Decision:
+    return Decision(
+        outcome=Outcome.REFUSE,
+        reason=refusal.detail,
+        reason_class=refusal.reason.value,
+        requested_lane=ask.lane,
+    )
 
 
 def _decided(request: Request, ask: Ask, decision: Decision, roster: Roster) -> Request:

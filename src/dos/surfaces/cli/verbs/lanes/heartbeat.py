@@ -40,7 +40,6 @@ def run(args: Args, desk: Desk) -> Reply:
         "beat": kept is not None,
         "lane": lease.lane if lease else lane,
         "owner": lease.holder if lease else owner,
-        "fence": kept.fence if kept else None,
     }
     return Reply(
         code=0 if kept else 1,

@@ -40,9 +40,10 @@ def run(args: Args, desk: Desk) -> Reply:
             reaped.append(row)
         else:
             kept.append(row | {"why": "its holder was at it just now"})
+    freed = "would be freed" if args.dry_run else "was freed"
     return Reply(
         data={"dry_run": args.dry_run, "kept": kept, "reaped": reaped},
-        plain="\n".join(f"{each['lane']!r} was freed: {each['why']}." for each in reaped) or "Nothing was freed.",
+        plain="\n".join(f"{each['lane']!r} {freed}: {each['why']}." for each in reaped) or f"Nothing {freed}.",
         always_json=True,
     )
 

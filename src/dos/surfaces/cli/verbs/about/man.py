@@ -1,0 +1,82 @@
+"""Explain a lane, a reason, or a verb.
+
+`dos man lane` and `dos man wedge` list what there is; with a name they explain one. A wedge is whatever keeps a lane
+from moving: a reason for a refusal or for a stop. Anything else is taken for a verb, and its help page is shown.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from dos.journal import fold
+from dos.journal.states.fleet import Fleet
+from dos.surfaces.cli.desk import Desk, Reply
+from dos.surfaces.cli.options import Option
+from dos.surfaces.cli.verbs.about import help as help_verb
+from dos.views import lanes, reasons
+
+EXITS = {"shown": 0, "unknown": 1, "contract_error": 2}
+
+
+class Args(Struct, kw_only=True):
+    section: Annotated[str, Option(help="lane, wedge, or a verb", positional=True)]
+    entry: Annotated[list[str], Option(help="a lane, a reason, or the rest of the verb", positional=True)] = []
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    match args.section:
+        case "lane":
+            return _lane(" ".join(args.entry), desk)
+        case "wedge":
+            return _reason(" ".join(args.entry), desk)
+    text = help_verb.page([args.section, *args.entry])
+    return Reply(text=text, data={"verb": " ".join([args.section, *args.entry]), "text": text})
+
+
+def _lane(name: str, desk: Desk) -> Reply:
+    config = desk.world.config
+    if not name:
+        known = lanes.every(config)
+        return Reply(
+            text=_listed([(lane.lane, lane.kind) for lane in known]),
+            data={"lanes": [lane.to_json() for lane in known]},
+            next_action="dos man lane NAME",
+        )
+    found = lanes.one(config, name)
+    if found is None:
+        names = config.known_lanes()
+        complaint = f"error: there is no lane {name!r}; the lanes are {', '.join(names)}"
+        return Reply(code=1, complaint=complaint, data={"lane": name, "known": names})
+    leases = [lease for lease in desk.world.journal.leases(lapsed=False) if lease.lane == found.lane]
+    held = ", ".join(f"{lease.holder}, fence {lease.fence}" for lease in leases)
+    return Reply(text=lanes.page(found, held), data=found.to_json() | {"held_by": held or None})
+
+
+def _reason(token: str, desk: Desk) -> Reply:
+    config = desk.world.config
+    if not token:
+        table = reasons.every(config)
+        return Reply(
+            text=_listed([(row.token, row.category) for row in table]),
+            data={"reasons": [row.to_json() for row in table]},
+            next_action="dos man wedge TOKEN",
+        )
+    found = reasons.one(config, token)
+    if found is None:
+        category = reasons.guess(config, token)
+        hint = f"`dos man wedge` lists them; declare one of your own as [reasons.{token}] in dos.toml."
+        return Reply(
+            code=1,
+            complaint=f"error: {token!r} is no declared reason; by its name it counts as {category}\n  hint: {hint}",
+            data={"token": token, "category": category},
+        )
+    fleet, _ = fold.current(desk.world.journal, Fleet)
+    live = reasons.live(found, fleet)
+    return Reply(
+        text=reasons.page(found, ", ".join(live)), data=found.to_json() | {"live": live}, next_action=found.fix
+    )
+
+
+def _listed(rows: list[tuple[str, str]]) -> str:
+    width = max((len(name) for name, _ in rows), default=0)
+    return "\n".join(f"{name:<{width}}  {kind}" for name, kind in rows)

@@ -1,0 +1,27 @@
+"""The keys of the configuration that somebody asks for."""
+
+from difflib import get_close_matches
+
+from dos.config.show import Row, rows
+from dos.errors import BadInput
+from dos.surfaces.cli.desk import Desk
+
+
+def under(desk: Desk, key: str) -> list[Row]:
+    """The key itself, or every key of the table; every key at all when none is named."""
+    known = rows(desk.world.loaded)
+    wanted = key.strip()
+    found = [row for row in known if not wanted or row.key == wanted or row.key.startswith(f"{wanted}.")]
+    if not found:
+        tables = {row.key.rpartition(".")[0] for row in known}
+        near = get_close_matches(wanted, [*(row.key for row in known), *sorted(tables)], 1)
+        raise BadInput(
+            f"there is no key {key!r}" + (f"; did you mean {near[0]}?" if near else ""),
+            hint="`dos config show` lists every key.",
+        )
+    return found
+
+
+def bare(row: Row) -> str:
+    """The value for a script: a string without its quotes, everything else as the file would have it."""
+    return row.value if isinstance(row.value, str) else row.text

@@ -1,0 +1,34 @@
+"""Set one key of dos.toml, and leave everything else in it as it is.
+
+The value is TOML: 3, true, ["src/**"], or a bare word where the key holds a string. A change that would not load is
+refused. In front of a value that begins with a dash write `--`.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from dos.config.edit import set_value
+from dos.config.show import rows
+from dos.surfaces.cli.desk import Desk, Reply
+from dos.surfaces.cli.options import Option
+
+EXITS = {"set": 0, "contract_error": 2}
+
+
+class Args(Struct, kw_only=True):
+    key: Annotated[str, Option(help="the key, as in supervise.target", positional=True)]
+    value: Annotated[str, Option(help="the value, as TOML has it", positional=True)]
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    path = desk.world.workspace.config
+    loaded = set_value(path, args.key, args.value)
+    key = args.key.strip()
+    value = next((row.text for row in rows(loaded) if row.key == key), args.value)
+    return Reply(
+        text=f"{key} = {value}  in {path}",
+        data={"key": key, "value": value, "path": str(path), "warnings": list(loaded.warnings)},
+        complaint="\n".join(f"warning: {text}" for text in loaded.warnings),
+        next_action="dos lint",
+    )

@@ -1,0 +1,41 @@
+"""Say everything that would go wrong at three in the morning, each with one command that clears it.
+
+It works on a broken dos.toml too: what is wrong with the file is a finding. Nothing is changed without --fix, and
+--fix does only what cannot hurt: it revokes leases whose processes are gone and forgets worktrees that are not there.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from dos.errors import BadInput
+from dos.evidence.health import examine, facts
+from dos.runtime import mending
+from dos.surfaces.cli import catalogue
+from dos.surfaces.cli.desk import Desk, Reply, colour, speaks_unicode
+from dos.surfaces.cli.options import Option
+from dos.views import health
+
+EXITS = {"reported": 0, "findings": 1, "contract_error": 2}
+
+
+class Args(Struct, kw_only=True):
+    check: Annotated[bool, Option(help="exit 1 when anything above a note was found")] = False
+    fix: Annotated[bool, Option(help="put right what can be put right safely, and say what was done")] = False
+    dry_run: Annotated[bool, Option(help="with --fix: only say what would be done")] = False
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    if args.dry_run and not args.fix:
+        raise BadInput("--dry-run says what --fix would do, and --fix is not there", hint="dos doctor --fix --dry-run")
+    world = desk.forgiving_world
+    repairs = mending.mend(world, lambda: desk.journal, dry_run=args.dry_run) if args.fix else None
+    report = health.Report(
+        facts=facts.gather(world), config=world.config, findings=examine.examine(world), repairs=repairs
+    )
+    return Reply(
+        code=int(args.check and bool(report.gating)),
+        text=health.render(report, unicode=speaks_unicode(), colour=colour()),
+        data=health.document(report, catalogue.all_exits()),
+        next_action=report.gating[0].fix if report.gating else "dos up",
+    )

@@ -1,0 +1,22 @@
+"""Standard output for what is too long to be printed as one answer."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO
+
+from dos.errors import DosError
+
+
+@contextmanager
+def long_output() -> Iterator[IO[str]]:
+    """A reader that goes away ends the verb quietly, as the frame does it; a disk without room is an error."""
+    try:
+        yield sys.stdout
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python fails once more at its end
+        raise DosError(f"the answer cannot be written: {error.strerror}", hint="Check where it is sent to.") from error

@@ -1,0 +1,59 @@
+"""A workspace with three lanes and an exclusive one."""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from commanding import Answer, git, in_process
+
+CONFIG = """[lanes]
+concurrent = ["api", "docs", "worker"]
+exclusive = ["global"]
+autopick = ["api", "docs", "worker"]
+
+[lanes.trees]
+api = ["api/**"]
+docs = ["docs/**"]
+worker = ["worker/**"]
+global = ["**/*"]
+
+[lanes.aliases]
+backend = "api"
+"""
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("template")
+    git("init", "--quiet", "--initial-branch", "main", ".", cwd=place)
+    for lane in ("api", "docs", "worker"):
+        (place / lane).mkdir()
+        (place / lane / "a.txt").write_text("a\n")
+    (place / "dos.toml").write_text(CONFIG)
+    git("add", "--all", cwd=place)
+    git("commit", "--quiet", "--message", "Begin", cwd=place)
+    return place
+
+
+@pytest.fixture
+def workspace(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current directory, a git repository; nothing of the caller's environment leads elsewhere."""
+    place = tmp_path / "workspace"
+    shutil.copytree(template, place)
+    for name in list(os.environ):
+        if name.startswith(("DISPATCH_", "CID_", "DOS_", "JOB_")):
+            monkeypatch.delenv(name)
+    monkeypatch.chdir(place)
+    return place
+
+
+@pytest.fixture
+def dos(workspace: Path) -> Callable[..., Answer]:
+    return in_process
+
+
+@pytest.fixture
+def state(workspace: Path) -> Path:
+    return workspace / ".git" / "dos"

@@ -1,0 +1,124 @@
+"""dos config and dos lint: what is shown, what is changed, and what is said about a file with mistakes."""
+
+import pytest
+
+BROKEN = "[supervise]\ntarge = 1\n"
+
+
+def test_every_key_is_shown_with_its_value(dos):
+    lines = dos("config", "show").out.splitlines()
+    assert 'lanes.concurrent = ["api", "docs", "worker"]' in lines
+    assert "supervise.target = 1" in lines
+    assert "# supervise.max_concurrency is not set" in lines
+
+
+def test_a_key_or_a_table_can_be_asked_for(dos):
+    assert dos("config", "show", "supervise.target").out == "supervise.target = 1\n"
+    assert {row["key"].split(".")[1] for row in dos("config", "show", "lanes", "--json").json} == {
+        "concurrent", "exclusive", "autopick", "trees", "aliases",
+    }  # fmt: skip
+
+
+def test_the_origin_names_the_line(dos):
+    text = dos("config", "show", "--origin", "lanes.exclusive").out
+    assert text.rstrip().endswith("# dos.toml:3")
+    assert dos("config", "show", "--origin", "supervise.target").out.rstrip().endswith("# default")
+
+
+def test_an_unknown_key_is_named_with_the_nearest(dos):
+    answer = dos("config", "show", "supervise.targt")
+    assert answer.code == 2 and "supervise.target" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "code"),
+    [
+        ("supervise.target", "1\n", 0),
+        ("paths.plans_glob", "docs/**/*-plan.md\n", 0),
+        ("lanes.trees.api", '["api/**"]\n', 0),
+        ("workers.isolation", "worktree\n", 0),
+        ("supervise.max_concurrency", "", 1),
+        ("workers.agent", "", 0),
+    ],
+)
+def test_one_value_is_printed_bare(key, text, code, dos):
+    answer = dos("config", "get", key)
+    assert (answer.out, answer.code) == (text, code)
+
+
+def test_a_value_that_is_set_is_read_back_and_the_rest_stays(workspace, dos):
+    before = (workspace / "dos.toml").read_text()
+    assert dos("config", "set", "supervise.target", "3").code == 0
+    assert dos("config", "get", "supervise.target", "--json").json["value"] == 3
+    assert (workspace / "dos.toml").read_text().startswith(before.rstrip("\n"))
+    assert dos("config", "unset", "supervise.target").code == 0
+    assert dos("config", "get", "supervise.target").out == "1\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("supervise.targt", "3"), "targt"),
+        (("supervise.target", "many"), "whole number"),
+        (("lanes.trees.api", "[unquoted]"), "TOML"),
+        (("", "3"), "key"),
+    ],
+)
+def test_a_change_that_would_not_load_is_refused_and_changes_nothing(words, said, workspace, dos):
+    before = (workspace / "dos.toml").read_bytes()
+    answer = dos("config", "set", *words)
+    assert answer.code == 2 and said in answer.err
+    assert (workspace / "dos.toml").read_bytes() == before
+
+
+def test_a_value_that_begins_with_a_dash_goes_after_two_dashes(dos):
+    assert dos("config", "set", "--", "retention.journal_max_entries", "-1").code == 0
+    assert dos("config", "get", "retention.journal_max_entries").out == "-1\n"
+
+
+def test_what_is_not_set_cannot_be_taken_out(dos):
+    answer = dos("config", "unset", "supervise.target")
+    assert answer.code == 2 and "not set" in answer.err
+
+
+def test_the_path_is_printed_whether_or_not_the_file_is_there(workspace, dos):
+    assert dos("config", "path").out == f"{workspace / 'dos.toml'}\n"
+    (workspace / "dos.toml").unlink()
+    answer = dos("config", "path", "--json")
+    assert answer.code == 1 and answer.json == {"path": str(workspace / "dos.toml"), "exists": False}
+
+
+def test_a_file_with_errors_is_shown_only_to_those_who_insist(workspace, dos):
+    (workspace / "dos.toml").write_text(BROKEN)
+    strict = dos("config", "show", "supervise.target")
+    assert strict.code == 2 and "dos.toml:2" in strict.err
+    lenient = dos("config", "show", "supervise.target", "--lenient")
+    assert lenient.code == 0 and lenient.out == "supervise.target = 1\n" and "targe" in lenient.err
+
+
+def test_an_unset_can_mend_a_file_with_one_error(workspace, dos):
+    (workspace / "dos.toml").write_text(BROKEN)
+    assert dos("config", "unset", "supervise.targe").code == 0
+    assert dos("lint").code == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "strict", "code", "kind"),
+    [
+        ("", False, 0, None),
+        (BROKEN, True, 1, "CONFIG_INVALID"),
+        ("[lanes", True, 1, "CONFIG_INVALID"),
+        ('[lanes]\nconcurrent = ["a"]\n', True, 1, "LANE_WITHOUT_TREE"),
+        ('[lanes]\nautopick = ["a"]\n[lanes.trees]\na = ["a/**"]\n', False, 1, "AUTOPICK_LANE_UNDECLARED"),
+        ('[lanes]\nautopick = ["a"]\n[lanes.trees]\na = ["a/**"]\n', True, 0, "AUTOPICK_LANE_UNDECLARED"),
+        ('[reasons.X]\ncategory = "MISROUTE"\nsee_also = "lane q"\n', False, 0, "REASON_SEE_ALSO_DANGLES"),
+    ],
+)
+def test_lint_exits_by_the_worst_finding(text, strict, code, kind, workspace, dos):
+    (workspace / "dos.toml").write_text(text)
+    words = ["lint", "--strict"] if strict else ["lint"]
+    answer = dos(*words, "--json")
+    assert answer.code == code
+    assert [found["kind"] for found in answer.json["findings"]] == ([kind] if kind else [])
+    assert answer.json["counts"].keys() == {"error", "warn", "info"}
+    assert (kind or "clean") in dos(*words).out

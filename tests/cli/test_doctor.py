@@ -1,0 +1,213 @@
+"""The doctor finds what would go wrong, says one command for each, and never breaks itself."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import troubles
+from commanding import git
+from troubles import REAL_PATH, configured, finding, kinds, on_path, written
+
+from dos.config.tables import Config
+from dos.evidence.health import agents, examine, facts
+from dos.sources import processes, programs
+from dos.sources.world import World
+
+healthy = troubles.healthy
+KEYS = {
+    "dos_version", "workspace", "git", "home", "projects_indexed", "admission_predicates", "paths", "lanes", "stamp",
+    "enumerate", "cooldown", "lifecycle", "supervise", "verifiability", "workspace_facts", "runtime_hooks", "env",
+    "overlap_policy", "exit_codes", "findings", "aliases", "class_budgets", "journal", "config",
+}  # fmt: skip
+
+
+def test_a_healthy_workspace_passes_the_gate(healthy, dos):
+    answer = dos("doctor", "--check", "--json")
+    assert {found["severity"] for found in answer.json["findings"]} <= {"info"}
+    assert answer.code == 0
+
+
+def test_the_document_has_every_key_that_scripts_read(healthy, dos):
+    seen = dos("doctor", "--json").json
+    assert seen.keys() >= KEYS
+    assert seen["lanes"] == {
+        "concurrent": ["api", "docs", "worker"],
+        "exclusive": ["global"],
+        "autopick": ["api", "docs", "worker"],
+        "trees": {"api": ["api/**"], "docs": ["docs/**"], "worker": ["worker/**"], "global": ["**/*"]},
+    }
+    assert seen["aliases"] == {"backend": "api"}
+    assert seen["paths"].keys() >= {"root", "execution_state", "plans_glob", "next_packets", "runs", "style"}
+    assert seen["cooldown"] == {"window_ms": 21_600_000, "error_window_ms": 1_800_000}
+    assert seen["lifecycle"]["transitions"] == [
+        {"from": "active", "to": "done", "trigger": "all_phases_shipped", "auto": True}
+    ]
+    assert seen["supervise"].keys() == {
+        "target", "count_spinning_as_alive", "reap_stalled", "spin_halt_after_ms", "worker_launch_template",
+        "max_concurrency",
+    }  # fmt: skip
+    assert seen["verifiability"] == {"commits_read": 2, "ship_shaped": 1, "recognized": 1, "grammar": "grep"}
+    assert seen["overlap_policy"].keys() == {"active", "available", "ratio_max", "floor"}
+    assert seen["exit_codes"]["doctor"] == {"reported": 0, "findings": 1, "contract_error": 2}
+    assert seen["journal"].keys() >= {"url", "path", "events", "schema", "size_bytes", "reachable"}
+    assert seen["config"] == {"path": str(healthy / "dos.toml"), "exists": True, "problems": []}
+    assert len(seen["env"]["digest"]) == 12
+
+
+def test_looking_leaves_no_trace(healthy, dos):
+    dos("doctor")
+    assert not (healthy / ".git" / "dos").exists()
+    assert git("status", "--porcelain", cwd=healthy) == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "severity"),
+    [
+        (troubles.without_git, "GIT_MISSING", "error"),
+        (troubles.with_old_git, "GIT_TOO_OLD", "error"),
+        (troubles.without_git_directory, "NOT_A_REPOSITORY", "error"),
+        (troubles.without_commit, "NO_COMMIT", "error"),
+        (troubles.of_another_user, "GIT_REFUSES", "error"),
+        (troubles.without_identity, "GIT_IDENTITY_MISSING", "warn"),
+        (troubles.detached, "NO_TARGET_BRANCH", "error"),
+        (configured("workers.target_branch", '"release"'), "TARGET_BRANCH_MISSING", "error"),
+        (configured("workers.agent", '"nobody"'), "AGENT_UNKNOWN", "error"),
+        (configured("workers.agent", '""'), "AGENT_UNSET", "error"),
+        (configured("workers.command", '["no-such-program"]'), "AGENT_MISSING", "error"),
+        (configured("workers.command", "[]"), "CONFIG_INVALID", "error"),
+        (configured("supervise.targe", "1"), "CONFIG_INVALID", "error"),
+        (configured("overlap.policy", '"mine"'), "OVERLAP_POLICY_UNKNOWN", "error"),
+        (configured("worker", '["nowhere/**"]'), "LANE_COVERS_NOTHING", "warn"),
+        (configured("worker", '["docs/deep/**"]'), "LANE_REGION_SHADOWED", "warn"),
+        (configured("worker", "[]"), "LANE_WITHOUT_TREE", "error"),
+        (configured("exclusive", '["global", "api"]'), "LANE_BOTH_CONCURRENT_AND_EXCLUSIVE", "error"),
+        (configured("autopick", '["elsewhere"]'), "AUTOPICK_LANE_UNDECLARED", "warn"),
+        (configured("backend", '"elsewhere"'), "ALIAS_TARGET_UNDECLARED", "warn"),
+        (configured("paths.lane_journal", '"x.jsonl"'), "CONFIG_WITHOUT_EFFECT", "info"),
+        (configured("paths.plans_glob", '"none/**/*.md"'), "NO_PLANS", "warn"),
+        (configured("paths.plans_glob", '"/etc/*.md"'), "PLANS_GLOB_INVALID", "error"),
+        (written("docs/first-plan.md", "# nothing\n"), "PLANS_WITHOUT_UNITS", "warn"),
+        (written("docs/first-plan.md", "## A1: x\n\n- lane: elsewhere\n"), "UNIT_LANE_UNKNOWN", "warn"),
+        (written("dos.state.yaml", "x" * 200_001), "STATE_FILE_LARGE", "warn"),
+        (written("dos.toml", "[lanes"), "CONFIG_INVALID", "error"),
+        (troubles.with_stale_worktree, "WORKTREE_STALE", "warn"),
+        (troubles.with_orphan_worktree, "WORKTREE_ORPHANED", "warn"),
+        (troubles.with_undeclared_worktree, "WORKTREE_WITHOUT_LANE", "info"),
+        (troubles.with_salvage, "WORK_SALVAGED", "info"),
+        (troubles.with_damaged_journal, "STORE_DAMAGED", "error"),
+        (troubles.with_newer_journal, "STORE_TOO_NEW", "error"),
+        (troubles.read_only, "STORE_READ_ONLY", "error"),
+        (troubles.on_a_network, "STORE_ON_NETWORK", "error"),
+        (troubles.on_a_full_disk, "DISK_LOW", "error"),
+        (troubles.with_event_from_the_future, "CLOCK_BEHIND", "warn"),
+    ],
+    ids=lambda value: getattr(value, "__name__", None) if callable(value) else None,
+)
+def test_a_trouble_is_found_with_one_command_that_clears_it(
+    change, kind, severity, healthy, dos, monkeypatch, tmp_path
+):
+    change(healthy, monkeypatch, tmp_path)
+    answer = dos("doctor", "--check", "--json")
+    found = finding(answer, kind)
+    assert found["severity"] == severity
+    assert found["what"] and found["fix"] and "\n" not in found["fix"]
+    assert answer.code == (0 if severity == "info" else 1)
+    assert answer.json.keys() >= KEYS
+    assert found["what"] in dos("doctor").out
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[lanes", "\x00", "lanes = 3", "[store]\nurl = 7", '[lanes]\nconcurrent = ["a", "A"]', "= =", "[a.b.c]\n", "x"],
+)
+def test_a_file_that_cannot_be_used_is_a_finding_and_not_the_end(text, healthy, dos):
+    (healthy / "dos.toml").write_text(text)
+    answer = dos("doctor", "--check", "--json")
+    assert answer.code == 1
+    assert finding(answer, "CONFIG_INVALID")["fix"].startswith("${EDITOR:-vi}")
+    assert answer.json["config"]["problems"]
+    assert not answer.err
+
+
+def test_the_line_of_a_broken_file_is_in_the_command(healthy, dos):
+    (healthy / "dos.toml").write_text("[supervise]\ntarget = 1\n\n[lanes\n")
+    assert " +4 " in finding(dos("doctor", "--json"), "CONFIG_INVALID")["fix"]
+
+
+@pytest.mark.parametrize("kind", ["LANE_BOTH_CONCURRENT_AND_EXCLUSIVE", "AUTOPICK_LANE_UNDECLARED", "NO_PLANS"])
+def test_typing_the_command_clears_the_finding(kind, healthy, dos, monkeypatch, tmp_path):
+    configured("exclusive", '["global", "api"]')(healthy, monkeypatch, tmp_path)
+    configured("autopick", '["api", "elsewhere"]')(healthy, monkeypatch, tmp_path)
+    (healthy / "docs" / "first-plan.md").unlink()
+    fix = finding(dos("doctor", "--json"), kind)["fix"]
+    home = f"{Path(sys.executable).parent}:{REAL_PATH}"
+    subprocess.run(["/bin/sh", "-c", fix], cwd=healthy, check=True, env={"PATH": home}, capture_output=True)
+    assert kind not in kinds(dos("doctor", "--json"))
+
+
+def test_a_subject_that_cannot_be_read_does_not_hide_the_others(healthy, dos, monkeypatch):
+    def broken(world):
+        raise PermissionError(13, "Permission denied", "/somewhere")
+
+    monkeypatch.setitem(examine.SUBJECTS, "plans", broken)
+    configured("workers.agent", '"nobody"')(healthy, monkeypatch, None)
+    answer = dos("doctor", "--json")
+    assert finding(answer, "PLANS_UNREAD")["fix"] == "ls -ld /somewhere"
+    assert "AGENT_UNKNOWN" in kinds(answer)
+
+
+def test_a_journal_that_cannot_be_read_leaves_the_rest_readable(healthy, dos, monkeypatch, tmp_path):
+    troubles.with_damaged_journal(healthy, monkeypatch, tmp_path)
+    answer = dos("doctor", "--json")
+    assert {"STORE_DAMAGED", "LEASES_UNREAD"} <= kinds(answer)
+    assert answer.json["journal"]["reachable"] is False
+    assert answer.json["journal"]["events"] is None
+
+
+def test_a_directory_that_is_not_there_is_a_contract_error(dos, tmp_path):
+    assert dos("doctor", "--workspace", str(tmp_path / "nowhere")).code == 2
+
+
+def test_a_dry_run_of_nothing_is_refused(dos):
+    answer = dos("doctor", "--dry-run")
+    assert answer.code == 2 and "--fix" in answer.err
+
+
+def program(folder, name, script):
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_agent_programs_are_listed_with_their_versions(healthy, dos, monkeypatch, tmp_path):
+    folder = on_path(monkeypatch, tmp_path, "git", "sh")
+    program(folder, "claude", "echo '2.1.197 (Claude Code)'")
+    program(folder, "codex", "exit 3")
+    answer = dos("doctor", "--json")
+    assert answer.json["agents"] == {"claude": "2.1.197", "codex": None}
+    assert "codex" in finding(answer, "AGENT_VERSION_UNREAD")["what"]
+
+
+def test_a_program_that_hangs_is_given_up_on_with_all_it_started(tmp_path):
+    hanging = program(tmp_path, "hangs", 'sleep 300 & echo $! > "$0.child"; sleep 300')
+    found = programs.versions({"hangs": str(hanging)}, timeout_seconds=2)
+    assert "2 s" in found["hangs"].why
+    assert processes.identify(int((tmp_path / "hangs.child").read_text())) is None
+
+
+def test_versions_are_asked_once_for_the_report_and_the_findings(healthy, monkeypatch):
+    asked = []
+    monkeypatch.setattr(programs, "versions", lambda found: asked.append(found) or {})
+    with World(healthy) as world:
+        facts.gather(world)
+        agents.examine(world)
+    assert len(asked) == 1
+
+
+def test_the_facts_of_a_broken_file_are_those_of_the_defaults(healthy):
+    (healthy / "dos.toml").write_text("[lanes")
+    with World(healthy, lenient=True) as world:
+        assert facts.gather(world).problems
+        assert world.config == Config()

@@ -1,0 +1,152 @@
+"""Help, man and exit-codes: what there is to type, what an answer means, what a name stands for."""
+
+import pytest
+
+from dos.questions import GROUPS, VERBS
+from dos.surfaces.cli import catalogue
+
+FAMILIES = sorted({name.split()[0] for name in VERBS if " " in name})
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_every_verb_explains_itself(name, dos):
+    verb = VERBS[name]
+    module = catalogue.module(verb)
+    assert verb.summary and verb.group in GROUPS
+    assert module.__doc__ and module.EXITS and 0 in module.EXITS.values()
+    answer = dos(*name.split(), "--help")
+    assert answer.code == 0 and answer.out.startswith(f"usage: dos {name}")
+    assert "exit codes:" in answer.out
+    assert all(token in answer.out for token in module.EXITS)
+    assert dos("help", *name.split()).out == answer.out == dos("man", *name.split()).out
+
+
+def test_the_overview_lists_every_verb_under_its_group(dos):
+    text = dos("--help").out
+    assert text == dos("help").out == dos().out
+    for verb in VERBS.values():
+        assert f"\n  {verb.name} " in text
+    for group in {verb.group for verb in VERBS.values()}:
+        assert f"\n{GROUPS[group]}:" in text
+
+
+@pytest.mark.parametrize("first", FAMILIES)
+def test_the_first_word_of_a_family_alone_lists_the_family(first, dos):
+    asked, bare, helped = dos(first, "--help"), dos(first), dos("help", first)
+    assert (asked.code, bare.code, helped.code) == (0, 2, 0)
+    assert bare.out == "" and bare.err.startswith("error: ")
+    for name in (name for name in VERBS if name.startswith(f"{first} ")):
+        assert all(name in text for text in (asked.out, bare.err, helped.out))
+
+
+def test_help_without_a_workspace_still_helps(dos, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert dos("help", "doctor").code == 0
+    assert dos("exit-codes").code == 0
+    assert dos("man", "doctor").code == 0
+
+
+def test_exit_codes_are_those_of_every_verb(dos):
+    table = dos("exit-codes", "--json").json
+    assert table.keys() == VERBS.keys()
+    assert all(exits["contract_error"] == 2 for exits in table.values())
+    assert table["lint"] == {"clean": 0, "findings": 1, "contract_error": 2}
+    assert table == dos("doctor", "--json").json["exit_codes"]
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [(("lint",), {"lint"}), (("config", "get"), {"config get"}), (("config",), {n for n in VERBS if "config " in n})],
+)
+def test_exit_codes_of_one_verb_or_family(words, names, dos):
+    assert dos("exit-codes", *words, "--json").json.keys() == names
+
+
+def test_an_unknown_verb_is_a_contract_error_everywhere(dos):
+    for words in (("exit-codes", "lnt"), ("help", "lnt"), ("man", "lnt"), ("lnt",)):
+        answer = dos(*words)
+        assert answer.code == 2 and "did you mean `dos lint`" in answer.err
+
+
+def test_an_unknown_second_word_is_named_with_the_nearest(dos):
+    answer = dos("config", "gte")
+    assert answer.code == 2 and "did you mean `dos config get`" in answer.err
+
+
+def test_lanes_are_listed_with_their_kinds(dos):
+    assert dos("man", "lane").out.splitlines() == [
+        "api     concurrent",
+        "docs    concurrent",
+        "worker  concurrent",
+        "global  exclusive",
+    ]
+
+
+@pytest.mark.parametrize("name", ["api", "API", "backend"])
+def test_a_lane_is_explained_by_any_of_its_names(name, dos):
+    lane = dos("man", "lane", name, "--json").json
+    assert (lane["lane"], lane["kind"], lane["tree"]) == ("api", "concurrent", ["api/**"])
+    assert lane["aliases"] == ["backend"] and lane["held_by"] is None
+    assert "TREE         api/**" in dos("man", "lane", name).out
+
+
+def test_a_lane_says_who_holds_it(dos):
+    assert dos("lease-lane", "acquire", "--lane", "api", "--owner", "A").code == 0
+    assert dos("man", "lane", "api", "--json").json["held_by"].startswith("A, fence ")
+
+
+def test_an_unknown_lane_exits_1_with_the_known_ones(dos):
+    answer = dos("man", "lane", "nowhere")
+    assert answer.code == 1 and "api" in answer.err and answer.out == ""
+
+
+def test_reasons_are_listed_and_explained(dos):
+    listed = dos("man", "wedge").out
+    assert "LANE_DRAINED" in listed and "TRUE_DRAIN" in listed and "iteration-cap" in listed
+    page = dos("man", "wedge", "lane_held").out
+    for label in ("NAME", "CATEGORY", "REFUSAL?", "TYPICAL FIX", "SEE ALSO", "LIVE"):
+        assert label in page
+    assert "next: " in dos("man", "wedge", "LANE_HELD", "--explain").out
+
+
+def test_a_reason_of_the_workspace_is_explained_too(workspace, dos):
+    with (workspace / "dos.toml").open("a") as file:
+        file.write('\n[reasons.VENDOR]\ncategory = "OPERATOR_GATE"\nsummary = "Waits."\nfix = "Call them."\n')
+    row = dos("man", "wedge", "vendor", "--json").json
+    assert (row["token"], row["category"], row["fix"], row["built_in"]) == (
+        "VENDOR",
+        "OPERATOR_GATE",
+        "Call them.",
+        False,
+    )
+
+
+def test_an_unknown_reason_exits_1_with_a_guess(dos):
+    answer = dos("man", "wedge", "SOMETHING_DRAINED", "--json")
+    assert answer.code == 1 and answer.json["category"] == "TRUE_DRAIN"
+
+
+def test_a_reason_names_the_lanes_that_stopped_for_it(workspace, dos):
+    from dos.journal.events import RunStopped
+    from dos.sources import workspace as places
+    from dos.sources.world import open_journal
+
+    with open_journal(places.find(workspace), "") as journal:
+        fact = RunStopped(run_id="RID-1", lane="api", stop_reason="blocked", needs="operator", reason="x")
+        journal.record("run/RID-1", fact)
+    assert dos("man", "wedge", "blocked", "--json").json["live"] == ["api"]
+    assert dos("man", "wedge", "drain", "--json").json["live"] == []
+
+
+def test_the_version_is_the_packages(dos):
+    from importlib.metadata import version
+
+    assert dos("--version").out == f"dos {version('dispatch-os')}\n"
+    assert dos("version", "--json").json["dos_version"] == version("dispatch-os")
+    assert dos("--version", "--json").json == dos("version", "--json").json
+
+
+@pytest.mark.parametrize("flag", [["--driver", "x"], ["--job"]])
+def test_a_driver_is_refused_and_not_ignored(flag, dos):
+    answer = dos(*flag, "status")
+    assert answer.code == 2 and "driver" in answer.err

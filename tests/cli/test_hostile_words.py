@@ -1,0 +1,152 @@
+"""Whatever is typed: a clear error or a safe record, never a traceback, never a file outside the state directory."""
+
+from importlib import import_module
+
+import pytest
+from commanding import in_process
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dos.questions import VERBS
+
+UNUSABLE = ["", " ", "a\nb", "a\rb", "a\u2028b", "a\u2029b", "a\x00b", "\x1b[31mred", "a\x85b", "x" * 10_000]
+ODD = [
+    "..",
+    "../../../x",
+    "/etc/passwd",
+    "a'b\"c",
+    "$(touch x)",
+    "`touch x`",
+    "a;b",
+    "CON",
+    "a\\b",
+    "ü",
+    "日本",
+    "-",
+    "%s{0}",
+]
+
+# Each slot that takes a name, as the words around it.
+NAMED = {
+    "owner": ["lease-lane", "acquire", "--lane", "api", "--owner={}"],
+    "any owner": ["lease-lane", "acquire", "--any", "--owner={}"],
+    "kind": ["lease-lane", "acquire", "--lane=hot", "--tree=lib/**", "--owner=A", "--kind={}"],
+    "own lane": ["lease-lane", "acquire", "--kind=keyword", "--tree=lib/**", "--owner=A", "--lane={}"],
+    "loop stamp": ["lease-lane", "acquire", "--lane=api", "--owner=A", "--loop-ts={}"],
+    "renewed lane": ["lease-lane", "heartbeat", "--owner=A", "--lane={}"],
+    "renewing owner": ["lease-lane", "heartbeat", "--lane=api", "--owner={}"],
+    "releasing owner": ["lease-lane", "release", "--lane=api", "--owner={}"],
+    "release reason": ["lease-lane", "release", "--lane=api", "--owner=A", "--reason={}"],
+    "adopting owner": ["lease-lane", "adopt", "--lane=api", "--owner={}"],
+    "adopted lane": ["lease-lane", "adopt", "--owner=N", "--lane={}"],
+    "reaped lane": ["lease-lane", "reap", "--lane={}"],
+    "spawned lane": ["lease-lane", "spawn", "--lane={}"],
+    "spawning owner": ["lease-lane", "spawn", "--lane=api", "--owner={}"],
+    "awaited lane": ["lease-lane", "wait", "--timeout=0", "--lane={}"],
+    "arbitrated lane": ["arbitrate", "--tree=lib/**", "--lane={}"],
+    "arbitrated kind": ["arbitrate", "--lane=api", "--kind={}"],
+    "gated lane": ["scope-gate", "--file=api/a", "--lane={}"],
+    "lock owner": ["lease", "acquire", "--retries=0", "--", "{}"],
+    "lock releaser": ["lease", "release", "--", "{}"],
+    "scope": ["id-alloc", "allocate", "--", "{}"],
+    "peeked scope": ["id-alloc", "peek", "--", "{}"],
+    "process": ["run-id", "mint", "--write", "--", "{}"],
+    "stream": ["journal", "tail", "--stream={}"],
+    "exported stream": ["journal", "export", "--stream={}"],
+}
+# An empty one of these means that it was not given.
+OPTIONAL = {
+    "own lane", "kind", "loop stamp", "release reason", "reaped lane", "spawning owner", "arbitrated lane",
+    "arbitrated kind", "gated lane", "stream", "exported stream",
+}  # fmt: skip
+RUN_IDS = {
+    "lease": ["lease-lane", "acquire", "--lane=api", "--owner=A", "--run-id={}"],
+    "adopt": ["lease-lane", "adopt", "--lane=api", "--owner=A", "--run-id={}"],
+    "spawn": ["lease-lane", "spawn", "--lane=api", "--run-id={}"],
+    "parent": ["run-id", "mint", "p", "--parent={}"],
+    "root": ["run-id", "mint", "p", "--root={}"],
+}
+
+
+def filled(words, name):
+    return [word.replace("{}", name) for word in words]
+
+
+def declared(words):
+    """The exit codes that the verb says it has."""
+    name = " ".join(words[:2]) if " ".join(words[:2]) in VERBS else words[0]
+    return set(import_module(VERBS[name].module).EXITS.values())
+
+
+def files(place):
+    state = place / "workspace" / ".git" / "dos"
+    return sorted(path for path in place.rglob("*") if path != state and state not in path.parents)
+
+
+@pytest.mark.parametrize("slot", NAMED)
+def test_a_name_that_cannot_be_stored_is_an_error(dos, tmp_path, state, slot):
+    before = files(tmp_path)
+    for name in UNUSABLE:
+        if slot in OPTIONAL and name == "":
+            continue
+        answer = dos(*filled(NAMED[slot], name))
+        assert answer.code == 2, answer
+        assert answer.err.startswith("error: the ") and "Traceback" not in answer.err
+        assert len(answer.err) < 500 and "\x1b" not in answer.err and "\u2028" not in answer.err
+    assert files(tmp_path) == before and not state.exists()
+
+
+@pytest.mark.parametrize("slot", NAMED)
+def test_an_odd_name_is_a_name(dos, tmp_path, slot):
+    before = files(tmp_path)
+    for name in ODD:
+        answer = dos(*filled(NAMED[slot], name))
+        assert answer.code in declared(NAMED[slot]) - {2} or (slot == "awaited lane" and answer.code == 2), answer
+        assert "Traceback" not in answer.err and "has a bug" not in answer.err
+    assert files(tmp_path) == before
+    assert dos("journal", "check").code == 0
+
+
+@pytest.mark.parametrize(
+    "run_id", ["../../x", "RID-", "rid-000000001000002", "RID-00000000100000Z/", "RID-0000000010000U2"]
+)
+@pytest.mark.parametrize("slot", RUN_IDS)
+def test_a_run_id_that_is_none_is_an_error(dos, tmp_path, state, slot, run_id):
+    before = files(tmp_path)
+    if slot == "adopt":
+        dos("lease-lane", "acquire", "--lane=api", "--owner=A")
+    answer = dos(*filled(RUN_IDS[slot], run_id))
+    assert answer.code == 2 and "is not a run id" in answer.err
+    assert files(tmp_path) == before
+
+
+@pytest.mark.parametrize("owner", ODD, ids=ascii)
+def test_an_odd_owner_can_renew_and_release_what_it_took(dos, workspace, owner):
+    who = ("--lane=api", f"--owner={owner}")
+    assert dos("lease-lane", "acquire", *who).code == 0
+    assert dos("lease-lane", "live").json[0]["holder"] == owner
+    assert dos("lease-lane", "heartbeat", *who).code == 0
+    assert dos("lease-lane", "release", *who).code == 0
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(slot=st.sampled_from(sorted(NAMED)), name=st.text(max_size=30))
+def test_no_text_breaks_a_verb(workspace, slot, name):
+    answer = in_process(*filled(NAMED[slot], name))
+    assert answer.code in declared(NAMED[slot]), answer
+    assert "has a bug" not in answer.err
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(leases=st.one_of(st.text(max_size=40), st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(st.sampled_from(["lane", "tree", "lane_kind", "fence", "mode", "x"]), inner, max_size=4),
+    ),
+    max_leaves=8,
+).map(repr)))  # fmt: skip
+def test_no_leases_break_the_arbiter(workspace, leases):
+    answer = in_process("arbitrate", f"--leases={leases}")
+    assert answer.code in (0, 1, 2), answer
+    assert "has a bug" not in answer.err
