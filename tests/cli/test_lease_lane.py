@@ -10,7 +10,7 @@ import pytest
 from commanding import command
 from msgspec import json
 
-from dos.journal.backends.sqlite import SqliteBackend
+from dos.surfaces.cli.desk import Desk
 
 
 def records(dos, op):
@@ -289,7 +289,7 @@ def test_bad_input_is_an_error_that_changes_nothing(dos, workspace, words):
 @pytest.fixture
 def impatient(monkeypatch):
     """Nobody waits half a minute for a lock in a test."""
-    monkeypatch.setitem(SqliteBackend.__init__.__kwdefaults__, "busy_seconds", 0.05)
+    monkeypatch.setattr(Desk, "busy_seconds", 0.05)
 
 
 @pytest.fixture

@@ -305,6 +305,17 @@ def test_a_sound_server_gets_no_notes_and_a_careless_one_does(kind):
         backend.close()
 
 
+@pytest.mark.parametrize("same", [True, False], ids=["by the same store", "by another store"])
+def test_a_waiter_is_woken_and_does_not_only_look_again(store, kind, monkeypatch, same):
+    monkeypatch.setattr(backend_module, "RECHECK_SECONDS", 100.0)
+    with ThreadPoolExecutor(1) as pool, kind.open() as other:
+        for _ in range(2):
+            waiting = pool.submit(store.wait, store.last(), 60)
+            time.sleep(0.1)
+            (store if same else other).append("a", "k", {})
+            assert waiting.result(30)
+
+
 def test_a_waiter_whose_notification_is_lost_looks_again(store, kind, monkeypatch):
     monkeypatch.setattr(backend_module, "RECHECK_SECONDS", 0.1)
     store.append("a", "k", {})

@@ -22,7 +22,7 @@ from msgspec import json
 
 from dos.errors import DosError
 from dos.journal import fold, retention
-from dos.journal.backends import sqlite
+from dos.journal.backends import sqlite, sqlite_opening
 from dos.journal.opening import open_store
 from dos.journal.states.leases import Leases
 from dos.journal.store import Entry, Store
@@ -138,14 +138,14 @@ class Writer:
 
 def run_pragma(pragma: str) -> None:
     """On every connection that writes, after the store has set it up."""
-    opened = sqlite.open_writing
+    opened = sqlite_opening.open_writing
 
     def altered(path: Path, **options: Any) -> sqlite3.Connection:
         connection = opened(path, **options)
         connection.execute(f"PRAGMA {pragma}")
         return connection
 
-    sqlite.open_writing = altered
+    vars(sqlite)["open_writing"] = altered
 
 
 def write(directory: Path, say: Say, seed: str, steps: str) -> None:

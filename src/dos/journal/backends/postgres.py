@@ -16,6 +16,7 @@ from dos.journal.store import NOTHING, Foreseen, OutcomeUnknown
 
 try:
     import psycopg
+    from psycopg.pq import TransactionStatus
 except ImportError as error:
     raise StoreUnreachable(
         f"the journal is in PostgreSQL, and its driver cannot be loaded: {error}",
@@ -24,7 +25,7 @@ except ImportError as error:
 
 from dos.journal.backends.postgres_faults import explain
 from dos.journal.backends.postgres_rows import COMMIT, ROLLBACK, Rows, Statement, Transaction, View
-from dos.journal.backends.postgres_sessions import Connection, Line, Sessions
+from dos.journal.backends.postgres_sessions import Connection, Sessions
 
 RECHECK_SECONDS = 5.0  # how late a waiter learns of an event whose notification was lost
 
@@ -52,7 +53,7 @@ class PostgresBackend:
         self._threads = threading.RLock()
         self._in_use = False
         self._begun = False  # the server has a transaction of ours open
-        self._line: Line | None = None
+        self._connection: Connection | None = None
         self._listeners: list[Connection] = []
         with self._alone(), self._explained():
             self._connect()
@@ -113,9 +114,9 @@ class PostgresBackend:
         with self._threads:
             while self._listeners:
                 self._listeners.pop().close()
-            if self._line is not None:
-                self._line.close()
-                self._line = None
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
 
     # One transaction at a time
 
@@ -132,16 +133,16 @@ class PostgresBackend:
                 self._in_use = self._begun = False
 
     def _trip(self, statements: Sequence[Statement]) -> list[Rows]:
-        if self._begun and self._line is not None:
-            return self._line.send(statements)
-        kept, line = self._line, self._connect()
+        if self._begun and self._connection is not None:
+            return _send(self._connection, statements)
+        kept, connection = self._connection, self._connect()
         try:
-            results = line.send(statements)
+            results = _send(connection, statements)
         except psycopg.OperationalError:
             # Nothing had begun, so it can begin again: the server was restarted, or the network dropped an idle line.
-            if line is not kept or not line.lost:
+            if connection is not kept or not connection.closed:
                 raise
-            results = self._connect().send(statements)
+            results = _send(self._connect(), statements)
         self._begun = True
         return results
 
@@ -149,7 +150,7 @@ class PostgresBackend:
         try:
             self._trip([*statements, self._notify, COMMIT])
         except psycopg.Error as error:
-            if self._line is None or not self._line.lost:
+            if self._connection is None or not self._connection.closed:
                 raise
             raise OutcomeUnknown(
                 f"{self.place}: the connection was lost during the commit, so it is unknown whether it was written",
@@ -157,19 +158,23 @@ class PostgresBackend:
             ) from error
 
     def _end(self, statement: Statement) -> None:
-        if self._line is not None and not self._line.end(statement):
-            self._line.close()
-            self._line = None
+        """End the transaction, if there is one."""
+        connection = self._connection
+        if connection is None:
+            return
+        if connection.info.transaction_status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
+            with suppress(psycopg.Error):  # the fault that brought us here is the one to report
+                _send(connection, [statement])
+        if connection.info.transaction_status != TransactionStatus.IDLE:  # lost, or interrupted in the middle of a trip
+            connection.close()
+            self._connection = None
 
     # Connections
 
-    def _connect(self) -> Line:
-        if self._line is not None and self._line.lost:
-            self._line.close()
-            self._line = None
-        if self._line is None:
-            self._line = Line(self._sessions.open())
-        return self._line
+    def _connect(self) -> Connection:
+        if self._connection is None or self._connection.closed:
+            self._connection = self._sessions.open()
+        return self._connection
 
     def _listener(self) -> Connection:
         with suppress(IndexError):
@@ -189,3 +194,17 @@ class PostgresBackend:
             yield
         except psycopg.Error as error:
             raise explain(error, self.place) from error
+
+
+def _send(connection: Connection, statements: Sequence[Statement]) -> list[Rows]:
+    """All of them in one trip; none is run after one that fails."""
+    quoting = psycopg.ClientCursor(connection)
+    cursor = connection.execute(b";".join(quoting.mogrify(sql, named).encode() for sql, named in statements))
+    results: list[Rows] = []
+    while len(results) < len(statements):
+        results.append(cursor.fetchall() if cursor.description else [])
+        answered = cursor.statusmessage
+        cursor.nextset()
+    if statements[-1] is COMMIT and answered != "COMMIT":
+        raise Internal(f"the server answered {answered} to a commit")
+    return results

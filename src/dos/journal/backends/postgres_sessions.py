@@ -1,18 +1,14 @@
 """Sessions with a PostgreSQL server: opened with the promises the journal needs, in a database that has its tables."""
 
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack, suppress
 from typing import Any
 from urllib.parse import unquote
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg.pq import TransactionStatus
 
-from dos.errors import BadInput, Internal, JournalTooNew, StoreFailed, StoreUnreachable
+from dos.errors import BadInput, JournalTooNew, StoreFailed, StoreUnreachable
 from dos.journal.backends.postgres_faults import explain
-from dos.journal.backends.postgres_rows import COMMIT, Rows, Statement
 from dos.journal.backends.postgres_schema import STEPS, VERSION
 
 Connection = psycopg.Connection[tuple[Any, ...]]
@@ -32,44 +28,6 @@ _NEW_SESSION = """
       set_config('synchronous_commit', CASE current_setting('synchronous_commit')
         WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false),
       to_regclass('dos.version') IS NOT NULL"""
-
-
-class Line:
-    """A session in which several statements go to the server, and are answered, in one trip.
-
-    The pipeline stays open for good: leaving one sends a request after the last, and the server would take the session
-    for busy and never throw it out.
-    """
-
-    def __init__(self, connection: Connection) -> None:
-        self.connection = connection
-        self._leave = ExitStack()
-        self._pipeline = self._leave.enter_context(connection.pipeline())
-
-    @property
-    def lost(self) -> bool:
-        return self.connection.closed
-
-    def send(self, statements: Sequence[Statement]) -> list[Rows]:
-        """None is run after one that fails."""
-        cursors = [self.connection.execute(sql, named) for sql, named in statements]
-        self._pipeline.sync()
-        if statements[-1] is COMMIT and cursors[-1].statusmessage != "COMMIT":
-            raise Internal(f"the server answered {cursors[-1].statusmessage} to a commit")
-        return [cursor.fetchall() if cursor.description else [] for cursor in cursors]
-
-    def end(self, statement: Statement) -> bool:
-        """End the transaction, if there is one; False when nothing can be done with this session any more."""
-        status = self.connection.info.transaction_status
-        if status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
-            with suppress(psycopg.Error):  # the fault that brought us here is the one to report
-                self.send([statement])
-        return self.connection.info.transaction_status == TransactionStatus.IDLE
-
-    def close(self) -> None:
-        self.connection.close()
-        with suppress(psycopg.Error):  # there is nothing left to answer
-            self._leave.close()
 
 
 class Sessions:
@@ -123,7 +81,7 @@ class Sessions:
         deadline = time.monotonic() + self._connect_seconds
         while True:
             try:
-                return psycopg.connect(self._conninfo, autocommit=True, prepare_threshold=1)
+                return psycopg.connect(self._conninfo, autocommit=True, prepare_threshold=None)
             except psycopg.Error as error:
                 # A server that is starting up or recovering says so, and is worth waiting for.
                 starting = psycopg.pq.PGconn.ping(self._conninfo.encode()) == psycopg.pq.Ping.REJECT

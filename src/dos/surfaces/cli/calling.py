@@ -1,5 +1,6 @@
 """Calls one verb: parse its words into its record, run it, print the reply."""
 
+import gc
 from importlib import import_module
 from typing import Any
 
@@ -39,6 +40,7 @@ def call(verb: Verb, wishes: dict[str, str], words: list[str]) -> int:
         explain="explain" in wishes,
         lenient="lenient" in wishes,
     )
+    gc.enable()
     try:
         reply = _answer(module, parsed, desk)
         if reply.complaint:

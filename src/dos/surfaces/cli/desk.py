@@ -35,6 +35,8 @@ class Reply(Struct, frozen=True, kw_only=True):
 class Desk:
     """The workspace as the command line was told to see it."""
 
+    busy_seconds = 5.0  # how long a verb waits for the write lock
+
     def __init__(
         self,
         *,
@@ -51,7 +53,6 @@ class Desk:
             raise BadInput(f"there is no output {shown(output)}", hint=f"Use one of: {', '.join(OUTPUTS)}.")
         self.as_json = output == "json" or (as_json and not output)
         self.plain = output == "plain"
-        self.busy_seconds = 5.0  # how long a verb waits for the write lock
         self.pretty = pretty
         self.explain = explain
         self.start = Path(workspace or os.environ.get("DISPATCH_WORKSPACE") or ".")

@@ -20,7 +20,12 @@ GLOBAL_FLAGS = {
 
 
 def main() -> None:
-    sys.exit(run(sys.argv[1:]))
+    """Most verbs are over in an instant: collecting garbage and taking the interpreter apart would be a fifth of it."""
+    import gc
+    import os
+
+    gc.disable()  # `calling` switches it on again for the verb itself
+    os._exit(run(sys.argv[1:]))  # whatever was said has been flushed
 
 
 def run(arguments: list[str]) -> int:
@@ -45,9 +50,23 @@ def _dispatch(arguments: list[str]) -> int:
     if len(words) == 1 and words[0] not in VERBS and _family(words[0]):
         return _without_second_word(words[0], wishes)
     name, rest = _named(words, rest)
+    _load_msgspec_alone()
     from dos.surfaces.cli import calling
 
     return calling.call(VERBS[name], wishes, rest)
+
+
+def _load_msgspec_alone() -> None:
+    """Where typing_extensions is installed msgspec takes from it three names that typing has as well.
+
+    Loading all of it for them would be a tenth of a verb's time; hidden for this moment, msgspec asks typing.
+    """
+    if "typing_extensions" not in sys.modules:
+        sys.modules["typing_extensions"] = None  # type: ignore[assignment]
+        try:
+            import msgspec  # noqa: F401
+        finally:
+            del sys.modules["typing_extensions"]
 
 
 def _split(arguments: list[str]) -> tuple[list[str], dict[str, str], list[str]]:
