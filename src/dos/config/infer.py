@@ -132,7 +132,7 @@ def _lane_lines(lanes: Lanes) -> list[str]:
 
 
 _WORKER_NOTES = {
-    "agent": 'the coding program: "claude_code", "codex", "gemini", "opencode", "command" or "scripted"',
+    "agent": '"command" for any program, or the name of a built-in one',
     "command": "what the agents `command` and `scripted` start: program and arguments",
     "setup": "run once in every new work tree",
     "acceptance": "has to exit 0 on the finished work of a unit, unless its plan says otherwise",

@@ -4,6 +4,9 @@ from enum import StrEnum
 
 from msgspec import Struct, structs
 
+from dos.records import reasons
+from dos.records.reasons import Needs
+
 
 class OutcomeKind(StrEnum):
     SHIPPED = "SHIPPED"  # the agent ran and its work was measured
@@ -32,29 +35,6 @@ class StopReason(StrEnum):
     DRAIN_REQUESTED = "drain-requested"
     LEASE_LOST = "lease-lost"
     LANE_HELD = "lane-held"
-
-
-class Needs(StrEnum):
-    NOBODY = "nobody"
-    OPERATOR = "operator"
-    TIME = "time"
-    ENVIRONMENT = "environment"
-
-
-WHO_CLEARS: dict[StopReason, Needs] = {
-    StopReason.ITERATION_CAP: Needs.NOBODY,
-    StopReason.COMPLETE: Needs.NOBODY,
-    StopReason.DRAIN: Needs.NOBODY,
-    StopReason.DRAIN_REQUESTED: Needs.NOBODY,
-    StopReason.LEASE_LOST: Needs.NOBODY,
-    StopReason.LANE_HELD: Needs.NOBODY,
-    StopReason.BLOCKED: Needs.OPERATOR,
-    StopReason.CONSECUTIVE_UNCLEAR: Needs.OPERATOR,
-    StopReason.CONSECUTIVE_DIRTY_ZERO: Needs.OPERATOR,
-    StopReason.RATE_LIMITED: Needs.TIME,
-    StopReason.CONSECUTIVE_OVERLOADED: Needs.TIME,
-    StopReason.LAUNCH_FAILED: Needs.ENVIRONMENT,
-}
 
 
 class IterationOutcome(Struct, frozen=True, kw_only=True):
@@ -142,4 +122,12 @@ def _go_on(state: LoopState, reason: str) -> LoopDecision:
 
 
 def _stop(state: LoopState, why: StopReason, reason: str) -> LoopDecision:
-    return LoopDecision(action="stop", next_state=state, reason=reason, stop_reason=why, needs=WHO_CLEARS[why])
+    return LoopDecision(action="stop", next_state=state, reason=reason, stop_reason=why, needs=needs(why))
+
+
+def needs(why: StopReason) -> Needs:
+    """Who can clear a stop, from the one table of reasons."""
+    found = reasons.find(why)
+    if found is None:
+        raise LookupError(f"the table of reasons has no row for {why}")
+    return found.needs

@@ -13,6 +13,7 @@ from dos.journal import events
 from dos.plans import loop
 from dos.plans.loop import Gate, IterationOutcome, LoopDecision, LoopState, OutcomeKind, StopReason
 from dos.records.leases import Lease, Refusal
+from dos.records.reasons import Needs
 from dos.records.units import Unit
 from dos.runtime import effects
 from dos.verdicts.work import delivered
@@ -37,8 +38,8 @@ class Stop(Struct, frozen=True):
     detail: str
 
     @property
-    def needs(self) -> loop.Needs:
-        return loop.WHO_CLEARS[self.reason]
+    def needs(self) -> Needs:
+        return loop.needs(self.reason)
 
 
 class Worker:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
+from dos.agents.registry import NAMES
 from dos.config.infer import infer_lanes_from_directory, scaffold
 from dos.errors import WorkspaceMissing
 from dos.sources import surroundings, workspace
@@ -46,7 +47,7 @@ def run(args: Args, desk: Desk) -> Reply:
         root,
         lanes=lanes,
         target=max(1, min(MOST_WORKERS, len(lanes.concurrent))),
-        agent=next((surroundings.AGENT_PROGRAMS[program] for program in programs), ""),
+        agent=next((name for program in programs if (name := surroundings.AGENT_PROGRAMS[program]) in NAMES), ""),
         test=tests,
         plans_glob=glob,
     )
@@ -57,6 +58,9 @@ def run(args: Args, desk: Desk) -> Reply:
     if args.dry_run:
         return Reply(text=text, data=data | {"text": text})
     if target.exists() and not args.force:
+        if args.first_plan:
+            said = [f"left {target} as it is", *_write_first_plan(root, lanes.concurrent)]
+            return Reply(text="\n".join(said), data=data)
         return Reply(
             code=1,
             text=f"{target} is there already, and was left as it is.\n  hint: `dos init --force` writes it anew.",
