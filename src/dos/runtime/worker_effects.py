@@ -11,7 +11,7 @@ from dos.agents import prompt, registry
 from dos.config.tables import Config
 from dos.errors import BadInput
 from dos.evidence import holders
-from dos.evidence.access.lane import protected
+from dos.evidence.access.lane import rules
 from dos.journal import fold
 from dos.journal.events import Event
 from dos.journal.states.fleet import Fleet
@@ -28,7 +28,6 @@ from dos.sources import processes
 from dos.sources.git import Git
 from dos.sources.workspace import Workspace
 from dos.sources.world import open_journal
-from dos.verdicts.access import admission
 
 
 class WorkerEffects:
@@ -68,9 +67,7 @@ class WorkerEffects:
         asked = request(
             self.config, effect.lane, run_id=effect.run_id, is_lock=effect.is_lock, start_sha=self._target_commit()
         )
-        admit = partial(
-            admission.judge, budgets=self.config.class_budgets(), protected=protected(self.place.root, self.config)
-        )
+        admit = rules(self.place.root, self.config)
         taken = self.store.acquire(asked, admit)
         if isinstance(taken, Refusal) and self._bury(taken.blocked_by):
             taken = self.store.acquire(asked, admit)

@@ -13,7 +13,6 @@ from dos.evidence.health.disk import sized
 from dos.evidence.health.facts import Facts
 from dos.evidence.health.finding import Finding
 
-ADMISSION_PREDICATES = ("disjointness", "self-modify")
 MARKS = {Severity.ERROR: "✗", Severity.WARN: "!", Severity.INFO: "i"}
 ASCII_MARKS = {Severity.ERROR: "x", Severity.WARN: "!", Severity.INFO: "i"}
 COLOURS = {Severity.ERROR: "\x1b[31m", Severity.WARN: "\x1b[33m", Severity.INFO: "\x1b[2m"}
@@ -51,7 +50,7 @@ def document(report: Report, exits: Exits) -> dict[str, Any]:
         "git": facts.in_git and bool(facts.git_version),
         "home": None,  # there is no state outside of a workspace
         "projects_indexed": 0,
-        "admission_predicates": list(ADMISSION_PREDICATES),
+        "admission_predicates": facts.predicates,
         **_policies(facts, config),
         "verifiability": to_builtins(facts.verifiability),
         "workspace_facts": {
@@ -191,7 +190,7 @@ def _groups(facts: Facts, config: Config) -> dict[str, list[tuple[str, str]]]:
             ("workers", f"{config.supervise.target} wanted, agent {config.workers.agent or 'not set'}"),
             ("lanes", (", ".join(config.lanes.concurrent) or "none side by side") + exclusive),
             ("autopick", ", ".join(config.lanes.autopick) or "none"),
-            ("predicates", ", ".join(ADMISSION_PREDICATES)),
+            ("predicates", ", ".join(facts.predicates)),
             ("overlap", f"{config.overlap.policy}, {config.overlap.tolerance:.0%} tolerated"),
             ("hooks", "none wired"),
         ],

@@ -1,15 +1,17 @@
 """What the arbiter needs to know: the lanes of the workspace, and who holds what."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct, structs
 
 from dos.config.tables import Config
-from dos.journal.store import Store
+from dos.journal.store import Admit, Store
+from dos.sources import plugins
 from dos.sources.world import World
-from dos.verdicts.access import arbiter
-from dos.verdicts.access.admission import KERNEL_FILES
+from dos.verdicts.access import admission, arbiter
+from dos.verdicts.access.admission import KERNEL_FILES, Predicate
 from dos.verdicts.access.arbiter import Held
 from dos.verdicts.access.roster import Roster
 
@@ -17,6 +19,7 @@ from dos.verdicts.access.roster import Roster
 class Evidence(Struct, frozen=True, kw_only=True):
     roster: Roster
     live: tuple[Held, ...]
+    predicates: tuple[Predicate, ...]
 
 
 def gather(
@@ -38,7 +41,11 @@ def gather(
         live = [arbiter.held(lease) for lease in (journal or world.journal).leases(lapsed=False)]
     live += [] if beside is None else arbiter.held_from_json(beside)
     lanes = roster(world, config)
-    return Evidence(roster=structs.replace(lanes, budgets={**lanes.budgets, **(budgets or {})}), live=tuple(live))
+    return Evidence(
+        roster=structs.replace(lanes, budgets={**lanes.budgets, **(budgets or {})}),
+        live=tuple(live),
+        predicates=predicates(),
+    )
 
 
 def roster(world: World, config: Config) -> Roster:
@@ -53,6 +60,22 @@ def roster(world: World, config: Config) -> Roster:
         budgets=config.class_budgets(),
         ratio_max=config.overlap.tolerance,
     )
+
+
+def rules(root: Path, config: Config) -> Admit:
+    """What the journal asks in the transaction that grants: the same rules for a worker and for the command line."""
+    return partial(
+        admission.judge,
+        budgets=config.class_budgets(),
+        protected=protected(root, config),
+        predicates=predicates(),
+        config=config,
+    )
+
+
+def predicates() -> tuple[Predicate, ...]:
+    """What other packages add. They can only refuse more."""
+    return tuple(plugin for _, plugin in plugins.load(plugins.PREDICATES))
 
 
 def protected(root: Path, config: Config) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from dos.errors import DosError
 from dos.evidence.health import agents, store
 from dos.records.run_ids import ALPHABET
 from dos.records.unknown import Unknown
-from dos.sources import filesystems, git, plan_documents
+from dos.sources import filesystems, git, plan_documents, plugins
 from dos.sources.world import World
 from dos.verdicts.access.admission import KERNEL_FILES
 from dos.version import VERSION
@@ -50,6 +50,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     free_bytes: int | None  # None: the disk could not be asked
     filesystem: str
     kernel_files: list[str]
+    predicates: list[str]
     digest: str
 
 
@@ -81,6 +82,7 @@ def gather(world: World) -> Facts:
         free_bytes=_or_none(lambda: filesystems.room(place.state).free_bytes),
         filesystem=_or_none(lambda: filesystems.kind(place.state)) or "",
         kernel_files=[name for name in KERNEL_FILES if (place.root / name).is_file()],
+        predicates=["disjointness", "self-modify", *plugins.names(plugins.PREDICATES)],
         digest=_digest(VERSION, platform.python_version(), machine, git_version, programs),
     )
 

@@ -7,7 +7,6 @@ somebody reaps; without it, when the time is over.
 
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import Annotated, Any
 
 from msgspec import Struct, structs
@@ -107,12 +106,11 @@ def _patiently(args: Args, attempt: Callable[[], Taken]) -> Taken:
 def _take(args: Args, desk: Desk, ask: Ask, request: Request) -> Taken:
     """The arbiter says which lane; the journal's transaction says whether. Who was overtaken asks again."""
     config, world, journal = desk.policy, desk.world, desk.journal
-    protected = evidence.protected(world.workspace.root, config)
-    admit = partial(admission.judge, budgets=config.class_budgets(), protected=protected, config=config)
+    admit = evidence.rules(world.workspace.root, config)
     before: tuple[Held, ...] | None = None
     while True:
         seen = evidence.gather(world, config, journal=journal, beside=args.leases)
-        decision = arbiter.judge(ask, seen.live, seen.roster, config=config)
+        decision = arbiter.judge(ask, seen.live, seen.roster, predicates=seen.predicates, config=config)
         if decision.outcome is Outcome.REFUSE:
             return Taken(decision=decision)
         outcome = journal.acquire(_decided(request, ask, decision, seen.roster), admit, requested_lane=ask.lane)

@@ -42,7 +42,7 @@ class Args(Struct, kw_only=True):
 def run(args: Args, desk: Desk) -> Reply:
     ask = asked(lane=args.lane, kind=args.kind, tree=args.tree, mode=args.mode, exact=args.exact, force=args.force)
     seen = evidence.gather(desk.world, desk.policy, instead=args.leases, budgets=budgets(args.class_budget))
-    decision = arbiter.judge(ask, seen.live, seen.roster, config=desk.policy)
+    decision = arbiter.judge(ask, seen.live, seen.roster, predicates=seen.predicates, config=desk.policy)
     if args.force and decision.outcome is Outcome.ACQUIRE and decision.reason_class and not decision.auto_picked:
         # Before the answer: nobody goes on by force without a trace.
         forced = DecisionForced(

@@ -48,7 +48,8 @@ def run(args: Args, desk: Desk) -> Reply:
 
 def _decide(args: Args, desk: Desk) -> Decision:
     seen = evidence.gather(desk.world, desk.policy)
-    return arbiter.judge(arbiter.Ask(lane=args.lane, exact=True), seen.live, seen.roster, config=desk.policy)
+    asked = arbiter.Ask(lane=args.lane, exact=True)
+    return arbiter.judge(asked, seen.live, seen.roster, predicates=seen.predicates, config=desk.policy)
 
 
 def _next_lapse(desk: Desk) -> float:
