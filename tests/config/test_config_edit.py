@@ -264,7 +264,7 @@ CHANGES = st.sampled_from(
 def test_any_changes_one_after_another_give_what_they_say(
     tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[str, object]]
 ) -> None:
-    path = tmp_path_factory.getbasetemp() / "dos.toml"
+    path = tmp_path_factory.mktemp("edited", numbered=True) / "dos.toml"
     path.write_text(TEXT)
     for key, value in changes:
         set_value(path, key, value_text(value))

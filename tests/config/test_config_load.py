@@ -377,7 +377,7 @@ def test_any_text_either_loads_or_is_one_clear_error(text: str) -> None:
 @settings(deadline=None)
 @given(st.binary(max_size=40))
 def test_any_bytes_either_load_or_are_one_clear_error(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
-    root = tmp_path_factory.getbasetemp()
+    root = tmp_path_factory.mktemp("loaded", numbered=True)
     (root / "dos.toml").write_bytes(content)
     try:
         load(root)

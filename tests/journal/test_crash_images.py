@@ -99,7 +99,7 @@ def lost(image: Image, ledger: Ledger, directory: Path) -> list[str]:
     """What is wrong with a store after the cut, found as the next process would: by opening it and going on."""
     image.write_to(directory)
     try:
-        seen = _seen_by_a_reader(directory / "state", ledger) if image.point % 4 == 0 else []
+        seen = _seen_by_a_reader(directory / "state", ledger) if image.point % 4 == 0 or not image.acks else []
         return seen + problems(directory / "state", ledger)
     except DosError as error:
         return [f"{type(error).__name__}: {error}"]

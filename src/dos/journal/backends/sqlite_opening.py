@@ -42,25 +42,35 @@ def open_reading(path: Path, *, busy_seconds: float, gate: Gate) -> tuple[sqlite
     _check_place(path)
     # Quoted by hand: `?` and `#` would end the path of a file URI.
     quoted = str(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    plain, immutable = f"file:{quoted}?mode=ro", f"file:{quoted}?mode=ro&immutable=1"
     try:
-        with _connecting(f"file:{quoted}?mode=ro", busy_seconds) as connection:
-            if _version(connection, path) == VERSION:
-                return connection, True
+        if connection := _up_to_date(plain, busy_seconds, path):
+            return connection, True
     except sqlite3.OperationalError as error:
         # A journal nobody has open, in a directory we cannot write: without its shared memory file it can only be
         # read as it lies on the disk.
-        refused = primary_code(error) in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
-        if not refused or path.with_name(path.name + "-wal").exists():
+        if _is_out_of_reach(error, path) and (connection := _up_to_date(immutable, busy_seconds, path)):
+            return connection, False
+        if error.sqlite_errorcode != sqlite3.SQLITE_READONLY_ROLLBACK:
             raise
-        with _connecting(f"file:{quoted}?mode=ro&immutable=1", busy_seconds) as connection:
-            if _version(connection, path) == VERSION:
-                return connection, False
     # Its maker was cut off, or it is older than this dos: any process brings it up to date, as any recovers its log.
-    connection.close()
     open_writing(path, busy_seconds=busy_seconds, gate=gate).close()
-    with _connecting(f"file:{quoted}?mode=ro", busy_seconds) as connection:
+    with _connecting(plain, busy_seconds) as connection:
         _version(connection, path)
         return connection, True
+
+
+def _up_to_date(target: str, busy_seconds: float, path: Path) -> sqlite3.Connection | None:
+    with _connecting(target, busy_seconds) as connection:
+        if _version(connection, path) == VERSION:
+            return connection
+    connection.close()
+    return None
+
+
+def _is_out_of_reach(error: sqlite3.Error, path: Path) -> bool:
+    refused = primary_code(error) in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+    return refused and not any(path.with_name(path.name + ending).exists() for ending in ("-wal", "-journal"))
 
 
 @contextmanager
