@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from dos.journal.events import IterationCommitted, RunBegun
+from dos.journal.events import Fact, IterationCommitted, RunBegun, RunStopped
 from dos.journal.opening import open_store
 from dos.journal.store import Entry, Store
 
@@ -20,8 +20,11 @@ def fill(store: Store, events: int) -> None:
         entries = []
         for number in range(written, min(written + BATCH, events)):
             run = f"RID-{number // 100:015d}"
+            fact: Fact
             if number % 100 == 0:
-                fact: RunBegun | IterationCommitted = RunBegun(run_id=run, lane="api", host="h", start_sha="0" * 40)
+                fact = RunBegun(run_id=run, lane="api", host="h", start_sha="0" * 40)
+            elif number % 100 == 99:
+                fact = RunStopped(run_id=run, lane="api", stop_reason="iteration-cap", needs="nobody", reason="enough")
             else:
                 fact = IterationCommitted(
                     run_id=run, lane="api", iteration=number % 100, unit=f"P/U{number % 50}", outcome="SHIPPED",
