@@ -16,6 +16,7 @@ The class is chosen by what the caller can do about it, and carries the exit cod
     │   ├── StoreFull       no room left
     │   ├── StoreReadOnly   it can be read and not written
     │   ├── StoreUnreachable
+    │   │   └── OutcomeUnknown  the connection was lost in the middle of a commit
     │   ├── JournalCorrupt  something stored is not what was written
     │   └── JournalTooNew   a newer `dos` wrote it
     ├── GitFailed           git said no (2)
@@ -84,6 +85,10 @@ class StoreReadOnly(StoreFailed):
 
 
 class StoreUnreachable(StoreFailed):
+    pass
+
+
+class OutcomeUnknown(StoreUnreachable):
     pass
 
 

@@ -95,7 +95,7 @@ class Postgres(Kind):
     """One database for all tests, and a workspace for each."""
 
     name = "postgres"
-    brief_ms = 250
+    brief_ms = 500
 
     def __init__(self, url: str) -> None:
         self.url = url

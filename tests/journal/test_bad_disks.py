@@ -20,6 +20,7 @@ TESTS = [str(Path(__file__).parent)]
 STEPS = "append_keyed acquire append_batch renew release reopen append_keyed acquire append"
 WATCHED = f"stand_by {STEPS}"
 STUBBORN = {"WRITER_STUBBORN": "1"}
+OFTEN = {"WRITER_PRAGMA": "wal_autocheckpoint=12"}  # so that faults strike checkpoints too
 
 
 def assert_clear(failures: list[Failed]) -> None:
@@ -34,12 +35,22 @@ def assert_clear(failures: list[Failed]) -> None:
 class Faulty:
     """A run of the writer on a disk with a fault, and what it said."""
 
-    def __init__(self, place: Path, shim: Path, fail: Fault, at: int, fail_for: int | None, steps: str) -> None:
+    def __init__(
+        self,
+        place: Path,
+        shim: Path,
+        fail: Fault,
+        at: int = 1_000_000,
+        fail_for: int | None = 1,
+        steps: str = STEPS,
+        extra: dict[str, str] | None = None,
+    ) -> None:
         self.disk = place / "disk"
         self.disk.mkdir(parents=True)
         self.state = self.disk / "state"
         argv = writer_command(self.state, self.disk / "ACK", "w", steps)
-        done = run(argv, self.disk, place / "log", fail, at, STUBBORN, shim=shim, fail_for=fail_for)
+        variables = {**STUBBORN, **(extra or {})}
+        done = run(argv, self.disk, place / "log", fail, at, variables, shim=shim, fail_for=fail_for)
         assert (done.returncode, done.stderr) == (0, ""), f"{fail} at operation {at}"
         self.operations = read_log(place / "log")
         said = self.disk / "ACK"
@@ -64,13 +75,13 @@ def strike_everywhere(
     place: Path, shim: Path, fail: Fault, fail_for: int | None, steps: str, writes: int, others: int
 ) -> list[Faulty]:
     """A run for each operation of a healthy run, or of its writes and its other operations each so many'th."""
-    healthy = Faulty(place / "healthy", shim, fail, 1_000_000, fail_for, steps)
+    healthy = Faulty(place / "healthy", shim, fail, steps=steps, extra=OFTEN)
     assert healthy.failures == [] and counted(healthy.operations) > 100
     kinds = {each.number: each.kind for each in healthy.operations if each.number}
     chosen = [at for at in kinds if at % (writes if kinds[at] is Kind.WRITE else others) == 0]
     runs = []
     for at in chosen:
-        faulty = Faulty(place / str(at), shim, fail, at, fail_for, steps)
+        faulty = Faulty(place / str(at), shim, fail, at, fail_for, steps, OFTEN)
         assert_clear(faulty.failures)
         assert faulty.lost_by_a_power_cut(place / "image") == [], f"{fail} at {faulty.struck(at)}"
         assert problems(faulty.state, Ledger(faulty.acks)) == [], f"{fail} at {faulty.struck(at)}"
@@ -92,7 +103,7 @@ def assert_faults_are_survived(runs: list[Faulty], fail: Fault, fail_for: int | 
     if fail == "short":
         assert not any(faulty.failures for faulty in runs), "what was not taken at once is written again"
         return
-    assert sum(bool(faulty.failures) for faulty in runs) > len(runs) / 2
+    assert sum(bool(faulty.failures) for faulty in runs) > len(runs) / 4  # a checkpoint that fails is tried again
     if fail_for == 1:
         # The same store object: only the step that met the fault is missing.
         assert all(len(faulty.failures) <= 1 for faulty in runs)
@@ -123,7 +134,7 @@ def test_a_commit_whose_sync_failed_is_not_acknowledged_by_the_next_sync(
     tmp_path: Path, disk_shim: Path, steps: str
 ) -> None:
     """The system forgets the pages it could not write: a later sync of the same file succeeds without them."""
-    healthy = Faulty(tmp_path / "healthy", disk_shim, "eio", 1_000_000, 1, steps)
+    healthy = Faulty(tmp_path / "healthy", disk_shim, "eio", steps=steps)
     first = next(at for at, each in enumerate(healthy.operations) if each.kind is Kind.ACK)
     syncs = [
         each.number
@@ -132,21 +143,23 @@ def test_a_commit_whose_sync_failed_is_not_acknowledged_by_the_next_sync(
     ]
     assert len(syncs) > 5
     for at in syncs[:6]:
-        faulty = Faulty(tmp_path / str(at), disk_shim, "eio", at, 1, steps)
+        faulty = Faulty(tmp_path / str(at), disk_shim, "eio", at, steps=steps)
         struck = next(place for place, each in enumerate(faulty.operations) if each.number == at)
         said_next = next(decode(line) for each in faulty.operations[struck:] for line in each.acknowledgements)
         assert isinstance(said_next, Failed | Opened), "the step that met the fault is not acknowledged"
+        later = faulty.operations[struck:]
+        assert any(each.kind is Kind.SYNC_DIRECTORY for each in later), "and the store is opened anew"
         assert any(isinstance(ack, Appended | Granted) for ack in faulty.acks[-2:]), "and the ones after it are"
         assert faulty.lost_by_a_power_cut(tmp_path / "image") == []
 
 
 def test_the_first_acknowledgement_waits_for_the_directory(tmp_path: Path, disk_shim: Path) -> None:
-    healthy = Faulty(tmp_path / "healthy", disk_shim, "eio", 1_000_000, 1, "append")
+    healthy = Faulty(tmp_path / "healthy", disk_shim, "eio", steps="append")
     opening = next(at for at, each in enumerate(healthy.operations) if each.kind is Kind.ACK)
     synced = [each for each in healthy.operations[:opening] if each.kind is Kind.SYNC_DIRECTORY and each.path]
     made = [each.path for each in healthy.operations[:opening] if each.kind is Kind.CREATE]
     assert healthy.operations.index(synced[-1]) == opening - 1 and "state/state.db-wal" in made
-    faulty = Faulty(tmp_path / "faulty", disk_shim, "eio", synced[-1].number, 1, "append")
+    faulty = Faulty(tmp_path / "faulty", disk_shim, "eio", synced[-1].number, steps="append")
     assert [type(ack) for ack in faulty.acks] == [Failed, Opened, Appended]
 
 

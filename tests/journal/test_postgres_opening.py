@@ -114,6 +114,19 @@ def test_a_store_opened_for_reading_does_not_write(kind):
             store.append("a", "k", 2)
 
 
+def test_a_schema_made_for_a_user_who_may_make_none_is_enough(new_database):
+    for statement in (
+        "DROP ROLE IF EXISTS tenant",
+        "CREATE ROLE tenant LOGIN",
+        "CREATE SCHEMA dos AUTHORIZATION tenant",
+        "CREATE EXTENSION btree_gist WITH SCHEMA dos",
+    ):
+        run(new_database, statement)
+    with Postgres(new_database.replace("postgres@", "tenant@")).open() as store:
+        grant(store, asking())
+    run(new_database, "DROP OWNED BY tenant CASCADE")
+
+
 def test_a_user_without_rights_is_told_so(new_database):
     Postgres(new_database).open().close()
     run(new_database, "CREATE ROLE guest LOGIN")

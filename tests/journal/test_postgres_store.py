@@ -13,13 +13,15 @@ from wire import Wire
 from dos.errors import (
     DosError,
     Internal,
+    OutcomeUnknown,
     StoreBusy,
     StoreFailed,
     StoreUnreachable,
 )
 from dos.journal.backends import postgres as backend_module
+from dos.journal.backends import postgres_sessions
 from dos.journal.backends.postgres import PostgresBackend
-from dos.journal.store import Entry, OutcomeUnknown, Store
+from dos.journal.store import Entry, Store
 from postgres_server import PostgresServer
 
 
@@ -249,8 +251,10 @@ def test_a_lock_held_for_too_long_is_reported_as_busy(kind):
         impatient.close()
 
 
-def test_a_holder_that_stands_still_is_thrown_out_and_writes_nothing(kind):
-    stuck = Store(PostgresBackend(kind.url, workspace=kind.workspace, busy_seconds=0.4))
+def test_a_holder_that_stands_still_is_thrown_out_and_writes_nothing(kind, monkeypatch):
+    monkeypatch.setattr(postgres_sessions, "STOPPED_SECONDS", 0.2)
+    stuck = kind.open()
+    monkeypatch.undo()
     with kind.open() as other:
         with pytest.raises(StoreUnreachable), stuck.backend.write() as tx:
             tx.insert(Entry(stream="a", kind="late", body={}), 1, "", b"{}")
@@ -316,6 +320,15 @@ def test_a_waiter_is_woken_and_does_not_only_look_again(store, kind, monkeypatch
             assert waiting.result(30)
 
 
+def test_waiting_again_and_again_opens_one_more_session(kind):
+    url = f"{kind.url}?application_name={kind.workspace}"
+    with Store(PostgresBackend(url, workspace=kind.workspace)) as store:
+        for _ in range(4):
+            store.wait(0, 0.01)
+        count = "SELECT count(*) FROM pg_stat_activity WHERE application_name = %s"
+        assert run(kind.url, count, kind.workspace) == [(2,)]
+
+
 def test_a_waiter_whose_notification_is_lost_looks_again(store, kind, monkeypatch):
     monkeypatch.setattr(backend_module, "RECHECK_SECONDS", 0.1)
     store.append("a", "k", {})
@@ -359,6 +372,19 @@ def test_a_transaction_inside_another_is_a_mistake_that_is_named(store):
     with pytest.raises(Internal, match="inside another"), store.backend.write():
         store.last()
     assert store.append("a", "k", {}).ver == 1
+
+
+def test_a_store_closed_inside_a_transaction_writes_nothing(store):
+    with pytest.raises(Internal, match="closed inside"), store.backend.write() as tx:
+        tx.insert(Entry(stream="a", kind="k", body={}), 1, "", b"{}")
+        store.close()
+    assert store.last() == 0
+
+
+def test_a_second_question_where_one_was_announced_is_a_mistake_that_is_named(store):
+    with pytest.raises(Internal, match="two questions"), store.backend.read(once=True) as view:
+        view.last()
+        view.last()
 
 
 def test_an_interrupt_takes_everything_back(store):

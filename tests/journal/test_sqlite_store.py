@@ -6,7 +6,9 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -279,6 +281,19 @@ def test_processes_that_open_a_new_file_at_once_make_one_journal(tmp_path):
             process.stdin.write("\n")
             process.stdin.flush()
         assert sorted(process.communicate(timeout=60)[0] for process in processes) == ["1\n", "2\n", "3\n"]
+
+
+def test_threads_that_open_a_new_file_at_once_make_one_journal(tmp_path):
+    together = threading.Barrier(6)
+
+    def work(place: Path) -> int:
+        together.wait(30)
+        with opened(place) as store:
+            return store.append("a", "k", {}).ver
+
+    with ThreadPoolExecutor(6) as pool:
+        for attempt in range(12):
+            assert sorted(pool.map(work, [tmp_path / f"{attempt}.db"] * 6)) == [1, 2, 3, 4, 5, 6]
 
 
 def child(store: Store, results) -> None:

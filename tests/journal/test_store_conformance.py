@@ -10,11 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 from store_kinds import Kind, asking, grant, listed_leases, refuse, written
 
 from dos.errors import BadInput, Conflict, JournalCorrupt, JournalTooNew
 from dos.journal.events import SCHEMA
-from dos.journal.store import Entry, Store
+from dos.journal.store import Entry, Foreseen, Store
 
 APPENDER = Path(__file__).with_name("appender.py")
 
@@ -201,6 +202,20 @@ def test_a_transaction_sees_what_it_wrote(store):
         tx.keep_snapshot("s", "c", 2, b"two")
         assert tx.snapshot("s", "c") == (2, b"two")
     assert store.load("a") == [second]
+
+
+def test_a_transaction_sees_which_leases_it_ended_and_changed(store):
+    kept, ended = grant(store, asking("a")), grant(store, asking("b"))
+    changed = structs.replace(kept, holder="B")
+    with pytest.raises(ZeroDivisionError), store.backend.write(Foreseen(leases=True, fences=[ended.fence])) as tx:
+        assert tx.leases() == [kept, ended]
+        tx.drop_lease(ended.fence)
+        tx.update_lease(changed)
+        assert (tx.lease(kept.fence), tx.lease(ended.fence), tx.leases()) == (changed, None, [changed])
+        tx.last()  # also once they are sent
+        assert (tx.lease(kept.fence), tx.lease(ended.fence), tx.leases()) == (changed, None, [changed])
+        raise ZeroDivisionError
+    assert store.leases() == [kept, ended]
 
 
 def test_a_snapshot_counts_only_for_the_code_that_made_it(store):

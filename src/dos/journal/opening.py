@@ -63,7 +63,7 @@ def embedded_path(url: str, state_directory: Path) -> Path | None:
 def network_filesystem(path: Path, mounts: str) -> str | None:
     """The type of the network file system that a path lies on, by the lines of /proc/self/mountinfo; None if local."""
     kind, deepest = "", -1
-    for line in mounts.splitlines():
+    for line in mounts.split("\n"):
         before, _, after = line.partition(" - ")
         fields = before.split(" ")
         if len(fields) < 5 or not after:

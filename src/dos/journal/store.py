@@ -10,7 +10,7 @@ from typing import Any, Protocol, Self
 
 from msgspec import Struct, json, structs
 
-from dos.errors import BadInput, Conflict, Fenced, Internal, JournalTooNew, StoreFailed, StoreUnreachable
+from dos.errors import BadInput, Conflict, Fenced, Internal, JournalTooNew, OutcomeUnknown, StoreFailed
 from dos.journal.events import (
     SCHEMA,
     Event,
@@ -51,10 +51,6 @@ class Foreseen(Struct, frozen=True, kw_only=True):
 
 
 NOTHING = Foreseen()
-
-
-class OutcomeUnknown(StoreUnreachable):
-    """The connection was lost while a transaction was being committed."""
 
 
 class Renewal(Struct, frozen=True, kw_only=True):
@@ -316,8 +312,7 @@ _LONGEST = 1000  # bytes: what an index of any store can hold
 def storable(entry: Entry, actor: str) -> bytes:
     """The body as it is stored, provided that every store could keep the record."""
     for what, text in (("stream", entry.stream), ("kind", entry.kind), ("key", entry.key or ""), ("actor", actor)):
-        size = len(text.encode("utf-8", "replace"))
-        if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text) or size > _LONGEST:
+        if "\0" in text or not _fits(text):
             raise BadInput(
                 f"the {what} {shown(text)} cannot be stored", hint=f"Use at most {_LONGEST} printable bytes."
             )
@@ -328,6 +323,13 @@ def storable(entry: Entry, actor: str) -> bytes:
             f"a {entry.kind} for {entry.stream} holds text that is not Unicode: {error.reason}",
             hint="Decode what other programs wrote with errors='replace'.",
         ) from error
+
+
+def _fits(text: str) -> bool:
+    try:
+        return len(text.encode()) <= _LONGEST
+    except UnicodeEncodeError:
+        return False
 
 
 def _place(asked: Request) -> tuple[object, ...]:

@@ -1,6 +1,7 @@
 """Reads of a git repository through its plumbing, with the caller's environment and hooks kept out."""
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ _KEPT = {"GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_SSL_CAINFO"}
 AS_DOS = ("-c", "user.name=dos", "-c", "user.email=dos@localhost", "-c", "commit.gpgSign=false")
 _SAFE = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false")
 TIMEOUT_SECONDS = 120.0
+# https://user:token@host:443/path, ssh://git@host/path, git@host:path; a plain path is its own name.
+_REMOTE = re.compile(r"(?:[a-z+]+://(?:[^@/]*@)?(?P<host>[^/:@]+)(?::\d+)?/|(?:[^@/]+@)(?P<at>[^/:@]+):)(?P<path>.+)")
 
 if TYPE_CHECKING:  # loaded where git is started: most verbs never start it
     import subprocess
@@ -93,8 +96,12 @@ class Git:
         found = done.stdout.split()
         return min(found) if found else Unknown("the repository has no commit yet")
 
-    def remote_url(self) -> str:
-        return self.attempt("config", "--get", "remote.origin.url").stdout.strip()
+    def remote(self) -> str:
+        """The shared repository as host and path: the same however a clone reaches it, and without a password."""
+        url = self.attempt("config", "--get", "remote.origin.url").stdout.strip()
+        found = _REMOTE.match(url)
+        place = f"{(found['host'] or found['at']).lower()}/{found['path'].lstrip('/')}" if found else url
+        return place.rstrip("/").removesuffix(".git")
 
 
 def version() -> tuple[int, ...] | Unknown:

@@ -72,4 +72,4 @@ def workspace_id(place: Workspace) -> str:
     """What every clone of one repository shares: its remote and its first commit."""
     git = Git(place.tree)
     root = git.root_commit()
-    return f"{git.remote_url()}#{'' if isinstance(root, Unknown) else root}"
+    return f"{git.remote()}#{'' if isinstance(root, Unknown) else root}"

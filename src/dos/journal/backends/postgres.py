@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 
-from dos.errors import Internal, StoreReadOnly, StoreUnreachable
-from dos.journal.store import NOTHING, Foreseen, OutcomeUnknown
+from dos.errors import Internal, OutcomeUnknown, StoreReadOnly, StoreUnreachable
+from dos.journal.store import NOTHING, Foreseen
 
 try:
     import psycopg
@@ -133,7 +133,9 @@ class PostgresBackend:
                 self._in_use = self._begun = False
 
     def _trip(self, statements: Sequence[Statement]) -> list[Rows]:
-        if self._begun and self._connection is not None:
+        if self._begun:
+            if self._connection is None:
+                raise Internal("a store was closed inside a transaction")
             return _send(self._connection, statements)
         kept, connection = self._connection, self._connect()
         try:
@@ -180,7 +182,8 @@ class PostgresBackend:
         with suppress(IndexError):
             return self._listeners.pop()
         connection = self._sessions.open()
-        connection.execute(f"LISTEN {self._channel}")
+        with suppress(psycopg.errors.ReadOnlySqlTransaction):  # a standby tells nothing: there one only looks again
+            connection.execute(f"LISTEN {self._channel}")
         return connection
 
     def _check_process(self) -> None:

@@ -18,7 +18,7 @@ _LOOK = "Run `dos doctor` to see what is wrong with the server."
 
 
 def explain(error: psycopg.Error, place: str) -> DosError:
-    said = error.diag.message_primary or str(error).strip() or type(error).__name__
+    said = " ".join((error.diag.message_primary or str(error)).split()) or type(error).__name__
     if isinstance(error, psycopg.DataError) and not error.sqlstate:
         return BadInput(f"{place}: what was to be written cannot be stored: {said}")
     match error.sqlstate or "":

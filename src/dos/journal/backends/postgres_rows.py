@@ -11,7 +11,7 @@ from zlib import crc32
 
 from msgspec import DecodeError, json
 
-from dos.errors import JournalCorrupt
+from dos.errors import Internal, JournalCorrupt
 from dos.journal.events import Event
 from dos.journal.store import Entry, Foreseen
 from dos.records.leases import Lease, stream_of
@@ -61,6 +61,7 @@ class View:
     def __init__(self, workspace: str, trip: Trip, *, once: bool = False) -> None:
         self._workspace = workspace
         self._trip = trip
+        self._once = once
         self._opening = [_CLOCK] if once else [READ, _CLOCK]
         self._now_ms: int | None = None
         self._waiting: list[Statement] = []
@@ -133,6 +134,8 @@ class View:
         if self._now_ms is None:
             results = self._trip([*self._opening, self._statement(sql, named)])
             self._now_ms = results[-2][0][0]
+        elif self._once:
+            raise Internal("two questions were asked where one was announced")
         else:
             results = self._trip([*self._waiting, self._statement(sql, named)])
         self._waiting = []

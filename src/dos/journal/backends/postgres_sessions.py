@@ -21,6 +21,8 @@ _DEFAULTS = {
     "keepalives_count": "4",
     "tcp_user_timeout": "30000",
 }
+# A writer that was stopped in the middle is thrown out before those who wait for it give up.
+STOPPED_SECONDS = 15.0
 _MIGRATION_LOCK = 0x646F7331
 _NEW_SESSION = """
     SELECT set_config('lock_timeout', %(busy)s, false),
@@ -39,8 +41,11 @@ class Sessions:
         timeout = {"connect_timeout": str(connect_seconds)}
         self._conninfo = make_conninfo("", **{**_DEFAULTS, **timeout, **several, **given, "client_encoding": "utf8"})
         self._connect_seconds = connect_seconds
-        # A holder that was stopped in the middle is thrown out before those who wait for it give up.
-        self._settings = {"busy": f"{busy_seconds * 1000:.0f}", "stopped": f"{busy_seconds * 500:.0f}"}
+        # Zero would mean for ever.
+        self._settings = {
+            "busy": f"{max(1.0, busy_seconds * 1000):.0f}",
+            "stopped": f"{max(1.0, STOPPED_SECONDS * 1000):.0f}",
+        }
 
     def open(self) -> Connection:
         connection = self._connected()
@@ -90,7 +95,7 @@ class Sessions:
             time.sleep(0.1)
 
     def _unreachable(self, error: psycopg.Error) -> StoreUnreachable:
-        said = str(error).strip()
+        said = " ".join(str(error).split())
         if self._secret:
             said = said.replace(self._secret, "***")
         return StoreUnreachable(
@@ -122,7 +127,9 @@ class Sessions:
         try:
             with connection.transaction():
                 connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
-                connection.execute("CREATE SCHEMA IF NOT EXISTS dos")
+                # Not `IF NOT EXISTS`: that needs a right that who may use a schema made by another does not have.
+                if connection.execute("SELECT to_regnamespace('dos')").fetchone() == (None,):
+                    connection.execute("CREATE SCHEMA dos")
                 connection.execute("CREATE TABLE IF NOT EXISTS dos.version(number integer NOT NULL)")
                 version = self._version(connection)
                 for step in STEPS[version:]:

@@ -43,8 +43,9 @@ class SqliteBackend:
         self._gate_file: int | None = None
         self._connection: sqlite3.Connection | None = None
         self._lasting = True
-        self._log = path.with_name(path.name + "-wal")
-        self._opened: dict[Path, tuple[int, int]] = {}
+        self._file: tuple[int, int] | None = None
+        self._log = f"{path}-wal"
+        self._has_log = False
         self._commits = 0
         with self._explained():
             self._connect()
@@ -131,16 +132,21 @@ class SqliteBackend:
                 self._connection, self._lasting = found
             else:
                 self._connection = open_writing(self.path, busy_seconds=self._busy_seconds, gate=self._gate)
-            self._opened = {file: identity for file in (self.path, self._log) if (identity := _identity(file))}
+            self._file = self._file or _identity(self.path)
+            self._has_log = os.access(self._log, os.F_OK)
         return self._connection
 
     def _check_still_there(self) -> None:
         """A file that was removed or replaced takes whatever is written to it, and keeps nothing."""
-        for file, identity in self._opened.items():
-            if _identity(file) != identity:
-                raise StoreUnreachable(
-                    f"{file} was removed or replaced while it was in use", hint="Stop this program and start it again."
-                )
+        gone = ""
+        if self._file and _identity(self.path) != self._file:
+            gone = str(self.path)
+        elif self._has_log and not os.access(self._log, os.F_OK):
+            gone = self._log  # not asked for more: a look at its times would make the next write to it dearer
+        if gone:
+            raise StoreUnreachable(
+                f"{gone} was removed or replaced while it was in use", hint="Stop this program and start it again."
+            )
 
     # Locking and faults
 
@@ -192,7 +198,7 @@ class SqliteBackend:
     def _forget_connection(self) -> None:
         # After an I/O error a connection's picture of the file may be wrong: the next use opens anew.
         connection, self._connection = self._connection, None
-        self._opened.pop(self._log, None)  # whoever closes it last removes it
+        self._has_log = False  # whoever closes it last removes it
         if connection is not None:
             with suppress(sqlite3.Error):
                 connection.close()

@@ -123,9 +123,11 @@ def _check_place(path: Path) -> None:
 
 
 def _version(connection: sqlite3.Connection, path: Path) -> int:
-    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    owner = connection.execute("PRAGMA application_id").fetchone()[0]
-    tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+    # One statement, so that it is all of one moment: another process may be making the tables right now.
+    version, owner, tables = connection.execute(
+        "SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema)"
+        " FROM pragma_user_version, pragma_application_id"
+    ).fetchone()
     if tables and owner != APPLICATION_ID:
         raise StoreFailed(
             f"{path} is a database of another program", hint="Move it away, or set `[store] url` in dos.toml."
@@ -135,7 +137,7 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
             f"{path} has schema {version}, and this dos knows up to {VERSION}",
             hint="Upgrade dos: `pip install --upgrade dispatch-os`.",
         )
-    return version
+    return int(version)
 
 
 def _journal_mode(connection: sqlite3.Connection, wanted: str = "") -> str:

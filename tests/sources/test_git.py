@@ -1,0 +1,66 @@
+"""What is read from git."""
+
+import subprocess
+
+import pytest
+
+from dos.errors import GitFailed
+from dos.records.unknown import Unknown
+from dos.sources import git as git_source
+from dos.sources.git import Git
+
+
+@pytest.fixture
+def repository(tmp_path):
+    for words in (["init", "-q", "-b", "main"], ["commit", "-q", "--allow-empty", "-m", "one"]):
+        subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@t", *words], cwd=tmp_path, check=True)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://user:token@Example.org/team/thing.git", "example.org/team/thing"),
+        ("https://example.org:8443/team/thing", "example.org/team/thing"),
+        ("ssh://git@example.org:22/team/thing.git/", "example.org/team/thing"),
+        ("git@example.org:team/thing.git", "example.org/team/thing"),
+        ("/srv/git/thing.git", "/srv/git/thing"),
+        ("../thing", "../thing"),
+    ],
+)
+def test_one_shared_repository_has_one_name_without_its_password(repository, url, shown):
+    subprocess.run(["git", "remote", "add", "origin", url], cwd=repository, check=True)
+    assert Git(repository).remote() == shown
+
+
+def test_without_a_remote_there_is_no_name(repository):
+    assert Git(repository).remote() == ""
+
+
+def test_the_callers_own_git_environment_is_kept_out(repository, monkeypatch, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    monkeypatch.setenv("GIT_DIR", str(elsewhere))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(elsewhere / "index"))
+    assert Git(repository).branch() == "main"
+
+
+def test_what_git_refuses_is_said_with_what_to_type(repository):
+    with pytest.raises(GitFailed) as failed:
+        Git(repository).run("-c", "user.name=x", "rev-parse", "--verify", "nowhere")
+    assert "git rev-parse --verify" in failed.value.message
+    assert failed.value.hint.endswith("rev-parse --verify nowhere")
+
+
+def test_an_odd_file_name_is_read_as_it_is(repository):
+    name = 'a "quoted"\tname\né.txt'
+    (repository / name).write_text("x")
+    assert Git(repository).dirty_paths() == [name]
+
+
+def test_a_repository_without_a_commit_has_no_first_one(tmp_path):
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    assert isinstance(Git(tmp_path).root_commit(), Unknown)
+
+
+def test_the_version_is_numbers():
+    assert git_source.version() > (2, 0)
