@@ -144,9 +144,9 @@ def test_a_power_cut_loses_nothing_and_the_next_process_goes_on(
 def test_a_power_cut_loses_nothing_in_many_more_ways(
     record: Callable[[Path, Path, int], Recording], disk: Path, disk_shim: Path, scratch: Path
 ) -> None:
-    recording = record(disk, disk_shim, 70)
-    counts = assert_nothing_is_lost(recording, scratch, per_point=8)
-    assert counts["points"] > 700 and counts["images"] > 4000
+    recording = record(disk, disk_shim, 56)
+    counts = assert_nothing_is_lost(recording, scratch, per_point=7)
+    assert counts["points"] > 600 and counts["images"] > 3000
 
 
 def test_the_recordings_hold_what_they_are_about(disk: Path, disk_shim: Path) -> None:

@@ -88,6 +88,13 @@ def test_a_claim_that_git_does_not_bear_out_does_not_land(repository, steps, why
     assert tries and all(tried.startswith(why) for tried in tries)
 
 
+def test_a_stray_file_whose_name_is_not_text_is_told_all_the_same(repository):
+    command = "printf x > \"$(printf 'two/odd-\\377.txt')\""
+    repository.play({"DEMO/A1": [[{"run": command}, commit("Odd")]], "DEMO/A2": [[{"say": "nothing"}]]})
+    assert work(repository).reason is StopReason.CONSECUTIVE_DIRTY_ZERO
+    assert any("two/odd-\ufffd.txt" in why for why in fleet(repository).units["DEMO/A1"].tries)
+
+
 def test_what_an_agent_left_behind_is_saved_before_the_worktree_is_cleared(repository):
     repository.play({"DEMO/A1": [[write("one/half.txt", "half\n"), {"crash": True}]], "DEMO/A2": [[{"crash": True}]]})
     work(repository)

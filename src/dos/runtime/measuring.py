@@ -20,7 +20,7 @@ def measure(worktree: Worktree, lease: Lease, acceptance: str) -> Measured:
         )
     commits = inside.commits_between(worktree.base, head)
     paths = inside.paths_between(worktree.base, head)
-    strays = [path for path in paths if not regions.contains_path(lease.region, path)]
+    strays = [_readable(path) for path in paths if not regions.contains_path(lease.region, path)]
     accepted, detail = accept(Path(worktree.path), acceptance) if paths and not strays else (None, "")
     return Measured(
         head=head, commits=commits, strays=strays, changed_paths=len(paths), accepted=accepted, detail=detail
@@ -39,3 +39,8 @@ def accept(tree: Path, command: str) -> tuple[bool | None, str]:
         return False, f"no answer within {ACCEPTANCE_SECONDS:g} s"
     said = (done.stderr.strip() or done.stdout.strip()).splitlines()
     return done.returncode == 0, f"exit {done.returncode}" + (f", {said[-1][:200]}" if said else "")
+
+
+def _readable(path: str) -> str:
+    """A file name need not be text, and the journal holds only text."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

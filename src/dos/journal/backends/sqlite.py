@@ -43,6 +43,7 @@ class SqliteBackend:
         self._gate_file: int | None = None
         self._connection: sqlite3.Connection | None = None
         self._lasting = True
+        self._name = str(path)
         self._file: tuple[int, int] | None = None
         self._log = f"{path}-wal"
         self._has_log = False
@@ -78,6 +79,7 @@ class SqliteBackend:
                     self._roll_back()
                     raise
             self._check_still_there()
+            self._check_log_still_there()
 
     def wait(self, after: int, timeout_seconds: float) -> bool:
         deadline = time.monotonic() + timeout_seconds
@@ -132,21 +134,19 @@ class SqliteBackend:
                 self._connection, self._lasting = found
             else:
                 self._connection = open_writing(self.path, busy_seconds=self._busy_seconds, gate=self._gate)
-            self._file = self._file or _identity(self.path)
+            self._file = self._file or _identity(self._name)
             self._has_log = os.access(self._log, os.F_OK)
         return self._connection
 
     def _check_still_there(self) -> None:
         """A file that was removed or replaced takes whatever is written to it, and keeps nothing."""
-        gone = ""
-        if self._file and _identity(self.path) != self._file:
-            gone = str(self.path)
-        elif self._has_log and not os.access(self._log, os.F_OK):
-            gone = self._log  # not asked for more: a look at its times would make the next write to it dearer
-        if gone:
-            raise StoreUnreachable(
-                f"{gone} was removed or replaced while it was in use", hint="Stop this program and start it again."
-            )
+        if self._file and _identity(self._name) != self._file:
+            raise _removed(self._name)
+
+    def _check_log_still_there(self) -> None:
+        # Not asked for more than its being there: a look at its times would make the next write to it dearer.
+        if self._has_log and not os.access(self._log, os.F_OK):
+            raise _removed(self._log)
 
     # Locking and faults
 
@@ -307,12 +307,18 @@ class Transaction:
         self._sql_many("DELETE FROM event WHERE pos = ?", [(pos,) for pos in positions])
 
 
-def _identity(file: Path) -> tuple[int, int] | None:
+def _identity(name: str) -> tuple[int, int] | None:
     try:
-        status = file.stat()
+        status = os.stat(name)  # noqa: PTH116 - a Path takes longer, and this is asked on every use
     except (FileNotFoundError, NotADirectoryError):
         return None
     return status.st_dev, status.st_ino
+
+
+def _removed(name: str) -> StoreUnreachable:
+    return StoreUnreachable(
+        f"{name} was removed or replaced while it was in use", hint="Stop this program and start it again."
+    )
 
 
 def _decoded(fence: int, body: bytes) -> Lease:
