@@ -143,13 +143,14 @@ def test_a_commit_whose_sync_failed_is_not_acknowledged_by_the_next_sync(
         if each.kind is Kind.SYNC and each.path.endswith("-wal") and each.number
     ]
     assert len(syncs) > 5
-    for at in syncs[:6]:
+    for at in syncs[:5]:  # one for each step before the store is closed
         faulty = Faulty(tmp_path / str(at), disk_shim, "eio", at, steps=steps)
         struck = next(place for place, each in enumerate(faulty.operations) if each.number == at)
-        said_next = next(decode(line) for each in faulty.operations[struck:] for line in each.acknowledgements)
-        assert isinstance(said_next, Failed | Opened), "the step that met the fault is not acknowledged"
         later = faulty.operations[struck:]
-        assert any(each.kind is Kind.SYNC_DIRECTORY for each in later), "and the store is opened anew"
+        told, goes_on = [place for place, each in enumerate(later) if each.kind is Kind.ACK][:2]
+        said = decode(later[told].acknowledgements[0])
+        assert isinstance(said, Failed), "the step that met the fault is not acknowledged"
+        assert Kind.SYNC_DIRECTORY in [each.kind for each in later[:goes_on]], "and the store is opened anew"
         assert any(isinstance(ack, Appended | Granted) for ack in faulty.acks[-2:]), "and the ones after it are"
         assert faulty.lost_by_a_power_cut(tmp_path / "image") == []
 

@@ -93,7 +93,7 @@ def test_leases_hold_while_processes_race_and_die(url, tmp_path):
     total = race(url, tmp_path, contenders=8, seconds=4, kills_per_second=3)
     assert_history_is_sound(url, tmp_path)
     assert_everything_is_free_after_a_lease_time(url, tmp_path)
-    assert total["killed"] > 3 and total["granted"] > 50 and total["refused"] > 50 and total["written"] > 20
+    assert total["killed"] > 3 and total["granted"] > 15 and total["refused"] > 15 and total["written"] > 5
 
 
 @pytest.mark.soak

@@ -38,6 +38,11 @@ def work(repository, *, number: int = 1, lane: str = "one", performers=None):
         acting.close()
 
 
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr("dos.runtime.worker.FIRST_PAUSE_SECONDS", 0.001)
+
+
 def kinds(repository) -> list[str]:
     return [event.kind for event in World(repository.root).journal.events()]
 
@@ -60,11 +65,75 @@ def test_the_users_own_files_follow_the_branch(repository):
     assert repository.git("status", "--porcelain") == ""
 
 
-def test_a_file_the_user_is_editing_is_left_alone(repository):
+@pytest.mark.parametrize("ignored", [False, True])
+def test_what_the_user_has_not_committed_is_left_alone_and_the_work_waits_on_a_ref(repository, impatient, ignored):
+    if ignored:
+        (repository.root / ".git" / "info" / "exclude").write_text("a.txt\n")
     (repository.root / "one" / "a.txt").write_text("mine\n")
+    steps = [write("one/a.txt"), {"run": "git add -f one/a.txt"}, commit("Write a")]
+    repository.play({"DEMO/A1": [steps], "DEMO/A2": [[write("one/b.txt"), commit("Write b")]]})
     work(repository)
     assert (repository.root / "one" / "a.txt").read_text() == "mine\n"
-    assert repository.subjects() == ["Write b", "Write a", "Begin"]
+    assert repository.subjects() == ["Write b", "Begin"]
+    assert any("one/a.txt" in why for why in fleet(repository).units["DEMO/A1"].tries)
+    saved = fleet(repository).salvaged
+    assert repository.git("show", f"{saved[0]}:one/a.txt") == "x"
+
+
+def test_nothing_lands_beneath_a_merge_that_the_user_has_not_finished(repository, impatient):
+    repository.git("checkout", "--quiet", "-b", "other")
+    repository.commit_all("Another line")
+    repository.git("checkout", "--quiet", "main")
+    repository.commit_all("This line")
+    repository.git("merge", "--no-commit", "--no-ff", "other")
+    work(repository)
+    assert repository.subjects() == ["This line", "Begin"]
+    assert any("MERGE_HEAD" in why for why in fleet(repository).units["DEMO/A1"].tries)
+
+
+def test_the_users_next_commit_takes_nothing_back(repository):
+    (repository.root / "two" / "keep").write_text("edited\n")
+    work(repository)
+    repository.git("commit", "--quiet", "-am", "My edit")
+    assert repository.git("show", "main:one/a.txt") == "x"
+    assert repository.git("show", "--name-only", "--format=", "main") == "two/keep"
+
+
+def test_acceptance_sees_the_commit_and_not_what_lies_around(repository):
+    repository.play({"DEMO/A1": [[write("one/other.txt"), commit("Not it"), write("one/a.txt")]], "*": [[{"say": ""}]]})
+    work(repository)
+    assert repository.subjects() == ["Begin"]
+
+
+def test_a_branch_of_the_users_that_the_agent_checks_out_is_not_moved(repository):
+    repository.git("branch", "feature")
+    before = repository.git("rev-parse", "feature")
+    repository.play({"*": [[{"run": "git checkout -q feature"}, write("two/x.txt"), {"say": "done"}]]})
+    work(repository)
+    assert repository.git("rev-parse", "feature") == before
+
+
+def test_a_rename_on_the_target_does_not_carry_the_work_out_of_the_lane(repository):
+    (repository.root / "one" / "moving.txt").write_text("line\n" * 20)
+    repository.commit_all("A file")
+
+    def move_first(performers):
+        real = performers[effects.PrepareLanding]
+        moved = []
+
+        def prepare(effect):
+            if not moved:
+                moved.append(True)
+                repository.git("mv", "one/moving.txt", "two/moving.txt")
+                repository.commit_all("Moved")
+            return real(effect)
+
+        return {**performers, effects.PrepareLanding: prepare}
+
+    edit = {"run": "sed -i '3s/.*/changed/' one/moving.txt && echo x > one/a.txt"}
+    repository.play({"DEMO/A1": [[edit, commit("Edit")]], "*": [[{"say": "nothing"}]]})
+    work(repository, performers=move_first)
+    assert "changed" not in repository.git("show", "main:two/moving.txt")
 
 
 @pytest.mark.parametrize(
@@ -213,7 +282,7 @@ def count_effects(repository) -> int:
     return len(counted)
 
 
-EFFECTS_OF_TWO_UNITS = 35
+EFFECTS_OF_TWO_UNITS = 37
 
 
 def test_the_boundaries_of_a_run_are_all_known(repository):

@@ -65,7 +65,6 @@ class PrepareWorktree(Struct, frozen=True, kw_only=True):
 
 class Worktree(Struct, frozen=True, kw_only=True):
     path: str
-    branch: str
     target: str
     base: str
     salvaged: list["Salvage"]
@@ -112,13 +111,18 @@ class Measured(Struct, frozen=True, kw_only=True):
     detail: str = ""
 
 
-class SalvageWorktree(Struct, frozen=True, kw_only=True):
-    """→ list[Salvage]"""
+class SaveChanges(Struct, frozen=True, kw_only=True):
+    """→ list[Salvage]: what nobody committed is saved, and the tree is as its head"""
 
     run_id: str
-    lane: str
     worktree: Worktree
-    why: str
+
+
+class SaveCommits(Struct, frozen=True, kw_only=True):
+    """→ list[Salvage]: commits that did not land are saved"""
+
+    run_id: str
+    worktree: Worktree
 
 
 class PrepareLanding(Struct, frozen=True, kw_only=True):
@@ -127,6 +131,7 @@ class PrepareLanding(Struct, frozen=True, kw_only=True):
     unit: Unit
     lease: Lease
     worktree: Worktree
+    head: str  # what was measured, and nothing else
 
 
 class MoveBranch(Struct, frozen=True, kw_only=True):
@@ -138,6 +143,7 @@ class MoveBranch(Struct, frozen=True, kw_only=True):
 
 class NotLanded(Struct, frozen=True, kw_only=True):
     reason: str
+    retryable: bool = False  # the same work may land in a moment
 
 
 class HasLanded(Struct, frozen=True, kw_only=True):

@@ -11,20 +11,33 @@ from dos.sources.git import Git
 ACCEPTANCE_SECONDS = 600.0
 
 
-def measure(worktree: Worktree, lease: Lease, acceptance: str) -> Measured:
+def measure(worktree: Worktree, lease: Lease, acceptance: str, prefix: str = "") -> Measured:
     inside = Git(Path(worktree.path))
     head = inside.run("rev-parse", "HEAD").strip()
     if not inside.is_ancestor(worktree.base, head):
         return Measured(
             head=head, commits=[], strays=[], changed_paths=0, accepted=None, detail="its base was rewritten away"
         )
-    commits = inside.commits_between(worktree.base, head)
     paths = inside.paths_between(worktree.base, head)
-    strays = [_readable(path) for path in paths if not regions.contains_path(lease.region, path)]
-    accepted, detail = accept(Path(worktree.path), acceptance) if paths and not strays else (None, "")
+    outside = strays(inside, worktree.base, head, lease, prefix)
+    accepted, detail = accept(inside.tree, acceptance) if paths and not outside else (None, "")
     return Measured(
-        head=head, commits=commits, strays=strays, changed_paths=len(paths), accepted=accepted, detail=detail
+        head=head,
+        commits=inside.commits_between(worktree.base, head),
+        strays=outside,
+        changed_paths=len(paths),
+        accepted=accepted,
+        detail=detail,
     )
+
+
+def strays(inside: Git, base: str, head: str, lease: Lease, prefix: str = "") -> list[str]:
+    """The changed paths that lie outside of the lane, whose globs start where dos.toml is."""
+    return [
+        _readable(path)
+        for path in inside.paths_between(base, head)
+        if not path.startswith(prefix) or not regions.contains_path(lease.region, path.removeprefix(prefix))
+    ]
 
 
 def accept(tree: Path, command: str) -> tuple[bool | None, str]:

@@ -19,6 +19,8 @@ from dos.runtime import effects
 from dos.verdicts.work import delivered
 
 Steps = Generator[Any, Any, Any]
+LANDING_TRIES = 6
+FIRST_PAUSE_SECONDS = 0.1
 
 # How an agent's end is weighed when its work did not land.
 OUTCOMES = {
@@ -120,14 +122,9 @@ class Worker:
                 seconds=round(ended.seconds, 3),
             )
         )
+        yield from self._note_salvage((yield effects.SaveChanges(run_id=self.run_id, worktree=worktree)))
         landed: bool = yield from self._measure_and_land(unit, worktree)
-        rest = yield effects.SalvageWorktree(
-            run_id=self.run_id,
-            lane=self.lane,
-            worktree=worktree,
-            why="left uncommitted" if landed else "did not land",
-        )
-        yield from self._note_salvage(rest)
+        yield from self._note_salvage((yield effects.SaveCommits(run_id=self.run_id, worktree=worktree)))
         if landed:
             return IterationOutcome(kind=OutcomeKind.SHIPPED, ship_count=1)
         kind = OUTCOMES.get(ended.outcome, OutcomeKind.UNCLEAR)
@@ -161,25 +158,35 @@ class Worker:
         )
         if verdict.answer is not delivered.Answer.DELIVERED:
             return False
-        landing = yield effects.PrepareLanding(unit=unit, lease=self.lease, worktree=worktree)
-        if not isinstance(landing, effects.NotLanded):
-            landing = yield from self._land(landing)
-        if isinstance(landing, effects.NotLanded):
-            yield from self._note(events.LandingRefused(**who, reason=landing.reason), again=True)
-            return False
-        return True
+        refused: effects.NotLanded | None = yield from self._land(unit, worktree, measured.head)
+        if refused:
+            yield from self._note(events.LandingRefused(**who, reason=refused.reason), again=True)
+        return refused is None
 
-    def _land(self, landing: effects.Landing) -> Steps:
+    def _land(self, unit: Unit, worktree: effects.Worktree, head: str) -> Steps:
+        """Again and again while only the branch has moved: the work is done, and another's landing does not undo it."""
+        pause = FIRST_PAUSE_SECONDS
+        for _ in range(LANDING_TRIES):
+            landing = yield effects.PrepareLanding(unit=unit, lease=self.lease, worktree=worktree, head=head)
+            if isinstance(landing, effects.NotLanded):
+                return landing
+            refused = yield from self._move(landing)
+            if refused is None or not refused.retryable:
+                return refused
+            yield effects.Pause(seconds=pause)
+            pause *= 2
+        return refused
+
+    def _move(self, landing: effects.Landing) -> Steps:
         """Intent, then the branch, then the record: after a crash between any two, git says how far it came."""
         who = {"run_id": self.run_id, "lane": self.lane, "unit": landing.unit, "branch": landing.branch}
         yield from self._note(
             events.LandingIntended(**who, iteration=self.state.iteration, old=landing.old, new=landing.new), again=True
         )
         refused = yield effects.MoveBranch(lease=self.lease, landing=landing)
-        if refused is not None:
-            return refused
-        yield from self._note_landed(landing, recognised=False)
-        return landing
+        if refused is None:
+            yield from self._note_landed(landing, recognised=False)
+        return refused
 
     def _settle(self, unsettled: list[effects.Landing]) -> Steps:
         """Landings that were intended by a run that died: ask git how far each came, and finish it."""

@@ -51,7 +51,8 @@ class WorkerEffects:
             effects.PrepareWorktree: self.prepare_worktree,
             effects.RunAgent: self.run_agent,
             effects.MeasureWork: self.measure,
-            effects.SalvageWorktree: self.salvage,
+            effects.SaveChanges: self.save_changes,
+            effects.SaveCommits: self.save_commits,
             effects.PrepareLanding: self.prepare_landing,
             effects.MoveBranch: self.move_branch,
             effects.HasLanded: lambda effect: landing.has_landed(self.git, effect.landing),
@@ -125,22 +126,28 @@ class WorkerEffects:
         )
 
     def measure(self, effect: effects.MeasureWork) -> effects.Measured:
-        return measuring.measure(effect.worktree, effect.lease, self._acceptance(effect.unit))
+        return measuring.measure(effect.worktree, effect.lease, self._acceptance(effect.unit), self._prefix())
 
-    def salvage(self, effect: effects.SalvageWorktree) -> list[effects.Salvage]:
+    def save_changes(self, effect: effects.SaveChanges) -> list[effects.Salvage]:
+        inside = Git(Path(effect.worktree.path))
+        return worktrees.save_changes(inside, self.place.state, run_id=effect.run_id, why="left uncommitted")
+
+    def save_commits(self, effect: effects.SaveCommits) -> list[effects.Salvage]:
         inside = Git(Path(effect.worktree.path))
         landed = inside.commit_of(f"refs/heads/{effect.worktree.target}") or effect.worktree.base
-        saved = worktrees.save(inside, run_id=effect.run_id, why=effect.why, base=landed)
-        worktrees.clear(inside, landed)
-        return saved
+        return worktrees.save_commits(inside, run_id=effect.run_id, why="did not land", base=landed)
 
     def prepare_landing(self, effect: effects.PrepareLanding) -> effects.Landing | effects.NotLanded:
-        ready = landing.prepare(effect.unit.name, effect.worktree)
-        if isinstance(ready, effects.Landing):
-            # On what will stand on the branch: another unit may have landed beneath this one.
-            passed, detail = measuring.accept(Path(effect.worktree.path), self._gate(effect, ready))
-            if passed is False:
-                return effects.NotLanded(reason=f"the tests fail on top of {ready.branch!r}: {detail}")
+        ready = landing.prepare(effect.unit.name, effect.worktree, effect.head)
+        if isinstance(ready, effects.NotLanded):
+            return ready
+        # On what will stand on the branch: another unit may have landed beneath this one.
+        inside = Git(Path(effect.worktree.path))
+        if strays := measuring.strays(inside, ready.old, ready.new, effect.lease, self._prefix()):
+            return effects.NotLanded(reason=f"on top of {ready.branch!r} it changes {strays[0]}, outside of the lane")
+        passed, detail = measuring.accept(inside.tree, self._gate(effect, ready))
+        if passed is False:
+            return effects.NotLanded(reason=f"the tests fail on top of {ready.branch!r}: {detail}")
         return ready
 
     def move_branch(self, effect: effects.MoveBranch) -> effects.NotLanded | None:
@@ -154,6 +161,10 @@ class WorkerEffects:
                 hint="Check a branch out, or name one: dos config set workers.target_branch main",
             )
         return found
+
+    def _prefix(self) -> str:
+        """Where dos.toml is below the top of the work tree, as git's paths begin; empty at the top itself."""
+        return self.git.run("rev-parse", "--show-prefix").strip()
 
     def _target_commit(self) -> str:
         return self.git.commit_of(f"refs/heads/{self.target()}") or ""

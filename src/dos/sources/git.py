@@ -70,7 +70,7 @@ class Git:
 
     def branch(self) -> str | None:
         """The branch that is checked out here; None on a detached head."""
-        return self.attempt("symbolic-ref", "--quiet", "--short", "HEAD").stdout.strip() or None
+        return self.attempt("symbolic-ref", "--quiet", "HEAD").stdout.strip().removeprefix("refs/heads/") or None
 
     def is_ancestor(self, old: str, new: str) -> bool:
         return self.attempt("merge-base", "--is-ancestor", old, new).returncode == 0
@@ -81,6 +81,16 @@ class Git:
     def paths_between(self, base: str, head: str) -> list[str]:
         """Every path that differs, both names of a rename."""
         return _records(self.run("diff-tree", "-r", "-z", "--no-renames", "--name-only", base, head))
+
+    def paths_unlike(self, commit: str) -> list[str]:
+        """Every tracked path whose file or index entry is not as a commit has it."""
+        return [
+            *_records(self.run("diff-index", "-z", "--no-renames", "--name-only", commit)),
+            *_records(self.run("diff-index", "-z", "--no-renames", "--name-only", "--cached", commit)),
+        ]
+
+    def paths_of(self, commit: str) -> list[str]:
+        return _records(self.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit))
 
     def staged_paths(self) -> list[str]:
         return _records(self.run("diff", "--cached", "-z", "--no-renames", "--name-only"))

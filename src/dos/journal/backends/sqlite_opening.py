@@ -51,7 +51,7 @@ def open_reading(path: Path, *, busy_seconds: float, gate: Gate) -> tuple[sqlite
         # read as it lies on the disk.
         if _is_out_of_reach(error, path) and (connection := _up_to_date(immutable, busy_seconds, path)):
             return connection, False
-        if error.sqlite_errorcode != sqlite3.SQLITE_READONLY_ROLLBACK:
+        if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_READONLY_ROLLBACK:
             raise
     # Its maker was cut off, or it is older than this dos: any process brings it up to date, as any recovers its log.
     open_writing(path, busy_seconds=busy_seconds, gate=gate).close()
