@@ -186,11 +186,63 @@ def test_an_interrupt_drains(fleet):
 
 def test_a_lane_whose_workers_keep_dying_is_given_up_on(fleet):
     config = fleet.repository.root / "dos.toml"
-    config.write_text(config.read_text().replace('target_branch = ""', "") + 'target_branch = "nowhere"\n')
+    config.write_text(config.read_text() + 'setup = "exit 7"\n')
     story, _ = fleet.up("--until-idle", "--target", "1").communicate(timeout=60)
     assert "given up on until a person looks" in story
     spawned = [event for event in history(fleet) if event["kind"] == "worker_spawned"]
     assert len([event for event in spawned if event["body"]["lane"] == "one"]) == 3
+
+
+def test_workers_that_end_well_are_not_counted_as_dying(fleet):
+    config = fleet.repository.root / "dos.toml"
+    config.write_text(config.read_text() + "max_iterations = 1\n")
+    plan = fleet.repository.root / "docs" / "demo-plan.md"
+    plan.write_text("".join(f"## DEMO U{n}: unit\n- lane: one\n" for n in range(5)))
+    fleet.repository.play({"*": [[{"run": "date +%N > one/$(basename $DOS_UNIT)"}, commit("A unit")]]})
+    fleet.up("--until-idle").communicate(timeout=60)
+    assert len(landed(fleet)) == 5
+
+
+def test_a_drain_reaches_a_worker_that_has_just_been_started(fleet):
+    process = fleet.up("--target", "1")
+    wait_for(lambda: any(event["kind"] == "spawn_intended" for event in history(fleet)))
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert landed(fleet) in ([], ["DEMO/A1"]), "at most what it was at is finished"
+
+
+def test_two_lanes_that_land_at_once_both_land(fleet):
+    config = fleet.repository.root / "dos.toml"
+    config.write_text(config.read_text() + 'test = "sleep 0.4"\n')
+    plan = fleet.repository.root / "docs" / "demo-plan.md"
+    plan.write_text("".join(f"## DEMO U{n}: unit\n- lane: {'one' if n % 2 else 'two'}\n" for n in range(6)))
+    fleet.repository.play({"*": [[{"run": "date +%N > $DOS_LANE/$(basename $DOS_UNIT)"}, commit("A unit")]]})
+    fleet.up("--until-idle", "--target", "2").communicate(timeout=90)
+    assert len(landed(fleet)) == 6
+
+
+def test_a_lane_that_a_person_holds_fills_no_place_and_stays_theirs(fleet):
+    assert fleet.dos("lease-lane", "acquire", "--lane", "one", "--owner", "me").returncode == 0
+    process = fleet.up("--target", "1")
+    wait_for(lambda: "DEMO/B1" in landed(fleet))
+    assert fleet.dos("down").returncode == 0
+    process.communicate(timeout=30)
+    assert landed(fleet) == ["DEMO/B1"]
+
+
+def test_in_the_background_it_answers_when_it_is_up(fleet):
+    fleet.repository.play({"*": [[{"sleep": 30}]]})
+    first = fleet.dos("up", "-d")
+    assert first.returncode == 0 and "runs in the background" in first.stdout
+    assert fleet.dos("up", "-d").returncode == 1
+    assert fleet.dos("down", "--timeout", "0").returncode == 1
+
+
+def test_settings_that_are_not_built_are_refused(fleet):
+    config = fleet.repository.root / "dos.toml"
+    config.write_text(config.read_text() + 'landing = "branch"\n')
+    done = fleet.dos("up", "--until-idle")
+    assert done.returncode == 2 and "landing" in done.stderr
 
 
 def test_an_agent_does_not_outlive_its_killed_worker(fleet):

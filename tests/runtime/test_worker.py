@@ -1,7 +1,7 @@
 """A worker on a real repository, with a real journal and a real agent process, driven in this process."""
 
 import pytest
-from sample_repository import commit, write
+from sample_repository import Repository, commit, write
 
 from dos.errors import Fenced
 from dos.journal import fold
@@ -315,6 +315,50 @@ def test_a_worker_killed_after_any_effect_redoes_nothing_that_was_committed(repo
     assert repository.subjects() == ["Write b", "Write a", "Begin"], "each unit landed exactly once"
     landed = [event.body["unit"] for event in World(repository.root).journal.events() if event.kind == "unit_landed"]
     assert sorted(landed) == ["DEMO/A1", "DEMO/A2"]
+
+
+def test_a_unit_at_which_runs_keep_dying_is_set_aside_for_a_person(repository):
+    def dying(performers):
+        def die(effect):
+            raise Killed
+
+        return {**performers, effects.MeasureWork: die}
+
+    for number in range(1, 4):
+        with pytest.raises(Killed):
+            work(repository, number=number, performers=dying)
+        acting = open_effects(repository)
+        for lease in acting.store.leases():
+            acting.store.revoke(lease.fence, version=lease.version, reason="its process is gone")
+        acting.close()
+    stop = work(repository, number=9)
+    assert stop.reason is StopReason.BLOCKED
+    assert repository.subjects() == ["Write b", "Begin"], "the other unit of the lane is not held up"
+
+
+def test_the_setup_command_runs_once_in_a_new_worktree(repository):
+    config = repository.root / "dos.toml"
+    config.write_text(config.read_text() + f'setup = "echo x >> {repository.home}/setups"\n')
+    work(repository)
+    assert (repository.home / "setups").read_text() == "x\n"
+
+
+def test_a_workspace_below_the_top_of_its_repository_lands_too(tmp_path):
+    outer = Repository(tmp_path)
+    outer.git("rm", "--quiet", "-r", "--cached", ".")
+    inner = outer.root / "inner"
+    inner.mkdir()
+    for name in ("one", "two", "docs", "dos.toml"):
+        (outer.root / name).rename(inner / name)
+    outer.commit_all("Move down")
+    world = World(inner)
+    acting = WorkerEffects(world.workspace, world.config, actor="test")
+    outer.play({"*": [[{"run": "mkdir -p inner/one; echo x | tee inner/one/a.txt > inner/one/b.txt"}, commit("Both")]]})
+    (inner / "docs" / "demo-plan.md").write_text("## DEMO A1: first\n- lane: one\n")
+    stop = drive(new_worker().work(), acting.performers())
+    acting.close()
+    assert stop.reason is StopReason.DRAIN
+    assert outer.subjects()[0] == "Both"
 
 
 def test_an_effect_that_fails_is_raised_where_it_was_yielded():

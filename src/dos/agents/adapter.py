@@ -4,6 +4,8 @@ from typing import Protocol
 
 from msgspec import Struct
 
+LAUNCH_FAILED = 120  # what the runner's leash exits with when there is no such program
+
 
 class Launch(Struct, frozen=True, kw_only=True):
     argv: list[str]
@@ -27,7 +29,7 @@ def by_exit(exit_code: int | None, *, hung: bool) -> str:
     """All that can be said of a program that prints nothing we can read."""
     if hung:
         return "hung"
-    if exit_code is None:
+    if exit_code in (None, LAUNCH_FAILED):
         return "launch_failed"
     if exit_code == 0:
         return "ok"

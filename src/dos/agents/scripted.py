@@ -10,7 +10,7 @@ name = "scripted"
 
 
 def launch(prompt: str, command: tuple[str, ...]) -> Launch:
-    return Launch(argv=[sys.executable, "-m", "dos.testing.scripted_agent", *command], stdin=prompt)
+    return Launch(argv=[sys.executable, "-P", "-m", "dos.testing.scripted_agent", *command], stdin=prompt)
 
 
 def outcome(lines: list[str], exit_code: int | None, *, hung: bool) -> Outcome:

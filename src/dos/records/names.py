@@ -1,10 +1,12 @@
 """Names that people type: which are safe to store and show, and how one becomes part of a path or a ref."""
 
 import unicodedata
+from hashlib import sha256
 
 from dos.errors import NameInvalid
 
 LONGEST = 200
+LONGEST_SLUG = 120  # file systems take at most 255 bytes, and something is often added
 _UNSAFE = frozenset({"Cc", "Cs", "Zl", "Zp"})  # controls, lone surrogates, line and paragraph separators
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 
@@ -38,7 +40,10 @@ def slug(name: str) -> str:
 
     Two different names never share a slug, even on a file system that ignores case.
     """
-    return "".join(c if c in _PLAIN else f"_{ord(c):x}_" for c in name)
+    made = "".join(c if c in _PLAIN else f"_{ord(c):x}_" for c in name)
+    if len(made) <= LONGEST_SLUG:
+        return made
+    return f"{made[:80]}__{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
 
 
 def folded(name: str) -> str:

@@ -147,7 +147,7 @@ STOPS = (
         "What was not landed is salvaged; `dos status` names the refs.", retryable=True,
     ),
     _stop(
-        "lane-held", Category.OPERATOR_GATE, Needs.NOBODY, "The lane, or one that overlaps it, was taken.", _LIVE,
+        "lane-held", Category.OPERATOR_GATE, Needs.TIME, "The lane, or one that overlaps it, was taken.", _LIVE,
         retryable=True,
     ),
     _stop(

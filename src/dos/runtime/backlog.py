@@ -9,13 +9,17 @@ from dos.runtime.effects import Backlog, Landing
 from dos.sources import plan_documents
 from dos.sources.workspace import Workspace
 
+MOST_DEATHS = 2  # of runs at one unit, in a row: then a person has to look
+
 
 def survey(units: Sequence[Unit], config: Config, fleet: Fleet, lane: str) -> Backlog:
     mine = [unit for unit in units if lane_of(unit, config) == lane]
     landed = [unit.name for unit in mine if (seen := fleet.units.get(unit.name)) and seen.landed]
     known = {unit.name: fleet.units[unit.name] for unit in mine if unit.name in fleet.units}
+    stuck = [name for name, unit in known.items() if unit.deaths >= MOST_DEATHS and not unit.landed]
     return Backlog(
-        open=[unit for unit in mine if unit.name not in landed],
+        open=[unit for unit in mine if unit.name not in landed and unit.name not in stuck],
+        stuck=stuck,
         landed=landed,
         interrupted=[name for name, unit in known.items() if unit.claimed_by and not unit.landed],
         unsettled=[

@@ -42,6 +42,7 @@ class Backlog(Struct, frozen=True, kw_only=True):
     """The lane's units that have not landed, and what earlier runs left behind."""
 
     open: list[Unit]
+    stuck: list[str]  # runs keep dying at them
     landed: list[str]
     interrupted: list[str]  # claimed by a run that ended without a result
     unsettled: list["Landing"]  # intended, and not known to have happened
@@ -61,6 +62,7 @@ class PrepareWorktree(Struct, frozen=True, kw_only=True):
 
     lane: str
     run_id: str
+    lease: Lease
 
 
 class Worktree(Struct, frozen=True, kw_only=True):
@@ -68,6 +70,7 @@ class Worktree(Struct, frozen=True, kw_only=True):
     target: str
     base: str
     salvaged: list["Salvage"]
+    fresh: bool = False  # it was made just now
 
 
 class Salvage(Struct, frozen=True, kw_only=True):

@@ -24,6 +24,7 @@ from dos.sources.workspace import Workspace
 
 START_SECONDS = 120.0  # a worker that has not taken its lease by then is not coming
 INTENSITY_SECONDS = 60.0
+REST_SECONDS = 30.0  # after a run was told to wait
 
 
 class FleetEffects(WorkerEffects):
@@ -51,12 +52,13 @@ class FleetEffects(WorkerEffects):
         units = backlog.read_units(self.place, self.config)
         offered = {name: len(backlog.survey(units, self.config, state, name).open) for name in self.config.roster()}
         lanes = [self._lane(name, offered[name], state, leases.get(name), now_ms) for name in offered]
-        busy = any(lane.held or lane.pending for lane in lanes)
+        busy = any((lane.held and lane.ours) or lane.pending for lane in lanes)
         return Fleet(
             lanes=lanes,
             leases=leases,
             versions={name: starts.version for name, starts in state.starts.items()},
             drain_requested=state.drain > effect.lease.fence,
+            busy=busy,
             idle=not busy and not any(lane.offerable and not lane.failed for lane in lanes),
         )
 
@@ -66,7 +68,10 @@ class FleetEffects(WorkerEffects):
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("wb") as output:
             child = subprocess.Popen(
-                [sys.executable, "-m", "dos", "worker", "--lane", effect.lane, "--run-id", effect.run_id],
+                [
+                    *(sys.executable, "-P", "-m", "dos", "worker", "--workspace", str(self.place.root)),
+                    *("--lane", effect.lane, "--run-id", effect.run_id, "--target-branch", self.target()),
+                ],
                 cwd=self.place.root,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -97,16 +102,18 @@ class FleetEffects(WorkerEffects):
 
     def _lane(self, name: str, offerable: int, state: folded.Fleet, lease: Lease | None, now_ms: int) -> Lane:
         starts = state.starts.get(name, folded.Starts())
-        recent = [at for at in starts.at_ms if now_ms - at < INTENSITY_SECONDS * 1000]
+        recent = [at for at in starts.unended.values() if now_ms - at < INTENSITY_SECONDS * 1000]
         return Lane(
             name=name,
             region=self.config.lane_region(name) or region([]),
             exclusive=self.config.is_exclusive(name),
             offerable=offerable,
             held=lease is not None,
+            ours=lease is None or bool(lease.run_id),
             holder_gone=lease is not None and holders.gone(lease),
             pending=lease is None and _pending(starts, now_ms),
             failed=bool(starts.failed) or self._gave_up(name, state),
+            resting=now_ms - starts.told_to_wait_ms < REST_SECONDS * 1000,
             recent_starts=len(recent),
         )
 
@@ -117,6 +124,6 @@ class FleetEffects(WorkerEffects):
 
 
 def _pending(starts: folded.Starts, now_ms: int) -> bool:
-    if not starts.pending or not starts.at_ms or now_ms - starts.at_ms[-1] > START_SECONDS * 1000:
+    if not starts.pending or now_ms - starts.at_ms > START_SECONDS * 1000:
         return False
     return not (starts.pid and processes.is_gone(starts.pid, starts.pid_started))

@@ -1,17 +1,18 @@
 """What an agent did, from git and exit codes alone."""
 
-import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 from dos.records import regions
 from dos.records.leases import Lease
+from dos.runtime import running
 from dos.runtime.effects import Measured, Worktree
 from dos.sources.git import Git
 
-ACCEPTANCE_SECONDS = 600.0
+Accept = Callable[[Path], tuple[bool | None, str]]
 
 
-def measure(worktree: Worktree, lease: Lease, acceptance: str, prefix: str = "") -> Measured:
+def measure(worktree: Worktree, lease: Lease, accept: Accept, prefix: str = "") -> Measured:
     inside = Git(Path(worktree.path))
     head = inside.run("rev-parse", "HEAD").strip()
     if not inside.is_ancestor(worktree.base, head):
@@ -20,7 +21,7 @@ def measure(worktree: Worktree, lease: Lease, acceptance: str, prefix: str = "")
         )
     paths = inside.paths_between(worktree.base, head)
     outside = strays(inside, worktree.base, head, lease, prefix)
-    accepted, detail = accept(inside.tree, acceptance) if paths and not outside else (None, "")
+    accepted, detail = accept(inside.tree) if paths and not outside else (None, "")
     return Measured(
         head=head,
         commits=inside.commits_between(worktree.base, head),
@@ -40,18 +41,17 @@ def strays(inside: Git, base: str, head: str, lease: Lease, prefix: str = "") ->
     ]
 
 
-def accept(tree: Path, command: str) -> tuple[bool | None, str]:
-    """Run the acceptance command on a tree; None when there is none."""
+def accept(tree: Path, command: str, environment: dict[str, str], seconds: float) -> tuple[bool | None, str]:
+    """Run a command on a tree and take its exit code for the answer; None when there is no command."""
     if not command:
         return None, ""
-    try:
-        done = subprocess.run(
-            command, shell=True, cwd=tree, capture_output=True, text=True, errors="replace", timeout=ACCEPTANCE_SECONDS
-        )
-    except subprocess.TimeoutExpired:
-        return False, f"no answer within {ACCEPTANCE_SECONDS:g} s"
-    said = (done.stderr.strip() or done.stdout.strip()).splitlines()
-    return done.returncode == 0, f"exit {done.returncode}" + (f", {said[-1][:200]}" if said else "")
+    ran = running.run(
+        ["sh", "-c", command], cwd=tree, environment=environment, limits=running.Limits(wall_seconds=seconds)
+    )
+    if ran.timed_out:
+        return False, f"no answer within {seconds:g} s"
+    said = next((line.strip() for line in reversed(ran.lines) if line.strip()), "")
+    return ran.exit_code == 0, f"exit {ran.exit_code}" + (f", {said[:200]}" if said else "")
 
 
 def _readable(path: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dos.errors import Conflict
+from dos.errors import Conflict, Fenced
 from dos.journal import events
 from dos.plans import population
 from dos.records.leases import Lease, Refusal
@@ -24,6 +24,7 @@ class Fleet(Struct, frozen=True, kw_only=True):
     leases: dict[str, Lease]  # by lane
     versions: dict[str, int]  # of each lane's spawn stream
     drain_requested: bool
+    busy: bool  # a worker of ours holds a lane, or is about to
     idle: bool  # nobody works and nothing is left to offer
 
 
@@ -46,8 +47,13 @@ class Supervisor:
             fence=taken.fence,
         )
         reason: str = yield from self._ticks(taken)
-        yield effects.Record(stream="fleet", fact=events.FleetStopped(host=self.host, reason=reason), fence=taken.fence)
-        yield effects.ReleaseLease(lease=taken, reason=reason)
+        try:
+            yield effects.Record(
+                stream="fleet", fact=events.FleetStopped(host=self.host, reason=reason), fence=taken.fence
+            )
+            yield effects.ReleaseLease(lease=taken, reason=reason)
+        except Fenced:
+            pass  # it was taken over, and whoever took it speaks for the fleet now
         return reason
 
     def _ticks(self, lease: Lease) -> Steps:
@@ -55,8 +61,7 @@ class Supervisor:
             if not (yield effects.RenewLease(lease=lease)):
                 return "the supervisor's lease was taken over"
             fleet: Fleet = yield effects.ObserveFleet(lease=lease)
-            busy = any(lane.held or lane.pending for lane in fleet.lanes)
-            if fleet.drain_requested and not busy:
+            if fleet.drain_requested and not fleet.busy:
                 return "drained on request"
             if self.until_idle and fleet.idle:
                 return "nothing is left to do"

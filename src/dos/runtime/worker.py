@@ -55,19 +55,22 @@ class Worker:
     def work(self) -> Generator[Any, Any, Stop]:
         taken = yield effects.TakeLease(lane=self.lane, run_id=self.run_id)
         if isinstance(taken, Refusal):
-            return Stop(StopReason.LANE_HELD, taken.detail)
-        self.lease = taken
+            refused = Stop(StopReason.LANE_HELD, taken.detail)
+            yield effects.Record(stream=f"run/{self.run_id}", fact=self._stopped(refused))
+            return refused
+        self.lease, self.lane = taken, taken.lane
         try:
             stop: Stop = yield from self._until_stopped()
-            yield from self._note(
-                events.RunStopped(
-                    run_id=self.run_id, lane=self.lane, stop_reason=stop.reason, needs=stop.needs, reason=stop.detail
-                )
-            )
+            yield from self._note(self._stopped(stop))
             yield effects.ReleaseLease(lease=self.lease, reason=stop.reason)
         except Fenced as error:
             return Stop(StopReason.LEASE_LOST, str(error))
         return stop
+
+    def _stopped(self, stop: Stop) -> events.RunStopped:
+        return events.RunStopped(
+            run_id=self.run_id, lane=self.lane, stop_reason=stop.reason, needs=stop.needs, reason=stop.detail
+        )
 
     def _until_stopped(self) -> Steps:
         backlog: effects.Backlog = yield effects.SurveyBacklog(lease=self.lease)
@@ -86,7 +89,8 @@ class Worker:
                 return Stop(StopReason.DRAIN_REQUESTED, "the fleet was asked to drain")
             unit = _pick(backlog)
             if unit is None:
-                outcome = IterationOutcome(kind=OutcomeKind.GATE, verdict=Gate.DRAIN)
+                gate = Gate.BLOCKED if backlog.stuck else Gate.DRAIN
+                outcome = IterationOutcome(kind=OutcomeKind.GATE, verdict=gate)
             else:
                 outcome = yield from self._dispatch(unit, backlog)
             decision = loop.decide(self.state, outcome)
@@ -101,7 +105,7 @@ class Worker:
         number = self.state.iteration
         who = {"run_id": self.run_id, "lane": self.lane, "unit": unit.name}
         yield from self._note(events.UnitClaimed(**who, iteration=number, repeated=unit.name in backlog.interrupted))
-        worktree: effects.Worktree = yield effects.PrepareWorktree(lane=self.lane, run_id=self.run_id)
+        worktree: effects.Worktree = yield effects.PrepareWorktree(lane=self.lane, run_id=self.run_id, lease=self.lease)
         yield from self._note_salvage(worktree.salvaged)
         yield from self._note(events.AgentStarted(**who, iteration=number, agent=self.agent, base=worktree.base))
         ended: effects.Ended = yield effects.RunAgent(

@@ -1,6 +1,7 @@
 """How a worker's effects are performed for real: SQLite or PostgreSQL, git, processes."""
 
 import os
+import threading
 import time
 from functools import partial
 from pathlib import Path
@@ -20,26 +21,29 @@ from dos.records.leases import Lease, Refusal, Request
 from dos.records.names import slug
 from dos.records.regions import region
 from dos.records.units import Unit
-from dos.runtime import backlog, effects, landing, measuring, worktrees
-from dos.runtime.agent_process import AgentProcess
+from dos.runtime import backlog, effects, landing, leftovers, measuring, running, worktrees
 from dos.runtime.drive import Performers
 from dos.runtime.renewing import Keeper
+from dos.runtime.running import Limits
 from dos.sources import processes
 from dos.sources.git import Git
 from dos.sources.workspace import Workspace
 from dos.sources.world import open_journal
 
+PRIVATE = ("DOS_", "GIT_", "CID_", "DISPATCH_")
+IDENTITY = ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "GIT_SSH_COMMAND")
+
 
 class WorkerEffects:
-    def __init__(self, place: Workspace, config: Config, *, actor: str) -> None:
+    def __init__(self, place: Workspace, config: Config, *, actor: str, target_branch: str = "") -> None:
+        check_settings(config)
         self.place = place
         self.config = config
         self.git = Git(place.root)
+        self._target_branch = target_branch or config.workers.target_branch
         self._open = partial(open_journal, place, config.store.url, actor=actor)
         self.store: Store = self._open()
-        self._agent = AgentProcess(
-            silence_seconds=config.workers.silence_seconds, wall_seconds=config.workers.wall_seconds
-        )
+        self._lost = threading.Event()
         self._keeper: Keeper | None = None
 
     def performers(self) -> Performers:
@@ -74,8 +78,9 @@ class WorkerEffects:
             taken = self.store.acquire(asked, admit)
         if isinstance(taken, Lease):
             if not effect.is_lock:
+                leftovers.end(str(self.place.root), taken)
                 landing.raise_fence(self.git, taken.lane, taken.fence)
-            self._keeper = Keeper(taken, self._open, self._agent.stop)
+            self._keeper = Keeper(taken, self._open, self._lost.set)
             self._keeper.start()
         return taken
 
@@ -100,12 +105,21 @@ class WorkerEffects:
         fleet, _ = fold.current(self.store, Fleet, keep=True)
         units = backlog.read_units(self.place, self.config)
         found = backlog.survey(units, self.config, fleet, effect.lease.lane)
-        return structs.replace(found, drain_requested=fleet.drain > effect.lease.fence)
+        starts = fleet.starts.get(effect.lease.lane)
+        own = starts is not None and starts.run_id == effect.lease.run_id
+        born = starts.intended if starts and own else effect.lease.fence
+        return structs.replace(found, drain_requested=fleet.drain > born)
 
     def prepare_worktree(self, effect: effects.PrepareWorktree) -> effects.Worktree:
-        return worktrees.prepare(
+        made = worktrees.prepare(
             self.git, self.place.state, lane=effect.lane, run_id=effect.run_id, target=self.target()
         )
+        if made.fresh:
+            passed, detail = self._accept(Path(made.path), command=self.config.workers.setup, lease=effect.lease)
+            if passed is False:
+                self.git.run("worktree", "remove", "--force", made.path)  # made just now: nobody has worked in it
+                raise BadInput(f"the setup command failed in {made.path}: {detail}", hint="[workers] setup in dos.toml")
+        return made
 
     def run_agent(self, effect: effects.RunAgent) -> effects.Ended:
         workers = self.config.workers
@@ -117,16 +131,27 @@ class WorkerEffects:
             history=effect.history,
         )
         log = self.place.state / "logs" / slug(effect.lease.lane) / f"{effect.run_id}-{effect.iteration}.log"
-        return self._agent.run(
-            adapter,
-            adapter.launch(text, workers.command),
+        log.parent.mkdir(parents=True, exist_ok=True)
+        launch = adapter.launch(text, workers.command)
+        environment = self._environment(effect.lease) | {"DOS_RUN_ID": effect.run_id, "DOS_UNIT": effect.unit.name}
+        limits = Limits(wall_seconds=workers.wall_seconds, silence_seconds=workers.silence_seconds)
+        ran = running.run(
+            launch.argv,
             cwd=Path(effect.worktree.path),
-            environment=_environment(effect),
+            environment=environment,
+            limits=limits,
+            feed=launch.stdin,
             log=log,
+            stopped=self._lost,
         )
+        leftovers.end(str(self.place.root), effect.lease)
+        end = adapter.outcome(ran.lines, ran.exit_code, hung=ran.timed_out)
+        kind = "killed" if ran.stopped else end.kind
+        return effects.Ended(outcome=kind, exit_code=ran.exit_code, claim=end.claim, seconds=ran.seconds)
 
     def measure(self, effect: effects.MeasureWork) -> effects.Measured:
-        return measuring.measure(effect.worktree, effect.lease, self._acceptance(effect.unit), self._prefix())
+        judged = partial(self._accept, command=self._acceptance(effect.unit), lease=effect.lease)
+        return measuring.measure(effect.worktree, effect.lease, judged, self._prefix())
 
     def save_changes(self, effect: effects.SaveChanges) -> list[effects.Salvage]:
         inside = Git(Path(effect.worktree.path))
@@ -145,7 +170,7 @@ class WorkerEffects:
         inside = Git(Path(effect.worktree.path))
         if strays := measuring.strays(inside, ready.old, ready.new, effect.lease, self._prefix()):
             return effects.NotLanded(reason=f"on top of {ready.branch!r} it changes {strays[0]}, outside of the lane")
-        passed, detail = measuring.accept(inside.tree, self._gate(effect, ready))
+        passed, detail = self._accept(inside.tree, command=self._gate(effect, ready), lease=effect.lease)
         if passed is False:
             return effects.NotLanded(reason=f"the tests fail on top of {ready.branch!r}: {detail}")
         return ready
@@ -154,13 +179,31 @@ class WorkerEffects:
         return landing.move_branch(self.git, lane=effect.lease.lane, fence=effect.lease.fence, landing=effect.landing)
 
     def target(self) -> str:
-        found = self.config.workers.target_branch or self.git.branch()
+        """Decided once: a branch that the user checks out meanwhile is not a new target."""
+        found = self._target_branch or self.git.branch()
         if not found:
             raise BadInput(
                 f"{self.place.root} is on no branch, so there is nothing to land on",
                 hint="Check a branch out, or name one: dos config set workers.target_branch main",
             )
+        if not self.git.commit_of(f"refs/heads/{found}"):
+            raise BadInput(
+                f"the target branch {found!r} has no commit",
+                hint=f"Commit something first: git -C {self.git.tree} commit",
+            )
+        self._target_branch = found
         return found
+
+    def _accept(self, tree: Path, *, command: str, lease: Lease) -> tuple[bool | None, str]:
+        environment, seconds = self._environment(lease), self.config.workers.wall_seconds
+        answer = measuring.accept(tree, command, environment, seconds)
+        leftovers.end(str(self.place.root), lease)
+        return answer
+
+    def _environment(self, lease: Lease) -> dict[str, str]:
+        """The user's environment, what names this lease, and nothing of the fleet's own or of a git around us."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(PRIVATE) or name in IDENTITY}
+        return kept | leftovers.marks(str(self.place.root), lease)
 
     def _prefix(self) -> str:
         """Where dos.toml is below the top of the work tree, as git's paths begin; empty at the top itself."""
@@ -177,6 +220,15 @@ class WorkerEffects:
         moved = ready.old != effect.worktree.base
         commands = [self._acceptance(effect.unit) if moved else "", self.config.workers.test]
         return " && ".join(f"( {command} )" for command in commands if command)
+
+
+def check_settings(config: Config) -> None:
+    for key, only in (("isolation", "worktree"), ("landing", "merge")):
+        if (found := getattr(config.workers, key)) != only:
+            raise BadInput(
+                f"[workers] {key} = {found!r} is not to be had in this version, only {only!r}",
+                hint=f"dos config unset workers.{key}",
+            )
 
 
 def request(config: Config, lane: str, *, run_id: str, is_lock: bool = False, start_sha: str = "") -> Request:
@@ -202,15 +254,3 @@ def request(config: Config, lane: str, *, run_id: str, is_lock: bool = False, st
         pid_started=me.started if me else None,
         start_sha=start_sha,
     )
-
-
-def _environment(effect: effects.RunAgent) -> dict[str, str]:
-    """The user's environment, what names this lease, and nothing of the fleet's own."""
-    private = ("DOS_", "GIT_", "CID_", "DISPATCH_")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(private)}
-    return kept | {
-        "DOS_RUN_ID": effect.run_id,
-        "DOS_LANE": effect.lease.lane,
-        "DOS_FENCE": str(effect.lease.fence),
-        "DOS_UNIT": effect.unit.name,
-    }

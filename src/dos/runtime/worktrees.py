@@ -26,11 +26,12 @@ def prepare(git: Git, state: Path, *, lane: str, run_id: str, target: str) -> Wo
             clear(inside, base)
         except GitFailed as error:
             salvaged.append(_set_aside(path, state, run_id, f"could not be cleaned: {error}"))
-    if not path.exists():
+    fresh = not path.exists()
+    if fresh:
         git.attempt("worktree", "unlock", str(path))
         git.run("worktree", "prune")
         git.run("worktree", "add", "--quiet", "--force", "--detach", str(path), base)
-    return Worktree(path=str(path), target=target, base=base, salvaged=salvaged)
+    return Worktree(path=str(path), target=target, base=base, salvaged=salvaged, fresh=fresh)
 
 
 def save_changes(inside: Git, state: Path, *, run_id: str, why: str) -> list[Salvage]:

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from dos.errors import WorkspaceMissing
 from dos.sources import workspace
-from dos.sources.processes import Identity
+from dos.sources.processes import Identity, identify
 
 
 class Running(Struct, frozen=True, kw_only=True):
@@ -43,8 +43,8 @@ def running(state: Path) -> list[Running]:
                 ):
                     continue
                 stopped = process.status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
-                identity = Identity(process.pid, process.create_time())
-                found.append(Running(identity=identity, words=tuple(words), stopped=stopped))
+                if identity := identify(process.pid):
+                    found.append(Running(identity=identity, words=tuple(words), stopped=stopped))
         except (psutil.NoSuchProcess, psutil.AccessDenied):
             continue  # it ended meanwhile, or it is another user's and so none of this workspace's
     return found

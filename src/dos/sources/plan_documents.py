@@ -18,10 +18,15 @@ def read(root: Path, glob: str) -> list[Unit]:
     """Every unit of every plan document under the root, in the order of the documents' names."""
     found: dict[str, Unit] = {}
     for document in sorted(root.glob(glob)):
-        if document.is_file():
+        inside = document.relative_to(root)
+        if ".git" in inside.parts or ".dos" in inside.parts:
+            continue  # an agent's worktree is no plan of anybody's
+        try:
             text = document.read_text(encoding="utf-8", errors="replace")
-            for unit in units(text, plan=_plan_name(document), document=str(document.relative_to(root))):
-                found.setdefault(unit.name, unit)
+        except (FileNotFoundError, IsADirectoryError):
+            continue  # it is being written anew, or was never a document
+        for unit in units(text, plan=_plan_name(document), document=str(inside)):
+            found.setdefault(unit.name, unit)
     return list(found.values())
 
 

@@ -1,6 +1,7 @@
 """Processes of this machine. A pid is an identity only together with its start time."""
 
 import os
+import sys
 
 from msgspec import Struct
 
@@ -16,6 +17,8 @@ def host() -> str:
 
 def identify(pid: int) -> Identity | None:
     """The process that has this pid now; None when there is none."""
+    if sys.platform == "linux":
+        return _identify_by_ticks(pid)
     import psutil
 
     try:
@@ -25,6 +28,17 @@ def identify(pid: int) -> Identity | None:
         return Identity(pid, process.create_time())
     except psutil.NoSuchProcess:
         return None
+
+
+def _identify_by_ticks(pid: int) -> Identity | None:
+    """By the clock that nobody can set: a start time reckoned from the wall clock moves whenever that is set."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 - asked of every lease at every look
+            fields = file.read().rpartition(b")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    state, ticks = fields[0], int(fields[19])
+    return None if state in (b"Z", b"X") else Identity(pid, ticks / os.sysconf("SC_CLK_TCK"))
 
 
 def is_gone(pid: int, started: float) -> bool:

@@ -28,6 +28,7 @@ class Unit(Struct, kw_only=True):
     landed: str = ""  # the commit
     landed_ms: int = 0
     claimed_by: str = ""  # the run that is at it, or died at it
+    deaths: int = 0  # how often in a row a run died at it
     claim: str = ""  # what the agent said last
     tries: list[str] = field(default_factory=list)  # why each try did not land, newest last
     intended: events.LandingIntended | None = None
@@ -36,7 +37,10 @@ class Unit(Struct, kw_only=True):
 class Starts(Struct, kw_only=True):
     """A lane's spawns, and the one whose worker has not shown up yet."""
 
-    at_ms: list[int] = field(default_factory=list)
+    unended: dict[str, int] = field(default_factory=dict)  # when each run was started that has not stopped with a word
+    at_ms: int = 0
+    intended: int = 0  # the position of the newest start
+    told_to_wait_ms: int = 0
     run_id: str = ""
     pid: int = 0
     pid_started: float = 0.0
@@ -59,7 +63,8 @@ class Fleet(Struct, kw_only=True):
         match events.decode(event):
             case events.SpawnIntended() as fact:
                 starts = self._starts(fact.lane, event)
-                starts.at_ms = [*starts.at_ms, event.at_ms][-STARTS_KEPT:]
+                starts.unended = dict([*starts.unended.items(), (fact.run_id, event.at_ms)][-STARTS_KEPT:])
+                starts.at_ms, starts.intended = event.at_ms, event.pos
                 starts.run_id, starts.pending, starts.pid = fact.run_id, True, 0
             case events.WorkerSpawned() as fact:
                 starts = self._starts(fact.lane, event)
@@ -73,7 +78,7 @@ class Fleet(Struct, kw_only=True):
             case events.FleetStarted():
                 self.started_ms = event.at_ms
                 for starts in self.starts.values():  # starting the fleet is a person's word: try the lanes again
-                    starts.failed, starts.at_ms = "", []
+                    starts.failed, starts.unended, starts.told_to_wait_ms = "", {}, 0
             case events.LeaseGranted() as fact if not fact.asked.is_lock:
                 # Its own worker has shown up.
                 starts = self.starts.get(fact.asked.lane, Starts())
@@ -87,7 +92,9 @@ class Fleet(Struct, kw_only=True):
                 self.runs[fact.run_id] = Run(lane=fact.lane, begun_ms=event.at_ms)
             case events.UnitClaimed():
                 self._run(fact.run_id, fact.lane, event).unit = fact.unit
-                self._unit(fact.unit).claimed_by = fact.run_id
+                unit = self._unit(fact.unit)
+                unit.claimed_by = fact.run_id
+                unit.deaths += fact.repeated
             case events.AgentEnded():
                 self._unit(fact.unit).claim = fact.claim
             case events.WorkMeasured() if fact.verdict != "DELIVERED":
@@ -107,11 +114,16 @@ class Fleet(Struct, kw_only=True):
                 run = self._run(fact.run_id, fact.lane, event)
                 run.iterations, run.unit = fact.iteration, ""
                 if fact.unit:
-                    self._unit(fact.unit).claimed_by = ""
+                    unit = self._unit(fact.unit)
+                    unit.claimed_by, unit.deaths = "", 0
             case events.RunStopped():
                 run = self._run(fact.run_id, fact.lane, event)
                 run.stop_reason, run.stop_detail, run.needs = fact.stop_reason, fact.reason, fact.needs
                 run.stopped_ms = event.at_ms
+                starts = self.starts.setdefault(fact.lane, Starts())
+                starts.unended.pop(fact.run_id, None)
+                starts.pending = starts.pending and starts.run_id != fact.run_id
+                starts.told_to_wait_ms = event.at_ms if fact.needs == "time" else 0
                 self._forget_old_runs()
 
     def _run(self, run_id: str, lane: str, event: Event) -> Run:

@@ -35,4 +35,4 @@ def run(args: Args, desk: Desk) -> Reply:
 
 def _running(desk: Desk) -> list[str]:
     leases = [*desk.journal.leases(lapsed=False), *desk.journal.leases(locks=True, lapsed=False)]
-    return [lease.lane for lease in leases if not lease.is_lock or lease.lane.startswith("supervisor/")]
+    return [lease.lane for lease in leases if lease.run_id or (lease.is_lock and lease.lane.startswith("supervisor/"))]

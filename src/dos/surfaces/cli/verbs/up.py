@@ -22,6 +22,7 @@ from dos.records.names import slug
 from dos.runtime.drive import drive
 from dos.runtime.fleet_effects import FleetEffects
 from dos.runtime.supervisor import Supervisor
+from dos.runtime.worker_effects import check_settings
 from dos.sources import processes
 from dos.surfaces.cli.desk import Desk, Reply, colour
 from dos.surfaces.cli.options import Option
@@ -43,6 +44,7 @@ def run(args: Args, desk: Desk) -> Reply:
     registry.find(config.workers.agent)  # said now, not at the first unit
     if args.target < 0 or args.tick <= 0:
         raise BadInput("--target and --tick must be above zero", hint="For example: dos up --target 2")
+    check_settings(config)
     if args.detach:
         return _detached(args, desk)
     host = processes.host()
@@ -51,6 +53,7 @@ def run(args: Args, desk: Desk) -> Reply:
         host=host, pid=os.getpid(), target=target, tick_seconds=args.tick, until_idle=args.until_idle
     )
     effects = FleetEffects(desk.world.workspace, config, actor=f"supervisor/{slug(host)}")
+    effects.target()
     _drain_on_interrupt(effects.store)
     ended = threading.Event()
     before = effects.store.last()
@@ -78,17 +81,34 @@ def _detached(args: Args, desk: Desk) -> Reply:
     words += ["--until-idle"] if args.until_idle else []
     with log.open("ab") as output:
         child = subprocess.Popen(
-            [sys.executable, "-m", "dos", *words],
+            [sys.executable, "-P", "-m", "dos", "--workspace", str(place.root), *words],
             cwd=place.root,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+    if not _came_up(child, desk):
+        return Reply(
+            code=1, text=f"the supervisor did not come up; {log} says why", data={"pid": None, "log": str(log)}
+        )
     return Reply(
         text=f"the supervisor runs in the background as {child.pid}; `dos status` shows the fleet, `dos down` stops it",
         data={"pid": child.pid, "log": str(log)},
     )
+
+
+def _came_up(child: "subprocess.Popen[bytes]", desk: Desk) -> bool:
+    """It runs when it holds its lease; it has failed when it has ended, unless there was nothing to do."""
+    name = f"supervisor/{processes.host()}"
+    with desk.reader() as journal:
+        for _ in range(100):
+            if any(lease.lane == name and lease.pid == child.pid for lease in journal.leases(locks=True)):
+                return True
+            if child.poll() is not None:
+                return child.returncode == 0
+            journal.wait(journal.last(), 0.1)
+    return False
 
 
 def _drain_on_interrupt(store: Store) -> None:

@@ -24,6 +24,7 @@ EXITS = {"stopped": 0, "lane-held": 1, "contract_error": 2, "lease-lost": 3}
 class Args(Struct, kw_only=True):
     lane: Annotated[str, Option(help="the lane to work on", metavar="LANE")]
     run_id: Annotated[str, Option(help="the run's id; made up when not given", metavar="RID")] = ""
+    target_branch: Annotated[str, Option(help="where to land; as configured when not given", metavar="BRANCH")] = ""
 
 
 def run(args: Args, desk: Desk) -> Reply:
@@ -34,7 +35,7 @@ def run(args: Args, desk: Desk) -> Reply:
         now_ms = time.time_ns() // 1_000_000
         run_id = run_ids.mint(now_ms, randbits(run_ids.ENTROPY_BITS), f"worker-{args.lane}").run_id
     config = desk.world.config
-    effects = WorkerEffects(desk.world.workspace, config, actor=run_id)
+    effects = WorkerEffects(desk.world.workspace, config, actor=run_id, target_branch=args.target_branch)
     try:
         worker = Worker(
             lane=args.lane,

@@ -1,0 +1,118 @@
+"""Programs that we run: every clock holds, every line is kept, nothing is left behind."""
+
+import os
+import sys
+import threading
+import time
+
+import psutil
+import pytest
+
+from dos.agents.adapter import LAUNCH_FAILED
+from dos.records.leases import Lease
+from dos.records.regions import region
+from dos.runtime import leftovers, running
+from dos.runtime.running import Limits
+
+
+def run(code: str, tmp_path, *, wall: float = 30, silence: float = 30, **more):
+    return running.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        environment=dict(os.environ) | more.pop("environment", {}),
+        limits=Limits(wall_seconds=wall, silence_seconds=silence),
+        **more,
+    )
+
+
+def test_lines_exit_code_and_log(tmp_path):
+    ran = run("print('one'); print('two'); raise SystemExit(3)", tmp_path, log=tmp_path / "log")
+    assert (ran.exit_code, ran.lines, ran.timed_out) == (3, ["one", "two"], False)
+    assert (tmp_path / "log").read_text() == "one\ntwo\n"
+
+
+def test_what_it_is_told_arrives(tmp_path):
+    assert run("import sys; print(len(sys.stdin.read()))", tmp_path, feed="x" * 300_000).lines == ["300000"]
+
+
+def test_one_that_does_not_listen_is_not_waited_for(tmp_path):
+    assert run("print('no')", tmp_path, feed="x" * 3_000_000).lines == ["no"]
+
+
+@pytest.mark.parametrize("chatter", ["time.sleep(0.02)", "time.sleep(60)"], ids=["chatty", "silent"])
+def test_the_wall_clock_ends_it_however_much_it_talks(tmp_path, chatter):
+    ran = run(f"import time\nwhile True:\n print('.', flush=True); {chatter}", tmp_path, wall=1)
+    assert ran.timed_out and ran.seconds < 20
+
+
+def test_silence_ends_it(tmp_path):
+    assert run("import time; time.sleep(60)", tmp_path, silence=0.5).timed_out
+
+
+def test_progress_without_a_line_end_is_not_silence(tmp_path):
+    code = "import time, sys\nfor _ in range(10):\n sys.stdout.write('.'); sys.stdout.flush(); time.sleep(0.2)"
+    ran = run(code, tmp_path, silence=1.5)
+    assert (ran.timed_out, ran.lines) == (False, ["." * 10])
+
+
+def test_it_is_stopped_from_another_thread(tmp_path):
+    stopped = threading.Event()
+    threading.Timer(0.5, stopped.set).start()
+    ran = run("import time\nwhile True: print('.', flush=True); time.sleep(0.02)", tmp_path, stopped=stopped)
+    assert ran.stopped and not ran.timed_out
+
+
+def test_one_that_closes_its_output_is_let_work_on(tmp_path):
+    run("import os, time; os.close(1); os.close(2); time.sleep(1); open('done', 'w')", tmp_path)
+    assert (tmp_path / "done").exists()
+
+
+def test_one_that_ignores_being_asked_is_ended(tmp_path, monkeypatch):
+    monkeypatch.setattr(running, "GRACE_SECONDS", 0.3)
+    code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(60)"
+    assert run(code, tmp_path, wall=1).exit_code == -9
+
+
+def test_a_child_that_holds_the_pipe_is_not_waited_for(tmp_path):
+    ran = run("import subprocess; subprocess.Popen(['sleep', '30'])", tmp_path)
+    assert not ran.timed_out and ran.seconds < 20
+
+
+def test_a_program_that_is_not_there_is_a_failed_launch(tmp_path):
+    ran = running.run(["no-such-program"], cwd=tmp_path, environment=dict(os.environ), limits=Limits(wall_seconds=9))
+    assert ran.exit_code == LAUNCH_FAILED and "no-such-program" in ran.lines[-1]
+
+
+def test_the_last_lines_are_the_ones_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(running, "LINES_KEPT", 3)
+    assert run("for n in range(10): print(n)", tmp_path).lines == ["7", "8", "9"]
+
+
+def test_a_line_without_end_and_a_log_without_end_are_cut(tmp_path, monkeypatch):
+    monkeypatch.setattr(running, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(running, "LARGEST_LOG", 100_000)
+    ran = run("import sys; sys.stdout.write('x' * 5_000_000)", tmp_path, log=tmp_path / "log")
+    assert len(ran.lines[0]) == 1000
+    assert (tmp_path / "log").stat().st_size < 200_000
+
+
+def lease(lane: str, fence: int) -> Lease:
+    return Lease(
+        lane=lane, holder="h", host="h", ttl_ms=1, region=region(["x"]), fence=fence, boot="b", granted_ms=0,
+        beat_ms=0, expires_ms=0, version=1,
+    )  # fmt: skip
+
+
+def test_who_left_the_group_is_found_by_what_it_inherited(tmp_path):
+    mine, other = lease("api", 7), lease("web", 7)
+    detached = "import subprocess; print(subprocess.Popen(['sleep', '60'], start_new_session=True).pid, flush=True)"
+    left = int(run(detached, tmp_path, environment=leftovers.marks(str(tmp_path), mine)).lines[0])
+    assert psutil.pid_exists(left)
+    assert leftovers.end(str(tmp_path), other) == 0, "another lane's is left alone"
+    assert leftovers.end(str(tmp_path / "elsewhere"), mine) == 0, "another workspace's is left alone"
+    assert leftovers.end(str(tmp_path), lease("api", 6)) == 0, "a newer holder's is left alone"
+    assert leftovers.end(str(tmp_path), mine) == 1
+    deadline = time.monotonic() + 10
+    while psutil.pid_exists(left) and psutil.Process(left).status() != psutil.STATUS_ZOMBIE:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
