@@ -1,7 +1,6 @@
 """Names that people type: which are safe to store and show, and how one becomes part of a path or a ref."""
 
 import unicodedata
-from hashlib import sha256
 
 from dos.errors import NameInvalid
 
@@ -43,6 +42,8 @@ def slug(name: str) -> str:
     made = "".join(c if c in _PLAIN else f"_{ord(c):x}_" for c in name)
     if len(made) <= LONGEST_SLUG:
         return made
+    from hashlib import sha256  # few names are that long
+
     return f"{made[:80]}__{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
 
 

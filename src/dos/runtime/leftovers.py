@@ -1,10 +1,12 @@
 """Processes that a program of ours left behind, found by the environment they inherited, however they detached."""
 
 import os
-
-import psutil
+from typing import TYPE_CHECKING
 
 from dos.records.leases import Lease
+
+if TYPE_CHECKING:
+    import psutil
 
 WAIT_SECONDS = 5.0
 
@@ -16,6 +18,8 @@ def marks(workspace: str, lease: Lease) -> dict[str, str]:
 
 def end(workspace: str, lease: Lease) -> int:
     """End whatever runs on this lane under this lease or an older one; how many there were."""
+    import psutil
+
     found = [process for process in psutil.process_iter() if _is_left(process, workspace, lease)]
     for process in found:
         try:
@@ -26,7 +30,9 @@ def end(workspace: str, lease: Lease) -> int:
     return len(found)
 
 
-def _is_left(process: psutil.Process, workspace: str, lease: Lease) -> bool:
+def _is_left(process: "psutil.Process", workspace: str, lease: Lease) -> bool:
+    import psutil
+
     try:
         carried = process.environ()
     except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):

@@ -54,9 +54,11 @@ def save_changes(inside: Git, state: Path, *, run_id: str, why: str) -> list[Sal
 
 
 def save_commits(inside: Git, *, run_id: str, why: str, base: str) -> list[Salvage]:
-    """Put the head on a ref when the target does not hold it."""
+    """Put the head on a ref when neither the target nor another such ref holds it."""
     head = inside.run("rev-parse", "HEAD").strip()
-    return [] if inside.is_ancestor(head, base) else [_keep(inside, run_id, head, f"{why}: commits")]
+    if inside.is_ancestor(head, base) or inside.run("for-each-ref", "--points-at", head, "refs/dos/salvage/").strip():
+        return []
+    return [_keep(inside, run_id, head, f"{why}: commits")]
 
 
 def clear(inside: Git, commit: str) -> None:
