@@ -336,6 +336,43 @@ def test_a_unit_at_which_runs_keep_dying_is_set_aside_for_a_person(repository):
     assert repository.subjects() == ["Write b", "Begin"], "the other unit of the lane is not held up"
 
 
+def test_an_overloaded_provider_is_asked_again_for_the_same_unit_and_nothing_is_held_against_it(repository):
+    waits = []
+    repository.play(
+        {
+            "DEMO/A1": [[{"overloaded": True}], [write("one/a.txt"), commit("Write a")]],
+            "DEMO/A2": [[write("one/b.txt"), commit("Write b")]],
+        }
+    )
+    stop = work(
+        repository, performers=lambda real: {**real, effects.Pause: lambda effect: waits.append(effect.seconds)}
+    )
+    assert (stop.reason, waits) == (StopReason.DRAIN, [60])
+    assert repository.subjects() == ["Write b", "Write a", "Begin"]
+    ended = [event.body for event in World(repository.root).journal.events() if event.kind == "agent_ended"]
+    assert [(each["unit"], each["outcome"]) for each in ended[:2]] == [("DEMO/A1", "overloaded"), ("DEMO/A1", "ok")]
+    assert fleet(repository).units["DEMO/A1"].tries == []
+
+
+def test_a_unit_that_another_lane_is_at_is_not_taken_when_the_plan_moves_it(repository):
+    plan = repository.root / "docs" / "demo-plan.md"
+
+    def move_the_unit(performers):
+        real = performers[effects.RunAgent]
+
+        def run(effect):
+            if effect.unit.name == "DEMO/A1":
+                plan.write_text(plan.read_text().replace("- lane: one", "- lane: two", 1))
+                assert work(repository, number=2, lane="two").reason is StopReason.DRAIN
+            return real(effect)
+
+        return {**performers, effects.RunAgent: run}
+
+    work(repository, performers=move_the_unit)
+    claims = [event.body["unit"] for event in World(repository.root).journal.events() if event.kind == "unit_claimed"]
+    assert claims.count("DEMO/A1") == 1
+
+
 def test_the_setup_command_runs_once_in_a_new_worktree(repository):
     config = repository.root / "dos.toml"
     config.write_text(config.read_text() + f'setup = "echo x >> {repository.home}/setups"\n')

@@ -1,6 +1,6 @@
 """What a lane still has to do: the units of the plan documents, less what has landed."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from dos.config.tables import Config
 from dos.journal.states.fleet import Fleet
@@ -12,8 +12,12 @@ from dos.sources.workspace import Workspace
 MOST_DEATHS = 2  # of runs at one unit, in a row: then a person has to look
 
 
-def survey(units: Sequence[Unit], config: Config, fleet: Fleet, lane: str) -> Backlog:
-    mine = [unit for unit in units if lane_of(unit, config) == lane]
+def survey(
+    units: Sequence[Unit], config: Config, fleet: Fleet, lane: str, others: Collection[str] = frozenset()
+) -> Backlog:
+    """`others` are the runs that live on other lanes: what one is at is not ours, whatever the plan says now."""
+    theirs = {name for name, unit in fleet.units.items() if unit.claimed_by in others}
+    mine = [unit for unit in units if lane_of(unit, config) == lane and unit.name not in theirs]
     landed = [unit.name for unit in mine if (seen := fleet.units.get(unit.name)) and seen.landed]
     known = {unit.name: fleet.units[unit.name] for unit in mine if unit.name in fleet.units}
     stuck = [name for name, unit in known.items() if unit.deaths >= MOST_DEATHS and not unit.landed]

@@ -86,6 +86,7 @@ class RunAgent(Struct, frozen=True, kw_only=True):
     lease: Lease
     run_id: str
     iteration: int
+    attempt: int
     worktree: Worktree
     history: list[str]
 

@@ -50,6 +50,7 @@ class Worker:
         self.run_id = run_id
         self.agent = agent
         self.state = LoopState(max_iterations=max_iterations)
+        self.attempt = 1  # at the same iteration: a provider that was overloaded is asked again
         self.lease: Lease
 
     def work(self) -> Generator[Any, Any, Stop]:
@@ -83,11 +84,12 @@ class Worker:
                 start_sha=self.lease.start_sha,
             )
         )
+        again = ""
         while True:
             backlog = yield effects.SurveyBacklog(lease=self.lease)
             if backlog.drain_requested:
                 return Stop(StopReason.DRAIN_REQUESTED, "the fleet was asked to drain")
-            unit = _pick(backlog)
+            unit = _pick(backlog, again)
             if unit is None:
                 gate = Gate.BLOCKED if backlog.stuck else Gate.DRAIN
                 outcome = IterationOutcome(kind=OutcomeKind.GATE, verdict=gate)
@@ -98,8 +100,11 @@ class Worker:
             self.state = decision.next_state
             if decision.stop_reason:
                 return Stop(decision.stop_reason, decision.reason)
-            if decision.backoff_seconds:
+            if decision.action == "retry-same-iter":
+                self.attempt, again = self.attempt + 1, unit.name if unit else ""
                 yield effects.Pause(seconds=decision.backoff_seconds)
+            else:
+                self.attempt, again = 1, ""
 
     def _dispatch(self, unit: Unit, backlog: effects.Backlog) -> Steps:
         number = self.state.iteration
@@ -113,6 +118,7 @@ class Worker:
             lease=self.lease,
             run_id=self.run_id,
             iteration=number,
+            attempt=self.attempt,
             worktree=worktree,
             history=backlog.history.get(unit.name, []),
         )
@@ -230,8 +236,7 @@ class Worker:
                 outcome=outcome.kind,
                 action=decision.action,
                 reason=decision.reason,
-            ),
-            again=decision.action == "retry-same-iter",
+            )
         )
 
     def _note_salvage(self, salvaged: list[effects.Salvage]) -> Steps:
@@ -244,15 +249,16 @@ class Worker:
             )
 
     def _note(self, fact: events.Fact, *, again: bool = False) -> Steps:
-        """Write a fact to the run's stream, once for each iteration unless it may be said again."""
-        key = None if again else f"{fact.kind}/{self.state.iteration}"
+        """Write a fact to the run's stream, once for each attempt unless it may be said again."""
+        key = None if again else f"{fact.kind}/{self.state.iteration}.{self.attempt}"
         yield effects.Record(stream=f"run/{self.run_id}", fact=fact, key=key, fence=self.lease.fence)
 
 
-def _pick(backlog: effects.Backlog) -> Unit | None:
-    """What a dead run left half done comes first; then the unit that failed least often."""
-    return min(
-        backlog.open,
-        key=lambda unit: (unit.name not in backlog.interrupted, len(backlog.history.get(unit.name, []))),
-        default=None,
-    )
+def _pick(backlog: effects.Backlog, again: str) -> Unit | None:
+    """What is to be tried again comes first, then what a dead run left half done, then what failed least often."""
+
+    def order(unit: Unit) -> tuple[bool, bool, int]:
+        tries = len(backlog.history.get(unit.name, []))
+        return unit.name != again, unit.name not in backlog.interrupted, tries
+
+    return min(backlog.open, key=order, default=None)

@@ -104,7 +104,8 @@ class WorkerEffects:
     def survey(self, effect: effects.SurveyBacklog) -> effects.Backlog:
         fleet, _ = fold.current(self.store, Fleet, keep=True)
         units = backlog.read_units(self.place, self.config)
-        found = backlog.survey(units, self.config, fleet, effect.lease.lane)
+        others = {lease.run_id for lease in self.store.leases(lapsed=False) if lease.fence != effect.lease.fence} - {""}
+        found = backlog.survey(units, self.config, fleet, effect.lease.lane, others)
         starts = fleet.starts.get(effect.lease.lane)
         own = starts is not None and starts.run_id == effect.lease.run_id
         born = starts.intended if starts and own else effect.lease.fence
@@ -130,7 +131,12 @@ class WorkerEffects:
             acceptance=self._acceptance(effect.unit),
             history=effect.history,
         )
-        log = self.place.state / "logs" / slug(effect.lease.lane) / f"{effect.run_id}-{effect.iteration}.log"
+        log = (
+            self.place.state
+            / "logs"
+            / slug(effect.lease.lane)
+            / f"{effect.run_id}-{effect.iteration}.{effect.attempt}.log"
+        )
         log.parent.mkdir(parents=True, exist_ok=True)
         launch = adapter.launch(text, workers.command)
         environment = self._environment(effect.lease) | {"DOS_RUN_ID": effect.run_id, "DOS_UNIT": effect.unit.name}

@@ -30,6 +30,7 @@ class Unit(Struct, kw_only=True):
     claimed_by: str = ""  # the run that is at it, or died at it
     deaths: int = 0  # how often in a row a run died at it
     claim: str = ""  # what the agent said last
+    outcome: str = ""  # how it ended last
     tries: list[str] = field(default_factory=list)  # why each try did not land, newest last
     intended: events.LandingIntended | None = None
 
@@ -96,9 +97,12 @@ class Fleet(Struct, kw_only=True):
                 unit.claimed_by = fact.run_id
                 unit.deaths += fact.repeated
             case events.AgentEnded():
-                self._unit(fact.unit).claim = fact.claim
+                unit = self._unit(fact.unit)
+                unit.claim, unit.outcome = fact.claim, fact.outcome
             case events.WorkMeasured() if fact.verdict != "DELIVERED":
-                self._missed(fact.unit, fact.reason)
+                # That its provider had no room says nothing about the unit.
+                if self._unit(fact.unit).outcome not in ("overloaded", "limited"):
+                    self._missed(fact.unit, fact.reason)
             case events.LandingIntended():
                 self._unit(fact.unit).intended = fact
             case events.LandingRefused():
