@@ -78,7 +78,8 @@ def test_an_output_that_takes_nothing_is_said(words, workspace):
 
 
 INTERRUPTED = """
-import sys, time, types
+import signal, sys, time, types
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts it in the background takes it away
 from dos.questions import VERBS, Verb
 from dos.surfaces.cli.main import run
 from msgspec import Struct

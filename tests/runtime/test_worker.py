@@ -38,6 +38,22 @@ def work(repository, *, number: int = 1, lane: str = "one", performers=None):
         acting.close()
 
 
+def before_landing(act):
+    """Performers that do something once, just before the first landing is prepared."""
+
+    def wrap(performers):
+        real, waiting = performers[effects.PrepareLanding], [act]
+
+        def prepare(effect):
+            while waiting:
+                waiting.pop()()
+            return real(effect)
+
+        return {**performers, effects.PrepareLanding: prepare}
+
+    return wrap
+
+
 @pytest.fixture
 def impatient(monkeypatch):
     monkeypatch.setattr("dos.runtime.worker.FIRST_PAUSE_SECONDS", 0.001)
@@ -117,22 +133,13 @@ def test_a_rename_on_the_target_does_not_carry_the_work_out_of_the_lane(reposito
     (repository.root / "one" / "moving.txt").write_text("line\n" * 20)
     repository.commit_all("A file")
 
-    def move_first(performers):
-        real = performers[effects.PrepareLanding]
-        moved = []
-
-        def prepare(effect):
-            if not moved:
-                moved.append(True)
-                repository.git("mv", "one/moving.txt", "two/moving.txt")
-                repository.commit_all("Moved")
-            return real(effect)
-
-        return {**performers, effects.PrepareLanding: prepare}
+    def move():
+        repository.git("mv", "one/moving.txt", "two/moving.txt")
+        repository.commit_all("Moved")
 
     edit = {"run": "sed -i '3s/.*/changed/' one/moving.txt && echo x > one/a.txt"}
     repository.play({"DEMO/A1": [[edit, commit("Edit")]], "*": [[{"say": "nothing"}]]})
-    work(repository, performers=move_first)
+    work(repository, performers=before_landing(move))
     assert "changed" not in repository.git("show", "main:two/moving.txt")
 
 
@@ -184,38 +191,20 @@ def test_work_of_an_agent_that_crashed_after_its_commit_is_taken(repository):
 
 
 def test_a_target_that_moved_is_rebased_onto(repository):
-    def move_first(performers):
-        real = performers[effects.PrepareLanding]
-        moved = []
+    def move():
+        (repository.root / "two" / "theirs.txt").write_text("theirs\n")
+        repository.commit_all("Somebody else was here")
 
-        def prepare(effect):
-            if not moved:
-                moved.append(True)
-                (repository.root / "two" / "theirs.txt").write_text("theirs\n")
-                repository.commit_all("Somebody else was here")
-            return real(effect)
-
-        return {**performers, effects.PrepareLanding: prepare}
-
-    assert work(repository, performers=move_first).reason is StopReason.DRAIN
+    assert work(repository, performers=before_landing(move)).reason is StopReason.DRAIN
     assert repository.subjects() == ["Write b", "Write a", "Somebody else was here", "Begin"]
 
 
 def test_a_conflict_with_a_moved_target_sends_the_unit_back_with_its_reason(repository):
-    def move_first(performers):
-        real = performers[effects.PrepareLanding]
-        moved = []
+    def move():
+        (repository.root / "one" / "a.txt").write_text("theirs\n")
+        repository.commit_all("The same file")
 
-        def prepare(effect):
-            if not moved:
-                moved.append(True)
-                (repository.root / "one" / "a.txt").write_text("theirs\n")
-                repository.commit_all("The same file")
-            return real(effect)
-
-        return {**performers, effects.PrepareLanding: prepare}
-
-    work(repository, performers=move_first)
+    work(repository, performers=before_landing(move))
     assert any("does not fit" in why for why in fleet(repository).units["DEMO/A1"].tries)
 
 

@@ -9,9 +9,10 @@ from functools import partial
 from typing import Any
 from zlib import crc32
 
-from msgspec import DecodeError, json
+from msgspec import json
 
-from dos.errors import Internal, JournalCorrupt
+from dos.errors import Internal
+from dos.journal.backends import stored
 from dos.journal.events import Event
 from dos.journal.store import Entry, Foreseen
 from dos.records.leases import Lease, stream_of
@@ -31,11 +32,11 @@ _NOW = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 _CLOCK: Statement = (f"SELECT {_NOW}", {})
 _POSITIONS = f"SELECT nextval('dos.position'), {_NOW} FROM generate_series(1, %(count)s::int)"
 _MOST_POSITIONS = 256  # fetched at a time
-_COLUMNS = "pos, stream, ver, kind, at_ms, actor, fence, key, schema, body, crc"
-_EVENTS = f"SELECT {_COLUMNS} FROM dos.event WHERE workspace = %(workspace)s"
+_EVENTS = f"SELECT {stored.COLUMNS} FROM dos.event WHERE workspace = %(workspace)s"
 _INSERT = (
-    f"INSERT INTO dos.event(workspace, {_COLUMNS}) VALUES (%(workspace)s, %(pos)s::bigint, %(stream)s, %(ver)s::bigint,"
-    " %(kind)s, %(at_ms)s::bigint, %(actor)s, %(fence)s::bigint, %(key)s, %(schema)s::int, %(body)s, %(crc)s::bigint)"
+    f"INSERT INTO dos.event(workspace, {stored.COLUMNS}) VALUES (%(workspace)s, %(pos)s::bigint, %(stream)s,"
+    " %(ver)s::bigint, %(kind)s, %(at_ms)s::bigint, %(actor)s, %(fence)s::bigint, %(key)s, %(schema)s::int,"
+    " %(body)s, %(crc)s::bigint)"
 )
 _HEADS = """
   SELECT asked.stream,
@@ -51,8 +52,6 @@ _SOME_LEASES = """
   SELECT fence, body, stream,
     (SELECT max(ver) FROM dos.event e WHERE e.workspace = l.workspace AND e.stream = l.stream)
   FROM dos.lease l WHERE workspace = %(workspace)s AND fence = ANY(%(fences)s::bigint[])"""
-
-_lease = json.Decoder(Lease)
 
 
 class View:
@@ -88,18 +87,18 @@ class View:
 
     def keyed(self, stream: str, key: str) -> Event | None:
         found = self._ask(_KEYED, streams=[stream], keys=[key])
-        return _event(found[0]) if found else None
+        return stored.event(found[0]) if found else None
 
     def load(self, stream: str, after: int, limit: int | None) -> list[Event]:
         sql = _EVENTS + " AND stream = %(stream)s AND ver > %(after)s::bigint ORDER BY ver LIMIT %(limit)s::bigint"
-        return [_event(row) for row in self._ask(sql, stream=stream, after=after, limit=limit)]
+        return [stored.event(row) for row in self._ask(sql, stream=stream, after=after, limit=limit)]
 
     def tail(self, after: int, limit: int) -> list[Event]:
         return [event.verified(crc) for event, crc in self.raw(after, limit)]
 
     def raw(self, after: int, limit: int) -> list[tuple[Event, int]]:
         sql = _EVENTS + " AND pos > %(after)s::bigint ORDER BY pos LIMIT %(limit)s::bigint"
-        return [_unverified(row) for row in self._ask(sql, after=after, limit=limit)]
+        return [stored.unverified(row) for row in self._ask(sql, after=after, limit=limit)]
 
     def count(self, after: int) -> int:
         sql = "SELECT count(*) FROM dos.event WHERE workspace = %(workspace)s AND pos > %(after)s::bigint"
@@ -113,11 +112,11 @@ class View:
         return [stream for (stream,) in self._ask(sql, prefix=prefix)]
 
     def leases(self) -> list[Lease]:
-        return [_decoded(*row) for row in self._ask(_LEASES)]
+        return [stored.lease(*row) for row in self._ask(_LEASES)]
 
     def lease(self, fence: int) -> Lease | None:
         found = self._ask(_SOME_LEASES, fences=[fence])
-        return _decoded(*found[0][:2]) if found else None
+        return stored.lease(*found[0][:2]) if found else None
 
     def snapshot(self, name: str, code: str) -> tuple[int, bytes] | None:
         sql = (
@@ -282,36 +281,14 @@ class Transaction(View):
 
     def _learn_keys(self, keys: Sequence[tuple[str, str]], rows: Rows) -> None:
         self._keys |= dict.fromkeys(keys)
-        self._keys |= {(event.stream, event.key or ""): event for event in map(_event, rows)}
+        self._keys |= {(event.stream, event.key or ""): event for event in map(stored.event, rows)}
 
     def _learn_leases(self, fences: Sequence[int], rows: Rows) -> None:
         self._known |= dict.fromkeys(fences)
         for fence, body, stream, head in rows:
-            self._known[fence] = _decoded(fence, body)
+            self._known[fence] = stored.lease(fence, body)
             self._heads[stream] = head or 0
 
     def _learn_all_leases(self, rows: Rows) -> None:
-        self._known = {fence: _decoded(fence, body) for fence, body in rows}
+        self._known = {fence: stored.lease(fence, body) for fence, body in rows}
         self._all_known = True
-
-
-def _decoded(fence: int, body: bytes) -> Lease:
-    try:
-        return _lease.decode(body)
-    except DecodeError as error:
-        raise JournalCorrupt(
-            f"the lease with fence {fence} is not what was written: {error}", hint="Run `dos journal check`."
-        ) from error
-
-
-def _event(row: tuple[Any, ...]) -> Event:
-    event, crc = _unverified(row)
-    return event.verified(crc)
-
-
-def _unverified(row: tuple[Any, ...]) -> tuple[Event, int]:
-    pos, stream, ver, kind, at_ms, actor, fence, key, schema, body, crc = row
-    return Event(
-        pos=pos, stream=stream, ver=ver, kind=kind, at_ms=at_ms, actor=actor,
-        fence=fence, key=key, schema=schema, raw=body,
-    ), crc  # fmt: skip

@@ -11,12 +11,12 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 from zlib import crc32
 
-from msgspec import DecodeError, json, structs
+from msgspec import json, structs
 
-from dos.errors import Internal, JournalCorrupt, StoreBusy, StoreReadOnly, StoreUnreachable
+from dos.errors import Internal, StoreBusy, StoreReadOnly, StoreUnreachable
+from dos.journal.backends import stored
 from dos.journal.backends.sqlite_faults import explain, explain_system
 from dos.journal.backends.sqlite_opening import open_reading, open_writing
 from dos.journal.clock import Clock, SystemClock
@@ -25,9 +25,6 @@ from dos.journal.store import NOTHING, Entry, Foreseen
 from dos.records.leases import Lease
 from dos.records.names import folded
 from dos.records.regions import Mode
-
-_COLUMNS = "pos, stream, ver, kind, at_ms, actor, fence, key, schema, body, crc"
-_lease = json.Decoder(Lease)
 
 
 class SqliteBackend:
@@ -230,24 +227,24 @@ class Transaction:
         return int(row.fetchone()[0])
 
     def keyed(self, stream: str, key: str) -> Event | None:
-        row = self._sql(f"SELECT {_COLUMNS} FROM event WHERE stream = ? AND key = ?", (stream, key)).fetchone()
-        return _event(row) if row else None
+        row = self._sql(f"SELECT {stored.COLUMNS} FROM event WHERE stream = ? AND key = ?", (stream, key)).fetchone()
+        return stored.event(row) if row else None
 
     def load(self, stream: str, after: int, limit: int | None) -> list[Event]:
         rows = self._sql(
-            f"SELECT {_COLUMNS} FROM event WHERE stream = ? AND ver > ? ORDER BY ver LIMIT ?",
+            f"SELECT {stored.COLUMNS} FROM event WHERE stream = ? AND ver > ? ORDER BY ver LIMIT ?",
             (stream, after, -1 if limit is None else limit),
         )
-        return [_event(row) for row in rows]
+        return [stored.event(row) for row in rows]
 
     def tail(self, after: int, limit: int) -> list[Event]:
-        rows = self._sql(f"SELECT {_COLUMNS} FROM event WHERE pos > ? ORDER BY pos LIMIT ?", (after, limit))
-        return [_event(row) for row in rows]
+        rows = self._sql(f"SELECT {stored.COLUMNS} FROM event WHERE pos > ? ORDER BY pos LIMIT ?", (after, limit))
+        return [stored.event(row) for row in rows]
 
     def raw(self, after: int, limit: int) -> list[tuple[Event, int]]:
         # Not `pos > after`: to find that, SQLite looks for `after` itself, on a page that may be damaged.
-        rows = self._sql(f"SELECT {_COLUMNS} FROM event WHERE pos >= ? ORDER BY pos LIMIT ?", (after + 1, limit))
-        return [_unverified(row) for row in rows]
+        rows = self._sql(f"SELECT {stored.COLUMNS} FROM event WHERE pos >= ? ORDER BY pos LIMIT ?", (after + 1, limit))
+        return [stored.unverified(row) for row in rows]
 
     def count(self, after: int) -> int:
         return int(self._sql("SELECT count(*) FROM event WHERE pos > ?", (after,)).fetchone()[0])
@@ -258,11 +255,11 @@ class Transaction:
         return [stream for (stream,) in rows]
 
     def leases(self) -> list[Lease]:
-        return [_decoded(*row) for row in self._sql("SELECT fence, body FROM lease ORDER BY fence")]
+        return [stored.lease(*row) for row in self._sql("SELECT fence, body FROM lease ORDER BY fence")]
 
     def lease(self, fence: int) -> Lease | None:
         row = self._sql("SELECT fence, body FROM lease WHERE fence = ?", (fence,)).fetchone()
-        return _decoded(*row) if row else None
+        return stored.lease(*row) if row else None
 
     def snapshot(self, name: str, code: str) -> tuple[int, bytes] | None:
         row = self._sql("SELECT pos, state, crc FROM snapshot WHERE name = ? AND code = ?", (name, code)).fetchone()
@@ -319,28 +316,3 @@ def _removed(name: str) -> StoreUnreachable:
     return StoreUnreachable(
         f"{name} was removed or replaced while it was in use", hint="Stop this program and start it again."
     )
-
-
-def _decoded(fence: int, body: bytes) -> Lease:
-    try:
-        return _lease.decode(body)
-    except DecodeError as error:
-        raise JournalCorrupt(
-            f"the lease with fence {fence} is not what was written: {error}", hint="Run `dos journal check`."
-        ) from error
-
-
-def _event(row: tuple[Any, ...]) -> Event:
-    event, crc = _unverified(row)
-    try:
-        return event.verified(crc)
-    except TypeError as error:  # a damaged row may hold a value of another type
-        raise JournalCorrupt(f"event {event.pos} is not what was written", hint="Run `dos journal check`.") from error
-
-
-def _unverified(row: tuple[Any, ...]) -> tuple[Event, int]:
-    pos, stream, ver, kind, at_ms, actor, fence, key, schema, body, crc = row
-    return Event(
-        pos=pos, stream=stream, ver=ver, kind=kind, at_ms=at_ms, actor=actor,
-        fence=fence, key=key, schema=schema, raw=body,
-    ), crc  # fmt: skip
