@@ -13,6 +13,7 @@ def find(name: str) -> Adapter:
     if name not in NAMES:
         raise BadInput(
             f"there is no agent named {name!r}; the agents are {', '.join(NAMES)}",
-            hint='Set `agent` under [workers] in dos.toml, for example: dos config set workers.agent "command"',
+            hint="For any program: dos config set workers.command '[\"my-agent\"]', then "
+            "dos config set workers.agent command",
         )
     return cast(Adapter, import_module(f"dos.agents.{name}"))

@@ -70,7 +70,8 @@ class FleetEffects(WorkerEffects):
             child = subprocess.Popen(
                 [
                     *(sys.executable, "-P", "-m", "dos", "worker", "--workspace", str(self.place.root)),
-                    *("--lane", effect.lane, "--run-id", effect.run_id, "--target-branch", self.target()),
+                    # As one word each: a name may begin with a dash.
+                    *(f"--lane={effect.lane}", f"--run-id={effect.run_id}", f"--target-branch={self.target()}"),
                 ],
                 cwd=self.place.root,
                 stdin=subprocess.DEVNULL,

@@ -37,7 +37,8 @@ def strays(inside: Git, base: str, head: str, lease: Lease, prefix: str = "") ->
     return [
         _readable(path)
         for path in inside.paths_between(base, head)
-        if not path.startswith(prefix) or not regions.contains_path(lease.region, path.removeprefix(prefix))
+        # A backslash in one of git's names is part of the name; in a glob it would part folders.
+        if "\\" in path or not path.startswith(prefix) or not regions.contains_path(lease.region, path[len(prefix) :])
     ]
 
 

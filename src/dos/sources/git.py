@@ -30,9 +30,9 @@ class Git:
     def __init__(self, tree: Path) -> None:
         self.tree = tree
 
-    def run(self, *arguments: str, feed: str | None = None) -> str:
+    def run(self, *arguments: str, feed: str | None = None, index: str = "") -> str:
         """What git printed; GitFailed when it said no."""
-        done = self.attempt(*arguments, feed=feed)
+        done = self.attempt(*arguments, feed=feed, index=index)
         if done.returncode != 0:
             said = (done.stderr or done.stdout).strip().splitlines()
             raise GitFailed(
@@ -41,7 +41,7 @@ class Git:
             )
         return done.stdout
 
-    def attempt(self, *arguments: str, feed: str | None = None) -> "subprocess.CompletedProcess[str]":
+    def attempt(self, *arguments: str, feed: str | None = None, index: str = "") -> "subprocess.CompletedProcess[str]":
         import subprocess
 
         try:
@@ -54,7 +54,7 @@ class Git:
                 text=True,
                 encoding="utf-8",
                 errors="surrogateescape",
-                env=environment(),
+                env=environment() | ({"GIT_INDEX_FILE": index} if index else {}),
                 timeout=TIMEOUT_SECONDS,
             )
         except FileNotFoundError as error:
@@ -93,7 +93,9 @@ class Git:
         return _records(self.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit))
 
     def staged_paths(self) -> list[str]:
-        return _records(self.run("diff", "--cached", "-z", "--no-renames", "--name-only"))
+        """What is about to be committed: inside a hook of `git commit -a` that is in an index of its own."""
+        words = ("diff", "--cached", "-z", "--no-renames", "--name-only")
+        return _records(self.run(*words, index=os.environ.get("GIT_INDEX_FILE", "")))
 
     def dirty_paths(self) -> list[str]:
         """Changed and untracked, the ignored left out."""

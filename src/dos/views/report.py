@@ -49,7 +49,7 @@ def report(happened: Iterable[Event]) -> Report:
 
 def render(made: Report) -> str:
     parts = [
-        _part("landed, each with a commit that passed", made.landed),
+        _part("landed, each with its commit", made.landed),
         _part("claimed, and not believed", made.disbelieved),
         _part("crashed, and went on", made.crashed),
         _part("saved before it was cleared away", made.salvaged),

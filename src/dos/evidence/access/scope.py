@@ -23,6 +23,8 @@ def gather(
     head: str = "",
 ) -> Evidence:
     """The files that were named; else the staged ones; else those that differ between two commits."""
+    if not all(file.strip() for file in files):
+        raise BadInput("one of the files has no name", hint="An empty variable? Give --file a path.")
     if files:
         touched = [_from_the_top(world, file) for file in files]
     elif staged:
@@ -60,5 +62,9 @@ def _in_workspace(world: World, paths: Sequence[str]) -> list[str]:
 
 
 def _text(path: str) -> str:
-    """A name that is not UTF-8, in a form that can be printed and is no other file's by chance."""
-    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    """One of git's names in a form that can be printed, and that lies in no lane by chance.
+
+    A backslash would part folders, and a blank name would be passed over.
+    """
+    text = path.encode("utf-8", "surrogateescape").decode("utf-8", "replace").replace("\\", "\N{SMALL REVERSE SOLIDUS}")
+    return text if text.strip() else repr(text)

@@ -84,18 +84,22 @@ def _split(arguments: list[str]) -> tuple[list[str], dict[str, str], list[str]]:
         if flag in GLOBAL_FLAGS:
             if GLOBAL_FLAGS[flag] and not equals:
                 if not queue:
-                    from dos.errors import BadInput
-
-                    raise BadInput(
-                        f"{flag} wants a value after it", hint="For example: dos --workspace ../other status"
-                    )
+                    raise _bad(f"{flag} wants a value after it", "For example: dos --workspace ../other status")
                 value = queue.pop(0)
+            if GLOBAL_FLAGS[flag] and not value:
+                raise _bad(f"{flag} is empty", "Give it a value, or leave it out.")
             wishes[flag.lstrip("-")] = value or "yes"
         elif not rest and not word.startswith("-") and _continues(words, word):
             words.append(word)
         else:
             rest.append(word)
     return words, wishes, rest
+
+
+def _bad(message: str, hint: str) -> Exception:
+    from dos.errors import BadInput
+
+    return BadInput(message, hint=hint)
 
 
 def _continues(words: list[str], word: str) -> bool:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from dos.agents.registry import NAMES
 from dos.config.infer import infer_lanes_from_directory, scaffold
-from dos.errors import WorkspaceMissing
+from dos.errors import BadInput, WorkspaceMissing
 from dos.sources import surroundings, workspace
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
@@ -66,7 +66,7 @@ def run(args: Args, desk: Desk) -> Reply:
             text=f"{target} is there already, and was left as it is.\n  hint: `dos init --force` writes it anew.",
             data=data,
         )
-    target.write_text(text, encoding="utf-8")
+    before = _write(target, text)
     said = [f"wrote {target}"]
     said += _write_first_plan(root, lanes.concurrent) if args.first_plan else []
     said += [
@@ -74,7 +74,7 @@ def run(args: Args, desk: Desk) -> Reply:
         f"  agents  {', '.join(programs) or 'none found on the path: set `agent` under [workers]'}",
         f"  tests   {tests or 'no test command found: set `test` under [workers]'}",
         f"  plans   {glob}",
-        f"undo: rm {target}",
+        f"undo: mv {before} {target}" if before else f"undo: rm {target}",
         "next: dos doctor; dos up; dos status",
     ]
     return Reply(text="\n".join(said), data=data | {"written": True})
@@ -85,6 +85,25 @@ def _root(args: Args, desk: Desk) -> Path:
     if not start.is_dir():
         raise WorkspaceMissing(f"{start} is not a directory", hint="Name a repository: dos init path/to/repository")
     return workspace.find(start).tree if not args.directory else start.resolve()
+
+
+def _write(target: Path, text: str) -> Path | None:
+    """All of it or nothing; what was there is kept beside it."""
+    if target.is_symlink() or (target.exists() and not target.is_file()):
+        raise BadInput(f"{target} is not a plain file, and was left as it is", hint="Move it away first.")
+    before = target.with_name("dos.toml.before") if target.exists() else None
+    fresh = target.with_name("dos.toml.new")
+    try:
+        fresh.write_text(text, encoding="utf-8")
+        if before:
+            target.replace(before)
+        fresh.replace(target)
+    except OSError as error:
+        fresh.unlink(missing_ok=True)
+        raise BadInput(
+            f"{target} cannot be written: {error.strerror}", hint="Check the folder and the disk."
+        ) from error
+    return before
 
 
 def _write_first_plan(root: Path, lanes: tuple[str, ...]) -> list[str]:

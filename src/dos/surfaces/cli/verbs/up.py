@@ -9,13 +9,14 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
 from dos.agents import registry
-from dos.errors import BadInput
+from dos.errors import BadInput, StoreFailed
 from dos.journal.events import DrainRequested
 from dos.journal.store import Store
 from dos.records.names import slug
@@ -33,16 +34,18 @@ _COLOURS = {story.GOOD: "\x1b[32m", story.BAD: "\x1b[31m", story.DIM: "\x1b[2m"}
 
 
 class Args(Struct, kw_only=True):
-    target: Annotated[int, Option(help="how many workers; [supervise] target when not given", metavar="N")] = 0
+    target: Annotated[int | None, Option(help="how many workers; [supervise] target when not given", metavar="N")] = (
+        None
+    )
     detach: Annotated[bool, Option(help="run in the background", flags=("-d",))] = False
     until_idle: Annotated[bool, Option(help="stop when nobody works and nothing is left to offer")] = False
     tick: Annotated[float, Option(help="seconds between two looks, at most", metavar="SECONDS")] = 2.0
 
 
 def run(args: Args, desk: Desk) -> Reply:
-    config = desk.world.config
+    config = desk.policy
     registry.find(config.workers.agent)  # said now, not at the first unit
-    if args.target < 0 or args.tick <= 0:
+    if (args.target is not None and args.target < 1) or args.tick <= 0:
         raise BadInput("--target and --tick must be above zero", hint="For example: dos up --target 2")
     check_settings(config)
     if args.detach:
@@ -127,22 +130,36 @@ def _drain_on_interrupt(store: Store) -> None:
 
     signal.signal(signal.SIGINT, drain)
     signal.signal(signal.SIGTERM, drain)
+    signal.signal(signal.SIGHUP, drain)  # the terminal was closed
 
 
 def _tell(desk: Desk, after: int, ended: threading.Event) -> None:
-    """Follow the journal and say what happens."""
-    with desk.reader() as journal:
-        last_round = False
-        while True:
-            for event in journal.events(after):
-                after = event.pos
-                line = story.tell(event)
-                if line and not desk.as_json:
-                    desk.say(_shown(line))
-            if last_round:
+    """Follow the journal and say what happens; a journal that is away for a while is waited for."""
+    while True:
+        try:
+            with desk.reader() as journal:
+                for position in _tell_from(desk, journal, after, ended):
+                    after = position
+            return
+        except StoreFailed as error:
+            sys.stderr.write(f"the journal cannot be read: {error}\n")
+            if ended.wait(1.0):
                 return
-            last_round = ended.is_set()
-            journal.wait(after, 0.2)
+
+
+def _tell_from(desk: Desk, journal: Store, after: int, ended: threading.Event) -> Iterator[int]:
+    last_round = False
+    while True:
+        for event in journal.events(after):
+            after = event.pos
+            line = story.tell(event)
+            if line and not desk.as_json:
+                desk.say(_shown(line))
+            yield after
+        if last_round:
+            return
+        last_round = ended.is_set()
+        journal.wait(after, 0.2)
 
 
 def _shown(line: story.Line) -> str:

@@ -34,7 +34,7 @@ def run(args: Args, desk: Desk) -> Reply:
     else:
         now_ms = time.time_ns() // 1_000_000
         run_id = run_ids.mint(now_ms, randbits(run_ids.ENTROPY_BITS), f"worker-{args.lane}").run_id
-    config = desk.world.config
+    config = desk.policy
     effects = WorkerEffects(desk.world.workspace, config, actor=run_id, target_branch=args.target_branch)
     try:
         worker = Worker(

@@ -1,0 +1,58 @@
+"""The scope gate where people put it: in a hook, with odd names, with empty variables."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from commanding import git
+
+
+def test_a_hook_sees_what_commit_all_is_about_to_commit(workspace):
+    hook = workspace / ".git" / "hooks" / "pre-commit"
+    hook.write_text(f"#!/bin/sh\nexec {sys.executable} -m dos scope-gate --lane api --staged\n")
+    hook.chmod(0o755)
+    (workspace / "docs" / "a.txt").write_text("stray\n")
+    words = ["git", "-c", "user.name=t", "-c", "user.email=t@t", "commit", "-qam", "stray"]
+    done = subprocess.run(words, cwd=workspace, capture_output=True, text=True, env=dict(os.environ))
+    assert done.returncode != 0
+    assert "docs/a.txt" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", ["api\\\\x", " ", "\u2028"], ids=["backslash", "blank", "separator"])
+def test_a_name_that_only_looks_as_if_it_were_inside_is_outside(dos, workspace, name):
+    (workspace / name).write_text("x")
+    git("add", "--all", cwd=workspace)
+    assert dos("scope-gate", "--lane", "api", "--staged").code == 6
+
+
+@pytest.mark.parametrize("words", [("--file", ""), ("--file", " ", "--staged"), ("--file", "api/a.txt", "--file", "")])
+def test_an_empty_file_name_is_an_error_and_not_a_pass(dos, words):
+    assert dos("scope-gate", "--lane", "api", *words).code == 2
+
+
+@pytest.mark.parametrize("flag", ["--workspace", "--output"])
+def test_an_empty_global_flag_is_an_error(dos, flag):
+    answer = dos(flag, "", "lease-lane", "live")
+    assert answer.code == 2 and "is empty" in answer.err
+    assert dos("lease-lane", "live", f"{flag}=").code == 2
+
+
+@pytest.mark.parametrize("kind", ["directory", "dangling", "fifo"])
+def test_init_leaves_alone_what_is_not_a_file(dos, workspace, kind):
+    target = workspace / "dos.toml"
+    target.unlink()
+    if kind == "directory":
+        target.mkdir()
+    elif kind == "dangling":
+        target.symlink_to("nowhere")
+    else:
+        os.mkfifo(target)
+    assert dos("init", "--force").code == 2
+
+
+def test_init_by_force_keeps_what_was_there(dos, workspace):
+    before = (workspace / "dos.toml").read_text()
+    answer = dos("init", "--force")
+    assert answer.code == 0 and "undo: mv" in answer.out
+    assert (workspace / "dos.toml.before").read_text() == before
