@@ -122,3 +122,10 @@ def test_lint_exits_by_the_worst_finding(text, strict, code, kind, workspace, do
     assert [found["kind"] for found in answer.json["findings"]] == ([kind] if kind else [])
     assert answer.json["counts"].keys() == {"error", "warn", "info"}
     assert (kind or "clean") in dos(*words).out
+
+
+def test_the_password_of_the_store_is_never_shown(dos):
+    answer = dos("config", "set", "store.url", "postgresql://me:sEcReT@host/db")
+    assert answer.code == 0
+    for shown in (answer, dos("config", "show"), dos("config", "get", "store.url"), dos("config", "show", "--json")):
+        assert "sEcReT" not in shown.out + shown.err

@@ -2,6 +2,7 @@
 
 import pytest
 
+from dos.config.notation import without_password
 from dos.evidence.health import clock, disk, facts, store
 from dos.journal.store import Store
 from dos.sources.filesystems import Room
@@ -67,7 +68,7 @@ def test_which_subjects_seem_to_name_a_unit(subject, unit):
     ],
 )
 def test_a_password_is_never_shown(url, shown):
-    assert store.shown(url) == shown
+    assert without_password(url) == shown
 
 
 @pytest.mark.parametrize(

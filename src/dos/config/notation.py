@@ -176,3 +176,8 @@ def _unescaped(written: str) -> str:
 
     key: str = tomllib.loads(f"k = {written}")["k"]
     return key
+
+
+def without_password(url: str) -> str:
+    """A store's URL as it may be shown."""
+    return re.sub(r"(?<=password=)[^&]*", "***", re.sub(r"(//[^/@:]*:)[^/]*@", r"\1***@", url))

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from dos.config.checks import Key
 from dos.config.load import Loaded
-from dos.config.notation import key_text, line_of, value_text
+from dos.config.notation import key_text, line_of, value_text, without_password
 
 DEFAULT = "default"
 
@@ -36,6 +36,8 @@ def rows(loaded: Loaded) -> list[Row]:
         # The table [lanes] replaces the default as a whole: what it leaves out is empty because it is there.
         if key[0] == "lanes" and line is None:
             line = line_of(lines, ("lanes",)) if _says_anything(lines, "lanes") else None
+        if key == ("store", "url"):
+            value = without_password(value)
         found.append(Row(key=key_text(key), value=value, origin=DEFAULT if line is None else f"{name}:{line}"))
     return found
 

@@ -1,12 +1,12 @@
 """The journal's store: can it be reached, read and written, and is it in a safe place?"""
 
 import os
-import re
 from pathlib import Path
 from shlex import quote
 
 from msgspec import Struct
 
+from dos.config.notation import without_password
 from dos.errors import DosError, JournalCorrupt, JournalTooNew, StoreFailed
 from dos.evidence.health.disk import stored_bytes
 from dos.evidence.health.finding import Finding, error, note, warning
@@ -33,7 +33,7 @@ def facts(world: World) -> Journal:
     path = file(world)
     events = _events(world, path)
     return Journal(
-        url=shown(url) or f"sqlite:{path}",
+        url=without_password(url) or f"sqlite:{path}",
         path=None if path is None else str(path),
         exists=path is None or _there(path),
         reachable=events is not None,
@@ -79,11 +79,6 @@ def examine(world: World) -> list[Finding]:
 def file(world: World) -> Path | None:
     """Where the embedded store lies; None when the journal is on a server."""
     return embedded_path(world.config.store.url, world.workspace.state)
-
-
-def shown(url: str) -> str:
-    """The URL without its password."""
-    return re.sub(r"(?<=password=)[^&]*", "***", re.sub(r"(//[^/@:]*:)[^/]*@", r"\1***@", url))
 
 
 def _uncertain(world: World) -> list[Finding]:
@@ -136,7 +131,7 @@ def _sqlite() -> list[Finding]:
 def _server_note(text: str, world: World) -> Finding:
     loses = "power cut" in text or "failover" in text
     why = "What the journal acknowledged can be lost." if loses else "Nothing that was acknowledged is lost by it."
-    fix = f"psql {quote(shown(world.config.store.url))} -c 'SHOW ALL'"
+    fix = f"psql {quote(without_password(world.config.store.url))} -c 'SHOW ALL'"
     return (warning if loses else note)("STORE_DURABILITY", text, why, fix)
 
 
