@@ -56,3 +56,13 @@ def test_init_by_force_keeps_what_was_there(dos, workspace):
     answer = dos("init", "--force")
     assert answer.code == 0 and "undo: mv" in answer.out
     assert (workspace / "dos.toml.before").read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [(("lease-lane", "acquire", "--lane", "nosuch", "--owner", "me"), 2), (("down",), 0)],
+    ids=["a wrong name", "nothing to stop"],
+)
+def test_what_changes_nothing_makes_no_journal(dos, state, words, code):
+    assert dos(*words).code == code
+    assert not state.exists()

@@ -9,6 +9,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from dos.journal.events import DrainRequested
+from dos.journal.store import Store
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
 
@@ -20,12 +21,12 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, desk: Desk) -> Reply:
-    journal = desk.journal
-    if not _running(desk):
+    if not _running(desk.world.journal):
         return Reply(text="nothing runs here", data={"down": True, "left": []})
+    journal = desk.journal
     journal.record("fleet", DrainRequested(reason="dos down"))
     deadline = time.monotonic() + args.timeout
-    while (left := _running(desk)) and time.monotonic() < deadline:
+    while (left := _running(journal)) and time.monotonic() < deadline:
         journal.wait(journal.last(), min(1.0, max(0.0, deadline - time.monotonic())))
     if left:
         names = ", ".join(left)
@@ -33,6 +34,6 @@ def run(args: Args, desk: Desk) -> Reply:
     return Reply(text="everything has stopped", data={"down": True, "left": []})
 
 
-def _running(desk: Desk) -> list[str]:
-    leases = [*desk.journal.leases(lapsed=False), *desk.journal.leases(locks=True, lapsed=False)]
+def _running(journal: Store) -> list[str]:
+    leases = [*journal.leases(lapsed=False), *journal.leases(locks=True, lapsed=False)]
     return [lease.lane for lease in leases if lease.run_id or (lease.is_lock and lease.lane.startswith("supervisor/"))]

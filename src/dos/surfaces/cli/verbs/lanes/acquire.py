@@ -105,14 +105,16 @@ def _patiently(args: Args, attempt: Callable[[], Taken]) -> Taken:
 
 def _take(args: Args, desk: Desk, ask: Ask, request: Request) -> Taken:
     """The arbiter says which lane; the journal's transaction says whether. Who was overtaken asks again."""
-    config, world, journal = desk.policy, desk.world, desk.journal
+    config, world = desk.policy, desk.world
     admit = evidence.rules(world.workspace.root, config)
     before: tuple[Held, ...] | None = None
+    journal = world.journal  # only read, until there is something to grant: a wrong name makes no journal
     while True:
         seen = evidence.gather(world, config, journal=journal, beside=args.leases)
         decision = arbiter.judge(ask, seen.live, seen.roster, predicates=seen.predicates, config=config)
         if decision.outcome is Outcome.REFUSE:
             return Taken(decision=decision)
+        journal = desk.journal
         outcome = journal.acquire(_decided(request, ask, decision, seen.roster), admit, requested_lane=ask.lane)
         if isinstance(outcome, Lease):
             return Taken(decision=decision, lease=outcome)
