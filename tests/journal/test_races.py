@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from dos.records.leases import Lease, Request
 from dos.records.regions import region
 from dos.verdicts.access import admission
 
+MOST_ROUNDS = 6
 RACER = Path(__file__).with_name("racer.py")
 
 
@@ -89,16 +91,26 @@ def assert_everything_is_free_after_a_lease_time(url: str, directory: Path) -> N
         assert isinstance(store.acquire(asked, admission.judge), Lease), "a dead holder kept its lane"
 
 
+def race_until(url: str, directory: Path, floors: dict[str, int], **how: float) -> None:
+    """Race again on the same journal until enough has happened: how much a round brings depends on the machine."""
+    total: Counter[str] = Counter()
+    for _ in range(MOST_ROUNDS):
+        total.update(race(url, directory, **how))
+        if all(total[name] > floor for name, floor in floors.items()):
+            return
+    raise AssertionError(f"after {MOST_ROUNDS} rounds only {dict(total)} of {floors}")
+
+
 def test_leases_hold_while_processes_race_and_die(url, tmp_path):
-    total = race(url, tmp_path, contenders=8, seconds=4, kills_per_second=3)
+    floors = {"killed": 3, "granted": 50, "refused": 50, "written": 20}
+    race_until(url, tmp_path, floors, contenders=8, seconds=4, kills_per_second=3)
     assert_history_is_sound(url, tmp_path)
     assert_everything_is_free_after_a_lease_time(url, tmp_path)
-    assert total["killed"] > 2 and total["granted"] > 15 and total["refused"] > 15 and total["written"] > 5
 
 
 @pytest.mark.soak
 def test_leases_hold_among_thirty_two_processes(url, tmp_path):
-    total = race(url, tmp_path, contenders=32, seconds=10, kills_per_second=5)
+    floors = {"killed": 10, "granted": 100, "refused": 100, "lost": 0}
+    race_until(url, tmp_path, floors, contenders=32, seconds=10, kills_per_second=5)
     assert_history_is_sound(url, tmp_path)
     assert_everything_is_free_after_a_lease_time(url, tmp_path)
-    assert total["killed"] > 5 and total["granted"] > 20 and total["refused"] > 20

@@ -1,8 +1,8 @@
 """What can be known of the holders of leases: the store's clock, and the processes of this machine."""
 
+from dos.evidence import holders
 from dos.journal.store import Store
 from dos.records.leases import Lease
-from dos.sources import processes
 from dos.verdicts.access.abandoned import Evidence
 
 
@@ -15,11 +15,9 @@ def gather(journal: Store) -> list[tuple[Lease, Evidence]]:
 
 
 def _seen(lease: Lease, now_ms: int, boot: str) -> Evidence:
-    # Another host's processes cannot be seen from here, and a pid without its start time is nobody in particular.
-    ours = lease.host == processes.host() and lease.pid is not None and lease.pid_started is not None
     return Evidence(
         left_ms=lease.expires_ms - now_ms,
         restarted=lease.boot != boot,
-        process_gone=ours and processes.is_gone(lease.pid or 0, lease.pid_started or 0.0),
+        process_gone=holders.gone(lease),
         pid=lease.pid,
     )
