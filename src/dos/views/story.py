@@ -25,7 +25,8 @@ def tell(event: Event) -> Line | None:
 def _fleet(fact: events.Fact | None) -> tuple[str, str, str] | None:
     match fact:
         case events.FleetStarted():
-            return "fleet", f"started on {fact.host}: {fact.target} workers wanted", PLAIN
+            workers = "1 worker" if fact.target == 1 else f"{fact.target} workers"
+            return "fleet", f"started on {fact.host}: {workers} wanted", PLAIN
         case events.FleetStopped():
             return "fleet", f"stopped: {fact.reason}", PLAIN
         case events.DrainRequested():

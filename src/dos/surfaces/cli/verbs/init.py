@@ -68,13 +68,14 @@ def run(args: Args, desk: Desk) -> Reply:
         )
     before = _write(target, text)
     said = [f"wrote {target}"]
-    said += _write_first_plan(root, lanes.concurrent) if args.first_plan else []
+    made = _write_first_plan(root, lanes.concurrent) if args.first_plan else []
+    said += made
     said += [
         f"  lanes   {', '.join(lanes.concurrent) or '(none: one worker for the whole tree)'}",
         f"  agents  {', '.join(programs) or 'none found on the path: set `agent` under [workers]'}",
         f"  tests   {tests or 'no test command found: set `test` under [workers]'}",
         f"  plans   {glob}",
-        f"undo: mv {before} {target}" if before else f"undo: rm {target}",
+        f"undo: mv {before} {target}" if before else f"undo: rm {' '.join([str(target), *_written(made)])}",
         "next: dos doctor; dos up; dos status",
     ]
     return Reply(text="\n".join(said), data=data | {"written": True})
@@ -85,6 +86,10 @@ def _root(args: Args, desk: Desk) -> Path:
     if not start.is_dir():
         raise WorkspaceMissing(f"{start} is not a directory", hint="Name a repository: dos init path/to/repository")
     return workspace.find(start).tree if not args.directory else start.resolve()
+
+
+def _written(said: list[str]) -> list[str]:
+    return [line.removeprefix("wrote ") for line in said if line.startswith("wrote ")]
 
 
 def _write(target: Path, text: str) -> Path | None:
