@@ -16,7 +16,7 @@ The class is chosen by what the caller can do about it, and carries the exit cod
     │   ├── StoreFull       no room left
     │   ├── StoreReadOnly   it can be read and not written
     │   ├── StoreUnreachable
-    │   │   └── OutcomeUnknown  the connection was lost in the middle of a commit
+    │   │   └── OutcomeUnknown  nobody knows whether the last commit was written
     │   ├── JournalCorrupt  something stored is not what was written
     │   └── JournalTooNew   a newer `dos` wrote it
     ├── GitFailed           git said no (2)

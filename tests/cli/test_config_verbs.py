@@ -76,6 +76,23 @@ def test_a_value_that_begins_with_a_dash_goes_after_two_dashes(dos):
     assert dos("config", "get", "retention.journal_max_entries").out == "-1\n"
 
 
+def test_an_entry_can_be_taken_out_of_a_list(dos):
+    answer = dos("config", "unset", "lanes.autopick", "docs", "--json")
+    assert answer.json["value"] == '["api", "worker"]'
+    assert dos("config", "get", "lanes.autopick").out == '["api", "worker"]\n'
+
+
+def test_of_very_many_findings_the_first_are_shown_and_the_rest_counted(workspace, dos):
+    names = ", ".join(f'"lane{number}"' for number in range(1_000))
+    (workspace / "dos.toml").write_text(f"[lanes]\nconcurrent = [{names}]\n")
+    for verb in ("lint", "doctor"):
+        text = dos(verb).out
+        assert "and 980 more of LANE_WITHOUT_TREE; --json lists them all" in text
+        assert text.count("has no tree") == 20 and len(text) < 20_000
+        found = dos(verb, "--json").json["findings"]
+        assert [each["kind"] for each in found].count("LANE_WITHOUT_TREE") == 1_000
+
+
 def test_what_is_not_set_cannot_be_taken_out(dos):
     answer = dos("config", "unset", "supervise.target")
     assert answer.code == 2 and "not set" in answer.err

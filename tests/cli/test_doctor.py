@@ -11,8 +11,9 @@ from commanding import git
 from troubles import REAL_PATH, configured, finding, kinds, on_path, written
 
 from dos.config.tables import Config
+from dos.errors import StoreUnreachable
 from dos.evidence.health import agents, examine, facts
-from dos.sources import processes, programs
+from dos.sources import processes, programs, world
 from dos.sources.world import World
 
 healthy = troubles.healthy
@@ -90,6 +91,9 @@ def test_looking_leaves_no_trace(healthy, dos):
         (configured("paths.plans_glob", '"/etc/*.md"'), "PLANS_GLOB_INVALID", "error"),
         (written("docs/first-plan.md", "# nothing\n"), "PLANS_WITHOUT_UNITS", "warn"),
         (written("docs/first-plan.md", "## A1: x\n\n- lane: elsewhere\n"), "UNIT_LANE_UNKNOWN", "warn"),
+        (written("docs/first-plan.md", "## A1: x\n\n## A1: y\n"), "UNIT_TWICE", "warn"),
+        (written("docs/more-plan.md", "## FIRST FIRST1: y\n"), "UNIT_TWICE", "warn"),
+        (written("docs/more-plan.md", "## FIRST1: y\n"), "UNIT_ID_SHARED", "info"),
         (written("dos.state.yaml", "x" * 200_001), "STATE_FILE_LARGE", "warn"),
         (written("dos.toml", "[lanes"), "CONFIG_INVALID", "error"),
         (troubles.with_stale_worktree, "WORKTREE_STALE", "warn"),
@@ -97,6 +101,15 @@ def test_looking_leaves_no_trace(healthy, dos):
         (troubles.with_undeclared_worktree, "WORKTREE_WITHOUT_LANE", "info"),
         (troubles.with_salvage, "WORK_SALVAGED", "info"),
         (troubles.with_damaged_journal, "STORE_DAMAGED", "error"),
+        (troubles.with_damaged_event, "STORE_DAMAGED", "error"),
+        (troubles.with_state_that_is_a_file, "STATE_BLOCKED", "error"),
+        (troubles.with_state_that_leads_nowhere, "STATE_BLOCKED", "error"),
+        (troubles.with_journal_that_leads_nowhere, "STATE_BLOCKED", "error"),
+        (troubles.with_directory_instead_of("state.db"), "STATE_BLOCKED", "error"),
+        (troubles.with_directory_instead_of("state.db-gate"), "STATE_BLOCKED", "error"),
+        (troubles.with_directory_instead_of("state.db-wal"), "STATE_BLOCKED", "error"),
+        (troubles.with_empty_head, "GIT_REFUSES", "error"),
+        (troubles.with_lost_commit, "GIT_REFUSES", "error"),
         (troubles.with_newer_journal, "STORE_TOO_NEW", "error"),
         (troubles.read_only, "STORE_READ_ONLY", "error"),
         (troubles.on_a_network, "STORE_ON_NETWORK", "error"),
@@ -149,7 +162,7 @@ def test_typing_the_command_clears_the_finding(kind, healthy, dos, monkeypatch, 
 
 def test_a_subject_that_cannot_be_read_does_not_hide_the_others(healthy, dos, monkeypatch):
     def broken(world):
-        raise PermissionError(13, "Permission denied", "/somewhere")
+        raise OSError(5, "Input/output error", "/somewhere")
 
     monkeypatch.setitem(examine.SUBJECTS, "plans", broken)
     configured("workers.agent", '"nobody"')(healthy, monkeypatch, None)
@@ -161,9 +174,23 @@ def test_a_subject_that_cannot_be_read_does_not_hide_the_others(healthy, dos, mo
 def test_a_journal_that_cannot_be_read_leaves_the_rest_readable(healthy, dos, monkeypatch, tmp_path):
     troubles.with_damaged_journal(healthy, monkeypatch, tmp_path)
     answer = dos("doctor", "--json")
-    assert {"STORE_DAMAGED", "LEASES_UNREAD"} <= kinds(answer)
+    assert [found["kind"] for found in answer.json["findings"]].count("STORE_DAMAGED") == 1  # by all who met it
+    assert not any(kind.endswith("_UNREAD") for kind in kinds(answer))
     assert answer.json["journal"]["reachable"] is False
     assert answer.json["journal"]["events"] is None
+
+
+def test_a_server_that_does_not_answer_is_asked_once(healthy, dos, monkeypatch, tmp_path):
+    configured("store.url", '"postgresql://nobody@127.0.0.1:1/none"')(healthy, monkeypatch, tmp_path)
+    asked = []
+
+    def refused(*place, **how):
+        asked.append(place)
+        raise StoreUnreachable("nobody is there")
+
+    monkeypatch.setattr(world, "open_journal", refused)
+    assert finding(dos("doctor", "--json"), "STORE_UNREACHABLE")["what"] == "nobody is there"
+    assert len(asked) == 1
 
 
 def test_a_directory_that_is_not_there_is_a_contract_error(dos, tmp_path):
@@ -205,14 +232,14 @@ def test_a_program_that_hangs_is_given_up_on_with_all_it_started(tmp_path):
 def test_versions_are_asked_once_for_the_report_and_the_findings(healthy, monkeypatch):
     asked = []
     monkeypatch.setattr(programs, "versions", lambda found: asked.append(found) or {})
-    with World(healthy) as world:
-        facts.gather(world)
-        agents.examine(world)
+    with World(healthy) as seen:
+        facts.gather(seen)
+        agents.examine(seen)
     assert len(asked) == 1
 
 
 def test_the_facts_of_a_broken_file_are_those_of_the_defaults(healthy):
     (healthy / "dos.toml").write_text("[lanes")
-    with World(healthy, lenient=True) as world:
-        assert facts.gather(world).problems
-        assert world.config == Config()
+    with World(healthy, lenient=True) as seen:
+        assert facts.gather(seen).problems
+        assert seen.config == Config()

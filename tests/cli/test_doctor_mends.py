@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -161,11 +160,12 @@ def test_our_own_command_lines_are_told_from_others(line, words):
     ],
 )
 def test_a_worker_that_runs_on_without_a_lease_is_an_orphan(words, age_seconds, holds, orphan, healthy, monkeypatch):
-    identity = Identity(os.getpid() if holds else 2**22 + 1, time.time() - age_seconds)
+    now = processes_health.age_seconds(Identity(0, 0.0))
+    identity = Identity(os.getpid() if holds else 2**22 + 1, now - age_seconds)
     if holds:
         lease_of(healthy, identity.pid, started=identity.started)
     seen = Running(identity=identity, words=words, stopped=False)
-    monkeypatch.setattr(own_processes, "running", lambda state: [seen])
+    monkeypatch.setattr(processes_health, "running", lambda world: [seen])
     with World(healthy) as world:
         found = [each.kind for each in processes_health.orphans(world)]
     assert found == (["PROCESS_ORPHANED"] if orphan else [])
@@ -187,5 +187,13 @@ def test_a_worker_that_only_the_journal_knows_is_found_too(healthy, monkeypatch)
 def test_a_stopped_process_is_found_though_the_journal_is_shut(healthy, dos, monkeypatch, tmp_path):
     with_damaged_journal(healthy, monkeypatch, tmp_path)
     seen = Running(identity=Identity(2**22 + 1, 1.0), words=("up",), stopped=True)
-    monkeypatch.setattr(own_processes, "running", lambda state: [seen])
-    assert {"PROCESS_STOPPED", "STORE_DAMAGED", "ORPHANS_UNREAD"} <= kinds(dos("doctor", "--json"))
+    monkeypatch.setattr(processes_health, "running", lambda world: [seen])
+    assert {"PROCESS_STOPPED", "STORE_DAMAGED"} <= kinds(dos("doctor", "--json"))
+
+
+def test_a_process_is_as_old_as_its_own_clock_says():
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        assert 0 <= processes_health.age_seconds(processes.identify(child.pid)) < 60
+    finally:
+        child.communicate(b"\n")

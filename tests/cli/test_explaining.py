@@ -54,6 +54,20 @@ def test_exit_codes_are_those_of_every_verb(dos):
     assert table == dos("doctor", "--json").json["exit_codes"]
 
 
+@pytest.mark.parametrize("name", VERBS)
+def test_the_exit_codes_are_read_as_the_verb_has_them(name):
+    verb = VERBS[name]
+    assert catalogue.exits(verb) == {**catalogue.module(verb).EXITS, "contract_error": 2}
+
+
+def test_the_scope_gate_lists_what_its_verdict_can_be():
+    from dos.verdicts.access.scope import EXIT_CODES
+
+    assert {answer.value: code for answer, code in EXIT_CODES.items()}.items() <= catalogue.exits(
+        VERBS["scope-gate"]
+    ).items()
+
+
 @pytest.mark.parametrize(
     ("words", "names"),
     [(("lint",), {"lint"}), (("config", "get"), {"config get"}), (("config",), {n for n in VERBS if "config " in n})],
@@ -68,9 +82,24 @@ def test_an_unknown_verb_is_a_contract_error_everywhere(dos):
         assert answer.code == 2 and "did you mean `dos lint`" in answer.err
 
 
-def test_an_unknown_second_word_is_named_with_the_nearest(dos):
-    answer = dos("config", "gte")
-    assert answer.code == 2 and "did you mean `dos config get`" in answer.err
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["config", "gte"], "dos config get"),
+        (["lease-lan", "live"], "dos lease-lane live"),
+        (["lease-lan", "liv"], "dos lease-lane live"),
+        (["jurnal"], "dos journal"),
+        (["jurnal", "--json"], "dos journal"),
+        (["leas", "status"], "dos lease status"),
+        (["statsu", "api"], "dos status"),
+        (["help", "lease-lan", "live"], "dos lease-lane live"),
+        (["exit-codes", "lease-lan", "live"], "dos lease-lane live"),
+    ],
+    ids=" ".join,
+)
+def test_mistyped_words_are_answered_with_the_nearest_verb(dos, words, meant):
+    answer = dos(*words)
+    assert answer.code == 2 and f"did you mean `{meant}`?" in answer.err
 
 
 def test_lanes_are_listed_with_their_kinds(dos):

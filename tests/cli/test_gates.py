@@ -1,6 +1,7 @@
 """The scope gate where people put it: in a hook, with odd names, with empty variables."""
 
 import os
+import shutil
 import subprocess
 import sys
 
@@ -49,6 +50,24 @@ def test_init_leaves_alone_what_is_not_a_file(dos, workspace, kind):
     else:
         os.mkfifo(target)
     assert dos("init", "--force").code == 2
+
+
+def test_init_says_in_words_what_it_cannot_write(dos, workspace):
+    (workspace / "dos.toml").unlink()
+    shutil.rmtree(workspace / "docs")
+    (workspace / "docs").write_text("a file in its place")
+    answer = dos("init", "--first-plan")
+    assert answer.code == 2 and "docs" in answer.err and "hint: " in answer.err and "Errno" not in answer.err
+    assert not (workspace / "dos.toml").exists()
+
+
+def test_the_undo_of_init_can_be_typed_where_a_name_has_blanks(dos, tmp_path):
+    place = tmp_path / "a b"
+    place.mkdir()
+    answer = dos("init", str(place))
+    undo = next(line for line in answer.out.splitlines() if line.startswith("undo: ")).removeprefix("undo: ")
+    subprocess.run(undo, shell=True, check=True)
+    assert list(place.iterdir()) == []
 
 
 def test_init_by_force_keeps_what_was_there(dos, workspace):

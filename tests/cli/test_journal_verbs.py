@@ -74,7 +74,7 @@ def test_an_event_that_is_not_there_is_said(dos, story, pos, code):
 
 def test_a_sound_journal_is_called_sound(dos, story):
     answer = dos("journal", "check")
-    assert answer.code == 0 and answer.out == "sound: 6 events, 3 streams, 1 leases\n"
+    assert answer.code == 0 and answer.out == "sound: 6 events, 3 streams, 1 lease\n"
     report = dos("journal", "check", "--json").json
     assert report["sound"] is True and report["problems"] == [] and report["events"] == 6
 
@@ -266,6 +266,49 @@ def test_checking_shows_its_progress_on_a_terminal(workspace, dos, story):
 def test_an_export_to_a_device_goes_through_it(dos, story):
     assert dos("journal", "export", "--to", "/dev/null").code == 0
     assert os.path.exists("/dev/null") and not os.path.isfile("/dev/null")
+
+
+@pytest.mark.parametrize("flags", [(), ("--json",)], ids=["text", "json"])
+def test_standard_output_by_its_other_name_gets_the_lines_and_nothing_else(dos, story, tmp_path, flags):
+    out = tmp_path / "out"
+    with out.open("w") as file:
+        file.write("before\n")
+        file.flush()
+        words = command("journal", "export", "--to", "/dev/stdout", *flags)
+        done = subprocess.run(words, stdout=file, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    first, *lines = out.read_text().splitlines()
+    assert first == "before" and [json.decode(line)["kind"] for line in lines] == story
+    piped = in_its_own_process("journal", "export", "--to", "/dev/stdout", *flags, cwd=tmp_path / "workspace")
+    assert [json.decode(line)["kind"] for line in piped.out.splitlines()] == story
+
+
+@pytest.mark.parametrize("place", ["/", ".", "api", "/nosuch/file", "/dev/full", "api/a.txt/x"])
+def test_where_nothing_can_be_written_is_said_in_words(dos, story, workspace, place):
+    answer = dos("journal", "export", "--to", place)
+    assert answer.code == 2 and answer.err.startswith(f"error: {place!r} cannot be written: ")
+    assert "Errno" not in answer.err and "hint: " in answer.err
+
+
+def test_an_export_takes_the_place_of_an_older_one_and_of_nothing_else(dos, story, workspace):
+    older, empty = workspace / "older", workspace / "empty"
+    older.write_text('{"pos": 1}\n')
+    empty.touch()
+    for place in (older, empty):
+        assert dos("journal", "export", "--to", str(place)).code == 0
+        assert len(place.read_text().splitlines()) == 6
+    for name, text in {"README.md": "# Read me\n", "package.json": "{\n}\n", "program": "\x7fELF"}.items():
+        (workspace / name).write_text(text)
+        answer = dos("journal", "export", "--to", name)
+        assert answer.code == 2 and "is no export" in answer.err
+        assert (workspace / name).read_text() == text
+
+
+def test_one_line_is_not_lines(dos, workspace, tmp_path):
+    dos("id-alloc", "allocate", "s")
+    assert dos("journal", "check").out == "sound: 1 event, 1 stream, 0 leases\n"
+    assert dos("journal", "export", "--to", str(tmp_path / "one")).out == f"1 line written to {tmp_path / 'one'}\n"
+    assert dos("journal", "import", str(tmp_path / "one")).out.startswith("1 line read, 0 events written")
 
 
 @pytest.mark.parametrize("words", [("journal", "tail"), ("journal", "export"), ("journal", "seq")], ids=" ".join)

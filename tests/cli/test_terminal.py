@@ -197,6 +197,11 @@ def test_json_is_one_document_for_every_verb_that_needs_no_words(name, dos):
         (["doctor", "extra"], "extra"),
         (["--bogus"], "--bogus"),
         (["--workspace"], "--workspace wants a value"),
+        (["status", "--output"], "dos status --output json"),
+        (["status", "--json=5"], "--json takes no value"),
+        (["status", "--pretty=no"], "--pretty takes no value"),
+        (["--help=yes"], "--help takes no value"),
+        (["help", "status", "extra"], "status extra"),
         (["status", "--output", "xml"], "text, json, plain"),
         (["man"], "required"),
     ],
@@ -206,6 +211,18 @@ def test_what_cannot_be_understood_exits_2_and_says_what_to_type(words, said, do
     assert answer.code == 2 and answer.out == ""
     assert answer.err.startswith("error: ") and said in answer.err
     assert "hint: " in answer.err
+
+
+@pytest.mark.parametrize(
+    "words", [["status"], ["init"], ["journal", "seq"], ["--workspace", "..", "lint"]], ids=" ".join
+)
+def test_a_directory_that_was_removed_under_the_caller_is_said(words, workspace, tmp_path):
+    line = " ".join(f"'{word}'" for word in command(*words))
+    (tmp_path / "gone").mkdir()
+    done = subprocess.run(
+        ["sh", "-c", f"rmdir ../gone && {line}"], cwd=tmp_path / "gone", capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 2 and "not there any more" in done.stderr and "hint: " in done.stderr
 
 
 def test_the_global_flags_stand_anywhere(workspace, dos, monkeypatch, tmp_path):
@@ -264,7 +281,9 @@ def test_the_first_page_of_help_costs_next_to_nothing(words, workspace):
     [
         (["arbitrate"], {"psutil", "tomlkit", "rich", "psycopg", "asyncio", "dos.runtime", "dos.agents"}),
         (["lease-lane", "live"], {"psutil", "tomlkit", "rich", "psycopg", "asyncio", "dos.runtime", "dos.agents"}),
-        (["exit-codes"], {"psutil", "sqlite3", "rich", "psycopg", "tomlkit"}),
+        (["exit-codes"], {"psutil", "sqlite3", "subprocess", "dos.config.tables", "dos.journal.store", "dos.runtime"}),
+        (["lease-lane", "acquire", "--owner", "A"], {"psutil", "subprocess", "hashlib", "difflib", "dos.runtime"}),
+        (["run-id", "mint", "p"], {"psutil", "subprocess", "hashlib", "dos.runtime"}),
         (["version"], {"sqlite3", "dos.config.tables", "dos.journal.store", "psutil"}),
         (["completion", "lanes"], {"sqlite3", "psutil", "dos.runtime", "tomlkit"}),
     ],

@@ -4,13 +4,16 @@ import os
 import shutil
 import sqlite3
 import subprocess
+import sys
 import time
 
 import pytest
 from commanding import git
 
-from dos.evidence.health import clock, store
-from dos.sources import filesystems, workspace
+from dos.evidence.health import clock, disk, store
+from dos.records.leases import Request
+from dos.records.regions import region
+from dos.sources import filesystems, processes, workspace
 from dos.sources.filesystems import Room
 from dos.sources.world import open_journal
 
@@ -91,6 +94,7 @@ def configured(key, value):
 
 def written(name, text):
     def change(place, monkeypatch, tmp_path):
+        (place / name).parent.mkdir(exist_ok=True)
         (place / name).write_text(text)
 
     return change
@@ -118,6 +122,140 @@ def with_damaged_journal(place, monkeypatch, tmp_path):
     (place / ".git" / "dos" / "state.db").write_bytes(b"this is no database" * 100)
 
 
+def with_damaged_event(place, monkeypatch, tmp_path):
+    """One byte of an old event is another than was written."""
+    with open_journal(workspace.find(place), "") as journal:
+        for number in range(30):
+            journal.append("s", "k", {"number": number, "text": "written as it should be"})
+    journal_file = place / ".git" / "dos" / "state.db"
+    journal_file.write_bytes(journal_file.read_bytes().replace(b"written as", b"wrotten as", 1))
+    git("update-ref", "refs/dos/fence/api", "HEAD", cwd=place)
+
+
+def with_state_that_is_a_file(place, monkeypatch, tmp_path):
+    (place / ".git" / "dos").write_text("in the way\n")
+
+
+def with_state_that_leads_nowhere(place, monkeypatch, tmp_path):
+    (place / ".git" / "dos").symlink_to(tmp_path / "not" / "mounted")
+
+
+def with_journal_that_leads_nowhere(place, monkeypatch, tmp_path):
+    (place / ".git" / "dos").mkdir()
+    (place / ".git" / "dos" / "state.db").symlink_to(tmp_path / "not" / "mounted" / "state.db")
+
+
+def with_directory_instead_of(name):
+    def change(place, monkeypatch, tmp_path):
+        with open_journal(workspace.find(place), "") as journal:
+            journal.append("s", "k", {})
+        blocked = place / ".git" / "dos" / name
+        blocked.unlink(missing_ok=True)
+        blocked.mkdir()
+        (blocked / "something").write_text("of somebody's")
+
+    change.__name__ = f"with_directory_instead_of_{name}"
+    return change
+
+
+def with_journal_of_another_program(place, monkeypatch, tmp_path):
+    (place / ".git" / "dos").mkdir()
+    with sqlite3.connect(place / ".git" / "dos" / "state.db") as connection:
+        connection.execute("CREATE TABLE theirs(x)")
+    connection.close()
+
+
+def with_empty_head(place, monkeypatch, tmp_path):
+    (place / ".git" / "HEAD").write_text("")
+
+
+def with_broken_git_config(place, monkeypatch, tmp_path):
+    with (place / ".git" / "config").open("a") as file:
+        file.write("[core\n")
+
+
+def with_lost_commit(place, monkeypatch, tmp_path):
+    (place / ".git" / "refs" / "heads" / "main").write_text("1" * 40 + "\n")
+
+
+def detached_without_branch(place, monkeypatch, tmp_path):
+    git("checkout", "--quiet", "--detach", cwd=place)
+    git("branch", "--quiet", "-D", "main", cwd=place)
+
+
+def with_lapsed_lease(place, monkeypatch, tmp_path):
+    lease(place, "api", is_lock=False)
+
+
+def with_lease_of_a_dead_process(place, monkeypatch, tmp_path):
+    dead = subprocess.Popen([sys.executable, "-c", "pass"])
+    dead.wait()
+    lease(place, "api", is_lock=False, host=processes.host(), ttl_ms=600_000, pid=dead.pid, pid_started=1.0)
+
+
+def with_lapsed_lock(place, monkeypatch, tmp_path):
+    lease(place, "archive", is_lock=True)
+
+
+def lease(place, lane, *, is_lock, host="elsewhere", ttl_ms=1, **more):
+    asked = Request(
+        lane=lane, holder="some one", host=host, ttl_ms=ttl_ms, region=region([f"{lane}/**"]), is_lock=is_lock, **more
+    )
+    with open_journal(workspace.find(place), "") as journal:
+        journal.acquire(asked, lambda request, live: None)
+    time.sleep(0.01)  # longer than it lasts
+
+
+def with_large_journal(place, monkeypatch, tmp_path):
+    with open_journal(workspace.find(place), "") as journal:
+        journal.append("s", "k", {})
+    monkeypatch.setattr(disk, "LARGE_JOURNAL_BYTES", 1)
+
+
+def with_silent_agent(place, monkeypatch, tmp_path):
+    folder = on_path(monkeypatch, tmp_path, "git", "sh")
+    (folder / "codex").write_text("#!/bin/sh\nexit 3\n")
+    (folder / "codex").chmod(0o755)
+
+
+def with_reference_to_no_lane(place, monkeypatch, tmp_path):
+    with (place / "dos.toml").open("a") as file:
+        file.write('\n[reasons.X]\ncategory = "MISROUTE"\nsee_also = ["lane gone"]\n')
+
+
+def with_unit_for_no_lane(place, monkeypatch, tmp_path):
+    configured("autopick", "[]")(place, monkeypatch, tmp_path)
+    written("docs/first-plan.md", "## A1: x\n")(place, monkeypatch, tmp_path)
+
+
+def with_dirty_undeclared_worktree(place, monkeypatch, tmp_path):
+    with_undeclared_worktree(place, monkeypatch, tmp_path)
+    inside = place / ".git" / "dos" / "worktrees" / "old"
+    git("commit", "--quiet", "--allow-empty", "--message", "On no branch", cwd=inside)
+    (inside / "unsaved.txt").write_text("nobody has it yet\n")
+
+
+def with_moved_worktree(place, monkeypatch, tmp_path):
+    with_undeclared_worktree(place, monkeypatch, tmp_path)
+    folder = place / ".git" / "dos" / "worktrees"
+    (folder / "old").rename(folder / "api")
+
+
+def with_filled_orphan_worktree(place, monkeypatch, tmp_path):
+    with_orphan_worktree(place, monkeypatch, tmp_path)
+    (place / ".git" / "dos" / "worktrees" / "api" / "notes.txt").write_text("of somebody's\n")
+
+
+def with_config_that_is(make):
+    def change(place, monkeypatch, tmp_path):
+        path = place / "dos.toml"
+        text = path.read_text()
+        path.unlink()
+        make(path, text)
+
+    return change
+
+
 def with_newer_journal(place, monkeypatch, tmp_path):
     with open_journal(workspace.find(place), "") as journal:
         journal.append("s", "k", {})
@@ -142,7 +280,8 @@ def on_a_full_disk(place, monkeypatch, tmp_path):
 
 
 def read_only(place, monkeypatch, tmp_path):
-    monkeypatch.setattr(store.os, "access", lambda path, mode: False)
+    real = os.access
+    monkeypatch.setattr(store.os, "access", lambda path, mode: mode != os.W_OK and real(path, mode))
 
 
 def detached(place, monkeypatch, tmp_path):

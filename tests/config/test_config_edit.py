@@ -1,6 +1,7 @@
 """Changing one key: nothing else in the file moves, and a change that would not load is not made."""
 
 import difflib
+import multiprocessing
 import os
 from pathlib import Path
 
@@ -86,6 +87,47 @@ def test_setting_a_key_changes_its_line_and_no_other(
     load(file.parent)
 
 
+def test_a_new_key_stands_before_what_is_said_about_the_next_table(tmp_path: Path) -> None:
+    path = tmp_path / "dos.toml"
+    path.write_text(
+        "# one\n[supervise]\ntarget = 1\n# reap_stalled = true\n\n# two\n[workers]\n# none\n\n# three\n[verify]\n"
+    )
+    set_value(path, "supervise.max_concurrency", "2")
+    set_value(path, "workers.test", "make")
+    set_value(path, "workers.setup", "x")
+    set_value(path, "verify.ci", "require")
+    assert path.read_text().splitlines() == [
+        *("# one", "[supervise]", "target = 1", "# reap_stalled = true", "max_concurrency = 2", ""),
+        *("# two", "[workers]", "# none", 'test = "make"', 'setup = "x"', ""),
+        *("# three", "[verify]", 'ci = "require"'),
+    ]
+
+
+def _set_some(path: Path, number: int) -> None:
+    for place in range(5):
+        set_value(path, f"reasons.R{number}_{place}.category", "MISROUTE")
+
+
+def test_changes_made_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
+    path = tmp_path / "dos.toml"
+    changing = [multiprocessing.get_context("fork").Process(target=_set_some, args=(path, n)) for n in range(4)]
+    for process in changing:
+        process.start()
+    for process in changing:
+        process.join()
+    assert [process.exitcode for process in changing] == [0] * 4
+    assert len(load(tmp_path).config.reasons) == 20
+
+
+def test_what_is_refused_is_not_located_in_a_file_that_does_not_hold_it(file: Path) -> None:
+    with pytest.raises(ConfigInvalid) as caught:
+        set_value(file, "cooldown.window_hours", "nan")
+    assert (
+        caught.value.message
+        == f"cooldown.window_hours must be a number from 0 to 87600, not the number nan; {file} was left as it is"
+    )
+
+
 def test_what_is_set_is_what_loads(file: Path) -> None:
     assert set_value(file, "supervise.target", "5").config.supervise.target == 5
     assert load(file.parent).config.supervise.target == 5
@@ -101,6 +143,31 @@ def test_unsetting_a_table_takes_all_of_it_out(file: Path) -> None:
     unset_value(file, "concurrency_class")
     assert load(file.parent).config.concurrency_class == ()
     assert "# our fleet" in file.read_text()
+
+
+def test_one_entry_is_taken_out_of_a_list_and_the_rest_stays(file: Path) -> None:
+    assert unset_value(file, "lanes.concurrent", "web").config.lanes.concurrent == ("api",)
+    assert changed_lines(file) == (
+        ['concurrent = ["api",   "web"]  # two of them'],
+        ['concurrent = ["api"]  # two of them'],
+    )
+    assert unset_value(file, "lanes.concurrent", "api").config.lanes.concurrent == ()
+
+
+@pytest.mark.parametrize(
+    ("key", "entry", "said"),
+    [
+        ("lanes.concurrent", "docs", "holds no entry 'docs'"),
+        ("supervise.target", "2", "holds no entry '2'"),
+        ("workers.agent", "c", "holds no entry"),
+        ("lanes.trees", "api", "holds no entry"),
+        ("verify.require", "x", "is not set"),
+    ],
+)
+def test_an_entry_that_is_not_there_cannot_be_taken_out(file: Path, key: str, entry: str, said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        unset_value(file, key, entry)
+    assert file.read_text() == TEXT
 
 
 @pytest.mark.parametrize(
@@ -224,8 +291,9 @@ def test_a_full_disk_leaves_the_old_file(file: Path, monkeypatch: pytest.MonkeyP
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", no_room)
-    with pytest.raises(ConfigInvalid, match="No space left"):
+    with pytest.raises(ConfigInvalid, match="No space left") as caught:
         set_value(file, "supervise.target", "5")
+    assert f"df -h {file.parent}" in caught.value.hint
     assert file.read_text() == TEXT
     assert os.listdir(file.parent) == ["dos.toml"]
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dos.config.lanes import Lanes
-from dos.config.lint import Finding, Kind, Severity, as_json, fails, lint
+from dos.config.lint import MOST_OVERLAPS, Finding, Kind, Severity, as_json, fails, lint
 from dos.config.load import parse
 from dos.config.tables import Config, Reason
 from dos.records import regions
@@ -102,8 +102,8 @@ def test_what_cannot_be_read_is_listed_as_errors_beside_the_rest() -> None:
         ("CONFIG_INVALID", "surprise"),
         ("LANE_WITHOUT_TREE", "a"),
     ]
-    assert findings[0].detail.startswith("dos.toml:3: ")
-    assert findings[0].fix == "Did you mean `target`?"
+    assert findings[0].detail.startswith("dos.toml:3: ") and "Did you mean `target`?" in findings[0].detail
+    assert findings[0].fix.endswith(" +3 dos.toml")
 
 
 def test_a_file_that_is_not_toml_is_one_error() -> None:
@@ -142,3 +142,40 @@ FOLDERS = st.sampled_from(["a/**", "a/b/**", "a/b/c.py", "b/**", "c/*", "**/*", 
 def test_a_pair_of_lanes_has_one_finding_exactly_when_their_regions_overlap(one: list[str], other: list[str]) -> None:
     findings = lint(Config(lanes=two(a=tuple(one), b=tuple(other))))
     assert len(findings) == int(regions.overlaps(regions.region(one), regions.region(other)))
+
+
+@pytest.mark.timeout(30)  # it takes a fraction of a second; comparing all pairs takes minutes
+def test_ten_thousand_lanes_are_not_compared_with_one_another() -> None:
+    names = [f"lane{number}" for number in range(10_000)]
+    trees = {name: (f"src/{name}/**", f"tests/{name}/**") for name in names}
+    assert lint(Config(lanes=Lanes(concurrent=tuple(names), autopick=tuple(names), trees=trees))) == []
+
+
+@pytest.mark.timeout(30)
+def test_two_lanes_of_many_folders_are_compared_quickly() -> None:
+    one = tuple(f"a/{number}/**" for number in range(5_000))
+    other = (*(f"b/{number}/**" for number in range(5_000)), "a/4999/x/**")
+    (finding,) = lint(Config(lanes=two(one=one, other=other)))
+    assert "'a/4999/**' and 'a/4999/x/**'" in finding.detail
+
+
+def test_when_everything_collides_only_so_many_pairs_are_listed() -> None:
+    names = tuple(f"lane{number}" for number in range(200))
+    findings = lint(Config(lanes=two(**dict.fromkeys(names, ("src/**",)))))
+    assert len(findings) == MOST_OVERLAPS + 1
+    assert f"more than {MOST_OVERLAPS:,} pairs" in findings[0].detail
+
+
+@pytest.mark.parametrize(
+    ("lanes", "fix"),
+    [
+        (Lanes(concurrent=("a",)), "dos config set lanes.trees.a '[\"A/**\"]'"),
+        (Lanes(concurrent=("b",)), "${EDITOR:-vi} dos.toml"),
+        (Lanes(exclusive=("a",), autopick=("b c",), trees={"b c": ("b/**",)}), "dos config unset lanes.autopick 'b c'"),
+        (Lanes(exclusive=("a",), autopick=("-b",), trees={"-b": ("b/**",)}), "dos config unset -- lanes.autopick -b"),
+        (Lanes(exclusive=("a",), aliases={"it's": "gone"}), """dos config unset 'lanes.aliases."it'"'"'s"'"""),
+    ],
+)
+def test_the_fix_is_a_command(lanes: Lanes, fix: str) -> None:
+    (finding,) = lint(Config(lanes=lanes), likely={"a": "A/**"})
+    assert finding.fix == fix

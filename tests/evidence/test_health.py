@@ -1,12 +1,19 @@
 """What the doctor judges, apart from where it reads it."""
 
-import pytest
+from threading import Barrier
 
-from dos.config.notation import without_password
-from dos.evidence.health import clock, disk, facts, store
-from dos.journal.store import Store
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dos.config.notation import passwordless, without_password
+from dos.errors import GitFailed
+from dos.evidence.health import at_once, clock, disk, facts, store
+from dos.evidence.health.lanes import Tracked
+from dos.journal.store import Entry, Store
+from dos.records.globs import folded_path, matches
 from dos.sources.filesystems import Room
-from dos.sources.world import World
+from dos.sources.world import World, open_journal
 
 
 @pytest.mark.parametrize(
@@ -21,6 +28,17 @@ from dos.sources.world import World
 )
 def test_how_much_room_is_enough(room, expected, tmp_path):
     assert [(found.kind, found.severity) for found in disk.judge(room, tmp_path)] == expected
+
+
+def test_a_large_journal_is_one_that_holds_much_and_not_one_that_held_much(tmp_path, monkeypatch):
+    monkeypatch.setattr(disk, "LARGE_JOURNAL_BYTES", 300_000)
+    with World(tmp_path) as world, open_journal(world.workspace, "") as journal:
+        journal.append_all([Entry(stream="s", kind="k", body={"text": "x" * 1000}) for _ in range(500)])
+        assert [found.kind for found in disk.examine(world) if found.kind.startswith("JOURNAL")] == ["JOURNAL_LARGE"]
+        with journal.backend.write() as tx:
+            tx.delete(range(1, 490))
+        assert disk.stored_bytes(store.file(world)) > 300_000
+        assert not [found.kind for found in disk.examine(world) if found.kind.startswith("JOURNAL")]
 
 
 @pytest.mark.parametrize(
@@ -63,12 +81,50 @@ def test_which_subjects_seem_to_name_a_unit(subject, unit):
         ("postgresql://me:secret@host/db", "postgresql://me:***@host/db"),
         ("postgresql://me:se@cret@host/db", "postgresql://me:***@host/db"),
         ("postgresql://me@host/db?password=secret&x=1", "postgresql://me@host/db?password=***&x=1"),
+        ("postgresql://me:a/b?c@host/db?x=1", "postgresql://me:***@host/db?x=1"),
+        ("postgresql://me@host/db?sslpassword=secret", "postgresql://me@host/db?sslpassword=***"),
         ("postgresql://me@host/db", "postgresql://me@host/db"),
+        ("postgresql://host:5432/db", "postgresql://host:5432/db"),
         ("sqlite:other.db", "sqlite:other.db"),
     ],
 )
 def test_a_password_is_never_shown(url, shown):
     assert without_password(url) == shown
+    left = passwordless(url)
+    assert "***" not in left and "secret" not in left and left.startswith(url.partition(":")[0])
+
+
+@pytest.mark.parametrize(
+    ("url", "left"),
+    [
+        ("postgresql://me:se@cret@host:1/db", "postgresql://me@host:1/db"),
+        ("postgresql://me@host/db?password=secret&x=1", "postgresql://me@host/db?x=1"),
+        ("postgresql://me@host/db?password=secret", "postgresql://me@host/db"),
+    ],
+)
+def test_a_program_can_be_given_the_url_without_its_password(url, left):
+    assert passwordless(url) == left
+
+
+NAMES = st.lists(st.sampled_from(["a", "b", "A", "é", "c.", "d.py"]), min_size=1, max_size=3).map("/".join)
+GLOBS = st.sampled_from(["a/**", "A/b/**", "a/*.py", "**/*.py", "é/**", "c/**", "b", "a/b/d.py", "?/b", "{a,b}/**"])
+
+
+@given(st.lists(NAMES, max_size=6), GLOBS)
+def test_a_lane_covers_what_its_globs_match_however_the_files_are_ordered(paths, glob):
+    folded = [path for each in paths if (path := folded_path(each)) is not None]
+    assert Tracked(folded).any_in([glob]) == any(matches(glob, path) for path in folded)
+
+
+def test_questions_are_put_at_once_and_the_first_failure_is_told():
+    both = Barrier(2)  # neither gets past it alone
+    assert at_once.ask([lambda: both.wait(10) * 0 + 1, lambda: both.wait(10) * 0 + 2]) == [1, 2]
+
+    def fails():
+        raise GitFailed("no")
+
+    with pytest.raises(GitFailed, match="no"):
+        at_once.ask([lambda: 1, fails])
 
 
 @pytest.mark.parametrize(

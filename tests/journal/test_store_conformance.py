@@ -42,6 +42,11 @@ def test_an_append_at_the_expected_version_is_taken(store):
     assert [store.append("a", "k", {}, expect=version).ver for version in range(3)] == [1, 2, 3]
 
 
+def test_the_time_is_that_of_the_clock_that_dates_events(store):
+    before = store.now_ms()
+    assert before <= store.append("a", "k", {}).at_ms <= store.now_ms()
+
+
 def test_a_repeated_key_returns_the_first_event_and_writes_nothing(store):
     first = store.append("a", "k", {"n": 1}, key="once")
     store.append("a", "k", {"n": 2})

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from dos.errors import NameInvalid
 from dos.records import run_ids
-from dos.records.names import checked, folded, shown, slug
+from dos.records.names import checked, counted, folded, listed, meant, shown, slug, visible
 
 
 @pytest.mark.parametrize("name", ["api", "a b", "quote'\"", "..", "a/b", "é", "日本", "x" * 200])
@@ -36,6 +36,50 @@ def test_names_compare_without_case_and_unicode_form():
 
 def test_a_long_name_is_cut_where_it_is_shown():
     assert len(shown("x" * 500)) < 70
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("api", "api"),
+        ("é 日本 \N{ZERO WIDTH JOINER}", "é 日本 \N{ZERO WIDTH JOINER}"),
+        ("a\n\tb", "a\n\tb"),
+        ("\x1b[31m", "\\u001b[31m"),
+        ("a\rb", "a\\u000db"),
+        ("\x9b2J\x7f", "\\u009b2J\\u007f"),
+        ("\u202egpj", "\\u202egpj"),
+        ("a\u2028b\ufeff", "a\\u2028b\\ufeff"),
+        ("\ud800", "\\ud800"),
+        ("\U000e0041", "\\udb40\\udc41"),
+    ],
+    ids=ascii,
+)
+def test_what_a_terminal_would_act_on_is_shown_instead(text, seen):
+    assert visible(text) == seen
+
+
+@given(st.text())
+def test_what_is_visible_is_printable_apart_from_lines_columns_and_odd_blanks(text):
+    assert not set(visible(text)) & {chr(code) for code in (*range(9), *range(11, 32), *range(127, 160), 0x202E)}
+    assert visible(visible(text)) == visible(text)
+
+
+def test_a_few_names_are_listed_and_of_many_the_first():
+    assert listed(["a", "b"]) == "a, b"
+    assert listed([str(number) for number in range(10_000)], 2) == "0, 1 and 9,998 more"
+
+
+def test_a_name_that_nobody_knows_is_answered_with_the_nearest():
+    assert meant("apii", ["docs", "API"], "lanes") == "did you mean 'API'? known lanes: API, docs"
+    assert meant("zzz", ["docs", "api"], "lanes") == "known lanes: api, docs"
+    many = meant("lane77x", [f"lane{number}" for number in range(10_000)], "lanes")
+    assert many.startswith("did you mean 'lane77'? known are 10,000 lanes, the nearest: lane77, ") and len(many) < 100
+    assert meant("zzz", [f"lane{number}" for number in range(50)], "lanes") == "known are 50 lanes"
+
+
+@pytest.mark.parametrize(("number", "said"), [(0, "0 leases"), (1, "1 lease"), (2, "2 leases")])
+def test_one_of_a_thing_is_not_several(number, said):
+    assert counted(number, "lease") == said
 
 
 def test_a_run_id_carries_its_time_and_sorts_by_it():

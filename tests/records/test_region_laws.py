@@ -250,6 +250,14 @@ def test_the_sweep_finds_the_pairs_that_asking_for_each_pair_finds(many: list[Re
     assert set(pairs) == {(i, j) for i, j in combinations(range(len(many)), 2) if regions.overlaps(many[i], many[j])}
 
 
+@settings(max_examples=500, deadline=None)
+@given(st.lists(few_names, max_size=3).map(region), st.lists(few_names, max_size=3).map(region))
+def test_one_region_is_within_another_exactly_when_each_of_its_folders_is_under_one_of_the_others(
+    a: Region, b: Region
+) -> None:
+    assert regions.within(a, b) == all(any(mine.startswith(theirs) for theirs in b.reach) for mine in a.reach)
+
+
 tricky = st.text("aAsSßéÉe\u0301İıiI\u0307K\u212aﬁf./\\ \u200d…*?", min_size=1, max_size=8)
 
 

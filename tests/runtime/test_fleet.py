@@ -1,87 +1,17 @@
 """The real command, real workers, real kills: what a person does with it."""
 
-import json
 import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
-from typing import Any
 
 import psutil
-import pytest
+from sample_fleet import history, landed, wait_for
 from sample_repository import commit, write
 
-from dos.sources.world import World
+from dos.sources import processes
 
 SLOW = {"sleep": 1.5}
-
-
-class Fleet:
-    def __init__(self, repository) -> None:
-        self.repository = repository
-        self.started: list[subprocess.Popen[str]] = []
-
-    def dos(self, *words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "dos", *words]
-        return subprocess.run(command, cwd=self.repository.root, capture_output=True, text=True, timeout=90)
-
-    def up(self, *words: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "dos", "up", "--tick", "0.3", *words]
-        process = subprocess.Popen(
-            command, cwd=self.repository.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
-        self.started.append(process)
-        return process
-
-    def status(self) -> dict[str, list[dict[str, str]]]:
-        return json.loads(self.dos("status", "--json").stdout)
-
-    def worker_at(self, lane: str, *, unit: bool = True) -> int:
-        """The pid of the worker that is at a unit of this lane."""
-
-        def found() -> int | None:
-            for row in self.status()["workers"]:
-                if row["lane"] == lane and (row["unit"] or not unit):
-                    return int(row["holder"].rpartition(":")[2])
-            return None
-
-        return wait_for(found)
-
-    def stray_processes(self) -> list[str]:
-        mine = str(self.repository.root)
-        found = []
-        for process in psutil.process_iter(["cmdline", "cwd"]):
-            if (process.info["cwd"] or "").startswith(mine):
-                found.append(" ".join(process.info["cmdline"] or []))
-        return found
-
-
-def wait_for(find: Callable[[], Any], seconds: float = 30.0) -> Any:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if found := find():
-            return found
-        time.sleep(0.1)
-    raise AssertionError("it did not happen in time")
-
-
-@pytest.fixture
-def fleet(repository) -> Iterator[Fleet]:
-    fleet = Fleet(repository)
-    yield fleet
-    for process in fleet.started:
-        if process.poll() is None:
-            process.kill()
-            process.communicate()
-    for line in psutil.process_iter(["cwd"]):
-        if (line.info["cwd"] or "").startswith(str(repository.root)):
-            line.kill()
-
-
-def landed(fleet: Fleet) -> list[str]:
-    return sorted(row["unit"] for row in fleet.status()["units"] if row["state"] == "landed")
 
 
 EVERYTHING = ["DEMO/A1", "DEMO/A2", "DEMO/B1"]
@@ -264,6 +194,94 @@ def test_without_an_agent_it_says_what_to_set(fleet):
     assert "nobody" in done.stderr and "dos config set workers.agent" in done.stderr
 
 
-def history(fleet: Fleet) -> list[dict[str, object]]:
-    with World(fleet.repository.root) as world:
-        return [{"kind": event.kind, "stream": event.stream, "body": event.body} for event in world.journal.events()]
+def test_a_worker_that_waits_for_its_provider_hears_a_drain_at_once(fleet):
+    fleet.repository.play({"*": [[{"overloaded": True}]]})
+    process = fleet.up("--target", "1")
+    wait_for(lambda: any(event["kind"] == "iteration_committed" for event in history(fleet)))
+    done = fleet.dos("down", "--timeout", "30")  # it would wait for a minute
+    assert (done.returncode, done.stdout) == (0, "everything has stopped\n")
+    process.communicate(timeout=30)
+    assert [event["body"]["stop_reason"] for event in history(fleet) if event["kind"] == "run_stopped"] == [
+        "drain-requested"
+    ]
+
+
+def test_a_stopped_worker_whose_lane_was_taken_over_never_wakes_in_the_worktree_of_its_successor(fleet):
+    config = fleet.repository.root / "dos.toml"
+    config.write_text(config.read_text().replace("ttl_seconds = 30", "ttl_seconds = 2"))
+    fleet.repository.play({"DEMO/A1": [[{"hang": True}], [write("one/a.txt"), commit("Write a")]], "*": [[SLOW]]})
+    process = fleet.up("--target", "1")
+    worker = psutil.Process(fleet.worker_at("one"))
+    wait_for(lambda: len(worker.children()) == 1)
+    worker.suspend()
+    wait_for(lambda: "DEMO/A1" in landed(fleet))
+    assert not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+
+
+DETACHES = {"run": "setsid sleep 300 & exec sleep 300"}
+
+
+def test_a_worker_that_is_told_to_end_takes_with_it_all_that_it_started(fleet):
+    fleet.repository.play({"*": [[DETACHES]]})
+    command = [sys.executable, "-m", "dos", "worker", "--lane", "one"]
+    worker = subprocess.Popen(command, cwd=fleet.repository.root, stdout=subprocess.DEVNULL)
+    fleet.started.append(worker)
+    wait_for(lambda: fleet.stray_processes().count("sleep 300") == 2)
+    worker.terminate()
+    assert worker.wait(timeout=30) == 130
+    assert "sleep 300" not in fleet.stray_processes()
+
+
+def test_what_the_agent_of_a_killed_worker_started_is_ended_though_nobody_follows_on_its_lane(fleet):
+    fleet.repository.play({"*": [[DETACHES]]})
+    process = fleet.up("--target", "1")
+    worker = fleet.worker_at("one")
+    wait_for(lambda: fleet.stray_processes().count("sleep 300") == 2)
+    process.send_signal(signal.SIGINT)
+    wait_for(lambda: any(event["kind"] == "drain_requested" for event in history(fleet)))
+    os.kill(worker, signal.SIGKILL)
+    story, _ = process.communicate(timeout=60)
+    assert process.returncode == 0, story
+    assert fleet.stray_processes() == []
+
+
+def test_the_logs_of_a_lane_are_those_of_its_last_runs(fleet):
+    config = fleet.repository.root / "dos.toml"
+    config.write_text(config.read_text() + "max_iterations = 1\n\n[retention]\nruns_keep_last = 3\n")
+    plan = fleet.repository.root / "docs" / "demo-plan.md"
+    plan.write_text("".join(f"## DEMO U{n}: unit\n- lane: one\n" for n in range(5)))
+    fleet.repository.play({"*": [[{"run": "date +%N > one/$(basename $DOS_UNIT)"}, commit("A unit")]]})
+    logs = fleet.repository.root / ".git" / "dos" / "logs" / "one"
+    logs.mkdir(parents=True)
+    (logs / "a note of mine.log").touch()
+    fleet.up("--until-idle").communicate(timeout=60)
+    runs = [event["body"]["run_id"] for event in history(fleet) if event["kind"] == "run_begun"]
+    assert len(runs) == 5
+    left = {file.name for file in logs.iterdir()}
+    assert left == {"a note of mine.log"} | {f"{run}{end}" for run in runs[-3:] for end in (".worker.log", "-1.1.log")}
+
+
+def test_status_says_who_keeps_the_fleet_going(fleet):
+    assert fleet.status()["supervisors"] == []
+    fleet.repository.play({"*": [[{"sleep": 60}]]})
+    process = fleet.up("--target", "1")
+    fleet.worker_at("one")
+    running = {"host": processes.host(), "pid": process.pid, "state": "running"}
+    assert fleet.status()["supervisors"] == [running]
+    assert f"(process {process.pid}) runs" in fleet.dos("status").stdout
+    process.kill()
+    process.communicate()
+    assert fleet.status()["supervisors"] == [running | {"state": "gone"}]
+
+
+def test_units_that_nobody_will_ever_take_are_named(fleet):
+    plan = fleet.repository.root / "docs" / "demo-plan.md"
+    plan.write_text(plan.read_text() + "\n## DEMO X1: lost\n- lane: nowhere\n\n## DEMO A1: twin\n- lane: one\n")
+    lost = "docs/demo-plan.md:14: unit DEMO/X1 is never offered: it names the lane 'nowhere', which is not declared"
+    twin = "docs/demo-plan.md:17: unit DEMO/A1 is never offered: docs/demo-plan.md:3 has a unit of that name already"
+    assert fleet.status()["warnings"] == [lost, twin]
+    story, _ = fleet.up("--until-idle").communicate(timeout=60)
+    assert f"warning: {lost}" in story and f"warning: {twin}" in story
+    assert landed(fleet) == EVERYTHING

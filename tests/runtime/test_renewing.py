@@ -3,7 +3,9 @@
 import threading
 import time
 
-from dos.errors import StoreUnreachable
+import pytest
+
+from dos.errors import Fenced, StoreUnreachable
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.store import Store
 from dos.records.leases import Lease, Request
@@ -22,7 +24,7 @@ def acquire(store: Store, ttl_ms: int) -> Lease:
 def test_it_renews_until_it_is_stopped():
     store = Store(MemoryBackend())
     lease = acquire(store, 400)
-    keeper = Keeper(lease, lambda: store, lambda: None)
+    keeper = Keeper(lease, lambda: store)
     keeper.start()
     time.sleep(1.2)
     keeper.stop()
@@ -31,19 +33,64 @@ def test_it_renews_until_it_is_stopped():
 
 
 def test_a_lease_that_was_taken_away_is_told():
-    store, lost = Store(MemoryBackend()), threading.Event()
+    store = Store(MemoryBackend())
     lease = acquire(store, 400)
     store.revoke(lease.fence, version=lease.version, reason="test")
-    Keeper(lease, lambda: store, lost.set).start()
-    assert lost.wait(5)
+    keeper = Keeper(lease, lambda: store)
+    keeper.start()
+    assert keeper.lost.wait(5)
+    with pytest.raises(Fenced):
+        keeper.check(store, doubtful=False)
 
 
 def test_a_journal_that_cannot_be_reached_means_loss_when_the_time_is_over_and_not_before():
-    store, lost = Store(MemoryBackend()), threading.Event()
-
     def unreachable() -> Store:
         raise StoreUnreachable("gone")
 
-    Keeper(acquire(store, 1000), unreachable, lost.set).start()
-    assert not lost.wait(0.5)
-    assert lost.wait(5)
+    keeper = Keeper(acquire(Store(MemoryBackend()), 1000), unreachable)
+    keeper.start()
+    assert not keeper.lost.wait(0.5)
+    assert keeper.lost.wait(5)
+
+
+def test_a_renewal_that_is_stuck_on_its_way_means_loss_too():
+    store, stuck = Store(MemoryBackend()), threading.Event()
+    lease = acquire(store, 400)
+
+    class Frozen(Store):
+        def renew(self, fences, *, coalesce_ms=0):
+            stuck.wait(20)
+            return super().renew(fences)
+
+    keeper = Keeper(lease, lambda: Frozen(store.backend))
+    keeper.start()
+    assert not keeper.is_lost()
+    deadline = time.monotonic() + 10
+    while not keeper.is_lost():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    stuck.set()
+    keeper.stop()
+
+
+def test_a_lease_whose_time_is_over_is_proven_by_a_renewal_before_anything_is_done():
+    store = Store(MemoryBackend())
+    mine = Keeper(acquire(store, 100), lambda: store)
+    time.sleep(0.2)
+    mine.check(store, doubtful=False)
+    assert [event.kind for event in store.tail()].count("lease_renewed") == 1, "nobody has taken it"
+    time.sleep(0.2)
+    acquire(store, 60_000)
+    with pytest.raises(Fenced):
+        mine.check(store, doubtful=False)
+
+
+def test_a_lease_that_is_doubtful_is_proven_though_its_time_is_not_over():
+    store = Store(MemoryBackend())
+    lease = acquire(store, 60_000)
+    keeper = Keeper(lease, lambda: store)
+    keeper.check(store, doubtful=True)
+    store.release(lease.fence)
+    keeper.check(store, doubtful=False)
+    with pytest.raises(Fenced):
+        keeper.check(store, doubtful=True)

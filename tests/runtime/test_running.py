@@ -4,6 +4,7 @@ import os
 import sys
 import threading
 import time
+from pathlib import Path
 
 import psutil
 import pytest
@@ -58,7 +59,7 @@ def test_progress_without_a_line_end_is_not_silence(tmp_path):
 def test_it_is_stopped_from_another_thread(tmp_path):
     stopped = threading.Event()
     threading.Timer(0.5, stopped.set).start()
-    ran = run("import time\nwhile True: print('.', flush=True); time.sleep(0.02)", tmp_path, stopped=stopped)
+    ran = run("import time\nwhile True: print('.', flush=True); time.sleep(0.02)", tmp_path, stopped=stopped.is_set)
     assert ran.stopped and not ran.timed_out
 
 
@@ -94,6 +95,12 @@ def test_a_line_without_end_and_a_log_without_end_are_cut(tmp_path, monkeypatch)
     ran = run("import sys; sys.stdout.write('x' * 5_000_000)", tmp_path, log=tmp_path / "log")
     assert len(ran.lines[0]) == 1000
     assert (tmp_path / "log").stat().st_size < 200_000
+
+
+def test_a_disk_without_room_costs_the_log_and_not_the_program(tmp_path, capfd):
+    ran = run("for n in range(50_000): print(n)", tmp_path, log=Path("/dev/full"))
+    assert (ran.exit_code, len(ran.lines)) == (0, running.LINES_KEPT)
+    assert capfd.readouterr().err.count("No space left") == 1
 
 
 def lease(lane: str, fence: int) -> Lease:

@@ -3,7 +3,6 @@
 import pytest
 from sample_repository import Repository, commit, write
 
-from dos.errors import Fenced
 from dos.journal import fold
 from dos.journal.states.fleet import Fleet
 from dos.plans.loop import StopReason
@@ -334,7 +333,7 @@ def test_an_overloaded_provider_is_asked_again_for_the_same_unit_and_nothing_is_
         }
     )
     stop = work(
-        repository, performers=lambda real: {**real, effects.Pause: lambda effect: waits.append(effect.seconds)}
+        repository, performers=lambda real: {**real, effects.BackOff: lambda effect: waits.append(effect.seconds)}
     )
     assert (stop.reason, waits) == (StopReason.DRAIN, [60])
     assert repository.subjects() == ["Write b", "Write a", "Begin"]
@@ -385,16 +384,3 @@ def test_a_workspace_below_the_top_of_its_repository_lands_too(tmp_path):
     acting.close()
     assert stop.reason is StopReason.DRAIN
     assert outer.subjects()[0] == "Both"
-
-
-def test_an_effect_that_fails_is_raised_where_it_was_yielded():
-    def process():
-        try:
-            yield effects.Pause(seconds=1)
-        except Fenced as error:
-            return str(error)
-
-    def fail(effect):
-        raise Fenced("gone")
-
-    assert drive(process(), {effects.Pause: fail}) == "gone"

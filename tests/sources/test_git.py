@@ -64,3 +64,19 @@ def test_a_repository_without_a_commit_has_no_first_one(tmp_path):
 
 def test_the_version_is_numbers():
     assert git_source.version() > (2, 0)
+
+
+def test_a_history_that_was_cut_off_has_no_first_commit(repository, tmp_path_factory):
+    subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@t", "commit", "-q", "--allow-empty", "-m", "two"],
+                   cwd=repository, check=True)  # fmt: skip
+    shallow, whole = (tmp_path_factory.mktemp(name) for name in ("shallow", "whole"))
+    for depth, target in (("1", shallow), ("2", whole)):
+        subprocess.run(["git", "clone", "-q", "--depth", depth, f"file://{repository}", str(target)], check=True)
+    assert isinstance(Git(shallow).root_commit(), Unknown)
+    assert Git(whole).root_commit() == Git(repository).root_commit(), "what was not cut off is as good as a whole one"
+
+
+def test_a_directory_that_git_cannot_run_in_is_told(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(GitFailed, match="Not a directory"):
+        Git(tmp_path / "file").run("status")

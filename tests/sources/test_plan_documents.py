@@ -1,5 +1,8 @@
 """Units from plan documents."""
 
+import pytest
+
+from dos.errors import BadInput
 from dos.sources import plan_documents
 
 DOCUMENT = """# The plan
@@ -45,3 +48,15 @@ def test_a_document_that_is_not_text_is_read_without_an_error(tmp_path):
     (tmp_path / "x-plan.md").write_bytes(b"\xff\xfe\0## U1: odd\n")
     plan_documents.read(tmp_path, "*-plan.md")
     assert plan_documents.read(tmp_path, "*-plan.md") == []
+
+
+def test_every_unit_is_found_also_those_whose_name_another_has(tmp_path):
+    (tmp_path / "a-plan.md").write_text("## X U1: earlier\n## X U1: again\n")
+    assert [unit.line for unit in plan_documents.every(tmp_path, "*-plan.md")] == [1, 2]
+    assert [unit.title for unit in plan_documents.read(tmp_path, "*-plan.md")] == ["earlier"]
+
+
+def test_a_document_that_cannot_be_read_is_not_an_empty_plan(tmp_path):
+    (tmp_path / "a-plan.md").symlink_to("a-plan.md")
+    with pytest.raises(BadInput, match=r"a-plan\.md cannot be read"):
+        plan_documents.read(tmp_path, "*-plan.md")

@@ -15,7 +15,9 @@ from dos.verdicts.access.abandoned import Answer, Evidence, judge
         (Evidence(left_ms=-5000), Answer.LAPSED),
         (Evidence(left_ms=60_000, process_gone=True, pid=7), Answer.PROCESS_GONE),
         (Evidence(left_ms=60_000, restarted=True), Answer.RESTARTED),
-        (Evidence(left_ms=-5000, restarted=True, process_gone=True, pid=7), Answer.RESTARTED),
+        (Evidence(left_ms=-5000, restarted=True), Answer.RESTARTED),
+        (Evidence(left_ms=-5000, process_gone=True, pid=7), Answer.PROCESS_GONE),
+        (Evidence(left_ms=-5000, restarted=True, process_gone=True, pid=7), Answer.PROCESS_GONE),
     ],
 )
 def test_the_answer(seen, answer):

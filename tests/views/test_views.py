@@ -4,8 +4,9 @@ import pytest
 
 from dos.journal import events
 from dos.journal.backends.memory import MemoryBackend
+from dos.journal.states.fleet import Fleet
 from dos.journal.store import Store
-from dos.views import report, story
+from dos.views import fleet, report, story
 
 WHO = {"run_id": "R", "lane": "api", "unit": "P/U1"}
 
@@ -71,3 +72,37 @@ def test_a_lie_a_crash_and_a_landing_are_told_apart():
 
 def test_an_empty_report_says_so():
     assert report.render(report.report([])) == "nothing happened"
+
+
+def looked_at(**seen: object) -> str:
+    return fleet.render(fleet.view(Fleet(), [], [], **seen))
+
+
+@pytest.mark.parametrize(
+    ("state", "text"),
+    [
+        ("running", "the supervisor on here (process 7) runs"),
+        ("silent", "the supervisor on here (process 7) has not been heard of in its time"),
+        ("gone", "the supervisor on here (process 7) is gone; `dos up` goes on"),
+    ],
+)
+def test_who_keeps_the_fleet_going_is_said_first(state, text):
+    shown = looked_at(supervisors=[fleet.Supervisor(host="here", pid=7, state=state)])
+    assert shown.splitlines()[0] == text
+
+
+def test_that_nobody_keeps_the_fleet_going_is_said_too():
+    assert looked_at().splitlines()[0] == "no supervisor runs; `dos up` starts one"
+
+
+def test_salvaged_work_beyond_what_is_shown_is_counted():
+    refs = [f"refs/dos/salvage/R/{number}" for number in range(8)]
+    shown = looked_at(salvaged=[*refs, "/elsewhere/1-one"])
+    assert "  git log refs/dos/salvage/R/4" in shown and "R/3" not in shown
+    assert "  ls /elsewhere/1-one" in shown
+    assert "and 4 more: git for-each-ref" in shown
+    assert "more:" not in looked_at(salvaged=refs[:5])
+
+
+def test_warnings_are_shown():
+    assert looked_at(warnings=["a unit is lost"]).endswith("warnings:\n  a unit is lost")

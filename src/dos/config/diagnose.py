@@ -89,7 +89,7 @@ def _hinted(problem: Problem, field: FieldInfo) -> Problem:
         return problem
     hint = "Correct the value."
     if problem.key[-1] == field.encode_name and isinstance(field.default, bool | int | float | str):
-        hint = f"Correct it, or remove the line to get the default, {value_text(field.default)}."
+        hint = f"Correct it; where it is not written it is {value_text(field.default)}."
     return msgspec.structs.replace(problem, hint=hint)
 
 
@@ -128,7 +128,7 @@ def _wrong_value(kind: Any, value: Any, key: Key) -> Problem:
     hint = f'Did you mean "{near}"?' if near else ""
     if get_origin(kind) is tuple and isinstance(value, str):
         hint = f"Write it as a list: [{quoted(value)}]."
-    elif get_origin(kind) is tuple and isinstance(value, dict):
+    elif get_origin(kind) is tuple and _is_table(get_args(kind)[0]) and isinstance(value, dict):
         hint = f"Write the header as [[{key_text(key)}]]."
     return Problem(key=key, message=f"{key_text(key)} must be {_wanted(kind)}, not {_found(value)}", hint=hint)
 

@@ -1,28 +1,35 @@
 """Changes one key of `dos.toml` and nothing else in it. A change that would not load is refused."""
 
+import errno
 import os
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 import msgspec
 from msgspec import Struct
 
+from dos.config.checks import Problem
 from dos.config.load import Loaded, parse, read_text
 from dos.config.notation import quoted
 from dos.config.tables import Config
 from dos.errors import BadInput, ConfigInvalid
+from dos.records.names import shown
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
 
 _MARK = "the value goes here"
+BUSY_SECONDS = 5.0
 _BY_HAND = "Change it in an editor."
 
 
 def set_value(path: Path, dotted_key: str, value_text: str) -> Loaded:
     """Writes a value, given as TOML; a bare word is a string where the key holds one. Gives the new configuration."""
-    key = _parsed_key(dotted_key)
+    key = parsed_key(dotted_key)
     value = _chosen_value(key, value_text, dotted_key)
 
     def put(document: "TOMLDocument") -> None:
@@ -40,16 +47,33 @@ def set_value(path: Path, dotted_key: str, value_text: str) -> Loaded:
             table = table[part]
             if not hasattr(table, "items"):
                 raise BadInput(f"{path}: {'.'.join(key[: place + 1])} is not a table", hint=_BY_HAND)
+        below = [] if is_new or key[-1] in table else _take_below(table)
         table[key[-1]] = tomlkit.parse(f"x = {value}\n")["x"]
         if is_new:
             table.add(tomlkit.nl())  # it may stand before another table
+        elif below:
+            table.value.body.extend(below)
 
     return _edited(path, put, lambda tables: _with(tables, key, _value(value)))
 
 
-def unset_value(path: Path, dotted_key: str) -> Loaded:
-    """Takes a key or a whole table out, so that it has its default again. Gives the new configuration."""
-    key = _parsed_key(dotted_key)
+def _take_below(table: Any) -> list[Any]:
+    """What stands after a blank line at the end of a table: it speaks of the next one, and a new key goes before it."""
+    from tomlkit.items import Table, Whitespace
+
+    if not isinstance(table, Table):
+        return []
+    body = table.value.body
+    end = next((place for place in range(len(body), 0, -1) if body[place - 1][0] is not None), 0)
+    start = next((place for place in range(end, len(body)) if isinstance(body[place][1], Whitespace)), len(body))
+    below = body[start:]
+    del body[start:]
+    return below
+
+
+def unset_value(path: Path, dotted_key: str, entry: str = "") -> Loaded:
+    """Takes a key or a whole table out, or one entry out of the list that a key holds. Gives the new configuration."""
+    key = parsed_key(dotted_key)
 
     def take(document: "TOMLDocument") -> None:
         table: Any = document
@@ -60,12 +84,23 @@ def unset_value(path: Path, dotted_key: str) -> Loaded:
                 f"{path}: {dotted_key} is not set in this file",
                 hint="`dos config show --origin` lists what is set where.",
             )
-        del table[key[-1]]
+        if not entry:
+            del table[key[-1]]
+            return
+        listed = table[key[-1]]
+        places = [place for place, item in enumerate(listed) if item == entry] if isinstance(listed, list) else []
+        if not places:
+            raise BadInput(
+                f"{path}: {dotted_key} holds no entry {shown(entry)}",
+                hint=f"`dos config get {dotted_key}` shows what it holds.",
+            )
+        for place in reversed(places):
+            del listed[place]
 
-    return _edited(path, take, lambda tables: _without(tables, key))
+    return _edited(path, take, lambda tables: _without(tables, key, entry))
 
 
-def _parsed_key(dotted_key: str) -> tuple[str, ...]:
+def parsed_key(dotted_key: str) -> tuple[str, ...]:
     """The parts of a key; TOML's own grammar decides, so quotes work as in the file."""
     import tomllib
 
@@ -130,27 +165,46 @@ def _with(tables: dict[str, Any], key: tuple[str, ...], value: Any) -> dict[str,
     return {**tables, key[0]: inner}
 
 
-def _without(tables: dict[str, Any], key: tuple[str, ...]) -> dict[str, Any]:
-    if len(key) == 1:
-        return {name: value for name, value in tables.items() if name != key[0]}
-    return {**tables, key[0]: _without(tables[key[0]], key[1:])}
+def _without(tables: dict[str, Any], key: tuple[str, ...], entry: str) -> dict[str, Any]:
+    if len(key) > 1:
+        return {**tables, key[0]: _without(tables[key[0]], key[1:], entry)}
+    if entry:
+        return {**tables, key[0]: [item for item in tables[key[0]] if item != entry]}
+    return {name: value for name, value in tables.items() if name != key[0]}
 
 
 def _filled(tables: dict[str, Any]) -> dict[str, Any]:
     """Without its empty tables: one that lost its last key may go, and says the same."""
+    # What is not a number is not even itself; that it cannot be used is said in a moment.
     inner = {name: _filled(value) if isinstance(value, dict) else value for name, value in tables.items()}
+    inner = {name: value if value == value else None for name, value in inner.items()}
     return {name: value for name, value in inner.items() if value != {}}
 
 
 def _edited(
     path: Path, change: "Callable[[TOMLDocument], None]", expected: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> Loaded:
+    with _alone(path) as folder:
+        old = read_text(path) or ""
+        new = _changed(old, path, change, expected)
+        loaded = parse(new, path, lenient=True)
+        if loaded.problems:
+            raise _refused(loaded.problems, parse(old, path, lenient=True).problems, path)
+        _write(path, new, folder, instead_of=old)
+    return loaded
+
+
+def _changed(
+    old: str,
+    path: Path,
+    change: "Callable[[TOMLDocument], None]",
+    expected: Callable[[dict[str, Any]], dict[str, Any]],
+) -> str:
     import tomllib
 
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
-    old = read_text(path) or ""
     try:
         document = tomlkit.parse(old)
         change(document)
@@ -165,12 +219,47 @@ def _edited(
         new = new.rstrip("\n") + "\n"
     if "\r\n" in old and "\n" not in old.replace("\r\n", ""):
         new = new.replace("\r\n", "\n").replace("\n", "\r\n")
-    loaded = parse(new, path)
-    _write(path, new, instead_of=old)
-    return loaded
+    return new
 
 
-def _write(path: Path, text: str, *, instead_of: str) -> None:
+@contextmanager
+def _alone(path: Path) -> Iterator[int]:
+    """Gives the opened folder, locked: two that read the same text would each write away what the other wrote."""
+    import fcntl
+
+    target = path.resolve()
+    try:
+        folder = os.open(target.parent, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise _unwritten(path, target.parent, error) from error
+    try:
+        deadline = time.monotonic() + BUSY_SECONDS
+        # Tried again and again instead of waited for: whoever was stopped inside must not hold up everybody.
+        while True:
+            try:
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise ConfigInvalid(f"{path}: somebody else is changing the file", hint="Try again.") from None
+                time.sleep(0.005)
+            except OSError:
+                break  # a file system without locks: there the look just before writing has to do
+        yield folder
+    finally:
+        os.close(folder)
+
+
+def _refused(found: Sequence[Problem], before: Sequence[Problem], path: Path) -> ConfigInvalid:
+    """What the change would have brought stands on no line of the file; what was there before does."""
+    known = {problem.message for problem in before}
+    brought = next((problem for problem in found if problem.message not in known), None)
+    if brought:
+        return ConfigInvalid(f"{brought.message}; {path} was left as it is", hint=brought.hint)
+    return ConfigInvalid(str(found[0]), hint=found[0].hint)
+
+
+def _write(path: Path, text: str, folder: int, *, instead_of: str) -> None:
     """All of it or nothing, with the mode it had. A link stays a link: the file behind it is written."""
     target = path.resolve()
     temporary = target.with_name(f".{target.name}.{os.urandom(6).hex()}")
@@ -189,17 +278,12 @@ def _write(path: Path, text: str, *, instead_of: str) -> None:
             temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)
-        _settle(target.parent)
+        os.fsync(folder)  # a rename is durable once its folder is
     except OSError as error:
-        raise ConfigInvalid(
-            f"{path}: cannot be written: {error.strerror}", hint="Check its folder's rights."
-        ) from error
+        raise _unwritten(path, target if target.exists() else target.parent, error) from error
 
 
-def _settle(folder: Path) -> None:
-    """A rename is durable once its folder is."""
-    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def _unwritten(path: Path, place: Path, error: OSError) -> ConfigInvalid:
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    hint = f"Free some room: df -h {quote(str(path.parent))}" if full else f"Look: ls -ld {quote(str(place))}"
+    return ConfigInvalid(f"{path}: cannot be written: {error.strerror}", hint=hint)

@@ -47,6 +47,12 @@ def infer_lanes_from_directory(root: Path, cap: int = 12) -> Lanes:
     )
 
 
+def trees_by_name(root: Path) -> dict[str, str]:
+    """The tree that a lane would have which is named after a folder at the top, by the folder's folded name."""
+    globs = {name: f"{name}/**" for name in _folders(root)}
+    return {names.folded(name): glob for name, glob in globs.items() if _prefix(name, glob)}
+
+
 def _folders(root: Path) -> list[str]:
     try:
         with os.scandir(root) as entries:

@@ -1,6 +1,7 @@
 """The tables that say which parts of the tree may be worked on at the same time."""
 
 from collections.abc import Iterator
+from functools import cached_property
 
 from msgspec import field
 
@@ -12,7 +13,7 @@ from dos.records.regions import Region
 SOFT_OVERLAP_CEILING = 1 / 3  # no setting tolerates more than this share of a request
 
 
-class Lanes(Table, frozen=True, kw_only=True):
+class Lanes(Table, frozen=True, kw_only=True, dict=True):
     """A lane taxonomy. What the file leaves out of it is empty: the table replaces the default as a whole."""
 
     concurrent: tuple[str, ...] = ()
@@ -48,16 +49,16 @@ class Lanes(Table, frozen=True, kw_only=True):
         """Every lane that is named anywhere in the table, the roster first."""
         return list(dict.fromkeys(name for name, _ in self._spelled()))
 
+    @cached_property
+    def _by_folded(self) -> dict[str, str]:
+        """Every name and word that leads to a lane, in the form in which names are compared. A name outranks a word."""
+        lanes = {folded(lane): lane for lane in self.declared()}
+        words = {folded(word): folded(lane.strip()) for word, lane in self.aliases.items()}
+        return {word: lanes[lane] for word, lane in words.items() if lane in lanes} | lanes
+
     def canonical(self, name: str) -> str | None:
         """The lane as it is declared, for a name in any case or an alias of it; None for a name nobody declared."""
-        wanted = folded(name.strip())
-        by_folded = {folded(lane): lane for lane in self.declared()}
-        if wanted in by_folded:
-            return by_folded[wanted]
-        for word, lane in self.aliases.items():
-            if folded(word) == wanted:
-                return by_folded.get(folded(lane.strip()))
-        return None
+        return self._by_folded.get(folded(name.strip()))
 
     def region(self, name: str) -> Region | None:
         """The lane's region (unknown where it has no tree); None when there is no such lane."""

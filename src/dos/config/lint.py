@@ -1,20 +1,27 @@
-"""What in a configuration is a mistake although it can be read. Pure."""
+"""What in a configuration is a mistake although it can be read, each with the command that clears it."""
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
-from itertools import combinations
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from dos.config import commands
 from dos.config.checks import Problem
+from dos.config.commands import Editing
+from dos.config.load import FILE_NAME, Loaded
 from dos.config.notation import key_text
 from dos.config.tables import Config
 from dos.records.names import folded
-from dos.records.regions import Region, first_collision, overlaps
+from dos.records.regions import Region, first_collision, many_overlaps, region, within
+
+NO_TREES: Mapping[str, str] = {}
+MOST_OVERLAPS = 10_000  # pairs grow with the square of the lanes, and nobody reads so many
 
 
 class Severity(StrEnum):
@@ -51,18 +58,28 @@ class Finding(Struct, frozen=True, kw_only=True):
     severity: Severity
     subject: str
     detail: str
-    fix: str
+    fix: str  # a command
 
 
-def lint(config: Config, problems: Iterable[Problem] = ()) -> list[Finding]:
-    """Every finding: errors first, then by kind and subject. `problems` are those of a lenient load."""
+def lint(
+    config: Config,
+    problems: Iterable[Problem] = (),
+    *,
+    editing: Editing | None = None,
+    likely: Mapping[str, str] = NO_TREES,
+) -> list[Finding]:
+    """Every finding: errors first, then by kind and subject.
+
+    `problems` are those of a lenient load; `likely` are the trees of folders that a lane may be named after.
+    """
+    editing = editing or Editing(Loaded(config=config, path=None), Path(FILE_NAME))
     found = [
-        *(_finding(Kind.CONFIG_INVALID, key_text(it.key) or "dos.toml", str(it), it.hint) for it in problems),
-        *_lanes_without_tree(config),
+        *_unreadable(problems, editing),
+        *_lanes_without_tree(config, editing, likely),
         *_lanes_in_two_roles(config),
         *_undeclared(config),
-        *_overlapping(config),
-        *_dangling_references(config),
+        *_overlapping(config, editing),
+        *_dangling_references(config, editing),
     ]
     order = list(Severity)
     return sorted(found, key=lambda finding: (order.index(finding.severity), finding.kind, finding.subject))
@@ -86,27 +103,38 @@ def _finding(kind: Kind, subject: str, detail: str, fix: str) -> Finding:
     return Finding(kind=kind, severity=SEVERITIES[kind], subject=subject, detail=detail, fix=fix)
 
 
-def _lanes_without_tree(config: Config) -> Iterator[Finding]:
+def _unreadable(problems: Iterable[Problem], editing: Editing) -> Iterator[Finding]:
+    for problem in problems:
+        detail = f"{problem}. {problem.hint}" if problem.hint else str(problem)
+        yield _finding(Kind.CONFIG_INVALID, key_text(problem.key) or "dos.toml", detail, editing.mend(problem))
+
+
+def _lanes_without_tree(config: Config, editing: Editing, likely: Mapping[str, str]) -> Iterator[Finding]:
     lanes = config.lanes
+    lists = {"concurrent": set(lanes.concurrent), "autopick": set(lanes.autopick)}
     for name in dict.fromkeys((*lanes.concurrent, *lanes.autopick)):
-        if not lanes.trees.get(name):
-            roles = [role for role in ("concurrent", "autopick") if name in getattr(lanes, role)]
-            yield _finding(
-                Kind.LANE_WITHOUT_TREE,
-                name,
-                f"lane {name!r} ({', '.join(roles)}) has no tree: nothing can run beside it",
-                f'Add {key_text((name,))} = ["PATH/**"] to [lanes.trees].',
-            )
+        if lanes.trees.get(name):
+            continue
+        roles = [role for role, names in lists.items() if name in names]
+        tree = likely.get(folded(name))
+        yield _finding(
+            Kind.LANE_WITHOUT_TREE,
+            name,
+            f"lane {name!r} ({', '.join(roles)}) has no tree, so nothing can run beside it;"
+            f" add {key_text((name,))} and its globs to [lanes.trees]",
+            commands.put(("lanes", "trees", name), [tree]) if tree else editing.at("lanes", "trees"),
+        )
 
 
 def _lanes_in_two_roles(config: Config) -> Iterator[Finding]:
+    exclusive = set(config.lanes.exclusive)
     for name in dict.fromkeys(config.lanes.concurrent):
-        if name in config.lanes.exclusive:
+        if name in exclusive:
             yield _finding(
                 Kind.LANE_BOTH_CONCURRENT_AND_EXCLUSIVE,
                 name,
-                f"lane {name!r} is listed as concurrent and as exclusive",
-                "Take it out of one of the two lists.",
+                f"lane {name!r} is listed as concurrent and as exclusive: it cannot run beside others and alone",
+                commands.drop(("lanes", "exclusive"), name),
             )
 
 
@@ -119,7 +147,7 @@ def _undeclared(config: Config) -> Iterator[Finding]:
                 Kind.AUTOPICK_LANE_UNDECLARED,
                 name,
                 f"autopick names {name!r}, which is neither concurrent nor exclusive",
-                f"Add {name!r} to [lanes] concurrent, or take it out of autopick.",
+                commands.drop(("lanes", "autopick"), name),
             )
     for word, target in lanes.aliases.items():
         if folded(target.strip()) not in declared:
@@ -127,40 +155,43 @@ def _undeclared(config: Config) -> Iterator[Finding]:
                 Kind.ALIAS_TARGET_UNDECLARED,
                 word,
                 f"alias {word!r} stands for {target!r}, which is neither concurrent nor exclusive",
-                f"Declare {target!r} in [lanes], or point {word!r} at one of: {', '.join(lanes.roster())}.",
+                commands.drop(("lanes", "aliases", word)),
             )
 
 
-def _overlapping(config: Config) -> Iterator[Finding]:
-    regions = {name: config.lane_region(name) for name in dict.fromkeys(config.lanes.concurrent)}
-    known = {name: region for name, region in regions.items() if region is not None and region.known}
-    for (first, one), (second, other) in combinations(sorted(known.items()), 2):
-        if not overlaps(one, other):
-            continue
-        first_inside, second_inside = _inside(one, other), _inside(other, one)
-        if first_inside == second_inside:
-            mine, theirs = first_collision(one, other) or ("", "")
-            yield _finding(
-                Kind.CONCURRENT_LANES_OVERLAP,
-                f"{first}+{second}",
-                f"lanes {first!r} and {second!r} collide on {mine!r} and {theirs!r}, so they never run side by side",
-                "Make their trees disjoint in [lanes.trees].",
-            )
-            continue
-        inner, outer = (first, second) if first_inside else (second, first)
-        yield _finding(
-            Kind.LANE_REGION_SHADOWED,
-            inner,
-            f"every path of lane {inner!r} lies inside lane {outer!r}, so they never run side by side",
-            f"Take {inner!r} out of the tree of {outer!r}, or make {outer!r} exclusive.",
+def _overlapping(config: Config, editing: Editing) -> Iterator[Finding]:
+    lanes = {name: region(config.lanes.trees.get(name, ())) for name in sorted(set(config.lanes.concurrent))}
+    known = [(name, tree) for name, tree in lanes.items() if tree.known]
+    pairs = many_overlaps([tree for _, tree in known])
+    for one, other in islice(pairs, MOST_OVERLAPS):
+        yield _pair(*known[one], *known[other], editing)
+    if next(pairs, None):
+        detail = f"more than {MOST_OVERLAPS:,} pairs of lanes collide; the others are not listed"
+        yield _finding(Kind.CONCURRENT_LANES_OVERLAP, "", detail, editing.at("lanes", "trees"))
+
+
+def _pair(first: str, one: Region, second: str, other: Region, editing: Editing) -> Finding:
+    first_inside, second_inside = within(one, other), within(other, one)
+    if first_inside == second_inside:
+        mine, theirs = first_collision(one, other) or ("", "")
+        return _finding(
+            Kind.CONCURRENT_LANES_OVERLAP,
+            f"{first}+{second}",
+            f"lanes {first!r} and {second!r} collide on {mine!r} and {theirs!r}, so they never run side by side;"
+            " make their trees disjoint",
+            editing.at("lanes", "trees", first),
         )
+    inner, outer = (first, second) if first_inside else (second, first)
+    return _finding(
+        Kind.LANE_REGION_SHADOWED,
+        inner,
+        f"every path of lane {inner!r} lies inside lane {outer!r}, so they never run side by side;"
+        f" take it out of the tree of {outer!r}, or make {outer!r} exclusive",
+        editing.at("lanes", "trees", outer),
+    )
 
 
-def _inside(one: Region, other: Region) -> bool:
-    return all(any(prefix.startswith(outer) for outer in other.prefixes) for prefix in one.prefixes)
-
-
-def _dangling_references(config: Config) -> Iterator[Finding]:
+def _dangling_references(config: Config, editing: Editing) -> Iterator[Finding]:
     declared = {folded(name) for name in config.roster()}
     for token, reason in config.reasons.items():
         for reference in reason.see_also:
@@ -171,5 +202,5 @@ def _dangling_references(config: Config) -> Iterator[Finding]:
                 Kind.REASON_SEE_ALSO_DANGLES,
                 token,
                 f"reason {token} refers to lane {named[1]!r}, which is not declared",
-                "Name a declared lane in see_also, or take the reference out.",
+                editing.at("reasons", token, "see_also"),
             )

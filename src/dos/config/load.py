@@ -4,6 +4,7 @@ import os
 import re
 import stat
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import msgspec
@@ -23,7 +24,7 @@ _LONE = {
     "data_class": ("trajectory_patterns", "audit_patterns", "baseline_patterns", "product_patterns"),
     "marker": ("arm_on_env",),
 }
-_WITHOUT_EFFECT = ("archive_lock", "lane_journal", "verdict_journal", "leases_dir", "project_card")
+_UNREAD_PATHS = ("archive_lock", "lane_journal", "verdict_journal", "leases_dir", "project_card")
 
 
 class Loaded(Struct, frozen=True, kw_only=True):
@@ -32,8 +33,12 @@ class Loaded(Struct, frozen=True, kw_only=True):
     config: Config
     path: Path | None  # None: there is no file, everything is a default
     text: str = ""
-    warnings: tuple[str, ...] = ()
+    without_effect: dict[Key, str] = {}  # what is written and changes nothing, and why
     problems: tuple[Problem, ...] = ()  # only of a lenient load: the tables with these were left out
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return (*map(str, self.problems), *self.without_effect.values())
 
     @property
     def origins(self) -> dict[Key, int]:
@@ -75,9 +80,9 @@ def parse(text: str, path: Path, *, lenient: bool = False) -> Loaded:
         if not lenient:
             raise ConfigInvalid(str(problems[0]), hint=problems[0].hint) from error
         config = msgspec.convert(left, Config)
-        warnings = (*(str(problem) for problem in problems), *_warnings(left, config, path))
-        return Loaded(config=config, path=path, text=text, warnings=warnings, problems=tuple(problems))
-    return Loaded(config=config, path=path, text=text, warnings=_warnings(raw, config, path))
+        idle = _without_effect(left, config, path)
+        return Loaded(config=config, path=path, text=text, without_effect=idle, problems=tuple(problems))
+    return Loaded(config=config, path=path, text=text, without_effect=_without_effect(raw, config, path))
 
 
 def read_text(path: Path) -> str | None:
@@ -104,10 +109,14 @@ def _read_bytes(path: Path) -> bytes | None:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except FileNotFoundError:
         if path.is_symlink():
-            raise ConfigInvalid(f"{path}: the link points nowhere", hint=f"Remove the link: rm {path}") from None
+            raise ConfigInvalid(
+                f"{path}: the link points nowhere", hint=f"Remove the link: rm {quote(str(path))}"
+            ) from None
         return None
     except OSError as error:
-        raise ConfigInvalid(f"{path}: cannot be read: {error.strerror}", hint=f"Look at it: ls -l {path}") from error
+        raise ConfigInvalid(
+            f"{path}: cannot be read: {error.strerror}", hint=f"Look at it: ls -l {quote(str(path))}"
+        ) from error
     try:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
@@ -214,21 +223,21 @@ def _problems(
     return sorted(located, key=lambda problem: problem.line or 0), left
 
 
-def _warnings(raw: dict[str, Any], config: Config, path: Path) -> tuple[str, ...]:
-    """What is written and changes nothing."""
-    found = []
+def _without_effect(raw: dict[str, Any], config: Config, path: Path) -> dict[Key, str]:
+    found: dict[Key, str] = {}
     cooldown = raw.get("cooldown", {})
     for exact, convenient in (("window_ms", "window_hours"), ("error_window_ms", "error_window_minutes")):
         if exact in cooldown and convenient in cooldown:
-            found.append(f"{path}: [cooldown] {convenient} has no effect beside {exact}")
-    for name in _WITHOUT_EFFECT:
+            found["cooldown", convenient] = f"{path}: [cooldown] {convenient} has no effect beside {exact}"
+    for name in _UNREAD_PATHS:
         if name in raw.get("paths", {}):
-            found.append(f"{path}: [paths] {name} has no effect: that state is in the journal")
+            found["paths", name] = f"{path}: [paths] {name} has no effect: that state is in the journal"
     for word, lane in config.lanes.aliases.items():
         if config.lanes.canonical(word) not in (None, config.lanes.canonical(lane)):
-            found.append(f"{path}: [lanes.aliases] {word} has no effect: there is a lane of that name")
-    return tuple(found)
+            text = f"{path}: [lanes.aliases] {word} has no effect: there is a lane of that name"
+            found["lanes", "aliases", word] = text
+    return found
 
 
 def _without(path: Path, problem: Problem) -> Loaded:
-    return Loaded(config=Config(), path=path, warnings=(problem.message,), problems=(problem,))
+    return Loaded(config=Config(), path=path, problems=(problem,))

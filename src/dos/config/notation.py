@@ -180,4 +180,17 @@ def _unescaped(written: str) -> str:
 
 def without_password(url: str) -> str:
     """A store's URL as it may be shown."""
-    return re.sub(r"(?<=password=)[^&]*", "***", re.sub(r"(//[^/@:]*:)[^/]*@", r"\1***@", url))
+    return re.sub(r"(?<=password=)[^&]*", "***", _with_password(url, ":***@"))
+
+
+def passwordless(url: str) -> str:
+    """A store's URL with which a program asks for the password itself."""
+    place, mark, query = _with_password(url, "@").partition("?")
+    kept = [part for part in query.split("&") if part and "password" not in part.partition("=")[0]]
+    return place + (mark + "&".join(kept) if kept else "")
+
+
+def _with_password(url: str, instead: str) -> str:
+    # To the last @: what has to be written as %40, %2F or %3F in a password often is not.
+    place, mark, query = url.partition("?") if "@" in url.partition("?")[0] else (url, "", "")
+    return re.sub(r"(//[^/@:?]*):.*@", rf"\1{instead}", place, count=1) + mark + query

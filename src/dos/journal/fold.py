@@ -15,7 +15,8 @@ from msgspec import json
 from dos.errors import Internal
 from dos.journal import events
 from dos.journal.events import Event, JournalPruned
-from dos.journal.store import Reading, Store, readable
+from dos.journal.store import Reading, Store, readable, unlapsed
+from dos.records.leases import Lease
 
 SNAPSHOT_EVERY = 1000  # events folded beyond the last snapshot before another one is worth a write
 PAGE = 2000
@@ -47,14 +48,30 @@ def current(store: Store, kind: type[AnyState], *, keep: bool = False) -> tuple[
     All of it is read in one view: if old events were removed between two pages, an ending could be missed.
     """
     with store.backend.read() as view:
-        state, start = _newest(view, kind)
-        pos, folded = start, 0
-        while page := view.tail(pos, PAGE):
-            fold(state, map(readable, page))
-            pos, folded = page[-1].pos, folded + len(page)
+        state, pos, folded = _fold_all(view, kind)
     if keep and folded > SNAPSHOT_EVERY:
         _keep(store, state, pos)
     return state, pos
+
+
+def with_leases(store: Store, kind: type[AnyState], *, keep: bool = False) -> tuple[AnyState, int, list[Lease]]:
+    """Also the leases that have not lapsed, as of the same moment: between two looks a worker could end."""
+    with store.backend.read() as view:
+        state, pos, folded = _fold_all(view, kind)
+        leases = [lease for lease in unlapsed(view) if not lease.is_lock]
+    if keep and folded > SNAPSHOT_EVERY:
+        _keep(store, state, pos)
+    return state, pos, leases
+
+
+def _fold_all(view: Reading, kind: type[AnyState]) -> tuple[AnyState, int, int]:
+    """The state, the position of its newest event, and how many events had to be folded."""
+    state, pos = _newest(view, kind)
+    folded = 0
+    while page := view.tail(pos, PAGE):
+        fold(state, map(readable, page))
+        pos, folded = page[-1].pos, folded + len(page)
+    return state, pos, folded
 
 
 def keep(store: Store, state: State, pos: int) -> None:

@@ -52,6 +52,13 @@ def open_store(
     return Store(backend, actor=actor)
 
 
+def workspaces(url: str, prefix: str) -> list[str]:
+    """The workspaces whose journals a shared store holds, by how their names begin."""
+    from dos.journal.backends.postgres import known_workspaces
+
+    return known_workspaces(url, prefix)
+
+
 def embedded_path(url: str, state_directory: Path) -> Path | None:
     """The file of an embedded store; None for a store that is none."""
     if not url:

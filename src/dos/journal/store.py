@@ -171,6 +171,11 @@ class Store:
         with self.backend.read(once=True) as tx:
             return tx.last()
 
+    def now_ms(self) -> int:
+        """The wall clock by which events are dated."""
+        with self.backend.read(once=True) as tx:
+            return tx.wall_ms()
+
     def wait(self, after: int, timeout_seconds: float) -> bool:
         """Sleep until there is an event above `after`, or the time is over."""
         return self.backend.wait(after, timeout_seconds)
@@ -183,11 +188,11 @@ class Store:
         A refusal is decided on a plain read: if the refused took the write lock too, they would starve the granted.
         """
         with self.backend.read(once=True) as view:
-            if refusal := admit(asked, _unlapsed(view)):
+            if refusal := admit(asked, unlapsed(view)):
                 return refusal
         stream = stream_of(asked.lane, is_lock=asked.is_lock)
         with self.backend.write(Foreseen(streams=[stream], leases=True)) as tx:
-            standing = _unlapsed(tx)
+            standing = unlapsed(tx)
             if refusal := admit(asked, standing):
                 return refusal
             # Who lapsed and is not in the way may still come back, so it counts: or a budget could be overdrawn.
@@ -248,7 +253,7 @@ class Store:
     def leases(self, *, locks: bool = False, lapsed: bool = True) -> list[Lease]:
         """The leases that nobody has ended, oldest first."""
         with self.backend.read(once=True) as tx:
-            found = tx.leases() if lapsed else _unlapsed(tx)
+            found = tx.leases() if lapsed else unlapsed(tx)
             return [lease for lease in found if lease.is_lock == locks]
 
     def lapsed(self, lease: Lease) -> bool:
@@ -299,7 +304,7 @@ class Store:
 
     def _still_fresh(self, fences: Sequence[int], coalesce_ms: int) -> Renewal | None:
         with self.backend.read(once=True) as tx:
-            live = {lease.fence: lease for lease in _unlapsed(tx)}
+            live = {lease.fence: lease for lease in unlapsed(tx)}
             now = tx.lease_ms()
         found = [live[fence] for fence in fences if fence in live]
         kept = [lease for lease in found if now + lease.ttl_ms - lease.expires_ms < coalesce_ms]
@@ -337,7 +342,8 @@ def _place(asked: Request) -> tuple[object, ...]:
     return (folded(asked.lane), asked.is_lock, asked.region.prefixes, asked.mode, asked.exclusive)
 
 
-def _unlapsed(tx: Reading) -> list[Lease]:
+def unlapsed(tx: Reading) -> list[Lease]:
+    """The leases whose time is not over, oldest first."""
     leases = tx.leases()
     now, boot = tx.lease_ms(), tx.boot()
     return [lease for lease in leases if not lease.lapsed(now, boot)]

@@ -1,12 +1,17 @@
 """Names that people type: which are safe to store and show, and how one becomes part of a path or a ref."""
 
 import unicodedata
+from collections.abc import Collection
 
 from dos.errors import NameInvalid
 
 LONGEST = 200
 LONGEST_SLUG = 120  # file systems take at most 255 bytes, and something is often added
 _UNSAFE = frozenset({"Cc", "Cs", "Zl", "Zp"})  # controls, lone surrogates, line and paragraph separators
+_UNSEEN = _UNSAFE | {"Cf"}  # and what only turns, joins or hides what stands beside it, such as U+202E
+_KEPT = frozenset("\n\t\u200c\u200d")  # lines and columns, and the joiners without which some scripts cannot be written
+LONGEST_PATH = 300  # in an error line
+MOST_LISTED = 12
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 
 
@@ -32,6 +37,49 @@ def shown(text: str, longest: int = 60) -> str:
     """The text, quoted and cut so that it can stand in an error line on any terminal."""
     cut = text if len(text) <= longest else text[: longest - 1] + "…"
     return ascii(cut) if any(unicodedata.category(c) in _UNSAFE for c in cut) else repr(cut)
+
+
+def visible(text: str) -> str:
+    """The text with all that a terminal would act on, or hide, written as an escape; JSON stays the same JSON."""
+    return text if text.isprintable() else text.translate(_ESCAPES)
+
+
+class _Escapes(dict[int, int | str]):
+    """What stands for a character, found when it is first met."""
+
+    def __missing__(self, code: int) -> int | str:
+        character = chr(code)
+        unseen = unicodedata.category(character) in _UNSEEN and character not in _KEPT
+        units = character.encode("utf-16-be", "surrogatepass") if unseen else b""
+        pairs = (units[at : at + 2].hex() for at in range(0, len(units), 2))
+        self[code] = "".join(f"\\u{pair}" for pair in pairs) or code
+        return self[code]
+
+
+_ESCAPES = _Escapes()
+
+
+def listed(names: Collection[str], most: int = MOST_LISTED) -> str:
+    """The names in a row; of many the first few, and how many more there are."""
+    some = ", ".join(list(names)[:most])
+    return f"{some} and {len(names) - most:,} more" if len(names) > most else some
+
+
+def meant(name: str, names: Collection[str], what: str) -> str:
+    """What a name that nobody knows may have been meant for: the nearest, and all there are unless they are many."""
+    from difflib import get_close_matches  # only a typing error needs it
+
+    spelled = {folded(each): each for each in names}
+    near = [spelled[each] for each in get_close_matches(folded(name), spelled) if each != folded(name)]
+    nearest = f"did you mean {near[0]!r}? " if near else ""
+    if len(spelled) <= MOST_LISTED:
+        return f"{nearest}known {what}: {', '.join(sorted(spelled.values()))}"
+    return f"{nearest}known are {len(spelled):,} {what}" + (f", the nearest: {', '.join(near)}" if near else "")
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 lease`, `2 leases`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def slug(name: str) -> str:

@@ -4,6 +4,7 @@ Two regions are disjoint only when no file on any file system can belong to both
 overlaps everything.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 
@@ -76,12 +77,18 @@ def disjoint(a: Region, b: Region) -> bool:
     return not overlaps(a, b)
 
 
+def within(a: Region, b: Region) -> bool:
+    """Does all that the first may touch lie inside what the second may?"""
+    return all(_around(place, b.reach) for place in a.reach)
+
+
 def first_collision(a: Region, b: Region) -> tuple[str, str] | None:
     """Two globs that collide, as written; "" stands for a region of which nothing is known."""
     if disjoint(a, b):
         return None
-    pairs = ((mine, theirs) for mine in a.globs or ("",) for theirs in b.globs or ("",))
-    return next(pair for pair in pairs if "" in pair or _related(prefix(pair[0]), prefix(pair[1])))
+    mine = next((glob for glob in a.globs if _meets(prefix(glob), b.reach)), "")
+    place = prefix(mine) if mine else ""
+    return mine, next((glob for glob in b.globs if _related(prefix(glob), place)), "")
 
 
 def many_overlaps(regions: Sequence[Region]) -> Iterator[tuple[int, int]]:
@@ -147,6 +154,17 @@ def _listed(globs: Iterable[str]) -> tuple[str, ...]:
 
 def _related(a: str, b: str) -> bool:
     return a.startswith(b) or b.startswith(a)
+
+
+def _around(place: str, prefixes: Sequence[str]) -> bool:
+    """Is the place in one of the sorted prefixes, none of which is under another? Then it is the last before it."""
+    at = bisect_right(prefixes, place)
+    return at > 0 and place.startswith(prefixes[at - 1])
+
+
+def _meets(place: str, prefixes: Sequence[str]) -> bool:
+    at = bisect_right(prefixes, place)
+    return _around(place, prefixes) or (at < len(prefixes) and prefixes[at].startswith(place))
 
 
 def _minimal(prefixes: Iterable[str]) -> tuple[str, ...]:

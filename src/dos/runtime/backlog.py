@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from dos.config.tables import Config
+from dos.errors import BadInput
 from dos.journal.states.fleet import Fleet
 from dos.records.units import Unit
 from dos.runtime.effects import Backlog, Landing
@@ -36,7 +37,39 @@ def survey(
 
 
 def read_units(place: Workspace, config: Config) -> list[Unit]:
-    return plan_documents.read(place.root, config.paths.plans_glob)
+    return plan_documents.first_of_each(_every(place, config))
+
+
+def _every(place: Workspace, config: Config) -> list[Unit]:
+    glob = config.paths.plans_glob
+    try:
+        return list(plan_documents.every(place.root, glob))
+    except (ValueError, NotImplementedError) as error:
+        raise BadInput(
+            f"[paths] plans_glob is {glob!r}, which is no pattern for files here: {error}",
+            hint="dos config unset paths.plans_glob",
+        ) from error
+
+
+def never_offered(place: Workspace, config: Config) -> list[str]:
+    """The units that no worker will ever take, each with where it stands and why."""
+    first: dict[str, Unit] = {}
+    found = []
+    for unit in _every(place, config):
+        earlier = first.setdefault(unit.name, unit)
+        lane = lane_of(unit, config)
+        if earlier is not unit:
+            why = f"{earlier.document}:{earlier.line} has a unit of that name already"
+        elif lane is None and unit.lane:
+            why = f"it names the lane {unit.lane!r}, which is not declared"
+        elif lane is None:
+            why = "it names no lane, and [lanes] autopick is empty"
+        elif lane not in config.roster():
+            why = f"no worker is placed on its lane {lane!r}, which is neither concurrent nor exclusive"
+        else:
+            continue
+        found.append(f"{unit.document}:{unit.line}: unit {unit.name} is never offered: {why}")
+    return found
 
 
 def lane_of(unit: Unit, config: Config) -> str | None:

@@ -27,7 +27,7 @@ class Record(Struct, frozen=True, kw_only=True):
 
     stream: str
     fact: Fact
-    key: str | None = None
+    key: str  # so that it can be said again when nobody knows whether it was heard
     fence: int | None = None
     expect: int | None = None
 
@@ -70,7 +70,7 @@ class Worktree(Struct, frozen=True, kw_only=True):
     target: str
     base: str
     salvaged: list["Salvage"]
-    fresh: bool = False  # it was made just now
+    ready: bool = True  # the setup command has run in it
 
 
 class Salvage(Struct, frozen=True, kw_only=True):
@@ -162,6 +162,12 @@ class Pause(Struct, frozen=True, kw_only=True):
     seconds: float
 
 
+class BackOff(Struct, frozen=True, kw_only=True):
+    """→ None: when the time is over, or a drain is asked for"""
+
+    seconds: float
+
+
 class ObserveFleet(Struct, frozen=True, kw_only=True):
     """→ Fleet"""
 
@@ -169,7 +175,7 @@ class ObserveFleet(Struct, frozen=True, kw_only=True):
 
 
 class SpawnWorker(Struct, frozen=True, kw_only=True):
-    """→ Identity"""
+    """→ Identity | None: the system would not start it"""
 
     lane: str
     run_id: str
@@ -180,12 +186,6 @@ class RevokeLease(Struct, frozen=True, kw_only=True):
 
     lease: Lease
     reason: str
-
-
-class RenewLease(Struct, frozen=True, kw_only=True):
-    """→ bool: False when it is lost"""
-
-    lease: Lease
 
 
 class MintRun(Struct, frozen=True, kw_only=True):

@@ -9,13 +9,13 @@ from dos.config.tables import Config
 from dos.errors import Conflict
 from dos.evidence import holders
 from dos.journal import fold
+from dos.journal.events import LeaseRevoked
 from dos.journal.states import fleet as folded
 from dos.plans.population import Lane
 from dos.records import run_ids
-from dos.records.leases import Lease
-from dos.records.names import slug
+from dos.records.leases import Lease, stream_of
 from dos.records.regions import region
-from dos.runtime import backlog, effects
+from dos.runtime import backlog, effects, leftovers, logs
 from dos.runtime.drive import Performers
 from dos.runtime.supervisor import Fleet
 from dos.runtime.worker_effects import WorkerEffects
@@ -35,20 +35,19 @@ class FleetEffects(WorkerEffects):
         self._children: list[subprocess.Popen[bytes]] = []
 
     def performers(self) -> Performers:
-        return {
-            **super().performers(),
+        own: Performers = {
             effects.ObserveFleet: self.observe,
             effects.SpawnWorker: self.spawn,
             effects.RevokeLease: self.revoke,
-            effects.RenewLease: self.renew,
             effects.MintRun: self.mint,
             effects.Pause: self.pause,
         }
+        return {**super().performers(), **self.patience.over(own)}
 
     def observe(self, effect: effects.ObserveFleet) -> Fleet:
-        state, _ = fold.current(self.store, folded.Fleet, keep=True)
-        leases = {lease.lane: lease for lease in self.store.leases(lapsed=False)}
-        now_ms = time.time_ns() // 1_000_000
+        state, _, live = fold.with_leases(self.store, folded.Fleet, keep=True)
+        leases = {lease.lane: lease for lease in live}
+        now_ms = self.store.now_ms()  # of the clock that wrote the times in the journal: this host's may be another
         units = backlog.read_units(self.place, self.config)
         offered = {name: len(backlog.survey(units, self.config, state, name).open) for name in self.config.roster()}
         lanes = [self._lane(name, offered[name], state, leases.get(name), now_ms) for name in offered]
@@ -62,23 +61,26 @@ class FleetEffects(WorkerEffects):
             idle=not busy and not any(lane.offerable and not lane.failed for lane in lanes),
         )
 
-    def spawn(self, effect: effects.SpawnWorker) -> processes.Identity:
+    def spawn(self, effect: effects.SpawnWorker) -> processes.Identity | None:
         """A worker is its own session: it outlives the supervisor, and Ctrl-C on the supervisor does not reach it."""
-        log = self.place.state / "logs" / slug(effect.lane) / f"{effect.run_id}.worker.log"
-        log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("wb") as output:
-            child = subprocess.Popen(
-                [
-                    *(sys.executable, "-P", "-m", "dos", "worker", "--workspace", str(self.place.root)),
-                    # As one word each: a name may begin with a dash.
-                    *(f"--lane={effect.lane}", f"--run-id={effect.run_id}", f"--target-branch={self.target()}"),
-                ],
-                cwd=self.place.root,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+        words = [
+            *(sys.executable, "-P", "-m", "dos", "worker", "--workspace", str(self.place.root)),
+            # As one word each: a name may begin with a dash.
+            *(f"--lane={effect.lane}", f"--run-id={effect.run_id}", f"--target-branch={self.target()}"),
+        ]
+        try:
+            with logs.of_worker(self.place.state, effect.lane, effect.run_id).open("wb") as output:
+                child = subprocess.Popen(
+                    words,
+                    cwd=self.place.root,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+        except OSError as error:  # no room for a log, or for a process: perhaps in a while
+            sys.stderr.write(f"no worker could be started on {effect.lane}: {error}\n")
+            return None
         self._children.append(child)
         return processes.identify(child.pid) or processes.Identity(child.pid, 0.0)
 
@@ -86,11 +88,16 @@ class FleetEffects(WorkerEffects):
         try:
             self.store.revoke(effect.lease.fence, version=effect.lease.version, reason=effect.reason)
         except Conflict:
-            return False
+            if not self._revoked(effect):
+                return False
+        leftovers.end(str(self.place.root), effect.lease)  # what its agent started has nobody else to end it
         return True
 
-    def renew(self, effect: effects.RenewLease) -> bool:
-        return not self.store.renew([effect.lease.fence], coalesce_ms=effect.lease.ttl_ms // 4).lost
+    def _revoked(self, effect: effects.RevokeLease) -> bool:
+        """It was this supervisor that did it, and the answer was lost on its way."""
+        stream = stream_of(effect.lease.lane, is_lock=effect.lease.is_lock)
+        following = self.store.load(stream, after=effect.lease.version, limit=1)
+        return any(event.kind == LeaseRevoked.kind and event.actor == self.store.actor for event in following)
 
     def mint(self, effect: effects.MintRun) -> str:
         now_ms = time.time_ns() // 1_000_000
@@ -127,4 +134,5 @@ class FleetEffects(WorkerEffects):
 def _pending(starts: folded.Starts, now_ms: int) -> bool:
     if not starts.pending or now_ms - starts.at_ms > START_SECONDS * 1000:
         return False
-    return not (starts.pid and processes.is_gone(starts.pid, starts.pid_started))
+    here = starts.host == processes.host()  # of a process elsewhere this host cannot say that it is gone
+    return not (here and starts.pid and processes.is_gone(starts.pid, starts.pid_started))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from dos.errors import Fenced, GitFailed
 from dos.records.names import slug
+from dos.runtime import worktrees
 from dos.runtime.effects import Landing, NotLanded, Worktree
 from dos.sources.git import AS_DOS, Git
 
@@ -39,9 +40,10 @@ def prepare(unit: str, worktree: Worktree, head: str) -> Landing | NotLanded:
     target = inside.commit_of(f"refs/heads/{worktree.target}")
     if target is None:
         return NotLanded(reason=f"the target branch {worktree.target!r} is gone")
-    inside.run("checkout", "--quiet", "--force", "--detach", head)
+    worktrees.clear(inside, head)
     if target != worktree.base:
-        done = inside.attempt(*AS_DOS, "rebase", "--quiet", "--onto", target, worktree.base)
+        rebase = ("-c", "rebase.updateRefs=false", "rebase", "--quiet")  # or branches of others would come along
+        done = inside.attempt(*AS_DOS, *rebase, "--onto", target, worktree.base)
         if done.returncode != 0:
             inside.attempt("rebase", "--abort")
             inside.run("checkout", "--quiet", "--force", "--detach", head)

@@ -42,13 +42,14 @@ def strays(inside: Git, base: str, head: str, lease: Lease, prefix: str = "") ->
     ]
 
 
-def accept(tree: Path, command: str, environment: dict[str, str], seconds: float) -> tuple[bool | None, str]:
+def accept(
+    tree: Path, command: str, environment: dict[str, str], seconds: float, stopped: Callable[[], bool] = running.never
+) -> tuple[bool | None, str]:
     """Run a command on a tree and take its exit code for the answer; None when there is no command."""
     if not command:
         return None, ""
-    ran = running.run(
-        ["sh", "-c", command], cwd=tree, environment=environment, limits=running.Limits(wall_seconds=seconds)
-    )
+    limits = running.Limits(wall_seconds=seconds)
+    ran = running.run(["sh", "-c", command], cwd=tree, environment=environment, limits=limits, stopped=stopped)
     if ran.timed_out:
         return False, f"no answer within {seconds:g} s"
     said = next((line.strip() for line in reversed(ran.lines) if line.strip()), "")

@@ -1,49 +1,67 @@
-"""Keeps a lease alive from a thread of its own, whatever the worker waits for; and says so when it is lost."""
+"""Keeps a lease alive from a thread of its own, whatever the worker waits for; and says when it is not surely ours."""
 
 import threading
-import time
 from collections.abc import Callable
 
-from dos.errors import StoreFailed
+from dos.errors import Fenced, StoreFailed
+from dos.journal.clock import SystemClock
 from dos.journal.store import Store
 from dos.records.leases import Lease
 
+STOP_SECONDS = 10.0  # for a renewal that is under way when the keeper is stopped
+
+
+def now() -> float:
+    """In seconds, by the clock that leases follow: it goes on while the machine sleeps."""
+    return SystemClock().lease_ms() / 1000
+
 
 class Keeper(threading.Thread):
-    def __init__(self, lease: Lease, open_store: Callable[[], Store], on_lost: Callable[[], None]) -> None:
+    def __init__(self, lease: Lease, open_store: Callable[[], Store], *, asked_at: float | None = None) -> None:
         super().__init__(name="lease-keeper", daemon=True)
+        self.lost = threading.Event()
         self._lease = lease
         self._open_store = open_store
-        self._on_lost = on_lost
         self._done = threading.Event()
-        self._ends = time.monotonic() + lease.ttl_ms / 1000
+        self._ends = (now() if asked_at is None else asked_at) + lease.ttl_ms / 1000
 
     def stop(self) -> None:
         self._done.set()
-        self.join()
+        if self.is_alive():
+            self.join(STOP_SECONDS)
+
+    def check(self, store: Store, *, doubtful: bool) -> None:
+        """Raise unless the lease is surely ours; where its time is over or that is doubtful, by a renewal."""
+        if self.lost.is_set():
+            raise Fenced(f"the lease with fence {self._lease.fence} was taken over, or not renewed in its time")
+        if doubtful or now() >= self._ends:
+            self._renew(store)
+
+    def is_lost(self) -> bool:
+        """Also when a renewal is stuck on its way, and so cannot say it."""
+        return self.lost.is_set() or now() > self._ends + self._pause()
 
     def run(self) -> None:
         """Lost is lost: taken by another, or not renewed in its time, so that another may take it at any moment."""
         while not self._done.is_set():
             try:
                 with self._open_store() as store:
-                    if self._renew_with(store):
-                        return
+                    while not self._done.wait(self._pause()):
+                        self._renew(store)
+            except Fenced:
+                return
             except StoreFailed:
-                if time.monotonic() > self._ends:
-                    self._on_lost()
+                if now() >= self._ends:
+                    self.lost.set()
                     return
-                self._done.wait(self._pause() / 4)
+                self._done.wait(self._pause() / 4)  # then the store is opened anew
 
-    def _renew_with(self, store: Store) -> bool:
-        """True at the end of it all; a store that fails is opened anew by the caller."""
-        while not self._done.wait(self._pause()):
-            began = time.monotonic()
-            if store.renew([self._lease.fence]).lost:
-                self._on_lost()
-                return True
-            self._ends = began + self._lease.ttl_ms / 1000
-        return True
+    def _renew(self, store: Store) -> None:
+        began = now()
+        if store.renew([self._lease.fence]).lost:
+            self.lost.set()
+            raise Fenced(f"the lease with fence {self._lease.fence} was taken over")
+        self._ends = max(self._ends, began + self._lease.ttl_ms / 1000)
 
     def _pause(self) -> float:
         return self._lease.ttl_ms / 4000

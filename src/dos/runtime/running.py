@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -54,6 +54,10 @@ class Limits(Struct, frozen=True, kw_only=True):
     silence_seconds: float = float("inf")
 
 
+def never() -> bool:
+    return False
+
+
 def run(
     argv: Sequence[str],
     *,
@@ -62,9 +66,12 @@ def run(
     limits: Limits,
     feed: str = "",
     log: Path | None = None,
-    stopped: threading.Event | None = None,
+    stopped: Callable[[], bool] = never,
 ) -> Ran:
     began = time.monotonic()
+    output = (
+        log.open("wb", buffering=0) if log else None
+    )  # before anything is started: what cannot be logged is not begun
     process = subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", _LEASH, str(os.getpid()), *argv],
         cwd=cwd,
@@ -74,9 +81,9 @@ def run(
         stderr=subprocess.STDOUT,
         start_new_session=True,
     )
-    listening = _Listening(process, feed, log)
+    listening = _Listening(process, feed, output)
     try:
-        timed_out, was_stopped = _wait(process, listening, limits, stopped or threading.Event())
+        timed_out, was_stopped = _wait(process, listening, limits, stopped)
     finally:
         _end(process)
         listening.finish()
@@ -90,7 +97,7 @@ def run(
 
 
 def _wait(
-    process: "subprocess.Popen[bytes]", listening: "_Listening", limits: Limits, stopped: threading.Event
+    process: "subprocess.Popen[bytes]", listening: "_Listening", limits: Limits, stopped: Callable[[], bool]
 ) -> tuple[bool, bool]:
     """Until the program itself has ended, whatever its pipe says; or until a clock, or we, have had enough."""
     deadline = time.monotonic() + limits.wall_seconds
@@ -100,7 +107,7 @@ def _wait(
             return False, False
         except subprocess.TimeoutExpired:
             now = time.monotonic()
-            if stopped.is_set():
+            if stopped():
                 return False, True
             if now > deadline or now - listening.heard_at > limits.silence_seconds:
                 return True, False
@@ -109,7 +116,7 @@ def _wait(
 class _Listening:
     """Two threads: one feeds the program, one takes what it prints, in pieces, so that no line is too long."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]", feed: str, log: Path | None) -> None:
+    def __init__(self, process: "subprocess.Popen[bytes]", feed: str, log: IO[bytes] | None) -> None:
         assert process.stdin is not None and process.stdout is not None
         self.heard_at = time.monotonic()
         self._kept: deque[str] = deque(maxlen=LINES_KEPT)
@@ -127,18 +134,24 @@ class _Listening:
         return [*self._kept, *rest]
 
     def _read(self, pipe: IO[bytes]) -> None:
-        log = self._log.open("wb") if self._log else None
-        written = 0
+        room = LARGEST_LOG
         while piece := os.read(pipe.fileno(), 65536):
             self.heard_at = time.monotonic()
-            if log and written < LARGEST_LOG:
-                written += log.write(piece)
-                log.flush()
+            if self._log and room > 0:
+                room -= self._keep(self._log, piece)
             *whole, self._open = (self._open + piece).split(b"\n")
             self._open = self._open[-LONGEST_LINE:]
             self._kept.extend(line.decode("utf-8", "replace") for line in whole)
-        if log:
-            log.close()
+        if self._log:
+            self._log.close()
+
+    def _keep(self, log: IO[bytes], piece: bytes) -> int:
+        """A disk without room costs the log, and not the program: somebody has to go on listening to it."""
+        try:
+            return log.write(piece)
+        except OSError as error:
+            sys.stderr.write(f"the log cannot be written any more: {error}\n")
+            return LARGEST_LOG
 
 
 def _feed(pipe: IO[bytes], text: bytes) -> None:

@@ -35,32 +35,28 @@ class Supervisor:
         self.target = target
         self.tick_seconds = tick_seconds
         self.until_idle = until_idle
+        self.lease: Lease
+        self._notes = 0
 
     def supervise(self) -> Generator[Any, Any, str]:
         """Runs until the fleet is drained; the answer says why it ended."""
         taken = yield effects.TakeLease(lane=f"supervisor/{self.host}", run_id="", is_lock=True)
         if isinstance(taken, Refusal):
             return f"another supervisor runs here: {taken.detail}"
-        yield effects.Record(
-            stream="fleet",
-            fact=events.FleetStarted(host=self.host, pid=self.pid, target=self.target),
-            fence=taken.fence,
-        )
-        reason: str = yield from self._ticks(taken)
+        self.lease = taken
         try:
-            yield effects.Record(
-                stream="fleet", fact=events.FleetStopped(host=self.host, reason=reason), fence=taken.fence
-            )
+            started = events.FleetStarted(host=self.host, pid=self.pid, target=self.target)
+            yield from self._note("fleet", started, fence=taken.fence)
+            reason: str = yield from self._ticks()
+            yield from self._note("fleet", events.FleetStopped(host=self.host, reason=reason), fence=taken.fence)
             yield effects.ReleaseLease(lease=taken, reason=reason)
-        except Fenced:
-            pass  # it was taken over, and whoever took it speaks for the fleet now
+        except Fenced as lost:
+            return f"the supervisor lost its lease: {lost}"  # whoever takes it speaks for the fleet
         return reason
 
-    def _ticks(self, lease: Lease) -> Steps:
+    def _ticks(self) -> Steps:
         while True:
-            if not (yield effects.RenewLease(lease=lease)):
-                return "the supervisor's lease was taken over"
-            fleet: Fleet = yield effects.ObserveFleet(lease=lease)
+            fleet: Fleet = yield effects.ObserveFleet(lease=self.lease)
             if fleet.drain_requested and not fleet.busy:
                 return "drained on request"
             if self.until_idle and fleet.idle:
@@ -77,24 +73,27 @@ class Supervisor:
                 lease = fleet.leases[lane]
                 # Refused when the holder has moved since it was looked at: then it was not dead.
                 if (yield effects.RevokeLease(lease=lease, reason=reason)):
-                    yield effects.Record(
-                        stream=f"spawn/{lane}",
-                        fact=events.WorkerReaped(lane=lane, run_id=lease.run_id, lease=lease.fence, reason=reason),
-                    )
+                    fact = events.WorkerReaped(lane=lane, run_id=lease.run_id, lease=lease.fence, reason=reason)
+                    yield from self._note(f"spawn/{lane}", fact)
             case population.GiveUp(lane=lane, reason=reason):
-                yield effects.Record(stream=f"spawn/{lane}", fact=events.LaneFailed(lane=lane, reason=reason))
+                yield from self._note(f"spawn/{lane}", events.LaneFailed(lane=lane, reason=reason))
 
     def _spawn(self, lane: str, version: int) -> Steps:
         run_id: str = yield effects.MintRun(process=f"worker-{lane}")
         intent = events.SpawnIntended(lane=lane, run_id=run_id, host=self.host)
         try:
-            yield effects.Record(stream=f"spawn/{lane}", fact=intent, expect=version)
+            yield from self._note(f"spawn/{lane}", intent, expect=version)
         except Conflict:
             return  # another host's supervisor was quicker
         started = yield effects.SpawnWorker(lane=lane, run_id=run_id)
-        yield effects.Record(
-            stream=f"spawn/{lane}",
-            fact=events.WorkerSpawned(
-                lane=lane, run_id=run_id, host=self.host, pid=started.pid, pid_started=started.started
-            ),
+        if started is None:
+            return  # it counts as one that died; when it does not show up, another is started
+        fact = events.WorkerSpawned(
+            lane=lane, run_id=run_id, host=self.host, pid=started.pid, pid_started=started.started
         )
+        yield from self._note(f"spawn/{lane}", fact)
+
+    def _note(self, stream: str, fact: events.Fact, *, fence: int | None = None, expect: int | None = None) -> Steps:
+        self._notes += 1
+        key = f"{fact.kind}/{self.lease.fence}.{self._notes}"
+        yield effects.Record(stream=stream, fact=fact, key=key, fence=fence, expect=expect)

@@ -52,12 +52,13 @@ class Worker:
         self.state = LoopState(max_iterations=max_iterations)
         self.attempt = 1  # at the same iteration: a provider that was overloaded is asked again
         self.lease: Lease
+        self._notes = 0
 
     def work(self) -> Generator[Any, Any, Stop]:
         taken = yield effects.TakeLease(lane=self.lane, run_id=self.run_id)
         if isinstance(taken, Refusal):
             refused = Stop(StopReason.LANE_HELD, taken.detail)
-            yield effects.Record(stream=f"run/{self.run_id}", fact=self._stopped(refused))
+            yield effects.Record(stream=f"run/{self.run_id}", fact=self._stopped(refused), key="refused")
             return refused
         self.lease, self.lane = taken, taken.lane
         try:
@@ -102,7 +103,7 @@ class Worker:
                 return Stop(decision.stop_reason, decision.reason)
             if decision.action == "retry-same-iter":
                 self.attempt, again = self.attempt + 1, unit.name if unit else ""
-                yield effects.Pause(seconds=decision.backoff_seconds)
+                yield effects.BackOff(seconds=decision.backoff_seconds)
             else:
                 self.attempt, again = 1, ""
 
@@ -170,7 +171,7 @@ class Worker:
             return False
         refused: effects.NotLanded | None = yield from self._land(unit, worktree, measured.head)
         if refused:
-            yield from self._note(events.LandingRefused(**who, reason=refused.reason), again=True)
+            yield from self._note(events.LandingRefused(**who, reason=refused.reason))
         return refused is None
 
     def _land(self, unit: Unit, worktree: effects.Worktree, head: str) -> Steps:
@@ -191,7 +192,7 @@ class Worker:
         """Intent, then the branch, then the record: after a crash between any two, git says how far it came."""
         who = {"run_id": self.run_id, "lane": self.lane, "unit": landing.unit, "branch": landing.branch}
         yield from self._note(
-            events.LandingIntended(**who, iteration=self.state.iteration, old=landing.old, new=landing.new), again=True
+            events.LandingIntended(**who, iteration=self.state.iteration, old=landing.old, new=landing.new)
         )
         refused = yield effects.MoveBranch(lease=self.lease, landing=landing)
         if refused is None:
@@ -207,8 +208,7 @@ class Worker:
                 yield from self._note_landed(landing, recognised=False)
             else:
                 yield from self._note(
-                    events.LandingRefused(run_id=self.run_id, lane=self.lane, unit=landing.unit, reason=refused.reason),
-                    again=True,
+                    events.LandingRefused(run_id=self.run_id, lane=self.lane, unit=landing.unit, reason=refused.reason)
                 )
 
     def _note_landed(self, landing: effects.Landing, *, recognised: bool) -> Steps:
@@ -244,13 +244,13 @@ class Worker:
             yield from self._note(
                 events.WorkSalvaged(
                     run_id=self.run_id, lane=self.lane, ref=saved.ref, commit=saved.commit, why=saved.why
-                ),
-                again=True,
+                )
             )
 
-    def _note(self, fact: events.Fact, *, again: bool = False) -> Steps:
-        """Write a fact to the run's stream, once for each attempt unless it may be said again."""
-        key = None if again else f"{fact.kind}/{self.state.iteration}.{self.attempt}"
+    def _note(self, fact: events.Fact) -> Steps:
+        """Write a fact to the run's stream: this once, however often it has to be sent."""
+        self._notes += 1
+        key = f"{fact.kind}/{self.lease.fence}.{self._notes}"
         yield effects.Record(stream=f"run/{self.run_id}", fact=fact, key=key, fence=self.lease.fence)
 
 

@@ -1,7 +1,6 @@
 """How a worker's effects are performed for real: SQLite or PostgreSQL, git, processes."""
 
 import os
-import threading
 import time
 from functools import partial
 from pathlib import Path
@@ -10,19 +9,18 @@ from msgspec import structs
 
 from dos.agents import prompt, registry
 from dos.config.tables import Config
-from dos.errors import BadInput
+from dos.errors import BadInput, Conflict, Fenced
 from dos.evidence import holders
 from dos.evidence.access.lane import rules
 from dos.journal import fold
-from dos.journal.events import Event
+from dos.journal.events import DrainRequested, Event
 from dos.journal.states.fleet import Fleet
 from dos.journal.store import Store
 from dos.records.leases import Lease, Refusal, Request
-from dos.records.names import slug
 from dos.records.regions import region
 from dos.records.units import Unit
-from dos.runtime import backlog, effects, landing, leftovers, measuring, running, worktrees
-from dos.runtime.drive import Performers
+from dos.runtime import backlog, effects, landing, leftovers, logs, measuring, renewing, running, worktrees
+from dos.runtime.drive import Patience, Performers
 from dos.runtime.renewing import Keeper
 from dos.runtime.running import Limits
 from dos.sources import processes
@@ -43,27 +41,34 @@ class WorkerEffects:
         self._target_branch = target_branch or config.workers.target_branch
         self._open = partial(open_journal, place, config.store.url, actor=actor)
         self.store: Store = self._open()
-        self._lost = threading.Event()
+        self.patience = Patience(config.leases.ttl_seconds, prove=self._prove, pause=self._pause)
         self._keeper: Keeper | None = None
+        self._held: Lease | None = None  # the lane's
+        self._surveyed = 0  # the newest event that a survey has seen
 
     def performers(self) -> Performers:
-        return {
-            effects.TakeLease: self.take_lease,
-            effects.ReleaseLease: self.release_lease,
-            effects.Record: self.record,
-            effects.SurveyBacklog: self.survey,
-            effects.PrepareWorktree: self.prepare_worktree,
-            effects.RunAgent: self.run_agent,
-            effects.MeasureWork: self.measure,
-            effects.SaveChanges: self.save_changes,
-            effects.SaveCommits: self.save_commits,
-            effects.PrepareLanding: self.prepare_landing,
-            effects.MoveBranch: self.move_branch,
-            effects.HasLanded: lambda effect: landing.has_landed(self.git, effect.landing),
-            effects.Pause: lambda effect: time.sleep(effect.seconds),
-        }
+        return self.patience.over(
+            {
+                effects.TakeLease: self.take_lease,
+                effects.ReleaseLease: self.release_lease,
+                effects.Record: self.record,
+                effects.SurveyBacklog: self.survey,
+                effects.PrepareWorktree: self.prepare_worktree,
+                effects.RunAgent: self.run_agent,
+                effects.MeasureWork: self.measure,
+                effects.SaveChanges: self.save_changes,
+                effects.SaveCommits: self.save_commits,
+                effects.PrepareLanding: self.prepare_landing,
+                effects.MoveBranch: self.move_branch,
+                effects.HasLanded: lambda effect: landing.has_landed(self.git, effect.landing),
+                effects.Pause: lambda effect: self._pause(effect.seconds),
+                effects.BackOff: self.back_off,
+            }
+        )
 
     def close(self) -> None:
+        if self._held:  # we were broken off: nothing that we started may go on without us
+            leftovers.end(str(self.place.root), self._held)
         if self._keeper:
             self._keeper.stop()
         self.store.close()
@@ -72,39 +77,61 @@ class WorkerEffects:
         asked = request(
             self.config, effect.lane, run_id=effect.run_id, is_lock=effect.is_lock, start_sha=self._target_commit()
         )
+        asked_at, before = renewing.now(), self.store.leases()
+        taken = self._granted(asked) or self._acquire(asked)
+        if isinstance(taken, Lease):
+            self._keeper = Keeper(taken, self._open, asked_at=asked_at)
+            self._keeper.start()
+            if not effect.is_lock:
+                self._held = taken
+                leftovers.end_worker(self.place.state, [lease for lease in before if lease.lane == taken.lane], taken)
+                leftovers.end(str(self.place.root), taken)
+                landing.raise_fence(self.git, taken.lane, taken.fence)
+                logs.prune(self.place.state, taken, self.config.retention.limit("runs_keep_last"))
+        return taken
+
+    def _granted(self, asked: Request) -> Lease | None:
+        """What was granted to this very process already, when the answer was lost on its way."""
+        same = ("lane", "host", "pid", "pid_started", "run_id")
+        for lease in self.store.leases(locks=asked.is_lock):
+            if all(getattr(lease, name) == getattr(asked, name) for name in same):
+                return next(iter(self.store.renew([lease.fence]).kept), None)
+        return None
+
+    def _acquire(self, asked: Request) -> Lease | Refusal:
         admit = rules(self.place.root, self.config)
         taken = self.store.acquire(asked, admit)
         if isinstance(taken, Refusal) and self._bury(taken.blocked_by):
             taken = self.store.acquire(asked, admit)
-        if isinstance(taken, Lease):
-            if not effect.is_lock:
-                leftovers.end(str(self.place.root), taken)
-                landing.raise_fence(self.git, taken.lane, taken.fence)
-            self._keeper = Keeper(taken, self._open, self._lost.set)
-            self._keeper.start()
         return taken
 
     def _bury(self, fence: int | None) -> bool:
         """End a lease whose process is dead here and now, instead of waiting until it runs out."""
         for lease in [*self.store.leases(), *self.store.leases(locks=True)]:
             if lease.fence == fence and holders.gone(lease):
-                self.store.revoke(lease.fence, version=lease.version, reason="its process is gone")
+                try:
+                    self.store.revoke(lease.fence, version=lease.version, reason="its process is gone")
+                except Conflict:
+                    pass  # another was quicker
                 return True
         return False
 
     def release_lease(self, effect: effects.ReleaseLease) -> None:
         if self._keeper:
             self._keeper.stop()
-            self._keeper = None
-        self.store.release(effect.lease.fence, effect.reason)
+        self._keeper = self._held = None
+        try:
+            self.store.release(effect.lease.fence, effect.reason)
+        except Fenced:
+            pass  # it is not ours any more, and that is what was wanted
 
     def record(self, effect: effects.Record) -> Event:
         return self.store.record(effect.stream, effect.fact, key=effect.key, fence=effect.fence, expect=effect.expect)
 
     def survey(self, effect: effects.SurveyBacklog) -> effects.Backlog:
-        fleet, _ = fold.current(self.store, Fleet, keep=True)
+        fleet, self._surveyed, live = fold.with_leases(self.store, Fleet, keep=True)
         units = backlog.read_units(self.place, self.config)
-        others = {lease.run_id for lease in self.store.leases(lapsed=False) if lease.fence != effect.lease.fence} - {""}
+        others = {lease.run_id for lease in live if lease.fence != effect.lease.fence} - {""}
         found = backlog.survey(units, self.config, fleet, effect.lease.lane, others)
         starts = fleet.starts.get(effect.lease.lane)
         own = starts is not None and starts.run_id == effect.lease.run_id
@@ -115,11 +142,13 @@ class WorkerEffects:
         made = worktrees.prepare(
             self.git, self.place.state, lane=effect.lane, run_id=effect.run_id, target=self.target()
         )
-        if made.fresh:
+        if not made.ready:
             passed, detail = self._accept(Path(made.path), command=self.config.workers.setup, lease=effect.lease)
             if passed is False:
-                self.git.run("worktree", "remove", "--force", made.path)  # made just now: nobody has worked in it
+                self._prove(True)
+                worktrees.clear(Git(Path(made.path)), made.base)  # what it left is nobody's work
                 raise BadInput(f"the setup command failed in {made.path}: {detail}", hint="[workers] setup in dos.toml")
+            worktrees.mark_ready(Git(Path(made.path)))
         return made
 
     def run_agent(self, effect: effects.RunAgent) -> effects.Ended:
@@ -131,13 +160,7 @@ class WorkerEffects:
             acceptance=self._acceptance(effect.unit),
             history=effect.history,
         )
-        log = (
-            self.place.state
-            / "logs"
-            / slug(effect.lease.lane)
-            / f"{effect.run_id}-{effect.iteration}.{effect.attempt}.log"
-        )
-        log.parent.mkdir(parents=True, exist_ok=True)
+        log = logs.of_agent(self.place.state, effect)
         launch = adapter.launch(text, workers.command)
         environment = self._environment(effect.lease) | {"DOS_RUN_ID": effect.run_id, "DOS_UNIT": effect.unit.name}
         limits = Limits(wall_seconds=workers.wall_seconds, silence_seconds=workers.silence_seconds)
@@ -148,7 +171,7 @@ class WorkerEffects:
             limits=limits,
             feed=launch.stdin,
             log=log,
-            stopped=self._lost,
+            stopped=self._is_lost,
         )
         leftovers.end(str(self.place.root), effect.lease)
         end = adapter.outcome(ran.lines, ran.exit_code, hung=ran.timed_out)
@@ -161,10 +184,13 @@ class WorkerEffects:
 
     def save_changes(self, effect: effects.SaveChanges) -> list[effects.Salvage]:
         inside = Git(Path(effect.worktree.path))
-        return worktrees.save_changes(inside, self.place.state, run_id=effect.run_id, why="left uncommitted")
+        return worktrees.save_changes(
+            inside, self.place.state, run_id=effect.run_id, why="left uncommitted", base=effect.worktree.base
+        )
 
     def save_commits(self, effect: effects.SaveCommits) -> list[effects.Salvage]:
         inside = Git(Path(effect.worktree.path))
+        worktrees.clear(inside, "HEAD")  # what acceptance and tests left is nobody's work
         landed = inside.commit_of(f"refs/heads/{effect.worktree.target}") or effect.worktree.base
         return worktrees.save_commits(inside, run_id=effect.run_id, why="did not land", base=landed)
 
@@ -176,6 +202,8 @@ class WorkerEffects:
         inside = Git(Path(effect.worktree.path))
         if strays := measuring.strays(inside, ready.old, ready.new, effect.lease, self._prefix()):
             return effects.NotLanded(reason=f"on top of {ready.branch!r} it changes {strays[0]}, outside of the lane")
+        if alone := worktrees.unpublished_submodule(inside, ready.old, ready.new):
+            return effects.NotLanded(reason=f"the commit of the submodule {alone} is in no remote of it; push it first")
         passed, detail = self._accept(inside.tree, command=self._gate(effect, ready), lease=effect.lease)
         if passed is False:
             return effects.NotLanded(reason=f"the tests fail on top of {ready.branch!r}: {detail}")
@@ -183,6 +211,16 @@ class WorkerEffects:
 
     def move_branch(self, effect: effects.MoveBranch) -> effects.NotLanded | None:
         return landing.move_branch(self.git, lane=effect.lease.lane, fence=effect.lease.fence, landing=effect.landing)
+
+    def back_off(self, effect: effects.BackOff) -> None:
+        """A drain ends it, also one that was asked for just before it began."""
+        deadline, after = time.monotonic() + effect.seconds, self._surveyed
+        while (left := deadline - time.monotonic()) > 0 and not self._is_lost():
+            for event in self.store.events(after):
+                if event.kind == DrainRequested.kind:
+                    return
+                after = event.pos
+            self.store.wait(after, min(left, 1.0))
 
     def target(self) -> str:
         """Decided once: a branch that the user checks out meanwhile is not a new target."""
@@ -200,9 +238,22 @@ class WorkerEffects:
         self._target_branch = found
         return found
 
+    def _prove(self, doubtful: bool) -> None:
+        if self._keeper:
+            self._keeper.check(self.store, doubtful=doubtful)
+
+    def _is_lost(self) -> bool:
+        return self._keeper is not None and self._keeper.is_lost()
+
+    def _pause(self, seconds: float) -> None:
+        if self._keeper:
+            self._keeper.lost.wait(seconds)
+        else:
+            time.sleep(seconds)
+
     def _accept(self, tree: Path, *, command: str, lease: Lease) -> tuple[bool | None, str]:
         environment, seconds = self._environment(lease), self.config.workers.wall_seconds
-        answer = measuring.accept(tree, command, environment, seconds)
+        answer = measuring.accept(tree, command, environment, seconds, self._is_lost)
         leftovers.end(str(self.place.root), lease)
         return answer
 

@@ -5,8 +5,13 @@ from pathlib import Path
 
 from dos.errors import GitFailed
 from dos.records.names import slug
+from dos.runtime import leftovers
 from dos.runtime.effects import Salvage, Worktree
 from dos.sources.git import AS_DOS, Git
+
+READY = "dos-ready"  # beside the worktree's HEAD: the setup command has run here
+LOCKS = ("index.lock", "HEAD.lock")
+UNFINISHED = ("rebase-merge", "rebase-apply", "sequencer")  # what `git reset` leaves in progress
 
 
 def prepare(git: Git, state: Path, *, lane: str, run_id: str, target: str) -> Worktree:
@@ -17,37 +22,47 @@ def prepare(git: Git, state: Path, *, lane: str, run_id: str, target: str) -> Wo
         raise GitFailed(
             f"the target branch {target!r} has no commit", hint=f"Commit something first: git -C {git.tree} commit"
         )
+    inside, why = Git(path), "left by an earlier run"
     salvaged: list[Salvage] = []
     if path.exists():
-        inside = Git(path)
         try:
-            salvaged += save_changes(inside, state, run_id=run_id, why="left by an earlier run")
-            salvaged += save_commits(inside, run_id=run_id, why="left by an earlier run", base=base)
+            # Commits first: a ref can be made also where the files cannot be read.
+            salvaged += save_commits(inside, run_id=run_id, why=why, base=base)
+            salvaged += save_changes(inside, state, run_id=run_id, why=why, base=base)
             clear(inside, base)
         except GitFailed as error:
             salvaged.append(_set_aside(path, state, run_id, f"could not be cleaned: {error}"))
-    fresh = not path.exists()
-    if fresh:
-        git.attempt("worktree", "unlock", str(path))
-        git.run("worktree", "prune")
-        git.run("worktree", "add", "--quiet", "--force", "--detach", str(path), base)
-    return Worktree(path=str(path), target=target, base=base, salvaged=salvaged, fresh=fresh)
+    if not path.exists():
+        # Twice: also where an entry of ours for this place was left, and locked. Others' entries are none of ours.
+        git.run("worktree", "add", "--quiet", "--force", "--force", "--detach", str(path), base)
+    ready = (_directory(inside) / READY).exists()
+    return Worktree(path=str(path), target=target, base=base, salvaged=salvaged, ready=ready)
 
 
-def save_changes(inside: Git, state: Path, *, run_id: str, why: str) -> list[Salvage]:
+def mark_ready(inside: Git) -> None:
+    (_directory(inside) / READY).touch()
+
+
+def save_changes(inside: Git, state: Path, *, run_id: str, why: str, base: str) -> list[Salvage]:
     """Put what nobody committed on a ref, and leave the tree as its head is, on no branch."""
-    if not (inside.tree / ".git").exists():
-        raise GitFailed(f"{inside.tree} is not a worktree any more")
-    head = inside.run("rev-parse", "HEAD").strip()
-    inside.run("checkout", "--quiet", "--detach")
-    # A repository inside of the repository: git would keep only its name.
-    nested = [path for path in inside.dirty_paths() if path.endswith("/")]
-    saved = [_set_aside(inside.tree / path, state, run_id, f"{why}: a nested repository") for path in nested]
+    directory = _unlocked(inside)
+    found = inside.commit_of("HEAD")  # none on a branch without a commit
+    head = found or base
+    inside.run("update-ref", "--no-deref", "HEAD", head)  # unlike a checkout, also in the middle of a merge
+    stashes = [stash for name in UNFINISHED if (stash := directory / name / "autostash").exists()]
+    saved = [_keep(inside, run_id, stash.read_text().strip(), f"{why}: stashed by a rebase") for stash in stashes]
+    # A repository inside of the repository: git would keep only its name, and of a submodule only its commit.
+    dirty = inside.dirty_paths()
+    nested = [path for path in dirty if path.endswith("/")]
+    saved += [_set_aside(inside.tree / path, state, run_id, f"{why}: a nested repository") for path in nested]
+    for path, edited in (inside.changed_submodules() if dirty else {}).items():
+        saved += _save_submodule(inside.tree / path, state, run_id, why, edited=edited)
     if inside.dirty_paths():
         # A commit of everything that is not ignored, on no branch.
         inside.run("add", "--all")
         tree = inside.run("write-tree").strip()
-        commit = inside.run(*AS_DOS, "commit-tree", tree, "-p", head, "-m", f"Salvaged by dos: {why}").strip()
+        parents = ("-p", found) if found else ()
+        commit = inside.run(*AS_DOS, "commit-tree", tree, *parents, "-m", f"Salvaged by dos: {why}").strip()
         saved.append(_keep(inside, run_id, commit, f"{why}: uncommitted changes"))
     clear(inside, head)
     return saved
@@ -55,22 +70,76 @@ def save_changes(inside: Git, state: Path, *, run_id: str, why: str) -> list[Sal
 
 def save_commits(inside: Git, *, run_id: str, why: str, base: str) -> list[Salvage]:
     """Put the head on a ref when neither the target nor another such ref holds it."""
-    head = inside.run("rev-parse", "HEAD").strip()
-    if inside.is_ancestor(head, base) or inside.run("for-each-ref", "--points-at", head, "refs/dos/salvage/").strip():
+    _directory(inside)
+    head = inside.commit_of("HEAD")
+    if head is None or inside.is_ancestor(head, base):
+        return []
+    if inside.run("for-each-ref", "--points-at", head, "refs/dos/salvage/").strip():
         return []
     return [_keep(inside, run_id, head, f"{why}: commits")]
 
 
 def clear(inside: Git, commit: str) -> None:
     """To a commit. Only after `save_changes`. Ignored files stay: they are caches, and a build without them is slow."""
+    directory = _unlocked(inside)
+    for left in (directory / name for name in UNFINISHED if (directory / name).exists()):
+        shutil.rmtree(left)
     inside.run("checkout", "--quiet", "--force", "--detach", commit)
     inside.run("reset", "--quiet", "--hard")
     inside.run("clean", "-fdq")  # with one f: never a repository
+    if submodules := _checked_out(inside, directory):
+        words = ("submodule", "--quiet", "update", "--force", "--checkout", "--recursive", "--")
+        inside.attempt(*words, *submodules)  # one that cannot be had is for the setup and the tests to miss
+
+
+def unpublished_submodule(inside: Git, old: str, new: str) -> str | None:
+    """A submodule that would land at a commit which nobody else could fetch."""
+    for path, commit in inside.submodules_between(old, new).items():
+        inner = Git(inside.tree / path)
+        if (inner.tree / ".git").exists() and not _is_on_a_ref(inner, commit, "refs/remotes/"):
+            return path
+    return None
+
+
+def _checked_out(inside: Git, directory: Path) -> list[str]:
+    """The submodules that somebody has checked out here, also when their files were set aside."""
+    if not (inside.tree / ".gitmodules").exists():
+        return []
+    found = inside.submodules().items()
+    return [
+        path
+        for name, path in found
+        if (inside.tree / path / ".git").exists() or (directory / "modules" / name).exists()
+    ]
+
+
+def _unlocked(inside: Git) -> Path:
+    """Its directory. A lock there is of a git that was ended, with the agent or the worker that had started it."""
+    directory = _directory(inside)
+    left = [directory / name for name in LOCKS if (directory / name).exists()]
+    if left:
+        leftovers.wait_for_git(inside.tree)
+    for lock in left:
+        lock.unlink(missing_ok=True)
+    return directory
+
+
+def _directory(inside: Git) -> Path:
+    """Where git keeps what concerns this worktree alone. Anywhere else, the user's own files would be at stake."""
+    found = Path(inside.run("rev-parse", "--absolute-git-dir").strip())
+    if found.parent.name != "worktrees":
+        raise GitFailed(f"{inside.tree} is not a worktree any more")
+    return found
+
+
+def _is_on_a_ref(inside: Git, commit: str, *prefixes: str) -> bool:
+    return bool(inside.attempt("for-each-ref", "--count=1", "--contains", commit, *prefixes).stdout)
 
 
 def _keep(inside: Git, run_id: str, commit: str, why: str) -> Salvage:
-    number = len(inside.run("for-each-ref", "--format=x", f"refs/dos/salvage/{run_id}/").split()) + 1
-    ref = f"refs/dos/salvage/{run_id}/{number}"
+    prefix = f"refs/dos/salvage/{run_id}/"
+    taken = inside.run("for-each-ref", "--format=%(refname)", prefix).split()
+    ref = f"{prefix}{1 + max((int(name.removeprefix(prefix)) for name in taken), default=0)}"
     inside.run("update-ref", "--create-reflog", ref, commit, "")
     return Salvage(ref=ref, commit=commit, why=why)
 
@@ -83,3 +152,17 @@ def _set_aside(path: Path, state: Path, run_id: str, why: str) -> Salvage:
     target = place / f"{number}-{path.name}"
     shutil.move(path, target)
     return Salvage(ref=str(target), commit="", why=why)
+
+
+def _save_submodule(path: Path, state: Path, run_id: str, why: str, *, edited: bool) -> list[Salvage]:
+    """Its commits stay where they are, on a ref of its own repository; its files, if they were edited, are moved."""
+    inner = Git(path)
+    if (head := inner.commit_of("HEAD")) and not _is_on_a_ref(inner, head, "refs/remotes/", "refs/dos/salvage/"):
+        _keep(inner, run_id, head, why)
+    if not edited:
+        return []
+    saved = _set_aside(path, state, run_id, f"{why}: a submodule with uncommitted changes")
+    if (link := Path(saved.ref) / ".git").is_file():
+        link.unlink()  # it names a repository that has its work tree elsewhere
+    path.mkdir()  # as a submodule that was not fetched; or it would count as deleted
+    return [saved]

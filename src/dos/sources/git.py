@@ -12,8 +12,14 @@ from dos.records.unknown import Unknown
 _KEPT = {"GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_SSL_CAINFO"}
 # For what dos itself commits: a rebase, a salvage. The author of the work stays its author.
 AS_DOS = ("-c", "user.name=dos", "-c", "user.email=dos@localhost", "-c", "commit.gpgSign=false")
-_SAFE = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false")
+_SAFE = (
+    "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false",
+    "-c", "submodule.recurse=false",  # a checkout would clear what is in them
+)  # fmt: skip
 TIMEOUT_SECONDS = 120.0
+_WHOLE_STATUS = ("-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=none")
+_SPACES = {"1": 8, "u": 10}  # before the path of a status entry: of a changed path, of an unmerged one
+_SUBMODULE = "160000"  # the mode of one
 # https://user:token@host:443/path, ssh://git@host/path, git@host:path; a plain path is its own name.
 _REMOTE = re.compile(r"(?:[a-z+]+://(?:[^@/]*@)?(?P<host>[^/:@]+)(?::\d+)?/|(?:[^@/]+@)(?P<at>[^/:@]+):)(?P<path>.+)")
 
@@ -57,10 +63,8 @@ class Git:
                 env=environment() | ({"GIT_INDEX_FILE": index} if index else {}),
                 timeout=TIMEOUT_SECONDS,
             )
-        except FileNotFoundError as error:
-            raise GitFailed(
-                "git, or the directory it should run in, is not there", hint="Install git 2.38+."
-            ) from error
+        except OSError as error:
+            raise GitFailed(f"git cannot be run in {self.tree}: {error.strerror}", hint="Install git 2.38+.") from error
         except subprocess.TimeoutExpired as error:
             raise GitFailed(f"git {_shown(arguments)} took longer than {TIMEOUT_SECONDS:g} s in {self.tree}") from error
 
@@ -98,15 +102,45 @@ class Git:
         return _records(self.run(*words, index=os.environ.get("GIT_INDEX_FILE", "")))
 
     def dirty_paths(self) -> list[str]:
-        """Changed and untracked, the ignored left out."""
-        entries = _records(self.run("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all"))
-        return [entry[3:] for entry in entries]
+        """Changed and untracked, the ignored left out; a submodule also for what is in it, whatever is configured."""
+        return [entry[3:] for entry in _records(self.run("status", "--porcelain=v1", *_WHOLE_STATUS))]
+
+    def changed_submodules(self) -> dict[str, bool]:
+        """The submodules that are not as recorded, with whether they hold changes that nobody committed."""
+        found = {}
+        for entry in _records(self.run("status", "--porcelain=v2", *_WHOLE_STATUS)):
+            kind, *states, path = entry.split(" ", _SPACES.get(entry[0], 1))
+            if kind in _SPACES and states[1].startswith("S"):
+                found[path] = "M" in states[1] or "U" in states[1]
+        return found
+
+    def submodules(self) -> dict[str, str]:
+        """Name -> path, as `.gitmodules` has them."""
+        asked = ("config", "--null", "--file", ".gitmodules", "--get-regexp", r"^submodule\..*\.path$")
+        entries = (entry.partition("\n") for entry in _records(self.attempt(*asked).stdout))
+        return {key.removeprefix("submodule.").removesuffix(".path"): path for key, _, path in entries}
+
+    def submodules_between(self, base: str, head: str) -> dict[str, str]:
+        """Path -> commit of every submodule that was moved or added."""
+        words = _records(self.run("diff-tree", "-r", "-z", "--no-renames", "--raw", base, head))
+        pairs = zip(words[::2], words[1::2], strict=True)
+        return {path: state.split(" ")[3] for state, path in pairs if state.split(" ")[1] == _SUBMODULE}
+
+    def salvaged(self) -> list[str]:
+        """The refs that hold saved work, newest last."""
+        done = self.attempt("for-each-ref", "--sort=creatordate", "--format=%(refname)", "refs/dos/salvage/")
+        return done.stdout.split()
 
     def root_commit(self) -> str | Unknown:
         """The first commit of the history: what two clones of one repository share."""
-        done = self.attempt("rev-list", "--max-parents=0", "HEAD")
-        found = done.stdout.split()
-        return min(found) if found else Unknown("the repository has no commit yet")
+        found = self.attempt("rev-list", "--max-parents=0", "HEAD").stdout.split()
+        if not found:
+            return Unknown("the repository has no commit yet")
+        # In a shallow clone the history ends at commits that say themselves that they have parents.
+        headers = [self.run("cat-file", "commit", root).partition("\n\n")[0] for root in found]
+        if any("\nparent " in header for header in headers):
+            return Unknown("the clone is shallow, and its history does not go back to the first commit")
+        return min(found)
 
     def remote(self) -> str:
         """The shared repository as host and path: the same however a clone reaches it, and without a password."""

@@ -20,7 +20,11 @@ class Running(Struct, frozen=True, kw_only=True):
         return next((word for word in self.words if not word.startswith("-")), "")
 
     def option(self, flag: str) -> str:
-        return next((value for name, value in zip(self.words, self.words[1:], strict=False) if name == flag), "")
+        """Its value, whether it is a word of its own or not."""
+        for name, value in zip(self.words, (*self.words[1:], ""), strict=True):
+            if name == flag or name.startswith(f"{flag}="):
+                return value if name == flag else name.partition("=")[2]
+        return ""
 
 
 def running(state: Path) -> list[Running]:

@@ -1,9 +1,10 @@
 """Plan documents: markdown in which a heading that carries an id is a unit of work."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from dos.errors import BadInput
 from dos.records.units import Unit
 
 # `## 3. AUTH AUTH2 — title`, `### AUTH2: title`: number and plan may be missing, the id holds a letter and a digit.
@@ -15,8 +16,19 @@ _FIELD = re.compile(r"^\s*[-*]\s+\**(?P<name>lane|paths|acceptance)\**\s*:\s*`?(
 
 
 def read(root: Path, glob: str) -> list[Unit]:
+    """The units of all plan documents; of several with one name the first."""
+    return first_of_each(every(root, glob))
+
+
+def first_of_each(found: Iterable[Unit]) -> list[Unit]:
+    by_name: dict[str, Unit] = {}
+    for unit in found:
+        by_name.setdefault(unit.name, unit)
+    return list(by_name.values())
+
+
+def every(root: Path, glob: str) -> Iterator[Unit]:
     """Every unit of every plan document under the root, in the order of the documents' names."""
-    found: dict[str, Unit] = {}
     for document in sorted(root.glob(glob)):
         inside = document.relative_to(root)
         if ".git" in inside.parts or ".dos" in inside.parts:
@@ -25,9 +37,11 @@ def read(root: Path, glob: str) -> list[Unit]:
             text = document.read_text(encoding="utf-8", errors="replace")
         except (FileNotFoundError, IsADirectoryError):
             continue  # it is being written anew, or was never a document
-        for unit in units(text, plan=_plan_name(document), document=str(inside)):
-            found.setdefault(unit.name, unit)
-    return list(found.values())
+        except OSError as error:  # not an empty plan: that would mean that everything is done
+            raise BadInput(
+                f"the plan document {inside} cannot be read: {error.strerror}", hint=f"Try: cat {document}"
+            ) from error
+        yield from units(text, plan=_plan_name(document), document=str(inside))
 
 
 def units(text: str, *, plan: str, document: str) -> Iterator[Unit]:

@@ -1,12 +1,13 @@
 """What can be read: the workspace, its configuration, its journal, git. A World cannot change anything."""
 
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Self
 
 from dos.config.load import Loaded, load
 from dos.config.tables import Config
-from dos.journal.opening import BUSY_SECONDS, embedded_path, open_store
+from dos.errors import BadInput
+from dos.journal.opening import BUSY_SECONDS, embedded_path, open_store, workspaces
 from dos.journal.store import Store
 from dos.records.unknown import Unknown
 from dos.sources import workspace
@@ -61,15 +62,33 @@ def open_journal(
     return open_store(
         url,
         state_directory=place.state,
-        workspace_id=workspace_id(place) if url.startswith("postgres") else "",
+        workspace_id=workspace_id(place, url) if url.startswith("postgres") else "",
         actor=actor,
         read_only=read_only,
         busy_seconds=busy_seconds,
     )
 
 
-def workspace_id(place: Workspace) -> str:
-    """What every clone of one repository shares: its remote and its first commit."""
+@cache  # a long history takes a while to walk, and a store is opened anew after each failure
+def workspace_id(place: Workspace, url: str) -> str:
+    """What every clone of one repository shares: its remote and its first commit.
+
+    A shallow clone does not have the first commit: it goes by the one journal that the store holds for its remote.
+    """
     git = Git(place.tree)
-    root = git.root_commit()
-    return f"{git.remote()}#{'' if isinstance(root, Unknown) else root}"
+    remote, root = git.remote(), git.root_commit()
+    if not isinstance(root, Unknown):
+        return f"{remote}#{root}"
+    if not remote:
+        raise BadInput(
+            f"{place.tree} has no name for its journal in PostgreSQL: it has no remote, and {root.why}",
+            hint="Give it a first commit, or a remote: git remote add origin URL",
+        )
+    known = workspaces(url, f"{remote}#")
+    if len(known) == 1:
+        return known[0]
+    found = f"the store holds {len(known)} journals" if known else "the store holds no journal"
+    raise BadInput(
+        f"{place.tree} has no name for its journal in PostgreSQL: {root.why}, and {found} for {remote}",
+        hint=f"git -C {place.tree} fetch --unshallow; a new repository needs a first commit",
+    )

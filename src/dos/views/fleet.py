@@ -1,4 +1,4 @@
-"""The fleet at a glance: who holds what, what landed, what stopped."""
+"""The fleet at a glance: who keeps it going, who holds what, what landed, what stopped."""
 
 from collections.abc import Sequence
 
@@ -7,6 +7,14 @@ from msgspec import Struct
 from dos.journal.states.fleet import Fleet
 from dos.records.leases import Lease
 from dos.records.units import Unit
+
+SHOWN = 5  # of what there may be hundreds of
+
+
+class Supervisor(Struct, frozen=True, kw_only=True):
+    host: str
+    pid: int | None
+    state: str  # running | silent: its lease ran out | gone: its process, by the system's word
 
 
 class Worker(Struct, frozen=True, kw_only=True):
@@ -36,15 +44,26 @@ class Stopped(Struct, frozen=True, kw_only=True):
 
 
 class View(Struct, frozen=True, kw_only=True):
+    supervisors: list[Supervisor]
     workers: list[Worker]
     units: list[UnitRow]
     stopped: list[Stopped]
-    salvaged: list[str]
+    salvaged: list[str]  # refs, newest last; then directories with what no ref could hold
+    warnings: list[str]
 
 
-def view(fleet: Fleet, leases: Sequence[tuple[Lease, bool]], units: Sequence[tuple[Unit, str]]) -> View:
+def view(
+    fleet: Fleet,
+    leases: Sequence[tuple[Lease, bool]],
+    units: Sequence[tuple[Unit, str]],
+    *,
+    supervisors: Sequence[Supervisor] = (),
+    salvaged: Sequence[str] = (),
+    warnings: Sequence[str] = (),
+) -> View:
     """From the folded journal, the leases with whether each has lapsed, and the units with their lanes."""
     return View(
+        supervisors=list(supervisors),
         workers=[
             Worker(
                 lane=lease.lane,
@@ -62,7 +81,8 @@ def view(fleet: Fleet, leases: Sequence[tuple[Lease, bool]], units: Sequence[tup
             for run_id, run in fleet.runs.items()
             if run.stop_reason
         ][-10:],
-        salvaged=fleet.salvaged,
+        salvaged=list(salvaged),
+        warnings=list(warnings),
     )
 
 
@@ -84,7 +104,7 @@ def _unit(fleet: Fleet, unit: Unit, lane: str) -> UnitRow:
 
 
 def render(seen: View) -> str:
-    lines = []
+    lines = [_supervisor(each) for each in seen.supervisors] or ["no supervisor runs; `dos up` starts one"]
     working = [row for row in seen.workers if not row.lapsed]
     landed = [row for row in seen.units if row.state == "landed"]
     lines.append(f"{len(working)} working, {len(landed)} of {len(seen.units)} units landed")
@@ -99,7 +119,22 @@ def render(seen: View) -> str:
             lines.append(f"  {row.state:<8} {row.unit:<18} {row.lane:<12}{proof}{tried}")
     if seen.stopped:
         lines += ["", "last stops:"]
-        lines += [f"  {row.lane:<14} {row.stop_reason}: {row.reason}; needs {row.needs}" for row in seen.stopped[-5:]]
+        stops = seen.stopped[-SHOWN:]
+        lines += [f"  {row.lane:<14} {row.stop_reason}: {row.reason}; needs {row.needs}" for row in stops]
     if seen.salvaged:
-        lines += ["", "salvaged work:", *(f"  git log {ref}" for ref in seen.salvaged[-5:])]
+        lines += ["", "salvaged work:", *_salvaged(seen.salvaged)]
+    if seen.warnings:
+        lines += ["", "warnings:", *(f"  {line}" for line in seen.warnings)]
     return "\n".join(lines)
+
+
+def _supervisor(row: Supervisor) -> str:
+    state = {"running": "runs", "silent": "has not been heard of in its time", "gone": "is gone; `dos up` goes on"}
+    return f"the supervisor on {row.host} (process {row.pid}) {state[row.state]}"
+
+
+def _salvaged(found: Sequence[str]) -> list[str]:
+    lines = [f"  git log {each}" if each.startswith("refs/") else f"  ls {each}" for each in found[-SHOWN:]]
+    if len(found) > SHOWN:
+        lines.append(f"  and {len(found) - SHOWN} more: git for-each-ref --sort=-creatordate refs/dos/salvage/")
+    return lines

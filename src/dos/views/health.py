@@ -12,6 +12,8 @@ from dos.evidence.health.configuration import OVERLAP_POLICIES
 from dos.evidence.health.disk import sized
 from dos.evidence.health.facts import Facts
 from dos.evidence.health.finding import Finding
+from dos.records.names import listed
+from dos.views.findings import first_of_each_kind
 
 MARKS = {Severity.ERROR: "✗", Severity.WARN: "!", Severity.INFO: "i"}
 ASCII_MARKS = {Severity.ERROR: "x", Severity.WARN: "!", Severity.INFO: "i"}
@@ -64,7 +66,7 @@ def document(report: Report, exits: Exits) -> dict[str, Any]:
         "config": {"path": facts.config_path, "exists": facts.config_there, "problems": facts.problems},
         "agents": facts.agents,
         "units": facts.units,
-        "disk": {"free_bytes": facts.free_bytes, "filesystem": facts.filesystem},
+        "disk": {"free_bytes": facts.free_bytes},
         "findings": to_builtins(report.findings),
     }
     return made if report.repairs is None else made | {"repairs": to_builtins(report.repairs)}
@@ -138,12 +140,13 @@ def render(report: Report, *, unicode: bool = True, colour: bool = False) -> str
         lines += [f"{title}:", *(f"  {label:<14} {value}" for label, value in rows), ""]
     lines += _repair_lines(report.repairs or [])
     marks = MARKS if unicode else ASCII_MARKS
-    for finding in report.findings:
+    for finding, left_out in first_of_each_kind(report.findings):
         mark = marks[finding.severity]
         shown = f"{COLOURS[finding.severity]}{mark}\x1b[0m" if colour else mark
         lines.append(f"{shown} {finding.what}")
         lines += [f"    {finding.why}"] if finding.why else []
         lines.append(f"    fix: {finding.fix}")
+        lines += [f"  {left_out}"] if left_out else []
     if report.findings:
         lines.append("")
     return "\n".join([*lines, summary(report.findings)])
@@ -167,14 +170,14 @@ def _repair_lines(repairs: Sequence[Repair]) -> list[str]:
 def _groups(facts: Facts, config: Config) -> dict[str, list[tuple[str, str]]]:
     seen = facts.verifiability
     agents = [f"{name} {version or '(version unknown)'}" for name, version in facts.agents.items()]
-    exclusive = f"; alone: {', '.join(config.lanes.exclusive)}" if config.lanes.exclusive else ""
+    exclusive = f"; alone: {listed(config.lanes.exclusive)}" if config.lanes.exclusive else ""
     room = "unknown" if facts.free_bytes is None else f"{sized(facts.free_bytes)} free"
     return {
         "This machine": [
             ("dos", f"{facts.dos_version} on Python {facts.python}, {facts.platform}"),
             ("git", facts.git_version or "not usable"),
             ("agents", ", ".join(agents) or "none on the path"),
-            ("disk", room + (f" ({facts.filesystem})" if facts.filesystem else "")),
+            ("disk", room),
             ("environment", facts.digest),
         ],
         "This workspace": [
@@ -188,8 +191,8 @@ def _groups(facts: Facts, config: Config) -> dict[str, list[tuple[str, str]]]:
         ],
         "Fleet": [
             ("workers", f"{config.supervise.target} wanted, agent {config.workers.agent or 'not set'}"),
-            ("lanes", (", ".join(config.lanes.concurrent) or "none side by side") + exclusive),
-            ("autopick", ", ".join(config.lanes.autopick) or "none"),
+            ("lanes", (listed(config.lanes.concurrent) or "none side by side") + exclusive),
+            ("autopick", listed(config.lanes.autopick) or "none"),
             ("predicates", ", ".join(facts.predicates)),
             ("overlap", f"{config.overlap.policy}, {config.overlap.tolerance:.0%} tolerated"),
             ("hooks", "none wired"),

@@ -7,10 +7,10 @@ from dos.verdicts.access.abandoned import Evidence
 
 
 def gather(journal: Store) -> list[tuple[Lease, Evidence]]:
-    """The lanes' leases that nobody has ended, each with what is known of its holder."""
+    """The leases that nobody has ended, of lanes and of named locks, each with what is known of its holder."""
     with journal.backend.read() as view:
         now_ms, boot = view.lease_ms(), view.boot()
-        found = [lease for lease in view.leases() if not lease.is_lock]
+        found = view.leases()
     return [(lease, _seen(lease, now_ms, boot)) for lease in found]
 
 

@@ -1,16 +1,25 @@
 """The wall clock: what people read in the journal, and what reset times are compared with."""
 
-import sys
+import shutil
 import time
 from datetime import UTC, datetime
 
+from dos.config.commands import as_root
 from dos.errors import StoreFailed
+from dos.evidence.health import store
 from dos.evidence.health.finding import Finding, error, warning
 from dos.journal.lines import second_stamp
 from dos.sources.world import World
 
 FIRST_YEAR = 2024  # no machine with this software was ever in an earlier one
 TOLERATED_MS = 2_000
+# The program that sets the clock by the network, where there is one.
+_SETTERS = {
+    "timedatectl": "timedatectl set-ntp true",
+    "chronyc": "chronyc makestep",
+    "ntpdate": "ntpdate pool.ntp.org",
+    "sntp": "sntp -sS pool.ntp.org",
+}
 
 
 def examine(world: World) -> list[Finding]:
@@ -18,7 +27,7 @@ def examine(world: World) -> list[Finding]:
 
 
 def judge(now_ms: int, newest_ms: int | None) -> list[Finding]:
-    fix = "sudo sntp -sS time.apple.com" if sys.platform == "darwin" else "sudo timedatectl set-ntp true"
+    fix = next((as_root(words) for program, words in _SETTERS.items() if shutil.which(program)), "date")
     if datetime.fromtimestamp(now_ms / 1000, UTC).year < FIRST_YEAR:
         why = "Run ids sort by time, and a usage limit's reset time is compared with it."
         return [error("CLOCK_UNSET", f"the clock says {second_stamp(now_ms)}", why, fix)]
@@ -31,7 +40,7 @@ def judge(now_ms: int, newest_ms: int | None) -> list[Finding]:
 
 def _newest_ms(world: World) -> int | None:
     try:
-        journal = world.journal
+        journal = store.journal(world)
         newest = journal.tail(journal.last() - 1, 1)
     except StoreFailed:
         return None  # the store's own finding says why; the year can be judged without it

@@ -1,10 +1,9 @@
 """The file dos.toml: is it there, can it be used, does all of it mean something?"""
 
-import re
-from shlex import quote
-
-from dos.config import lint
+from dos.config import commands, lint
 from dos.config.checks import Problem
+from dos.config.commands import Editing
+from dos.evidence.health.commands import editing
 from dos.evidence.health.finding import Finding, error, note, warning
 from dos.sources.world import World
 
@@ -14,7 +13,7 @@ LARGEST_STATE_FILE_BYTES = 200_000
 
 def examine(world: World) -> list[Finding]:
     loaded = world.loaded
-    found = [_invalid(problem, world) for problem in loaded.problems]
+    found = [_invalid(problem, editing(world)) for problem in loaded.problems]
     if loaded.path is None:
         found.append(
             note(
@@ -24,26 +23,15 @@ def examine(world: World) -> list[Finding]:
                 "dos init",
             )
         )
-    said = {str(problem) for problem in loaded.problems} | {problem.message for problem in loaded.problems}
-    for text in loaded.warnings:
-        if text not in said:
-            found.append(note("CONFIG_WITHOUT_EFFECT", text, "It can be taken out.", edit_command(world)))
+    for key, text in loaded.without_effect.items():
+        fix = commands.drop([str(part) for part in key])
+        found.append(note("CONFIG_WITHOUT_EFFECT", text, "It can be taken out.", fix))
     return [*found, *_overlap_policy(world), *_state_file(world)]
 
 
-def edit_command(world: World, line: int | str | None = None) -> str:
-    return f"${{EDITOR:-vi}}{f' +{line}' if line else ''} {quote(str(world.workspace.config))}"
-
-
-def _invalid(problem: Problem, world: World) -> Finding:
-    # A file that is not TOML has no keys to locate; then the place stands in the message alone.
-    said = re.match(re.escape(str(world.workspace.config)) + r":(\d+):", problem.message)
-    return error(
-        lint.Kind.CONFIG_INVALID,
-        str(problem),
-        f"{problem.hint} Until then verbs that admit or act refuse.".lstrip(),
-        edit_command(world, problem.line or (said and said[1])),
-    )
+def _invalid(problem: Problem, editor: Editing) -> Finding:
+    why = f"Verbs that admit or act refuse until it is right. {problem.hint}".rstrip()
+    return error(lint.Kind.CONFIG_INVALID, str(problem), why, editor.mend(problem))
 
 
 def _overlap_policy(world: World) -> list[Finding]:
@@ -55,7 +43,7 @@ def _overlap_policy(world: World) -> list[Finding]:
             "OVERLAP_POLICY_UNKNOWN",
             f"[overlap] policy is {name!r}, and there is none of that name",
             f"The policies are: {', '.join(OVERLAP_POLICIES)}.",
-            "dos config unset overlap.policy",
+            commands.drop(("overlap", "policy")),
         )
     ]
 
@@ -70,6 +58,6 @@ def _state_file(world: World) -> list[Finding]:
             "STATE_FILE_LARGE",
             f"{path} is {size:,} bytes",
             f"A run registry above {LARGEST_STATE_FILE_BYTES:,} bytes holds mostly what is long over.",
-            f"${{EDITOR:-vi}} {quote(str(path))}",
+            commands.edit(path),
         )
     ]

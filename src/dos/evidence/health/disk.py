@@ -1,5 +1,7 @@
 """The disk under the state directory: a full one stops every worker at once."""
 
+import os
+from contextlib import closing
 from pathlib import Path
 from shlex import quote
 
@@ -43,13 +45,26 @@ def sized(count: int) -> str:
 def stored_bytes(path: Path) -> int:
     """The store's own files, the log beside it included."""
     beside = [path.with_name(path.name + ending) for ending in ("", "-wal", "-shm")]
-    return sum(each.stat().st_size for each in beside if each.is_file())
+    return sum(each.stat().st_size for each in beside if os.access(each, os.F_OK))
 
 
 def _journal(world: World) -> list[Finding]:
     path = embedded_path(world.config.store.url, world.workspace.state)
-    size = 0 if path is None else stored_bytes(path)
-    if size < LARGE_JOURNAL_BYTES:
+    if path is None or stored_bytes(path) < LARGE_JOURNAL_BYTES or (held := _held_bytes(path)) < LARGE_JOURNAL_BYTES:
         return []
-    what = f"the journal has {sized(size)}"
-    return [note("JOURNAL_LARGE", what, "What is superseded can be archived and removed.", "dos journal compact")]
+    why = "What is superseded and older than [retention] journal_max_age_days can be archived and removed."
+    return [note("JOURNAL_LARGE", f"the journal holds {sized(held)}", why, "dos journal compact")]
+
+
+def _held_bytes(path: Path) -> int:
+    """What was removed leaves room in the file, which is not given back to the disk."""
+    import sqlite3
+
+    tables = ", ".join(f"pragma_{name}" for name in ("page_count", "freelist_count", "page_size"))
+    try:
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
+            return int(
+                connection.execute(f"SELECT (page_count - freelist_count) * page_size FROM {tables}").fetchone()[0]
+            )
+    except sqlite3.Error:  # why it cannot be read is a finding about the store
+        return 0

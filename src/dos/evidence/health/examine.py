@@ -1,12 +1,16 @@
 """Looks at every subject. What could not be looked at is a finding too."""
 
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from shlex import quote
 
+from dos.config import commands
 from dos.config.lint import Severity
 from dos.errors import DosError, GitFailed, StoreFailed
 from dos.evidence.health import (
     agents,
+    at_once,
     clock,
     configuration,
     disk,
@@ -23,9 +27,10 @@ from dos.sources.world import World
 
 Look = Callable[[World], list[Finding]]
 
+# In the order in which they are put right: what stands first is needed for what stands later.
 SUBJECTS: dict[str, Look] = {
-    "configuration": configuration.examine,
     "git": git.examine,
+    "configuration": configuration.examine,
     "lanes": lanes.examine,
     "plans": plans.examine,
     "agents": agents.examine,
@@ -39,16 +44,24 @@ SUBJECTS: dict[str, Look] = {
 }
 
 
+# What takes long, and is kept for all who ask for it.
+SLOW: tuple[Callable[[World], object], ...] = (git.repository, agents.versions, processes.running)
+
+
 def examine(world: World) -> list[Finding]:
-    """Every finding, errors first."""
+    """Every finding, errors first; each trouble once, however many subjects met it."""
+    with suppress(DosError, OSError):  # whoever asks again is told again
+        at_once.ask([partial(question, world) for question in SLOW])
     found = [finding for subject, look in SUBJECTS.items() for finding in look_at(subject, look, world)]
     order = list(Severity)
-    return sorted(found, key=lambda finding: order.index(finding.severity))
+    return sorted(dict.fromkeys(found), key=lambda finding: order.index(finding.severity))
 
 
 def look_at(subject: str, look: Look, world: World) -> list[Finding]:
     try:
         return look(world)
+    except StoreFailed as failure:
+        return [store.failed(failure, world)]
     except (DosError, OSError) as failure:
         return [
             warning(
@@ -61,11 +74,12 @@ def look_at(subject: str, look: Look, world: World) -> list[Finding]:
 
 
 def _next_look(failure: DosError | OSError, world: World) -> str:
-    """Where a person sees more of what stood in the way."""
-    if isinstance(failure, StoreFailed):
-        return f"ls -l {quote(str(world.workspace.state))}"
+    """What clears the way, or where a person sees more of what stands in it."""
+    cause = failure.__cause__ if isinstance(failure.__cause__, OSError) else failure
+    if isinstance(cause, PermissionError) and cause.filename:
+        return commands.readable(cause.filename)
+    if isinstance(cause, OSError) and cause.filename:
+        return f"ls -ld {quote(str(cause.filename))}"
     if isinstance(failure, GitFailed):
-        return f"git -C {quote(str(world.workspace.tree))} status"
-    if isinstance(failure, OSError) and failure.filename:
-        return f"ls -ld {quote(str(failure.filename))}"
+        return f"ls -la {quote(str(world.workspace.common or world.workspace.tree))}"
     return "DOS_TRACEBACK=1 dos doctor"

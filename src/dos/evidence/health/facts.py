@@ -2,23 +2,22 @@
 
 import platform
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from typing import TypeVar
 
 from msgspec import Struct
 
 from dos.errors import DosError
-from dos.evidence.health import agents, store
+from dos.evidence.health import agents, git, plans, store
 from dos.records.run_ids import ALPHABET
 from dos.records.unknown import Unknown
-from dos.sources import filesystems, git, plan_documents, plugins
+from dos.sources import filesystems, plugins
 from dos.sources.world import World
 from dos.verdicts.access.admission import KERNEL_FILES
 from dos.version import VERSION
 
 Given = TypeVar("Given")
-COMMITS_READ = 50
 # `AUTH1: …`, `AUTH AUTH-2.1 - …`: a word that holds a letter and a digit, perhaps after the plan's name.
 _SHIP_SHAPED = re.compile(r"(?:[A-Za-z][\w-]*\s+)?(?P<id>(?=[\w./'-]*\d)[A-Za-z][\w./'-]*?)\s*(?:[:—–]|\s-\s)")
 
@@ -48,7 +47,6 @@ class Facts(Struct, frozen=True, kw_only=True):
     agents: dict[str, str | None]  # program -> version; None: it does not say
     journal: store.Journal
     free_bytes: int | None  # None: the disk could not be asked
-    filesystem: str
     kernel_files: list[str]
     predicates: list[str]
     digest: str
@@ -56,10 +54,9 @@ class Facts(Struct, frozen=True, kw_only=True):
 
 def gather(world: World) -> Facts:
     place, loaded = world.workspace, world.loaded
-    version = git.version()
-    git_version = "" if isinstance(version, Unknown) else ".".join(map(str, version))
-    usable = bool(git_version) and place.common is not None
-    units = _units(world)
+    seen = _or_none(lambda: git.repository(world)) or git.Repository(version=Unknown("it does not answer"))
+    git_version = "" if isinstance(seen.version, Unknown) else ".".join(map(str, seen.version))
+    units = _or_none(lambda: {(unit.plan, unit.id) for unit in plans.every(world)})
     programs = {name: None if isinstance(said, Unknown) else said for name, said in agents.versions(world).items()}
     machine = f"{platform.system()} {platform.release()} {platform.machine()}"
     return Facts(
@@ -74,13 +71,12 @@ def gather(world: World) -> Facts:
         problems=[str(problem) for problem in loaded.problems],
         git_version=git_version,
         in_git=place.common is not None,
-        branch=(_or_none(lambda: world.git.branch() or "") or "") if usable else "",
+        branch=seen.branch,
         units=None if units is None else len(units),
-        verifiability=_verifiability(world, units or set(), usable=usable),
+        verifiability=_verifiability(seen.commits, units or set(), world.config.stamp.style),
         agents=programs,
         journal=store.facts(world),
         free_bytes=_or_none(lambda: filesystems.room(place.state).free_bytes),
-        filesystem=_or_none(lambda: filesystems.kind(place.state)) or "",
         kernel_files=[name for name in KERNEL_FILES if (place.root / name).is_file()],
         predicates=["disjointness", "self-modify", *plugins.names(plugins.PREDICATES)],
         digest=_digest(VERSION, platform.python_version(), machine, git_version, programs),
@@ -101,17 +97,7 @@ def _or_none(ask: Callable[[], Given]) -> Given | None:
         return None
 
 
-def _units(world: World) -> set[tuple[str, str]] | None:
-    units = _or_none(lambda: plan_documents.read(world.workspace.root, world.config.paths.plans_glob))
-    return None if units is None else {(unit.plan, unit.id) for unit in units}
-
-
-def _verifiability(world: World, units: set[tuple[str, str]], *, usable: bool) -> Verifiability:
-    grammar = world.config.stamp.style
-    shape = "--format=%s%x00%(trailers:key=Unit,valueonly,separator=%x2c)%x01"
-    said = _or_none(lambda: world.git.attempt("log", f"-{COMMITS_READ}", shape).stdout) if usable else None
-    text = said or ""
-    commits = [record.lstrip("\n").split("\0") for record in text.split("\x01") if record.strip()]
+def _verifiability(commits: Sequence[tuple[str, str]], units: set[tuple[str, str]], grammar: str) -> Verifiability:
     known = {unit_id for _, unit_id in units}
     names = {f"{plan}/{unit_id}" for plan, unit_id in units}
     shaped = [ship_shaped(subject) for subject, _ in commits]

@@ -1,20 +1,22 @@
 """The lanes: what is wrong with the taxonomy, and which of them cover nothing."""
 
-from shlex import quote
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 
-from dos.config import lint
+from dos.config import commands, infer, lint
 from dos.config.lint import Kind
-from dos.config.notation import key_text, value_text
-from dos.config.tables import Config
-from dos.evidence.health.configuration import edit_command
+from dos.evidence.health.commands import editing
 from dos.evidence.health.finding import Finding, warning
+from dos.evidence.health.git import repository
 from dos.records.globs import folded_path, matches
-from dos.records.regions import Region
+from dos.records.names import folded
+from dos.records.regions import prefix
 from dos.sources.world import World
 
+_WILD = re.compile(r"[*?[{\\]")
 _WHY = {
     Kind.LANE_WITHOUT_TREE: "A region nobody knows overlaps everything, so the lane is refused.",
-    Kind.LANE_BOTH_CONCURRENT_AND_EXCLUSIVE: "It cannot run beside others and alone.",
     Kind.AUTOPICK_LANE_UNDECLARED: "No worker is ever placed on it.",
     Kind.ALIAS_TARGET_UNDECLARED: "Asking for it by that word is an error.",
     Kind.LANE_REGION_SHADOWED: "A worker on one of them keeps the other one idle.",
@@ -24,57 +26,54 @@ _WHY = {
 
 
 def examine(world: World) -> list[Finding]:
-    return [*(_as_finding(finding, world) for finding in lint.lint(world.config)), *_empty(world)]
+    likely = infer.trees_by_name(world.workspace.root)
+    found = lint.lint(world.config, editing=editing(world), likely=likely)
+    return [*map(_as_finding, found), *_empty(world, likely)]
 
 
-def _as_finding(found: lint.Finding, world: World) -> Finding:
-    return Finding(
-        kind=found.kind,
-        severity=found.severity,
-        what=found.detail,
-        why=_WHY[found.kind],
-        fix=_command(found, world.config) or edit_command(world),
-    )
+def _as_finding(found: lint.Finding) -> Finding:
+    why = _WHY.get(found.kind, "")
+    return Finding(kind=found.kind, severity=found.severity, what=found.detail, why=why, fix=found.fix)
 
 
-def _command(found: lint.Finding, config: Config) -> str:
-    """One command that clears it, where one can be written down."""
-    lanes = config.lanes
-    match found.kind:
-        case Kind.LANE_WITHOUT_TREE | Kind.LANE_REGION_SHADOWED:
-            return _set(("lanes", "trees", found.subject), ["PATH/**"])
-        case Kind.LANE_BOTH_CONCURRENT_AND_EXCLUSIVE:
-            return _set(("lanes", "exclusive"), [lane for lane in lanes.exclusive if lane != found.subject])
-        case Kind.AUTOPICK_LANE_UNDECLARED:
-            return _set(("lanes", "autopick"), [lane for lane in lanes.autopick if lane != found.subject])
-        case Kind.ALIAS_TARGET_UNDECLARED:
-            return f"dos config unset {quote(key_text(('lanes', 'aliases', found.subject)))}"
-        case Kind.CONCURRENT_LANES_OVERLAP:
-            return _set(("lanes", "trees", found.subject.partition("+")[0]), ["PATH/**"])
-    return ""
+def _empty(world: World, likely: Mapping[str, str]) -> list[Finding]:
+    listed = repository(world).tracked
+    tracked = Tracked([path for each in listed if (path := folded_path(each)) is not None])
+    editor = editing(world)
+    found = []
+    for lane in world.config.roster():
+        globs = world.config.lanes.trees.get(lane, ())
+        if globs and tracked.paths and not tracked.any_in(globs):
+            tree = likely.get(folded(lane), "")
+            key = ("lanes", "trees", lane)
+            what = f"no tracked file is in lane {lane!r}: {', '.join(globs)}"
+            why = "The folder is still to be made, or the glob is misspelt."
+            fix = commands.put(key, [tree]) if tree and tracked.any_in([tree]) else editor.at(*key)
+            found.append(warning("LANE_COVERS_NOTHING", what, why, fix))
+    return found
 
 
-def _set(key: tuple[str, ...], value: list[str]) -> str:
-    return f"dos config set {quote(key_text(key))} {quote(value_text(value))}"
+class Tracked:
+    """The files of a repository, ordered so that a lane need only be shown those in its own folder."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self.paths = sorted(paths)
+        # Where a name is spelt oddly, the folder by which regions are compared is another than the one in the path.
+        self._odd = [path for path in self.paths if not path.isascii() or "./" in path or " /" in path]
+
+    def any_in(self, globs: Iterable[str]) -> bool:
+        return any(self._any_in(glob) for glob in globs)
+
+    def _any_in(self, glob: str) -> bool:
+        start = prefix(glob)
+        for place in range(bisect_left(self.paths, start), len(self.paths)):
+            if not self.paths[place].startswith(start):
+                break
+            if _is_whole_folder(glob) or matches(glob, self.paths[place]):
+                return True
+        return any(matches(glob, path) for path in self._odd)
 
 
-def _empty(world: World) -> list[Finding]:
-    if world.workspace.common is None:
-        return []
-    paths = (folded_path(path) for path in world.git.run("ls-files", "-z", "--full-name", ":/").split("\0"))
-    tracked = [path for path in paths if path is not None]
-    regions_of = {lane: world.config.lane_region(lane) for lane in world.config.roster()}
-    return [
-        warning(
-            "LANE_COVERS_NOTHING",
-            f"no tracked file is in lane {lane!r}: {', '.join(region.globs)}",
-            "The folder is still to be made, or the glob is misspelt.",
-            _set(("lanes", "trees", lane), ["PATH/**"]),
-        )
-        for lane, region in regions_of.items()
-        if region is not None and region.known and tracked and not _covers(region, tracked)
-    ]
-
-
-def _covers(region: Region, tracked: list[str]) -> bool:
-    return any(matches(glob, path) for glob in region.globs for path in tracked)
+def _is_whole_folder(glob: str) -> bool:
+    """Then its folder says it all, and no pattern need be compiled."""
+    return glob.endswith("/**") and not _WILD.search(glob[:-3])

@@ -1,50 +1,47 @@
 """The leases: which have run out, and whose holders are dead by the system's word."""
 
-from dos.evidence import holders
+from shlex import quote
+
+from dos.evidence.access import abandoned as evidence
+from dos.evidence.health import store
 from dos.evidence.health.finding import Finding, note, warning
 from dos.journal.lines import second_stamp
 from dos.records.leases import Lease
 from dos.sources.world import World
+from dos.verdicts.access.abandoned import Answer, Verdict, judge
+
+ARCHIVE = "archive"  # the lock that people take and give back by name
 
 
 def examine(world: World) -> list[Finding]:
-    fresh = {lease.fence for lease in every(world, lapsed=False)}
-    found = []
-    for lease in every(world):
-        if holders.gone(lease):
-            found.append(_abandoned(lease))
-        elif lease.fence not in fresh:
-            found.append(_lapsed(lease))
-    return found
-
-
-def every(world: World, *, lapsed: bool = True) -> list[Lease]:
-    """Lanes and named locks alike."""
-    journal = world.journal
-    return [*journal.leases(lapsed=lapsed), *journal.leases(locks=True, lapsed=lapsed)]
+    return [_finding(lease, verdict) for lease, verdict in _judged(world) if verdict.abandoned]
 
 
 def abandoned(world: World) -> list[Lease]:
-    return [lease for lease in every(world) if holders.gone(lease)]
+    """Those of dead processes, of lanes and locks alike."""
+    return [lease for lease, verdict in _judged(world) if verdict.answer is Answer.PROCESS_GONE]
 
 
 def named(lease: Lease) -> str:
     return f"{'lock' if lease.is_lock else 'lane'} {lease.lane!r}"
 
 
-def _abandoned(lease: Lease) -> Finding:
-    return warning(
-        "LEASE_HOLDER_GONE",
-        f"{named(lease)} is held by process {lease.pid}, which is gone (fence {lease.fence})",
-        "Until its lease runs out, nobody else gets it.",
-        "dos doctor --fix",
-    )
+def _judged(world: World) -> list[tuple[Lease, Verdict]]:
+    return [(lease, judge(seen)) for lease, seen in evidence.gather(store.journal(world))]
 
 
-def _lapsed(lease: Lease) -> Finding:
-    return note(
-        "LEASE_LAPSED",
-        f"the lease of {lease.holder!r} on {named(lease)} has run out; it last beat at {second_stamp(lease.beat_ms)}",
-        "Whoever asks next gets it.",
-        "dos up" if lease.is_lock else "dos lease-lane reap",
-    )
+def _finding(lease: Lease, verdict: Verdict) -> Finding:
+    if verdict.answer is Answer.PROCESS_GONE:
+        what = f"{named(lease)} is held by process {lease.pid}, which is gone (fence {lease.fence})"
+        return warning("LEASE_HOLDER_GONE", what, "Until its lease runs out, nobody else gets it.", "dos doctor --fix")
+    what = f"the lease of {lease.holder!r} on {named(lease)} is over: {verdict.reason}"
+    last = f"Whoever asks next gets it. It last beat at {second_stamp(lease.beat_ms)}."
+    return note("LEASE_LAPSED", what, last, _freed(lease))
+
+
+def _freed(lease: Lease) -> str:
+    if not lease.is_lock:
+        return "dos lease-lane reap"
+    # Any other lock is a supervisor's, and the next one takes it over.
+    holder = f"-- {quote(lease.holder)}" if lease.holder.startswith("-") else quote(lease.holder)
+    return f"dos lease release {holder}" if lease.lane == ARCHIVE else "dos up --detach"

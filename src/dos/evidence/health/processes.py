@@ -1,8 +1,11 @@
 """The processes: those that hold no lease and still run, and those that a signal has stopped."""
 
+import os
+import sys
 import time
+from functools import lru_cache
 
-from dos.evidence.health import leases
+from dos.evidence.health import store
 from dos.evidence.health.finding import Finding, error, warning
 from dos.journal import fold
 from dos.journal.states.fleet import Fleet
@@ -16,21 +19,40 @@ SETTLING_SECONDS = 120.0  # a process that begins or ends may be without a lease
 
 def examine(world: World) -> list[Finding]:
     """Those that a signal has stopped; without the journal, which such a process may be holding shut."""
-    return [_stopped(process) for process in own_processes.running(world.workspace.state) if process.stopped]
+    return [_stopped(process) for process in running(world) if process.stopped]
+
+
+@lru_cache(maxsize=1)
+def running(world: World) -> list[Running]:
+    """The whole table of processes takes long to load: first a look at whether there can be one of ours."""
+    if sys.platform == "linux" and not any(_may_be_ours(entry.name) for entry in os.scandir("/proc")):
+        return []
+    return own_processes.running(world.workspace.state)
+
+
+def _may_be_ours(pid: str) -> bool:
+    if not pid.isdigit() or int(pid) == os.getpid():
+        return False
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:  # noqa: PTH123 - asked of every process there is
+            words = file.read().decode("utf-8", "replace").split("\0")
+        return "dos" in "".join(words) and own_processes.words_of(words[:-1]) is not None
+    except OSError:  # it ended meanwhile, or it is another user's and so none of this workspace's
+        return False
 
 
 def orphans(world: World) -> list[Finding]:
     """Workers and supervisors that run and hold nothing."""
-    fleet, _ = fold.current(world.journal, Fleet)
-    running = {process.identity.pid: process for process in _recorded(fleet)}
-    running |= {process.identity.pid: process for process in own_processes.running(world.workspace.state)}
-    holders = {lease.pid for lease in leases.every(world)}
-    now = time.time()
+    journal = store.journal(world)
+    fleet, _ = fold.current(journal, Fleet)
+    found = {process.identity.pid: process for process in (*_recorded(fleet), *running(world))}
+    with journal.backend.read() as view:
+        holders = {lease.pid for lease in view.leases()}
     return [
         _orphaned(process)
-        for pid, process in running.items()
+        for pid, process in found.items()
         if process.verb in ("up", "worker") and not process.stopped
-        if pid not in holders and _settled(process, fleet, now)
+        if pid not in holders and _settled(process, fleet)
     ]
 
 
@@ -47,11 +69,17 @@ def _recorded(fleet: Fleet) -> list[Running]:
     ]
 
 
-def _settled(process: Running, fleet: Fleet, now: float) -> bool:
+def _settled(process: Running, fleet: Fleet) -> bool:
     """It had time to take its lease, and time to end after it gave the lease back."""
     run = fleet.runs.get(process.option("--run-id"))
-    ended_seconds = now - run.stopped_ms / 1000 if run and run.stopped_ms else SETTLING_SECONDS
-    return now - process.identity.started >= SETTLING_SECONDS and ended_seconds >= SETTLING_SECONDS
+    ended_seconds = time.time() - run.stopped_ms / 1000 if run and run.stopped_ms else SETTLING_SECONDS
+    return age_seconds(process.identity) >= SETTLING_SECONDS and ended_seconds >= SETTLING_SECONDS
+
+
+def age_seconds(process: Identity) -> float:
+    """By the clock that its start was read from: on Linux that counts from the start of the machine."""
+    now = time.clock_gettime(time.CLOCK_BOOTTIME) if sys.platform == "linux" else time.time()
+    return now - process.started
 
 
 def _stopped(process: Running) -> Finding:

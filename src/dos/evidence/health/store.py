@@ -1,21 +1,32 @@
 """The journal's store: can it be reached, read and written, and is it in a safe place?"""
 
 import os
+import stat
+import sys
+from functools import lru_cache
 from pathlib import Path
 from shlex import quote
 
 from msgspec import Struct
 
-from dos.config.notation import without_password
-from dos.errors import DosError, JournalCorrupt, JournalTooNew, StoreFailed
+from dos.config import commands
+from dos.config.notation import passwordless, without_password
+from dos.errors import BadInput, DosError, JournalCorrupt, JournalTooNew, StoreBusy, StoreFailed, StoreUnreachable
+from dos.evidence.health.commands import editing, git
 from dos.evidence.health.disk import stored_bytes
 from dos.evidence.health.finding import Finding, error, note, warning
 from dos.journal.events import SCHEMA
 from dos.journal.opening import embedded_path
+from dos.journal.store import Store
+from dos.records.names import slug
 from dos.sources import filesystems
 from dos.sources.world import World
 
+LEADS_NOWHERE = "a link that leads nowhere"
+FOLDERS = ("worktrees", "logs", "salvage", "archive")
+BESIDE = ("-gate", "-wal", "-shm", "-journal")  # the files that the journal keeps beside its own
 SAFE_SQLITE = (3, 51, 3)
+_WITHOUT_JOURNAL = "Without the journal nothing can be granted, and nothing that happened can be told."
 
 
 class Journal(Struct, frozen=True, kw_only=True):
@@ -46,9 +57,9 @@ def facts(world: World) -> Journal:
 def _events(world: World, path: Path | None) -> int | None:
     """How many there are; none before the first one was written. None when the journal cannot be read."""
     if path is not None and not _there(path):
-        return 0
+        return None if _in_the_way(path) else 0
     try:
-        with world.journal.backend.read() as view:
+        with journal(world).backend.read() as view:
             return view.count(0)
     except (DosError, OSError):
         return None
@@ -63,17 +74,43 @@ def _there(path: Path) -> bool:
 
 def examine(world: World) -> list[Finding]:
     path = file(world)
-    found = [*_uncertain(world), *([] if path is None else _place(path))]
-    if path is not None and not _there(path):
-        return found + _sqlite()
+    folders = [_no_directory(world.workspace.state / name) for name in FOLDERS]
+    found = [*_uncertain(world), *filter(None, folders)]
+    if path is not None:
+        if blocked := _in_the_way(path):
+            return [*found, blocked]
+        found += _place(path)
+        if not _there(path):
+            return found + _sqlite()
     try:
-        with world.journal.backend.read() as view:
+        with journal(world).backend.read() as view:
             view.tail(view.last() - 1, 1)
             view.leases()
         found += _durability(world)
     except StoreFailed as failure:
-        found.append(_failed(failure, world))
+        found.append(failed(failure, world))
     return found
+
+
+def journal(world: World) -> Store:
+    """The journal for reading."""
+    found = _opened(world)
+    if isinstance(found, StoreFailed):
+        raise found
+    return found
+
+
+@lru_cache(maxsize=1)  # a server that does not answer is waited for once, and not by every subject
+def _opened(world: World) -> Store | StoreFailed:
+    """One that has no name, or that may not be looked for, cannot be reached either."""
+    try:
+        return world.journal
+    except StoreFailed as failure:
+        return failure
+    except BadInput as error:
+        return StoreUnreachable(error.message, hint=error.hint)
+    except OSError as error:
+        return StoreUnreachable(f"{error.filename}: {error.strerror}")
 
 
 def file(world: World) -> Path | None:
@@ -81,35 +118,119 @@ def file(world: World) -> Path | None:
     return embedded_path(world.config.store.url, world.workspace.state)
 
 
+def failed(failure: StoreFailed, world: World) -> Finding:
+    """What stands between a reader and the journal."""
+    path = file(world)
+    if path is not None and (blocked := _in_the_way(path)):
+        return blocked
+    match failure:
+        case JournalTooNew():
+            fix = f"{quote(sys.executable)} -m pip install --upgrade dispatch-os"
+            return error("STORE_TOO_NEW", str(failure), _WITHOUT_JOURNAL, fix)
+        case JournalCorrupt() if path is not None:
+            why = f"{_WITHOUT_JOURNAL} Stop the fleet first. The damaged files are kept, and a new journal begins."
+            return error("STORE_DAMAGED", str(failure), why, _begin_anew(world, path))
+        case JournalCorrupt():
+            return error("STORE_DAMAGED", str(failure), _WITHOUT_JOURNAL, "dos journal check")
+        case StoreBusy():
+            return error("STORE_BUSY", str(failure), _WITHOUT_JOURNAL, "ps -eo pid,stat,etime,args | grep '[d]os'")
+    if path is not None and (closed := _read_only(path)):
+        return closed
+    fix = _way_to_server(str(failure), world) if path is None else f"ls -la {quote(str(path.parent))}"
+    if path is not None and "another program" in str(failure):
+        fix = commands.aside(path)
+    return error("STORE_UNREACHABLE", str(failure), f"{_WITHOUT_JOURNAL} {failure.hint}".rstrip(), fix)
+
+
+def _way_to_server(said: str, world: World) -> str:
+    if "shallow" in said:
+        return git(world, "fetch --unshallow")
+    if "driver cannot be loaded" in said:
+        return f"{quote(sys.executable)} -m pip install 'dispatch-os[postgres]'"
+    return editing(world).at("store", "url")
+
+
+def _begin_anew(world: World, path: Path) -> str:
+    """Everything of the journal is moved away, and with it what git knows of its leases: their numbers begin again."""
+    kept = (path.parent / f"damaged-{number}" for number in range(1, 1000))
+    place = quote(str(next(folder for folder in kept if not folder.exists())))
+    fences = git(world, "for-each-ref --format='delete %(refname)' refs/dos/fence")
+    moved = f"mkdir {place} && mv {quote(str(path))}* {place}"
+    return f"{moved} && {fences} | {git(world, 'update-ref --stdin')}" if world.workspace.common else moved
+
+
+def _in_the_way(path: Path) -> Finding | None:
+    """Something that is not what the journal needs in its place. Readers pass over some of it; no writer can."""
+    for folder in reversed(path.parents):
+        if found := _no_directory(folder):
+            return found
+    for place in (path, *(path.with_name(path.name + ending) for ending in BESIDE)):
+        try:
+            mode = place.lstat().st_mode
+        except (FileNotFoundError, PermissionError):
+            continue
+        if stat.S_ISLNK(mode) and not place.exists():
+            return _blocked(place, LEADS_NOWHERE, "a file")
+        if not stat.S_ISLNK(mode) and not stat.S_ISREG(mode):
+            return _blocked(place, "a directory" if stat.S_ISDIR(mode) else "no plain file", "a file")
+    return None
+
+
+def _no_directory(folder: Path) -> Finding | None:
+    if not os.path.lexists(folder) or folder.is_dir():
+        return None
+    return _blocked(folder, LEADS_NOWHERE if folder.is_symlink() else "a file", "a directory")
+
+
+def _blocked(place: Path, found: str, needed: str) -> Finding:
+    why = "Nothing can be written there. It is only moved; if a disk is to be mounted there, mount it instead."
+    return error("STATE_BLOCKED", f"{place} is {found}, and dos needs {needed} there", why, commands.aside(place))
+
+
 def _uncertain(world: World) -> list[Finding]:
     if not any(problem.key[:1] in ((), ("store",)) for problem in world.loaded.problems):
         return []
     what = "which journal is meant cannot be read from dos.toml; the one in the default place was looked at"
-    return [note("STORE_UNCERTAIN", what, "Another one may be in use.", "dos lint")]
+    return [note("STORE_UNCERTAIN", what, "Another one may be in use.", editing(world).at("store"))]
 
 
 def _place(path: Path) -> list[Finding]:
-    found = []
-    if kind := filesystems.network(path):
+    found = [closed] if (closed := _read_only(path)) else []
+    if os.access(filesystems.existing(path.parent), os.X_OK) and (kind := filesystems.network(path)):
         what = f"{path.parent} is on a network file system ({kind})"
-        why = "Its locks cannot be relied on: two workers could get one lane."
-        found.append(error("STORE_ON_NETWORK", what, why, "dos config set store.url postgresql://USER@HOST/DATABASE"))
-    for place in (path.parent, *(each for each in (path, path.with_name(f"{path.name}-gate")) if each.exists())):
-        there = filesystems.existing(place)
-        if not os.access(there, os.W_OK):
-            why = "No lease can be taken and no event recorded."
-            fix = f'sudo chown -R "$(id -un)" {quote(str(filesystems.existing(path.parent)))}'
-            found.append(error("STORE_READ_ONLY", f"{there} cannot be written by this user", why, fix))
-            break
+        why = (
+            "Its locks cannot be relied on: two workers could get one lane."
+            " If several machines work here, [store] url has to name a PostgreSQL database that all of them reach."
+        )
+        found.append(error("STORE_ON_NETWORK", what, why, commands.put(("store", "url"), f"sqlite:{_local(path)}")))
     return found
 
 
+def _read_only(path: Path) -> Finding | None:
+    folder = filesystems.existing(path.parent)
+    for place in (folder, path, path.with_name(f"{path.name}-gate")):
+        if os.access(place, os.F_OK) and not os.access(place, os.W_OK):
+            what = f"{place} cannot be written by this user"
+            return error("STORE_READ_ONLY", what, "No lease can be taken and no event recorded.", _writable(folder))
+    return None
+
+
+def _local(path: Path) -> Path:
+    """A place of this user's on a disk of this machine, as far as there is one."""
+    homes = (Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"), Path("/var/tmp"))
+    home = next((home for home in homes if not filesystems.network(home)), homes[0])
+    return home / "dos" / slug(str(path.parent)) / path.name
+
+
+def _writable(place: Path) -> str:
+    if os.statvfs(place).f_flag & os.ST_RDONLY:
+        return commands.as_root(f'mount -o remount,rw "$(df --output=target {quote(str(place))} | tail -n 1)"')
+    return commands.readable(place)
+
+
 def _durability(world: World) -> list[Finding]:
-    backend = world.journal.backend
-    notes = getattr(backend, "durability_notes", None)
-    if notes is not None:
-        return [_server_note(text, world) for text in notes()]
-    return [] if file(world) is None else _sqlite()
+    notes = getattr(journal(world).backend, "durability_notes", None)
+    return _sqlite() if notes is None else [_server_note(text, world) for text in notes()]
 
 
 def _sqlite() -> list[Finding]:
@@ -131,16 +252,18 @@ def _sqlite() -> list[Finding]:
 def _server_note(text: str, world: World) -> Finding:
     loses = "power cut" in text or "failover" in text
     why = "What the journal acknowledged can be lost." if loses else "Nothing that was acknowledged is lost by it."
-    fix = f"psql {quote(without_password(world.config.store.url))} -c 'SHOW ALL'"
-    return (warning if loses else note)("STORE_DURABILITY", text, why, fix)
+    return (warning if loses else note)("STORE_DURABILITY", text, why, _ask_server(text, world.config.store.url))
 
 
-def _failed(failure: StoreFailed, world: World) -> Finding:
-    why = "Without the journal nothing can be granted, and nothing that happened can be told."
-    look = f"ls -l {quote(str(world.workspace.state))}"
-    match failure:
-        case JournalTooNew():
-            return error("STORE_TOO_NEW", str(failure), why, "pip install --upgrade dispatch-os")
-        case JournalCorrupt():
-            return error("STORE_DAMAGED", str(failure), why, "dos journal check")
-    return error("STORE_UNREACHABLE", str(failure), why, look)
+def _ask_server(text: str, url: str) -> str:
+    """Puts right what the note is about where a setting does; else shows where the server keeps its files."""
+    psql = f"psql {quote(passwordless(url))}"
+    setting = text.split()[0]
+    if setting == "synchronous_commit":
+        return f"{psql} -c 'ALTER ROLE CURRENT_USER SET synchronous_commit = on'"
+    if setting in ("fsync", "full_page_writes"):
+        return f'{psql} -c "ALTER SYSTEM SET {setting} = on" -c "SELECT pg_reload_conf()"'
+    if "synchronous_standby_names" in text:
+        change = "ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (*)'"
+        return f'{psql} -c "{change}" -c "SELECT pg_reload_conf()"'
+    return f"{psql} -c 'SHOW data_directory'"

@@ -24,9 +24,10 @@ except ImportError as error:
     ) from error
 
 from dos.journal.backends.postgres_faults import explain
-from dos.journal.backends.postgres_rows import COMMIT, ROLLBACK, Rows, Statement, Transaction, View
+from dos.journal.backends.postgres_rows import COMMIT, ROLLBACK, WORKSPACES, Rows, Statement, Transaction, View
 from dos.journal.backends.postgres_sessions import Connection, Sessions
 
+CONNECT_SECONDS = 10
 RECHECK_SECONDS = 5.0  # how late a waiter learns of an event whose notification was lost
 
 
@@ -37,7 +38,7 @@ class PostgresBackend:
         *,
         workspace: str,
         busy_seconds: float = 30.0,
-        connect_seconds: int = 10,
+        connect_seconds: int = CONNECT_SECONDS,
         read_only: bool = False,
     ) -> None:
         self.workspace = workspace
@@ -197,6 +198,15 @@ class PostgresBackend:
             yield
         except psycopg.Error as error:
             raise explain(error, self.place) from error
+
+
+def known_workspaces(url: str, prefix: str) -> list[str]:
+    sessions = Sessions(url, busy_seconds=1.0, connect_seconds=CONNECT_SECONDS)
+    try:
+        with sessions.open() as connection:
+            return [name for (name,) in connection.execute(WORKSPACES, {"prefix": prefix})]
+    except psycopg.Error as error:
+        raise explain(error, sessions.place) from error
 
 
 def _send(connection: Connection, statements: Sequence[Statement]) -> list[Rows]:

@@ -53,6 +53,14 @@ _SOME_LEASES = """
     (SELECT max(ver) FROM dos.event e WHERE e.workspace = l.workspace AND e.stream = l.stream)
   FROM dos.lease l WHERE workspace = %(workspace)s AND fence = ANY(%(fences)s::bigint[])"""
 
+# From name to name along the key, so that it takes as many looks as there are names, however many events.
+WORKSPACES = """
+  WITH RECURSIVE known(name) AS (
+    SELECT min(workspace) FROM dos.event WHERE workspace >= %(prefix)s
+    UNION ALL SELECT (SELECT min(workspace) FROM dos.event WHERE workspace > name) FROM known
+    WHERE starts_with(name, %(prefix)s))
+  SELECT name FROM known WHERE starts_with(name, %(prefix)s)"""
+
 
 class View:
     """One consistent view. Nothing is sent before the first question, and that goes with the opening of the view."""

@@ -15,9 +15,9 @@ from zlib import crc32
 
 from msgspec import json, structs
 
-from dos.errors import Internal, StoreBusy, StoreReadOnly, StoreUnreachable
+from dos.errors import Internal, OutcomeUnknown, StoreBusy, StoreReadOnly, StoreUnreachable
 from dos.journal.backends import stored
-from dos.journal.backends.sqlite_faults import explain, explain_system
+from dos.journal.backends.sqlite_faults import explain, explain_system, primary_code
 from dos.journal.backends.sqlite_opening import open_reading, open_writing
 from dos.journal.clock import Clock, SystemClock
 from dos.journal.events import Event
@@ -70,7 +70,7 @@ class SqliteBackend:
                 connection.execute("BEGIN IMMEDIATE")
                 try:
                     yield Transaction(connection, self._clock)
-                    connection.execute("COMMIT")
+                    self._commit(connection)
                     self._commits += 1
                 except BaseException:
                     self._roll_back()
@@ -173,6 +173,19 @@ class SqliteBackend:
             yield
         finally:
             fcntl.flock(self._gate_file, fcntl.LOCK_UN)
+
+    def _commit(self, connection: sqlite3.Connection) -> None:
+        try:
+            connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            if primary_code(error) != sqlite3.SQLITE_IOERR:
+                raise
+            # It lies in the log, and whether the disk has taken it nobody knows: after a crash it may be there.
+            self._forget_connection()
+            raise OutcomeUnknown(
+                f"{self.path}: the disk failed during the commit, so it is unknown whether it was written: {error}",
+                hint="Run `dos doctor` to see what is wrong with the disk; an append with a key can be repeated.",
+            ) from error
 
     def _roll_back(self) -> None:
         if self._connection is not None and self._connection.in_transaction:

@@ -43,6 +43,7 @@ class Starts(Struct, kw_only=True):
     intended: int = 0  # the position of the newest start
     told_to_wait_ms: int = 0
     run_id: str = ""
+    host: str = ""
     pid: int = 0
     pid_started: float = 0.0
     pending: bool = False
@@ -66,7 +67,7 @@ class Fleet(Struct, kw_only=True):
                 starts = self._starts(fact.lane, event)
                 starts.unended = dict([*starts.unended.items(), (fact.run_id, event.at_ms)][-STARTS_KEPT:])
                 starts.at_ms, starts.intended = event.at_ms, event.pos
-                starts.run_id, starts.pending, starts.pid = fact.run_id, True, 0
+                starts.run_id, starts.host, starts.pending, starts.pid = fact.run_id, fact.host, True, 0
             case events.WorkerSpawned() as fact:
                 starts = self._starts(fact.lane, event)
                 starts.pid, starts.pid_started = fact.pid, fact.pid_started

@@ -8,9 +8,10 @@ from msgspec import Struct, json
 
 from dos.errors import BadInput, StoreBusy
 from dos.questions import Verb
+from dos.records.names import shown
 from dos.surfaces.cli.desk import Desk, Reply
-from dos.surfaces.cli.main import complain, say
-from dos.surfaces.cli.options import Parser, fields, parser
+from dos.surfaces.cli.main import say
+from dos.surfaces.cli.options import Field, Parser, fields, parser
 
 LOCK_BUSY = "lock-busy"  # a verb that lists it among its exits answers with it, instead of with an error
 
@@ -20,7 +21,7 @@ COMMON = """everywhere:
   --output NAME    text, json or plain, which is a sentence for everybody
   --pretty         JSON on many lines
   --explain        also say what to do next
-  --lenient        read on past a dos.toml that has errors (reading verbs only)
+  --lenient        show what a dos.toml with errors still says; nothing is admitted or started by one
 """
 
 
@@ -43,8 +44,9 @@ def call(verb: Verb, wishes: dict[str, str], words: list[str]) -> int:
     gc.enable()
     try:
         reply = _answer(module, parsed, desk)
+        desk.warn_of_errors()
         if reply.complaint:
-            complain(reply.complaint.rstrip("\n"))
+            desk.complain(reply.complaint)
         say(_text(reply, desk))
         return reply.code
     finally:
@@ -81,13 +83,23 @@ def _exit_table(module: Any) -> str:
 def _given(made: Parser, arguments: type[Struct], words: list[str]) -> dict[str, Any]:
     for word in words:
         if not word.isprintable() and any("\ud800" <= character <= "\udfff" for character in word):
-            raise BadInput(f"{word!r} is not UTF-8 text", hint="Set a UTF-8 locale, or give the name in UTF-8.")
-    parsed = vars(made.parse_args(words))
-    return {
-        field.name: parsed[field.name]
-        for field in fields(arguments)
-        if parsed.get(field.name) is not None or field.default is None
-    }
+            raise BadInput(f"{shown(word)} is not UTF-8 text", hint="Set a UTF-8 locale, or give the name in UTF-8.")
+        if "\0" in word:  # a shell cannot say it, and no system call takes it
+            raise BadInput(f"{shown(word)} has a NUL character in it", hint="Leave that character out.")
+    # What is not given is left to the record.
+    given = {name: value for name, value in vars(made.parse_args(words)).items() if value is not None}
+    for field in fields(arguments):
+        if _is_blank(given.get(field.name), field) and not field.option.may_be_empty:
+            wanted = f"{field.metavar}: {field.option.help}" if field.option.help else field.metavar
+            raise BadInput(f"{field.typed} is empty", hint=f"{wanted}. Is a variable not set?")
+    return given
+
+
+def _is_blank(value: Any, field: Field) -> bool:
+    """Given, and with nothing in it. Of `--flag=--` the parser itself leaves an empty list."""
+    if isinstance(value, list):
+        return (not value and not field.option.positional) or any(_is_blank(each, field) for each in value)
+    return isinstance(value, str) and not value.strip()
 
 
 def _text(reply: Reply, desk: Desk) -> str:

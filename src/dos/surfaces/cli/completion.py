@@ -167,7 +167,7 @@ complete -c dos -l json -d 'one JSON document instead of text'
 complete -c dos -l output -xa 'text json plain' -d 'how the answer is written'
 complete -c dos -l pretty -d 'JSON on many lines'
 complete -c dos -l explain -d 'also say what to do next'
-complete -c dos -l lenient -d 'read on past a dos.toml that has errors'
+complete -c dos -l lenient -d 'show what a dos.toml with errors still says'
 complete -c dos -l help -d 'what it takes and what its exit codes mean'
 """
 

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from dos.errors import BadInput, ConfigInvalid, StoreBusy
+from dos.errors import BadInput, ConfigInvalid, StoreBusy, WorkspaceMissing
+from dos.records.names import LONGEST_PATH, shown, visible
+from dos.surfaces.cli.main import complain
 
 if TYPE_CHECKING:  # imported at use: a verb that asks nothing of the workspace does not pay for it
     from dos.config.tables import Config
@@ -48,18 +50,33 @@ class Desk:
         lenient: bool = False,
     ) -> None:
         if output and output not in OUTPUTS:
-            from dos.records.names import shown
-
             raise BadInput(f"there is no output {shown(output)}", hint=f"Use one of: {', '.join(OUTPUTS)}.")
         self.as_json = output == "json" or (as_json and not output)
         self.plain = output == "plain"
         self.pretty = pretty
         self.explain = explain
-        self.start = Path(workspace or os.environ.get("DISPATCH_WORKSPACE") or ".")
+        self._workspace = workspace or os.environ.get("DISPATCH_WORKSPACE") or "."
         self._lenient = lenient
+        self._said: set[str] = set()
+
+    @cached_property
+    def start(self) -> Path:
+        """Where the look for the workspace begins."""
+        if not os.path.isdir(self._workspace):  # noqa: PTH112 - pathlib raises for a name that no system can have
+            raise WorkspaceMissing(
+                f"{shown(self._workspace, LONGEST_PATH)} is not a directory",
+                hint="Give --workspace a repository, or cd into one.",
+            )
+        try:
+            return Path(os.path.abspath(self._workspace))  # noqa: PTH100 - what is a link stays one
+        except FileNotFoundError:
+            raise WorkspaceMissing(
+                "the directory that you are in is not there any more", hint="cd into a repository, or give --workspace."
+            ) from None
 
     @cached_property
     def world(self) -> "World":
+        """For verbs that need the policy: a dos.toml with errors stops them, unless --lenient lets them read on."""
         from dos.sources.world import World
 
         return World(self.start, lenient=self._lenient)
@@ -71,25 +88,45 @@ class Desk:
 
         return World(self.start, lenient=True)
 
+    @cached_property
+    def journal_world(self) -> "World":
+        """For verbs that need the journal and no policy: of dos.toml only [store] has to be readable."""
+        try:
+            if not self.world.loaded.problems:
+                return self.world
+        except ConfigInvalid:
+            pass  # said below, as a warning
+        from dos.surfaces.cli.past_errors import with_store_only
+
+        found, place = self.forgiving_world, self.forgiving_world.workspace
+        found.loaded = with_store_only(found.loaded, place.config, place.state)
+        self.warn_of_errors(found)
+        return found
+
     @property
-    def policy(self) -> "Config":
-        """The configuration for a verb that admits or acts: it never goes by a file that has errors in it."""
+    def policy_world(self) -> "World":
+        """For a verb that admits or acts: it never goes by a file that has errors in it, --lenient or not."""
         if problems := self.world.loaded.problems:
             raise ConfigInvalid(str(problems[0]), hint=problems[0].hint or "Run `dos lint` to see what is wrong.")
-        return self.world.config
+        return self.world
+
+    @property
+    def policy(self) -> "Config":
+        return self.policy_world.config
 
     @cached_property
     def journal(self) -> "Store":
         """The journal for writing; made when it is not there."""
         from dos.sources.world import open_journal
 
-        place, url = self.world.workspace, self.world.config.store.url
-        return open_journal(place, url, actor=actor(), busy_seconds=self.busy_seconds)
+        found = self.journal_world
+        return open_journal(found.workspace, found.config.store.url, actor=actor(), busy_seconds=self.busy_seconds)
 
     def look_again(self) -> None:
         """Forget what was read: a journal may have appeared since."""
-        self.world.close()
-        del self.world
+        self.close()
+        for name in ("journal", "world", "journal_world", "forgiving_world"):
+            self.__dict__.pop(name, None)
 
     def reader(self) -> "Store":
         """A second view of the journal, for a thread of its own."""
@@ -99,8 +136,22 @@ class Desk:
 
     def say(self, line: str) -> None:
         """One line of a long story, at once."""
-        sys.stdout.write(line + "\n")
+        sys.stdout.write(harmless(line.replace("\n", "\\n")) + "\n")
         sys.stdout.flush()
+
+    def complain(self, text: str) -> None:
+        """Lines beside the answer, each of them once."""
+        for line in text.rstrip("\n").split("\n"):
+            if line not in self._said:
+                self._said.add(line)
+                complain(line)
+
+    def warn_of_errors(self, world: "World | None" = None) -> None:
+        """Once, and only where a dos.toml with errors was read past."""
+        read = world or (self.__dict__.get("world") if self._lenient else None)
+        if read and (problems := read.loaded.problems):
+            more = f" (`dos lint` shows {len(problems) - 1} more)" if len(problems) > 1 else ""
+            self.complain(f"warning: {problems[0]}{more}")
 
     def close(self) -> None:
         for name in ("journal", "world", "forgiving_world"):
@@ -121,7 +172,17 @@ def colour() -> bool:
     wish = os.environ.get("DOS_COLOR", "").lower()
     if wish:
         return wish not in ("never", "0", "false")
-    return sys.stdout.isatty()
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def harmless(text: str) -> str:
+    """What may be printed: whatever is in a name, a terminal shows it. Of escape sequences our own colours are left."""
+    if "\x1b[" not in text or not colour():
+        return visible(text)
+    import re
+
+    parts = re.split(r"(\x1b\[(?:0|2|31|32|33)m)", text)
+    return "".join(part if number % 2 else visible(part) for number, part in enumerate(parts))
 
 
 def speaks_unicode() -> bool:

@@ -17,6 +17,7 @@ GLOBAL_FLAGS = {
     "--help": False,
     "-h": False,
 }
+EXAMPLES = {"--workspace": "../other", "--output": "json", "--driver": "NAME"}
 
 
 def main() -> None:
@@ -82,11 +83,13 @@ def _split(arguments: list[str]) -> tuple[list[str], dict[str, str], list[str]]:
             rest += [word, *queue]
             break
         if flag in GLOBAL_FLAGS:
+            if not GLOBAL_FLAGS[flag] and equals:
+                raise _bad(f"{flag} takes no value", f"Write {flag} alone, or leave it out.")
             if GLOBAL_FLAGS[flag] and not equals:
                 if not queue:
-                    raise _bad(f"{flag} wants a value after it", "For example: dos --workspace ../other status")
+                    raise _bad(f"{flag} wants a value after it", f"For example: dos status {flag} {EXAMPLES[flag]}")
                 value = queue.pop(0)
-            if GLOBAL_FLAGS[flag] and not value:
+            if GLOBAL_FLAGS[flag] and not value.strip():
                 raise _bad(f"{flag} is empty", "Give it a value, or leave it out.")
             wishes[flag.lstrip("-")] = value or "yes"
         elif not rest and not word.startswith("-") and _continues(words, word):
@@ -118,20 +121,9 @@ def _named(words: list[str], rest: list[str]) -> tuple[str, list[str]]:
         return name, rest
     if words[0] in VERBS:  # a verb that stands alone and has longer sisters: the second word is its argument
         return words[0], words[1:] + rest
-    from difflib import get_close_matches
+    from dos.surfaces.cli.mistyped import no_verb
 
-    from dos.errors import BadInput
-
-    family = _family(words[0])
-    near = get_close_matches(name, family or VERBS, 1)
-    meant = f"; did you mean `dos {near[0]}`?" if near else ""
-    if family:
-        known = ", ".join(each.split(" ", 1)[1] for each in family)
-        raise BadInput(
-            f"dos {words[0]} knows {known}; it got {words[1]!r}{meant}",
-            hint=f"`dos {words[0]} --help` says what they do.",
-        )
-    raise BadInput(f"there is no verb {words[0]!r}{meant}", hint="`dos --help` lists the verbs.")
+    raise no_verb([*words, *rest[:1]])
 
 
 def _check_driver(wishes: dict[str, str]) -> None:
@@ -192,9 +184,9 @@ def _report(error: Exception) -> int:
     return 70
 
 
-def complain(line: str) -> None:
+def complain(lines: str) -> None:
     try:
-        sys.stderr.write(line + "\n")
+        sys.stderr.write(_harmless(lines) + "\n")
         sys.stderr.flush()
     except OSError:
         pass  # nobody is left to read it; the exit code still says it
@@ -203,7 +195,7 @@ def complain(line: str) -> None:
 def say(answer: str) -> None:
     """Print a whole answer. A reader that goes away, as `head` does, is in its right and changes no exit code."""
     try:
-        sys.stdout.write(answer)
+        sys.stdout.write(_harmless(answer))
         sys.stdout.flush()
     except BrokenPipeError:
         _let_go_of_stdout()
@@ -212,6 +204,14 @@ def say(answer: str) -> None:
 
         _let_go_of_stdout()
         raise DosError(f"the answer cannot be written: {error.strerror}", hint="Check where it is sent to.") from error
+
+
+def _harmless(text: str) -> str:
+    if text.replace("\n", "").isprintable():  # nearly always, and known without loading anything
+        return text
+    from dos.surfaces.cli.desk import harmless
+
+    return harmless(text)
 
 
 def _let_go_of_stdout() -> None:

@@ -7,8 +7,12 @@ from typing import Any, NoReturn, Union, get_args, get_origin
 from msgspec import NODEFAULT, Struct, structs
 
 from dos.errors import BadInput
+from dos.records.names import shown
 
+# argparse looks on the disk for translations of its words; there are none, and looking is a fiftieth of a verb's time.
+argparse._ = lambda text: text  # type: ignore[attr-defined]
 LARGEST = 1 << 62
+LONGEST_COMPLAINT = 300
 
 
 class Option(Struct, frozen=True, kw_only=True):
@@ -21,6 +25,7 @@ class Option(Struct, frozen=True, kw_only=True):
     each: bool = False  # a list given by repeating the flag, instead of by many words after it
     flags: tuple[str, ...] = ()  # other spellings
     hidden: bool = False
+    may_be_empty: bool = False  # "" is a value of its own; for every other option it is a mistake
 
 
 class Field(Struct, frozen=True, kw_only=True):
@@ -33,6 +38,15 @@ class Field(Struct, frozen=True, kw_only=True):
     required: bool
     default: Any
     option: Option
+
+    @property
+    def metavar(self) -> str:
+        return self.option.metavar or self.name.strip("_").upper()
+
+    @property
+    def typed(self) -> str:
+        """What a person calls it."""
+        return self.metavar if self.option.positional else self.flag
 
 
 def fields(arguments: type[Struct]) -> list[Field]:
@@ -63,7 +77,8 @@ def _field(found: structs.FieldInfo) -> Field:
 
 class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise BadInput(f"{self.prog}: {message}", hint=f"`{self.prog} --help` shows what it takes.")
+        cut = message if len(message) <= LONGEST_COMPLAINT else message[: LONGEST_COMPLAINT - 1] + "…"
+        raise BadInput(f"{self.prog}: {cut}", hint=f"`{self.prog} --help` shows what it takes.")
 
 
 def parser(name: str, summary: str, arguments: type[Struct]) -> Parser:
@@ -80,12 +95,12 @@ def _add(made: argparse.ArgumentParser, field: Field) -> None:
     option = field.option
     settings: dict[str, Any] = {"help": argparse.SUPPRESS if option.hidden else _explained(field)}
     if field.type is bool:
-        settings |= {"action": "store_true", "default": bool(field.default)}
+        settings |= {"action": "store_true", "default": None}
     else:
-        settings |= {"type": _number(field) if field.type in (int, float) else str, "default": field.default}
+        settings["type"] = _number(field) if field.type in (int, float) else str
         if option.choices:
             settings["choices"] = option.choices
-        settings["metavar"] = option.metavar or field.name.strip("_").upper()
+        settings["metavar"] = field.metavar
     if field.many:
         settings |= {"action": "append"} if option.each else {"nargs": "*" if option.positional else "+"}
     if option.positional:
@@ -99,12 +114,12 @@ def _add(made: argparse.ArgumentParser, field: Field) -> None:
 def _number(field: Field) -> Any:
     def convert(text: str) -> int | float:
         try:
-            value: int | float = field.type(text)
+            value: int | float = field.type("" if "_" in text else text)  # 1_000 is Python
         except ValueError:
             kind = "a whole number" if field.type is int else "a number"
-            raise argparse.ArgumentTypeError(f"{text!r} is not {kind}") from None
+            raise argparse.ArgumentTypeError(f"{shown(text)} is not {kind}") from None
         if value != value or abs(value) >= LARGEST:  # not a number, or one that no store can hold
-            raise argparse.ArgumentTypeError(f"{text!r} is not a number to count with")
+            raise argparse.ArgumentTypeError(f"{shown(text)} is not a number to count with")
         return value
 
     return convert

@@ -49,8 +49,7 @@ def _verb(verb: Verb) -> str:
 
 def _argument(field: Field) -> str:
     option = field.option
-    metavar = option.metavar or field.name.strip("_").upper()
-    shown = "|".join(choice for choice in option.choices if choice) or metavar
+    shown = "|".join(choice for choice in option.choices if choice) or field.metavar
     name = f"{shown}..." if field.many and not option.each else shown
     if not option.positional:
         spelled = ", ".join((field.flag, *option.flags))

@@ -6,10 +6,10 @@ from msgspec import Struct
 
 
 class Answer(StrEnum):
-    HELD = "HELD"
-    LAPSED = "LAPSED"  # its time is over: anybody may take it
-    RESTARTED = "RESTARTED"  # the machine was started again, so no process of before is left
     PROCESS_GONE = "PROCESS_GONE"
+    RESTARTED = "RESTARTED"  # the machine was started again, so no process of before is left
+    LAPSED = "LAPSED"  # its time is over: anybody may take it
+    HELD = "HELD"
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
@@ -29,11 +29,12 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 def judge(seen: Evidence) -> Verdict:
-    # First, because the clocks of two starts cannot be compared.
+    # First: of a dead process nothing more need be asked, and those who put things right free only these unasked.
+    if seen.process_gone:
+        return Verdict(answer=Answer.PROCESS_GONE, reason=f"its process {seen.pid} is gone")
+    # Before the time, because the clocks of two starts cannot be compared.
     if seen.restarted:
         return Verdict(answer=Answer.RESTARTED, reason="the machine has restarted since it was granted")
     if seen.left_ms <= 0:
         return Verdict(answer=Answer.LAPSED, reason=f"it lapsed {-seen.left_ms / 1000:.0f} s ago")
-    if seen.process_gone:
-        return Verdict(answer=Answer.PROCESS_GONE, reason=f"its process {seen.pid} is gone")
     return Verdict(answer=Answer.HELD, reason=f"it lasts {seen.left_ms / 1000:.0f} s more")

@@ -13,7 +13,7 @@ from msgspec import DecodeError, Meta, Struct, ValidationError, convert, json, s
 from dos.errors import BadInput
 from dos.records import regions
 from dos.records.leases import Lease, Refusal, RefusalReason
-from dos.records.names import checked, folded, shown
+from dos.records.names import checked, folded, listed, meant, shown
 from dos.records.regions import Mode, Region
 from dos.verdicts.access import admission, ladder
 from dos.verdicts.access.admission import Predicate
@@ -334,22 +334,17 @@ def _beside_exclusive(case: _Case, alone: _Standing) -> Decision:
 
 
 def _unknown_lane(case: _Case) -> Decision:
-    from difflib import get_close_matches  # only a typing error needs it
-
     name, roster = case.asked.lane.strip(), case.roster
     target = next((lane for word, lane in roster.aliases.items() if folded(word) == folded(name)), None)
     found = shown(name) if target is None else f"{shown(name)} is an alias of {shown(target)}, which"
-    by_folded = {folded(each): each for each in (*roster.known, *roster.aliases)}
-    near = [by_folded[each] for each in get_close_matches(folded(name), by_folded) if each != folded(name)]
-    meant = f"did you mean {near[0]!r}? " if near else ""
-    known = ", ".join(sorted(by_folded.values()))
-    reason = f"UNKNOWN_LANE: {found} is not a lane in this workspace; {meant}known lanes: {known}"
+    instead = meant(name, (*roster.known, *roster.aliases), "lanes")
+    reason = f"UNKNOWN_LANE: {found} is not a lane in this workspace; {instead}"
     return case.refuse(RefusalReason.UNKNOWN_LANE, reason)
 
 
 def _free_now(case: _Case) -> str:
     could = [each.lane for each in case.autopick() if case.admit_by_budget_first(each) is None]
-    return f"free now: {', '.join(could)}" if could else "no other lane is free now"
+    return f"free now: {listed(could)}" if could else "no other lane is free now"
 
 
 def _unusable(error: Exception) -> BadInput:

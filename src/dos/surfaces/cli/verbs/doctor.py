@@ -6,11 +6,10 @@ It works on a broken dos.toml too: what is wrong with the file is a finding. Not
 
 from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from dos.errors import BadInput
-from dos.evidence.health import examine, facts
-from dos.runtime import mending
+from dos.evidence.health import commands, examine, facts
 from dos.surfaces.cli import catalogue
 from dos.surfaces.cli.desk import Desk, Reply, colour, speaks_unicode
 from dos.surfaces.cli.options import Option
@@ -29,13 +28,18 @@ def run(args: Args, desk: Desk) -> Reply:
     if args.dry_run and not args.fix:
         raise BadInput("--dry-run says what --fix would do, and --fix is not there", hint="dos doctor --fix --dry-run")
     world = desk.forgiving_world
-    repairs = mending.mend(world, lambda: desk.journal, dry_run=args.dry_run) if args.fix else None
-    report = health.Report(
-        facts=facts.gather(world), config=world.config, findings=examine.examine(world), repairs=repairs
-    )
+    repairs = None
+    if args.fix:
+        from dos.runtime import mending
+
+        repairs = mending.mend(world, lambda: desk.journal, dry_run=args.dry_run)
+    begin = commands.from_here(world)
+    findings = [structs.replace(found, fix=begin + found.fix) for found in examine.examine(world)]
+    report = health.Report(facts=facts.gather(world), config=world.config, findings=findings, repairs=repairs)
     return Reply(
         code=int(args.check and bool(report.gating)),
-        text=health.render(report, unicode=speaks_unicode(), colour=colour()),
-        data=health.document(report, catalogue.all_exits()),
+        text="" if desk.as_json else health.render(report, unicode=speaks_unicode(), colour=colour()),
+        # Every verb is loaded for its exit codes: only those who read them wait for that.
+        data=health.document(report, catalogue.all_exits()) if desk.as_json else None,
         next_action=report.gating[0].fix if report.gating else "dos up",
     )

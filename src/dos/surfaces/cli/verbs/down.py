@@ -8,6 +8,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
+from dos.errors import BadInput
 from dos.journal.events import DrainRequested
 from dos.journal.store import Store
 from dos.surfaces.cli.desk import Desk, Reply
@@ -21,7 +22,9 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, desk: Desk) -> Reply:
-    if not _running(desk.world.journal):
+    if args.timeout < 0:
+        raise BadInput("--timeout cannot be below 0", hint="For example: --timeout 60; 0 only asks.")
+    if not _running(desk.journal_world.journal):
         return Reply(text="nothing runs here", data={"down": True, "left": []})
     journal = desk.journal
     journal.record("fleet", DrainRequested(reason="dos down"))

@@ -4,6 +4,8 @@ It finds the folders that can be lanes, the agent programs on your path, the tes
 writes one file and says how to undo it.
 """
 
+import os
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +14,7 @@ from msgspec import Struct
 from dos.agents.registry import NAMES
 from dos.config.infer import infer_lanes_from_directory, scaffold
 from dos.errors import BadInput, WorkspaceMissing
+from dos.records.names import LONGEST_PATH, shown
 from dos.sources import surroundings, workspace
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
@@ -39,6 +42,16 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, desk: Desk) -> Reply:
     root = _root(args, desk)
+    try:
+        return _written_anew(args, root)
+    except OSError as error:
+        raise BadInput(
+            f"{shown(str(error.filename or root), LONGEST_PATH)}: {error.strerror}",
+            hint="Look at that path, and run `dos init` again.",
+        ) from error
+
+
+def _written_anew(args: Args, root: Path) -> Reply:
     lanes = infer_lanes_from_directory(root)
     programs = surroundings.agent_programs()
     tests = surroundings.test_command(root)
@@ -66,16 +79,15 @@ def run(args: Args, desk: Desk) -> Reply:
             text=f"{target} is there already, and was left as it is.\n  hint: `dos init --force` writes it anew.",
             data=data,
         )
-    before = _write(target, text)
-    said = [f"wrote {target}"]
     made = _write_first_plan(root, lanes.concurrent) if args.first_plan else []
-    said += made
+    before = _write(target, text)
+    said = [f"wrote {target}", *made]
     said += [
         f"  lanes   {', '.join(lanes.concurrent) or '(none: one worker for the whole tree)'}",
         f"  agents  {', '.join(programs) or 'none found on the path: set `agent` under [workers]'}",
         f"  tests   {tests or 'no test command found: set `test` under [workers]'}",
         f"  plans   {glob}",
-        f"undo: mv {before} {target}" if before else f"undo: rm {' '.join([str(target), *_written(made)])}",
+        f"undo: {shlex.join(['mv', str(before), str(target)] if before else ['rm', str(target), *_written(made)])}",
         "next: dos doctor; dos up; dos status",
     ]
     return Reply(text="\n".join(said), data=data | {"written": True})
@@ -83,8 +95,11 @@ def run(args: Args, desk: Desk) -> Reply:
 
 def _root(args: Args, desk: Desk) -> Path:
     start = Path(desk.start, args.directory) if args.directory else Path(desk.start)
-    if not start.is_dir():
-        raise WorkspaceMissing(f"{start} is not a directory", hint="Name a repository: dos init path/to/repository")
+    if not os.path.isdir(start):  # noqa: PTH112 - pathlib raises for a name that no system can have
+        raise WorkspaceMissing(
+            f"{shown(str(start), LONGEST_PATH)} is not a directory",
+            hint="Name a repository: dos init path/to/repository",
+        )
     return workspace.find(start).tree if not args.directory else start.resolve()
 
 
@@ -103,11 +118,8 @@ def _write(target: Path, text: str) -> Path | None:
         if before:
             target.replace(before)
         fresh.replace(target)
-    except OSError as error:
+    finally:
         fresh.unlink(missing_ok=True)
-        raise BadInput(
-            f"{target} cannot be written: {error.strerror}", hint="Check the folder and the disk."
-        ) from error
     return before
 
 

@@ -6,11 +6,14 @@ errors and warnings; with --strict for errors alone.
 
 from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from dos.config import lint
+from dos.config.infer import trees_by_name
+from dos.evidence.health.commands import editing, from_here
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
+from dos.views.findings import first_of_each_kind
 
 EXITS = {"clean": 0, "findings": 1, "contract_error": 2}
 
@@ -20,13 +23,20 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, desk: Desk) -> Reply:
-    loaded = desk.forgiving_world.loaded
-    found = lint.lint(loaded.config, loaded.problems)
-    lines = [f"{each.severity:<6}{each.kind}  {each.detail}\n      fix: {each.fix}" for each in found]
-    where = loaded.path or f"no {desk.forgiving_world.workspace.config}: the defaults"
+    world = desk.forgiving_world
+    loaded, path = world.loaded, world.workspace.config
+    likely = trees_by_name(world.workspace.root)
+    found = lint.lint(loaded.config, loaded.problems, editing=editing(world), likely=likely)
+    if begin := from_here(world):
+        found = [structs.replace(each, fix=begin + each.fix) for each in found]
+    lines = []
+    for each, left_out in first_of_each_kind(found):
+        lines += [f"{each.severity:<6}{each.kind}  {each.detail}", f"      fix: {each.fix}"]
+        lines += [f"      {left_out}"] if left_out else []
+    where = loaded.path or f"no {path}: the defaults"
     return Reply(
         code=int(lint.fails(found, strict=args.strict)),
         text="\n".join(lines) or f"clean: {where}",
-        data=lint.as_json(found),
+        data=lint.as_json(found) if desk.as_json else None,
         next_action=found[0].fix if found else "dos doctor",
     )

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated
@@ -16,20 +17,23 @@ from typing import Annotated
 from msgspec import Struct, to_builtins
 
 from dos.agents import registry
-from dos.errors import BadInput, StoreFailed
+from dos.errors import BadInput, DosError, StoreFailed
 from dos.journal.events import DrainRequested
 from dos.journal.store import Store
-from dos.records.names import slug
+from dos.records.names import slug, visible
+from dos.runtime import backlog, logs
 from dos.runtime.drive import drive
 from dos.runtime.fleet_effects import FleetEffects
 from dos.runtime.supervisor import Supervisor
 from dos.runtime.worker_effects import check_settings
 from dos.sources import processes
 from dos.surfaces.cli.desk import Desk, Reply, colour
+from dos.surfaces.cli.main import complain
 from dos.surfaces.cli.options import Option
 from dos.views import report, story
 
 EXITS = {"stopped": 0, "already-running": 1, "contract_error": 2}
+LONGEST_TICK_SECONDS = 3_600
 _COLOURS = {story.GOOD: "\x1b[32m", story.BAD: "\x1b[31m", story.DIM: "\x1b[2m"}
 
 
@@ -45,9 +49,14 @@ class Args(Struct, kw_only=True):
 def run(args: Args, desk: Desk) -> Reply:
     config = desk.policy
     registry.find(config.workers.agent)  # said now, not at the first unit
-    if (args.target is not None and args.target < 1) or args.tick <= 0:
-        raise BadInput("--target and --tick must be above zero", hint="For example: dos up --target 2")
+    if (args.target is not None and args.target < 1) or not 0 < args.tick <= LONGEST_TICK_SECONDS:
+        raise BadInput(
+            f"--target must be above zero, and --tick at most {LONGEST_TICK_SECONDS} seconds and above zero",
+            hint="For example: dos up --target 2",
+        )
     check_settings(config)
+    for warning in (warnings := backlog.never_offered(desk.world.workspace, config)):
+        desk.complain(f"warning: {warning}")
     if args.detach:
         return _detached(args, desk)
     host = processes.host()
@@ -57,7 +66,7 @@ def run(args: Args, desk: Desk) -> Reply:
     )
     effects = FleetEffects(desk.world.workspace, config, actor=f"supervisor/{slug(host)}")
     effects.target()
-    _drain_on_interrupt(effects.store)
+    _drain_on_interrupt(effects)
     ended = threading.Event()
     before = effects.store.last()
     teller = threading.Thread(target=_tell, args=(desk, before, ended), daemon=True)
@@ -72,13 +81,13 @@ def run(args: Args, desk: Desk) -> Reply:
         return Reply(code=1, text=reason, data={"reason": reason, "target": target})
     with desk.reader() as journal:
         made = report.report(journal.events(before))
-    return Reply(text="\n" + report.render(made), data={"reason": reason, "target": target} | to_builtins(made))
+    data = {"reason": reason, "target": target, "warnings": warnings}
+    return Reply(text="\n" + report.render(made), data=data | to_builtins(made))
 
 
 def _detached(args: Args, desk: Desk) -> Reply:
     place = desk.world.workspace
-    log = place.state / "logs" / "supervisor.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
+    log = logs.of_supervisor(place.state)
     words = ["up", "--tick", str(args.tick)]
     words += ["--target", str(args.target)] if args.target else []
     words += ["--until-idle"] if args.until_idle else []
@@ -114,19 +123,24 @@ def _came_up(child: "subprocess.Popen[bytes]", desk: Desk) -> bool:
     return False
 
 
-def _drain_on_interrupt(store: Store) -> None:
+def _drain_on_interrupt(effects: FleetEffects) -> None:
     """The first Ctrl-C drains; the second leaves the workers to the next supervisor."""
     asked = threading.Event()
+
+    def write_down() -> None:
+        fact, key = DrainRequested(reason="interrupted"), f"interrupted/{os.getpid()}.{time.time_ns()}"
+        try:
+            effects.patience.outlast(lambda: effects.store.record("fleet", fact, key=key))
+        except DosError as error:
+            complain(f"the workers could not be asked to finish: {error}")
 
     def drain(number: int, frame: object) -> None:
         if asked.is_set():
             raise KeyboardInterrupt
         asked.set()
         # Not from the handler itself: it may have interrupted a transaction of this very store.
-        threading.Thread(
-            target=lambda: store.record("fleet", DrainRequested(reason="interrupted")), daemon=True
-        ).start()
-        sys.stderr.write("draining: workers finish what they are at; Ctrl-C again leaves them running\n")
+        threading.Thread(target=write_down, daemon=True).start()
+        complain("draining: workers finish what they are at; Ctrl-C again leaves them running")
 
     signal.signal(signal.SIGINT, drain)
     signal.signal(signal.SIGTERM, drain)
@@ -142,9 +156,11 @@ def _tell(desk: Desk, after: int, ended: threading.Event) -> None:
                     after = position
             return
         except StoreFailed as error:
-            sys.stderr.write(f"the journal cannot be read: {error}\n")
+            desk.complain(f"the journal cannot be read: {error}")
             if ended.wait(1.0):
                 return
+        except OSError:
+            return  # nobody is left to be told
 
 
 def _tell_from(desk: Desk, journal: Store, after: int, ended: threading.Event) -> Iterator[int]:
@@ -164,5 +180,5 @@ def _tell_from(desk: Desk, journal: Store, after: int, ended: threading.Event) -
 
 def _shown(line: story.Line) -> str:
     clock = datetime.fromtimestamp(line.at_ms / 1000).strftime("%H:%M:%S")
-    text = f"{clock}  {line.where:<10}  {line.text}"
+    text = visible(f"{clock}  {line.where:<10}  {line.text}")
     return f"{_COLOURS[line.tone]}{text}\x1b[0m" if colour() and line.tone in _COLOURS else text

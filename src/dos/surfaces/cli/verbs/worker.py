@@ -4,6 +4,7 @@ A worker takes the lane's lease, runs the agent on one unit after another, lands
 prove, and ends with a typed reason. `dos up` starts workers; start one by hand to watch a single lane.
 """
 
+import signal
 import time
 from secrets import randbits
 from typing import Annotated
@@ -17,6 +18,7 @@ from dos.runtime.worker import Worker
 from dos.runtime.worker_effects import WorkerEffects
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
+from dos.surfaces.cli.verbs.lanes import identity
 
 EXITS = {"stopped": 0, "lane-held": 1, "contract_error": 2, "lease-lost": 3}
 
@@ -35,6 +37,9 @@ def run(args: Args, desk: Desk) -> Reply:
         now_ms = time.time_ns() // 1_000_000
         run_id = run_ids.mint(now_ms, randbits(run_ids.ENTROPY_BITS), f"worker-{args.lane}").run_id
     config = desk.policy
+    identity.known_lane(desk.policy_world, args.lane)  # before anything is made for it
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _break_off)
     effects = WorkerEffects(desk.world.workspace, config, actor=run_id, target_branch=args.target_branch)
     try:
         worker = Worker(
@@ -51,3 +56,8 @@ def run(args: Args, desk: Desk) -> Reply:
         "run_id": run_id, "lane": args.lane, "stop_reason": stop.reason, "needs": stop.needs, "reason": stop.detail
     }  # fmt: skip
     return Reply(code=code, text=f"{stop.reason}  {stop.detail}", data=data)
+
+
+def _break_off(number: int, frame: object) -> None:
+    """As Ctrl-C does: what was started is ended on the way out, and not left to run alone."""
+    raise KeyboardInterrupt

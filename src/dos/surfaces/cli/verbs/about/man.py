@@ -1,7 +1,8 @@
 """Explain a lane, a reason, or a verb.
 
 `dos man lane` and `dos man wedge` list what there is; with a name they explain one. A wedge is whatever keeps a lane
-from moving: a reason for a refusal or for a stop. Anything else is taken for a verb, and its help page is shown.
+from moving: a reason for a refusal or for a stop. Anything else is taken for a verb, and its help page is shown. A lane
+or a reason that is not on its list exits 1; a section or a verb that there is not exits 2, as everywhere.
 """
 
 from typing import Annotated
@@ -10,6 +11,7 @@ from msgspec import Struct
 
 from dos.journal import fold
 from dos.journal.states.fleet import Fleet
+from dos.records.names import meant, shown
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
 from dos.surfaces.cli.verbs.about import help as help_verb
@@ -36,16 +38,18 @@ def run(args: Args, desk: Desk) -> Reply:
 def _lane(name: str, desk: Desk) -> Reply:
     config = desk.world.config
     if not name:
-        known = lanes.every(config)
+        every = lanes.every(config)
         return Reply(
-            text=_listed([(lane.lane, lane.kind) for lane in known]),
-            data={"lanes": [lane.to_json() for lane in known]},
+            text=_listed([(lane.lane, lane.kind) for lane in every]),
+            data={"lanes": [lane.to_json() for lane in every]},
             next_action="dos man lane NAME",
         )
     found = lanes.one(config, name)
     if found is None:
         names = config.known_lanes()
-        complaint = f"error: there is no lane {name!r}; the lanes are {', '.join(names)}"
+        complaint = (
+            f"error: there is no lane {shown(name)}; {meant(name, names, 'lanes')}\n  hint: `dos man lane` lists them."
+        )
         return Reply(code=1, complaint=complaint, data={"lane": name, "known": names})
     leases = [lease for lease in desk.world.journal.leases(lapsed=False) if lease.lane == found.lane]
     held = ", ".join(f"{lease.holder}, fence {lease.fence}" for lease in leases)
@@ -64,10 +68,11 @@ def _reason(token: str, desk: Desk) -> Reply:
     found = reasons.one(config, token)
     if found is None:
         category = reasons.guess(config, token)
+        found_out = f"{shown(token)} is no declared reason; by its name it counts as {category}"
         hint = f"`dos man wedge` lists them; declare one of your own as [reasons.{token}] in dos.toml."
         return Reply(
             code=1,
-            complaint=f"error: {token!r} is no declared reason; by its name it counts as {category}\n  hint: {hint}",
+            complaint=f"error: {found_out}\n  hint: {hint}",
             data={"token": token, "category": category},
         )
     fleet, _ = fold.current(desk.world.journal, Fleet)

@@ -21,7 +21,7 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, desk: Desk) -> Reply:
     found = rows.under(desk, args.key)
-    one = found[0] if found[0].key == args.key.strip() else None
+    one = found[0] if found[0].key == rows.normal_key(args.key) else None
     if one is None:  # a table: its keys by name
         return Reply(
             text="\n".join(f"{row.key} = {row.text}" for row in found if row.value is not None), data=as_json(found)

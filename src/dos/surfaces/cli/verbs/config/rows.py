@@ -2,6 +2,8 @@
 
 from difflib import get_close_matches
 
+from dos.config.edit import parsed_key
+from dos.config.notation import key_text
 from dos.config.show import Row, rows
 from dos.errors import BadInput
 from dos.surfaces.cli.desk import Desk
@@ -10,7 +12,7 @@ from dos.surfaces.cli.desk import Desk
 def under(desk: Desk, key: str) -> list[Row]:
     """The key itself, or every key of the table; every key at all when none is named."""
     known = rows(desk.world.loaded)
-    wanted = key.strip()
+    wanted = normal_key(key)
     found = [row for row in known if not wanted or row.key == wanted or row.key.startswith(f"{wanted}.")]
     if not found:
         tables = {row.key.rpartition(".")[0] for row in known}
@@ -25,3 +27,11 @@ def under(desk: Desk, key: str) -> list[Row]:
 def bare(row: Row) -> str:
     """The value for a script: a string without its quotes, everything else as the file would have it."""
     return row.value if isinstance(row.value, str) else row.text
+
+
+def normal_key(key: str) -> str:
+    """The key as it is shown, however it was quoted."""
+    try:
+        return key_text(parsed_key(key))
+    except BadInput:  # no key at all: it will not be found
+        return key.strip()

@@ -12,19 +12,20 @@ from dos.config.edit import set_value
 from dos.config.show import rows
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
+from dos.surfaces.cli.verbs.config.rows import normal_key
 
 EXITS = {"set": 0, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
     key: Annotated[str, Option(help="the key, as in supervise.target", positional=True)]
-    value: Annotated[str, Option(help="the value, as TOML has it", positional=True)]
+    value: Annotated[str, Option(help="the value, as TOML has it", positional=True, may_be_empty=True)]
 
 
 def run(args: Args, desk: Desk) -> Reply:
     path = desk.world.workspace.config
     loaded = set_value(path, args.key, args.value)
-    key = args.key.strip()
+    key = normal_key(args.key)
     value = next((row.text for row in rows(loaded) if row.key == key), args.value)
     return Reply(
         text=f"{key} = {value}  in {path}",

@@ -1,4 +1,7 @@
-"""Take one key or table out of dos.toml, so that it has its default again."""
+"""Take one key or table out of dos.toml, so that it has its default again; or one entry out of a list.
+
+With an entry the key stays, with the rest of its list: dos config unset lanes.autopick api
+"""
 
 from typing import Annotated
 
@@ -8,18 +11,22 @@ from dos.config.edit import unset_value
 from dos.config.show import rows
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
+from dos.surfaces.cli.verbs.config.rows import normal_key
 
 EXITS = {"unset": 0, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
     key: Annotated[str, Option(help="the key, as in supervise.target", positional=True)]
+    entry: Annotated[str, Option(help="only this entry of the list that the key holds", positional=True)] = ""
 
 
 def run(args: Args, desk: Desk) -> Reply:
     path = desk.world.workspace.config
-    loaded = unset_value(path, args.key)
-    key = args.key.strip()
+    loaded = unset_value(path, args.key, args.entry)
+    key = normal_key(args.key)
     now = next((row.text for row in rows(loaded) if row.key == key), "")
+    if args.entry:
+        return Reply(text=f"{key} = {now}  in {path}", data={"key": key, "value": now, "path": str(path)})
     said = f"; it is {now} by default" if now else ""
     return Reply(text=f"{key} is taken out of {path}{said}", data={"key": key, "default": now, "path": str(path)})

@@ -4,6 +4,7 @@ It walks every event: checksums, versions, fences, leases that overlapped, and w
 events say. It changes nothing.
 """
 
+import os
 import sys
 from typing import Any
 
@@ -12,6 +13,7 @@ from msgspec import Struct, to_builtins
 from dos.errors import JournalCorrupt
 from dos.journal import checking
 from dos.journal.checking import Problem, Report
+from dos.records.names import counted
 from dos.surfaces.cli.desk import Desk, Reply
 
 EXITS = {"sound": 0, "problems": 1, "contract_error": 2}
@@ -22,11 +24,13 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, desk: Desk) -> Reply:
+    looked_at = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     try:
-        report = checking.check(desk.world.journal, progress=_progress if sys.stderr.isatty() else None)
+        journal = desk.journal_world.journal
+        report = checking.check(journal, progress=_progress if looked_at else None)
     except JournalCorrupt as error:  # so damaged that it cannot even be opened
         report = Report(events=0, streams=0, leases=0, unknown_kinds={}, problems=[Problem(0, str(error))])
-    if sys.stderr.isatty():
+    if looked_at:
         sys.stderr.write("\r\x1b[K")
     return Reply(
         code=1 if report.problems else 0,
@@ -38,10 +42,12 @@ def run(args: Args, desk: Desk) -> Reply:
 
 
 def _told(report: Report) -> list[str]:
-    counted = f"{report.events} events, {report.streams} streams, {report.leases} leases"
+    seen = f"{counted(report.events, 'event')}, {counted(report.streams, 'stream')}, {counted(report.leases, 'lease')}"
     told = [f"problem: {problem.what}" for problem in report.problems]
-    told += [f"note: {count} events of the unknown kind {kind!r}" for kind, count in report.unknown_kinds.items()]
-    return [*told, f"{len(report.problems)} problems in {counted}" if report.problems else f"sound: {counted}"]
+    told += [
+        f"note: {counted(count, 'event')} of the unknown kind {kind!r}" for kind, count in report.unknown_kinds.items()
+    ]
+    return [*told, f"{counted(len(report.problems), 'problem')} in {seen}" if report.problems else f"sound: {seen}"]
 
 
 def _data(report: Report) -> dict[str, Any]:

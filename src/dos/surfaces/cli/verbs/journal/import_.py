@@ -3,6 +3,7 @@
 What was imported before is not imported again. Leases do not move: their holders ask for them here.
 """
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,7 @@ from msgspec import Struct, structs
 
 from dos.errors import BadInput
 from dos.journal import transfer
-from dos.records.names import checked, shown
+from dos.records.names import checked, counted, shown
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
 
@@ -24,9 +25,12 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, desk: Desk) -> Reply:
     path = Path(args.file)
-    if "\0" in args.file or not path.is_file():
+    if not os.path.isfile(path):  # noqa: PTH113 - pathlib raises for a name that no system can have
         raise BadInput(f"{shown(args.file)} is not a file", hint="Give the path of a file of JSON lines.")
     name = checked(args.name, "file name") if args.name else None
     done = transfer.import_lines(desk.journal, path, name=name)
-    text = f"{done.lines} lines read, {done.events} events written, {done.unreadable} kept that could not be read"
+    text = (
+        f"{counted(done.lines, 'line')} read, {counted(done.events, 'event')} written, "
+        f"{done.unreadable} kept that could not be read"
+    )
     return Reply(text=text, data=structs.asdict(done))

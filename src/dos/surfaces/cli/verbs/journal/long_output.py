@@ -4,16 +4,27 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO
+from typing import IO, cast
 
 from dos.errors import DosError
+from dos.records.names import visible
+
+
+class _Lines:
+    """Lines of JSON, none of which can act on a terminal."""
+
+    def write(self, line: str) -> None:
+        sys.stdout.write(visible(line[:-1]) + line[-1:])
+
+    def flush(self) -> None:
+        sys.stdout.flush()
 
 
 @contextmanager
 def long_output() -> Iterator[IO[str]]:
     """A reader that goes away ends the verb quietly, as the frame does it; a disk without room is an error."""
     try:
-        yield sys.stdout
+        yield cast(IO[str], _Lines())
         sys.stdout.flush()
     except BrokenPipeError:
         raise

@@ -13,6 +13,7 @@ from msgspec import Struct
 from dos.errors import BadInput
 from dos.journal import retention
 from dos.journal.retention import DAY_MS, Pruned
+from dos.records.names import counted
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
 
@@ -32,8 +33,6 @@ def run(args: Args, desk: Desk) -> Reply:
     now_ms = time.time_ns() // 1_000_000
     if args.older_than_days is not None and not 0 <= args.older_than_days <= LONGEST_DAYS:
         raise BadInput(f"{args.older_than_days:g} days is no age", hint=f"Give a number from 0 to {LONGEST_DAYS}.")
-    if "\0" in args.archive:
-        raise BadInput("the archive's name has a NUL character in it", hint="Name a directory.")
     policy, state = desk.policy.retention, desk.world.workspace.state
     most = policy.limit("journal_max_entries")
     nothing = desk.world.journal.last() == 0  # then none is made for it either
@@ -47,7 +46,7 @@ def run(args: Args, desk: Desk) -> Reply:
         now_ms=now_ms,
     )
     would = "would remove" if args.dry_run else "removed"
-    text = f"{would} {pruned.removed} of {pruned.examined} old events"
+    text = f"{would} {pruned.removed} of {counted(pruned.examined, 'old event')}"
     return Reply(text=text + (f", kept in {pruned.archived_to}" if pruned.archived_to else ""), data=_data(pruned))
 
 

@@ -12,5 +12,5 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, desk: Desk) -> Reply:
-    last = desk.world.journal.last()
+    last = desk.journal_world.journal.last()
     return Reply(text=str(last), data=last)

@@ -18,13 +18,14 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, desk: Desk) -> Reply:
-    with desk.world.journal.backend.read() as view:
+    with desk.journal_world.journal.backend.read() as view:
         found = view.raw(args.pos - 1, 1) if args.pos > 0 else []
         last = view.last()
     if not found or found[0][0].pos != args.pos:
+        hint = "`dos journal tail` shows the newest."
         return Reply(
             code=1,
-            complaint=f"error: there is no event {args.pos}; the newest is {last}",
+            complaint=f"error: there is no event {args.pos}; the newest is {last}\n  hint: {hint}",
             data={"pos": args.pos, "found": False, "last": last},
         )
     event, stored = found[0]

@@ -33,11 +33,12 @@ def run(args: Args, desk: Desk) -> Reply:
     stream = checked(args.stream, "stream", longest=LONGEST_STREAM) if args.stream else ""
     if args.follow:
         _await_journal(desk)
-    journal = desk.world.journal
+    journal = desk.journal_world.journal
     last = journal.last()
     found = _everything(journal, stream, last) if args.count <= 0 else newest(journal, args.count, stream, last)
     with long_output() as out:
-        out.writelines(_line(event) for event in found)
+        for event in found:
+            out.write(_line(event))
         while args.follow:
             out.flush()
             journal.wait(last, LOOK_SECONDS)
@@ -79,7 +80,7 @@ def _everything(journal: Store, stream: str, last: int) -> Iterator[Event]:
 
 def _await_journal(desk: Desk) -> None:
     """Reading makes no journal, so one that is followed may have to appear first."""
-    while isinstance(desk.world.journal.backend, MemoryBackend):
+    while isinstance(desk.journal_world.journal.backend, MemoryBackend):
         time.sleep(0.1)
         desk.look_again()
 

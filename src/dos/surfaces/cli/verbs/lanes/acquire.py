@@ -17,15 +17,15 @@ from dos.journal.events import LeaseRefused
 from dos.records.leases import Lease, Refusal, Request, stream_of
 from dos.records.names import checked, folded
 from dos.records.regions import region
-from dos.sources import processes
+from dos.sources import head, processes
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
-from dos.surfaces.cli.verbs.lanes import arbitrate, identity
-from dos.verdicts.access import admission, arbiter
+from dos.surfaces.cli.verbs.lanes import arbitrate, identity, obstacles
+from dos.verdicts.access import arbiter
 from dos.verdicts.access.arbiter import Ask, Decision, Held, Outcome
-from dos.verdicts.access.ladder import Candidate
 from dos.verdicts.access.roster import GLOBAL, Roster
 
+LONGEST_INTERVAL_SECONDS = 86_400
 SHORTEST_TRY_SECONDS = 0.5  # a journal in use is locked for a few milliseconds at a time
 EXITS = {"acquire": 0, "refuse": 1, "contract_error": 2, "lock-busy": 4}
 
@@ -33,7 +33,9 @@ EXITS = {"acquire": 0, "refuse": 1, "contract_error": 2, "lock-busy": 4}
 class Args(Struct, kw_only=True):
     owner: Annotated[str, Option(help="who asks; renewing and releasing need the same name", metavar="OWNER")]
     lane: Annotated[str, Option(help="the lane; any free one when not given", metavar="LANE")] = ""
-    kind: Annotated[str, Option(help="cluster, keyword, global or another kind", metavar="KIND")] = ""
+    kind: Annotated[str, Option(help="cluster, keyword, global or another kind", metavar="KIND", may_be_empty=True)] = (
+        ""
+    )
     tree: Annotated[list[str], Option(help="the paths, where the lane has none of its own", metavar="GLOB")] = []
     mode: Annotated[str, Option(help="readers may share: shared or exclusive", choices=("shared", "exclusive"))] = (
         "exclusive"
@@ -57,21 +59,22 @@ class Taken(Struct, frozen=True, kw_only=True):
 
 def run(args: Args, desk: Desk) -> Reply:
     checked(args.owner, "owner")
-    if args.retries < 0 or args.retry_interval < 0:
-        raise BadInput("--retries and --retry-interval cannot be below 0", hint="For example: --retries 5")
+    if args.retries < 0 or not 0 <= args.retry_interval <= LONGEST_INTERVAL_SECONDS:
+        raise BadInput(
+            f"--retries cannot be below 0, and --retry-interval is between 0 and {LONGEST_INTERVAL_SECONDS} seconds",
+            hint="For example: --retries 5 --retry-interval 0.2",
+        )
     desk.busy_seconds = max(SHORTEST_TRY_SECONDS, args.retry_interval)
     ask = arbitrate.asked(lane=args.lane, kind=args.kind, tree=args.tree, mode=args.mode, exact=not args.any_)
     request = _request(args, desk)
     taken = _patiently(args, lambda: _take(args, desk, ask, request))
-    complaint = arbitrate.complaint(taken.decision)
-    if taken.decision.exit_code == 1:
-        complaint = _note_refusal(args, desk, ask, request, taken.decision)
+    decision = taken.decision
+    if taken.lease is None:
+        return _refusal(args, desk, ask, request, decision)
     return Reply(
-        code=taken.decision.exit_code,
-        data=_data(args, request, taken),
-        plain=arbitrate.sentence(taken.decision),
-        next_action=_interpretation(taken),
-        complaint=complaint,
+        data=_data(args, request, decision, taken.lease),
+        plain=arbitrate.sentence(decision),
+        next_action=_interpretation(taken.lease),
         always_json=True,
     )
 
@@ -79,7 +82,6 @@ def run(args: Args, desk: Desk) -> Reply:
 def _request(args: Args, desk: Desk) -> Request:
     """All but the lane, which is not decided yet."""
     worker = identity.process(args.pid)
-    place = desk.world.workspace
     return Request(
         lane=args.lane,
         holder=args.owner,
@@ -90,7 +92,7 @@ def _request(args: Args, desk: Desk) -> Request:
         loop_ts=identity.loop_stamp(args.loop_ts),
         pid=worker.pid if worker else None,
         pid_started=worker.started if worker else None,
-        start_sha=(desk.world.git.commit_of("HEAD") or "") if place.common else "",
+        start_sha=head.commit(desk.world.workspace),
     )
 
 
@@ -144,8 +146,27 @@ def _decided(request: Request, ask: Ask, decision: Decision, roster: Roster) -> 
     )
 
 
-def _note_refusal(args: Args, desk: Desk, ask: Ask, request: Request, decision: Decision) -> str:
-    """One event for one obstacle, however often somebody polls. That it cannot be written changes no answer."""
+def _refusal(args: Args, desk: Desk, ask: Ask, request: Request, decision: Decision) -> Reply:
+    """That a refusal cannot be written down changes no answer."""
+    data, hint, unwritten = _data(args, request, decision, None), {}, ""
+    if decision.exit_code == 1:
+        try:
+            hint = _note_refusal(args, desk, ask, request, decision)
+        except StoreFailed as error:
+            unwritten = f"warning: the refusal could not be written down: {error}"
+        data["refusal_journaled"] = not unwritten
+    return Reply(
+        code=decision.exit_code,
+        data=data | hint,
+        plain=arbitrate.sentence(decision),
+        next_action=arbitrate.interpretation(decision, hint),
+        complaint=unwritten or arbitrate.complaint(decision, hint),
+        always_json=True,
+    )
+
+
+def _note_refusal(args: Args, desk: Desk, ask: Ask, request: Request, decision: Decision) -> dict[str, str]:
+    """One event for one obstacle, however often somebody polls; and what to do about an obstacle that is dead."""
     lane = desk.policy.canonical_lane(ask.lane) or ask.lane
     stream = stream_of(lane) if lane else "lanes"
     fact = LeaseRefused(
@@ -156,36 +177,20 @@ def _note_refusal(args: Args, desk: Desk, ask: Ask, request: Request, decision: 
         run_id=request.run_id,
         loop_ts=request.loop_ts,
     )
-    try:
-        key = f"refused/{args.owner}/{decision.reason_class}/{_obstacle(desk, ask, lane)}"
-        with desk.journal.backend.read() as view:
-            known = view.keyed(stream, key)
-        if known is None:
-            desk.journal.record(stream, fact, key=key)
-    except StoreFailed as error:
-        return f"warning: the refusal could not be written down: {error}"
-    return ""
+    found = obstacles.in_the_way(desk, desk.journal, ask)
+    # Of a refusal that no single lease is behind, the newest lease; 0 where there is none.
+    obstacle = max((lease.fence for lease in found or desk.journal.leases(lapsed=False)), default=0)
+    key = f"refused/{args.owner}/{decision.reason_class}/{obstacle}"
+    with desk.journal.backend.read() as view:
+        known = view.keyed(stream, key)
+    if known is None:
+        desk.journal.record(stream, fact, key=key)
+    return obstacles.hint(found)
 
 
-def _obstacle(desk: Desk, ask: Ask, lane: str) -> int:
-    """The fence of the lease in the way; of the newest, for a refusal that no single lease is behind; 0 for none."""
-    live = desk.journal.leases(lapsed=False)
-    roster = evidence.roster(desk.world, desk.policy)
-    wanted = Candidate(
-        lane=lane,
-        kind=ask.kind,
-        region=region(ask.tree or roster.tree(lane)),
-        mode=ask.mode,
-        exclusive=roster.runs_alone(lane or ask.kind),
-    )
-    in_the_way = [lease for lease in live if lane and admission.judge_pair(wanted, lease)]
-    return max((lease.fence for lease in in_the_way or live), default=0)
-
-
-def _data(args: Args, request: Request, taken: Taken) -> dict[str, Any]:
-    lease = taken.lease
-    data = taken.decision.to_json() | {
-        "journaled": lease is not None,
+def _data(args: Args, request: Request, decision: Decision, lease: Lease | None) -> dict[str, Any]:
+    data = decision.to_json() | {
+        "journaled": lease is not None,  # the lease, as released versions say it
         "owner": args.owner,
         "fence": lease.fence if lease else None,
         "expires_in_seconds": lease.ttl_ms / 1000 if lease else None,
@@ -193,8 +198,6 @@ def _data(args: Args, request: Request, taken: Taken) -> dict[str, Any]:
     return data | {"run_id": request.run_id} if request.run_id else data
 
 
-def _interpretation(taken: Taken) -> str:
-    if taken.lease is None:
-        return arbitrate.interpretation(taken.decision)
-    globs = ", ".join(taken.lease.region.globs)
+def _interpretation(lease: Lease) -> str:
+    globs = ", ".join(lease.region.globs)
     return f"GO: change only {globs}; renew with `dos lease-lane heartbeat`, and release it when you are done."

@@ -33,7 +33,7 @@ class Args(Struct, kw_only=True):
 def run(args: Args, desk: Desk) -> Reply:
     checked(args.owner, "owner")
     lane = checked(args.lane, "lane name")
-    old = identity.find(desk.world.journal, desk.policy, lane=lane, loop_ts=args.loop_ts, fence=args.fence)
+    old = identity.find(desk.policy_world, lane=lane, loop_ts=args.loop_ts, fence=args.fence)
     new = None if old is None else _adopt(args, desk, old)
     data = {
         "adopted": new is not None,

@@ -4,6 +4,7 @@ It takes nothing: `dos lease-lane acquire` does. A lane that is not free is repl
 so; with --exact it is refused. --force goes on over a refusal, which is written to the journal.
 """
 
+from collections.abc import Mapping
 from typing import Annotated
 
 from msgspec import Struct
@@ -11,11 +12,12 @@ from msgspec import Struct
 from dos.errors import BadInput
 from dos.evidence.access import lane as evidence
 from dos.journal.events import DecisionForced
-from dos.records.names import checked, shown
+from dos.records.names import checked, listed, shown
 from dos.records.regions import Mode
 from dos.sources import processes
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
+from dos.surfaces.cli.verbs.lanes import obstacles
 from dos.verdicts.access import arbiter
 from dos.verdicts.access.arbiter import Ask, Decision, Outcome
 
@@ -24,7 +26,9 @@ EXITS = {"acquire": 0, "refuse": 1, "contract_error": 2}
 
 class Args(Struct, kw_only=True):
     lane: Annotated[str, Option(help="the lane that is asked for; any when not given", metavar="LANE")] = ""
-    kind: Annotated[str, Option(help="cluster, keyword, global or another kind", metavar="KIND")] = ""
+    kind: Annotated[str, Option(help="cluster, keyword, global or another kind", metavar="KIND", may_be_empty=True)] = (
+        ""
+    )
     tree: Annotated[list[str], Option(help="the paths, where the lane has none of its own", metavar="GLOB")] = []
     mode: Annotated[str, Option(help="readers may share: shared or exclusive", choices=("shared", "exclusive"))] = (
         "exclusive"
@@ -49,12 +53,15 @@ def run(args: Args, desk: Desk) -> Reply:
             lane=decision.lane, reason_class=decision.reason_class, reason=decision.reason, host=processes.host()
         )
         desk.journal.record("decisions", forced)
+    hint = {}
+    if decision.exit_code == 1 and args.leases is None:
+        hint = obstacles.hint(obstacles.in_the_way(desk, desk.world.journal, ask))
     return Reply(
         code=decision.exit_code,
-        data=decision.to_json(),
+        data=decision.to_json() | hint,
         plain=sentence(decision),
-        complaint=complaint(decision),
-        next_action=interpretation(decision),
+        complaint=complaint(decision, hint),
+        next_action=interpretation(decision, hint),
         always_json=True,
     )
 
@@ -88,14 +95,18 @@ def sentence(decision: Decision) -> str:
     return f"You can start in the lane {decision.lane!r}, which is {where}: {decision.reason}."
 
 
-def complaint(decision: Decision) -> str:
-    return f"error: {decision.reason}" if decision.exit_code == 2 else ""
+def complaint(decision: Decision, hint: Mapping[str, str]) -> str:
+    if decision.exit_code == 2:
+        return f"error: {decision.reason}\n  hint: `dos man lane` lists the lanes; [lanes] in dos.toml declares them."
+    return f"  hint: {hint['hint']}" if hint else ""
 
 
-def interpretation(decision: Decision) -> str:
+def interpretation(decision: Decision, hint: Mapping[str, str]) -> str:
     if decision.outcome is Outcome.ACQUIRE:
         return f"GO: change only {', '.join(decision.tree)}; take the lane with `dos lease-lane acquire` first."
     if decision.exit_code == 2:
-        return "STOP: there is no such lane; `dos doctor` lists those that there are."
-    free = ", ".join(decision.free_clusters)
+        return "STOP: there is no such lane; `dos man lane` lists those that there are."
+    if hint:
+        return f"STOP: change nothing here; {hint['hint']}."
+    free = listed(decision.free_clusters)
     return f"STOP: change nothing here; ask for one of {free}." if free else "STOP: change nothing; wait for a lane."

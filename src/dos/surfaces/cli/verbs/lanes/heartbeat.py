@@ -29,8 +29,7 @@ def run(args: Args, desk: Desk) -> Reply:
     lane, owner = identity.checked_holder(args.lane, args.owner, args.fence)
     if args.coalesce_within_s < 0:
         raise BadInput("--coalesce-within-s cannot be below 0", hint="For example: --coalesce-within-s 30")
-    world, config = desk.world, desk.policy
-    lease = identity.find(world.journal, config, lane=lane, owner=owner, loop_ts=args.loop_ts, fence=args.fence)
+    lease = identity.find(desk.journal_world, lane=lane, owner=owner, loop_ts=args.loop_ts, fence=args.fence)
     kept = None
     if lease is not None:
         # At most half of its life, so that a beat that was left out cannot end it.

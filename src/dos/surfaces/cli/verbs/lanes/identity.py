@@ -6,12 +6,13 @@ import time
 from dos.config.tables import Config
 from dos.errors import BadInput
 from dos.journal.lines import second_stamp
-from dos.journal.store import Store
 from dos.records import run_ids
-from dos.records.leases import Lease
-from dos.records.names import checked, folded
+from dos.records.leases import Lease, stream_of
+from dos.records.names import checked, folded, meant, shown
 from dos.sources import processes
 from dos.sources.processes import Identity
+from dos.sources.world import World
+from dos.verdicts.access.roster import GLOBAL
 
 MOST_PROCESSES = 1 << 31
 LONGEST_TTL_MINUTES = 525_600
@@ -59,19 +60,36 @@ def ttl_ms(minutes: float | None, config: Config) -> int:
     return max(1, int(minutes * 60_000))
 
 
-def find(
-    store: Store, config: Config, *, lane: str, owner: str = "", loop_ts: str = "", fence: int | None = None
-) -> Lease | None:
-    """The newest lease that fits everything that was given."""
-    wanted = folded(config.canonical_lane(lane) or lane) if lane else ""
+def known_lane(world: World, lane: str) -> str:
+    """The lane as it is declared. A name that nobody declared and nobody ever held can only be a mistake."""
+    config = world.config
+    if found := config.canonical_lane(lane):
+        return found
+    if folded(lane) == GLOBAL or world.loaded.problems:  # what a broken file declares, nobody knows
+        return lane
+    with world.journal.backend.read() as view:
+        if view.head(stream_of(lane)):
+            return lane
+    raise BadInput(
+        f"there is no lane {shown(lane)}: nobody declared it, and nobody ever held it; "
+        + meant(lane, config.known_lanes(), "lanes"),
+        hint="`dos man lane` lists the lanes; [lanes] in dos.toml declares them.",
+    )
+
+
+def find(world: World, *, lane: str, owner: str = "", loop_ts: str = "", fence: int | None = None) -> Lease | None:
+    """The newest lease that fits everything that was given; an error where the lane's name can only be a mistake."""
+    wanted = folded(world.config.canonical_lane(lane) or lane) if lane else ""
     fits = [
         lease
-        for lease in store.leases()
+        for lease in world.journal.leases()
         if (not wanted or folded(lease.lane) == wanted)
         and (not owner or lease.holder == owner)
         and (not loop_ts or lease.loop_ts == loop_ts)
         and (fence is None or lease.fence == fence)
     ]
+    if lane and not fits:
+        known_lane(world, lane)
     return max(fits, key=lambda lease: lease.fence, default=None)
 
 

@@ -16,7 +16,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, desk: Desk) -> Reply:
-    rows = leases.rows(desk.world.journal)
+    rows = leases.rows(desk.journal_world.journal)
     plain = [f"{row.lease.holder!r} holds {row.lease.lane!r}{' (lapsed)' if row.lapsed else ''}." for row in rows]
     return Reply(
         data=[row.to_json() for row in rows], plain="\n".join(plain) or "Nobody holds a lane.", always_json=True

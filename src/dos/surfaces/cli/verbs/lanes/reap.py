@@ -30,7 +30,7 @@ def run(args: Args, desk: Desk) -> Reply:
     reaped: list[dict[str, Any]] = []
     kept: list[dict[str, Any]] = []
     for lease, seen in evidence.gather(desk.world.journal):
-        if wanted and folded(lease.lane) != wanted:
+        if lease.is_lock or (wanted and folded(lease.lane) != wanted):
             continue
         verdict = abandoned.judge(seen)
         row = {"lane": lease.lane, "owner": lease.holder, "fence": lease.fence, "why": verdict.reason}

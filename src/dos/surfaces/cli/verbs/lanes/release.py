@@ -30,8 +30,7 @@ def run(args: Args, desk: Desk) -> Reply:
     lane, owner = identity.checked_holder(args.lane, args.owner, args.fence)
     if args.reason:
         checked(args.reason, "reason", longest=LONGEST_REASON)
-    world, config = desk.world, desk.policy
-    lease = identity.find(world.journal, config, lane=lane, owner=owner, loop_ts=args.loop_ts, fence=args.fence)
+    lease = identity.find(desk.journal_world, lane=lane, owner=owner, loop_ts=args.loop_ts, fence=args.fence)
     released = lease is not None and _release(desk, lease, args.reason)
     data = {
         "released": released,

@@ -8,14 +8,15 @@ from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
+from dos.errors import BadInput
 from dos.evidence.access import scope as evidence
 from dos.records.names import checked
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
 from dos.verdicts.access import scope
-from dos.verdicts.access.scope import EXIT_CODES, Policy
+from dos.verdicts.access.scope import Policy
 
-EXITS = {**{answer.value: code for answer, code in EXIT_CODES.items()}, "contract_error": 2}
+EXITS = {"IN_SCOPE": 0, "contract_error": 2, "SCOPE_CREEP": 5, "WRONG_TARGET": 6}
 
 
 class Args(Struct, kw_only=True):
@@ -46,5 +47,17 @@ def run(args: Args, desk: Desk) -> Reply:
         code=verdict.exit_code,
         text=f"{'ALLOW' if verdict.allowed else 'REFUSE'}: {verdict.reason}",
         data=to_builtins(verdict),
+        complaint="" if not args.lane or desk.policy.canonical_lane(args.lane) else _unknown(desk, args.lane),
         next_action="" if verdict.allowed else "Take these files out of the change, or take a lane that has them.",
     )
+
+
+def _unknown(desk: Desk, lane: str) -> str:
+    """A lane that nobody knows has no files, which is a verdict already; this says why."""
+    from dos.surfaces.cli.verbs.lanes import identity  # only a typing error needs it
+
+    try:
+        identity.known_lane(desk.world, lane)
+    except BadInput as error:
+        return f"warning: {error.message}\n  hint: {error.hint}"
+    return ""

@@ -28,8 +28,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, desk: Desk) -> Reply:
-    lane = checked(args.lane, "lane name")
-    lane = desk.policy.canonical_lane(lane) or lane
+    lane = identity.known_lane(desk.policy_world, checked(args.lane, "lane name"))
     host = processes.host()
     holder = checked(args.owner, "owner") if args.owner else f"{host}:{os.getppid()}"
     fact = SpawnIntended(

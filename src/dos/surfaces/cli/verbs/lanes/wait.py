@@ -14,7 +14,7 @@ from dos.records.leases import RefusalReason
 from dos.records.names import checked
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
-from dos.surfaces.cli.verbs.lanes import arbitrate
+from dos.surfaces.cli.verbs.lanes import arbitrate, obstacles
 from dos.verdicts.access import arbiter
 from dos.verdicts.access.arbiter import Decision, Outcome
 from dos.views import leases
@@ -42,7 +42,7 @@ def run(args: Args, desk: Desk) -> Reply:
         waited = time.monotonic() - started
         left = LOOK_SECONDS if args.timeout is None else args.timeout - waited
         if decision.outcome is Outcome.ACQUIRE or decision.reason_class in FOR_EVER or left <= 0:
-            return _reply(decision, waited)
+            return _reply(decision, waited, _hint(args, desk, decision))
         desk.world.journal.wait(after, min(left, _next_lapse(desk)))
 
 
@@ -57,13 +57,21 @@ def _next_lapse(desk: Desk) -> float:
     return min([LOOK_SECONDS, *(seconds + 0.001 for seconds in left)])
 
 
-def _reply(decision: Decision, waited: float) -> Reply:
+def _hint(args: Args, desk: Desk, decision: Decision) -> dict[str, str]:
+    if decision.exit_code != 1:
+        return {}
+    return obstacles.hint(obstacles.in_the_way(desk, desk.world.journal, arbiter.Ask(lane=args.lane)))
+
+
+def _reply(decision: Decision, waited: float, hint: dict[str, str]) -> Reply:
     free = decision.outcome is Outcome.ACQUIRE
     lane = decision.lane if free else decision.requested_lane
+    reason = f"lane {lane!r} can be taken now, and nobody has taken it for you" if free else decision.reason
     return Reply(
         code=decision.exit_code,
-        data={"free": free, "lane": lane, "reason": decision.reason, "waited_seconds": round(waited, 3)},
-        plain=f"{lane!r} is free." if free else f"{lane!r} is not free: {decision.reason}.",
-        complaint=arbitrate.complaint(decision),
+        data={"free": free, "lane": lane, "reason": reason, "waited_seconds": round(waited, 3)} | hint,
+        plain=f"{lane!r} is free." if free else f"{lane!r} is not free: {reason}.",
+        complaint=arbitrate.complaint(decision, hint),
+        next_action="dos lease-lane acquire" if free else arbitrate.interpretation(decision, hint),
         always_json=True,
     )

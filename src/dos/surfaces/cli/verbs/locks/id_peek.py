@@ -16,7 +16,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, desk: Desk) -> Reply:
-    found = numbers.newest(desk.world.journal, args.scope).id
+    found = numbers.newest(desk.journal_world.journal, args.scope).id
     return Reply(
         data={"id": found, "scope": args.scope}, plain="none yet" if found is None else str(found), always_json=True
     )

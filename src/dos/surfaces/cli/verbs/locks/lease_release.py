@@ -25,7 +25,7 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, desk: Desk) -> Reply:
     owner = checked(args.owner, "owner")
-    held = archive_lock.held(desk.world.journal)
+    held = archive_lock.held(desk.journal_world.journal)
     if held is None:
         return Reply(text="released (no-lock)", data={"released": False, "owner": owner, "was": None})
     holder = held.lease.holder

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
+from dos.errors import BadInput
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
 from dos.surfaces.cli.verbs.locks import archive_lock
@@ -18,7 +19,9 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, desk: Desk) -> Reply:
-    held = archive_lock.held(desk.world.journal)
+    if args.ttl_seconds is not None and args.ttl_seconds < 0:
+        raise BadInput("--ttl-seconds cannot be below 0", hint="For example: --ttl-seconds 300")
+    held = archive_lock.held(desk.journal_world.journal)
     if held is None:
         return Reply(text="free", data={"state": "free"})
     old = args.ttl_seconds is not None and held.age_ms >= args.ttl_seconds * 1000

@@ -3,8 +3,8 @@
 With --write the journal keeps where the run comes from, and its children find their root there.
 """
 
+import os
 import time
-from secrets import randbits
 from typing import Annotated
 
 from msgspec import Struct, structs
@@ -29,9 +29,11 @@ class Args(Struct, kw_only=True):
 def run(args: Args, desk: Desk) -> Reply:
     root = args.root
     if args.parent is not None and root is None:
-        root = _root_of(desk.world.journal, run_ids.checked_id(args.parent))
+        root = _root_of(desk.journal_world.journal, run_ids.checked_id(args.parent))
     now_ms = time.time_ns() // 1_000_000
-    made = run_ids.mint(now_ms, randbits(run_ids.ENTROPY_BITS), args.process, parent=args.parent, root=root)
+    # Not from `secrets`, which loads a library of ciphers for it.
+    entropy = int.from_bytes(os.urandom(8)) >> (64 - run_ids.ENTROPY_BITS)
+    made = run_ids.mint(now_ms, entropy, args.process, parent=args.parent, root=root)
     if args.write:
         desk.journal.record(_stream(made.run_id), RunMinted(**structs.asdict(made)), expect=0)
     return Reply(data=structs.asdict(made), plain=made.run_id, indented=True, always_json=True)

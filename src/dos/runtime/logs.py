@@ -1,0 +1,50 @@
+"""The logs of workers and agents: a folder for each lane, and in it no more runs than are to be kept."""
+
+from pathlib import Path
+
+from dos.records.leases import Lease
+from dos.records.names import slug
+from dos.runtime.effects import RunAgent
+
+RUN_ID_LENGTH = 19
+LARGEST_SUPERVISOR_LOG = 10_000_000
+
+
+def of_agent(state: Path, started: RunAgent) -> Path:
+    return _folder(state, started.lease.lane) / f"{started.run_id}-{started.iteration}.{started.attempt}.log"
+
+
+def of_worker(state: Path, lane: str, run_id: str) -> Path:
+    return _folder(state, lane) / f"{run_id}.worker.log"
+
+
+def of_supervisor(state: Path) -> Path:
+    """One for all of them; when it has grown large, it is put aside and another is begun."""
+    log = state / "logs" / "supervisor.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    if log.exists() and log.stat().st_size > LARGEST_SUPERVISOR_LOG:
+        log.replace(log.with_suffix(".1.log"))
+    return log
+
+
+def prune(state: Path, lease: Lease, keep: float | None) -> None:
+    """Remove the logs of the lane's oldest runs; never those of the run that lives, nor of the one before it."""
+    if keep is None:
+        return
+    runs: dict[str, list[Path]] = {}
+    for log in _folder(state, lease.lane).glob("RID-*.log"):
+        runs.setdefault(log.name[:RUN_ID_LENGTH], []).append(log)
+    runs.pop(lease.run_id, None)
+    newest = sorted(runs.values(), key=lambda files: max(map(_changed, files)), reverse=True)
+    for log in (log for files in newest[max(1, int(keep) - 1) :] for log in files):
+        log.unlink(missing_ok=True)
+
+
+def _folder(state: Path, lane: str) -> Path:
+    folder = state / "logs" / slug(lane)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _changed(log: Path) -> float:
+    return log.stat().st_mtime

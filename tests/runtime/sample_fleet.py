@@ -1,0 +1,71 @@
+"""A fleet as a person runs it: the real command, real workers, and ways to look at them."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import psutil
+from sample_repository import Repository
+
+from dos.sources.world import World
+
+
+class Fleet:
+    def __init__(self, repository: Repository) -> None:
+        self.repository = repository
+        self.started: list[subprocess.Popen[str]] = []
+
+    def dos(self, *words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "dos", *words]
+        return subprocess.run(command, cwd=self.repository.root, capture_output=True, text=True, timeout=90)
+
+    def up(self, *words: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "dos", "up", "--tick", "0.3", *words]
+        process = subprocess.Popen(
+            command, cwd=self.repository.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        self.started.append(process)
+        return process
+
+    def status(self) -> dict[str, list[dict[str, str]]]:
+        return json.loads(self.dos("status", "--json").stdout)
+
+    def worker_at(self, lane: str, *, unit: bool = True) -> int:
+        """The pid of the worker that is at a unit of this lane."""
+
+        def found() -> int | None:
+            for row in self.status()["workers"]:
+                if row["lane"] == lane and (row["unit"] or not unit):
+                    return int(row["holder"].rpartition(":")[2])
+            return None
+
+        return wait_for(found)
+
+    def stray_processes(self) -> list[str]:
+        mine = str(self.repository.root)
+        found = []
+        for process in psutil.process_iter(["cmdline", "cwd"]):
+            if (process.info["cwd"] or "").startswith(mine):
+                found.append(" ".join(process.info["cmdline"] or []))
+        return found
+
+
+def wait_for(find: Callable[[], Any], seconds: float = 30.0) -> Any:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if found := find():
+            return found
+        time.sleep(0.1)
+    raise AssertionError("it did not happen in time")
+
+
+def landed(fleet: Fleet) -> list[str]:
+    return sorted(row["unit"] for row in fleet.status()["units"] if row["state"] == "landed")
+
+
+def history(fleet: Fleet) -> list[dict[str, object]]:
+    with World(fleet.repository.root) as world:
+        return [{"kind": event.kind, "stream": event.stream, "body": event.body} for event in world.journal.events()]

@@ -1,0 +1,103 @@
+"""What a supervisor sees before it acts, and which units it is told about."""
+
+import time
+
+import pytest
+from sample_repository import Repository
+
+from dos.journal import events, fold
+from dos.runtime import backlog, effects
+from dos.runtime.fleet_effects import FleetEffects
+from dos.runtime.worker_effects import WorkerEffects
+from dos.sources import processes
+from dos.sources.world import World
+
+NO_SUCH_PROCESS = 2**22 + 1
+
+
+@pytest.fixture
+def supervisor(repository):
+    world = World(repository.root)
+    acting = FleetEffects(world.workspace, world.config, actor="supervisor/here")
+    yield acting
+    acting.close()
+
+
+def spawned(supervisor: FleetEffects, host: str) -> None:
+    supervisor.store.record("spawn/one", events.SpawnIntended(lane="one", run_id="R", host=host))
+    fact = events.WorkerSpawned(lane="one", run_id="R", host=host, pid=NO_SUCH_PROCESS, pid_started=1.0)
+    supervisor.store.record("spawn/one", fact)
+
+
+def pending(supervisor: FleetEffects) -> bool:
+    lease = supervisor.take_lease(effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True))
+    seen = supervisor.observe(effects.ObserveFleet(lease=lease))
+    return next(lane.pending for lane in seen.lanes if lane.name == "one")
+
+
+@pytest.mark.parametrize(("host", "is_pending"), [(processes.host(), False), ("elsewhere", True)])
+def test_only_its_own_host_can_say_that_a_worker_is_gone(supervisor, host, is_pending):
+    spawned(supervisor, host)
+    assert pending(supervisor) is is_pending
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+def test_a_host_whose_clock_is_wrong_does_not_take_a_start_for_an_old_one(repository, postgres, monkeypatch, hours):
+    config = repository.root / "dos.toml"
+    config.write_text(f'[store]\nurl = "{postgres.createdb(f"clock_{time.time_ns()}")}"\n\n{config.read_text()}')
+    world = World(repository.root)
+    acting = FleetEffects(world.workspace, world.config, actor="supervisor/here")
+    spawned(acting, "elsewhere")
+    wrong = time.time_ns() + hours * 3_600_000_000_000
+    monkeypatch.setattr("time.time_ns", lambda: wrong)
+    assert pending(acting) is True
+    acting.close()
+
+
+def test_what_happened_and_who_holds_what_are_of_one_moment(supervisor, repository, monkeypatch):
+    """Or a worker that lands and ends between two looks would leave a lane that is free, with its unit still open."""
+    world = World(repository.root)
+    worker = WorkerEffects(world.workspace, world.config, actor="R")
+    held = worker.take_lease(effects.TakeLease(lane="one", run_id="R"))
+    really, ending = fold.fold, [held]
+
+    def fold_while_it_ends(state, happened):
+        while ending:
+            worker.release_lease(effects.ReleaseLease(lease=ending.pop(), reason="done"))
+        return really(state, happened)
+
+    monkeypatch.setattr(fold, "fold", fold_while_it_ends)
+    lease = supervisor.take_lease(effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True))
+    seen = [supervisor.observe(effects.ObserveFleet(lease=lease)).lanes[0].held for _ in range(2)]
+    worker.close()
+    assert seen == [True, False]
+
+
+def test_a_worker_that_cannot_be_started_is_told_and_ends_nobody(supervisor, capfd):
+    logs = supervisor.place.state / "logs"
+    logs.touch()
+    assert supervisor.spawn(effects.SpawnWorker(lane="one", run_id="R")) is None
+    assert "no worker could be started on one" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("lanes", "unit", "why"),
+    [
+        ('concurrent = ["one"]', "- lane: one", None),
+        ('concurrent = ["one"]', "- lane: ONE", None),
+        ('concurrent = ["one"]', "- lane: two", "it names the lane 'two', which is not declared"),
+        ('concurrent = ["one"]\nautopick = ["one"]', "", None),
+        ('concurrent = ["one"]', "", "it names no lane, and [lanes] autopick is empty"),
+        (
+            'concurrent = ["one"]\ntrees = {aside = ["x"]}',
+            "- lane: aside",
+            "no worker is placed on its lane 'aside', which is neither concurrent nor exclusive",
+        ),
+    ],
+)
+def test_a_unit_that_nobody_will_take_is_named_with_its_reason(repository: Repository, lanes, unit, why):
+    (repository.root / "dos.toml").write_text(f"[lanes]\n{lanes}\n")
+    (repository.root / "docs" / "demo-plan.md").write_text(f"# Plan\n\n## DEMO A1: first\n{unit}\n")
+    world = World(repository.root)
+    found = backlog.never_offered(world.workspace, world.config)
+    assert found == ([f"docs/demo-plan.md:3: unit DEMO/A1 is never offered: {why}"] if why else [])

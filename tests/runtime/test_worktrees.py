@@ -1,0 +1,222 @@
+"""What is in a lane's worktree is saved before it is cleared, in whatever state it was left."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from sample_repository import Repository, commit, write
+from test_worker import Killed, fleet, new_worker, open_effects, work
+
+from dos.errors import GitFailed
+from dos.journal.events import Event
+from dos.plans.loop import StopReason
+from dos.runtime import effects, worktrees
+from dos.runtime.drive import drive
+from dos.sources.git import Git
+from dos.sources.world import World
+
+LANDS = [write("one/a.txt"), commit("Write a")]
+SECOND = {"DEMO/A2": [[write("one/b.txt"), commit("Write b")]]}
+
+
+def lane(repository: Repository) -> Git:
+    return Git(repository.root / ".git" / "dos" / "worktrees" / "one")
+
+
+@pytest.fixture
+def tree(repository) -> Git:
+    """The worktree of a lane, as a worker begins with it."""
+    prepare(repository)
+    return lane(repository)
+
+
+def prepare(repository: Repository, run_id: str = "RUN") -> effects.Worktree:
+    git = Git(repository.root)
+    return worktrees.prepare(git, repository.root / ".git" / "dos", lane="one", run_id=run_id, target="main")
+
+
+def run_git(tree: Git, *words: str, check: bool = True) -> str:
+    done = subprocess.run(["git", *words], cwd=tree.tree, check=check, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def conflicted(tree: Git, verb: str) -> None:
+    (tree.tree / "one" / "keep").write_text("theirs\n")
+    run_git(tree, "commit", "-qam", "Theirs")
+    theirs = run_git(tree, "rev-parse", "HEAD")
+    run_git(tree, "checkout", "-q", "HEAD~")
+    (tree.tree / "one" / "keep").write_text("ours\n")
+    run_git(tree, "commit", "-qam", "Ours")
+    run_git(tree, verb, theirs, check=False)
+    assert run_git(tree, "ls-files", "--unmerged")
+
+
+@pytest.mark.parametrize("verb", ["merge", "rebase", "cherry-pick"])
+def test_a_conflict_that_an_agent_left_is_saved_and_cleared(repository, tree, verb):
+    conflicted(tree, verb)
+    salvaged = prepare(repository).salvaged
+    assert any("<<<<<<<" in repository.git("show", f"{each.ref}:one/keep") for each in salvaged)
+    assert run_git(tree, "status", "--porcelain") == ""
+    assert "in progress" not in run_git(tree, "status")
+    (tree.tree / "one" / "new").write_text("x")
+    run_git(tree, "add", "--all")
+    run_git(tree, "commit", "-qm", "Next")
+    run_git(tree, "rebase", "-q", "HEAD~")
+
+
+def test_an_agent_that_leaves_a_conflict_ends_no_worker(repository):
+    steps = "git checkout -qb x; echo x > one/keep; git commit -qam x; git checkout -q main~0; echo y > one/keep;"
+    repository.play({"DEMO/A1": [[{"run": f"{steps} git commit -qam y; git merge x"}], LANDS], **SECOND})
+    assert work(repository).reason is StopReason.DRAIN
+    assert sorted(repository.subjects()) == ["Begin", "Write a", "Write b"]
+
+
+def test_a_branch_without_a_commit_that_an_agent_left_ends_no_worker(repository):
+    repository.play({"DEMO/A1": [[{"run": "git checkout -q --orphan x; echo x > one/x"}], LANDS], **SECOND})
+    assert work(repository).reason is StopReason.DRAIN
+    assert repository.git("show", f"{fleet(repository).salvaged[0]}:one/x") == "x"
+
+
+def test_what_a_rebase_had_stashed_is_saved(repository, tree):
+    (tree.tree / "one" / "keep").write_text("x\n")
+    run_git(tree, "commit", "-qam", "One")
+    (tree.tree / "two" / "keep").write_text("not committed\n")
+    stops = ["-c", "sequence.editor=sed -i s/^pick/edit/", "rebase", "-q", "--interactive", "--autostash", "HEAD~"]
+    run_git(tree, *stops, check=False)
+    assert (tree.tree / "two" / "keep").read_text() == ""
+    kept = [each.ref for each in prepare(repository).salvaged]
+    assert "not committed" in [repository.git("show", f"{ref}:two/keep") for ref in kept]
+
+
+@pytest.mark.parametrize("lock", ["index.lock", "HEAD.lock"])
+def test_the_lock_of_a_git_that_was_ended_stands_in_nobodys_way(repository, tree, lock):
+    (tree.tree / "one" / "half").write_text("half\n")
+    (repository.root / ".git" / "worktrees" / "one" / lock).touch()
+    made = prepare(repository)
+    assert repository.git("show", f"{made.salvaged[0].ref}:one/half") == "half"
+
+
+def test_commits_are_saved_also_where_the_files_cannot_be(repository, tree):
+    (tree.tree / "one" / "keep").write_text("x\n")
+    run_git(tree, "commit", "-qam", "Not landed")
+    head = run_git(tree, "rev-parse", "HEAD")
+    (repository.root / ".git" / "worktrees" / "one" / "index").write_bytes(b"damaged")
+    made = prepare(repository)
+    assert made.salvaged[0].commit == head
+    assert "could not be cleaned" in made.salvaged[1].why
+    assert Path(made.salvaged[1].ref, "one", "keep").read_text() == "x\n"
+    assert run_git(tree, "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("damage", ["rm .git", "rm .git; git init -q", "echo 'gitdir: {main}' > .git"])
+def test_a_directory_that_is_no_worktree_any_more_never_leads_to_the_users_own_files(repository, tree, damage):
+    (repository.root / "one" / "keep").write_text("an edit of mine\n")
+    subprocess.run(damage.format(main=repository.root / ".git"), shell=True, cwd=tree.tree, check=True)
+    for act in (
+        lambda: worktrees.save_changes(tree, repository.root, run_id="R", why="x", base="HEAD"),
+        lambda: worktrees.clear(tree, "HEAD"),
+    ):
+        with pytest.raises(GitFailed):
+            act()
+    made = prepare(repository)
+    assert "could not be cleaned" in made.salvaged[-1].why
+    assert repository.git("symbolic-ref", "HEAD") == "refs/heads/main"
+    assert (repository.root / "one" / "keep").read_text() == "an edit of mine\n"
+
+
+def test_a_ref_that_somebody_deleted_makes_room_for_none(repository, tree):
+    for number in range(3):
+        (tree.tree / "one" / "half").write_text(f"{number}\n")
+        prepare(repository)
+        if number == 1:
+            repository.git("update-ref", "-d", "refs/dos/salvage/RUN/1")
+    assert Git(repository.root).salvaged() == ["refs/dos/salvage/RUN/2", "refs/dos/salvage/RUN/3"]
+
+
+def test_entries_of_other_worktrees_that_are_away_are_left_alone(repository, tmp_path):
+    repository.git("worktree", "add", "-q", "--detach", str(tmp_path / "on a stick"))
+    (tmp_path / "on a stick").rename(tmp_path / "pulled out")
+    prepare(repository)
+    (tmp_path / "pulled out").rename(tmp_path / "on a stick")
+    assert run_git(Git(tmp_path / "on a stick"), "status", "--porcelain") == ""
+
+
+def test_a_worktree_whose_place_was_removed_is_made_anew_though_git_had_it_locked(repository, tree):
+    repository.git("worktree", "lock", str(tree.tree))
+    subprocess.run(["rm", "-rf", str(tree.tree)], check=True)
+    prepare(repository)
+    assert run_git(tree, "status", "--porcelain") == ""
+
+
+def test_what_acceptance_and_tests_leave_behind_is_nobodys_work(repository):
+    config = repository.root / "dos.toml"
+    config.write_text(config.read_text() + 'test = "touch one/by-the-tests; echo x > one/keep"\n')
+    plan = repository.root / "docs" / "demo-plan.md"
+    plan.write_text(plan.read_text().replace("`test -s one/a.txt`", "`touch one/by-acceptance; test -s one/a.txt`"))
+    repository.play({"DEMO/A1": [[{"say": "done"}], LANDS], **SECOND})
+    assert work(repository).reason is StopReason.DRAIN
+    assert fleet(repository).salvaged == []
+
+
+def test_the_setup_runs_again_where_it_was_broken_off(repository):
+    config, ran = repository.root / "dos.toml", repository.home / "setups"
+    config.write_text(config.read_text() + f'setup = "echo x >> {ran}"\n')
+
+    def broken_off(*arguments, **named):
+        raise Killed
+
+    acting = open_effects(repository)
+    acting._accept = broken_off
+    with pytest.raises(Killed):
+        drive(new_worker().work(), acting.performers())
+    acting.store.release(acting.store.leases()[0].fence)
+    acting.close()
+    assert work(repository, number=2).reason is StopReason.DRAIN
+    assert ran.read_text() == "x\n"
+
+
+# Submodules
+
+
+@pytest.fixture
+def with_submodule(repository, tmp_path) -> Repository:
+    """Its setup fetches the submodule, as a person's would."""
+    library = tmp_path / "library"
+    for words in (["init", "-q", str(library)], ["-C", str(library), "commit", "-q", "--allow-empty", "-m", "Library"]):
+        subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@t", *words], check=True)
+    fetch = "git -c protocol.file.allow=always submodule"
+    subprocess.run(f"{fetch} --quiet add --name lib {library} one/library", shell=True, cwd=repository.root, check=True)
+    config = repository.root / "dos.toml"
+    config.write_text(config.read_text() + f'setup = "{fetch} --quiet update --init"\n')
+    repository.commit_all("A library")
+    repository.git("submodule", "--quiet", "deinit", "--all")
+    return repository
+
+
+@pytest.mark.parametrize("ignore", ["none", "all"])
+def test_what_nobody_committed_in_a_submodule_is_saved(with_submodule, ignore):
+    with_submodule.git("config", "--file", ".gitmodules", "submodule.lib.ignore", ignore)
+    with_submodule.commit_all("Look, or do not look")
+    with_submodule.play({"DEMO/A1": [[{"run": "echo half > one/library/half"}], LANDS], **SECOND})
+    assert work(with_submodule).reason is StopReason.DRAIN
+    saved = Path(fleet(with_submodule).salvaged[0])
+    assert (saved / "half").read_text() == "half\n" and not (saved / ".git").exists()
+    assert "submodule" in next(event.body["why"] for event in history(with_submodule) if event.kind == "work_salvaged")
+    tree = lane(with_submodule)
+    assert run_git(tree, "status", "--porcelain", "--ignore-submodules=none") == "", "and the next unit found it clean"
+    assert run_git(Git(tree.tree / "one" / "library"), "log", "--format=%s") == "Library"
+
+
+def test_commits_in_a_submodule_that_nobody_else_has_do_not_land_and_are_kept(with_submodule):
+    inside = "cd one/library; echo x > new; git add new; git -c user.name=a -c user.email=a@a commit -qm Inside"
+    with_submodule.play({"DEMO/A1": [[{"run": inside}, *LANDS]], "DEMO/A2": [[{"say": "nothing"}]]})
+    work(with_submodule)
+    assert with_submodule.subjects()[0] == "A library"
+    assert any("in no remote of it" in why for why in fleet(with_submodule).units["DEMO/A1"].tries)
+    inner = Git(lane(with_submodule).tree / "one" / "library")
+    assert "Inside" in run_git(inner, "log", "--format=%s", *inner.salvaged())
+
+
+def history(repository: Repository) -> list[Event]:
+    with World(repository.root) as world:
+        return list(world.journal.events())
