@@ -24,8 +24,9 @@ def _tried(what: str, step: Callable[[], list[Repair]]) -> list[Repair]:
     """One step that cannot be done does not keep the others from being done."""
     try:
         return step()
-    except DosError as failure:
-        return [Repair(kind="NOT_TRIED", what=what, done=False, why_not=failure.message)]
+    except (DosError, OSError) as failure:
+        why = failure.message if isinstance(failure, DosError) else failure.strerror or str(failure)
+        return [Repair(kind="NOT_TRIED", what=what, done=False, why_not=why)]
 
 
 def _free_lanes(world: World, open_journal: Callable[[], Store], *, dry_run: bool) -> list[Repair]:

@@ -25,19 +25,6 @@ def room(path: Path) -> Room:
     return Room(free_bytes=found.f_bavail * found.f_frsize, free_files=found.f_favail if found.f_files else None)
 
 
-def kind(path: Path) -> str:
-    """The type of the file system that holds a path; empty when the system does not say."""
-    import psutil
-
-    place = existing(path).resolve()
-    best, answer = -1, ""
-    for mount in psutil.disk_partitions(all=True):
-        point = Path(mount.mountpoint)
-        if place.is_relative_to(point) and len(point.parts) >= best:  # of two mounts on one point the later is on top
-            best, answer = len(point.parts), mount.fstype
-    return answer
-
-
 def network(path: Path) -> str | None:
     """The type of the network file system that a path lies on; None when it is local, or where nobody can say."""
     if sys.platform != "linux":

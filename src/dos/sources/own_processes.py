@@ -21,7 +21,8 @@ class Running(Struct, frozen=True, kw_only=True):
 
     def option(self, flag: str) -> str:
         """Its value, whether it is a word of its own or not."""
-        for name, value in zip(self.words, (*self.words[1:], ""), strict=True):
+        for number, name in enumerate(self.words):
+            value = "".join(self.words[number + 1 : number + 2])
             if name == flag or name.startswith(f"{flag}="):
                 return value if name == flag else name.partition("=")[2]
         return ""

@@ -44,6 +44,8 @@ def find(start: Path) -> Workspace:
 def _common(marker: Path) -> Path | None:
     """Git's common directory from a `.git` entry, read by hand: starting git would double the time of a verb."""
     if marker.is_dir():
+        if not os.access(marker, os.X_OK):
+            raise WorkspaceMissing(f"{marker} may not be looked into", hint=f"`ls -ld {marker}` shows whose it is.")
         return marker if (marker / "HEAD").exists() else None
     try:
         text = marker.read_text(encoding="utf-8")
