@@ -6,7 +6,9 @@ The class is chosen by what the caller can do about it, and carries the exit cod
     ├── BadInput            what was typed or written cannot be used (2)
     │   ├── NameInvalid     a lane, an owner, a run id
     │   ├── RegionInvalid   a path glob
-    │   └── ConfigInvalid   dos.toml
+    │   ├── ConfigInvalid   dos.toml
+    │   ├── MalformedDisposition      what became of a pick is not said
+    │   └── StaleDispositionContract  a file of such is missing or of another shape
     ├── WorkspaceMissing    there is no repository here (2)
     ├── Refused             asked properly, and the answer is no (1)
     │   ├── Conflict        the stream moved on since it was read
@@ -49,6 +51,14 @@ class RegionInvalid(BadInput):
 
 
 class ConfigInvalid(BadInput):
+    pass
+
+
+class MalformedDisposition(BadInput):
+    pass
+
+
+class StaleDispositionContract(BadInput):
     pass
 
 

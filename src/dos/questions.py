@@ -6,6 +6,9 @@ holds names only; a verb's module is imported when the verb is called.
 
 GROUPS = {
     "fleet": "Run a fleet",
+    "verdicts": "What is true",
+    "plans": "Plans and units",
+    "runs": "Runs, and where they go on",
     "lanes": "Lanes and leases",
     "journal": "The record",
     "workspace": "This workspace",
@@ -24,6 +27,10 @@ class Verb:
 
 _CLI = "dos.surfaces.cli.verbs."
 _LANES = _CLI + "lanes."
+_VERDICTS = _CLI + "verdicts."
+_PLANS = _CLI + "plans."
+_RUNS = _CLI + "runs."
+_LEDGER = _CLI + "ledger."
 _LOCKS = _CLI + "locks."
 _JOURNAL = _CLI + "journal."
 _CONFIG = _CLI + "config."
@@ -37,6 +44,41 @@ VERBS = {
         Verb("down", "fleet", _CLI + "down", "let the workers finish what they do, and stop"),
         Verb("status", "fleet", _CLI + "status", "what runs, what landed, what stopped and why"),
         Verb("worker", "fleet", _CLI + "worker", "work on one lane until a typed stop; `up` starts these"),
+        Verb("loop", "fleet", _CLI + "loop", "who should be started, who is dead, who only runs?"),
+        Verb("supervise", "fleet", _CLI + "supervise", "the same from evidence that is given, many times over"),
+        Verb("watch", "fleet", _CLI + "watch", "which runs have stopped moving, and should be stopped?"),
+        Verb("reconcile", "verdicts", _VERDICTS + "reconcile", "does the truth stand behind a claim that it is done?"),
+        Verb("plan", "plans", _PLANS + "plan", "what do the plans claim, and what is true?"),
+        Verb("packet", "plans", _PLANS + "packet", "what can be dispatched now, each with its prompt?"),
+        Verb("enumerate", "plans", _PLANS + "enumerate", "which units does a plan document declare?"),
+        Verb("gate", "verdicts", _VERDICTS + "gate", "what kind of nothing to dispatch is this?"),
+        Verb("pickable", "verdicts", _VERDICTS + "pickable", "may a worker take this unit now, and if not, why?"),
+        Verb("cooldown", "verdicts", _VERDICTS + "cooldown", "was this unit tried a short while ago, without moving?"),
+        Verb("pick-priority", "verdicts", _VERDICTS + "pick_priority", "which of two equal units goes first?"),
+        Verb("health", "verdicts", _VERDICTS + "health", "is a lane worth launching on?"),
+        Verb("attempt", "runs", _RUNS + "attempt", "write down that a try at a unit is over"),
+        Verb("decide", "runs", _RUNS + "decide", "does a loop go on after an iteration, and if not, why not?"),
+        Verb("why", "runs", _RUNS + "why", "how a run came to where it is: evidence, rungs, decisions"),
+        Verb("replay", "runs", _RUNS + "replay", "would a run's evidence be decided the same way again?"),
+        Verb("timeline", "runs", _RUNS + "timeline", "what happened in a run, when, and how long it took"),
+        Verb("run begin", "runs", _LEDGER + "run_begin", "say what a run sets out to do, or go on with another's work"),
+        Verb("run claim", "runs", _LEDGER + "run_claim", "say that a step is done, and by which commit"),
+        Verb("run verify", "runs", _LEDGER + "run_verify", "ask git whether a commit does a step, and keep the answer"),
+        Verb("run suspend", "runs", _LEDGER + "run_suspend", "put a run aside, so that it can go on later"),
+        Verb("run end", "runs", _LEDGER + "run_end", "say how a run ended"),
+        Verb("resume", "runs", _RUNS + "resume", "can a run that ended go on, and from which commit?"),
+        Verb("rewind", "runs", _RUNS + "rewind", "back to which turn should a conversation be cut?"),
+        Verb("complete", "runs", _RUNS + "complete", "is the whole of what a run declared done?"),
+        Verb("verify-result", "runs", _RUNS + "verify_result", "did a conversation end with an answer?"),
+        Verb("halt", "runs", _RUNS + "halt", "write down that somebody should stop a process"),
+        Verb("trace", "runs", _RUNS + "trace", "all that is written of one run"),
+        Verb("liveness", "verdicts", _VERDICTS + "liveness", "is a run moving, or only running?"),
+        Verb("convergence", "verdicts", _VERDICTS + "convergence", "is what is left to do getting less?"),
+        Verb("productivity", "verdicts", _VERDICTS + "productivity", "is the work of each step fading?"),
+        Verb("efficiency", "verdicts", _VERDICTS + "efficiency", "did the tokens buy work?"),
+        Verb("improve", "verdicts", _VERDICTS + "improve", "is a change worth keeping?"),
+        Verb("breaker", "verdicts", _VERDICTS + "breaker", "has something failed often enough to stop?"),
+        Verb("recurring", "verdicts", _VERDICTS + "recurring", "has what stopped a run stopped others before?"),
         Verb("arbitrate", "lanes", _LANES + "arbitrate", "which lane may be worked on, given what is live?"),
         Verb("lease-lane acquire", "lanes", _LANES + "acquire", "take a lane, for a limited time"),
         Verb("lease-lane heartbeat", "lanes", _LANES + "heartbeat", "say that you still hold a lane"),

@@ -1,5 +1,6 @@
 """A workspace with three lanes and an exclusive one."""
 
+import io
 import os
 import shutil
 from collections.abc import Callable
@@ -47,6 +48,12 @@ def workspace(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             monkeypatch.delenv(name)
     monkeypatch.chdir(place)
     return place
+
+
+@pytest.fixture(autouse=True)
+def nothing_to_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A verb that asks for its input gets its end."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
 
 
 @pytest.fixture

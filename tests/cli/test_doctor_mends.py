@@ -17,7 +17,7 @@ from dos.journal.events import SpawnIntended, WorkerSpawned
 from dos.journal.store import Store
 from dos.records.leases import Lease, Request
 from dos.records.regions import region
-from dos.runtime import mending
+from dos.runtime.by_hand import mending
 from dos.sources import own_processes, processes, workspace
 from dos.sources.own_processes import Running
 from dos.sources.processes import Identity

@@ -138,6 +138,24 @@ def test_reasons_are_listed_and_explained(dos):
     assert "next: " in dos("man", "wedge", "LANE_HELD", "--explain").out
 
 
+@pytest.mark.parametrize(
+    ("token", "kind", "clears_by"),
+    [
+        ("LANE_HELD", "refusal", "other-worker"),
+        ("soak_open", "hold", "time"),
+        ("operator_decision", "cause", "operator"),
+        ("stale_claim_false_block", "cause", "code-fix"),
+        ("RESULT_EMPTY", "result", "operator"),
+        ("iteration-cap", "stop", "nobody"),
+    ],
+)
+def test_every_kind_of_reason_says_what_clears_it(token, kind, clears_by, dos):
+    row = dos("man", "wedge", token, "--json").json
+    assert (row["kind"], row["clears_by"]) == (kind, clears_by)
+    assert f"CLEARED BY   {clears_by}" in dos("man", "wedge", token).out
+    assert row["token"] in dos("man", "wedge").out
+
+
 def test_a_reason_of_the_workspace_is_explained_too(workspace, dos):
     with (workspace / "dos.toml").open("a") as file:
         file.write('\n[reasons.VENDOR]\ncategory = "OPERATOR_GATE"\nsummary = "Waits."\nfix = "Call them."\n')
@@ -153,6 +171,7 @@ def test_a_reason_of_the_workspace_is_explained_too(workspace, dos):
 def test_an_unknown_reason_exits_1_with_a_guess(dos):
     answer = dos("man", "wedge", "SOMETHING_DRAINED", "--json")
     assert answer.code == 1 and answer.json["category"] == "TRUE_DRAIN"
+    assert dos("man", "wedge", "PROPAGATE_FIX", "--json").json["category"] == "UNCLASSIFIED"
 
 
 def test_a_reason_names_the_lanes_that_stopped_for_it(workspace, dos):

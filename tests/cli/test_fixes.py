@@ -17,6 +17,7 @@ from dos.config.lint import Kind
 from dos.evidence.health import examine
 from dos.records.leases import Request
 from dos.records.regions import region
+from dos.records.units import Trouble
 from dos.sources import processes, workspace
 from dos.sources.world import open_journal
 
@@ -73,6 +74,7 @@ CLEARED = [
     (configured("paths.lane_journal", '"x.jsonl"'), "CONFIG_WITHOUT_EFFECT"),
     (configured("paths.plans_glob", '"none/**/*.md"'), "NO_PLANS"),
     (configured("paths.plans_glob", '"/etc/*.md"'), "PLANS_GLOB_INVALID"),
+    (configured("plans.source", '"beads"'), "PLANS_SOURCE_FAILED"),
     (with_config_that_is(lambda path, text: path.mkdir()), "CONFIG_INVALID"),
     (with_config_that_is(lambda path, text: path.symlink_to("nowhere")), "CONFIG_INVALID"),
     (with_config_that_is(lambda path, text: os.mkfifo(path)), "CONFIG_INVALID"),
@@ -115,7 +117,13 @@ LEFT_TO_A_PERSON = [
     (configured("worker", '["docs/**"]'), "CONCURRENT_LANES_OVERLAP"),
     (written("docs/first-plan.md", "# nothing\n"), "PLANS_WITHOUT_UNITS"),
     (written("docs/first-plan.md", "## A1: x\n\n- lane: elsewhere\n"), "UNIT_LANE_UNKNOWN"),
-    (written("docs/first-plan.md", "## A1: x\n\n## A1: y\n"), "UNIT_TWICE"),
+    (written("docs/first-plan.md", "## A1: x\n\n## A1: y\n"), "UNIT_DUPLICATE"),
+    (written("docs/first-plan.md", "## A1: x\n- depends: A2\n"), "UNIT_DEPENDENCY_UNKNOWN"),
+    (written("docs/first-plan.md", "## A1: x\n- depends: A1\n"), "UNIT_DEPENDENCY_CYCLE"),
+    (written("docs/first-plan.md", "## A1: x\n- class: purple\n"), "UNIT_CLASS_UNKNOWN"),
+    (written("docs/first-plan.md", "## A1: x\n- soak until: soon\n"), "UNIT_SOAK_UNREADABLE"),
+    (written("docs/first-plan.md", "## A1: x\n## A2-A3: y\n"), "UNIT_RANGE"),
+    (written("docs/first-plan.md", "## A1: x\n~~~\n"), "PLAN_NOT_CLOSED"),
     (written("docs/more-plan.md", "## FIRST1: y\n"), "UNIT_ID_SHARED"),
     (written("dos.state.yaml", "x" * 200_001), "STATE_FILE_LARGE"),
     (troubles.with_reference_to_no_lane, "REASON_SEE_ALSO_DANGLES"),
@@ -165,13 +173,14 @@ def test_what_a_person_has_to_decide_about_can_at_least_be_looked_at(
 
 # Not to be had here, or had with real processes and servers in tests of their own.
 ELSEWHERE = {
+    "PLAN_UNREADABLE",
     "NO_COMMIT", "CLOCK_UNSET", "DISK_FILES_LOW", "PROCESS_STOPPED", "PROCESS_ORPHANED", "STORE_BUSY", "STORE_TOO_NEW",
     "STORE_DURABILITY",
 }  # fmt: skip
 
 
 def test_the_command_of_every_kind_of_finding_is_typed_somewhere():
-    told = {kind.value for kind in Kind}
+    told = {kind.value for kind in Kind} | {kind.value for kind in Trouble}
     for path in Path(examine.__file__).parent.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             match node:
@@ -306,7 +315,7 @@ def without_privilege():
     [
         ("dos.toml", 0, "CONFIG_INVALID"),
         ("docs", 0, "PLANS_UNREAD"),
-        ("docs/first-plan.md", 0, "PLANS_UNREAD"),
+        ("docs/first-plan.md", 0, "PLAN_UNREADABLE"),
         (".git/dos", 0, "STORE_READ_ONLY"),
         (".git/dos", 0o500, "STORE_READ_ONLY"),
         (".git/dos/state.db", 0, "STORE_READ_ONLY"),

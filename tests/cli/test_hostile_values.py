@@ -18,6 +18,8 @@ NUMBERS = [
     "9" * 30, "9" * 5_000, "1_000", "0x10", "1e3", "--", "\x1b[31m",
 ]  # fmt: skip
 
+RUN = "RID-0123456789ABCDE"
+
 # What each verb needs beside the option that is tried, so that it comes as far as it can and ends at once.
 BESIDE = {
     "init": {"directory": ".", "--dry-run": None},
@@ -40,6 +42,23 @@ BESIDE = {
     "config set": {"key": "supervise.target", "value": "3"},
     "config unset": {"key": "supervise.target"},
     "man": {"section": "lane"},
+    "reconcile": {"unit": "P/1"},
+    "enumerate": {"plan_doc": "dos.toml"},
+    "cooldown": {"unit": "P/1"},
+    "pick-priority": {"unit": "P/1"},
+    "health": {"--lane": "api"},
+    "attempt": {"unit": "P/1", "--outcome": "drained"},
+    "run claim": {"run": RUN, "step": "s"},
+    "run verify": {"run": RUN, "step": "s"},
+    "run suspend": {"run": RUN},
+    "run end": {"run": RUN, "--result": "failed"},
+    "resume": {"--run-id": RUN},
+    "rewind": {"--run-id": RUN},
+    "complete": {"--run-id": RUN},
+    "halt": {"--handle": "1"},
+    "trace": {"run_id": RUN},
+    "liveness": {"--run-id": RUN},
+    "decide": {"--outcome": '{"kind":"UNCLEAR"}'},
     "completion": {"what": "lanes"},
 }
 TRIED = [

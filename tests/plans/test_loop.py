@@ -1,83 +1,115 @@
-"""Every stop and go of the loop."""
+"""Every golden row and sequence of the loop's decision, and what an outcome may say."""
+
+from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from loop_tables import GOLDEN, NO_LAUNCH, SEQUENCES, UNCLEAR, changed, outcome_of, state_of, told
+from msgspec import ValidationError, structs, to_builtins
 
-from dos.plans.loop import (
-    Gate,
-    IterationOutcome,
-    LoopState,
-    OutcomeKind,
-    StopReason,
-    decide,
-    needs,
-)
+from dos import loop_decide
+from dos.loop_decide import IterationOutcome, LoopState, OutcomeKind, StopReason, decide
+from dos.plans import loop
+from dos.plans.gate import Gate
 from dos.records.reasons import Needs
 
 
-def outcome(kind: OutcomeKind, **more) -> IterationOutcome:
-    return IterationOutcome(kind=kind, **more)
+@pytest.mark.parametrize(("state", "outcome", "decision", "after"), GOLDEN)
+def test_the_decision_is_that_of_the_table(state, outcome, decision, after):
+    made = decide(state_of(state), outcome_of(outcome))
+    assert told(made) == decision
+    assert changed(made.next_state) == after
 
 
-LANDED = outcome(OutcomeKind.SHIPPED, ship_count=1)
-NOTHING = outcome(OutcomeKind.SHIPPED, ship_count=0)
-UNCLEAR = outcome(OutcomeKind.UNCLEAR)
-OVERLOADED = outcome(OutcomeKind.OVERLOADED)
+@pytest.mark.parametrize(("outcomes", "decisions"), SEQUENCES)
+def test_a_run_of_outcomes_is_decided_one_after_the_other(outcomes, decisions):
+    state, said = LoopState(), []
+    for outcome in outcomes:
+        made = decide(state, outcome_of(outcome))
+        state = made.next_state
+        said.append(told(made))
+    assert said == decisions
+
+
+def test_a_child_that_always_seems_to_move_ends_the_loop_before_the_cap():
+    state, steps = LoopState(), 0
+    while True:
+        made = decide(structs.replace(state, descendant_progress="advancing"), outcome_of(UNCLEAR))
+        state, steps = made.next_state, steps + 1
+        if made.action == "stop":
+            break
+    assert made.stop_reason == StopReason.CONSECUTIVE_UNCLEAR
+    assert steps < state.max_iterations
+
+
+def test_there_are_twenty_stop_reasons_and_each_says_who_can_clear_it():
+    assert len(StopReason) == 20
+    silent = {why for why in StopReason if loop.needs(why) is Needs.NOBODY}
+    assert silent == {StopReason.ITERATION_CAP, StopReason.COMPLETE, StopReason.DRAINED_TWICE}
+    assert StopReason.WEDGE is StopReason.BLOCKED
+
+
+def test_a_wait_says_until_when():
+    ended = datetime(2026, 1, 1, tzinfo=UTC)
+    made = decide(LoopState(), IterationOutcome(kind=OutcomeKind.LAUNCH_FAILED, retry_after_seconds=90, ended_at=ended))
+    assert (made.action, made.until, made.needs) == ("wait", ended + timedelta(seconds=90), Needs.TIME)
+    made = decide(LoopState(), IterationOutcome(kind=OutcomeKind.RATE_LIMITED, resets_at=ended))
+    assert made.until == ended
+
+
+def test_the_ladder_lists_the_rungs_up_to_the_one_that_decided():
+    made = decide(LoopState(), outcome_of(NO_LAUNCH))
+    assert made.ladder == ("launch-failed",)
+    made = decide(LoopState(iteration=10), outcome_of(UNCLEAR))
+    assert made.ladder[-2:] == ("unclear", "iteration-cap")
+    made = decide(LoopState(), IterationOutcome(kind=OutcomeKind.GATE, verdict=Gate.DRAIN))
+    assert made.ladder == (*(name for name, _ in loop.RUNGS), "iteration-cap")
 
 
 @pytest.mark.parametrize(
-    ("state", "happened", "action", "stop"),
+    ("fields", "message"),
     [
-        (LoopState(), LANDED, "continue", None),
-        (LoopState(iteration=10), LANDED, "stop", StopReason.ITERATION_CAP),
-        (LoopState(), NOTHING, "continue", None),
-        (LoopState(consecutive_dirty_zero=2), NOTHING, "stop", StopReason.CONSECUTIVE_DIRTY_ZERO),
-        (LoopState(), UNCLEAR, "continue", None),
-        (LoopState(consecutive_unclear=2), UNCLEAR, "stop", StopReason.CONSECUTIVE_UNCLEAR),
-        (LoopState(), OVERLOADED, "retry-same-iter", None),
-        (LoopState(consecutive_overloaded=2), OVERLOADED, "stop", StopReason.CONSECUTIVE_OVERLOADED),
-        (LoopState(), outcome(OutcomeKind.LAUNCH_FAILED), "stop", StopReason.LAUNCH_FAILED),
-        (LoopState(), outcome(OutcomeKind.RATE_LIMITED), "stop", StopReason.RATE_LIMITED),
-        (LoopState(), outcome(OutcomeKind.GATE, verdict=Gate.DRAIN), "stop", StopReason.DRAIN),
-        (LoopState(), outcome(OutcomeKind.GATE, verdict=Gate.BLOCKED), "stop", StopReason.BLOCKED),
+        ({"kind": "GATE"}, "gate verdict"),
+        ({"kind": "UNCLEAR", "verdict": "LIVE"}, "gate verdict"),
+        ({"kind": "UNCLEAR", "replan_productivity": "PRODUCTIVE"}, "REPLAN_DONE"),
+        ({"kind": "UNCLEAR", "packet_judge": "SHIPPED-CLEAN", "ship_count": 1}, "SHIPPED"),
+        ({"kind": "SHIPPED", "packet_judge": "SHIPPED-CLEAN"}, "together"),
+        ({"kind": "SHIPPED", "ship_count": 1}, "together"),
+        ({"kind": "UNCLEAR", "measurement_expected": True}, "SHIPPED"),
+        ({"kind": "GATE", "verdict": "DRAIN", "blocked_cause": "operator_decision"}, "BLOCKED"),
+        ({"kind": "SHIPPED", "retry_after_seconds": 3}, "LAUNCH_FAILED"),
+        ({"kind": "LAUNCH_FAILED", "resets_at": "2026-01-01T00:00:00Z"}, "RATE_LIMITED"),
+        ({"kind": "LAUNCH_FAILED", "retry_after_seconds": -1}, ">= 0"),
+        ({"kind": "RATE_LIMITED", "resets_at": "2026-01-01T00:00:00"}, "timezone"),
+        ({"kind": "SHIPED"}, "SHIPED"),
+        ({"kind": "SHIPPED", "ships": 1}, "ships"),
     ],
 )
-def test_decision(state, happened, action, stop):
-    decision = decide(state, happened)
-    assert (decision.action, decision.stop_reason) == (action, stop)
+def test_an_outcome_that_contradicts_itself_is_refused(fields, message):
+    with pytest.raises(ValidationError, match=message):
+        outcome_of(fields)
 
 
-def test_a_landing_ends_a_streak_of_nothing():
-    assert decide(LoopState(consecutive_dirty_zero=2), LANDED).next_state.consecutive_dirty_zero == 0
+def test_a_python_caller_gets_a_value_error():
+    with pytest.raises(ValueError, match="gate verdict"):
+        IterationOutcome(kind=OutcomeKind.GATE)
+    with pytest.raises(ValueError, match="wild"):
+        LoopState(gate_mode="wild")
+    with pytest.raises(ValidationError, match="max_unclaer"):
+        state_of({"max_unclaer": 3})
 
 
-def test_back_off_grows():
-    waits = [
-        decide(LoopState(consecutive_overloaded=n, max_overloaded=9), OVERLOADED).backoff_seconds for n in range(4)
-    ]
-    assert waits == [60, 270, 1200, 1200]
+def test_a_decision_and_its_next_state_go_through_json_and_back():
+    made = decide(state_of({"liveness": "ADVANCING"}), outcome_of(UNCLEAR))
+    spoken = to_builtins(made)
+    assert set(spoken) == {
+        "action", "next_mode", "reconcile", "stop_reason", "surface", "needs", "backoff_seconds", "until", "reason",
+        "ladder", "next_state",
+    }  # fmt: skip
+    assert state_of(spoken["next_state"]) == made.next_state
 
 
-def test_a_named_stop_beats_the_cap():
-    assert decide(LoopState(iteration=10, consecutive_unclear=2), UNCLEAR).stop_reason is StopReason.CONSECUTIVE_UNCLEAR
-
-
-def test_every_stop_says_who_can_clear_it():
-    assert all(needs(reason) in Needs for reason in StopReason)
-
-
-OUTCOMES = st.sampled_from([LANDED, NOTHING, UNCLEAR, OVERLOADED])
-
-
-@given(st.lists(OUTCOMES, min_size=60, max_size=60))
-def test_every_sequence_of_outcomes_ends(outcomes):
-    state, steps = LoopState(), 0
-    for happened in outcomes:
-        decision = decide(state, happened)
-        steps += decision.action == "continue"
-        if decision.stop_reason:
-            break
-        state = decision.next_state
-    assert decision.stop_reason
-    assert steps < LoopState().max_iterations
+def test_the_public_module_has_the_names_that_callers_rely_on():
+    assert set(loop_decide.__all__) == {
+        "DescendantProgress", "IterationOutcome", "LoopDecision", "LoopState", "OutcomeKind", "StopReason", "decide",
+        "propose_tighter_budget", "wait_marker_budget",
+    }  # fmt: skip

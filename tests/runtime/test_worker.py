@@ -5,11 +5,12 @@ from sample_repository import Repository, commit, write
 
 from dos.journal import fold
 from dos.journal.states.fleet import Fleet
-from dos.plans.loop import StopReason
+from dos.plans.gate import Mode
+from dos.plans.iterations import LoopState, StopReason
 from dos.records import run_ids
 from dos.runtime import effects
 from dos.runtime.drive import drive
-from dos.runtime.worker import Worker
+from dos.runtime.worker import Ended, Worker
 from dos.runtime.worker_effects import WorkerEffects
 from dos.sources.world import World
 
@@ -20,7 +21,7 @@ class Killed(BaseException):
 
 def new_worker(number: int = 1, *, lane: str = "one") -> Worker:
     run_id = run_ids.mint(1_700_000_000_000, number, "test").run_id
-    return Worker(lane=lane, run_id=run_id, agent="scripted", max_iterations=10)
+    return Worker(lane=lane, run_id=run_id, agent="scripted", state=LoopState(gate_mode=Mode.SOFT))
 
 
 def open_effects(repository) -> WorkerEffects:
@@ -68,7 +69,7 @@ def fleet(repository) -> Fleet:
 
 def test_units_land_one_after_the_other_and_the_run_ends_with_a_drain(repository):
     stop = work(repository)
-    assert stop.reason is StopReason.DRAIN
+    assert stop.reason is StopReason.COMPLETE
     assert repository.subjects() == ["Write b", "Write a", "Begin"]
     assert World(repository.root).journal.leases() == []
     assert kinds(repository)[-2:] == ["run_stopped", "lease_released"]
@@ -185,7 +186,7 @@ def test_work_of_an_agent_that_crashed_after_its_commit_is_taken(repository):
             "DEMO/A2": [[write("one/b.txt"), commit("Write b")]],
         }
     )
-    assert work(repository).reason is StopReason.DRAIN
+    assert work(repository).reason is StopReason.COMPLETE
     assert repository.subjects() == ["Write b", "Write a", "Begin"]
 
 
@@ -194,7 +195,7 @@ def test_a_target_that_moved_is_rebased_onto(repository):
         (repository.root / "two" / "theirs.txt").write_text("theirs\n")
         repository.commit_all("Somebody else was here")
 
-    assert work(repository, performers=before_landing(move)).reason is StopReason.DRAIN
+    assert work(repository, performers=before_landing(move)).reason is StopReason.COMPLETE
     assert repository.subjects() == ["Write b", "Write a", "Somebody else was here", "Begin"]
 
 
@@ -212,7 +213,7 @@ def test_a_lane_that_is_held_is_not_worked_on(repository):
     first.performers()[effects.TakeLease](effects.TakeLease(lane="one", run_id=""))
     try:
         stop = work(repository, number=2)
-        assert stop.reason is StopReason.LANE_HELD
+        assert stop.reason is Ended.LANE_HELD
     finally:
         first.close()
     assert "run_begun" not in kinds(repository)
@@ -235,7 +236,7 @@ def test_a_worker_that_lost_its_lease_writes_and_lands_nothing_more(repository):
         return {**performers, effects.RunAgent: run}
 
     stop = work(repository, performers=revoke_during_agent)
-    assert stop.reason is StopReason.LEASE_LOST
+    assert stop.reason is Ended.LEASE_LOST
     assert repository.subjects() == ["Begin"]
     assert "agent_ended" not in kinds(repository)
 
@@ -270,7 +271,7 @@ def count_effects(repository) -> int:
     return len(counted)
 
 
-EFFECTS_OF_TWO_UNITS = 37
+EFFECTS_OF_TWO_UNITS = 38
 
 
 def test_the_boundaries_of_a_run_are_all_known(repository):
@@ -299,7 +300,7 @@ def test_a_worker_killed_after_any_effect_redoes_nothing_that_was_committed(repo
         acting.store.revoke(lease.fence, version=lease.version, reason="its process is gone")
     acting.close()
     stop = work(repository, number=2)
-    assert stop.reason is StopReason.DRAIN
+    assert stop.reason is StopReason.COMPLETE
     assert repository.subjects() == ["Write b", "Write a", "Begin"], "each unit landed exactly once"
     landed = [event.body["unit"] for event in World(repository.root).journal.events() if event.kind == "unit_landed"]
     assert sorted(landed) == ["DEMO/A1", "DEMO/A2"]
@@ -320,7 +321,7 @@ def test_a_unit_at_which_runs_keep_dying_is_set_aside_for_a_person(repository):
             acting.store.revoke(lease.fence, version=lease.version, reason="its process is gone")
         acting.close()
     stop = work(repository, number=9)
-    assert stop.reason is StopReason.BLOCKED
+    assert stop.reason is StopReason.PICK_HELD_INVARIANT
     assert repository.subjects() == ["Write b", "Begin"], "the other unit of the lane is not held up"
 
 
@@ -335,7 +336,7 @@ def test_an_overloaded_provider_is_asked_again_for_the_same_unit_and_nothing_is_
     stop = work(
         repository, performers=lambda real: {**real, effects.BackOff: lambda effect: waits.append(effect.seconds)}
     )
-    assert (stop.reason, waits) == (StopReason.DRAIN, [60])
+    assert (stop.reason, waits) == (StopReason.COMPLETE, [60])
     assert repository.subjects() == ["Write b", "Write a", "Begin"]
     ended = [event.body for event in World(repository.root).journal.events() if event.kind == "agent_ended"]
     assert [(each["unit"], each["outcome"]) for each in ended[:2]] == [("DEMO/A1", "overloaded"), ("DEMO/A1", "ok")]
@@ -351,7 +352,7 @@ def test_a_unit_that_another_lane_is_at_is_not_taken_when_the_plan_moves_it(repo
         def run(effect):
             if effect.unit.name == "DEMO/A1":
                 plan.write_text(plan.read_text().replace("- lane: one", "- lane: two", 1))
-                assert work(repository, number=2, lane="two").reason is StopReason.DRAIN
+                assert work(repository, number=2, lane="two").reason is StopReason.COMPLETE
             return real(effect)
 
         return {**performers, effects.RunAgent: run}
@@ -382,5 +383,5 @@ def test_a_workspace_below_the_top_of_its_repository_lands_too(tmp_path):
     (inner / "docs" / "demo-plan.md").write_text("## DEMO A1: first\n- lane: one\n")
     stop = drive(new_worker().work(), acting.performers())
     acting.close()
-    assert stop.reason is StopReason.DRAIN
+    assert stop.reason is StopReason.COMPLETE
     assert outer.subjects()[0] == "Both"

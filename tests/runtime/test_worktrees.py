@@ -9,7 +9,7 @@ from test_worker import Killed, fleet, new_worker, open_effects, work
 
 from dos.errors import GitFailed
 from dos.journal.events import Event
-from dos.plans.loop import StopReason
+from dos.plans.iterations import StopReason
 from dos.runtime import effects, worktrees
 from dos.runtime.drive import drive
 from dos.sources.git import Git
@@ -67,13 +67,13 @@ def test_a_conflict_that_an_agent_left_is_saved_and_cleared(repository, tree, ve
 def test_an_agent_that_leaves_a_conflict_ends_no_worker(repository):
     steps = "git checkout -qb x; echo x > one/keep; git commit -qam x; git checkout -q main~0; echo y > one/keep;"
     repository.play({"DEMO/A1": [[{"run": f"{steps} git commit -qam y; git merge x"}], LANDS], **SECOND})
-    assert work(repository).reason is StopReason.DRAIN
+    assert work(repository).reason is StopReason.COMPLETE
     assert sorted(repository.subjects()) == ["Begin", "Write a", "Write b"]
 
 
 def test_a_branch_without_a_commit_that_an_agent_left_ends_no_worker(repository):
     repository.play({"DEMO/A1": [[{"run": "git checkout -q --orphan x; echo x > one/x"}], LANDS], **SECOND})
-    assert work(repository).reason is StopReason.DRAIN
+    assert work(repository).reason is StopReason.COMPLETE
     assert repository.git("show", f"{fleet(repository).salvaged[0]}:one/x") == "x"
 
 
@@ -154,7 +154,7 @@ def test_what_acceptance_and_tests_leave_behind_is_nobodys_work(repository):
     plan = repository.root / "docs" / "demo-plan.md"
     plan.write_text(plan.read_text().replace("`test -s one/a.txt`", "`touch one/by-acceptance; test -s one/a.txt`"))
     repository.play({"DEMO/A1": [[{"say": "done"}], LANDS], **SECOND})
-    assert work(repository).reason is StopReason.DRAIN
+    assert work(repository).reason is StopReason.COMPLETE
     assert fleet(repository).salvaged == []
 
 
@@ -171,7 +171,7 @@ def test_the_setup_runs_again_where_it_was_broken_off(repository):
         drive(new_worker().work(), acting.performers())
     acting.store.release(acting.store.leases()[0].fence)
     acting.close()
-    assert work(repository, number=2).reason is StopReason.DRAIN
+    assert work(repository, number=2).reason is StopReason.COMPLETE
     assert ran.read_text() == "x\n"
 
 
@@ -198,7 +198,7 @@ def test_what_nobody_committed_in_a_submodule_is_saved(with_submodule, ignore):
     with_submodule.git("config", "--file", ".gitmodules", "submodule.lib.ignore", ignore)
     with_submodule.commit_all("Look, or do not look")
     with_submodule.play({"DEMO/A1": [[{"run": "echo half > one/library/half"}], LANDS], **SECOND})
-    assert work(with_submodule).reason is StopReason.DRAIN
+    assert work(with_submodule).reason is StopReason.COMPLETE
     saved = Path(fleet(with_submodule).salvaged[0])
     assert (saved / "half").read_text() == "half\n" and not (saved / ".git").exists()
     assert "submodule" in next(event.body["why"] for event in history(with_submodule) if event.kind == "work_salvaged")

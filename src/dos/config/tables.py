@@ -2,16 +2,14 @@
 
 from collections.abc import Collection
 from datetime import timedelta
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from msgspec import Meta, field
-from msgspec.structs import force_setattr
+from msgspec import field
 
 from dos.config.checks import (
     BadValue,
     Count,
     Hours,
-    Key,
     Milliseconds,
     Minutes,
     Positive,
@@ -19,9 +17,12 @@ from dos.config.checks import (
     check_name,
     check_not_blank,
 )
-from dos.config.fleet import Leases, Liveness, Protect, Retention, Store, Supervise, Workers
+from dos.config.fleet import Leases, Liveness, Loop, Protect, Retention, Store, Supervise, Workers
 from dos.config.lanes import DEFAULT as DEFAULT_LANES
 from dos.config.lanes import ConcurrencyClass, Lanes, Overlap
+from dos.config.plans import Enumerate, Lifecycle, Plans, Transition
+from dos.config.progress import Breaker, Efficiency, Improve, Marker, NoopStreak, Productivity
+from dos.config.reasons import BUILT_IN_REASONS, MORPHOLOGY, MorphologyRule, Reason
 from dos.records.regions import Region
 
 __all__ = [
@@ -29,22 +30,28 @@ __all__ = [
     "BUILT_IN_RUNGS",
     "DEFAULT_LANES",
     "MORPHOLOGY",
+    "Breaker",
     "ConcurrencyClass",
     "Config",
     "Cooldown",
     "DataClass",
+    "Efficiency",
     "Enforcement",
     "Enumerate",
+    "Improve",
     "Lanes",
     "Leases",
     "Lifecycle",
     "Liveness",
+    "Loop",
     "Marker",
     "MorphologyRule",
     "NoopStreak",
     "Overlap",
     "Paths",
+    "Plans",
     "Precursor",
+    "Productivity",
     "Protect",
     "Reason",
     "Retention",
@@ -59,7 +66,6 @@ __all__ = [
 ]
 
 Words = tuple[str, ...]
-Category = Literal["TRUE_DRAIN", "OPERATOR_GATE", "STALE_CLAIM", "MISROUTE", "UNCLASSIFIED"]
 
 
 class Paths(Table, frozen=True, kw_only=True):
@@ -117,17 +123,6 @@ class Stamp(Table, frozen=True, kw_only=True):
     trailer_stamp: bool = False
 
 
-class Enumerate(Table, frozen=True, kw_only=True):
-    """How the units of a plan document are found."""
-
-    heading_levels: tuple[Annotated[int, Meta(ge=1, le=6)], ...] = (2, 3, 4, 5, 6)
-    scan_tables: bool = True
-    generic_numeric_table: bool = False
-    bare_phase_fallback: bool = True
-    rollup_parents: bool = False
-    style: str = "generic"
-
-
 class Cooldown(Table, frozen=True, kw_only=True):
     """How long a unit rests after an attempt that did not land. Where both units are written, ms wins."""
 
@@ -146,79 +141,6 @@ class Cooldown(Table, frozen=True, kw_only=True):
     def error_window(self) -> timedelta:
         written = self.error_window_ms
         return timedelta(milliseconds=round(self.error_window_minutes * 60_000 if written is None else written))
-
-
-class Transition(Table, frozen=True, kw_only=True):
-    """A plan may move from one class to another."""
-
-    from_class: str = field(name="from")
-    to_class: str = field(name="to")
-    trigger: str
-    auto: bool = False
-
-
-ALL_SHIPPED = (Transition(from_class="active", to_class="done", trigger="all_phases_shipped", auto=True),)
-
-
-class Lifecycle(Table, frozen=True, kw_only=True):
-    """The classes a plan goes through; the first is where it starts."""
-
-    classes: Words = ("active", "done")
-    transitions: tuple[Transition, ...] = ALL_SHIPPED
-    veto_class: str = ""
-    max_transitions_per_cycle: Count = 5
-    per_plan_cooldown_hours: Hours = 72.0
-
-    def __post_init__(self) -> None:
-        if not self.classes:
-            raise BadValue(("classes",), "classes is empty", 'Name at least one, as in classes = ["active", "done"].')
-        for place, name in enumerate(self.classes):
-            check_name(name, ("classes", place), "plan class")
-            if name in self.classes[:place]:
-                raise BadValue(("classes", place), f"the plan class {name!r} is written twice", "Keep one of them.")
-        if self.transitions is ALL_SHIPPED and not {"active", "done"} <= set(self.classes):
-            force_setattr(self, "transitions", ())  # the default moves between classes that this file does not have
-        for place, move in enumerate(self.transitions):
-            self._check_class(move.from_class, ("transitions", place, "from"))
-            self._check_class(move.to_class, ("transitions", place, "to"))
-        if self.veto_class:
-            self._check_class(self.veto_class, ("veto_class",))
-
-    def _check_class(self, name: str, key: Key) -> None:
-        if name not in self.classes:
-            known = ", ".join(self.classes)
-            raise BadValue(key, f"{name!r} is not one of the plan classes {known}", f"Add {name!r} to classes.")
-
-
-class Reason(Table, frozen=True, kw_only=True):
-    """A refusal reason of the workspace's own."""
-
-    category: Category
-    refusal: bool = True
-    fix: str = ""
-    summary: str = ""
-    see_also: Words = ()
-
-
-class MorphologyRule(Table, frozen=True, kw_only=True):
-    """An unknown reason token with this in it belongs to this category."""
-
-    substring: Annotated[str, Meta(min_length=1)]
-    category: Category
-
-
-def _rules(category: Category, *substrings: str) -> tuple[MorphologyRule, ...]:
-    return tuple(MorphologyRule(substring=substring, category=category) for substring in substrings)
-
-
-MORPHOLOGY = (
-    *_rules("STALE_CLAIM", "FALSE_SHIPPED", "FALSE_SHIP", "STALE_STAMP", "STAMP_DRIFT", "STAMPING_DRIFT"),
-    *_rules("OPERATOR_GATE", "OPERATOR", "SOAK"),
-    *_rules("STALE_CLAIM", "INFLIGHT", "IN_FLIGHT"),
-    *_rules("OPERATOR_GATE", "LEASE_HELD", "GATE"),
-    *_rules("TRUE_DRAIN", "DRAINED", "DRAIN", "NO_DISPATCHABLE"),
-    *_rules("MISROUTE", "MISROUTE", "MIS_ROUT"),
-)
 
 
 class Rung(Table, frozen=True, kw_only=True):
@@ -256,20 +178,6 @@ class ToolStream(Table, frozen=True, kw_only=True):
             )
 
 
-class Marker(Table, frozen=True, kw_only=True):
-    """How often a turn is held open to wait."""
-
-    max_streak: Count = 4
-    arm_on_env: Words = ("DOS_LOOP", "CID_RUN_ID")
-    respect_stop_hook_active: bool = True
-
-
-class NoopStreak(Table, frozen=True, kw_only=True):
-    """How many turns in a row may do nothing."""
-
-    max_streak: Count = 4
-
-
 class Precursor(Table, frozen=True, kw_only=True):
     """Which tools have to look before which tools may change."""
 
@@ -291,20 +199,6 @@ class Enforcement(Table, frozen=True, kw_only=True):
     posture: Literal["observe", "block", "gate", "assist"] = "block"
 
 
-BUILT_IN_REASONS = frozenset(
-    {
-        "LANE_DRAINED",
-        "LANE_BLOCKED_ON_SOAK_GATED_PHASES",
-        "LANE_LEASE_HELD_BY_LIVE_DISPATCH_LOOP",
-        "LANE_ALL_BLOCKED_OR_STALE_STAMP",
-        "LANE_BLOCKED_ON_OPERATOR_DECISION",
-        "LANE_ALL_INFLIGHT_OR_DEFERRED",
-        "LANE_ALL_SHIPPED_INFLIGHT_OR_STALE_STAMP",
-        "SELF_MODIFY",
-        "SCHEMA_UNREADABLE",
-        "UNKNOWN_LANE",
-    }
-)
 BUILT_IN_RUNGS = {"OBSERVE": 0, "WARN": 10, "BLOCK": 20, "DEFER": 30}
 
 
@@ -318,13 +212,19 @@ class Config(Table, frozen=True, kw_only=True):
     concurrency_class: tuple[ConcurrencyClass, ...] = ()
     supervise: Supervise = Supervise()
     workers: Workers = Workers()
+    loop: Loop = Loop()
     liveness: Liveness = Liveness()
+    productivity: Productivity = Productivity()
+    efficiency: Efficiency = Efficiency()
+    improve: Improve = Improve()
+    breaker: Breaker = Breaker()
     leases: Leases = Leases()
     store: Store = Store()
     protect: Protect = Protect()
     retention: Retention = Retention()
     data_class: DataClass = DataClass()
     stamp: Stamp = Stamp()
+    plans: Plans = Plans()
     enumerate: Enumerate = Enumerate()
     cooldown: Cooldown = Cooldown()
     lifecycle: Lifecycle = Lifecycle()

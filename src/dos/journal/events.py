@@ -289,6 +289,18 @@ class LandingRefused(Fact, frozen=True, kw_only=True):
     reason: str
 
 
+class UnitAttempted(Fact, frozen=True, kw_only=True):
+    """A try at a unit is over, however it ended: who picks next can leave the unit alone for a while."""
+
+    kind = "unit_attempted"
+    unit: str
+    outcome: str
+    lane: str = ""
+    run_id: str = ""
+    loop_ts: str = ""
+    host: str = ""
+
+
 class IterationCommitted(Fact, frozen=True, kw_only=True):
     """The commit point: what stands before it ran once, what comes after it may run again."""
 
@@ -300,6 +312,10 @@ class IterationCommitted(Fact, frozen=True, kw_only=True):
     outcome: str
     action: str
     reason: str
+    attempt: int = 1  # at the same iteration, after a retry or a wait
+    state: dict[str, Any] | None = None  # of the loop before it, with the evidence that was decided on
+    judged: dict[str, Any] | None = None  # the outcome, as it was decided on
+    decision: dict[str, Any] | None = None
 
 
 class RunStopped(Fact, frozen=True, kw_only=True):
@@ -367,4 +383,6 @@ def _decoder(kind: str) -> json.Decoder[Fact] | None:
 
 
 def kinds() -> list[type[Fact]]:
+    from dos.journal import run_events  # noqa: F401 - its facts are kinds as well, and build on this module
+
     return Fact.__subclasses__()

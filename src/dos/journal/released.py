@@ -15,6 +15,7 @@ Key = tuple[str, str]  # loop_ts and lane: what identifies a lease in that log
 CORRUPT = "_CORRUPT"
 FAMILIES = ("lane-journal", "intent-ledger")
 VERSION = 1  # of both
+ATTEMPTED = events.UnitAttempted.kind
 _FLAT = (
     "lane",
     "lane_kind",
@@ -82,10 +83,10 @@ def released_shape(lease: Lease) -> dict[str, Any]:
 
 
 def lane_records(happened: Iterable[Event]) -> Iterator[tuple[Event, dict[str, Any]]]:
-    """Our lease events as records of that log, each with the event it comes from. Named locks had another file."""
+    """Our lease events and attempts as records of that log, each with its event. Named locks had another file."""
     leases = Leases()
     for event in happened:
-        fact = events.decode(event) if event.kind.startswith("lease_") else None
+        fact = events.decode(event) if event.kind.startswith("lease_") or event.kind == ATTEMPTED else None
         old = leases.live.get(getattr(fact, "previous", 0) or getattr(fact, "lease", 0))
         leases.apply(event)
         for record in _records(event, fact, old, leases.live.get(event.pos)):
@@ -192,6 +193,17 @@ def _records(
                 "holder": fact.holder,
                 "reason": fact.reason,
                 "reason_class": fact.reason_class,
+            }
+        case events.UnitAttempted():
+            yield {
+                "op": "ATTEMPT",
+                "schema": {"family": FAMILIES[0], "version": VERSION},
+                "unit_id": fact.unit,
+                "outcome": fact.outcome,
+                "lane": fact.lane,
+                "loop_ts": fact.loop_ts,
+                "host_id": fact.host,
+                "run_id": fact.run_id,
             }
 
 

@@ -9,10 +9,11 @@ from typing import IO, Any
 from msgspec import UNSET, Struct, convert, json
 
 from dos.errors import BadInput, JournalCorrupt, JournalTooNew
-from dos.journal import events, lines
+from dos.journal import events, lines, released_runs, runs
 from dos.journal.events import SCHEMA, Event, LineImported, LineUnreadable
 from dos.journal.lines import Line
 from dos.journal.released import CORRUPT, Readability, lane_records, readability, released_shape, replay
+from dos.journal.run_events import LedgerLineUnreadable
 from dos.journal.store import Entry, Foreseen, Store, Writing, storable
 from dos.records.names import checked
 
@@ -21,6 +22,7 @@ BATCH_LINES = 1000
 BATCH_BYTES = 8 << 20
 LONGEST_LINE = 4 << 20
 LARGEST_FILE = 1 << 30
+INTENT_LOG = "intent.jsonl"
 DEEPEST = 100
 _REFUSED = (Readability.WRONG_FAMILY, Readability.UNREADABLE_NEWER)
 
@@ -89,6 +91,7 @@ def import_lines(store: Store, path: Path, *, name: str | None = None) -> Import
     The name tells files apart: a log that has grown goes on under it, and another log needs another name.
     """
     origin = checked(name or _name(path), "file name")
+    ledger = released_runs.run_id(path.absolute().parent.name) if path.name == INTENT_LOG else ""
     count = written = unreadable = size = 0
     batch: list[_Planned] = []
     for number, raw, last in _read(path):
@@ -98,8 +101,11 @@ def import_lines(store: Store, path: Path, *, name: str | None = None) -> Import
             continue
         unreadable += planned.entry.kind == LineUnreadable.kind
         batch.append(planned)
+        ledger = _ledger(planned.entry, ledger)
+        if ledger and (told := _told_of_run(planned.entry, ledger)):
+            batch.append(_Planned(entry=told))
         size += len(raw)
-        if len(batch) == BATCH_LINES or size > BATCH_BYTES:
+        if len(batch) >= BATCH_LINES or size > BATCH_BYTES:
             written += _write(store, batch)
             batch, size = [], 0
     written += _write(store, batch)
@@ -133,7 +139,31 @@ def _refusal(text: str) -> dict[str, Any]:
 
 def _name(path: Path) -> str:
     # Every run has its own folder with an intent log, all of one name.
-    return f"{path.absolute().parent.name}/{path.name}" if path.name == "intent.jsonl" else path.name
+    return f"{path.absolute().parent.name}/{path.name}" if path.name == INTENT_LOG else path.name
+
+
+def _ledger(entry: Entry, before: str) -> str:
+    """The run whose ledger this is, by what its own lines say."""
+    return (released_runs.run_of(entry.body.record) if isinstance(entry.body, LineImported) else "") or before
+
+
+def _told_of_run(entry: Entry, run_id: str) -> Entry | None:
+    """What a line of a run's ledger says about the run; the line itself is kept beside it."""
+    line, at_ms = entry.body, None
+    told: events.Fact | None = None
+    if isinstance(line, LineImported) and released_runs.is_family(line.record):
+        told, at_ms = released_runs.fact(line.record, run_id), released_runs.written_ms(line.record)
+    elif isinstance(line, LineImported | LineUnreadable):
+        newer = isinstance(line, LineUnreadable) and _is_newer(line.text)
+        told = LedgerLineUnreadable(run_id=run_id, file=line.file, line=line.line, newer=newer)
+    if told is None:
+        return None
+    return Entry(stream=runs.stream(run_id), kind=told.kind, body=told, key=entry.key, at_ms=at_ms)
+
+
+def _is_newer(text: str) -> bool:
+    record = _parsed(text)
+    return isinstance(record, dict) and readability(record) is Readability.UNREADABLE_NEWER
 
 
 def _read(path: Path) -> Iterator[tuple[int, bytes, bool]]:

@@ -1,66 +1,277 @@
-"""Which lanes get a worker, whose lease is taken back, and which lane is given up on?"""
+"""How many workers are there, how many should there be, and what is to be done about it?
 
-from collections.abc import Sequence
+A plan, not an act: it starts nobody and stops nobody. A lease that is not known to be dead keeps its region, whatever
+else is thought of it; what could not be read is held, never free.
+"""
 
-from msgspec import Struct
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import cycle, islice
 
+from msgspec import UNSET
+
+from dos.plans import placement
+from dos.plans.ticks import (
+    Answer,
+    Blocked,
+    Disposition,
+    LaneLiveness,
+    PlanRow,
+    SuperviseEvidence,
+    SupervisePolicy,
+    SuperviseVerdict,
+)
 from dos.records import regions
 from dos.records.regions import Region
-
-MOST_STARTS = 3  # of one lane within the period, then it is a person's decision
-
-
-class Lane(Struct, frozen=True, kw_only=True):
-    """A lane of the roster, as seen now."""
-
-    name: str
-    region: Region
-    exclusive: bool = False
-    offerable: int = 0  # units that a worker could take
-    held: bool = False  # somebody has a lease on it that has not lapsed
-    ours: bool = True  # a worker holds it; a person's lease keeps the region and fills no place
-    holder_gone: bool = False  # the lease is there and its process, by the system's word, is not
-    pending: bool = False  # a worker was started and has no lease yet
-    failed: bool = False  # given up on until a person clears it
-    resting: bool = False  # its last run was told to wait, and it has not waited long enough
-    recent_starts: int = 0  # of workers that ended without a word
+from dos.verdicts.progress.liveness import Answer as Liveness
+from dos.verdicts.progress.liveness import shown
 
 
-class Spawn(Struct, frozen=True, tag="spawn"):
-    lane: str
+def supervise(evidence: SuperviseEvidence, policy: SupervisePolicy = SupervisePolicy()) -> SuperviseVerdict:
+    seen = _Seen(evidence, policy)
+    target, alive, admissible = evidence.target, seen.alive, seen.admissible()
+    spawn: list[PlanRow] = []
+    blocked: list[Blocked] = []
+    if alive < target:
+        spawn, blocked = seen.fill(max(0, min(target, admissible) - alive), short=target - alive)
+    answer, reason = _outcome(target, admissible, alive, spawn, blocked)
+    return SuperviseVerdict(
+        answer=answer,
+        reason=f"{reason}; {seen.unknown} could not be read and count as held" if seen.unknown else reason,
+        alive=alive,
+        admissible=admissible,
+        target=target,
+        spawn=tuple(spawn),
+        reap=tuple(seen.reap),
+        flag=(*seen.flag, *_excess(evidence.lanes, alive - target)),
+        proposed_halt=tuple(seen.proposed_halt),
+        hold=tuple(seen.hold),
+        blocked=tuple(blocked),
+        evidence=evidence,
+    )
 
 
-class Reap(Struct, frozen=True, tag="reap"):
-    lane: str
-    reason: str
+def overlapping_concurrent_lanes(lanes: Iterable[tuple[str, Sequence[str], bool]]) -> list[tuple[str, str]]:
+    """Pairs of lanes that never run side by side, by name; a lane that runs alone anyway is left out."""
+    named = [(name, placement.region_of(tuple(tree))) for name, tree, exclusive in lanes if not exclusive]
+    pairs = regions.many_overlaps([region for _, region in named])
+    found = {(min(names), max(names)) for names in ((named[one][0], named[other][0]) for one, other in pairs)}
+    return sorted(pair for pair in found if pair[0] != pair[1])
 
 
-class GiveUp(Struct, frozen=True, tag="give_up"):
-    lane: str
-    reason: str
+class _Lane:
+    """What the entries of one lane say together."""
+
+    __slots__ = (
+        "advancing",
+        "entries",
+        "exclusive",
+        "free",
+        "kept",
+        "off_roster",
+        "region",
+        "repeats",
+        "unknown",
+        "waits",
+    )
+
+    def __init__(self) -> None:
+        self.entries: list[LaneLiveness] = []
+        self.region = placement.region_of(())
+        self.exclusive = False
+        self.repeats = False
+        self.off_roster = True
+        self.free = False  # an entry is free, or will be after this tick
+        self.kept = False  # an entry stays as it is
+        self.advancing = False
+        self.unknown = False
+        self.waits = ""  # why it is held and counts for nobody
+
+    def add(self, entry: LaneLiveness, *, repeats: bool) -> None:
+        self.entries.append(entry)
+        self.exclusive = self.exclusive or entry.is_exclusive
+        self.repeats = (self.repeats or repeats) and not self.exclusive
+        self.off_roster = self.off_roster and entry.off_roster is True
+        if len(self.entries) == 1:
+            self.region = placement.region_of(entry.tree)
+        elif entry.tree != self.entries[0].tree:
+            both_known = self.region.known and placement.region_of(entry.tree).known
+            self.region = placement.region_of((*self.region.globs, *entry.tree) if both_known else ())
 
 
-Action = Spawn | Reap | GiveUp
+class _Seen:
+    """One pass over the evidence: who is alive, who holds what, which lanes could get a worker."""
+
+    def __init__(self, evidence: SuperviseEvidence, policy: SupervisePolicy) -> None:
+        self.policy = policy
+        self.alive = 0
+        self.unknown = 0
+        self.alone = ""  # the lane of a live worker that runs alone
+        self.lanes: dict[str, _Lane] = {}
+        self.holders: list[LaneLiveness] = []  # who keeps a region
+        self.hold: list[PlanRow] = []
+        self.reap: list[PlanRow] = []
+        self.flag: list[PlanRow] = []
+        self.proposed_halt: list[PlanRow] = []
+        for entry in evidence.lanes:
+            lane = self.lanes.get(entry.lane)
+            if lane is None:
+                lane = self.lanes[entry.lane] = _Lane()
+            lane.add(entry, repeats=entry.repeatable and policy.max_concurrency is not None)
+        for entry in evidence.lanes:
+            self._read(entry, self.lanes[entry.lane])
+
+    def _read(self, entry: LaneLiveness, lane: _Lane) -> None:
+        if entry.pending:
+            # Where it may repeat its worker has no region yet: it takes a free one when it comes up.
+            self._keep(entry, lane, "launched; its lease is not there yet", holds=not lane.repeats)
+        elif entry.liveness is None:
+            lane.free = True
+        elif entry.liveness is Liveness.ADVANCING:
+            lane.advancing = True
+            self._keep(entry, lane, "ADVANCING")
+        elif entry.liveness is Liveness.SPINNING:
+            self._spinning(entry, lane)
+        elif entry.liveness is not Liveness.STALLED:
+            lane.unknown = True
+            self.unknown += 1
+            self._keep(entry, lane, "its liveness is unknown, and what is unknown is never free")
+        elif self.policy.reap_stalled:
+            lane.free = True
+            self.reap.append(_row(entry, Disposition.REAP, "STALLED"))
+        else:
+            lane.waits = "its worker is STALLED, and reap_stalled is off"
+            self._keep(entry, lane, lane.waits, counts=False, lives=False)
+
+    def _spinning(self, entry: LaneLiveness, lane: _Lane) -> None:
+        age, most = entry.spinning_age_ms, self.policy.spin_halt_after_ms
+        since = "" if age is None else f" for {shown(age)}"
+        self.flag.append(_row(entry, Disposition.FLAG, f"SPINNING{since}"))
+        if most is not None and age is not None and age >= most:
+            reason = f"SPINNING{since}, and a halt is proposed after {shown(most)}"
+            self.proposed_halt.append(_row(entry, Disposition.PROPOSE_HALT, reason))
+        counts = self.policy.count_spinning_as_alive
+        if not counts:
+            lane.waits = "its worker is SPINNING: it keeps the lane, and is not counted as alive"
+        self._keep(entry, lane, "SPINNING", counts=counts)
+
+    def _keep(
+        self, entry: LaneLiveness, lane: _Lane, why: str, *, counts: bool = True, lives: bool = True, holds: bool = True
+    ) -> None:
+        lane.kept = True
+        self.alive += counts
+        self.hold.append(_row(entry, Disposition.HOLD, why))
+        if holds:
+            self.holders.append(entry)
+        if lives and lane.exclusive:
+            self.alone = entry.lane
+
+    def admissible(self) -> int:
+        """How many workers the lanes have room for; what is off the roster counts while somebody is there."""
+        fixed: list[Region] = []
+        exclusive = repeats = False
+        for lane in self.lanes.values():
+            if lane.off_roster and not lane.kept:
+                continue
+            if lane.exclusive:
+                exclusive = True
+            elif lane.repeats and not lane.region.known:
+                repeats = True  # its workers find their own regions
+            else:
+                repeats = repeats or lane.repeats
+                fixed.append(lane.region)
+        room = placement.capacity(fixed)
+        if repeats:
+            room = max(room, self.policy.max_concurrency or 0)
+        return room or int(exclusive)
+
+    def fill(self, need: int, short: int) -> tuple[list[PlanRow], list[Blocked]]:
+        """Who is started, at most `need`; and while more are missing, why nobody else is. Both as the roster goes."""
+        free = {name: lane for name, lane in self.lanes.items() if lane.free and not (lane.kept or lane.off_roster)}
+        fixed = [name for name, lane in free.items() if not (lane.exclusive or lane.repeats)]
+        held = [placement.region_of(entry.tree) for entry in self.holders]
+        placed = placement.place([free[name].region for name in fixed], held, 0 if self.alone else need)
+        chosen = [fixed[number] for number in placed.chosen]
+        if not self.alone:
+            chosen += self._spread(need - len(chosen))
+            if not chosen and not self.hold:
+                chosen = [name for name, lane in free.items() if lane.exclusive][:need]
+        if len(chosen) == short:
+            return self._rows(chosen), []
+        names = [*(entry.lane for entry in self.holders), *fixed]
+        reasons = {fixed[number]: names[other] for number, other in placed.in_the_way.items()}
+        return self._rows(chosen), self._blocked(free, chosen, reasons)
+
+    def _spread(self, need: int) -> list[str]:
+        """Every repeatable lane once, those that nobody holds first, and then round again."""
+        lanes = [
+            (name, lane)
+            for name, lane in self.lanes.items()
+            if lane.repeats and (lane.free or lane.advancing) and not (lane.unknown or lane.off_roster)
+        ]
+        order = [name for name, lane in lanes if not lane.kept] + [name for name, lane in lanes if lane.kept]
+        return list(islice(cycle(order), need))
+
+    def _rows(self, chosen: Sequence[str]) -> list[PlanRow]:
+        counts = Counter(chosen)
+        rows = []
+        for name, lane in self.lanes.items() if counts else ():
+            for _ in range(counts[name]):
+                reason = "its stalled worker is reaped" if lane.entries[0].liveness else "nobody holds it"
+                reason = "several workers may share its name" if lane.repeats else reason
+                rows.append(PlanRow(lane=name, disposition=Disposition.SPAWN, reason=reason))
+        return rows
+
+    def _blocked(self, free: dict[str, _Lane], chosen: Sequence[str], in_the_way: dict[str, str]) -> list[Blocked]:
+        started = set(chosen)
+        found = []
+        for name, lane in self.lanes.items():
+            if lane.waits:
+                reason = lane.waits
+            elif name not in free or name in started:
+                continue
+            elif self.alone:
+                reason = f"{self.alone} runs alone, and somebody is in it"
+            elif lane.exclusive:  # somebody is there or is started, or it would be started itself
+                others = [*(row.lane for row in self.hold), *chosen]
+                reason = f"it runs alone, and {others[0]} does not wait for it"
+            elif name in in_the_way:
+                unknown = "" if lane.region.known else "its own region is unknown: "
+                reason = f"{unknown}it overlaps {in_the_way[name]}"
+            else:
+                reason = "the lanes have no room for one more"
+            found.append(Blocked(lane=name, reason=reason))
+        return found
 
 
-def plan(lanes: Sequence[Lane], target: int) -> list[Action]:
-    """Reap the dead, then fill up to the target with lanes that meet nothing held, nothing pending, nothing chosen."""
-    actions: list[Action] = [Reap(lane.name, "its process is gone") for lane in lanes if lane.held and lane.holder_gone]
-    taken = [lane for lane in lanes if (lane.held and not lane.holder_gone) or lane.pending]
-    wanted = target - sum(lane.ours for lane in taken)
-    for lane in lanes:
-        if lane.held or lane.pending or lane.failed or lane.resting or not lane.offerable:
-            continue
-        if lane.recent_starts >= MOST_STARTS:
-            actions.append(GiveUp(lane.name, f"{lane.recent_starts} workers died within a minute; their logs say why"))
-        elif wanted > 0 and _fits(lane, taken):
-            actions.append(Spawn(lane.name))
-            taken.append(lane)
-            wanted -= 1
-    return actions
+def _outcome(
+    target: int, admissible: int, alive: int, spawn: Sequence[PlanRow], blocked: Sequence[Blocked]
+) -> tuple[Answer, str]:
+    if target > admissible:
+        room = f"{target} are wanted, and the lanes have room for {admissible} at once"
+        return Answer.TARGET_UNREACHABLE, f"{room}; add disjoint lanes to dos.toml [lanes], or ask for fewer"
+    if alive > target:
+        return Answer.OVER_TARGET, f"{alive - target} more than wanted; who advances is flagged, and nobody is stopped"
+    if alive == target:
+        return Answer.AT_TARGET, "as many as wanted"
+    missing = target - alive
+    if spawn:
+        return Answer.FILLING, f"{missing} missing, {len(spawn)} to be started"
+    because = f": {blocked[0].lane}: {blocked[0].reason}" if blocked else ""
+    return Answer.FILLING, f"{missing} missing, and nobody can be placed{because}"
 
 
-def _fits(lane: Lane, taken: Sequence[Lane]) -> bool:
-    if any(other.exclusive for other in taken) or (lane.exclusive and taken):
-        return False
-    return all(regions.disjoint(lane.region, other.region) for other in taken)
+def _excess(lanes: Sequence[LaneLiveness], excess: int) -> list[PlanRow]:
+    """Who could be done without: those that come last in the roster, and only those that advance."""
+    found: list[PlanRow] = []
+    for entry in reversed(lanes if excess > 0 else ()):
+        if len(found) == excess:
+            break
+        if entry.liveness is Liveness.ADVANCING and not entry.pending:
+            found.append(_row(entry, Disposition.FLAG, f"one of {excess} more than wanted"))
+    return found
+
+
+def _row(entry: LaneLiveness, disposition: Disposition, reason: str) -> PlanRow:
+    why = "" if entry.why is UNSET else f": {entry.why}"
+    return PlanRow(lane=entry.lane, disposition=disposition, reason=reason + why)

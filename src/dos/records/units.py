@@ -1,6 +1,17 @@
-"""A unit of work, as a plan document states it."""
+"""A unit of work, as a plan states it, and what is wrong with a plan."""
+
+from enum import StrEnum
 
 from msgspec import Struct
+
+
+class Claim(StrEnum):
+    """What the plan says about a unit. It is compared with the truth, and never taken for it."""
+
+    SHIPPED = "shipped"
+    BLOCKED = "blocked"
+    OPEN = "open"
+    NONE = ""
 
 
 class Unit(Struct, frozen=True, kw_only=True):
@@ -11,9 +22,39 @@ class Unit(Struct, frozen=True, kw_only=True):
     lane: str = ""
     paths: tuple[str, ...] = ()
     acceptance: str = ""
+    depends: tuple[str, ...] = ()  # names of units, as PLAN/ID
+    plan_class: str = ""
+    gated: str = ""  # what a person has to decide first
+    soak_until: str = ""
+    claimed: str = Claim.NONE
     document: str = ""
     line: int = 0
 
     @property
     def name(self) -> str:
         return f"{self.plan}/{self.id}"
+
+
+class Trouble(StrEnum):
+    UNREADABLE = "PLAN_UNREADABLE"
+    NOT_CLOSED = "PLAN_NOT_CLOSED"  # a code fence or a comment without an end: what follows is hidden
+    RANGE = "UNIT_RANGE"
+    DUPLICATE = "UNIT_DUPLICATE"
+    LANE_UNKNOWN = "UNIT_LANE_UNKNOWN"
+    CLASS_UNKNOWN = "UNIT_CLASS_UNKNOWN"
+    SOAK_UNREADABLE = "UNIT_SOAK_UNREADABLE"
+    DEPENDENCY_UNKNOWN = "UNIT_DEPENDENCY_UNKNOWN"
+    DEPENDENCY_CYCLE = "UNIT_DEPENDENCY_CYCLE"
+
+
+class Problem(Struct, frozen=True, kw_only=True):
+    """One thing that is wrong with a plan, and where."""
+
+    kind: Trouble
+    what: str
+    document: str = ""
+    line: int = 0
+
+    def __str__(self) -> str:
+        place = f"{self.document}:{self.line}" if self.line else self.document
+        return f"{place}: {self.what}" if place else self.what

@@ -1,32 +1,47 @@
-"""What a lane still has to do: the units of the plan documents, less what has landed."""
+"""What a lane still has to do: its units, less what the target branch holds, screened for what may be offered now."""
 
 from collections.abc import Collection, Sequence
 
 from dos.config.tables import Config
 from dos.errors import BadInput
+from dos.evidence.access import cooldown as resting
+from dos.evidence.access import pickable as standing
 from dos.journal.states.fleet import Fleet
-from dos.records.units import Unit
+from dos.journal.states.fleet import Unit as Seen
+from dos.records.attempts import Attempt, Outcome
+from dos.records.units import Trouble, Unit
 from dos.runtime.effects import Backlog, Landing
-from dos.sources import plan_documents
+from dos.sources.plans import units as sources
 from dos.sources.workspace import Workspace
-
-MOST_DEATHS = 2  # of runs at one unit, in a row: then a person has to look
+from dos.verdicts.access import cooldown, pickable
+from dos.verdicts.work import complete
 
 
 def survey(
-    units: Sequence[Unit], config: Config, fleet: Fleet, lane: str, others: Collection[str] = frozenset()
+    units: Sequence[Unit],
+    config: Config,
+    fleet: Fleet,
+    lane: str,
+    others: Collection[str] = frozenset(),
+    *,
+    run_id: str = "",
+    now_ms: int = 0,
 ) -> Backlog:
     """`others` are the runs that live on other lanes: what one is at is not ours, whatever the plan says now."""
     theirs = {name for name, unit in fleet.units.items() if unit.claimed_by in others}
     mine = [unit for unit in units if lane_of(unit, config) == lane and unit.name not in theirs]
-    landed = [unit.name for unit in mine if (seen := fleet.units.get(unit.name)) and seen.landed]
     known = {unit.name: fleet.units[unit.name] for unit in mine if unit.name in fleet.units}
-    stuck = [name for name, unit in known.items() if unit.deaths >= MOST_DEATHS and not unit.landed]
+    landed = [name for name, unit in known.items() if unit.landed]
+    left = [unit for unit in mine if unit.name not in landed]
+    judged = [(unit, pickable.judge(standing.standing(unit, fleet, (), now_ms=now_ms))) for unit in left]
+    resting = {unit.name: rest for unit in left if (rest := _rest(unit, config, fleet, run_id, now_ms)).held}
     return Backlog(
-        open=[unit for unit in mine if unit.name not in landed and unit.name not in stuck],
-        stuck=stuck,
+        open=[unit for unit, answer in judged if not answer.held and unit.name not in resting],
+        held=[answer for _, answer in judged if answer.held],
+        resting=list(resting.values()),
         landed=landed,
-        interrupted=[name for name, unit in known.items() if unit.claimed_by and not unit.landed],
+        completion=_completion(mine, landed),
+        interrupted=[name for name, unit in known.items() if unit.claimed_by not in ("", run_id) and not unit.landed],
         unsettled=[
             Landing(unit=name, branch=unit.intended.branch, old=unit.intended.old, new=unit.intended.new)
             for name, unit in known.items()
@@ -36,40 +51,57 @@ def survey(
     )
 
 
+def _rest(unit: Unit, config: Config, fleet: Fleet, run_id: str, now_ms: int) -> cooldown.Verdict:
+    """What another run tried in vain rests for a while. A run's own tries are counted by its loop instead, and whoever
+    starts the fleet wants everything to be tried again."""
+    seen = fleet.units.get(unit.name, Seen())
+    tried = None if seen.claimed_by else seen.tried  # what a run died at was not tried to the end
+    if tried and (tried.run_id == run_id or tried.at_ms < fleet.started_ms):
+        tried = None
+    attempts = (Attempt(unit=unit.name, outcome=Outcome.read(tried.outcome), at_ms=tried.at_ms),) if tried else ()
+    return cooldown.judge(
+        cooldown.Evidence(unit_id=unit.name, attempts=attempts, now_ms=now_ms), resting.policy(config)
+    )
+
+
+def _completion(mine: Sequence[Unit], landed: Collection[str]) -> complete.Verdict | None:
+    """None where nothing is declared: an empty plan is not a job that is done."""
+    if not mine:
+        return None
+    left = tuple(unit.name for unit in mine if unit.name not in landed)
+    answer = complete.Answer.INCOMPLETE if left else complete.Answer.COMPLETE
+    return complete.Verdict(
+        answer=answer,
+        residual=left,
+        verified=tuple(landed),
+        declared=tuple(unit.name for unit in mine),
+        is_done=not left,
+    )
+
+
 def read_units(place: Workspace, config: Config) -> list[Unit]:
-    return plan_documents.first_of_each(_every(place, config))
-
-
-def _every(place: Workspace, config: Config) -> list[Unit]:
-    glob = config.paths.plans_glob
-    try:
-        return list(plan_documents.every(place.root, glob))
-    except (ValueError, NotImplementedError) as error:
-        raise BadInput(
-            f"[paths] plans_glob is {glob!r}, which is no pattern for files here: {error}",
-            hint="dos config unset paths.plans_glob",
-        ) from error
+    """Every unit that can be offered. A plan that cannot be read is no empty one: that would mean that all is done."""
+    found = sources.read(place, config)
+    for problem in found.problems:
+        if problem.kind is Trouble.UNREADABLE:
+            raise BadInput(f"{problem}", hint=f"Try: cat {problem.document}")
+    return list(found.units)
 
 
 def never_offered(place: Workspace, config: Config) -> list[str]:
     """The units that no worker will ever take, each with where it stands and why."""
-    first: dict[str, Unit] = {}
-    found = []
-    for unit in _every(place, config):
-        earlier = first.setdefault(unit.name, unit)
+    found = sources.read(place, config)
+    troubles = [str(problem) for problem in found.problems]
+    for unit in found.units:
         lane = lane_of(unit, config)
-        if earlier is not unit:
-            why = f"{earlier.document}:{earlier.line} has a unit of that name already"
-        elif lane is None and unit.lane:
-            why = f"it names the lane {unit.lane!r}, which is not declared"
-        elif lane is None:
+        if lane is None and not unit.lane:
             why = "it names no lane, and [lanes] autopick is empty"
-        elif lane not in config.roster():
+        elif lane is not None and lane not in config.roster():
             why = f"no worker is placed on its lane {lane!r}, which is neither concurrent nor exclusive"
         else:
             continue
-        found.append(f"{unit.document}:{unit.line}: unit {unit.name} is never offered: {why}")
-    return found
+        troubles.append(f"{unit.document}:{unit.line}: unit {unit.name} is never offered: {why}")
+    return troubles
 
 
 def lane_of(unit: Unit, config: Config) -> str | None:

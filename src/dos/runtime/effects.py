@@ -5,6 +5,8 @@ from msgspec import Struct
 from dos.journal.events import Fact
 from dos.records.leases import Lease
 from dos.records.units import Unit
+from dos.verdicts.access import cooldown, pickable
+from dos.verdicts.work import complete
 
 
 class TakeLease(Struct, frozen=True, kw_only=True):
@@ -42,8 +44,10 @@ class Backlog(Struct, frozen=True, kw_only=True):
     """The lane's units that have not landed, and what earlier runs left behind."""
 
     open: list[Unit]
-    stuck: list[str]  # runs keep dying at them
+    held: list[pickable.Verdict]  # what may not be offered, each with its one reason
+    resting: list[cooldown.Verdict]  # what other runs tried in vain a short while ago
     landed: list[str]
+    completion: complete.Verdict | None
     interrupted: list[str]  # claimed by a run that ended without a result
     unsettled: list["Landing"]  # intended, and not known to have happened
     history: dict[str, list[str]]  # unit -> why earlier tries did not land

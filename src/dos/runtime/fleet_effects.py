@@ -11,7 +11,7 @@ from dos.evidence import holders
 from dos.journal import fold
 from dos.journal.events import LeaseRevoked
 from dos.journal.states import fleet as folded
-from dos.plans.population import Lane
+from dos.plans.staffing import Lane
 from dos.records import run_ids
 from dos.records.leases import Lease, stream_of
 from dos.records.regions import region
@@ -49,8 +49,13 @@ class FleetEffects(WorkerEffects):
         leases = {lease.lane: lease for lease in live}
         now_ms = self.store.now_ms()  # of the clock that wrote the times in the journal: this host's may be another
         units = backlog.read_units(self.place, self.config)
-        offered = {name: len(backlog.survey(units, self.config, state, name).open) for name in self.config.roster()}
-        lanes = [self._lane(name, offered[name], state, leases.get(name), now_ms) for name in offered]
+        offered = {
+            name: len(backlog.survey(units, self.config, state, name, now_ms=now_ms).open)
+            for name in self.config.roster()
+        }
+        # A lease on a lane that the roster does not have keeps its region as any other does.
+        names = dict.fromkeys([*offered, *leases])
+        lanes = [self._lane(name, offered.get(name, 0), state, leases.get(name), now_ms) for name in names]
         busy = any((lane.held and lane.ours) or lane.pending for lane in lanes)
         return Fleet(
             lanes=lanes,
@@ -113,8 +118,8 @@ class FleetEffects(WorkerEffects):
         recent = [at for at in starts.unended.values() if now_ms - at < INTENSITY_SECONDS * 1000]
         return Lane(
             name=name,
-            region=self.config.lane_region(name) or region([]),
-            exclusive=self.config.is_exclusive(name),
+            region=lease.region if lease else self.config.lane_region(name) or region([]),
+            exclusive=self.config.is_exclusive(name) or (lease is not None and lease.exclusive),
             offerable=offerable,
             held=lease is not None,
             ours=lease is None or bool(lease.run_id),

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from dos.errors import Conflict, Fenced
 from dos.journal import events
-from dos.plans import population
+from dos.plans import staffing
 from dos.records.leases import Lease, Refusal
 from dos.runtime import effects
 
@@ -20,7 +20,7 @@ Steps = Generator[Any, Any, Any]
 class Fleet(Struct, frozen=True, kw_only=True):
     """What a tick sees."""
 
-    lanes: list[population.Lane]
+    lanes: list[staffing.Lane]
     leases: dict[str, Lease]  # by lane
     versions: dict[str, int]  # of each lane's spawn stream
     drain_requested: bool
@@ -61,21 +61,21 @@ class Supervisor:
                 return "drained on request"
             if self.until_idle and fleet.idle:
                 return "nothing is left to do"
-            for action in population.plan(fleet.lanes, 0 if fleet.drain_requested else self.target):
+            for action in staffing.plan(fleet.lanes, 0 if fleet.drain_requested else self.target):
                 yield from self._perform(action, fleet)
             yield effects.Pause(seconds=self.tick_seconds)
 
-    def _perform(self, action: population.Action, fleet: Fleet) -> Steps:
+    def _perform(self, action: staffing.Action, fleet: Fleet) -> Steps:
         match action:
-            case population.Spawn(lane=lane):
+            case staffing.Spawn(lane=lane):
                 yield from self._spawn(lane, fleet.versions.get(lane, 0))
-            case population.Reap(lane=lane, reason=reason):
+            case staffing.Reap(lane=lane, reason=reason):
                 lease = fleet.leases[lane]
                 # Refused when the holder has moved since it was looked at: then it was not dead.
                 if (yield effects.RevokeLease(lease=lease, reason=reason)):
                     fact = events.WorkerReaped(lane=lane, run_id=lease.run_id, lease=lease.fence, reason=reason)
                     yield from self._note(f"spawn/{lane}", fact)
-            case population.GiveUp(lane=lane, reason=reason):
+            case staffing.GiveUp(lane=lane, reason=reason):
                 yield from self._note(f"spawn/{lane}", events.LaneFailed(lane=lane, reason=reason))
 
     def _spawn(self, lane: str, version: int) -> Steps:

@@ -4,14 +4,19 @@ It does nothing itself. It yields effects and is sent their answers, so that a s
 """
 
 from collections.abc import Generator
+from enum import StrEnum
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from dos.errors import Fenced
 from dos.journal import events
+from dos.journal.states import decided
 from dos.plans import loop
-from dos.plans.loop import Gate, IterationOutcome, LoopDecision, LoopState, OutcomeKind, StopReason
+from dos.plans.gate import Gate
+from dos.plans.iterations import Action, IterationOutcome, LoopDecision, LoopState, OutcomeKind, StopReason
+from dos.plans.tokens import PacketOutcome
+from dos.records.attempts import Outcome as Tried
 from dos.records.leases import Lease, Refusal
 from dos.records.reasons import Needs
 from dos.records.units import Unit
@@ -35,8 +40,24 @@ OUTCOMES = {
 }
 
 
+# What a try that did not land was. That its provider had no room says nothing about a unit.
+TRIED = {
+    OutcomeKind.SHIPPED: Tried.DRAINED,
+    OutcomeKind.UNCLEAR: Tried.ERROR,
+    OutcomeKind.LAUNCH_FAILED: Tried.ERROR,
+}
+
+
+class Ended(StrEnum):
+    """Why a run ends that was not at fault: beside what the loop decides."""
+
+    DRAIN_REQUESTED = "drain-requested"
+    LEASE_LOST = "lease-lost"
+    LANE_HELD = "lane-held"
+
+
 class Stop(Struct, frozen=True):
-    reason: StopReason
+    reason: StopReason | Ended
     detail: str
 
     @property
@@ -45,11 +66,11 @@ class Stop(Struct, frozen=True):
 
 
 class Worker:
-    def __init__(self, *, lane: str, run_id: str, agent: str, max_iterations: int) -> None:
+    def __init__(self, *, lane: str, run_id: str, agent: str, state: LoopState) -> None:
         self.lane = lane
         self.run_id = run_id
         self.agent = agent
-        self.state = LoopState(max_iterations=max_iterations)
+        self.state = state
         self.attempt = 1  # at the same iteration: a provider that was overloaded is asked again
         self.lease: Lease
         self._notes = 0
@@ -57,7 +78,7 @@ class Worker:
     def work(self) -> Generator[Any, Any, Stop]:
         taken = yield effects.TakeLease(lane=self.lane, run_id=self.run_id)
         if isinstance(taken, Refusal):
-            refused = Stop(StopReason.LANE_HELD, taken.detail)
+            refused = Stop(Ended.LANE_HELD, taken.detail)
             yield effects.Record(stream=f"run/{self.run_id}", fact=self._stopped(refused), key="refused")
             return refused
         self.lease, self.lane = taken, taken.lane
@@ -66,7 +87,7 @@ class Worker:
             yield from self._note(self._stopped(stop))
             yield effects.ReleaseLease(lease=self.lease, reason=stop.reason)
         except Fenced as error:
-            return Stop(StopReason.LEASE_LOST, str(error))
+            return Stop(Ended.LEASE_LOST, str(error))
         return stop
 
     def _stopped(self, stop: Stop) -> events.RunStopped:
@@ -86,26 +107,28 @@ class Worker:
             )
         )
         again = ""
-        while True:
-            backlog = yield effects.SurveyBacklog(lease=self.lease)
-            if backlog.drain_requested:
-                return Stop(StopReason.DRAIN_REQUESTED, "the fleet was asked to drain")
+        backlog = yield effects.SurveyBacklog(lease=self.lease)
+        while not backlog.drain_requested:
             unit = _pick(backlog, again)
             if unit is None:
-                gate = Gate.BLOCKED if backlog.stuck else Gate.DRAIN
+                gate = Gate.BLOCKED if backlog.held or backlog.resting else Gate.DRAIN
                 outcome = IterationOutcome(kind=OutcomeKind.GATE, verdict=gate)
             else:
                 outcome = yield from self._dispatch(unit, backlog)
-            decision = loop.decide(self.state, outcome)
-            yield from self._commit(unit, outcome, decision)
+                backlog = yield effects.SurveyBacklog(lease=self.lease)  # as it stands now, for the decision
+            state = _seen(self.state, backlog)
+            decision = loop.decide(state, outcome)
+            yield from self._commit(unit, state, outcome, decision)
             self.state = decision.next_state
             if decision.stop_reason:
                 return Stop(decision.stop_reason, decision.reason)
-            if decision.action == "retry-same-iter":
+            if decision.action in (Action.RETRY, Action.WAIT):
                 self.attempt, again = self.attempt + 1, unit.name if unit else ""
                 yield effects.BackOff(seconds=decision.backoff_seconds)
+                backlog = yield effects.SurveyBacklog(lease=self.lease)
             else:
                 self.attempt, again = 1, ""
+        return Stop(Ended.DRAIN_REQUESTED, "the fleet was asked to drain")
 
     def _dispatch(self, unit: Unit, backlog: effects.Backlog) -> Steps:
         number = self.state.iteration
@@ -136,10 +159,27 @@ class Worker:
         yield from self._note_salvage((yield effects.SaveChanges(run_id=self.run_id, worktree=worktree)))
         landed: bool = yield from self._measure_and_land(unit, worktree)
         yield from self._note_salvage((yield effects.SaveCommits(run_id=self.run_id, worktree=worktree)))
-        if landed:
-            return IterationOutcome(kind=OutcomeKind.SHIPPED, ship_count=1)
-        kind = OUTCOMES.get(ended.outcome, OutcomeKind.UNCLEAR)
-        return IterationOutcome(kind=kind, ship_count=0 if kind is OutcomeKind.SHIPPED else None)
+        kind = OutcomeKind.SHIPPED if landed else OUTCOMES.get(ended.outcome, OutcomeKind.UNCLEAR)
+        yield from self._note_try(unit, Tried.SHIPPED if landed else TRIED.get(kind))
+        if kind is not OutcomeKind.SHIPPED:
+            return IterationOutcome(kind=kind)
+        return IterationOutcome(
+            kind=kind,
+            measurement_expected=True,
+            packet_judge=PacketOutcome.SHIPPED_CLEAN if landed else PacketOutcome.SHIPPED_DIRTY,
+            ship_count=int(landed),
+        )
+
+    def _note_try(self, unit: Unit, outcome: Tried | None) -> Steps:
+        if outcome is not None:
+            yield effects.Record(
+                stream=f"unit/{unit.name}",
+                fact=events.UnitAttempted(
+                    unit=unit.name, outcome=outcome, lane=self.lane, run_id=self.run_id, host=self.lease.host
+                ),
+                key=f"attempted/{self.run_id}/{self.state.iteration}.{self.attempt}",
+                fence=self.lease.fence,
+            )
 
     def _measure_and_land(self, unit: Unit, worktree: effects.Worktree) -> Steps:
         """What git and exit codes say alone; what the agent said plays no part."""
@@ -226,18 +266,9 @@ class Worker:
             stream=f"unit/{landing.unit}", fact=fact, key=f"landed/{landing.new}", fence=self.lease.fence
         )
 
-    def _commit(self, unit: Unit | None, outcome: IterationOutcome, decision: LoopDecision) -> Steps:
-        yield from self._note(
-            events.IterationCommitted(
-                run_id=self.run_id,
-                lane=self.lane,
-                iteration=self.state.iteration,
-                unit=unit.name if unit else "",
-                outcome=outcome.kind,
-                action=decision.action,
-                reason=decision.reason,
-            )
-        )
+    def _commit(self, unit: Unit | None, state: LoopState, outcome: IterationOutcome, decision: LoopDecision) -> Steps:
+        name = unit.name if unit else ""
+        yield from self._note(decided.fact(self.run_id, self.lane, name, self.attempt, state, outcome, decision))
 
     def _note_salvage(self, salvaged: list[effects.Salvage]) -> Steps:
         for saved in salvaged:
@@ -252,6 +283,16 @@ class Worker:
         self._notes += 1
         key = f"{fact.kind}/{self.lease.fence}.{self._notes}"
         yield effects.Record(stream=f"run/{self.run_id}", fact=fact, key=key, fence=self.lease.fence)
+
+
+def _seen(state: LoopState, backlog: effects.Backlog) -> LoopState:
+    """The state with what was seen: of the next unit only when nothing else can be offered."""
+    return structs.replace(
+        state,
+        completion=backlog.completion,
+        pickability=None if backlog.open else next(iter(backlog.held), None),
+        cooldown=None if backlog.open else next(iter(backlog.resting), None),
+    )
 
 
 def _pick(backlog: effects.Backlog, again: str) -> Unit | None:

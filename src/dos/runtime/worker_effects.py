@@ -132,7 +132,9 @@ class WorkerEffects:
         fleet, self._surveyed, live = fold.with_leases(self.store, Fleet, keep=True)
         units = backlog.read_units(self.place, self.config)
         others = {lease.run_id for lease in live if lease.fence != effect.lease.fence} - {""}
-        found = backlog.survey(units, self.config, fleet, effect.lease.lane, others)
+        found = backlog.survey(
+            units, self.config, fleet, effect.lease.lane, others, run_id=effect.lease.run_id, now_ms=self.store.now_ms()
+        )
         starts = fleet.starts.get(effect.lease.lane)
         own = starts is not None and starts.run_id == effect.lease.run_id
         born = starts.intended if starts and own else effect.lease.fence

@@ -1,9 +1,10 @@
-"""A reason for a refusal or a stop, as it is explained to a person: built in, or declared by the workspace."""
+"""A reason for a refusal, a hold, a block or a stop, as it is explained to a person: built in, or the workspace's."""
 
 from typing import Any
 
 from msgspec import Struct, to_builtins
 
+from dos.config.reasons import registry
 from dos.config.tables import Config
 from dos.journal.states.fleet import Fleet
 from dos.records import reasons
@@ -11,10 +12,12 @@ from dos.records import reasons
 
 class Row(Struct, frozen=True, kw_only=True):
     token: str
+    kind: str
     category: str
     summary: str
     refusal: bool
     needs: str
+    clears_by: str
     retryable: bool
     fix: str
     see_also: tuple[str, ...]
@@ -26,19 +29,19 @@ class Row(Struct, frozen=True, kw_only=True):
 
 
 def every(config: Config) -> list[Row]:
-    return [*(_built_in(reason) for reason in reasons.TABLE), *(_declared(config, token) for token in config.reasons)]
+    return [_row(reason) for reason in registry(config.reasons).rows]
 
 
 def one(config: Config, token: str) -> Row | None:
-    wanted = token.strip().upper()
-    return next((row for row in every(config) if row.token.upper() == wanted), None)
+    found = registry(config.reasons).find(token)
+    return _row(found) if found else None
 
 
 def guess(config: Config, token: str) -> str:
-    """The category of a token that nobody declared, by what it has in its name."""
-    wanted = token.upper()
-    rule = next((rule for rule in config.morphology if rule.substring.upper() in wanted), None)
-    return rule.category if rule else "UNCLASSIFIED"
+    """The category of a token that nobody declared, by the words in its name."""
+    rules = ((rule.substring, rule.category) for rule in config.morphology)
+    found = reasons.category_by_words(token, rules)
+    return found[0] if found else reasons.Category.UNCLASSIFIED
 
 
 def live(row: Row, fleet: Fleet) -> list[str]:
@@ -50,10 +53,11 @@ def live(row: Row, fleet: Fleet) -> list[str]:
 def page(row: Row, live_on: str) -> str:
     rows = {
         "NAME": row.token,
+        "KIND": row.kind,
         "CATEGORY": row.category,
         "REFUSAL?": "yes" if row.refusal else "no: a run stops for it",
         "MEANING": row.summary or "(the workspace gives none)",
-        "CLEARED BY": row.needs,
+        "CLEARED BY": row.clears_by if row.clears_by == row.needs else f"{row.clears_by} (needs {row.needs})",
         "TYPICAL FIX": row.fix or "none is needed",
         "SEE ALSO": ", ".join(row.see_also) or "-",
         "LIVE": live_on or "on no lane",
@@ -61,30 +65,17 @@ def page(row: Row, live_on: str) -> str:
     return "\n".join(f"{label:<12} {value}" for label, value in rows.items())
 
 
-def _built_in(reason: reasons.Reason) -> Row:
+def _row(reason: reasons.Reason) -> Row:
     return Row(
         token=reason.token,
+        kind=reason.kind,
         category=reason.category,
         summary=reason.message,
         refusal=reason.refusal,
         needs=reason.needs,
+        clears_by=reason.clears_by,
         retryable=reason.retryable,
         fix=reason.fix,
         see_also=reason.see_also,
-        built_in=True,
-    )
-
-
-def _declared(config: Config, token: str) -> Row:
-    reason = config.reasons[token]
-    return Row(
-        token=token,
-        category=reason.category,
-        summary=reason.summary,
-        refusal=reason.refusal,
-        needs=reasons.Needs.OPERATOR,
-        retryable=False,
-        fix=reason.fix,
-        see_also=reason.see_also,
-        built_in=False,
+        built_in=reasons.find(reason.token) is not None,
     )

@@ -28,9 +28,9 @@ def gather(
     if files:
         touched = [_from_the_top(world, file) for file in files]
     elif staged:
-        touched = _in_workspace(world, world.git.staged_paths())
+        touched = in_workspace(world, world.git.staged_paths())
     elif base or head:
-        touched = _in_workspace(world, world.git.paths_between(_commit(world, base), _commit(world, head)))
+        touched = in_workspace(world, world.git.paths_between(_commit(world, base), _commit(world, head)))
     else:
         raise BadInput(
             "there is nothing to judge: no file, no --staged and no commits were named",
@@ -50,11 +50,11 @@ def _from_the_top(world: World, file: str) -> str:
     """An absolute path inside the workspace is a file of it; anything else stays as it was written."""
     place, path = world.workspace, PurePath(file)
     if path.is_relative_to(place.tree):
-        return _in_workspace(world, [str(path.relative_to(place.tree))])[0]
+        return in_workspace(world, [str(path.relative_to(place.tree))])[0]
     return str(path.relative_to(place.root)) if path.is_relative_to(place.root) else file
 
 
-def _in_workspace(world: World, paths: Sequence[str]) -> list[str]:
+def in_workspace(world: World, paths: Sequence[str]) -> list[str]:
     """Git's paths start at the top of the work tree; lanes start where dos.toml is."""
     place = world.workspace
     inside = place.root.is_relative_to(place.tree)  # else a linked worktree, which is laid out as the main one is

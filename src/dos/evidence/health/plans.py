@@ -1,4 +1,4 @@
-"""The plan documents: is there work, does each unit go to a lane that exists, and is it told from every other?"""
+"""The plans: is there work, can each unit be offered, and is it told from every other?"""
 
 import os
 from collections import defaultdict
@@ -9,18 +9,36 @@ from shlex import quote
 
 from dos.config import commands
 from dos.config.tables import Paths
+from dos.errors import BadInput
 from dos.evidence.health.finding import Finding, error, note, warning
+from dos.plans.documents.portfolio import Portfolio
 from dos.records.names import listed
-from dos.records.units import Unit
-from dos.sources import plan_documents, surroundings
+from dos.records.units import Problem, Trouble, Unit
+from dos.sources import surroundings
+from dos.sources.plans import plan_documents
+from dos.sources.plans import units as sources
 from dos.sources.world import World
 
 FIRST_UNIT = "## FIRST1: say what should be true\n\n- lane: {lane}\n"
+WHY = {
+    Trouble.UNREADABLE: "What it declares is not known, and nothing is offered until it can be read.",
+    Trouble.NOT_CLOSED: "Units below it are not found.",
+    Trouble.RANGE: "A heading declares one unit; nothing is offered for this one.",
+    Trouble.DUPLICATE: "Only the first of the two counts.",
+    Trouble.CLASS_UNKNOWN: "Nobody knows whether it may be worked on.",
+    Trouble.SOAK_UNREADABLE: "A soak whose end nobody can read never ends.",
+    Trouble.DEPENDENCY_UNKNOWN: "A unit waits until everything it depends on has landed.",
+    Trouble.DEPENDENCY_CYCLE: "None of them is ever offered.",
+}
 
 
 @lru_cache(maxsize=1)
-def every(world: World) -> list[Unit]:
-    return list(plan_documents.every(world.workspace.root, world.config.paths.plans_glob))
+def _portfolio(world: World) -> Portfolio:
+    return sources.read(world.workspace, world.config)
+
+
+def every(world: World) -> tuple[Unit, ...]:
+    return _portfolio(world).units
 
 
 def _documents(world: World, glob: str) -> list[Path]:
@@ -28,29 +46,34 @@ def _documents(world: World, glob: str) -> list[Path]:
     plain = takewhile(lambda part: not set(part) & set("*?["), Path(glob).parts[:-1])
     if (folder := root.joinpath(*plain)).is_dir():
         os.scandir(folder).close()  # a search passes over what it may not look into
-    found = sorted(path for path in root.glob(glob) if path.is_file())
-    return [path for path in found if not {".git", ".dos"} & set(path.relative_to(root).parts)]
+    return [path for path in plan_documents.documents(root, glob) if path.is_file()]
 
 
 def examine(world: World) -> list[Finding]:
-    glob = world.config.paths.plans_glob
+    glob, plans = world.config.paths.plans_glob, world.config.plans
+    from_documents = plans.source == "documents"
     try:
-        units = every(world)
-        documents = _documents(world, glob) if not units else []
-    except (ValueError, NotImplementedError) as failure:
-        what = f"[paths] plans_glob is {glob!r}, which is no pattern for files here: {failure}"
-        fix = commands.drop(("paths", "plans_glob"))
-        return [error("PLANS_GLOB_INVALID", what, "No plan document is found.", fix)]
-    if units:
-        return [*_lanes(world, units), *_twice(world, units)]
-    if documents:
+        found = _portfolio(world)
+        documents = _documents(world, glob) if from_documents and not found.units else []
+    except BadInput as failure:
+        if from_documents:
+            fix = commands.drop(("paths", "plans_glob"))
+            return [error("PLANS_GLOB_INVALID", failure.message, "No unit is found.", fix)]
+        fix = commands.drop(("plans", "source"))
+        return [error("PLANS_SOURCE_FAILED", failure.message, "No unit is found.", fix)]
+    findings = [_finding(world, problem) for problem in found.problems]
+    if found.units:
+        return [*findings, *_without_lane(world, found.units), *_shared_ids(world, found.units)]
+    if documents and not findings:
         what = f"no heading of the documents {glob!r} names a unit"
         why = "A unit is a heading with an id of letters and digits: `## AUTH1: log in`."
         return [warning("PLANS_WITHOUT_UNITS", what, why, commands.edit(documents[0]))]
+    if documents or not from_documents:
+        return findings
     # Outside of git nobody knows how much lies below, and looking everywhere may never end.
     elsewhere = surroundings.plans_glob(world.workspace.root) if world.workspace.common else None
-    found = elsewhere and _documents(world, elsewhere)
-    fix = commands.put(("paths", "plans_glob"), elsewhere) if found else _first_plan(world, glob)
+    there = elsewhere and _documents(world, elsewhere)
+    fix = commands.put(("paths", "plans_glob"), elsewhere) if there else _first_plan(world, glob)
     return [warning("NO_PLANS", f"no file matches {glob!r}", "There is no unit to work on.", fix)]
 
 
@@ -66,42 +89,50 @@ def _first_plan(world: World, glob: str) -> str:
     return f"{begin}mkdir -p {quote(str(place.parent))} && printf {quote(text)} > {quote(str(place))}"
 
 
-def _lanes(world: World, units: list[Unit]) -> list[Finding]:
-    found = []
-    for unit in units:
-        if unit.lane and world.config.canonical_lane(unit.lane) is None:
-            what = f"{_place(unit)}: unit {unit.name} names the lane {unit.lane!r}, which is not declared"
-            why = f"It is never offered. The lanes are: {listed(world.config.roster())}."
-            found.append(warning("UNIT_LANE_UNKNOWN", what, why, _edit(world, unit)))
-        elif not unit.lane and not world.config.lanes.autopick:
-            what = f"{_place(unit)}: unit {unit.name} names no lane, and [lanes] autopick is empty"
-            found.append(warning("UNIT_WITHOUT_LANE", what, "It is never offered.", _edit(world, unit)))
-    return found
+def _finding(world: World, problem: Problem) -> Finding:
+    why = WHY.get(problem.kind) or f"It is never offered. The lanes are: {listed(world.config.roster())}."
+    place = world.workspace.root / problem.document
+    unread = problem.kind is Trouble.UNREADABLE and not os.access(place, os.R_OK)
+    fix = commands.readable(place) if unread else _edit(world, problem.document, problem.line)
+    return warning(problem.kind, str(problem), why, fix)
 
 
-def _twice(world: World, units: list[Unit]) -> list[Finding]:
-    """Units that cannot be told apart: by their whole name, which hides one, or by the id that a commit says."""
-    by_name: defaultdict[str, list[Unit]] = defaultdict(list)
+def _without_lane(world: World, units: tuple[Unit, ...]) -> list[Finding]:
+    if world.config.lanes.autopick:
+        return []
+    return [
+        warning(
+            "UNIT_WITHOUT_LANE",
+            f"{_place(unit)}: unit {unit.name} names no lane, and [lanes] autopick is empty",
+            "It is never offered.",
+            _edit(world, unit.document, unit.line),
+        )
+        for unit in units
+        if not unit.lane
+    ]
+
+
+def _shared_ids(world: World, units: tuple[Unit, ...]) -> list[Finding]:
     by_id: defaultdict[str, list[Unit]] = defaultdict(list)
     for unit in units:
-        by_name[unit.name].append(unit)
         by_id[unit.id].append(unit)
-    found = []
-    for name, (first, *others) in by_name.items():
-        for other in others:
-            what = f"{_place(other)}: unit {name} is at {_place(first)} already"
-            found.append(warning("UNIT_TWICE", what, "Only the first of them is read.", _edit(world, other)))
-    for unit_id, same in by_id.items():
-        if len({unit.name for unit in same}) > 1:
-            what = f"{len(same)} units have the id {unit_id}: {listed([_place(unit) for unit in same])}"
-            why = "A commit that names only the id says nothing of which."
-            found.append(note("UNIT_ID_SHARED", what, why, _edit(world, same[-1])))
-    return found
+    return [
+        note(
+            "UNIT_ID_SHARED",
+            f"{len(same)} units have the id {unit_id}: {listed([_place(unit) for unit in same])}",
+            "A commit that names only the id says nothing of which.",
+            _edit(world, same[-1].document, same[-1].line),
+        )
+        for unit_id, same in by_id.items()
+        if len(same) > 1
+    ]
 
 
 def _place(unit: Unit) -> str:
     return f"{unit.document}:{unit.line}"
 
 
-def _edit(world: World, unit: Unit) -> str:
-    return commands.edit(world.workspace.root / unit.document, unit.line)
+def _edit(world: World, document: str, line: int) -> str:
+    if world.config.plans.source == "command":
+        return "dos config get plans.command"
+    return commands.edit(world.workspace.root / document, line or None)

@@ -24,6 +24,12 @@ class Run(Struct, kw_only=True):
     stopped_ms: int = 0
 
 
+class Tried(Struct, kw_only=True, frozen=True):
+    run_id: str
+    outcome: str
+    at_ms: int
+
+
 class Unit(Struct, kw_only=True):
     landed: str = ""  # the commit
     landed_ms: int = 0
@@ -33,6 +39,7 @@ class Unit(Struct, kw_only=True):
     outcome: str = ""  # how it ended last
     tries: list[str] = field(default_factory=list)  # why each try did not land, newest last
     intended: events.LandingIntended | None = None
+    tried: Tried | None = None  # the newest try
 
 
 class Starts(Struct, kw_only=True):
@@ -100,6 +107,8 @@ class Fleet(Struct, kw_only=True):
             case events.AgentEnded():
                 unit = self._unit(fact.unit)
                 unit.claim, unit.outcome = fact.claim, fact.outcome
+            case events.UnitAttempted():
+                self._unit(fact.unit).tried = Tried(run_id=fact.run_id, outcome=fact.outcome, at_ms=event.at_ms)
             case events.WorkMeasured() if fact.verdict != "DELIVERED":
                 # That its provider had no room says nothing about the unit.
                 if self._unit(fact.unit).outcome not in ("overloaded", "limited"):

@@ -30,7 +30,7 @@ def run(args: Args, desk: Desk) -> Reply:
     world = desk.forgiving_world
     repairs = None
     if args.fix:
-        from dos.runtime import mending
+        from dos.runtime.by_hand import mending
 
         repairs = mending.mend(world, lambda: desk.journal, dry_run=args.dry_run)
     begin = commands.from_here(world)

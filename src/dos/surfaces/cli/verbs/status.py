@@ -1,25 +1,47 @@
-"""What runs, what landed, what stopped and why."""
+"""What runs, what landed, what stopped and why.
+
+With a run it says how that run stands, by git, the journal and the system: whether it moves, which of its steps are
+done, and, once it has stopped, where it goes on. What the run says of itself plays no part.
+"""
 
 from pathlib import Path
+from typing import Annotated
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct, structs, to_builtins
 
+from dos.errors import BadInput
 from dos.evidence import holders
 from dos.journal import fold
 from dos.journal.states.fleet import Fleet
+from dos.records import run_ids
 from dos.runtime import backlog
 from dos.sources.world import World
 from dos.surfaces.cli.desk import Desk, Reply
+from dos.surfaces.cli.options import Option
 from dos.views import fleet as fleet_view
 
-EXITS = {"reported": 0, "contract_error": 2}
+EXITS = {"reported": 0, "ADVANCING": 0, "SPINNING": 3, "STALLED": 4, "UNKNOWN": 5, "contract_error": 2, "unknown": 5}
 
 
 class Args(Struct, kw_only=True):
-    pass
+    run_id: Annotated[str | None, Option(help="only this run", positional=True, metavar="RID")] = None
+    start_sha: Annotated[str, Option(help="count commits from here, not from its start", metavar="SHA")] = ""
+    lane: Annotated[str, Option(help="only what it does in this lane", metavar="LANE")] = ""
+    loop_ts: Annotated[str, Option(help="only the lease with this stamp", metavar="STAMP")] = ""
+    last_heartbeat_age_ms: Annotated[int | None, Option(help="how old its last beat is", metavar="MS")] = None
+    now_ms: Annotated[int | None, Option(help="what time it is; now when not given", metavar="MS")] = None
+    stopped: Annotated[bool, Option(help="take it that the run has stopped")] = False
+    live: Annotated[bool, Option(help="take it that the run is at work")] = False
 
 
 def run(args: Args, desk: Desk) -> Reply:
+    if args.run_id is not None:
+        from dos.surfaces.cli.verbs.runs import run_status
+
+        return run_status.report(run_ids.checked_id(args.run_id), args, desk)
+    if args != Args():
+        given = next(name for name, value in structs.asdict(args).items() if value != getattr(Args(), name))
+        raise BadInput(f"--{given.replace('_', '-')} says something of one run", hint="Name it: dos status RID.")
     world = desk.world
     state, _ = fold.current(world.journal, Fleet)
     fresh = {lease.fence for lease in world.journal.leases(lapsed=False)}

@@ -9,9 +9,10 @@ import time
 from secrets import randbits
 from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from dos.plans.loop import StopReason
+from dos.config.loop_state import fresh
+from dos.plans.gate import Mode
 from dos.records import run_ids
 from dos.runtime.drive import drive
 from dos.runtime.worker import Worker
@@ -46,12 +47,12 @@ def run(args: Args, desk: Desk) -> Reply:
             lane=args.lane,
             run_id=run_id,
             agent=config.workers.agent,
-            max_iterations=config.workers.max_iterations,
+            state=structs.replace(fresh(config), gate_mode=Mode.SOFT),  # a worker has nobody to replan with
         )
         stop = drive(worker.work(), effects.performers())
     finally:
         effects.close()
-    code = {StopReason.LANE_HELD: 1, StopReason.LEASE_LOST: 3}.get(stop.reason, 0)
+    code = EXITS.get(stop.reason, 0)
     data = {
         "run_id": run_id, "lane": args.lane, "stop_reason": stop.reason, "needs": stop.needs, "reason": stop.detail
     }  # fmt: skip

@@ -1,8 +1,8 @@
 """Explain a lane, a reason, or a verb.
 
 `dos man lane` and `dos man wedge` list what there is; with a name they explain one. A wedge is whatever keeps a lane
-from moving: a reason for a refusal or for a stop. Anything else is taken for a verb, and its help page is shown. A lane
-or a reason that is not on its list exits 1; a section or a verb that there is not exits 2, as everywhere.
+from moving: a reason for a refusal, a hold, a block or a stop. Anything else is taken for a verb, and its help page is
+shown. A lane or a reason that is not on its list exits 1; a section or a verb that there is not exits 2, as everywhere.
 """
 
 from typing import Annotated

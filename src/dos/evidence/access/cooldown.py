@@ -1,0 +1,28 @@
+"""When a unit was tried, and how that ended."""
+
+from dos.config.tables import Config
+from dos.evidence.access import attempts
+from dos.journal.states.attempts import Attempts, released_attempt
+from dos.sources.world import World
+from dos.verdicts.access.cooldown import Evidence, Policy
+
+
+def gather(world: World, unit: str, *, now_ms: int, instead: str | None = None) -> Evidence:
+    """By the journal, or by the attempts that a caller wrote down `instead`."""
+    if instead is None:
+        return of(attempts.recorded(world), unit, now_ms=now_ms)
+    rows = (released_attempt(row) for row in attempts.written(instead))
+    return Evidence(unit_id=unit, attempts=tuple(row for row in rows if row), now_ms=now_ms)
+
+
+def of(tried: Attempts, unit: str, *, now_ms: int) -> Evidence:
+    listed = tried.of(unit)
+    return Evidence(unit_id=unit, attempts=listed, now_ms=now_ms, unlisted=tried.count(unit) - len(listed))
+
+
+def policy(config: Config) -> Policy:
+    table = config.cooldown
+    return Policy(
+        window_ms=round(table.window.total_seconds() * 1000),
+        error_window_ms=round(table.error_window.total_seconds() * 1000),
+    )

@@ -1,0 +1,84 @@
+"""What is known of a unit before it is offered: what its plan says, the journal, the live leases."""
+
+from collections.abc import Collection
+
+from msgspec import structs
+
+from dos.config.tables import Config
+from dos.errors import BadInput
+from dos.evidence.access import attempts, named_unit
+from dos.evidence.access import cooldown as resting
+from dos.journal import fold
+from dos.journal.states import fleet
+from dos.journal.states.fleet import Fleet
+from dos.plans.documents.portfolio import Portfolio, soak_end
+from dos.records.names import shown
+from dos.records.units import Trouble, Unit
+from dos.sources.plans import units
+from dos.sources.world import World
+from dos.verdicts.access import cooldown
+from dos.verdicts.access.pickable import MOST_DEATHS, Evidence, Flag
+
+UNREAD = (Trouble.UNREADABLE, Trouble.NOT_CLOSED)  # a document may declare more than can be seen
+UNCLEAR = (Trouble.LANE_UNKNOWN, Trouble.CLASS_UNKNOWN, Trouble.RANGE)
+
+
+def gather(world: World, config: Config, word: str, *, now_ms: int) -> Evidence:
+    portfolio = units.read(world.workspace, config)
+    unit = named_unit.find(portfolio.units, word)
+    if unit is None:
+        raise _nowhere(word, portfolio)
+    state, _ = fold.current(world.journal, Fleet)
+    live = {lease.run_id for lease in world.journal.leases(lapsed=False) if lease.run_id}
+    tried = resting.of(attempts.recorded(world), unit.name, now_ms=now_ms)
+    seen = standing(unit, state, live, now_ms=now_ms)
+    return structs.replace(
+        seen,
+        unparseable=_unclear(unit, portfolio),
+        cooldown_until_ms=cooldown.judge(tried, resting.policy(config)).until_ms,
+    )
+
+
+def standing(unit: Unit, state: Fleet, live: Collection[str], *, now_ms: int) -> Evidence:
+    """How a unit stands by the word of its plan and of the journal; `live` are the runs that hold a lane."""
+    seen = state.units.get(unit.name, fleet.Unit())
+    return Evidence(
+        unit=unit.name,
+        shipped=seen.landed[:12],
+        in_flight=f"run {seen.claimed_by}" if seen.claimed_by in live else False,
+        plan_class=unit.plan_class,
+        operator_gated=_gate(unit, seen),
+        soak_open=_soak(unit, now_ms),
+        dependency_unmet=", ".join(name for name in unit.depends if not state.units.get(name, fleet.Unit()).landed),
+        now_ms=now_ms,
+    )
+
+
+def _nowhere(word: str, portfolio: Portfolio) -> BadInput:
+    unread = next((f"; {problem}" for problem in portfolio.problems if problem.kind in UNREAD), "")
+    return BadInput(
+        f"no plan has the unit {shown(word)}{unread}",
+        hint="`dos status` lists the units; say with --state what is known of one of your own.",
+    )
+
+
+def _unclear(unit: Unit, portfolio: Portfolio) -> Flag:
+    place = (unit.document, unit.line)
+    problems = (problem for problem in portfolio.problems if problem.kind in UNCLEAR)
+    return next((problem.what for problem in problems if (problem.document, problem.line) == place), "")
+
+
+def _gate(unit: Unit, seen: fleet.Unit) -> Flag:
+    if seen.deaths >= MOST_DEATHS:
+        return f"{seen.deaths} runs in a row died at it"
+    return unit.gated
+
+
+def _soak(unit: Unit, now_ms: int) -> Flag:
+    """An end that nobody can read has not come."""
+    if not unit.soak_until:
+        return False
+    end = soak_end(unit.soak_until)
+    if end is None:
+        return f"until {unit.soak_until}, which is no date"
+    return f"until {unit.soak_until}" if now_ms < end.timestamp() * 1000 else False

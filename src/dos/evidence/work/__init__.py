@@ -1,0 +1,1 @@
+"""Gathers what the questions about work need."""

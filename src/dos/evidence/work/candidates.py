@@ -1,0 +1,91 @@
+"""The units that a packet may hold: what their plans say, what has landed, who is at them."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from dos.config.tables import Config
+from dos.errors import BadInput
+from dos.evidence.work import landed
+from dos.evidence.work.landed import Landed
+from dos.journal import fold
+from dos.journal.states import fleet
+from dos.journal.states.fleet import Fleet
+from dos.plans.documents.portfolio import soak_end
+from dos.plans.packets.packet import Candidate
+from dos.records.names import folded, shown
+from dos.records.units import Unit
+from dos.records.unknown import Unknown
+from dos.sources.plans import units as sources
+from dos.sources.world import World
+from dos.verdicts.access import pickable
+from dos.verdicts.access.pickable import MOST_DEATHS
+
+Lane = Callable[[Unit], str]
+Prompt = Callable[[Unit, str, Sequence[str]], str]  # from the unit, its lane, and why earlier tries did not land
+
+
+def gather(
+    world: World, config: Config, *, scope: Sequence[str], now: datetime, lane_of: Lane, prompt: Prompt
+) -> list[Candidate] | Unknown:
+    """Every unit in scope, in the order of the plans."""
+    units = sources.read(world.workspace, config).units
+    state, _ = fold.current(world.journal, Fleet)
+    live = {lease.run_id for lease in world.journal.leases(lapsed=False)} - {""}
+    truths = landed.gather(world, {name for unit in units for name in (unit.name, *unit.depends)}, state)
+    inside = _within(scope, units, config, lane_of)
+    found = []
+    for unit in units:
+        if not inside(unit):
+            continue
+        truth = truths[unit.name]
+        if isinstance(truth, Unknown):
+            return truth
+        lane, seen = lane_of(unit), state.units.get(unit.name, fleet.Unit())
+        region = config.lane_region(lane) if lane else None
+        held = pickable.judge(_standing(unit, lane, seen, now))
+        found.append(
+            Candidate(
+                unit=unit,
+                lane=lane,
+                reserve=region.globs if region else (),
+                commit=truth.commit if isinstance(truth, Landed) else "",
+                taken_by=seen.claimed_by if seen.claimed_by in live else "",
+                held=held.reason or "",
+                held_because=held.evidence,
+                waits_for=tuple(name for name in unit.depends if not isinstance(truths[name], Landed)),
+                prompt=prompt(unit, lane, seen.tries),
+            )
+        )
+    return found
+
+
+def _standing(unit: Unit, lane: str, seen: fleet.Unit, now: datetime) -> pickable.Evidence:
+    """What keeps a unit from being offered that another worker cannot change."""
+    end = soak_end(unit.soak_until) if unit.soak_until else None
+    soaks = bool(unit.soak_until) and (end is None or now < end)
+    return pickable.Evidence(
+        unit=unit.name,
+        unparseable="" if lane else f"it names no lane that is declared: {unit.lane!r}",
+        plan_class=unit.plan_class,
+        operator_gated=f"{seen.deaths} runs in a row died at it" if seen.deaths >= MOST_DEATHS else unit.gated,
+        soak_open=f"until {unit.soak_until}" if soaks else False,
+    )
+
+
+def _within(scope: Sequence[str], units: Sequence[Unit], config: Config, lane_of: Lane) -> Callable[[Unit], bool]:
+    """Each word of the scope is a lane or a plan; a lane's own name comes first, then a plan's, then any spelling."""
+    if not scope:
+        return lambda unit: True
+    plans = {unit.plan for unit in units}
+    lanes, wanted = set(), set()
+    for word in scope:
+        lane = config.canonical_lane(word)
+        same = {plan for plan in plans if folded(plan) == folded(word)}
+        if lane == word or (lane and word not in plans):
+            lanes.add(lane)
+        elif word in plans or same:
+            wanted |= {word} if word in plans else same
+        else:
+            known = ", ".join([*config.known_lanes(), *sorted(plans)])
+            raise BadInput(f"{shown(word)} is no lane and no plan; there are {known}", hint="Give one of these names.")
+    return lambda unit: lane_of(unit) in lanes or unit.plan in wanted

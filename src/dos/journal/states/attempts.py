@@ -1,0 +1,95 @@
+"""The tries at each unit: how many, and when the newest of each outcome was. More than that decides nothing."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+from msgspec import Struct, field
+
+from dos.journal import events
+from dos.journal.events import Event
+from dos.journal.lines import second_stamp
+from dos.journal.released import Readability, readability
+from dos.records.attempts import Attempt, Outcome
+
+UNITS_KEPT = 5_000  # those that were tried longest ago are forgotten first
+_LATEST_MS = 253_402_300_800_000  # the year 10000, which no stamp can name
+_KINDS = (events.UnitAttempted.kind, events.LineImported.kind)
+
+
+class Tries(Struct, kw_only=True):
+    count: int = 0
+    newest_ms: dict[Outcome, int] = field(default_factory=dict)
+
+
+class Attempts(Struct, kw_only=True):
+    name: ClassVar[str] = "attempts"
+
+    units: dict[str, Tries] = field(default_factory=dict)
+
+    def apply(self, event: Event) -> None:
+        if event.kind not in _KINDS:
+            return
+        match events.decode(event):
+            case events.UnitAttempted() as fact:
+                self._note(made(fact.unit, Outcome.read(fact.outcome), event.at_ms))
+            case events.LineImported(op="ATTEMPT") as fact:
+                if attempt := released_attempt(fact.record):
+                    self._note(attempt)
+
+    def of(self, unit: str) -> tuple[Attempt, ...]:
+        """The newest of each outcome."""
+        tries = self.units.get(unit, Tries())
+        return tuple(made(unit, outcome, at_ms) for outcome, at_ms in tries.newest_ms.items())
+
+    def count(self, unit: str) -> int:
+        return self.units.get(unit, Tries()).count
+
+    def _note(self, attempt: Attempt) -> None:
+        tries = self.units.setdefault(attempt.unit, Tries())
+        tries.count += 1
+        tries.newest_ms[attempt.outcome] = max(attempt.at_ms, tries.newest_ms.get(attempt.outcome, attempt.at_ms))
+        if len(self.units) > UNITS_KEPT:
+            del self.units[min(self.units, key=lambda unit: max(self.units[unit].newest_ms.values()))]
+
+
+def made(unit: str, outcome: Outcome, at_ms: int) -> Attempt:
+    return Attempt(unit=unit, outcome=outcome, at_ms=at_ms, ts=second_stamp(at_ms))
+
+
+def released_attempt(record: Mapping[str, Any]) -> Attempt | None:
+    """An attempt as released logs have it; None for what is none or cannot be read, which counts as not tried."""
+    unit, at_ms = released_unit(record), released_moment(record)
+    return None if unit is None or at_ms is None else made(unit, Outcome.read(record.get("outcome")), at_ms)
+
+
+def released_unit(record: Mapping[str, Any]) -> str | None:
+    """The unit that a released record says was tried; None for another record, and for one that is not ours to read."""
+    tag = record.get("schema")
+    family = tag.get("family", "lane-journal") if isinstance(tag, Mapping) else "lane-journal"
+    readable = readability(record) in (Readability.READABLE, Readability.UNTAGGED) and family == "lane-journal"
+    unit = record.get("unit_id")
+    return unit if readable and record.get("op") in (None, "", "ATTEMPT") and isinstance(unit, str) else None
+
+
+def released_moment(record: Mapping[str, Any]) -> int | None:
+    at_ms = _milliseconds(record.get("attempted_at_ms"))
+    return _moment(record.get("ts")) if at_ms is None else at_ms
+
+
+def _milliseconds(value: object) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = int(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if 0 <= number < _LATEST_MS else None
+
+
+def _moment(stamp: object) -> int | None:
+    try:
+        at = datetime.fromisoformat(stamp) if isinstance(stamp, str) else None
+    except ValueError:
+        return None
+    return None if at is None else _milliseconds(at.replace(tzinfo=at.tzinfo or UTC).timestamp() * 1000)

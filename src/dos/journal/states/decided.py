@@ -1,0 +1,71 @@
+"""The decisions of one run, as its stream tells them: what was seen, how it ended, what was decided."""
+
+from collections.abc import Iterable
+
+from msgspec import Struct, ValidationError, convert, to_builtins
+
+from dos.errors import JournalCorrupt
+from dos.journal import events
+from dos.journal.events import Event, IterationCommitted
+from dos.plans.iterations import IterationOutcome, LoopDecision, LoopState
+
+
+class Decided(Struct, frozen=True, kw_only=True):
+    at_ms: int
+    iteration: int
+    attempt: int
+    unit: str
+    state: LoopState
+    outcome: IterationOutcome
+    decision: LoopDecision
+
+
+def fact(
+    run_id: str, lane: str, unit: str, attempt: int, state: LoopState, outcome: IterationOutcome, decision: LoopDecision
+) -> IterationCommitted:
+    return IterationCommitted(
+        run_id=run_id,
+        lane=lane,
+        iteration=state.iteration,
+        unit=unit,
+        outcome=outcome.kind,
+        action=decision.action,
+        reason=decision.reason,
+        attempt=attempt,
+        state=to_builtins(state),
+        judged=to_builtins(outcome),
+        decision=to_builtins(decision),
+    )
+
+
+def key(iteration: int, attempt: int) -> str:
+    """One decision for each try of an iteration, whoever writes it."""
+    return f"{IterationCommitted.kind}/{iteration}.{attempt}"
+
+
+def read(happened: Iterable[Event]) -> list[Decided]:
+    """Oldest first; what was written before decisions were kept whole is left out."""
+    found = []
+    for event in happened:
+        written = events.decode(event)
+        if isinstance(written, IterationCommitted) and written.decision is not None:
+            found.append(_decided(event, written))
+    return found
+
+
+def _decided(event: Event, written: IterationCommitted) -> Decided:
+    try:
+        return Decided(
+            at_ms=event.at_ms,
+            iteration=written.iteration,
+            attempt=written.attempt,
+            unit=written.unit,
+            state=convert(written.state, LoopState),
+            outcome=convert(written.judged, IterationOutcome),
+            decision=convert(written.decision, LoopDecision),
+        )
+    except ValidationError as error:
+        raise JournalCorrupt(
+            f"event {event.pos}: the decision of iteration {written.iteration} is not one: {error}",
+            hint=f"`dos journal show {event.pos}` prints what is stored.",
+        ) from error

@@ -1,0 +1,123 @@
+"""One run, from its own stream: what it set out to do, what it claims, what was checked, how it stands."""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from msgspec import Struct, field
+
+from dos.journal import events, run_events
+from dos.journal.events import Event
+
+
+class Verified(Struct, frozen=True):
+    sha: str
+    via: str
+
+
+class Checkpoint(Struct, frozen=True, kw_only=True):
+    """A turn of the conversation that was sound when it was stamped."""
+
+    turn: int
+    digest: str
+    transcript: str
+
+
+class Landing(Struct, frozen=True):
+    """What a branch was moved from and to: everything between is the run's own."""
+
+    old: str
+    new: str
+
+
+class Run(Struct, kw_only=True):
+    name: ClassVar[str] = "run"
+
+    version: int = 0  # of the stream; 0: nothing was ever written of it
+    process_id: str = ""
+    parent_id: str | None = None
+    root_id: str = ""
+    minted_ms: int = 0
+    goal: str = ""
+    plan: str = ""
+    phase: str = ""
+    lane: str = ""
+    start_sha: str = ""
+    steps: list[str] = field(default_factory=list)
+    regions: dict[str, list[str]] = field(default_factory=dict)
+    kept_steps: list[str] = field(default_factory=list)  # left out later, by nobody's leave: they are still to do
+    resumes: str = ""
+    claimed: dict[str, str] = field(default_factory=dict)
+    verified: dict[str, Verified] = field(default_factory=dict)
+    landings: list[Landing] = field(default_factory=list)
+    suspended: bool = False
+    suspend_reason: str = ""
+    suspend_resume_sha: str = ""
+    checkpoint: Checkpoint | None = None
+    proposed: bool = False
+    successor: str = ""
+    result: str = ""  # how it ended; empty while it has not
+    unreadable_lines: int = 0
+    unreadable_newer: bool = False
+
+    @property
+    def has_intent(self) -> bool:
+        return bool(self.goal or self.plan or self.steps)
+
+    def apply(self, event: Event) -> None:
+        self.version = event.ver
+        match events.decode(event):
+            case events.RunMinted() as fact:
+                self.process_id, self.minted_ms = fact.process_id, fact.ts_ms
+                self.parent_id, self.root_id = fact.parent_id, fact.root_id
+            case events.RunBegun() as fact:
+                self.lane = fact.lane or self.lane
+                self.start_sha = self.start_sha or fact.start_sha
+            case events.LandingIntended() as fact:
+                self.landings.append(Landing(fact.old, fact.new))
+            case run_events.IntentDeclared() as fact:
+                self._declare(fact)
+            case run_events.ExtentChanged() as fact:
+                self._extend(fact.steps, fact.regions, approved=bool(fact.approved_by))
+            case run_events.StepClaimed() as fact:
+                self.claimed[fact.step] = fact.sha
+            case run_events.StepVerified() as fact:
+                self.verified[fact.step] = Verified(fact.sha, fact.via)
+            case events.Fact() as fact:
+                self._apply_end(fact)
+
+    def _apply_end(self, fact: events.Fact) -> None:
+        match fact:
+            case run_events.RunSuspended():
+                self.suspended, self.suspend_reason, self.proposed = True, fact.reason, False
+                self.suspend_resume_sha, self.checkpoint = fact.resume_sha, None
+                if digest := fact.transcript_digest:
+                    self.checkpoint = Checkpoint(turn=fact.checkpoint_turn, digest=digest, transcript=fact.transcript)
+            case run_events.ResumeProposed():
+                self.proposed = True
+            case run_events.RunResumed():
+                self.successor = self.successor or fact.successor
+            case run_events.RunEnded():
+                self.result = fact.result
+            case run_events.LedgerLineUnreadable():
+                self.unreadable_lines += 1
+                self.unreadable_newer = self.unreadable_newer or fact.newer
+
+    def _declare(self, fact: run_events.IntentDeclared) -> None:
+        self.goal, self.plan = fact.goal or self.goal, fact.plan or self.plan
+        self.phase, self.lane = fact.phase or self.phase, fact.lane or self.lane
+        # The first start stays: moved back, older commits would count as work; moved on, finished steps would not.
+        self.start_sha = self.start_sha or fact.start_sha
+        self.resumes = self.resumes or fact.resumes
+        if fact.steps:
+            self._extend(fact.steps, fact.regions, approved=False)
+        self.suspended, self.suspend_reason, self.suspend_resume_sha, self.checkpoint = False, "", "", None
+        self.proposed, self.result = False, ""
+
+    def _extend(self, steps: Sequence[str], regions: Mapping[str, list[str]], *, approved: bool) -> None:
+        if approved:
+            self.steps, self.regions, self.kept_steps = list(dict.fromkeys(steps)), dict(regions), []
+            return
+        self.kept_steps = [step for step in self.steps if step not in steps]
+        # A step that was declared keeps its region too: a wider one would make it easier to have done it.
+        self.regions = {step: globs for step, globs in regions.items() if step not in self.steps} | self.regions
+        self.steps = list(dict.fromkeys([*steps, *self.kept_steps]))

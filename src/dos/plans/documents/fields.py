@@ -1,0 +1,85 @@
+"""What a unit says about itself in fields: `- lane: api`, or the cells of a table with a header."""
+
+import re
+from collections.abc import Iterable, Mapping
+
+_NAMES = {
+    "lane": "lane",
+    "path": "paths",
+    "paths": "paths",
+    "acceptance": "acceptance",
+    "depends": "depends",
+    "depends on": "depends",
+    "class": "class",
+    "classification": "class",
+    "gated": "gated",
+    "soak until": "soak",
+    "status": "status",
+}
+# A table's header may use more words: nobody mistakes it for prose.
+_COLUMNS = {
+    **_NAMES,
+    **dict.fromkeys(("title", "name", "what", "description", "summary", "deliverable", "goal"), "title"),
+    **dict.fromkeys(("files", "file"), "paths"),
+    **dict.fromkeys(("accept", "acceptance command", "check"), "acceptance"),
+    **dict.fromkeys(("deps", "dependencies", "dependency", "after", "needs", "requires"), "depends"),
+    **dict.fromkeys(("state", "shipped", "done", "✅", "✓"), "status"),
+    "gate": "gated",
+    "soak": "soak",
+}
+UNIT_COLUMNS = frozenset(("unit", "units", "id", "phase", "phases", "task", "step", "item", "pick", "ticket", "#"))
+LISTS = frozenset(("paths", "depends"))  # they may go on as a list below
+_FIELD = re.compile(
+    r"(?P<indent>[ \t]*)(?P<bullet>[-*+][ \t]+)?[*_]{0,2}"
+    r"(?P<name>lane|paths?|acceptance|depends(?:[ _-]on)?|class(?:ification)?|gated|soak[ _-]until|status)"
+    r"[*_]{0,2}[ \t]*:[*_]{0,2}(?P<value>.*)",
+    re.IGNORECASE,
+)
+_SPACES = str.maketrans("_-", "  ")
+_ONE_WORD = re.compile(r"[\w-]+")
+_NOTHING = frozenset(("", "-", "–", "—", "none", "no", "nothing", "false", "n/a"))
+_NAME = re.compile(r"[A-Za-z0-9][\w./'-]*")
+
+
+def field(line: str, *, bare: bool = False) -> tuple[str, str] | None:
+    """The field and its value, when a line states one; `bare` lines need no bullet."""
+    found = _FIELD.match(line)
+    if not found or not (found["bullet"] or bare):
+        return None
+    name = _NAMES[found["name"].lower().translate(_SPACES)]
+    value = clean(found["value"])
+    if name == "class" and not _ONE_WORD.fullmatch(value):
+        return None  # a sentence about a class of the program
+    return name, value
+
+
+def columns(header: Iterable[str]) -> list[str]:
+    """What each column of a table holds; empty for one that is only text."""
+    return [_COLUMNS.get(clean(cell).strip("* ").lower(), "") for cell in header]
+
+
+def clean(value: str) -> str:
+    return value.strip().strip("`").strip()
+
+
+def parts(value: str) -> tuple[str, ...]:
+    return tuple(part for each in value.split(",") if (part := each.strip(" \t`")))
+
+
+def names(value: str) -> tuple[str, ...]:
+    """The units that a `depends:` names: `AUTH1, BILL/BILL2`, or the plan before the unit."""
+    if not value or clean(value).lower() in _NOTHING:
+        return ()
+    found: list[str] = []
+    for word in (each.rstrip(".'-/") for each in _NAME.findall(value)):
+        if word.lower() in ("and", "on", "plus") or word in found:
+            continue
+        if found and found[-1].isalpha() and any(map(str.isdigit, word)) and "/" not in word:
+            word = f"{found.pop()}/{word}"
+        found.append(word)
+    return tuple(found)
+
+
+def text(fields: Mapping[str, str], name: str) -> str:
+    value = fields.get(name, "")
+    return "" if not value or value.lower() in _NOTHING else value

@@ -1,0 +1,1 @@
+"""Packets: what can be dispatched now, and the files that say so."""

@@ -1,0 +1,87 @@
+"""Which lanes of the fleet get a worker, whose lease is taken back, and which lane is given up on?
+
+The population plan, over the lanes that have work and may be worked on now.
+"""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from dos.plans.population import supervise
+from dos.plans.ticks import LaneLiveness, SuperviseEvidence, SupervisePolicy
+from dos.records.regions import Region
+from dos.verdicts.progress.liveness import Answer as Liveness
+
+MOST_STARTS = 3  # of one lane within the period, then it is a person's decision
+# A lease may turn out to be alive when it is taken back: its lane is filled at the next look.
+POLICY = SupervisePolicy(reap_stalled=False)
+
+
+class Lane(Struct, frozen=True, kw_only=True):
+    """A lane of the roster, as seen now."""
+
+    name: str
+    region: Region
+    exclusive: bool = False
+    offerable: int = 0  # units that a worker could take
+    held: bool = False  # somebody has a lease on it that has not lapsed
+    ours: bool = True  # a worker holds it; a person's lease keeps the region and fills no place
+    holder_gone: bool = False  # the lease is there and its process, by the system's word, is not
+    pending: bool = False  # a worker was started and has no lease yet
+    failed: bool = False  # given up on until a person clears it
+    resting: bool = False  # its last run was told to wait, and it has not waited long enough
+    recent_starts: int = 0  # of workers that ended without a word
+
+    @property
+    def taken(self) -> bool:
+        return self.held or self.pending
+
+    @property
+    def could_start(self) -> bool:
+        return not (self.taken or self.failed or self.resting) and self.offerable > 0
+
+    @property
+    def keeps_dying(self) -> bool:
+        return self.recent_starts >= MOST_STARTS
+
+
+class Spawn(Struct, frozen=True, tag="spawn"):
+    lane: str
+
+
+class Reap(Struct, frozen=True, tag="reap"):
+    lane: str
+    reason: str
+
+
+class GiveUp(Struct, frozen=True, tag="give_up"):
+    lane: str
+    reason: str
+
+
+Action = Spawn | Reap | GiveUp
+
+
+def plan(lanes: Sequence[Lane], target: int) -> list[Action]:
+    """Reap the dead, give up on lanes whose workers keep dying, then fill up to the target."""
+    actions: list[Action] = [Reap(lane.name, "its process is gone") for lane in lanes if lane.held and lane.holder_gone]
+    actions += [
+        GiveUp(lane.name, f"{lane.recent_starts} workers died within a minute; their logs say why")
+        for lane in lanes
+        if lane.could_start and lane.keeps_dying
+    ]
+    seen = tuple(_liveness(lane) for lane in lanes if lane.taken or (lane.could_start and not lane.keeps_dying))
+    theirs = sum(lane.held and not lane.ours and not lane.holder_gone for lane in lanes)
+    verdict = supervise(SuperviseEvidence(lanes=seen, target=target + theirs), POLICY)
+    return actions + [Spawn(row.lane) for row in verdict.spawn]
+
+
+def _liveness(lane: Lane) -> LaneLiveness:
+    held = Liveness.STALLED if lane.holder_gone else Liveness.ADVANCING
+    return LaneLiveness(
+        lane=lane.name,
+        tree=lane.region.globs,
+        is_exclusive=lane.exclusive,
+        liveness=held if lane.held else None,
+        pending=lane.pending,
+    )

@@ -1,0 +1,130 @@
+"""What a tick of the supervisor sees, by which rules, and what it plans: the records.
+
+In JSON each is its fields by name, absent means the default, and a name that nobody knows is an error.
+"""
+
+from enum import StrEnum
+from math import isfinite
+from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType, field, json
+from msgspec.structs import force_setattr
+
+from dos.verdicts.progress.liveness import Answer as Liveness
+
+
+class Answer(StrEnum):
+    AT_TARGET = "AT_TARGET"
+    FILLING = "FILLING"  # fewer than wanted: started now, or blocked and said why
+    OVER_TARGET = "OVER_TARGET"
+    TARGET_UNREACHABLE = "TARGET_UNREACHABLE"  # the lanes have no room for so many
+
+
+class Disposition(StrEnum):
+    SPAWN = "SPAWN"
+    REAP = "REAP"
+    FLAG = "FLAG"
+    PROPOSE_HALT = "PROPOSE_HALT"
+    HOLD = "HOLD"
+
+
+def _check_count(name: str, value: object, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ValueError(f"{name} is {value!r}, and not a whole number from {least}")
+
+
+def _tuple(given: Any) -> tuple[Any, ...]:
+    if isinstance(given, str):  # would be read letter by letter
+        raise ValueError(f"{given!r} stands where a list is expected")
+    return tuple(given)
+
+
+class LaneLiveness(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A lane with the worker that holds it, if any; a lane that several workers hold is listed once for each."""
+
+    lane: str
+    liveness: Liveness | None = None  # None: nobody holds it
+    tree: tuple[str, ...] = ()  # empty: unknown, which overlaps everything
+    is_exclusive: bool = False  # runs alone
+    pending: bool = False  # a worker was launched, and its lease is not there yet
+    spinning_age_ms: int | None = None  # since the last progress
+    repeatable: bool = False  # a name under which several workers may be launched, each on a region of its own
+    off_roster: bool | UnsetType = UNSET  # only its lease is there: nobody is started on it
+    why: str | UnsetType = UNSET  # what the liveness rests on
+
+    def __post_init__(self) -> None:
+        if not self.lane.strip():
+            raise ValueError("a lane has no name")
+        if self.repeatable and self.is_exclusive:
+            raise ValueError(f"the lane {self.lane!r} cannot be repeatable and exclusive")
+        if self.liveness is not None and not isinstance(self.liveness, Liveness):
+            force_setattr(self, "liveness", Liveness(self.liveness))
+        if not isinstance(self.tree, tuple):
+            force_setattr(self, "tree", _tuple(self.tree))
+
+
+class SuperviseEvidence(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    lanes: tuple[LaneLiveness, ...] = ()  # in the order of the roster
+    target: int = 1
+
+    def __post_init__(self) -> None:
+        _check_count("target", self.target, 0)
+        if not isinstance(self.lanes, tuple):
+            force_setattr(self, "lanes", _tuple(self.lanes))
+
+
+class SupervisePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    target: int = 1  # for whoever gathers: what decides is the evidence's
+    count_spinning_as_alive: bool = True
+    reap_stalled: bool = True
+    spin_halt_after_ms: int | None = None  # None: no halt is proposed
+    worker_launch_template: str = "/dos-dispatch-loop --lane {lane}"
+    max_concurrency: int | None = None  # None: no lane is repeatable
+
+    def __post_init__(self) -> None:
+        _check_count("target", self.target, 0)
+        for name in ("count_spinning_as_alive", "reap_stalled"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} is {getattr(self, name)!r}, and not true or false")
+        if (age := self.spin_halt_after_ms) is not None:
+            if isinstance(age, bool) or not isinstance(age, int | float) or not isfinite(age) or age < 0:
+                raise ValueError(f"spin_halt_after_ms is {age!r}, and not a number from 0")
+            force_setattr(self, "spin_halt_after_ms", int(age))
+        if not isinstance(self.worker_launch_template, str) or "{lane}" not in self.worker_launch_template:
+            raise ValueError(f"worker_launch_template has no {{lane}} in it: {self.worker_launch_template!r}")
+        if self.max_concurrency is not None:
+            _check_count("max_concurrency", self.max_concurrency, 1)
+
+
+class PlanRow(Struct, frozen=True, kw_only=True):
+    lane: str
+    disposition: Disposition
+    reason: str
+
+
+class Blocked(Struct, frozen=True, kw_only=True):
+    lane: str
+    reason: str
+
+
+class SuperviseVerdict(Struct, frozen=True, kw_only=True):
+    answer: Answer = field(name="verdict")
+    reason: str = ""
+    alive: int = 0
+    admissible: int = 0  # how many the lanes have room for at once
+    target: int = 1
+    spawn: tuple[PlanRow, ...] = ()
+    reap: tuple[PlanRow, ...] = ()
+    flag: tuple[PlanRow, ...] = ()
+    proposed_halt: tuple[PlanRow, ...] = ()
+    hold: tuple[PlanRow, ...] = ()  # every lease and every launch that stays as it is
+    blocked: tuple[Blocked, ...] = ()  # when there are fewer than wanted: why no other lane gets a worker
+    evidence: SuperviseEvidence = SuperviseEvidence()
+
+    @property
+    def verdict(self) -> Answer:
+        return self.answer
+
+    def to_dict(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.decode(json.encode(self))
+        return found

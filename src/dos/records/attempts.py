@@ -1,0 +1,25 @@
+"""A try at a unit, and how it ended."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+
+class Outcome(StrEnum):
+    SHIPPED = "shipped"
+    DRAINED = "drained"  # it was offered, and nothing came of it
+    BLOCKED = "blocked"
+    ERROR = "error"
+    UNKNOWN = "unknown"
+
+    @classmethod
+    def read(cls, text: object) -> "Outcome":
+        """The outcome of that name; a name that nobody knows is one that is unknown."""
+        return next((outcome for outcome in cls if outcome == text), cls.UNKNOWN)
+
+
+class Attempt(Struct, frozen=True, kw_only=True):
+    unit: str
+    outcome: Outcome
+    at_ms: int
+    ts: str = ""  # the same moment, for people

@@ -1,0 +1,1 @@
+"""The rows of the one table of reasons, by what they are reasons for."""

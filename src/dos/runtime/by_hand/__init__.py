@@ -1,0 +1,1 @@
+"""Acts that one command of a person does, apart from the fleet."""

@@ -1,0 +1,122 @@
+"""Commits as git has them: what one touched, what became of it, what came after it."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from dos.errors import GitFailed
+from dos.records.unknown import Unknown
+from dos.sources.git import Git
+
+# Shorter ones are too easily another commit's, and a name such as `main` moves.
+_RECORDED = re.compile(r"[0-9a-fA-F]{7,64}")
+_REVERTED = re.compile(r"This reverts commit ([0-9a-f]{7,64})")
+_ABSENT = re.compile(r"0+")
+_LOG = ("-z", "--no-show-signature")
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """One file between two trees; an empty blob is a file that is not there."""
+
+    path: str
+    old: str
+    new: str
+    moved_to: str = ""
+
+
+class Commit(Struct, frozen=True, kw_only=True):
+    sha: str
+    subject: str
+
+
+def recorded(git: Git, text: str) -> str | None:
+    """The commit that a record names by its hash; None when it is not here, or the text is not a hash."""
+    return git.commit_of(text) if _RECORDED.fullmatch(text) else None
+
+
+def is_ancestor(git: Git, old: str, new: str) -> bool | Unknown:
+    done = git.attempt("merge-base", "--is-ancestor", old, new)
+    if done.returncode in (0, 1):
+        return done.returncode == 0
+    return Unknown(done.stderr.strip() or f"git merge-base ended with {done.returncode}")
+
+
+def changes(git: Git, sha: str) -> list[Change]:
+    """What a commit changed, by its first parent; a first commit made everything that is in it."""
+    words = ("diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev", "--no-commit-id")
+    parents = git.run("rev-list", "--parents", "-n", "1", sha).split()[1:]
+    said = git.run(*words, parents[0], sha) if parents else git.run(*words, "--root", sha)
+    return list(_changes(said))
+
+
+def changes_since(git: Git, sha: str, head: str) -> dict[str, Change]:
+    """What differs now from how a commit left it, by the commit's names; a file that was moved is followed."""
+    said = git.run("diff-tree", "-r", "-z", "-M", "--raw", "--no-abbrev", sha, head)
+    return {change.path: change for change in _changes(said)}
+
+
+def reverts(git: Git, base: str, head: str) -> dict[str, str]:
+    """What commits after a base say they take back, by the name they give it, and which of them says so.
+
+    One that was taken back in turn takes nothing back.
+    """
+    said = git.run(
+        "log", *_LOG, "--topo-order", "--format=%H %B", "-F", "--grep=This reverts commit", f"{base}..{head}"
+    )
+    standing: dict[str, str] = {}
+    for record in filter(None, said.split("\0")):  # newest first: whoever reverts a commit has been seen before it
+        by = record.partition(" ")[0]
+        if not reverted_by(standing, by):
+            standing |= {reverted: by for reverted in _REVERTED.findall(record) if reverted not in standing}
+    return standing
+
+
+def reverted_by(standing: dict[str, str], sha: str) -> str:
+    return next((by for reverted, by in standing.items() if sha.startswith(reverted)), "")
+
+
+def after(git: Git, base: str, head: str = "HEAD") -> list[Commit] | Unknown:
+    """The commits of head that base does not have, newest first."""
+    try:
+        said = git.run("log", *_LOG, "--format=%H%x00%s", "--end-of-options", f"{base}..{head}")
+    except GitFailed as error:
+        return Unknown(error.message)
+    fields = said.split("\0")
+    return [Commit(sha=sha, subject=_text(subject)) for sha, subject in zip(fields[::2], fields[1::2], strict=False)]
+
+
+def paths_of_each(git: Git, commits: Sequence[Commit]) -> dict[str, list[str]]:
+    """What each commit touched; a merge is left out, for what it brings in has commits of its own."""
+    feed = "".join(f"{commit.sha}\n" for commit in commits)
+    said = git.run("diff-tree", "--stdin", "-r", "-z", "--root", "--no-renames", "--raw", "--no-abbrev", feed=feed)
+    found: dict[str, list[str]] = {}
+    fields = iter(said.split("\0"))
+    paths: list[str] = []
+    for field in filter(None, fields):
+        if field.startswith(":"):
+            paths.append(next(fields))
+        else:
+            paths = found.setdefault(field.strip(), [])
+    return found
+
+
+def _changes(said: str) -> Iterator[Change]:
+    """Records of `diff --raw -z`: `:modes blobs status`, then the path, then a second one when the file moved."""
+    fields = iter(said.split("\0"))
+    for head in fields:
+        if not head:
+            continue
+        _, _, old, new, status = head.removeprefix(":").split(" ")
+        path = next(fields)
+        moved = next(fields) if status[0] in "RC" else ""
+        yield Change(path=path, old=_blob(old), new=_blob(new), moved_to=moved)
+
+
+def _text(said: str) -> str:
+    """What a person wrote in whatever encoding, as text that can be printed and stored."""
+    return said.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _blob(name: str) -> str:
+    return "" if _ABSENT.fullmatch(name) else name

@@ -1,0 +1,45 @@
+"""The one place that says where units come from: plan documents, an issue tracker's files, or a program."""
+
+from dos.config.tables import Config
+from dos.plans.documents.portfolio import Portfolio, assemble
+from dos.records.units import Problem, Trouble, Unit
+from dos.sources.plans import plan_documents
+from dos.sources.workspace import Workspace
+
+
+def read(place: Workspace, config: Config, *, counted: bool = False) -> Portfolio:
+    """Every unit of the workspace, in the order in which they should be offered, and what is wrong with them.
+
+    With `counted`, also the headings of documents in which nothing has an id: to be shown, not to be worked on.
+    """
+    plans = config.plans
+    if plans.source == "beads":
+        from dos.sources.plans import beads
+
+        units, problems = beads.read(place.root, plans.beads)
+    elif plans.source == "command":
+        from dos.sources.plans import unit_command
+
+        units, problems = unit_command.read(place.root, plans.command, plans.timeout_seconds)
+    else:
+        units, problems = _documents(place, config, counted=counted)
+    return assemble(
+        units,
+        problems,
+        knows_lane=lambda lane: config.canonical_lane(lane) is not None,
+        classes=config.lifecycle.classes,
+    )
+
+
+def _documents(place: Workspace, config: Config, *, counted: bool) -> tuple[list[Unit], list[Problem]]:
+    units: list[Unit] = []
+    problems: list[Problem] = []
+    paths = config.paths  # packets show units too, and are no plans
+    for found in plan_documents.read(place.root, paths.plans_glob, config.enumerate.grammar, paths.next_packets):
+        if isinstance(found, tuple):
+            name, unread = found
+            problems.append(Problem(kind=Trouble.UNREADABLE, what=unread.why, document=name))
+        else:
+            units += [each.unit for each in found.declared] if counted else found.units
+            problems += found.problems
+    return units, problems

@@ -1,0 +1,1 @@
+"""Verbs about plan documents and their units."""

@@ -1,0 +1,48 @@
+"""Write down that a try at a unit is over, and how it ended.
+
+Whoever picks next leaves a unit alone for a while that was tried and did not ship. Workers write this themselves.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from dos.evidence.access import named_unit
+from dos.journal.events import UnitAttempted
+from dos.journal.lines import second_stamp
+from dos.records.attempts import Outcome
+from dos.records.names import checked
+from dos.sources import processes
+from dos.surfaces.cli.desk import Desk, Reply
+from dos.surfaces.cli.options import Option
+from dos.surfaces.cli.verbs.lanes import identity
+
+EXITS = {"recorded": 0, "contract_error": 2, "lock-busy": 4}
+
+
+class Args(Struct, kw_only=True):
+    unit: Annotated[str, Option(help="the unit", metavar="UNIT", positional=True)]
+    outcome: Annotated[str, Option(help="shipped, drained, blocked, error or unknown", choices=tuple(Outcome))]
+    lane: Annotated[str, Option(help="the lane it was tried on", metavar="LANE")] = ""
+    run_id: Annotated[str, Option(help="the run; $CID_RUN_ID or $DISPATCH_RUN_ID when not given", metavar="RID")] = ""
+    loop_ts: Annotated[str, Option(help="the loop's own stamp", metavar="STAMP")] = ""
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    lane = checked(args.lane, "lane name") if args.lane else ""
+    loop_ts = checked(args.loop_ts, "loop stamp") if args.loop_ts else ""
+    fact = UnitAttempted(
+        unit=named_unit.resolve(desk.world, checked(args.unit, "unit")),
+        outcome=args.outcome,
+        lane=desk.policy.canonical_lane(lane) or lane,
+        run_id=identity.run_id(args.run_id),
+        loop_ts=loop_ts,
+        host=processes.host(),
+    )
+    event = desk.journal.record(f"unit/{fact.unit}", fact)
+    ts = second_stamp(event.at_ms)
+    return Reply(
+        text=f"recorded  {fact.unit}: {fact.outcome} at {ts}",
+        data={"recorded": True, "unit_id": fact.unit, "outcome": fact.outcome, "lane": fact.lane, "ts": ts}
+        | {"run_id": fact.run_id, "loop_ts": fact.loop_ts, "seq": event.pos},
+    )

@@ -1,0 +1,82 @@
+"""Can a run that ended go on, and from which commit?
+
+A run that can is proposed once: of all that ask, one is told to start a successor, until the run is suspended or
+declared again. Nothing is started.
+"""
+
+from typing import Annotated, Any
+
+from msgspec import Struct, to_builtins
+
+from dos.errors import Conflict, StoreBusy
+from dos.evidence.recovery import resume as evidence
+from dos.journal import runs
+from dos.journal.run_events import ResumeProposed
+from dos.journal.store import Store
+from dos.records import run_ids
+from dos.surfaces.cli.desk import Desk, Reply
+from dos.surfaces.cli.options import Option
+from dos.verdicts.recovery import resume
+from dos.verdicts.recovery.resume import EXIT_CODES, Answer, Verdict
+
+EXITS = {
+    "RESUMABLE": 0, "COMPLETE": 0, "DIVERGED": 3, "UNRESUMABLE": 4, "UNKNOWN": 5, "contract_error": 2, "unknown": 5,
+}  # fmt: skip
+
+
+class Args(Struct, kw_only=True):
+    run_id: Annotated[str, Option(help="the run", metavar="RID")]
+    diverged: Annotated[bool, Option(help="take it that others have changed its files")] = False
+    no_record: Annotated[bool, Option(help="only look: write down no proposal")] = False
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    run_id = run_ids.checked_id(args.run_id)
+    try:
+        verdict, proposed_now, successor = _asked(args, desk, desk.world.journal)
+    except StoreBusy as error:  # its own exit code would say that the run cannot go on
+        verdict, proposed_now, successor = (
+            Verdict(answer=Answer.UNKNOWN, reason=error.message, run_id=run_id),
+            False,
+            "",
+        )
+    data: dict[str, Any] = {**to_builtins(verdict), "proposed_now": proposed_now}
+    lines = [f"{verdict.answer}  {verdict.reason}"]
+    if verdict.answer is Answer.RESUMABLE:
+        data["proposed_command"] = _command(run_id, successor)
+        lines += [
+            f"re-entry : {verdict.resume_sha or '(HEAD)'}",
+            f"residual : {', '.join(verdict.residual)}",
+            f"propose  : {data['proposed_command']}" + ("" if proposed_now else "  (proposed before)"),
+        ]
+    return Reply(
+        code=EXIT_CODES[verdict.answer],
+        text="\n".join(lines),
+        data=data,
+        next_action=data.get("proposed_command", ""),
+    )
+
+
+def _asked(args: Args, desk: Desk, journal: Store) -> tuple[Verdict, bool, str]:
+    """The verdict, whether this very call proposed it, and who goes on with the run."""
+    while True:
+        seen = runs.read(journal, args.run_id)
+        verdict = resume.judge(evidence.gather(desk.world, journal, args.run_id, seen, asserted_diverged=args.diverged))
+        if verdict.answer is not Answer.RESUMABLE or verdict.already_proposed or args.no_record:
+            return verdict, False, seen.successor
+        fact = ResumeProposed(
+            run_id=args.run_id,
+            predecessor=args.run_id,
+            resume_sha=verdict.resume_sha,
+            residual=list(verdict.residual),
+        )
+        journal = desk.journal
+        try:
+            journal.append_all(runs.entries(args.run_id, [fact], at_version=seen.version))
+        except Conflict:
+            continue
+        return verdict, True, ""
+
+
+def _command(run_id: str, successor: str) -> str:
+    return f"dos resume --run-id {successor}" if successor else f"dos run begin --resumes {run_id}"

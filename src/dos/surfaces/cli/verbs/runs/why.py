@@ -1,0 +1,31 @@
+"""How did a run come to where it is?
+
+For each iteration: how it ended, what was seen, the counters, every rung that was asked in order, and the decision.
+Without a run id it is the newest run.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct, to_builtins
+
+from dos.surfaces.cli.desk import Desk, Reply
+from dos.surfaces.cli.options import Option
+from dos.surfaces.cli.verbs.runs import found_run
+from dos.views import why
+
+EXITS = {"told": 0, "not-found": 1, "contract_error": 2}
+
+
+class Args(Struct, kw_only=True):
+    run: Annotated[str, Option(positional=True, help="the run; the newest when not given", metavar="RUN")] = ""
+    iteration: Annotated[int | None, Option(help="only this iteration", metavar="N")] = None
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    found = found_run.find(desk, args.run)
+    if found.missing:
+        return found.missing
+    told = why.story(found.run_id, found.happened)
+    if args.iteration is not None:
+        told = why.only(told, args.iteration)
+    return Reply(text=why.render(told), data=to_builtins(told), indented=True)

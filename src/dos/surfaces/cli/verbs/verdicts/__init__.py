@@ -1,0 +1,1 @@
+"""Verbs that ask what is true."""

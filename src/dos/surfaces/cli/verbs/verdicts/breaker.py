@@ -1,0 +1,44 @@
+"""Has a kind of failure happened often enough to stop: so many times in a row, or so many in all?
+
+A limit of 0 never trips; at least one of the two must be able to.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct, to_builtins
+
+from dos.evidence.progress import policies
+from dos.surfaces.cli.desk import Desk, Reply
+from dos.surfaces.cli.options import Option
+from dos.surfaces.cli.verbs.verdicts.numbers import sensible
+from dos.verdicts.progress import streak
+from dos.verdicts.progress.streak import Escalation, Evidence, Policy
+
+EXITS = {"CLOSED": 0, "OPEN": 3, "contract_error": 2, "unknown": 5}
+
+
+class Args(Struct, kw_only=True):
+    consecutive: Annotated[int, Option(help="failures in a row", metavar="N")] = 0
+    total: Annotated[int, Option(help="failures in all", metavar="N")] = 0
+    max_consecutive: Annotated[int | None, Option(help="the limit; [breaker] max_consecutive", metavar="N")] = None
+    max_total: Annotated[int | None, Option(help="the limit; [breaker] max_total", metavar="N")] = None
+    on_trip: Annotated[str, Option(help="who is asked then; [breaker] on_trip", choices=("none", "judge", "human"))] = (
+        ""
+    )
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    table = policies.of_breaking(desk.world.config)
+    with sensible("breaker"):
+        policy = Policy(
+            max_consecutive=table.max_consecutive if args.max_consecutive is None else args.max_consecutive,
+            max_total=table.max_total if args.max_total is None else args.max_total,
+            on_trip=Escalation(args.on_trip.upper()) if args.on_trip else table.on_trip,
+        )
+        verdict = streak.judge(Evidence(consecutive=args.consecutive, total=args.total), policy)
+    return Reply(
+        code=EXITS[verdict.answer],
+        text=f"{verdict.answer}  {verdict.reason}",
+        data=to_builtins(verdict),
+        next_action="" if verdict.answer is streak.Answer.CLOSED else "Stop trying the same thing.",
+    )

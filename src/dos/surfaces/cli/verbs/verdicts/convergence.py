@@ -1,0 +1,35 @@
+"""Is what is left to do getting less, round by round?"""
+
+from typing import Annotated
+
+from msgspec import Struct, to_builtins
+
+from dos.surfaces.cli.desk import Desk, Reply
+from dos.surfaces.cli.options import Option
+from dos.surfaces.cli.verbs.verdicts.numbers import listed, sensible
+from dos.verdicts.progress import convergence
+from dos.verdicts.progress.convergence import Evidence, Policy
+
+EXITS = {"CONVERGING": 0, "INSUFFICIENT": 0, "THRASHING": 3, "STARVED": 4, "contract_error": 2, "unknown": 5}
+
+
+class Args(Struct, kw_only=True):
+    residuals: Annotated[str, Option(help="what was left after each round, oldest first", metavar="N,N,…")] = ""
+    max_nonconverging: Annotated[int, Option(help="so many rounds without a gain are needed", metavar="N")] = 3
+    window: Annotated[int, Option(help="rounds to look at when nothing moves", metavar="N")] = 4
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    with sensible("convergence"):
+        verdict = convergence.judge(
+            Evidence(residuals=listed(args.residuals, "--residuals")),
+            Policy(max_nonconverging=args.max_nonconverging, window=args.window),
+        )
+    return Reply(
+        code=EXITS[verdict.answer],
+        text=f"{verdict.answer}  {verdict.reason}",
+        data=to_builtins(verdict),
+        next_action="Stop and look at what is left: going on as before changes nothing."
+        if verdict.should_surface
+        else "",
+    )

@@ -1,0 +1,39 @@
+"""Was this unit tried a short while ago, without moving?
+
+By the attempts in the journal, which workers and `dos attempt` write, or by those in --attempts.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct, to_builtins
+
+from dos.evidence.access import cooldown as evidence
+from dos.evidence.access import named_unit
+from dos.records.names import checked
+from dos.surfaces.cli.desk import Desk, Reply
+from dos.surfaces.cli.moment import now_ms
+from dos.surfaces.cli.options import Option
+from dos.verdicts.access import cooldown
+from dos.verdicts.access.cooldown import EXIT_CODES
+
+EXITS = {"CLEAR": 0, "RECENTLY_ATTEMPTED": 3, "contract_error": 2, "unknown": 5}
+
+
+class Args(Struct, kw_only=True):
+    unit: Annotated[str, Option(help="the unit", metavar="UNIT", positional=True)]
+    attempts: Annotated[str | None, Option(help="the attempts, instead of the journal's", metavar="JSON")] = None
+    now_ms: Annotated[int | None, Option(help="the moment asked about; now when not given", metavar="MS")] = None
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    unit, now = checked(args.unit, "unit"), now_ms(args.now_ms)
+    if args.attempts is None:
+        unit = named_unit.resolve(desk.world, unit)
+    seen = evidence.gather(desk.world, unit, now_ms=now, instead=args.attempts)
+    verdict = cooldown.judge(seen, evidence.policy(desk.policy))
+    return Reply(
+        code=EXIT_CODES[verdict.answer],
+        text=f"{verdict.answer}  {verdict.reason}",
+        data=to_builtins(verdict),
+        next_action="Take another unit meanwhile." if verdict.held else "",
+    )

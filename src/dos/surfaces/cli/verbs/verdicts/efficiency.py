@@ -1,0 +1,32 @@
+"""Did the tokens buy work?"""
+
+from typing import Annotated
+
+from msgspec import Struct, to_builtins
+
+from dos.evidence.progress import policies
+from dos.surfaces.cli.desk import Desk, Reply
+from dos.surfaces.cli.options import Option
+from dos.surfaces.cli.verbs.verdicts.numbers import sensible
+from dos.verdicts.progress import efficiency
+from dos.verdicts.progress.efficiency import Evidence, Policy
+
+EXITS = {"EFFICIENT": 0, "COSTLY": 3, "WASTEFUL": 4, "contract_error": 2, "unknown": 5}
+
+
+class Args(Struct, kw_only=True):
+    work: Annotated[int, Option(help="what was done", metavar="N")] = 0
+    tokens: Annotated[int, Option(help="what was spent", metavar="N")] = 0
+    min_tokens: Annotated[int | None, Option(help="fewer say nothing; [efficiency] min_tokens", metavar="N")] = None
+    floor: Annotated[float | None, Option(help="work for a token; [efficiency] floor", metavar="RATIO")] = None
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    table = policies.of_efficiency(desk.world.config)
+    with sensible("efficiency"):
+        policy = Policy(
+            min_tokens=table.min_tokens if args.min_tokens is None else args.min_tokens,
+            floor=table.floor if args.floor is None else args.floor,
+        )
+        verdict = efficiency.judge(Evidence(work=args.work, tokens=args.tokens), policy)
+    return Reply(code=EXITS[verdict.answer], text=f"{verdict.answer}  {verdict.reason}", data=to_builtins(verdict))

@@ -1,0 +1,66 @@
+"""May a worker take this unit now, and if not, for which one reason?
+
+Without --state that is read from the journal, the plan documents and the live leases. With it, the caller says what is
+known: shipped unparseable in_flight soft_claimed_elsewhere stale_claim plan_class operator_gated soak_open
+dependency_unmet cooldown_until_ms, tested in that order.
+"""
+
+from typing import Annotated
+
+from msgspec import DecodeError, Struct, json, to_builtins
+
+from dos.errors import BadInput
+from dos.records import reasons
+from dos.records.names import checked
+from dos.surfaces.cli.desk import Desk, Reply
+from dos.surfaces.cli.moment import now_ms
+from dos.surfaces.cli.options import Option
+from dos.verdicts.access import pickable
+from dos.verdicts.access.pickable import OFFERABLE, Evidence, Verdict
+
+EXITS = {
+    "OFFERABLE": 0, "DRAFT_CLASS": 10, "OPERATOR_GATED": 11, "SOAK_OPEN": 12, "DEPENDENCY_UNMET": 13,
+    "IN_FLIGHT": 20, "SOFT_CLAIMED_ELSEWHERE": 21, "STALE_CLAIM": 22, "COOLDOWN": 23, "UNPARSEABLE": 24,
+    "SHIPPED": 25, "contract_error": 2, "unknown": 8,
+}  # fmt: skip
+
+
+class Args(Struct, kw_only=True):
+    unit: Annotated[str, Option(help="the unit", metavar="UNIT", positional=True)] = ""
+    state: Annotated[str | None, Option(help="what is known of it, instead of what is recorded", metavar="JSON")] = None
+    now_ms: Annotated[int | None, Option(help="the moment asked about; now when not given", metavar="MS")] = None
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    now = now_ms(args.now_ms)
+    if args.unit or args.state is None:
+        checked(args.unit, "unit")
+    seen = _gathered(args.unit, desk, now) if args.state is None else _told(args.state, args.unit, now)
+    verdict = pickable.judge(seen)
+    reason = reasons.find(verdict.reason) if verdict.reason else None
+    return Reply(
+        code=verdict.exit_code, text=_text(verdict), data=to_builtins(verdict), next_action=reason.fix if reason else ""
+    )
+
+
+def _gathered(unit: str, desk: Desk, now: int) -> Evidence:
+    from dos.evidence.access import pickable as evidence  # who tells what is known does not pay for finding out
+
+    return evidence.gather(desk.world, desk.policy, unit, now_ms=now)
+
+
+def _told(text: str, unit: str, now: int) -> Evidence:
+    try:
+        state = json.decode(text)
+    except (DecodeError, UnicodeError, RecursionError) as error:
+        raise BadInput(f"--state is not JSON: {error}", hint='Give an object, such as {"in_flight": true}.') from error
+    if not isinstance(state, dict):
+        raise BadInput("--state is not an object", hint='Give one, such as {"in_flight": true}.')
+    return pickable.evidence(state, unit=unit, now_ms=now)
+
+
+def _text(verdict: Verdict) -> str:
+    if verdict.reason is None:
+        return f"{OFFERABLE}  {verdict.unit or 'it'} may be picked up"
+    invariant = " (re-dispatch-invariant)" if verdict.is_redispatch_invariant else ""
+    return f"HELD({verdict.reason}){invariant}  {verdict.evidence}"

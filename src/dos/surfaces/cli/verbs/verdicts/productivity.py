@@ -1,0 +1,34 @@
+"""Is the work of each step fading?
+
+Two steps in a row below the floor are needed to say so, and two with nothing at all to call it stalled.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct, to_builtins
+
+from dos.evidence.progress import policies
+from dos.surfaces.cli.desk import Desk, Reply
+from dos.surfaces.cli.options import Option
+from dos.surfaces.cli.verbs.verdicts.numbers import listed, sensible
+from dos.verdicts.progress import productivity
+from dos.verdicts.progress.productivity import Evidence, Policy
+
+EXITS = {"PRODUCTIVE": 0, "DIMINISHING": 3, "STALLED": 4, "contract_error": 2, "unknown": 5}
+
+
+class Args(Struct, kw_only=True):
+    deltas: Annotated[str, Option(help="the work of each step, oldest first", metavar="N,N,…")] = ""
+    min_steps: Annotated[int | None, Option(help="fewer say nothing; [productivity] min_steps", metavar="N")] = None
+    floor: Annotated[int | None, Option(help="less is little; [productivity] floor", metavar="N")] = None
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    table = policies.of_productivity(desk.world.config)
+    with sensible("productivity"):
+        policy = Policy(
+            min_steps=table.min_steps if args.min_steps is None else args.min_steps,
+            floor=table.floor if args.floor is None else args.floor,
+        )
+        verdict = productivity.judge(Evidence(deltas=listed(args.deltas, "--deltas")), policy)
+    return Reply(code=EXITS[verdict.answer], text=f"{verdict.answer}  {verdict.reason}", data=to_builtins(verdict))

@@ -1,0 +1,71 @@
+"""Was this unit tried a short while ago, without moving?"""
+
+from enum import StrEnum
+
+from msgspec import Struct, field
+
+from dos.records.attempts import Attempt, Outcome
+
+
+class Answer(StrEnum):
+    CLEAR = "CLEAR"
+    RECENTLY_ATTEMPTED = "RECENTLY_ATTEMPTED"
+
+
+EXIT_CODES = {Answer.CLEAR: 0, Answer.RECENTLY_ATTEMPTED: 3}
+
+
+class Evidence(Struct, frozen=True, kw_only=True):
+    unit_id: str
+    attempts: tuple[Attempt, ...]  # in any order; those at other units do not count
+    now_ms: int
+    unlisted: int = 0  # attempts at the unit that are not listed, because a newer one of the same outcome is
+
+
+class Policy(Struct, frozen=True, kw_only=True):
+    window_ms: int = 21_600_000
+    error_window_ms: int = 1_800_000  # after an error, which may have had nothing to do with the unit
+
+    def __post_init__(self) -> None:
+        if self.window_ms < 0 or self.error_window_ms < 0:
+            raise ValueError(f"a cooldown of {min(self.window_ms, self.error_window_ms)} ms is below 0")
+
+    def window_after(self, outcome: Outcome) -> int:
+        return self.error_window_ms if outcome is Outcome.ERROR else self.window_ms
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    answer: Answer = field(name="state")
+    unit_id: str = ""
+    last_ts: str = ""
+    count: int = 0
+    until_ms: int = 0
+    reason: str = ""
+
+    @property
+    def held(self) -> bool:
+        return self.answer is Answer.RECENTLY_ATTEMPTED
+
+
+def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
+    tried = [attempt for attempt in seen.attempts if attempt.unit == seen.unit_id]
+    if not tried:
+        return Verdict(answer=Answer.CLEAR, unit_id=seen.unit_id, reason="it was never tried")
+
+    def newest_first(attempt: Attempt) -> tuple[int, bool, int, str, str]:
+        # Of two at the same moment the one that did not ship counts, then the one that rests longer.
+        shipped = attempt.outcome is Outcome.SHIPPED
+        return attempt.at_ms, not shipped, policy.window_after(attempt.outcome), attempt.ts, attempt.outcome
+
+    last = max(tried, key=newest_first)
+    wall = last.at_ms + policy.window_after(last.outcome)
+    resting = last.outcome is not Outcome.SHIPPED and seen.now_ms < wall
+    rests = f"rests for another {(wall - seen.now_ms) / 60_000:.0f} minutes" if resting else "may be tried"
+    return Verdict(
+        answer=Answer.RECENTLY_ATTEMPTED if resting else Answer.CLEAR,
+        unit_id=seen.unit_id,
+        last_ts=last.ts,
+        count=len(tried) + seen.unlisted,
+        until_ms=wall if resting else 0,
+        reason=f"last tried {last.ts or f'at {last.at_ms} ms'}: {last.outcome}; it {rests}",
+    )

@@ -1,0 +1,60 @@
+"""May a turn that does nothing be held open once more?"""
+
+from enum import StrEnum
+
+from msgspec import Struct, field
+
+from dos.verdicts.progress.numbers import check_counts
+
+
+class Answer(StrEnum):
+    LIVE = "LIVE"
+    EXHAUSTED = "EXHAUSTED"
+
+
+class Evidence(Struct, frozen=True, kw_only=True):
+    noop_turns: int = 0  # in a row, so far
+
+    def __post_init__(self) -> None:
+        check_counts(noop_turns=self.noop_turns)
+
+
+class Policy(Struct, frozen=True, kw_only=True):
+    max_streak: int = 4
+
+    def __post_init__(self) -> None:
+        check_counts(max_streak=self.max_streak)
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    answer: Answer = field(name="verdict")
+    allow: bool = False
+    noop_turns: int = 0  # with this one, where it is allowed
+    reason: str = ""
+
+
+class Budget(Struct, frozen=True, kw_only=True):
+    allow: bool
+    markers_emitted: int
+    reason: str = ""
+
+
+def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
+    turns, most = seen.noop_turns, policy.max_streak
+    if turns >= most:
+        return Verdict(
+            answer=Answer.EXHAUSTED, noop_turns=turns, reason=f"{turns} turns in a row did nothing; {most} may"
+        )
+    return Verdict(answer=Answer.LIVE, allow=True, noop_turns=turns + 1, reason=f"turn {turns + 1} of {most}")
+
+
+def wait_marker_budget(emitted: int, max: int = 4) -> Budget:
+    """The same question, asked of the markers that hold a turn open to wait."""
+    verdict = judge(Evidence(noop_turns=emitted), Policy(max_streak=max))
+    return Budget(allow=verdict.allow, markers_emitted=verdict.noop_turns, reason=verdict.reason)
+
+
+def propose_tighter_budget(observed: int, current: int = 4) -> int:
+    """A budget that would have ended a wait of this many markers one sooner. Advice: it never loosens one."""
+    check_counts(observed=observed, current=current)
+    return max(1, min(current, observed - 1))

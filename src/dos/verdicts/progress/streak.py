@@ -1,0 +1,68 @@
+"""Has a kind of failure happened often enough to stop: so many times in a row, or so many in all?"""
+
+from enum import StrEnum
+
+from msgspec import Struct, field
+
+from dos.verdicts.progress.numbers import check_counts
+
+
+class Answer(StrEnum):
+    CLOSED = "CLOSED"
+    OPEN = "OPEN"  # as a circuit breaker that has tripped
+
+
+class Escalation(StrEnum):
+    NONE = "NONE"
+    JUDGE = "JUDGE"
+    HUMAN = "HUMAN"
+
+
+class Evidence(Struct, frozen=True, kw_only=True):
+    consecutive: int = 0
+    total: int = 0
+
+    def __post_init__(self) -> None:
+        check_counts(consecutive=self.consecutive, total=self.total)
+
+
+class Policy(Struct, frozen=True, kw_only=True):
+    max_consecutive: int = 3  # 0: that many in a row never trip it
+    max_total: int = 20  # 0: the sum never trips it
+    on_trip: Escalation = Escalation.NONE  # who is asked when it trips
+
+    def __post_init__(self) -> None:
+        check_counts(max_consecutive=self.max_consecutive, max_total=self.max_total)
+        if not self.max_consecutive and not self.max_total:
+            raise ValueError("max_consecutive and max_total are both 0; at least one must be able to trip")
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    answer: Answer = field(name="state")
+    escalation: Escalation = Escalation.NONE
+    reason: str = ""
+    tripped_on: str | None = None  # consecutive | total
+
+
+def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
+    # The row comes first: it says more about now than the sum does.
+    for name, count, most in (
+        ("consecutive", seen.consecutive, policy.max_consecutive),
+        ("total", seen.total, policy.max_total),
+    ):
+        if most and count >= most:
+            how = "in a row" if name == "consecutive" else "in all"
+            reason = f"{count} failures {how}; {most} are the limit"
+            return Verdict(answer=Answer.OPEN, escalation=policy.on_trip, reason=reason, tripped_on=name)
+    return Verdict(answer=Answer.CLOSED, reason=f"{seen.consecutive} failures in a row, {seen.total} in all")
+
+
+def record_failure(seen: Evidence, policy: Policy = Policy()) -> tuple[Evidence, Verdict]:
+    counted = Evidence(consecutive=seen.consecutive + 1, total=seen.total + 1)
+    return counted, judge(counted, policy)
+
+
+def record_success(seen: Evidence, policy: Policy = Policy()) -> tuple[Evidence, Verdict]:
+    """The row is broken; what it cost in all is not forgotten."""
+    counted = Evidence(total=seen.total)
+    return counted, judge(counted, policy)

@@ -1,0 +1,1 @@
+"""How did it end, and where does it go on?"""

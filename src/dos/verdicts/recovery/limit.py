@@ -1,0 +1,56 @@
+"""A provider says no more: does that pass, when, and who has to do something?"""
+
+from enum import StrEnum
+
+from msgspec import Struct, field
+
+BACKOFF_SECONDS = (60, 270, 1200)  # the same as the loop's, and so is how often
+MOST_RETRIES = 3
+
+
+class Answer(StrEnum):
+    TRANSIENT_OVERLOAD = "transient_overload"
+    USAGE_WINDOW = "usage_window"
+    HARD_QUOTA = "hard_quota"
+    NONE = "none"
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    answer: Answer = field(name="category")
+    retry_same_iteration: bool = False
+    backoff_seconds: tuple[int, ...] = ()
+    escalate_after: int = 1
+    operator_action_required: bool = False
+    clears_on_timer: bool = False
+
+
+VERDICTS = {
+    Answer.TRANSIENT_OVERLOAD: Verdict(
+        answer=Answer.TRANSIENT_OVERLOAD,
+        retry_same_iteration=True,
+        backoff_seconds=BACKOFF_SECONDS,
+        escalate_after=MOST_RETRIES,
+        clears_on_timer=True,
+    ),
+    Answer.USAGE_WINDOW: Verdict(answer=Answer.USAGE_WINDOW, clears_on_timer=True),
+    Answer.HARD_QUOTA: Verdict(answer=Answer.HARD_QUOTA, operator_action_required=True),
+    Answer.NONE: Verdict(answer=Answer.NONE),
+}
+
+# Every word that a loop, a quota error or an outcome has for it.
+_WORDS = {
+    "OVERLOADED": Answer.TRANSIENT_OVERLOAD,
+    "RPM_THROTTLED": Answer.TRANSIENT_OVERLOAD,
+    "TRANSIENT_429": Answer.TRANSIENT_OVERLOAD,
+    "RATE_LIMITED": Answer.USAGE_WINDOW,
+    "DAILY_QUOTA_EXHAUSTED": Answer.USAGE_WINDOW,
+    "SUBSCRIPTION_BLACKOUT": Answer.USAGE_WINDOW,
+    "LLM-QUOTA-EXHAUSTED": Answer.USAGE_WINDOW,
+    "LLM-QUOTA-EXHAUSTED-DURABLE": Answer.USAGE_WINDOW,
+    "CREDIT_LOW": Answer.HARD_QUOTA,
+}
+
+
+def judge(word: str | None) -> Verdict:
+    """What the word for a limit stands for; a word that is none of them is no limit."""
+    return VERDICTS[_WORDS.get((word or "").strip().upper(), Answer.NONE)]

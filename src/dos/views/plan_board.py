@@ -1,0 +1,136 @@
+"""The plan board: what the plans claim, beside what is true."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+from msgspec import Struct
+
+from dos.evidence.work import landed
+from dos.evidence.work.landed import Landed, Truth
+from dos.records.units import Claim, Unit
+from dos.verdicts.work import claimed
+from dos.verdicts.work.claimed import Answer
+
+
+class Divergence(StrEnum):
+    SHIPPED = "✓shipped"
+    PENDING = "·pending"
+    OVER = "⚠over-claim"  # the plan says shipped, and it is not so
+    UNDER = "✓under-claim"  # it shipped, and the plan does not say so
+    NO_CLAIM = "—"
+    UNKNOWN = "?unknown"  # the truth could not be read
+
+
+FREE, HELD = "⚪ FREE", "🟢 HELD"
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    plan: str
+    phase: str
+    title: str
+    doc_path: str
+    line: int
+    claimed_status: str
+    oracle_shipped: bool | None  # None: it could not be read
+    oracle_source: str
+    oracle_sha: str
+    divergence: Divergence
+    is_divergent: bool
+    lane: str
+    lane_chip: str
+    in_flight: bool
+    gated: bool
+    why: str
+    decision_ref: str = ""
+
+
+class Commit(Struct, frozen=True, kw_only=True):
+    sha: str
+    subject: str
+
+
+class Summary(Struct, frozen=True, kw_only=True):
+    phases: int
+    shipped: int
+    divergent: int
+    over_claims: int
+    in_flight: int
+    gated: int
+
+
+class Board(Struct, frozen=True, kw_only=True):
+    workspace: str
+    now: str
+    plan_source: str
+    initialized: bool
+    phases: list[Row]
+    activity: list[Commit]
+    summary: Summary
+    problems: list[str] = []
+
+
+def row(unit: Unit, truth: Truth, *, lane: str, is_held: bool, in_flight: bool) -> Row:
+    shipped = landed.shipped(truth)
+    says_done = unit.claimed == Claim.SHIPPED
+    verdict = claimed.judge(claimed.Evidence(unit=unit.name, claimed=says_done, oracle_shipped=shipped))
+    cell = _divergence(verdict.answer, Claim(unit.claimed))
+    return Row(
+        plan=unit.plan,
+        phase=unit.id,
+        title=unit.title,
+        doc_path=unit.document,
+        line=unit.line,
+        claimed_status=unit.claimed,
+        oracle_shipped=verdict.oracle_shipped,
+        oracle_source="landing" if isinstance(truth, Landed) else "none",
+        oracle_sha=truth.commit if isinstance(truth, Landed) else "",
+        divergence=cell,
+        is_divergent=cell in (Divergence.OVER, Divergence.UNDER),
+        lane=lane,
+        lane_chip=HELD if is_held else FREE,
+        in_flight=in_flight,
+        gated=bool(unit.gated or unit.soak_until) or unit.claimed == Claim.BLOCKED,
+        why="" if isinstance(truth, Landed) else truth.why,
+    )
+
+
+def summary(rows: Sequence[Row]) -> Summary:
+    return Summary(
+        phases=len(rows),
+        shipped=sum(row.oracle_shipped is True for row in rows),
+        divergent=sum(row.is_divergent for row in rows),
+        over_claims=sum(row.divergence is Divergence.OVER for row in rows),
+        in_flight=sum(row.in_flight for row in rows),
+        gated=sum(row.gated and row.oracle_shipped is not True for row in rows),
+    )
+
+
+def _divergence(answer: Answer, claim: Claim) -> Divergence:
+    if answer is Answer.UNKNOWN:
+        return Divergence.UNKNOWN
+    if answer is Answer.QUIET_INCOMPLETE:
+        return Divergence.OVER
+    if answer is Answer.HONEST_OPEN:
+        return Divergence.PENDING if claim else Divergence.NO_CLAIM
+    return Divergence.UNDER if claim in (Claim.OPEN, Claim.BLOCKED) else Divergence.SHIPPED
+
+
+def render(board: Board) -> str:
+    counts = board.summary
+    at_work = f"{counts.phases} units, {counts.shipped} shipped, {counts.in_flight} in flight, {counts.gated} gated"
+    lines = [f"{at_work}; {counts.divergent} where plan and truth differ  ({board.plan_source}, {board.now})"]
+    names = max((len(f"{each.plan}/{each.phase}") for each in board.phases), default=0)
+    lanes = max((len(each.lane) for each in board.phases), default=0)
+    for each in board.phases:
+        place = f"{each.doc_path}:{each.line}" if each.doc_path else ""
+        state = each.oracle_sha[:9] or ("in flight" if each.in_flight else "gated" if each.gated else "")
+        line = (
+            f"  {each.divergence:<13} {f'{each.plan}/{each.phase}':<{names}}  {each.lane:<{lanes}}  {state:<9}  {place}"
+        )
+        said = each.why if each.divergence in (Divergence.OVER, Divergence.UNKNOWN) else each.title
+        lines.append(f"{line}  {said}".rstrip())
+    if board.problems:
+        lines += ["", "problems:", *(f"  {problem}" for problem in board.problems)]
+    if board.activity:
+        lines += ["", "recent commits:", *(f"  {commit.sha}  {commit.subject}" for commit in board.activity)]
+    return "\n".join(lines)

@@ -1,0 +1,143 @@
+"""How a run came to where it is: for each decision what was seen, which rungs were asked, what was decided."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct, structs, to_builtins
+
+from dos.journal import events
+from dos.journal.events import Event
+from dos.journal.lines import second_stamp
+from dos.journal.states import decided
+from dos.journal.states.decided import Decided
+from dos.plans.iterations import EVIDENCE, LoopState
+from dos.plans.replaying import LIMITS
+from dos.records import reasons
+
+
+class Step(Struct, frozen=True, kw_only=True):
+    at: str
+    iteration: int
+    attempt: int
+    unit: str
+    outcome: dict[str, Any]
+    evidence: dict[str, Any]
+    counters: dict[str, Any]
+    limits: dict[str, Any]  # the policy that was in force
+    ladder: tuple[str, ...]
+    decision: dict[str, Any]
+
+
+class Stop(Struct, frozen=True, kw_only=True):
+    stop_reason: str
+    needs: str
+    reason: str
+    meaning: str
+    fix: str
+
+
+class Story(Struct, frozen=True, kw_only=True):
+    run_id: str
+    lane: str
+    begun: str
+    steps: list[Step]
+    stop: Stop | None = None
+
+
+def story(run_id: str, happened: Sequence[Event]) -> Story:
+    lane, begun, stop = "", second_stamp(happened[0].at_ms), None
+    for event in happened:
+        match events.decode(event):
+            case events.RunBegun() as fact:
+                lane, begun = fact.lane, second_stamp(event.at_ms)
+            case events.RunStopped() as fact:
+                stop = _stop(fact.stop_reason, fact.needs, fact.reason)
+            case events.IterationCommitted() as fact:
+                lane = lane or fact.lane
+    taken = decided.read(happened)
+    if stop is None and taken and taken[-1].decision.stop_reason:
+        last = taken[-1].decision
+        stop = _stop(str(last.stop_reason), last.needs, last.reason)
+    return Story(run_id=run_id, lane=lane, begun=begun, steps=[_step(each) for each in taken], stop=stop)
+
+
+def only(told: Story, iteration: int) -> Story:
+    return structs.replace(told, steps=[step for step in told.steps if step.iteration == iteration])
+
+
+def _stop(why: str, needs: str, reason: str) -> Stop:
+    row = reasons.find(why)
+    return Stop(
+        stop_reason=why, needs=needs, reason=reason, meaning=row.message if row else "", fix=row.fix if row else ""
+    )
+
+
+def _step(taken: Decided) -> Step:
+    state = structs.asdict(taken.state)
+    fresh = structs.asdict(LoopState())
+    decision = to_builtins(taken.decision)
+    del decision["next_state"], decision["ladder"]
+    return Step(
+        at=second_stamp(taken.at_ms),
+        iteration=taken.iteration,
+        attempt=taken.attempt,
+        unit=taken.unit,
+        outcome={name: value for name, value in to_builtins(taken.outcome).items() if value is not None},
+        evidence={name: to_builtins(state[name]) for name in EVIDENCE if state[name] is not None},
+        counters={
+            name: value
+            for name, value in state.items()
+            if name not in EVIDENCE and name not in LIMITS and name != "iteration" and value != fresh[name]
+        },
+        limits={name: to_builtins(state[name]) for name in LIMITS},
+        ladder=taken.decision.ladder,
+        decision=decision,
+    )
+
+
+def render(told: Story) -> str:
+    where = f" on lane {told.lane}" if told.lane else ""
+    lines = [f"run {told.run_id}{where}, begun {told.begun}"]
+    for step in told.steps:
+        again = f", try {step.attempt}" if step.attempt > 1 else ""
+        lines += ["", f"iteration {step.iteration}{again}  {step.unit}".rstrip()]
+        lines.append(f"  ended    {_words(step.outcome)}")
+        lines.append(f"  saw      {_seen(step.evidence) or 'nothing beyond how it ended'}")
+        if step.counters:
+            lines.append(f"  counted  {_words(step.counters)}")
+        lines.append(f"  asked    {_rungs(step.ladder)}")
+        what = " ".join(
+            str(step.decision[name]) for name in ("action", "next_mode", "stop_reason") if step.decision[name]
+        )
+        lines.append(f"  decided  {what}: {step.decision['reason']}")
+    if not told.steps:
+        lines += ["", "no decision of it is in the journal; `dos timeline RUN` shows what else happened"]
+    if told.stop:
+        lines += ["", f"stopped: {told.stop.stop_reason} ({told.stop.reason}); needs {told.stop.needs}"]
+        lines += [f"  {text}" for text in (told.stop.meaning, told.stop.fix) if text]
+    elif told.steps:
+        lines += ["", "it has not stopped"]
+    return "\n".join(lines)
+
+
+def _words(fields: dict[str, Any]) -> str:
+    kind = fields.get("kind", "")
+    rest = ", ".join(f"{name} {value}" for name, value in fields.items() if name != "kind")
+    return ", ".join(part for part in (kind, rest) if part)
+
+
+def _seen(evidence: dict[str, Any]) -> str:
+    return "; ".join(f"{name} {_answer(value)}" for name, value in evidence.items())
+
+
+def _answer(value: Any) -> str:
+    if not isinstance(value, dict):
+        return str(value)
+    held = f"held {value.get('reason')}" if value.get("held") else "free"
+    answer = value.get("state") or value.get("verdict") or held
+    why = value.get("reason") if "held" not in value else ""
+    return f"{answer} ({why})" if why else str(answer)
+
+
+def _rungs(ladder: Sequence[str]) -> str:
+    return " · ".join(ladder[:-1]) + (" → " if len(ladder) > 1 else "") + ladder[-1]

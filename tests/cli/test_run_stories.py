@@ -1,0 +1,98 @@
+"""`dos why`, `dos replay` and `dos timeline`: what a run was decided on, and whether it would be decided so again."""
+
+import pytest
+from commanding import in_process
+
+RUN = "RID-0123456789ABCDE"
+EMPTY_SHIP = '{"kind":"SHIPPED","packet_judge":"SHIPPED-DIRTY","ship_count":0}'
+SPENT = (
+    '{"liveness":{"verdict":"ADVANCING","reason":"r","evidence":{"run_started_ms":0,"now_ms":2400000,'
+    '"commits_since_start":1,"journal_events_since":0,"last_heartbeat_age_ms":1000,"process_alive":true,'
+    '"tokens_spent_since":null,"progress_age_ms":1500000}}}'
+)
+
+
+@pytest.fixture
+def decided(workspace):
+    """Three ships that landed nothing, the second one after an overload."""
+    for outcome in (EMPTY_SHIP, '{"kind":"OVERLOADED"}', EMPTY_SHIP, EMPTY_SHIP):
+        in_process("decide", "--run", RUN, "--lane", "api", "--unit", "P/1", "--evidence", SPENT, "--outcome", outcome)
+    return workspace
+
+
+def test_why_tells_every_rung_up_to_the_one_that_decided(decided):
+    answer = in_process("why", RUN)
+    assert answer.code == 0
+    assert "iteration 2, try 2  P/1" in answer.out
+    assert "consecutive_dirty_zero 1" in answer.out
+    assert "pick-cooldown · unclear → shipped" in answer.out
+    assert "stopped: consecutive-dirty-zero" in answer.out
+    assert "needs operator" in answer.out
+
+
+def test_why_as_json_has_the_evidence_and_the_policy_in_force(decided):
+    told = in_process("why", RUN, "--json").json
+    assert [step["attempt"] for step in told["steps"]] == [1, 1, 2, 1]
+    assert told["steps"][0]["evidence"]["liveness"]["evidence"]["progress_age_ms"] == 1_500_000
+    assert told["steps"][0]["limits"]["max_dirty_zero"] == 3
+    assert told["stop"]["stop_reason"] == "consecutive-dirty-zero"
+
+
+def test_why_shows_one_iteration_when_asked(decided):
+    assert len(in_process("why", RUN, "--iteration", "2", "--json").json["steps"]) == 2
+
+
+def test_the_newest_run_is_meant_when_none_is_named(decided):
+    assert in_process("why", "--json").json["run_id"] == RUN
+
+
+@pytest.mark.parametrize("verb", ["why", "replay", "timeline"])
+def test_a_run_that_nobody_knows_is_not_found(workspace, verb):
+    answer = in_process(verb, RUN)
+    assert answer.code == 1
+    assert in_process(verb).code == 1
+    assert in_process(verb, "../x").code == 2
+
+
+def test_a_replay_under_the_same_policy_has_no_difference(decided):
+    answer = in_process("replay", RUN)
+    assert (answer.code, "4 decisions, no difference" in answer.out) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("toml", "iteration", "replayed"),
+    [
+        ("[loop]\nmax_dirty_zero = 2\n", 2, "consecutive-dirty-zero"),
+        ("[loop]\nmax_dirty_zero = 5\n", 3, None),
+        ("[loop]\nmax_overloaded = 1\n", 2, "consecutive-overloaded"),
+        ("[workers]\nmax_iterations = 1\n", 1, "iteration-cap"),
+        # What was progress in a window of thirty minutes is none in one of ten.
+        ("[liveness]\nwindow_minutes = 10\n", 1, "spinning"),
+    ],
+)
+def test_a_replay_under_another_policy_names_the_first_difference(decided, tmp_path, toml, iteration, replayed):
+    (tmp_path / "other.toml").write_text(toml)
+    answer = in_process("replay", RUN, "--policy", str(tmp_path / "other.toml"), "--json")
+    assert answer.code == 3
+    first = answer.json["difference"]
+    assert (first["iteration"], first["replayed"]["stop_reason"]) == (iteration, replayed)
+
+
+def test_a_policy_that_changes_nothing_for_the_run_has_no_difference(decided, tmp_path):
+    (tmp_path / "other.toml").write_text("[loop]\nmax_race = 9\nmax_unclear = 1\n")
+    assert in_process("replay", RUN, "--policy", str(tmp_path / "other.toml")).code == 0
+
+
+def test_a_policy_file_that_is_none_is_an_error(decided, tmp_path):
+    assert in_process("replay", RUN, "--policy", "nowhere.toml").code == 2
+    (tmp_path / "broken.toml").write_text("[loop]\nmax_unclaer = 1\n")
+    broken = in_process("replay", RUN, "--policy", str(tmp_path / "broken.toml"))
+    assert broken.code == 2
+    assert "max_unclear" in broken.err
+
+
+def test_a_timeline_has_what_happened_in_order(decided):
+    told = in_process("timeline", RUN, "--json").json["moments"]
+    assert [moment["kind"] for moment in told] == ["iteration_committed"] * 4
+    assert [moment["pos"] for moment in told] == sorted(moment["pos"] for moment in told)
+    assert "iteration 3 ended SHIPPED: stop" in in_process("timeline", RUN).out
