@@ -5,7 +5,8 @@ import re
 import pytest
 
 from dos.config import reasons as declared_reasons
-from dos.config.tables import BUILT_IN_REASONS, MORPHOLOGY
+from dos.config.reasons import built_in
+from dos.config.tables import MORPHOLOGY
 from dos.plans.iterations import StopReason
 from dos.plans.loop import needs
 from dos.plans.packets.prompts import ReasonCode
@@ -47,7 +48,7 @@ def test_every_token_that_somebody_uses_has_exactly_one_row(token, kind):
 def test_no_row_is_there_for_nothing():
     used = {*RefusalReason, *OF_LANES, *SIDECARS, *pickable.Answer, *CAUSE_KEYS, *RESULTS, *STOPS}
     assert {row.token.upper() for row in reasons.TABLE} == {token.upper() for token in used}
-    assert {row.token.upper() for row in reasons.TABLE} == BUILT_IN_REASONS
+    assert {row.token.upper() for row in reasons.TABLE} == built_in()
 
 
 NOBODY = {"iteration-cap", "complete", "drained-twice", "drain-requested", "lease-lost"}

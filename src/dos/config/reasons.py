@@ -1,16 +1,16 @@
 """[reasons]: the tokens of a workspace's own, and what the words in a token that nobody declared say about it."""
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
 from dos.config.checks import Table
-from dos.records import reasons
-from dos.records.reasons import Registry
+
+if TYPE_CHECKING:  # the whole table of reasons, which most verbs never ask
+    from dos.records.reasons import Registry
 
 Category = Literal["TRUE_DRAIN", "OPERATOR_GATE", "STALE_CLAIM", "MISROUTE", "UNCLASSIFIED"]
-BUILT_IN_REASONS = frozenset(reason.token.upper() for reason in reasons.TABLE)
 
 
 class Reason(Table, frozen=True, kw_only=True):
@@ -44,8 +44,16 @@ MORPHOLOGY = (
 )
 
 
-def registry(declared: Mapping[str, Reason]) -> Registry:
+def built_in() -> frozenset[str]:
+    from dos.records import reasons
+
+    return frozenset(reason.token.upper() for reason in reasons.TABLE)
+
+
+def registry(declared: Mapping[str, Reason]) -> "Registry":
     """The built-in reasons and the workspace's own. What clears those is a person, as far as anybody can know."""
+    from dos.records import reasons
+
     return reasons.BUILT_IN.extend(
         reasons.Reason(
             token=token,

@@ -22,11 +22,10 @@ from dos.config.lanes import DEFAULT as DEFAULT_LANES
 from dos.config.lanes import ConcurrencyClass, Lanes, Overlap
 from dos.config.plans import Enumerate, Lifecycle, Plans, Transition
 from dos.config.progress import Breaker, Efficiency, Improve, Marker, NoopStreak, Productivity
-from dos.config.reasons import BUILT_IN_REASONS, MORPHOLOGY, MorphologyRule, Reason
+from dos.config.reasons import MORPHOLOGY, MorphologyRule, Reason, built_in
 from dos.records.regions import Region
 
 __all__ = [
-    "BUILT_IN_REASONS",
     "BUILT_IN_RUNGS",
     "DEFAULT_LANES",
     "MORPHOLOGY",
@@ -240,7 +239,8 @@ class Config(Table, frozen=True, kw_only=True):
     enforcement: Enforcement = Enforcement()
 
     def __post_init__(self) -> None:
-        _check_tokens("reasons", self.reasons, BUILT_IN_REASONS)
+        if self.reasons:
+            _check_tokens("reasons", self.reasons, built_in())
         _check_tokens("intervention", self.intervention, BUILT_IN_RUNGS)
         ranks = {rank: token for token, rank in BUILT_IN_RUNGS.items()}
         for token, rung in self.intervention.items():

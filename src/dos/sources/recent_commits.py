@@ -1,6 +1,6 @@
 """What was committed lately, anywhere in the repository: on every branch, and in every worktree without one."""
 
-import secrets
+import os
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -26,7 +26,7 @@ class Commit(Struct, frozen=True, kw_only=True):
 def read(git: Git, since_ms: int) -> list[Commit] | Unknown:
     """Everything that was committed since, by the committer's date, newest first."""
     # In front of each commit, and never to be guessed: no file name can pass for one.
-    mark = secrets.token_hex(16)
+    mark = os.urandom(16).hex()
     words = (f"--max-age={max(0, since_ms // 1000)}", f"--max-count={MOST}", f"--format={mark} %ct %H %P")
     try:
         said = git.run("log", "-z", "-c", "--root", "--name-only", *_PLAIN, *_SAVED, *words, *_WHERE)

@@ -1,9 +1,13 @@
 """What `dos.toml` says about each of these questions."""
 
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from dos.config.tables import Config
-from dos.verdicts.progress import efficiency, holding, keep, liveness, productivity, streak
+from dos.verdicts.progress import liveness
+
+if TYPE_CHECKING:  # each is imported where it is asked for
+    from dos.verdicts.progress import efficiency, holding, keep, productivity, streak
 
 
 def of_liveness(config: Config) -> liveness.Policy:
@@ -11,15 +15,21 @@ def of_liveness(config: Config) -> liveness.Policy:
     return liveness.Policy(grace_ms=_ms(table.grace), spin_ms=_ms(table.spin), window_ms=_ms(table.window))
 
 
-def of_productivity(config: Config) -> productivity.Policy:
+def of_productivity(config: Config) -> "productivity.Policy":
+    from dos.verdicts.progress import productivity
+
     return productivity.Policy(min_steps=config.productivity.min_steps, floor=config.productivity.floor)
 
 
-def of_efficiency(config: Config) -> efficiency.Policy:
+def of_efficiency(config: Config) -> "efficiency.Policy":
+    from dos.verdicts.progress import efficiency
+
     return efficiency.Policy(min_tokens=config.efficiency.min_tokens, floor=config.efficiency.floor)
 
 
-def of_improving(config: Config) -> keep.Policy:
+def of_improving(config: Config) -> "keep.Policy":
+    from dos.verdicts.progress import keep
+
     table = config.improve
     return keep.Policy(
         max_consecutive_reverts=table.max_consecutive_reverts,
@@ -28,7 +38,9 @@ def of_improving(config: Config) -> keep.Policy:
     )
 
 
-def of_breaking(config: Config) -> streak.Policy:
+def of_breaking(config: Config) -> "streak.Policy":
+    from dos.verdicts.progress import streak
+
     table = config.breaker
     return streak.Policy(
         max_consecutive=table.max_consecutive,
@@ -37,7 +49,9 @@ def of_breaking(config: Config) -> streak.Policy:
     )
 
 
-def of_holding(config: Config) -> holding.Policy:
+def of_holding(config: Config) -> "holding.Policy":
+    from dos.verdicts.progress import holding
+
     return holding.Policy(max_streak=config.noop_streak.max_streak)
 
 
