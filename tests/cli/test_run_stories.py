@@ -24,8 +24,8 @@ def test_why_tells_every_rung_up_to_the_one_that_decided(decided):
     answer = in_process("why", RUN)
     assert answer.code == 0
     assert "iteration 2, try 2  P/1" in answer.out
-    assert "consecutive_dirty_zero 1" in answer.out
-    assert "pick-cooldown · unclear → shipped" in answer.out
+    assert "consecutive dirty zero 1" in answer.out
+    assert "pick-cooldown · unclear → shipped, then iteration-cap" in answer.out
     assert "stopped: consecutive-dirty-zero" in answer.out
     assert "needs operator" in answer.out
 

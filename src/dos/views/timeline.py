@@ -81,6 +81,8 @@ def _told(event: Event) -> str:
             return f"measured {fact.unit}: {fact.reason}"
         case events.LandingIntended() as fact:
             return f"about to land {fact.unit} on {fact.branch}"
+        case events.UnitAttempted() as fact:
+            return f"the try at {fact.unit} counts as {fact.outcome}"
         case events.AgentStarted() as fact:
             return f"agent {fact.agent} started on {fact.unit}"
         case _:

@@ -11,8 +11,11 @@ from dos.journal.lines import second_stamp
 from dos.journal.states import decided
 from dos.journal.states.decided import Decided
 from dos.plans.iterations import EVIDENCE, LoopState
+from dos.plans.loop import CAP
 from dos.plans.replaying import LIMITS
 from dos.records import reasons
+
+SAID_OTHERWISE = ("kind", "ship_count", "measurement_expected")
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -101,7 +104,7 @@ def render(told: Story) -> str:
     for step in told.steps:
         again = f", try {step.attempt}" if step.attempt > 1 else ""
         lines += ["", f"iteration {step.iteration}{again}  {step.unit}".rstrip()]
-        lines.append(f"  ended    {_words(step.outcome)}")
+        lines.append(f"  ended    {_ended(step.outcome)}")
         lines.append(f"  saw      {_seen(step.evidence) or 'nothing beyond how it ended'}")
         if step.counters:
             lines.append(f"  counted  {_words(step.counters)}")
@@ -120,10 +123,17 @@ def render(told: Story) -> str:
     return "\n".join(lines)
 
 
+def _ended(outcome: dict[str, Any]) -> str:
+    count = outcome.get("ship_count")
+    measured = f"measured: {count} landed" if count is not None else ""
+    rest = {
+        name: value for name, value in outcome.items() if name not in ("kind", "ship_count", "measurement_expected")
+    }
+    return ", ".join(part for part in (outcome["kind"], measured, _words(rest)) if part)
+
+
 def _words(fields: dict[str, Any]) -> str:
-    kind = fields.get("kind", "")
-    rest = ", ".join(f"{name} {value}" for name, value in fields.items() if name != "kind")
-    return ", ".join(part for part in (kind, rest) if part)
+    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in fields.items())
 
 
 def _seen(evidence: dict[str, Any]) -> str:
@@ -140,4 +150,7 @@ def _answer(value: Any) -> str:
 
 
 def _rungs(ladder: Sequence[str]) -> str:
-    return " · ".join(ladder[:-1]) + (" → " if len(ladder) > 1 else "") + ladder[-1]
+    """The one that answered stands behind the arrow; to go on, the cap is asked last of all."""
+    asked = ladder[:-1] if ladder[-1] == CAP else ladder
+    then = f", then {CAP}" if ladder[-1] == CAP else ""
+    return " · ".join(asked[:-1]) + (" → " if len(asked) > 1 else "") + asked[-1] + then

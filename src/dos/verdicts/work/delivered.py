@@ -4,6 +4,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from dos.records.names import counted
+
 
 class Answer(StrEnum):
     DELIVERED = "DELIVERED"
@@ -36,4 +38,4 @@ def judge(seen: Evidence) -> Verdict:
     if seen.accepted is False:
         return Verdict(Answer.REJECTED, f"the acceptance command failed: {seen.detail}".rstrip(": "))
     passed = "accepted" if seen.accepted else "no acceptance command"
-    return Verdict(Answer.DELIVERED, f"{seen.commits} commits, inside the lane, {passed}")
+    return Verdict(Answer.DELIVERED, f"{counted(seen.commits, 'commit')}, inside the lane, {passed}")
