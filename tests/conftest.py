@@ -1,5 +1,6 @@
 """Fixtures that several tests share; each skips, and says why, where the machine cannot provide it."""
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,10 @@ from disk.recorder import build_shim
 
 if TYPE_CHECKING:
     from postgres_server import PostgresServer
+
+
+# A shell that starts the tests in the background takes it away from them, and from every program that they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -47,6 +47,7 @@ VERBS = {
         Verb("loop", "fleet", _CLI + "loop", "who should be started, who is dead, who only runs?"),
         Verb("supervise", "fleet", _CLI + "supervise", "the same from evidence that is given, many times over"),
         Verb("watch", "fleet", _CLI + "watch", "which runs have stopped moving, and should be stopped?"),
+        Verb("account", "verdicts", _VERDICTS + "account", "where is every unit that was declared?"),
         Verb("reconcile", "verdicts", _VERDICTS + "reconcile", "does the truth stand behind a claim that it is done?"),
         Verb("plan", "plans", _PLANS + "plan", "what do the plans claim, and what is true?"),
         Verb("packet", "plans", _PLANS + "packet", "what can be dispatched now, each with its prompt?"),

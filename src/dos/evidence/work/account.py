@@ -1,0 +1,39 @@
+"""Gathers where every unit is: by the plans, the landings in git, the live leases and the journal."""
+
+from dos.config.tables import Config
+from dos.evidence.access import attempts, pickable
+from dos.evidence.access import cooldown as resting
+from dos.evidence.work import landed
+from dos.evidence.work.landed import Landed
+from dos.journal import fold
+from dos.journal.states.fleet import Fleet
+from dos.records.unknown import Unknown
+from dos.sources.plans import units as sources
+from dos.sources.world import World
+from dos.verdicts.access import cooldown
+from dos.verdicts.access import pickable as offering
+from dos.verdicts.work.account import Evidence
+
+
+def gather(world: World, config: Config, *, now_ms: int) -> Evidence:
+    units = sources.read(world.workspace, config).units
+    state, _ = fold.current(world.journal, Fleet)
+    live = {lease.run_id for lease in world.journal.leases(lapsed=False)} - {""}
+    names = tuple(unit.name for unit in units)
+    truths = landed.gather(world, names, state)
+    claims = {name: seen.claimed_by for name, seen in state.units.items() if seen.claimed_by and not seen.landed}
+    tried = attempts.recorded(world)
+    policy = resting.policy(config)
+    holds = {unit.name: offering.judge(pickable.standing(unit, state, live, now_ms=now_ms)) for unit in units}
+    return Evidence(
+        declared=names,
+        landed=next(
+            (truth for truth in truths.values() if isinstance(truth, Unknown)),
+            {name for name, truth in truths.items() if isinstance(truth, Landed)},
+        ),
+        in_flight={name: run for name, run in claims.items() if run in live},
+        interrupted={name: run for name, run in claims.items() if run not in live},
+        held={name: hold.reason for name, hold in holds.items() if hold.held and hold.reason},
+        resting=[name for name in names if cooldown.judge(resting.of(tried, name, now_ms=now_ms), policy).held],
+        undeclared=tuple(name for name in state.units if name not in holds),
+    )

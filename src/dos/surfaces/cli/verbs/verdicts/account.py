@@ -1,0 +1,50 @@
+"""Where is every unit that was declared?
+
+Each stands in exactly one list: landed by git's word, under way, to be taken up again after a crash, held with its one
+reason, resting after a try in vain, or free. Units that landed or were claimed and are in no plan any more come last.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct, to_builtins
+
+from dos.evidence.work import account as evidence
+from dos.surfaces.cli import moment
+from dos.surfaces.cli.desk import Desk, Reply
+from dos.surfaces.cli.options import Option
+from dos.verdicts.work import account
+from dos.verdicts.work.account import Answer, Verdict
+
+EXITS = {"SETTLED": 0, "EMPTY": 0, "OPEN": 3, "STUCK": 4, "UNKNOWN": 5, "contract_error": 2, "unknown": 5}
+NEXT = {
+    Answer.EMPTY: "`dos doctor` says where plans are looked for.",
+    Answer.OPEN: "`dos up` works on what is left.",
+    Answer.STUCK: "`dos pickable UNIT --explain` says what clears a hold.",
+    Answer.UNKNOWN: "`dos doctor` says what is wrong with the repository.",
+}
+
+
+class Args(Struct, kw_only=True):
+    now_ms: Annotated[int | None, Option(help="what time it is; now when not given", metavar="MS")] = None
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    verdict = account.judge(evidence.gather(desk.world, desk.world.config, now_ms=moment.now_ms(args.now_ms)))
+    return Reply(
+        code=EXITS[verdict.answer],
+        text="\n".join([f"{verdict.answer}  {verdict.reason}", *_lines(verdict)]),
+        data=to_builtins(verdict),
+        next_action=NEXT.get(verdict.answer, ""),
+        indented=True,
+    )
+
+
+def _lines(verdict: Verdict) -> list[str]:
+    return [
+        *(f"  under way     {unit}  {run}" for unit, run in verdict.in_flight.items()),
+        *(f"  interrupted   {unit}  {run}" for unit, run in verdict.interrupted.items()),
+        *(f"  held          {unit}  {why}" for unit, why in verdict.held.items()),
+        *(f"  resting       {unit}" for unit in verdict.resting),
+        *(f"  free          {unit}" for unit in verdict.open),
+        *(f"  in no plan    {unit}" for unit in verdict.undeclared),
+    ]
