@@ -263,7 +263,7 @@ GOLDEN: list[tuple[dict[str, Any], dict[str, Any], str, dict[str, Any]]] = [
     ),
     ({}, {**LIMITED, "resets_at": "2026-01-01T05:00:00Z"}, "wait surface", {"consecutive_wait": 1}),
     (
-        {"consecutive_wait": 2},
+        {"consecutive_wait": 3},
         {**LIMITED, "resets_at": "2026-01-01T05:00:00Z"},
         "stop rate-limited surface",
         {"consecutive_wait": 3},

@@ -155,25 +155,38 @@ def test_the_entries_of_one_lane_share_their_region():
 @pytest.mark.parametrize(
     ("roster", "target", "spawn"),
     [
-        ("a - R, b - R", 5, "a*3 b*2"),
+        ("a - R, b - R", 5, "a b a b a"),
         ("a A R, b - R", 2, "b"),
-        ("a A R, b - R", 4, "a b*2"),
-        ("a A R, b A R, c - R", 5, "a b c"),
+        ("a A R, b - R", 4, "b a b"),
+        ("a A R, b A R, c - R", 5, "c a b"),
         ("a SP R, b - R", 3, "b*2"),
         ("a ? R, b - R", 3, "b*2"),
         ("a ? R, a - R, b - R", 3, "b*2"),
         ("a pending R, b - R", 3, "b*2"),
-        ("c - c/**, a - R, b - R", 2, "a c"),
+        ("a - R, c - c/**, b - R", 2, "c a"),
     ],
 )
 def test_repeatable_lanes_each_get_one_worker_before_any_gets_two(roster, target, spawn):
     verdict = tick(roster, target, max_concurrency=9)
-    assert sorted(names(verdict.spawn).split()) == sorted(spawn.split())
+    assert names(verdict.spawn) == spawn
 
 
 def test_a_live_repeatable_lane_keeps_its_region_from_fixed_ones():
     assert names(tick("a A R, c - a/x/**, d - d/**", 4, max_concurrency=2).spawn) == "d"
-    assert names(tick("a pending R, c - a/x/**", 3, max_concurrency=3).spawn) == "c"
+    launched = tick("a pending R, c - a/x/**", 3, max_concurrency=3)
+    assert names(launched.spawn) == ""
+    assert {row.lane for row in launched.blocked} == {"a", "c"}
+
+
+@pytest.mark.parametrize("worker", ["A", "pending"])
+def test_a_shared_name_without_a_region_keeps_none(worker):
+    assert names(tick(f"auto {worker} () R, api -", 2, max_concurrency=4).spawn) == "api"
+
+
+@pytest.mark.parametrize("worker", ["SP", "?", "pending"])
+def test_being_short_is_always_explained(worker):
+    verdict = tick(f"r {worker} R", 3, max_concurrency=5)
+    assert (names(verdict.spawn), [row.lane for row in verdict.blocked]) == ("", ["r"])
 
 
 def test_a_lease_that_nobody_reaps_keeps_its_region():

@@ -20,7 +20,8 @@ from dos.verdicts.progress.liveness import Verdict as LivenessVerdict
 from dos.verdicts.work.complete import Verdict as Completion
 
 Moment = Annotated[datetime, Meta(tz=True)]
-Seconds = Annotated[float, Meta(ge=0)]
+Counted = Annotated[int, Meta(ge=0)]
+Seconds = Annotated[float, Meta(ge=0, le=315_360_000)]  # ten years
 
 
 class OutcomeKind(StrEnum):
@@ -82,7 +83,7 @@ class IterationOutcome(Struct, frozen=True, kw_only=True, omit_defaults=True, fo
     verdict: Gate | None = None
     replan_productivity: Productivity | None = None
     packet_judge: str | None = None  # SHIPPED-CLEAN, SHIPPED-DIRTY, STALLED, BLOCKED-OUTCOME
-    ship_count: int | None = None  # measured, never told
+    ship_count: Annotated[int, Meta(ge=0)] | None = None  # measured, never told
     measurement_expected: bool = False
     blocked_cause: str | None = None
     retry_after_seconds: Seconds | None = None
@@ -91,8 +92,10 @@ class IterationOutcome(Struct, frozen=True, kw_only=True, omit_defaults=True, fo
 
     def __post_init__(self) -> None:
         kind = self.kind
-        if (kind == OutcomeKind.GATE) != (self.verdict is not None):
-            raise ValueError(f"a gate verdict belongs to a GATE and to nothing else; this is {kind}")
+        if kind == OutcomeKind.GATE and self.verdict is None:
+            raise ValueError(f"a GATE carries its gate verdict: one of {', '.join(Gate)}")
+        if kind != OutcomeKind.GATE and self.verdict is not None:
+            raise ValueError(f"a gate verdict belongs to a GATE; this is {kind}")
         if self.replan_productivity is not None and kind != OutcomeKind.REPLAN_DONE:
             raise ValueError(f"replan_productivity belongs to REPLAN_DONE; this is {kind}")
         if kind != OutcomeKind.SHIPPED and (self.packet_judge is not None or self.measurement_expected):
@@ -110,26 +113,26 @@ class IterationOutcome(Struct, frozen=True, kw_only=True, omit_defaults=True, fo
 class LoopState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Counters with their limits; below them what was seen, which is read once and never carried on."""
 
-    iteration: int = 1
+    iteration: Counted = 1
     gate_mode: Mode = Mode.HARD
     max_iterations: int = 10
-    consecutive_unclear: int = 0
+    consecutive_unclear: Counted = 0
     max_unclear: int = 3
-    consecutive_dirty_zero: int = 0
+    consecutive_dirty_zero: Counted = 0
     max_dirty_zero: int = 3
-    consecutive_overloaded: int = 0
+    consecutive_overloaded: Counted = 0
     max_overloaded: int = 3
-    consecutive_stale_stamp: int = 0
+    consecutive_stale_stamp: Counted = 0
     max_stale_stamp: int = 3
-    consecutive_unproductive_replan_drains: int = 0
+    consecutive_unproductive_replan_drains: Counted = 0
     max_unproductive_replan_drains: int = 2
-    consecutive_unproductive_replan: int = 0
+    consecutive_unproductive_replan: Counted = 0
     max_unproductive_replan: int = 2
-    consecutive_adopt_wait: int = 0
+    consecutive_adopt_wait: Counted = 0
     max_adopt_wait: int = 2
-    consecutive_race: int = 0
+    consecutive_race: Counted = 0
     max_race: int = 2
-    consecutive_wait: int = 0
+    consecutive_wait: Counted = 0
     max_wait: int = 3
     last_replan_drained: bool = False
     last_gate_was_drain: bool = False

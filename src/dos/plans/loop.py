@@ -5,7 +5,7 @@ name of its own is never hidden behind it.
 """
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, timedelta
 
 from msgspec import structs
 
@@ -118,30 +118,37 @@ def _launch_failed(step: _Step) -> LoopDecision | None:
     if step.outcome.kind != OutcomeKind.LAUNCH_FAILED:
         return None
     seconds, ended = step.outcome.retry_after_seconds, step.outcome.ended_at
-    if seconds is not None:
-        too_often, times = step.count("wait")
-        if not too_often:
-            return step.again(
-                f"the agent did not come up; asked to try again in {seconds:g} s (wait {times})",
-                action=Action.WAIT,
-                needs=Needs.TIME,
-                surface=True,
-                backoff_seconds=seconds,
-                until=ended + timedelta(seconds=seconds) if ended else None,
-            )
-    return step.stop(StopReason.LAUNCH_FAILED, "the agent's process did not come up")
+    if seconds is None:
+        return step.stop(StopReason.LAUNCH_FAILED, "the agent's process did not come up")
+    if step.state.consecutive_wait >= step.state.max_wait:
+        return step.stop(StopReason.LAUNCH_FAILED, f"it did not come up, {_waited(step.state)}")
+    _, times = step.count("wait")
+    return step.again(
+        f"the agent did not come up; asked to try again in {seconds:g} s (wait {times})",
+        action=Action.WAIT,
+        needs=Needs.TIME,
+        surface=True,
+        backoff_seconds=seconds,
+        until=(ended + timedelta(seconds=seconds)).astimezone(UTC) if ended else None,
+    )
 
 
 def _rate_limited(step: _Step) -> LoopDecision | None:
     if step.outcome.kind != OutcomeKind.RATE_LIMITED:
         return None
     resets_at = step.outcome.resets_at
-    if resets_at is not None:
-        too_often, times = step.count("wait")
-        if not too_often:
-            reason = f"the usage window is used up; it resets at {resets_at.isoformat()} (wait {times})"
-            return step.again(reason, action=Action.WAIT, needs=Needs.TIME, surface=True, until=resets_at)
-    return step.stop(StopReason.RATE_LIMITED, "the provider's usage window is used up")
+    if resets_at is None:
+        return step.stop(StopReason.RATE_LIMITED, "the provider's usage window is used up")
+    if step.state.consecutive_wait >= step.state.max_wait:
+        return step.stop(StopReason.RATE_LIMITED, f"the usage window is used up, {_waited(step.state)}")
+    _, times = step.count("wait")
+    until = resets_at.astimezone(UTC)
+    reason = f"the usage window is used up; it resets at {until:%Y-%m-%dT%H:%M:%SZ} (wait {times})"
+    return step.again(reason, action=Action.WAIT, needs=Needs.TIME, surface=True, until=until)
+
+
+def _waited(state: LoopState) -> str:
+    return f"also after {state.consecutive_wait}/{state.max_wait} waits in a row"
 
 
 def _overloaded(step: _Step) -> LoopDecision | None:

@@ -4,7 +4,6 @@ A plan, not an act: it starts nobody and stops nobody. A lease that is not known
 else is thought of it; what could not be read is held, never free.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import cycle, islice
 
@@ -123,8 +122,7 @@ class _Seen:
 
     def _read(self, entry: LaneLiveness, lane: _Lane) -> None:
         if entry.pending:
-            # Where it may repeat its worker has no region yet: it takes a free one when it comes up.
-            self._keep(entry, lane, "launched; its lease is not there yet", holds=not lane.repeats)
+            self._keep(entry, lane, "launched; its lease is not there yet")
         elif entry.liveness is None:
             lane.free = True
         elif entry.liveness is Liveness.ADVANCING:
@@ -155,13 +153,12 @@ class _Seen:
             lane.waits = "its worker is SPINNING: it keeps the lane, and is not counted as alive"
         self._keep(entry, lane, "SPINNING", counts=counts)
 
-    def _keep(
-        self, entry: LaneLiveness, lane: _Lane, why: str, *, counts: bool = True, lives: bool = True, holds: bool = True
-    ) -> None:
+    def _keep(self, entry: LaneLiveness, lane: _Lane, why: str, *, counts: bool = True, lives: bool = True) -> None:
         lane.kept = True
         self.alive += counts
         self.hold.append(_row(entry, Disposition.HOLD, why))
-        if holds:
+        # A name that stands for no region of its own keeps none: what its workers take is leased under other names.
+        if lane.region.known or not lane.repeats:
             self.holders.append(entry)
         if lives and lane.exclusive:
             self.alone = entry.lane
@@ -186,7 +183,7 @@ class _Seen:
         return room or int(exclusive)
 
     def fill(self, need: int, short: int) -> tuple[list[PlanRow], list[Blocked]]:
-        """Who is started, at most `need`; and while more are missing, why nobody else is. Both as the roster goes."""
+        """Who is started, at most `need`: lanes first, then shared names; and while more are missing, why nobody is."""
         free = {name: lane for name, lane in self.lanes.items() if lane.free and not (lane.kept or lane.off_roster)}
         fixed = [name for name, lane in free.items() if not (lane.exclusive or lane.repeats)]
         held = [placement.region_of(entry.tree) for entry in self.holders]
@@ -213,13 +210,12 @@ class _Seen:
         return list(islice(cycle(order), need))
 
     def _rows(self, chosen: Sequence[str]) -> list[PlanRow]:
-        counts = Counter(chosen)
         rows = []
-        for name, lane in self.lanes.items() if counts else ():
-            for _ in range(counts[name]):
-                reason = "its stalled worker is reaped" if lane.entries[0].liveness else "nobody holds it"
-                reason = "several workers may share its name" if lane.repeats else reason
-                rows.append(PlanRow(lane=name, disposition=Disposition.SPAWN, reason=reason))
+        for name in chosen:
+            lane = self.lanes[name]
+            reason = "its stalled worker is reaped" if lane.entries[0].liveness else "nobody holds it"
+            reason = "several workers may share its name" if lane.repeats else reason
+            rows.append(PlanRow(lane=name, disposition=Disposition.SPAWN, reason=reason))
         return rows
 
     def _blocked(self, free: dict[str, _Lane], chosen: Sequence[str], in_the_way: dict[str, str]) -> list[Blocked]:
@@ -228,6 +224,8 @@ class _Seen:
         for name, lane in self.lanes.items():
             if lane.waits:
                 reason = lane.waits
+            elif lane.repeats and lane.kept and name not in started:
+                reason = f"nobody is put beside a worker that is {_shown(lane.entries)}"
             elif name not in free or name in started:
                 continue
             elif self.alone:
@@ -270,6 +268,11 @@ def _excess(lanes: Sequence[LaneLiveness], excess: int) -> list[PlanRow]:
         if entry.liveness is Liveness.ADVANCING and not entry.pending:
             found.append(_row(entry, Disposition.FLAG, f"one of {excess} more than wanted"))
     return found
+
+
+def _shown(entries: Sequence[LaneLiveness]) -> str:
+    kept = next(entry for entry in entries if entry.pending or entry.liveness)
+    return "being launched" if kept.pending else str(kept.liveness)
 
 
 def _row(entry: LaneLiveness, disposition: Disposition, reason: str) -> PlanRow:

@@ -57,6 +57,8 @@ class LaneLiveness(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             raise ValueError("a lane has no name")
         if self.repeatable and self.is_exclusive:
             raise ValueError(f"the lane {self.lane!r} cannot be repeatable and exclusive")
+        if self.spinning_age_ms is not None:
+            _check_count("spinning_age_ms", self.spinning_age_ms, 0)
         if self.liveness is not None and not isinstance(self.liveness, Liveness):
             force_setattr(self, "liveness", Liveness(self.liveness))
         if not isinstance(self.tree, tuple):
