@@ -4,7 +4,7 @@ import json
 import subprocess
 
 import pytest
-from commanding import command, in_its_own_process, in_process
+from commanding import command, git, in_its_own_process, in_process
 
 SHIPPED = '{"kind":"SHIPPED"}'
 EMPTY_SHIP = '{"kind":"SHIPPED","packet_judge":"SHIPPED-DIRTY","ship_count":0}'
@@ -144,3 +144,36 @@ def test_a_fence_that_is_lost_writes_no_decision(workspace, monkeypatch):
     answer = in_process("decide", "--run", RUN, "--outcome", SHIPPED)
     assert answer.code != 0
     assert "fence 4711" in answer.err
+
+
+def test_a_run_that_did_all_that_it_declared_stops_by_gits_word_alone(workspace):
+    begun = in_process("run", "begin", "--goal", "one file", "--step", "s1", "--json").json["run_id"]
+    assert decide("--run", begun, "--outcome", SHIPPED).json["action"] == "continue"
+    (workspace / "api" / "b.txt").write_text("b")
+    git("add", "--all", cwd=workspace)
+    git("commit", "--quiet", "--message", "Do it", cwd=workspace)
+    in_process("run", "claim", begun, "s1", "--sha", "HEAD")
+    assert decide("--run", begun, "--outcome", SHIPPED).json["action"] == "continue"
+    assert in_process("run", "verify", begun, "s1", "--sha", "HEAD").code == 0
+    assert decide("--run", begun, "--outcome", SHIPPED).json["stop_reason"] == "complete"
+
+
+def test_a_run_that_has_ended_is_not_decided_any_more(workspace):
+    begun = in_process("run", "begin", "--goal", "g", "--step", "s1", "--json").json["run_id"]
+    in_process("run", "end", begun, "--result", "failed")
+    answer = in_process("decide", "--run", begun, "--outcome", SHIPPED)
+    assert (answer.code, "has ended" in answer.err) == (2, True)
+
+
+def test_who_asks_afterwards_finds_the_stop(workspace):
+    for _ in range(3):
+        decide("--run", RUN, "--lane", "api", "--outcome", EMPTY_SHIP)
+    assert "consecutive-dirty-zero" in in_process("status").out
+    assert in_process("why", RUN, "--json").json["stop"]["stop_reason"] == "consecutive-dirty-zero"
+
+
+def test_a_launch_told_again_is_the_same_although_time_went_by(workspace):
+    failed = '{"kind":"LAUNCH_FAILED","retry_after_seconds":5}'
+    first = decide("--run", RUN, "--iteration", "1", "--outcome", failed).json
+    again = decide("--run", RUN, "--iteration", "1", "--outcome", failed).json
+    assert (first["until"], again["repeated"]) == (again["until"], True)

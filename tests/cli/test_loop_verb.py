@@ -148,6 +148,12 @@ def test_watching_sees_what_is_new_and_time_goes_on_as_told(dos, workspace, held
     assert len(set(far.out.splitlines())) == 1
 
 
+def test_every_tick_is_told_line_by_line(dos, workspace):
+    told = dos("loop", "--watch", "--interval", "0.01", "--max-ticks", "2", "--target", "2").out
+    assert told.count("SUPERVISE FILLING") == 2
+    assert "\\n" not in told and "spawn api" in told.splitlines()[2]
+
+
 def test_an_interrupt_ends_watching_without_a_word(workspace):
     process = subprocess.Popen(
         command("loop", "--watch", "--interval", "60"), cwd=workspace, stdout=subprocess.PIPE, stderr=subprocess.PIPE

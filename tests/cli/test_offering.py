@@ -5,6 +5,7 @@ import json
 import pytest
 
 from dos.journal.events import FleetStarted, RunBegun, RunStopped, UnitClaimed, UnitLanded
+from dos.records.moments import second_stamp
 from dos.sources import workspace as places
 from dos.sources.world import open_journal
 
@@ -191,7 +192,26 @@ def test_a_unit_that_may_stand_in_a_plan_that_cannot_be_read_is_not_just_unknown
     assert answer.code == 2 and "other-plan.md" in answer.err
 
 
+def test_the_board_says_of_each_unit_what_holds_it(dos, workspace):
+    (workspace / "docs" / "auth-plan.md").write_text(
+        "## AUTH1: a\n- lane: nobody\n## AUTH2: b\n- gated: ask\n## AUTH3: c\n- depends: AUTH2\n## AUTH4: d\n"
+    )
+    rows = dos("status", "--json").json["units"]
+    assert [row["held"] for row in rows] == ["UNPARSEABLE", "OPERATOR_GATED", "DEPENDENCY_UNMET", ""]
+    assert [row["state"] for row in rows] == ["held", "held", "held", "open"]
+    for row in rows:
+        assert (dos("pickable", row["unit"], "--json").json["reason"] or "") == row["held"]
+
+
 # Attempts
+
+
+def test_a_gate_where_every_unit_rests_has_nothing_to_dispatch(dos, plan):
+    for unit in ("AUTH1", "AUTH2"):
+        dos("attempt", unit, "--outcome", "drained")
+    written = dos("packet", "--write", "--json")
+    assert (written.code, written.json["picks"]) == (3, [])
+    assert dos("gate", written.json["paths"]["dispositions"]).code == 3
 
 
 def test_an_attempt_makes_a_unit_rest_and_go_last(dos, plan, state):
@@ -204,7 +224,16 @@ def test_an_attempt_makes_a_unit_rest_and_go_last(dos, plan, state):
         assert rests.code == 3 and rests.json["state"] == "RECENTLY_ATTEMPTED" and rests.json["count"] == 1
         assert dos("pick-priority", word).code == 3
     held = dos("pickable", "AUTH1")
-    assert held.code == 23
+    until = second_stamp(rests.json["until_ms"])
+    assert held.code == 23 and held.out == f"HELD(COOLDOWN)  it was just tried; it rests until {until}\n"
+    packet = dos("packet", "--write", "--json").json
+    assert [pick["phase_id"] for pick in packet["picks"]] == ["AUTH2"] and packet["left"] == 0
+    assert packet["dispositions"][0]["drop_reason"] == "cooldown"
+    assert [(row["state"], row["held"]) for row in dos("status", "--json").json["units"]] == [
+        ("held", "COOLDOWN"),
+        ("open", ""),
+    ]
+    assert f"COOLDOWN: it was just tried; it rests until {until}" in dos("status").out
     assert dos("pickable", "AUTH1", "--now-ms", str(rests.json["until_ms"])).code == 0
     assert dos("cooldown", "AUTH1", "--now-ms", str(rests.json["until_ms"])).code == 0
     assert dos("cooldown", "AUTH2").code == dos("pick-priority", "AUTH2").code == 0

@@ -138,6 +138,7 @@ TABLE = [
     (("convergence", "--residuals", "3, 3, 3, 3"), 4, "STARVED"),
     (("convergence", "--residuals", "3,3", "--max-nonconverging", "1", "--window", "2"), 4, "STARVED"),
     (("productivity",), 0, "PRODUCTIVE"),
+    (("productivity", "--deltas", ""), 0, "PRODUCTIVE"),
     (("productivity", "--deltas", "900,900,0"), 0, "PRODUCTIVE"),
     (("productivity", "--deltas", "900,100,100"), 3, "DIMINISHING"),
     (("productivity", "--deltas", "900,100,100", "--floor", "50"), 0, "PRODUCTIVE"),

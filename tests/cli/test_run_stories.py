@@ -93,6 +93,6 @@ def test_a_policy_file_that_is_none_is_an_error(decided, tmp_path):
 
 def test_a_timeline_has_what_happened_in_order(decided):
     told = in_process("timeline", RUN, "--json").json["moments"]
-    assert [moment["kind"] for moment in told] == ["iteration_committed"] * 4
+    assert [moment["kind"] for moment in told] == ["iteration_committed"] * 4 + ["run_stopped"]
     assert [moment["pos"] for moment in told] == sorted(moment["pos"] for moment in told)
     assert "iteration 3 ended SHIPPED: stop" in in_process("timeline", RUN).out

@@ -79,13 +79,13 @@ def test_a_lease_that_is_over_by_the_stores_clock_is_dead(scene):
     assert scene.lane("api").liveness == "STALLED"
 
 
-def test_a_process_that_is_gone_is_dead_once_nobody_beats_for_it(scene):
-    lease = scene.lease("api", host=processes.host(), pid=os.getpid(), pid_started=1.0)
-    assert scene.lane("api").liveness == "UNKNOWN"
-    scene.pass_time(16 * MINUTE)
+def test_a_process_that_is_gone_is_dead_at_once_and_one_that_is_there_is_not(scene):
+    scene.lease("api", host=processes.host(), pid=os.getpid(), pid_started=1.0)
     assert scene.lane("api").liveness == "STALLED"
-    scene.journal.renew([lease.fence])
-    assert scene.lane("api").liveness == "UNKNOWN"
+    here = processes.identify(os.getpid())
+    scene.lease("docs", host=processes.host(), pid=here.pid, pid_started=here.started)
+    scene.pass_time(40 * MINUTE)
+    assert scene.lane("docs").liveness == "SPINNING"
 
 
 def test_a_silent_worker_whose_process_is_there_is_not_dead(scene):

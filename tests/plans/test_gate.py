@@ -84,6 +84,22 @@ def test_a_pick_that_says_nothing_clear_is_an_error(pick):
         classify([LIVE, pick])
 
 
+@pytest.mark.parametrize(
+    ("pick", "said"),
+    [
+        ({"x": None}, """pick 1 has no phase: '{"x": null}'"""),
+        (True, "pick 1 has no phase: 'true'"),
+        ("A1", "pick 1 has no phase: 'A1'"),
+        ({"phase": "A1", "drop_reason": True}, "pick 1 ('A1'): drop_reason is 'true'"),
+        ({"phase": "A1", "live": "yes"}, "pick 1 ('A1'): live is 'yes'"),
+    ],
+)
+def test_a_pick_that_is_an_error_is_shown_as_it_was_written(pick, said):
+    with pytest.raises(MalformedDisposition) as error:
+        classify([pick])
+    assert str(error.value) == said
+
+
 def test_the_json_has_the_published_keys():
     assert json.loads(msgspec.json.encode(classify([CLAIMED]))) == {
         "verdict": "BLOCKED",

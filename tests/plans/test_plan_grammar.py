@@ -259,6 +259,15 @@ def test_a_row_states_fields_by_the_header_of_its_table():
     assert unit.text == "Risk: high"
 
 
+@pytest.mark.parametrize("mark", ["✅", "✔️", "[x]", "✅ SHIPPED", "✅ (shipped)"])
+@pytest.mark.parametrize("cell", ["X5", "**X5**", "~~X5~~"])
+@pytest.mark.parametrize("plan", ["X", "OTHER"])
+def test_a_mark_behind_the_id_of_a_row_is_no_title(plan, cell, mark):
+    table = f"| Unit | Title | Lane |\n|---|---|---|\n| X4 | second | api |\n| {cell} {mark} | third | api |\n"
+    _, unit = read(table, plan=plan).units
+    assert (unit.id, unit.title, unit.lane, unit.claimed) == ("X5", "third", "api", Claim.SHIPPED)
+
+
 def test_a_heading_and_a_row_of_one_id_are_one_unit():
     table = "| id | lane | status |\n|---|---|---|\n| AUTH1 | web | ✅ |\n"
     for text in (

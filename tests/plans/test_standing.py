@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from dos.plans.standing import standing
 from dos.records.unknown import Unknown
 from dos.verdicts.progress import liveness
-from dos.verdicts.progress.liveness import Evidence, Policy
+from dos.verdicts.progress.liveness import Evidence
 
 MINUTE = 60_000
 NOW = 1_000 * MINUTE
@@ -40,8 +40,8 @@ OLD = 16 * MINUTE
         (seen(last_heartbeat_age_ms=OLD), "SPINNING", 60 * MINUTE),
         (seen(last_heartbeat_age_ms=OLD, process_alive=True), "SPINNING", 60 * MINUTE),
         (seen(last_heartbeat_age_ms=None), "SPINNING", 60 * MINUTE),
-        # A process that is gone alone: somebody else may beat for the worker.
-        (seen(process_alive=False), "UNKNOWN", None),
+        # A process that is gone is dead at once, also where a wrapper goes on beating for it.
+        (seen(process_alive=False), "STALLED", None),
         (seen(process_alive=False, last_heartbeat_age_ms=OLD), "STALLED", None),
         (seen(process_alive=False, last_heartbeat_age_ms=None), "STALLED", None),
         (
@@ -77,10 +77,9 @@ AGES = st.none() | st.integers(0, 100 * MINUTE)
         lapsed=st.booleans(),
     )
 )
-def test_only_who_is_dead_twice_over_or_whose_lease_is_over_is_stalled(evidence):
+def test_only_whose_process_is_gone_or_whose_lease_is_over_is_stalled(evidence):
     found = standing(evidence)
-    silent = evidence.last_heartbeat_age_ms is None or evidence.last_heartbeat_age_ms > Policy().spin_ms
     if found.answer == "STALLED":
-        assert evidence.lapsed or (evidence.process_alive is False and silent)
+        assert evidence.lapsed or evidence.process_alive is False
     if found.answer == "ADVANCING":
         assert liveness.judge(evidence).answer == "ADVANCING", "nobody is thought better of than by a look"

@@ -271,7 +271,7 @@ def count_effects(repository) -> int:
     return len(counted)
 
 
-EFFECTS_OF_TWO_UNITS = 38
+EFFECTS_OF_TWO_UNITS = 41
 
 
 def test_the_boundaries_of_a_run_are_all_known(repository):

@@ -52,6 +52,12 @@ def test_a_unit_rests_after_a_try_that_did_not_ship(attempts, now_ms, until_ms):
     assert verdict.count == sum(attempt.unit == "U" for attempt in attempts)
 
 
+def test_a_moment_is_said_as_people_read_it():
+    attempt = Attempt(unit="U", outcome=Outcome.DRAINED, at_ms=1_794_733_247_053)
+    said = judged(attempt, now_ms=1_794_733_307_053).reason
+    assert said == "last tried 2026-11-15T09:00:47Z: drained; it rests for another 359 minutes"
+
+
 def test_the_windows_are_policy():
     assert judged(tried("drained"), window_ms=0).answer is Answer.CLEAR
     assert judged(tried("error"), error_window_ms=WINDOW * 2).until_ms == T + WINDOW * 2

@@ -52,7 +52,11 @@ TABLE = [
     (seen(beat=15 * MINUTE, age=30 * MINUTE), Answer.SPINNING),
     (seen(beat=0), Answer.SPINNING),
     (seen(age=30 * MINUTE), Answer.STALLED),
-    (seen(age=30 * MINUTE, alive=True), Answer.STALLED),  # a process that runs is no sign that it does anything
+    # A process that is there is not dead, however silent; what it does not do is land anything.
+    (seen(age=30 * MINUTE, alive=True), Answer.SPINNING),
+    (seen(beat=15 * MINUTE + 1, alive=True), Answer.SPINNING),
+    (seen(commits=1, progress=31 * MINUTE, beat=31 * MINUTE, alive=True), Answer.SPINNING),
+    (seen(beat=16 * MINUTE, age=16 * MINUTE, alive=True), Answer.ADVANCING),
     # No sign of life.
     (seen(beat=15 * MINUTE + 1, age=16 * MINUTE), Answer.STALLED),
     (seen(beat=15 * MINUTE + 1), Answer.STALLED),
@@ -200,10 +204,12 @@ def its_own_word_is_nothing(evidence, tokens):
 
 
 def what_nobody_knows_changes_nothing(evidence):
-    """That a process runs proves nothing, so not to know it is as good."""
-    if evidence.process_alive is not False:
+    """That a process is there proves that it lives, and never that it gets anywhere."""
+    if evidence.process_alive is not False and not isinstance(evidence.commits_since_start, Unknown):
         unknown = judge(structs.replace(evidence, process_alive=None)).answer
-        assert unknown is judge(structs.replace(evidence, process_alive=True)).answer
+        there = judge(structs.replace(evidence, process_alive=True)).answer
+        assert there is unknown or unknown is Answer.STALLED
+        assert there is not Answer.STALLED or evidence.lapsed
     assert judge(structs.replace(evidence, tokens_spent_since=None)).answer is judge(evidence).answer
 
 

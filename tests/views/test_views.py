@@ -5,7 +5,10 @@ import pytest
 from dos.journal import events
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.states.fleet import Fleet
+from dos.journal.states.fleet import Unit as Seen
 from dos.journal.store import Store
+from dos.records.units import Unit
+from dos.verdicts.access.pickable import Answer, Verdict
 from dos.views import fleet, report, story
 
 WHO = {"run_id": "R", "lane": "api", "unit": "P/U1"}
@@ -106,3 +109,22 @@ def test_salvaged_work_beyond_what_is_shown_is_counted():
 
 def test_warnings_are_shown():
     assert looked_at(warnings=["a unit is lost"]).endswith("warnings:\n  a unit is lost")
+
+
+@pytest.mark.parametrize(
+    ("seen", "reason", "state", "held"),
+    [
+        (Seen(), None, "open", ""),
+        (Seen(), Answer.OPERATOR_GATED, "held", "OPERATOR_GATED"),
+        (Seen(claimed_by="R"), Answer.IN_FLIGHT, "working", ""),
+        (Seen(claimed_by="R"), None, "working", ""),
+        (Seen(claimed_by="R", deaths=2), Answer.OPERATOR_GATED, "held", "OPERATOR_GATED"),
+        (Seen(landed="c" * 40), Answer.SHIPPED, "landed", ""),
+    ],
+)
+def test_a_unit_that_may_not_be_offered_is_held_and_says_why(seen, reason, state, held):
+    hold = Verdict(held=reason is not None, reason=reason, evidence="because" if reason else "")
+    unit = Unit(plan="P", id="U1", title="t")
+    made = fleet.view(Fleet(units={"P/U1": seen}), [], [(unit, "api", hold)])
+    assert (made.units[0].state, made.units[0].held) == (state, held)
+    assert (f"{held}: because" in fleet.render(made)) is bool(held)

@@ -47,8 +47,3 @@ def escaped(encoded: bytes) -> str:
 def stamp(at_ms: int) -> str:
     seconds, thousandths = divmod(at_ms, 1000)
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{thousandths:03d}Z"
-
-
-def second_stamp(at_ms: int) -> str:
-    """To the second, as the released logs have it."""
-    return f"{datetime.fromtimestamp(at_ms // 1000, UTC):%Y-%m-%dT%H:%M:%SZ}"

@@ -6,9 +6,9 @@ from typing import Any
 
 from dos.journal import events
 from dos.journal.events import Event
-from dos.journal.lines import second_stamp
 from dos.journal.states.leases import Leases
 from dos.records.leases import Lease
+from dos.records.moments import second_stamp
 
 Record = Mapping[str, Any]
 Key = tuple[str, str]  # loop_ts and lane: what identifies a lease in that log

@@ -138,7 +138,7 @@ def disposition(pick: object, number: int = 1) -> Disposition:
     phase = given.get("phase") or given.get("phase_id")
     if not isinstance(phase, str) or not phase.strip():
         raise MalformedDisposition(
-            f"pick {number} has no phase: {shown(str(pick))}", hint='Each pick is at least {"phase": "ID"}.'
+            f"pick {number} has no phase: {_written(pick)}", hint='Each pick is at least {"phase": "ID"}.'
         )
     values: dict[str, Any] = {}
     for name, kind in _KINDS.items():
@@ -148,7 +148,7 @@ def disposition(pick: object, number: int = 1) -> Disposition:
         if not isinstance(value, kind):
             wanted = "true or false" if kind is bool else "a text"
             raise MalformedDisposition(
-                f"pick {number} ({shown(phase)}): {name} is {shown(str(value))}", hint=f"Make it {wanted}."
+                f"pick {number} ({shown(phase)}): {name} is {_written(value)}", hint=f"Make it {wanted}."
             )
         values[name] = value
     return _with_series(Disposition(phase=phase, **values))
@@ -167,6 +167,13 @@ _KINDS: dict[str, type] = {
 
 def _fields(pick: object) -> Mapping[str, Any]:
     return {name: getattr(pick, name, None) for name in ("phase", "phase_id", *_KINDS)}
+
+
+def _written(value: object) -> str:
+    """As whoever wrote the picks has it: in JSON."""
+    import json  # only a mistake needs it
+
+    return shown(value if isinstance(value, str) else json.dumps(value, default=str, skipkeys=True, ensure_ascii=False))
 
 
 def _with_series(pick: Disposition) -> Disposition:

@@ -1,7 +1,7 @@
 """What a lease counts for when places are given out: more is asked before somebody is called dead than for a look.
 
-Who is dead for a plan loses the lane to another worker, so one sign is not enough: its process is gone and its beats
-are old, or its lease is over by the store's own clock.
+Who is dead for a plan loses the lane to another worker, so silence is not enough: its process is gone by the system's
+own word, or its lease is over by the store's own clock.
 """
 
 from msgspec import Struct
@@ -22,13 +22,11 @@ def standing(seen: Evidence, policy: Policy = Policy()) -> Standing:
     verdict = liveness.judge(seen, policy)
     if verdict.answer is Answer.UNKNOWN:
         return Standing(answer=Answer.UNKNOWN, why=verdict.reason)
-    silent = seen.last_heartbeat_age_ms is None or seen.last_heartbeat_age_ms > policy.spin_ms
     if seen.process_alive is False:
-        if silent:
-            return Standing(answer=Answer.STALLED, why="its process is gone, and so are its beats")
-        return Standing(answer=Answer.UNKNOWN, why="its process is gone, and yet somebody beats for it")
+        return Standing(answer=Answer.STALLED, why="its process is gone")
     if verdict.answer is Answer.ADVANCING:
         return Standing(answer=Answer.ADVANCING)
     age_ms = seen.age_ms if seen.progress_age_ms is None else seen.progress_age_ms
-    beats = "it beats no more, and its lease is not over" if silent else "it beats, and nothing lands"
-    return Standing(answer=Answer.SPINNING, why=beats, spinning_age_ms=age_ms)
+    silent = verdict.answer is Answer.STALLED
+    why = "it beats no more, and its lease is not over" if silent else "it lives, and nothing lands"
+    return Standing(answer=Answer.SPINNING, why=why, spinning_age_ms=age_ms)

@@ -11,10 +11,19 @@ from msgspec import Struct, structs
 
 from dos.errors import Fenced
 from dos.journal import events
+from dos.journal.run_events import IntentDeclared, StepVerified
 from dos.journal.states import decided
 from dos.plans import loop
 from dos.plans.gate import Gate
-from dos.plans.iterations import Action, IterationOutcome, LoopDecision, LoopState, OutcomeKind, StopReason
+from dos.plans.iterations import (
+    Action,
+    IterationOutcome,
+    LoopDecision,
+    LoopState,
+    OutcomeKind,
+    Productivity,
+    StopReason,
+)
 from dos.plans.tokens import PacketOutcome
 from dos.records.attempts import Outcome as Tried
 from dos.records.leases import Lease, Refusal
@@ -106,15 +115,19 @@ class Worker:
                 start_sha=self.lease.start_sha,
             )
         )
-        again = ""
+        again = mode = ""
         backlog = yield effects.SurveyBacklog(lease=self.lease)
+        yield from self._note(self._intent(backlog))
         while not backlog.drain_requested:
-            unit = _pick(backlog, again)
-            if unit is None:
+            unit = None if mode == "replan" else _pick(backlog, again)
+            if unit:
+                outcome = yield from self._dispatch(unit, backlog)
+            elif mode == "replan":
+                outcome = IterationOutcome(kind=OutcomeKind.REPLAN_DONE, replan_productivity=_refilled(backlog))
+            else:
                 gate = Gate.BLOCKED if backlog.held or backlog.resting else Gate.DRAIN
                 outcome = IterationOutcome(kind=OutcomeKind.GATE, verdict=gate)
-            else:
-                outcome = yield from self._dispatch(unit, backlog)
+            if unit:
                 backlog = yield effects.SurveyBacklog(lease=self.lease)  # as it stands now, for the decision
             state = _seen(self.state, backlog)
             decision = loop.decide(state, outcome)
@@ -125,10 +138,22 @@ class Worker:
             if decision.action in (Action.RETRY, Action.WAIT):
                 self.attempt, again = self.attempt + 1, unit.name if unit else ""
                 yield effects.BackOff(seconds=decision.backoff_seconds)
-                backlog = yield effects.SurveyBacklog(lease=self.lease)
             else:
                 self.attempt, again = 1, ""
+            mode = decision.next_mode
+            if not unit or decision.action in (Action.RETRY, Action.WAIT):
+                backlog = yield effects.SurveyBacklog(lease=self.lease)
         return Stop(Ended.DRAIN_REQUESTED, "the fleet was asked to drain")
+
+    def _intent(self, backlog: effects.Backlog) -> IntentDeclared:
+        """What the run sets out to do: so that anybody can ask later whether it did, and where to go on."""
+        return IntentDeclared(
+            run_id=self.run_id,
+            goal=f"what is left of lane {self.lane}",
+            lane=self.lane,
+            start_sha=self.lease.start_sha,
+            steps=list(backlog.completion.residual) if backlog.completion else [],
+        )
 
     def _dispatch(self, unit: Unit, backlog: effects.Backlog) -> Steps:
         number = self.state.iteration
@@ -265,6 +290,10 @@ class Worker:
         yield effects.Record(
             stream=f"unit/{landing.unit}", fact=fact, key=f"landed/{landing.new}", fence=self.lease.fence
         )
+        step = StepVerified(run_id=self.run_id, step=landing.unit, sha=landing.new, via="file-path")
+        yield effects.Record(
+            stream=f"run/{self.run_id}", fact=step, key=f"verified/{landing.new}", fence=self.lease.fence
+        )
 
     def _commit(self, unit: Unit | None, state: LoopState, outcome: IterationOutcome, decision: LoopDecision) -> Steps:
         name = unit.name if unit else ""
@@ -283,6 +312,11 @@ class Worker:
         self._notes += 1
         key = f"{fact.kind}/{self.lease.fence}.{self._notes}"
         yield effects.Record(stream=f"run/{self.run_id}", fact=fact, key=key, fence=self.lease.fence)
+
+
+def _refilled(backlog: effects.Backlog) -> Productivity:
+    """Nobody but a person refills a plan here: it was read again, and there is something in it or there is not."""
+    return Productivity.PRODUCTIVE if backlog.open else Productivity.UNPRODUCTIVE
 
 
 def _seen(state: LoopState, backlog: effects.Backlog) -> LoopState:

@@ -7,6 +7,7 @@ from msgspec import Struct
 from dos.journal.states.fleet import Fleet
 from dos.records.leases import Lease
 from dos.records.units import Unit
+from dos.verdicts.access.pickable import Answer, Verdict
 
 SHOWN = 5  # of what there may be hundreds of
 
@@ -30,7 +31,9 @@ class UnitRow(Struct, frozen=True, kw_only=True):
     unit: str
     title: str
     lane: str
-    state: str  # landed | working | open
+    state: str  # landed | working | held | open
+    held: str  # why it may not be offered; empty when it may
+    held_because: str
     commit: str
     tries: list[str]
 
@@ -55,13 +58,13 @@ class View(Struct, frozen=True, kw_only=True):
 def view(
     fleet: Fleet,
     leases: Sequence[tuple[Lease, bool]],
-    units: Sequence[tuple[Unit, str]],
+    units: Sequence[tuple[Unit, str, Verdict]],
     *,
     supervisors: Sequence[Supervisor] = (),
     salvaged: Sequence[str] = (),
     warnings: Sequence[str] = (),
 ) -> View:
-    """From the folded journal, the leases with whether each has lapsed, and the units with their lanes."""
+    """From the folded journal, the leases with whether each has lapsed, and the units with their lanes and holds."""
     return View(
         supervisors=list(supervisors),
         workers=[
@@ -75,7 +78,7 @@ def view(
             )
             for lease, lapsed in leases
         ],
-        units=[_unit(fleet, unit, lane) for unit, lane in units],
+        units=[_unit(fleet, *unit) for unit in units],
         stopped=[
             Stopped(run_id=run_id, lane=run.lane, stop_reason=run.stop_reason, needs=run.needs, reason=run.stop_detail)
             for run_id, run in fleet.runs.items()
@@ -86,11 +89,15 @@ def view(
     )
 
 
-def _unit(fleet: Fleet, unit: Unit, lane: str) -> UnitRow:
+def _unit(fleet: Fleet, unit: Unit, lane: str, hold: Verdict) -> UnitRow:
     seen = fleet.units.get(unit.name)
     state = "open"
+    if hold.reason in (Answer.SHIPPED, Answer.IN_FLIGHT):
+        hold = Verdict(held=False)  # it needs nothing: it is done, or being done
     if seen and seen.landed:
         state = "landed"
+    elif hold.held:
+        state = "held"
     elif seen and seen.claimed_by:
         state = "working"
     return UnitRow(
@@ -98,6 +105,8 @@ def _unit(fleet: Fleet, unit: Unit, lane: str) -> UnitRow:
         title=unit.title,
         lane=lane,
         state=state,
+        held=hold.reason or "",
+        held_because=hold.evidence,
         commit=seen.landed if seen else "",
         tries=seen.tries if seen else [],
     )
@@ -116,7 +125,8 @@ def render(seen: View) -> str:
         for row in seen.units:
             proof = f"  {row.commit[:9]}" if row.commit else ""
             tried = f"  ({len(row.tries)}x not landed before: {row.tries[-1]})" if row.tries else ""
-            lines.append(f"  {row.state:<8} {row.unit:<18} {row.lane:<12}{proof}{tried}")
+            held = f"  {row.held}: {row.held_because}" if row.held else ""
+            lines.append(f"  {row.state:<8} {row.unit:<18} {row.lane:<12}{proof}{held}{tried}")
     if seen.stopped:
         lines += ["", "last stops:"]
         stops = seen.stopped[-SHOWN:]

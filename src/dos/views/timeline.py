@@ -6,9 +6,9 @@ from msgspec import Struct
 
 from dos.journal import events
 from dos.journal.events import Event
-from dos.journal.lines import second_stamp
 from dos.journal.store import Store
 from dos.records.leases import stream_of
+from dos.records.moments import second_stamp
 from dos.views import story
 
 

@@ -7,13 +7,13 @@ from msgspec import Struct, structs, to_builtins
 
 from dos.journal import events
 from dos.journal.events import Event
-from dos.journal.lines import second_stamp
 from dos.journal.states import decided
 from dos.journal.states.decided import Decided
 from dos.plans.iterations import EVIDENCE, LoopState
 from dos.plans.loop import CAP
 from dos.plans.replaying import LIMITS
 from dos.records import reasons
+from dos.records.moments import second_stamp
 
 SAID_OTHERWISE = ("kind", "ship_count", "measurement_expected")
 

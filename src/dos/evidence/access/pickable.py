@@ -10,6 +10,7 @@ from dos.evidence.access import attempts, named_unit
 from dos.evidence.access import cooldown as resting
 from dos.journal import fold
 from dos.journal.states import fleet
+from dos.journal.states.attempts import Attempts
 from dos.journal.states.fleet import Fleet
 from dos.plans.documents.portfolio import Portfolio, soak_end
 from dos.records.names import shown
@@ -30,13 +31,8 @@ def gather(world: World, config: Config, word: str, *, now_ms: int) -> Evidence:
         raise _nowhere(word, portfolio)
     state, _ = fold.current(world.journal, Fleet)
     live = {lease.run_id for lease in world.journal.leases(lapsed=False) if lease.run_id}
-    tried = resting.of(attempts.recorded(world), unit.name, now_ms=now_ms)
-    seen = standing(unit, state, live, now_ms=now_ms)
-    return structs.replace(
-        seen,
-        unparseable=_unclear(unit, portfolio),
-        cooldown_until_ms=cooldown.judge(tried, resting.policy(config)).until_ms,
-    )
+    seen = rested(standing(unit, state, live, now_ms=now_ms), attempts.recorded(world), config)
+    return structs.replace(seen, unparseable=_unclear(unit, portfolio))
 
 
 def standing(unit: Unit, state: Fleet, live: Collection[str], *, now_ms: int) -> Evidence:
@@ -52,6 +48,16 @@ def standing(unit: Unit, state: Fleet, live: Collection[str], *, now_ms: int) ->
         dependency_unmet=", ".join(name for name in unit.depends if not state.units.get(name, fleet.Unit()).landed),
         now_ms=now_ms,
     )
+
+
+def rested(seen: Evidence, tried: Attempts, config: Config) -> Evidence:
+    """The same, with how long the unit rests after a try in vain."""
+    rest = cooldown.judge(resting.of(tried, seen.unit, now_ms=seen.now_ms), resting.policy(config))
+    return structs.replace(seen, cooldown_until_ms=rest.until_ms)
+
+
+def unplaced(unit: Unit, lane: str) -> Flag:
+    return "" if lane else f"it names no lane that is declared: {shown(unit.lane)}"
 
 
 def _nowhere(word: str, portfolio: Portfolio) -> BadInput:

@@ -8,7 +8,7 @@ from dos.config.commands import as_root
 from dos.errors import StoreFailed
 from dos.evidence.health import store
 from dos.evidence.health.finding import Finding, error, warning
-from dos.journal.lines import second_stamp
+from dos.records.moments import second_stamp
 from dos.sources.world import World
 
 FIRST_YEAR = 2024  # no machine with this software was ever in an earlier one

@@ -5,8 +5,8 @@ from shlex import quote
 from dos.evidence.access import abandoned as evidence
 from dos.evidence.health import store
 from dos.evidence.health.finding import Finding, note, warning
-from dos.journal.lines import second_stamp
 from dos.records.leases import Lease
+from dos.records.moments import second_stamp
 from dos.sources.world import World
 from dos.verdicts.access.abandoned import Answer, Verdict, judge
 

@@ -8,11 +8,11 @@ from msgspec import Struct, structs
 from dos.evidence.work import declared as declared_evidence
 from dos.journal import events, runs
 from dos.journal.events import Event, RunMinted, SpawnIntended
-from dos.journal.lines import second_stamp
 from dos.journal.released import lane_records
 from dos.journal.run_events import HaltProposed
 from dos.journal.states.run import Run
 from dos.journal.store import Store
+from dos.records.moments import second_stamp
 from dos.records.unknown import Unknown
 from dos.sources import commits
 from dos.sources.world import World

@@ -3,14 +3,17 @@
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
+from msgspec import structs
+
 from dos.config.tables import Config
 from dos.errors import BadInput
+from dos.evidence.access import attempts
+from dos.evidence.access.pickable import rested, standing, unplaced
 from dos.evidence.work import landed
 from dos.evidence.work.landed import Landed
 from dos.journal import fold
 from dos.journal.states import fleet
 from dos.journal.states.fleet import Fleet
-from dos.plans.documents.portfolio import soak_end
 from dos.plans.packets.packet import Candidate
 from dos.records.names import folded, shown
 from dos.records.units import Unit
@@ -18,7 +21,6 @@ from dos.records.unknown import Unknown
 from dos.sources.plans import units as sources
 from dos.sources.world import World
 from dos.verdicts.access import pickable
-from dos.verdicts.access.pickable import MOST_DEATHS
 
 Lane = Callable[[Unit], str]
 Prompt = Callable[[Unit, str, Sequence[str]], str]  # from the unit, its lane, and why earlier tries did not land
@@ -30,6 +32,7 @@ def gather(
     """Every unit in scope, in the order of the plans."""
     units = sources.read(world.workspace, config).units
     state, _ = fold.current(world.journal, Fleet)
+    tried, now_ms = attempts.recorded(world), round(now.timestamp() * 1000)
     live = {lease.run_id for lease in world.journal.leases(lapsed=False)} - {""}
     truths = landed.gather(world, {name for unit in units for name in (unit.name, *unit.depends)}, state)
     inside = _within(scope, units, config, lane_of)
@@ -42,7 +45,7 @@ def gather(
             return truth
         lane, seen = lane_of(unit), state.units.get(unit.name, fleet.Unit())
         region = config.lane_region(lane) if lane else None
-        held = pickable.judge(_standing(unit, lane, seen, now))
+        held = pickable.judge(rested(_standing(unit, lane, state, now_ms), tried, config))
         found.append(
             Candidate(
                 unit=unit,
@@ -59,16 +62,13 @@ def gather(
     return found
 
 
-def _standing(unit: Unit, lane: str, seen: fleet.Unit, now: datetime) -> pickable.Evidence:
-    """What keeps a unit from being offered that another worker cannot change."""
-    end = soak_end(unit.soak_until) if unit.soak_until else None
-    soaks = bool(unit.soak_until) and (end is None or now < end)
-    return pickable.Evidence(
-        unit=unit.name,
-        unparseable="" if lane else f"it names no lane that is declared: {unit.lane!r}",
-        plan_class=unit.plan_class,
-        operator_gated=f"{seen.deaths} runs in a row died at it" if seen.deaths >= MOST_DEATHS else unit.gated,
-        soak_open=f"until {unit.soak_until}" if soaks else False,
+def _standing(unit: Unit, lane: str, state: Fleet, now_ms: int) -> pickable.Evidence:
+    """What keeps a unit from being offered, but for landings, which git tells, and live runs."""
+    return structs.replace(
+        standing(unit, state, (), now_ms=now_ms),
+        shipped=False,
+        dependency_unmet=False,
+        unparseable=unplaced(unit, lane),
     )
 
 

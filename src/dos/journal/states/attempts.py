@@ -8,9 +8,9 @@ from msgspec import Struct, field
 
 from dos.journal import events
 from dos.journal.events import Event
-from dos.journal.lines import second_stamp
 from dos.journal.released import Readability, readability
 from dos.records.attempts import Attempt, Outcome
+from dos.records.moments import second_stamp
 
 UNITS_KEPT = 5_000  # those that were tried longest ago are forgotten first
 _LATEST_MS = 253_402_300_800_000  # the year 10000, which no stamp can name

@@ -1,5 +1,6 @@
 """Finds the units among the marks of a document, and which lines belong to each."""
 
+import re
 import sys
 from functools import cached_property
 
@@ -12,6 +13,7 @@ from dos.records.units import Problem, Trouble
 
 NAMED, NUMBERS, PHASES = "named", "numbers", "phases"
 HEADER, COUNTED, ROW, ITEM = "header", "generic-header", "table-row", "list-item"
+_MARKED = re.compile(r"[ \t]{1,9}(?:[^\w\s]{1,3}|\[[xX ]\])(?:[ \t]{1,9}[*_(]{0,3}shipped[*_)]{0,3})?$", re.IGNORECASE)
 DEEPEST = 4  # units inside of units: each holds the text of those in it
 
 
@@ -192,13 +194,13 @@ class Reading:
     def _row(self, mark: marks.Row) -> None:
         lead = _first_cell(mark)
         if lead is None and mark.cells:
-            lead = ids.lead(_unlinked(mark.cells[0]), self.known, self.asked)
+            lead = ids.lead(_bare(mark.cells[0]), self.known, self.asked)
             lead = lead if lead and self._is_known(lead) else None
         if lead and not lead.is_range:
             self._declare_row(mark, lead)
 
     def _counted_row(self, mark: marks.Row) -> None:
-        counted = ids.number(mark.cells[0].strip("*`~ ")) if mark.cells else None
+        counted = ids.number(_bare(mark.cells[0]).strip("*`~ ")) if mark.cells else None
         if counted:
             self._declare_row(mark, Lead(id=counted[0], title=counted[1]))
 
@@ -291,9 +293,11 @@ def _first_cell(mark: marks.Row) -> Lead | None:
     """The id that fills the first cell, where the header says that this column holds ids."""
     if not mark.cells or not mark.header or mark.header[0].strip("*` ").lower() not in fields.UNIT_COLUMNS:
         return None
-    lead = ids.lead(f"{_unlinked(mark.cells[0]).strip('*`~ ')}:")
+    lead = ids.lead(f"{_bare(mark.cells[0]).strip('*`~ ')}:")
     return lead if lead and lead.separated and not lead.title and not lead.is_range else None
 
 
-def _unlinked(cell: str) -> str:
-    return cell[1 : cell.index("](")] if cell.startswith("[") and "](" in cell else cell
+def _bare(cell: str) -> str:
+    """Without a link, and without a mark behind the id: that is no title."""
+    cell = cell[1 : cell.index("](")] if cell.startswith("[") and "](" in cell else cell
+    return _MARKED.sub("", cell)

@@ -3,9 +3,11 @@
 from msgspec import Struct, structs
 
 from dos.errors import BadInput
+from dos.journal.events import Fact, RunStopped
+from dos.journal.run_events import RunEnded
 from dos.journal.states import decided
 from dos.journal.states.decided import Decided
-from dos.journal.store import Store
+from dos.journal.store import Entry, Store
 from dos.plans import loop
 from dos.plans.iterations import EVIDENCE, Action, IterationOutcome, LoopDecision, LoopState
 
@@ -52,13 +54,16 @@ def step(
 ) -> Stepped:
     """Decide the iteration that just ended and keep it; the same iteration told again gets the same answer."""
     stream = f"run/{run_id}"
-    taken = decided.read(store.load(stream))
+    happened = store.load(stream)
+    taken = decided.read(happened)
     now = place(taken, fresh)
     if iteration is not None:
         which = (iteration, attempt or 1)
         for found in taken:
             if (found.iteration, found.attempt) == which:
                 return _repeated(run_id, found, outcome)
+    if any(event.kind == RunEnded.kind for event in happened):
+        raise BadInput(f"run {run_id} has ended", hint=f"`dos trace {run_id}` shows how; begin another run.")
     if now.stopped:
         why = now.stopped.decision.stop_reason
         raise BadInput(
@@ -75,15 +80,24 @@ def step(
     decision = loop.decide(state, outcome)
     written = decided.fact(run_id, lane, unit, now.attempt, state, outcome, decision)
     # The key makes it once: whoever comes second to the same iteration is handed what the first one wrote.
-    event = store.record(stream, written, key=decided.key(state.iteration, now.attempt), fence=fence)
-    kept = decided.read([event])[0]
+    entries = [_entry(stream, written, decided.key(state.iteration, now.attempt), fence)]
+    if decision.stop_reason:  # in one transaction: who asks why it stopped finds both or neither
+        stopped = RunStopped(
+            run_id=run_id, lane=lane, stop_reason=decision.stop_reason, needs=decision.needs, reason=decision.reason
+        )
+        entries.append(_entry(stream, stopped, f"{RunStopped.kind}/{state.iteration}.{now.attempt}", fence))
+    kept = decided.read(store.append_all(entries)[:1])[0]
     if kept.decision != decision:
         return _repeated(run_id, kept, outcome)
     return Stepped(decision=decision, iteration=state.iteration, attempt=now.attempt, repeated=False)
 
 
+def _entry(stream: str, fact: Fact, key: str, fence: int | None) -> Entry:
+    return Entry(stream=stream, kind=fact.kind, body=fact, key=key, fence=fence)
+
+
 def _repeated(run_id: str, found: Decided, outcome: IterationOutcome) -> Stepped:
-    if found.outcome != outcome:
+    if structs.replace(found.outcome, ended_at=None) != structs.replace(outcome, ended_at=None):
         raise BadInput(
             f"iteration {found.iteration} of run {run_id} was decided as {found.outcome.kind}, not {outcome.kind}",
             hint="An iteration ends once; `dos why RUN` shows how. Leave --iteration out to decide the next one.",

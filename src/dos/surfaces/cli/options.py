@@ -99,7 +99,7 @@ def _add(made: argparse.ArgumentParser, field: Field) -> None:
     else:
         settings["type"] = _number(field) if field.type in (int, float) else str
         if option.choices:
-            settings["choices"] = option.choices
+            settings["choices"] = [str(choice) for choice in option.choices]
         settings["metavar"] = field.metavar
     if field.many:
         settings |= {"action": "append"} if option.each else {"nargs": "*" if option.positional else "+"}

@@ -5,6 +5,7 @@ from enum import StrEnum
 from msgspec import Struct, field
 
 from dos.records.attempts import Attempt, Outcome
+from dos.records.moments import second_stamp
 
 
 class Answer(StrEnum):
@@ -67,5 +68,5 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
         last_ts=last.ts,
         count=len(tried) + seen.unlisted,
         until_ms=wall if resting else 0,
-        reason=f"last tried {last.ts or f'at {last.at_ms} ms'}: {last.outcome}; it {rests}",
+        reason=f"last tried {last.ts or second_stamp(last.at_ms)}: {last.outcome}; it {rests}",
     )

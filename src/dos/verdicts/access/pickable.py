@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
+from dos.records.moments import second_stamp
 from dos.records.names import shown
 
 MOST_DEATHS = 2  # of runs at one unit, in a row: then a person has to look
@@ -96,7 +97,7 @@ def judge(seen: Evidence) -> Verdict:
         (Answer.OPERATOR_GATED, seen.operator_gated, "a person has to decide first"),
         (Answer.SOAK_OPEN, seen.soak_open, "its soak has not ended"),
         (Answer.DEPENDENCY_UNMET, seen.dependency_unmet, "what it builds on has not shipped"),
-        (Answer.COOLDOWN, cooling, f"it was just tried; it rests until {seen.cooldown_until_ms} ms"),
+        (Answer.COOLDOWN, cooling, f"it was just tried; it rests until {second_stamp(seen.cooldown_until_ms)}"),
     )
     for reason, held, because in holds:
         if held:

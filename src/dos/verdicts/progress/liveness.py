@@ -73,13 +73,15 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
     landed = "nothing has landed" if progress is None else f"nothing has landed for {shown(progress)}"
     if seen.lapsed:
         return verdict(Answer.STALLED, f"its lease is over, and {landed}")
-    if beat is not None and beat > policy.spin_ms:
+    # A process that is there lives, however long ago it said so.
+    if beat is not None and beat > policy.spin_ms and not seen.process_alive:
         return verdict(Answer.STALLED, f"the last sign of life is {shown(beat)} old, and {landed}")
     if seen.age_ms < policy.grace_ms:
         return verdict(Answer.ADVANCING, f"it began {shown(seen.age_ms)} ago: too early to expect anything")
-    if beat is None:
+    if beat is None and not seen.process_alive:
         return verdict(Answer.STALLED, f"it began {shown(seen.age_ms)} ago and never gave a sign of life")
-    return verdict(Answer.SPINNING, f"alive {shown(beat)} ago, and {landed}")
+    lives = "its process is there" if beat is None or seen.process_alive else f"alive {shown(beat)} ago"
+    return verdict(Answer.SPINNING, f"{lives}, and {landed}")
 
 
 def shown(span_ms: int) -> str:

@@ -43,7 +43,9 @@ def run(args: Args, desk: Desk) -> Reply:
 
     def tell(number: int) -> None:
         found = _tick(args, desk, ticking.moment_ms(args.now_ms, number, args.interval))
-        desk.say(json.encode(found.data, order="sorted").decode() if desk.as_json else found.text)
+        said = json.encode(found.data, order="sorted").decode() if desk.as_json else found.text
+        for line in said.splitlines():
+            desk.say(line)
         desk.look_again()
 
     ticking.repeat(tell, interval_seconds=args.interval, most=args.max_ticks)

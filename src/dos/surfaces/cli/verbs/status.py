@@ -4,6 +4,7 @@ With a run it says how that run stands, by git, the journal and the system: whet
 done, and, once it has stopped, where it goes on. What the run says of itself plays no part.
 """
 
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -11,13 +12,18 @@ from msgspec import Struct, structs, to_builtins
 
 from dos.errors import BadInput
 from dos.evidence import holders
+from dos.evidence.access import attempts
+from dos.evidence.access import pickable as evidence
 from dos.journal import fold
 from dos.journal.states.fleet import Fleet
 from dos.records import run_ids
+from dos.records.units import Unit
 from dos.runtime import backlog
 from dos.sources.world import World
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
+from dos.verdicts.access import pickable
+from dos.verdicts.access.pickable import Verdict
 from dos.views import fleet as fleet_view
 
 EXITS = {"reported": 0, "ADVANCING": 0, "SPINNING": 3, "STALLED": 4, "UNKNOWN": 5, "contract_error": 2, "unknown": 5}
@@ -51,12 +57,22 @@ def run(args: Args, desk: Desk) -> Reply:
     seen = fleet_view.view(
         state,
         [(lease, lease.fence not in fresh) for lease in world.journal.leases()],
-        units,
+        [(*unit, hold) for unit, hold in zip(units, _holds(world, state, units), strict=True)],
         supervisors=_supervisors(world),
         salvaged=_salvaged(world, state),
         warnings=backlog.never_offered(world.workspace, world.config),
     )
     return Reply(text=fleet_view.render(seen), data=to_builtins(seen), indented=True)
+
+
+def _holds(world: World, state: Fleet, lanes: list[tuple[Unit, str]]) -> list[Verdict]:
+    live = {lease.run_id for lease in world.journal.leases(lapsed=False) if lease.run_id}
+    tried, now_ms = attempts.recorded(world), time.time_ns() // 1_000_000
+    holds = []
+    for unit, lane in lanes:
+        seen = evidence.rested(evidence.standing(unit, state, live, now_ms=now_ms), tried, world.config)
+        holds.append(pickable.judge(structs.replace(seen, unparseable=evidence.unplaced(unit, lane))))
+    return holds
 
 
 def _supervisors(world: World) -> list[fleet_view.Supervisor]:

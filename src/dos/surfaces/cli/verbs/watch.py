@@ -62,7 +62,9 @@ def run(args: Args, desk: Desk) -> Reply:
     def tell(number: int) -> None:
         try:
             found = _tick(args, desk, tracked, policy, ticking.moment_ms(args.now_ms, number, args.interval))
-            desk.say(json.encode(found.data, order="sorted").decode() if desk.as_json else found.text)
+            said = json.encode(found.data, order="sorted").decode() if desk.as_json else found.text
+            for line in said.splitlines():
+                desk.say(line)
         except StoreFailed as error:  # what could not be written now is due at the next look
             complain(f"the journal cannot be used now: {error.message}")
         desk.look_again()

@@ -9,10 +9,9 @@ import time
 from secrets import randbits
 from typing import Annotated
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from dos.config.loop_state import fresh
-from dos.plans.gate import Mode
 from dos.records import run_ids
 from dos.runtime.drive import drive
 from dos.runtime.worker import Worker
@@ -47,7 +46,7 @@ def run(args: Args, desk: Desk) -> Reply:
             lane=args.lane,
             run_id=run_id,
             agent=config.workers.agent,
-            state=structs.replace(fresh(config), gate_mode=Mode.SOFT),  # a worker has nobody to replan with
+            state=fresh(config),
         )
         stop = drive(worker.work(), effects.performers())
     finally:

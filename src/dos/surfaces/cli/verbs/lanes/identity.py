@@ -5,9 +5,9 @@ import time
 
 from dos.config.tables import Config
 from dos.errors import BadInput
-from dos.journal.lines import second_stamp
 from dos.records import run_ids
 from dos.records.leases import Lease, stream_of
+from dos.records.moments import second_stamp
 from dos.records.names import checked, folded, meant, shown
 from dos.sources import processes
 from dos.sources.processes import Identity

@@ -9,9 +9,9 @@ from typing import Annotated
 from msgspec import Struct
 
 from dos.errors import BadInput
-from dos.journal.lines import second_stamp
 from dos.journal.store import Store
 from dos.records.leases import Lease
+from dos.records.moments import second_stamp
 from dos.records.names import checked
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option

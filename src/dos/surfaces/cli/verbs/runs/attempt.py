@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from dos.evidence.access import named_unit
 from dos.journal.events import UnitAttempted
-from dos.journal.lines import second_stamp
 from dos.records.attempts import Outcome
+from dos.records.moments import second_stamp
 from dos.records.names import checked
 from dos.sources import processes
 from dos.surfaces.cli.desk import Desk, Reply

@@ -1,26 +1,32 @@
 """Does a loop go on after an iteration, and if not, why not and who can clear it?
 
 With --state the decision is made from what is given and nothing is kept. With --run the state is the journal's: each
-call decides the iteration that just ended, and telling the same --iteration again gets the same answer. With --batch
+call decides the iteration that just ended, and telling the same --iteration again gets the same answer; what the run
+declared is checked against git. With --batch
 each line of the input is an object with a state and an outcome, and each line of the answer is a decision.
+
+For example: dos decide --state '{"iteration":3,"consecutive_unclear":1}' --outcome '{"kind":"GATE","verdict":"DRAIN"}'
 """
 
 import os
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import MsgspecError, Struct, json, structs, to_builtins
 
 from dos.errors import BadInput
 from dos.plans import loop
-from dos.plans.iterations import IterationOutcome, LoopDecision, LoopState, OutcomeKind
+from dos.plans.iterations import IterationOutcome, LoopDecision, LoopState
 from dos.records import run_ids
 from dos.records.names import checked, shown
 from dos.surfaces.cli.batch import answer_lines
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
+
+if TYPE_CHECKING:
+    from dos.verdicts.work import complete
 
 EXITS = {"continue": 0, "stop": 3, "retry-same-iter": 4, "wait": 5, "contract_error": 2}
 LARGEST_BYTES = 1 << 20  # what is cut off here is no JSON, and said to be none
@@ -51,9 +57,7 @@ def run(args: Args, desk: Desk) -> Reply:
         return _batch(args)
     if not args.outcome:
         raise BadInput("there is no outcome to decide on", hint='Give one: dos decide --outcome \'{"kind":"SHIPPED"}\'')
-    outcome = _read(args.outcome, "--outcome", IterationOutcome)
-    if outcome.kind == OutcomeKind.LAUNCH_FAILED and outcome.ended_at is None:
-        outcome = structs.replace(outcome, ended_at=datetime.now(UTC))
+    outcome = _timed(_read(args.outcome, "--outcome", IterationOutcome))
     if args.run:
         return _durable(args, desk, outcome)
     if args.iteration is not None or args.attempt is not None or args.evidence:
@@ -68,11 +72,14 @@ def _durable(args: Args, desk: Desk, outcome: IterationOutcome) -> Reply:
 
     if args.attempt is not None and args.iteration is None:
         raise BadInput("--attempt says which try of an iteration", hint="Give --iteration, too.")
-    given = LoopState() if not args.evidence else _read(args.evidence, "--evidence", LoopState)
+    run_id = run_ids.checked_id(args.run)
+    given = _read(args.evidence, "--evidence", LoopState) if args.evidence else LoopState()
+    if given.completion is None:
+        given = structs.replace(given, completion=_completion(desk, run_id))
     start = _read(args.state, "--state", LoopState) if args.state else fresh(desk.policy)
     stepped = stepping.step(
         desk.journal,
-        run_ids.checked_id(args.run),
+        run_id,
         outcome,
         fresh=start,
         evidence=given,
@@ -89,6 +96,16 @@ def _durable(args: Args, desk: Desk, outcome: IterationOutcome) -> Reply:
         "repeated": stepped.repeated,
     }
     return _reply(stepped.decision, more)
+
+
+def _completion(desk: Desk, run_id: str) -> "complete.Verdict | None":
+    """Whether all that the run declared is done, by git's word; None for a run that declared nothing."""
+    from dos.evidence.work import declared
+    from dos.journal import runs
+    from dos.verdicts.work import complete
+
+    found = declared.gather(desk.world, run_id, runs.read(desk.world.journal, run_id))
+    return complete.judge(complete.Evidence(declared=found)) if found.has_intent else None
 
 
 def _fence() -> int | None:
@@ -140,4 +157,11 @@ def _batch(args: Args) -> Reply:
         raise BadInput(
             "--batch reads states and outcomes from the input", hint="Leave --state, --outcome and --run out."
         )
-    return answer_lines(Step, lambda step: loop.decide(step.state, step.outcome))
+    return answer_lines(Step, lambda step: loop.decide(step.state, _timed(step.outcome)))
+
+
+def _timed(outcome: IterationOutcome) -> IterationOutcome:
+    """A time to wait counts from when the launch failed: just now, unless somebody says when."""
+    if outcome.retry_after_seconds is None or outcome.ended_at is not None:
+        return outcome
+    return structs.replace(outcome, ended_at=datetime.now(UTC))

@@ -18,7 +18,7 @@ EXITS = {"PRODUCTIVE": 0, "DIMINISHING": 3, "STALLED": 4, "contract_error": 2, "
 
 
 class Args(Struct, kw_only=True):
-    deltas: Annotated[str, Option(help="the work of each step, oldest first", metavar="N,N,…")] = ""
+    deltas: Annotated[str, Option(help="the work of each step, oldest first", metavar="N,N,…", may_be_empty=True)] = ""
     min_steps: Annotated[int | None, Option(help="fewer say nothing; [productivity] min_steps", metavar="N")] = None
     floor: Annotated[int | None, Option(help="less is little; [productivity] floor", metavar="N")] = None
 
