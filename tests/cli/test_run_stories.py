@@ -96,3 +96,12 @@ def test_a_timeline_has_what_happened_in_order(decided):
     assert [moment["kind"] for moment in told] == ["iteration_committed"] * 4 + ["run_stopped"]
     assert [moment["pos"] for moment in told] == sorted(moment["pos"] for moment in told)
     assert "iteration 3 ended SHIPPED: stop" in in_process("timeline", RUN).out
+
+
+def test_a_run_is_asked_how_it_gets_on_without_typing_a_number(decided):
+    breaker = in_process("breaker", "--run", RUN, "--json")
+    assert (breaker.code, breaker.json["tripped_on"]) == (3, "consecutive")
+    assert in_process("convergence", "--run", RUN).code == 0
+    assert in_process("breaker", "--run", "RID-0000000000000ZZ").code == 1
+    assert in_process("breaker", "--run", RUN, "--total", "3").code == 2
+    assert in_process("convergence", "--run", RUN, "--residuals", "3,2").code == 2

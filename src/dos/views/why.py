@@ -24,6 +24,7 @@ class Step(Struct, frozen=True, kw_only=True):
     attempt: int
     unit: str
     outcome: dict[str, Any]
+    missed: str  # why nothing landed, as it was measured
     evidence: dict[str, Any]
     counters: dict[str, Any]
     limits: dict[str, Any]  # the policy that was in force
@@ -45,23 +46,34 @@ class Story(Struct, frozen=True, kw_only=True):
     begun: str
     steps: list[Step]
     stop: Stop | None = None
+    at_work: str = ""  # the unit that was claimed last, while it has no decision
 
 
 def story(run_id: str, happened: Sequence[Event]) -> Story:
-    lane, begun, stop = "", second_stamp(happened[0].at_ms), None
+    lane, begun, stop, at_work = "", second_stamp(happened[0].at_ms), None, ""
+    missed: dict[tuple[int, int], str] = {}
+    why = ""
     for event in happened:
         match events.decode(event):
             case events.RunBegun() as fact:
                 lane, begun = fact.lane, second_stamp(event.at_ms)
             case events.RunStopped() as fact:
                 stop = _stop(fact.stop_reason, fact.needs, fact.reason)
+            case events.UnitClaimed() as fact:
+                at_work, why = f"{fact.unit}, since {second_stamp(event.at_ms)}", ""
+            case events.WorkMeasured(verdict=verdict) as fact if verdict != "DELIVERED":
+                why = fact.reason
+            case events.LandingRefused() as fact:
+                why = fact.reason
             case events.IterationCommitted() as fact:
-                lane = lane or fact.lane
+                lane, at_work = lane or fact.lane, ""
+                missed[fact.iteration, fact.attempt] = why
     taken = decided.read(happened)
     if stop is None and taken and taken[-1].decision.stop_reason:
         last = taken[-1].decision
         stop = _stop(str(last.stop_reason), last.needs, last.reason)
-    return Story(run_id=run_id, lane=lane, begun=begun, steps=[_step(each) for each in taken], stop=stop)
+    steps = [_step(each, missed[each.iteration, each.attempt]) for each in taken]
+    return Story(run_id=run_id, lane=lane, begun=begun, steps=steps, stop=stop, at_work=at_work)
 
 
 def only(told: Story, iteration: int) -> Story:
@@ -75,7 +87,7 @@ def _stop(why: str, needs: str, reason: str) -> Stop:
     )
 
 
-def _step(taken: Decided) -> Step:
+def _step(taken: Decided, missed: str) -> Step:
     state = structs.asdict(taken.state)
     fresh = structs.asdict(LoopState())
     decision = to_builtins(taken.decision)
@@ -86,6 +98,7 @@ def _step(taken: Decided) -> Step:
         attempt=taken.attempt,
         unit=taken.unit,
         outcome={name: value for name, value in to_builtins(taken.outcome).items() if value is not None},
+        missed=missed,
         evidence={name: to_builtins(state[name]) for name in EVIDENCE if state[name] is not None},
         counters={
             name: value
@@ -105,6 +118,8 @@ def render(told: Story) -> str:
         again = f", try {step.attempt}" if step.attempt > 1 else ""
         lines += ["", f"iteration {step.iteration}{again}  {step.unit}".rstrip()]
         lines.append(f"  ended    {_ended(step.outcome)}")
+        if step.missed:
+            lines.append(f"  measured {step.missed}")
         lines.append(f"  saw      {_seen(step.evidence) or 'nothing beyond how it ended'}")
         if step.counters:
             lines.append(f"  counted  {_words(step.counters)}")
@@ -113,12 +128,14 @@ def render(told: Story) -> str:
             str(step.decision[name]) for name in ("action", "next_mode", "stop_reason") if step.decision[name]
         )
         lines.append(f"  decided  {what}: {step.decision['reason']}")
-    if not told.steps:
-        lines += ["", "no decision of it is in the journal; `dos timeline RUN` shows what else happened"]
+    if told.at_work:
+        lines += ["", f"no decision yet on {told.at_work}; `dos timeline {told.run_id}` shows how far it is"]
+    elif not told.steps:
+        lines += ["", f"no decision of it is in the journal; `dos timeline {told.run_id}` shows what else happened"]
     if told.stop:
         lines += ["", f"stopped: {told.stop.stop_reason} ({told.stop.reason}); needs {told.stop.needs}"]
         lines += [f"  {text}" for text in (told.stop.meaning, told.stop.fix) if text]
-    elif told.steps:
+    elif told.steps and not told.at_work:
         lines += ["", "it has not stopped"]
     return "\n".join(lines)
 

@@ -1,25 +1,29 @@
 """Has a kind of failure happened often enough to stop: so many times in a row, or so many in all?
 
-A limit of 0 never trips; at least one of the two must be able to.
+A limit of 0 never trips; at least one of the two must be able to. The failures are given, or they are those of a run:
+its iterations that landed nothing.
 """
 
 from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
-from dos.evidence.progress import policies
+from dos.errors import BadInput
+from dos.evidence.progress import policies, rounds
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
+from dos.surfaces.cli.verbs.runs import found_run
 from dos.surfaces.cli.verbs.verdicts.numbers import sensible
 from dos.verdicts.progress import streak
 from dos.verdicts.progress.streak import Escalation, Evidence, Policy
 
-EXITS = {"CLOSED": 0, "OPEN": 3, "contract_error": 2, "unknown": 5}
+EXITS = {"CLOSED": 0, "not-found": 1, "OPEN": 3, "contract_error": 2, "unknown": 5}
 
 
 class Args(Struct, kw_only=True):
     consecutive: Annotated[int, Option(help="failures in a row", metavar="N")] = 0
     total: Annotated[int, Option(help="failures in all", metavar="N")] = 0
+    run: Annotated[str, Option(help="count the failures of this run, instead", metavar="RID")] = ""
     max_consecutive: Annotated[int | None, Option(help="the limit; [breaker] max_consecutive", metavar="N")] = None
     max_total: Annotated[int | None, Option(help="the limit; [breaker] max_total", metavar="N")] = None
     on_trip: Annotated[str, Option(help="who is asked then; [breaker] on_trip", choices=("none", "judge", "human"))] = (
@@ -29,13 +33,22 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, desk: Desk) -> Reply:
     table = policies.of_breaking(desk.world.config)
+    consecutive, total = args.consecutive, args.total
+    if args.run:
+        if consecutive or total:
+            raise BadInput("--run and --consecutive or --total both say how often it failed", hint="Give one of them.")
+        found = found_run.find(desk, args.run)
+        if found.missing:
+            return found.missing
+        failures = rounds.of_run(found.happened).failures
+        consecutive, total = failures.consecutive, failures.total
     with sensible("breaker"):
         policy = Policy(
             max_consecutive=table.max_consecutive if args.max_consecutive is None else args.max_consecutive,
             max_total=table.max_total if args.max_total is None else args.max_total,
             on_trip=Escalation(args.on_trip.upper()) if args.on_trip else table.on_trip,
         )
-        verdict = streak.judge(Evidence(consecutive=args.consecutive, total=args.total), policy)
+        verdict = streak.judge(Evidence(consecutive=consecutive, total=total), policy)
     return Reply(
         code=EXITS[verdict.answer],
         text=f"{verdict.answer}  {verdict.reason}",
