@@ -3,6 +3,10 @@
 import pytest
 from commanding import git
 
+from dos.journal.events import FleetStarted
+from dos.sources import workspace as places
+from dos.sources.world import open_journal
+
 PLAN = """## P P1: first
 - lane: api
 
@@ -36,3 +40,12 @@ def test_what_was_tried_in_vain_rests_and_then_nothing_moves(dos, planned):
     answer = dos("account")
     assert answer.code == 4
     assert "resting       P/P1" in answer.out
+
+
+def test_starting_the_fleet_ends_every_rest(dos, planned):
+    dos("attempt", "P/P1", "--outcome", "drained")
+    assert dos("pickable", "P1").code == 23
+    with open_journal(places.find(planned), "") as journal:
+        journal.record("fleet", FleetStarted(host="h", pid=1, target=1))
+    assert dos("pickable", "P1").code == 0
+    assert dos("account", "--json").json["open"] == ["P/P1"]

@@ -40,7 +40,7 @@ def test_a_run_that_nobody_wrote_down_is_not_found(dos, state):
 def test_a_trace_has_the_keys_that_callers_know(dos, repository):
     begin(dos)
     found = dos("trace", RUN, "--json").json
-    assert found.keys() == {"run_id", "found", "spine", "intent", "wal", "git"}
+    assert found.keys() == {"run_id", "found", "spine", "intent", "decisions", "wal", "git"}
     assert found["spine"].keys() == {
         "run_json", "parent_id", "root_id", "process_id", "ancestors", "descendants",
     }  # fmt: skip
@@ -211,3 +211,23 @@ def test_reading_writes_nothing(dos, repository, state):
     for words in (("status", RUN), ("trace", RUN), ("complete", "--run-id", RUN), ("rewind", "--run-id", RUN)):
         dos(*words)
     assert not state.exists()
+
+
+def test_a_trace_tells_what_was_decided(dos, workspace):
+    dos("decide", "--run", RUN, "--unit", "P/1", "--outcome", '{"kind":"UNCLEAR"}')
+    (made,) = dos("trace", RUN, "--json").json["decisions"]
+    assert (made["iteration"], made["unit"], made["outcome"], made["action"]) == (1, "P/1", "UNCLEAR", "continue")
+    assert "UNCLEAR: continue" in dos("trace", RUN).out
+
+
+def test_the_commits_of_a_run_are_those_that_touch_its_lane(dos, workspace):
+    dos("run", "begin", "--run-id", RUN, "--goal", "g", "--step", "s1", "--lane", "api")
+    for place in ("api", "docs"):
+        (workspace / place / "new.txt").write_text("x")
+        git("add", "--all", cwd=workspace)
+        git("commit", "--quiet", "--message", f"Change {place}", cwd=workspace)
+    assert [commit["subject"] for commit in dos("trace", RUN, "--json").json["git"]["commits"]] == ["Change api"]
+
+
+def test_a_run_of_which_nothing_is_written_is_said_to_be_unknown(dos, workspace):
+    assert "nothing is written of" in dos("status", RUN).err

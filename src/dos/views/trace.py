@@ -20,6 +20,12 @@ def render(seen: Trace) -> str:
             f"  {row.state:<9} {row.step_id:<18} {(row.verified_sha or row.claimed_sha)[:9]}".rstrip()
             for row in intent.steps
         ]
+    if seen.decisions:
+        lines += ["", "decisions:"]
+        lines += [
+            f"  {row.ts}  {row.iteration:>3}  {row.unit}  {row.outcome}: {row.action}, {row.reason}"
+            for row in seen.decisions
+        ]
     if wal.lease_events:
         lines += ["", "leases:"]
         lines += [
@@ -27,6 +33,6 @@ def render(seen: Trace) -> str:
             for row in wal.lease_events[-SHOWN_LEASE_EVENTS:]
         ]
     if seen.git.commits:
-        lines += ["", f"commits since it began: {len(seen.git.commits)}"]
+        lines += ["", f"its commits since it began: {len(seen.git.commits)}"]
         lines += [f"  {commit.sha[:9]} {commit.subject}" for commit in seen.git.commits[:SHOWN_COMMITS]]
     return "\n".join(lines)

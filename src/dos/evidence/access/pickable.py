@@ -31,7 +31,7 @@ def gather(world: World, config: Config, word: str, *, now_ms: int) -> Evidence:
         raise _nowhere(word, portfolio)
     state, _ = fold.current(world.journal, Fleet)
     live = {lease.run_id for lease in world.journal.leases(lapsed=False) if lease.run_id}
-    seen = rested(standing(unit, state, live, now_ms=now_ms), attempts.recorded(world), config)
+    seen = rested(standing(unit, state, live, now_ms=now_ms), state, attempts.recorded(world), config)
     return structs.replace(seen, unparseable=_unclear(unit, portfolio))
 
 
@@ -50,9 +50,15 @@ def standing(unit: Unit, state: Fleet, live: Collection[str], *, now_ms: int) ->
     )
 
 
-def rested(seen: Evidence, tried: Attempts, config: Config) -> Evidence:
-    """The same, with how long the unit rests after a try in vain."""
-    rest = cooldown.judge(resting.of(tried, seen.unit, now_ms=seen.now_ms), resting.policy(config))
+def rested(seen: Evidence, state: Fleet, tried: Attempts, config: Config) -> Evidence:
+    """The same, with how long the unit rests after a try in vain.
+
+    What a run died at was not tried to the end, and whoever starts the fleet wants everything to be tried again.
+    """
+    asked = resting.of(tried, seen.unit, now_ms=seen.now_ms)
+    interrupted = bool(state.units.get(seen.unit, fleet.Unit()).claimed_by)
+    counts = tuple(each for each in asked.attempts if each.at_ms >= state.started_ms and not interrupted)
+    rest = cooldown.judge(structs.replace(asked, attempts=counts), resting.policy(config))
     return structs.replace(seen, cooldown_until_ms=rest.until_ms)
 
 

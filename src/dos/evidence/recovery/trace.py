@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
+from dos.evidence.access.scope import in_workspace
 from dos.evidence.work import declared as declared_evidence
 from dos.journal import events, runs
 from dos.journal.events import Event, RunMinted, SpawnIntended
@@ -12,6 +13,7 @@ from dos.journal.released import lane_records
 from dos.journal.run_events import HaltProposed
 from dos.journal.states.run import Run
 from dos.journal.store import Store
+from dos.records import regions
 from dos.records.moments import second_stamp
 from dos.records.unknown import Unknown
 from dos.sources import commits
@@ -69,11 +71,22 @@ class GitPart(Struct, frozen=True, kw_only=True):
     commits: list[commits.Commit]
 
 
+class Decision(Struct, frozen=True, kw_only=True):
+    iteration: int
+    attempt: int
+    unit: str
+    outcome: str
+    action: str
+    reason: str
+    ts: str
+
+
 class Trace(Struct, frozen=True, kw_only=True):
     run_id: str
     found: bool
     spine: Spine
     intent: Intent
+    decisions: list[Decision]
     wal: Wal
     git: GitPart
 
@@ -87,8 +100,9 @@ def gather(world: World, run_id: str) -> Trace:
         found=bool(run.version or wal.lease_events),
         spine=_spine(journal, run_id, run),
         intent=_intent(world, run_id, run),
+        decisions=_decisions(journal, run_id),
         wal=wal,
-        git=GitPart(commits=_commits(world, run.start_sha)),
+        git=GitPart(commits=_commits(world, run)),
     )
 
 
@@ -205,7 +219,35 @@ def _event(event: Event, op: str, record: dict[str, Any], by: str) -> LeaseEvent
     )
 
 
-def _commits(world: World, start_sha: str) -> list[commits.Commit]:
-    since = commits.recorded(world.git, start_sha)
+def _decisions(journal: Store, run_id: str) -> list[Decision]:
+    written = ((event, events.decode(event)) for event in journal.load(runs.stream(run_id)))
+    return [
+        Decision(
+            iteration=fact.iteration,
+            attempt=fact.attempt,
+            unit=fact.unit,
+            outcome=fact.outcome,
+            action=fact.action,
+            reason=fact.reason,
+            ts=second_stamp(event.at_ms),
+        )
+        for event, fact in written
+        if isinstance(fact, events.IterationCommitted)
+    ]
+
+
+def _commits(world: World, run: Run) -> list[commits.Commit]:
+    """Since it began; where its lane is known, those that touch it: the others are not its own."""
+    since = commits.recorded(world.git, run.start_sha)
     found = commits.after(world.git, since) if since else []
-    return [] if isinstance(found, Unknown) else found
+    if isinstance(found, Unknown):
+        return []
+    region = world.config.lane_region(run.lane) if run.lane else None
+    if region is None or not found:
+        return found
+    touched = commits.paths_of_each(world.git, found)
+    return [
+        commit
+        for commit in found
+        if any(regions.contains_path(region, path) for path in in_workspace(world, touched.get(commit.sha, [])))
+    ]

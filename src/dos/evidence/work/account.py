@@ -2,7 +2,6 @@
 
 from dos.config.tables import Config
 from dos.evidence.access import attempts, pickable
-from dos.evidence.access import cooldown as resting
 from dos.evidence.work import landed
 from dos.evidence.work.landed import Landed
 from dos.journal import fold
@@ -10,7 +9,6 @@ from dos.journal.states.fleet import Fleet
 from dos.records.unknown import Unknown
 from dos.sources.plans import units as sources
 from dos.sources.world import World
-from dos.verdicts.access import cooldown
 from dos.verdicts.access import pickable as offering
 from dos.verdicts.work.account import Evidence
 
@@ -23,8 +21,8 @@ def gather(world: World, config: Config, *, now_ms: int) -> Evidence:
     truths = landed.gather(world, names, state)
     claims = {name: seen.claimed_by for name, seen in state.units.items() if seen.claimed_by and not seen.landed}
     tried = attempts.recorded(world)
-    policy = resting.policy(config)
-    holds = {unit.name: offering.judge(pickable.standing(unit, state, live, now_ms=now_ms)) for unit in units}
+    stands = {unit.name: pickable.standing(unit, state, live, now_ms=now_ms) for unit in units}
+    holds = {name: offering.judge(seen) for name, seen in stands.items()}
     return Evidence(
         declared=names,
         landed=next(
@@ -34,6 +32,10 @@ def gather(world: World, config: Config, *, now_ms: int) -> Evidence:
         in_flight={name: run for name, run in claims.items() if run in live},
         interrupted={name: run for name, run in claims.items() if run not in live},
         held={name: hold.reason for name, hold in holds.items() if hold.held and hold.reason},
-        resting=[name for name in names if cooldown.judge(resting.of(tried, name, now_ms=now_ms), policy).held],
+        resting=[
+            name
+            for name, seen in stands.items()
+            if pickable.rested(seen, state, tried, config).cooldown_until_ms > now_ms
+        ],
         undeclared=tuple(name for name in state.units if name not in holds),
     )

@@ -45,7 +45,7 @@ def gather(
             return truth
         lane, seen = lane_of(unit), state.units.get(unit.name, fleet.Unit())
         region = config.lane_region(lane) if lane else None
-        held = pickable.judge(rested(_standing(unit, lane, state, now_ms), tried, config))
+        held = pickable.judge(rested(_standing(unit, lane, state, now_ms), state, tried, config))
         found.append(
             Candidate(
                 unit=unit,

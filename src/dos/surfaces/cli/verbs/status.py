@@ -70,7 +70,7 @@ def _holds(world: World, state: Fleet, lanes: list[tuple[Unit, str]]) -> list[Ve
     tried, now_ms = attempts.recorded(world), time.time_ns() // 1_000_000
     holds = []
     for unit, lane in lanes:
-        seen = evidence.rested(evidence.standing(unit, state, live, now_ms=now_ms), tried, world.config)
+        seen = evidence.rested(evidence.standing(unit, state, live, now_ms=now_ms), state, tried, world.config)
         holds.append(pickable.judge(structs.replace(seen, unparseable=evidence.unplaced(unit, lane))))
     return holds
 

@@ -40,7 +40,14 @@ def report(run_id: str, args: "Args", desk: Desk) -> Reply:
         ],
         resume=found,
     )
-    return Reply(code=moving.code, text=view.render(status), data=to_builtins(status), next_action=moving.next_action)
+    known = seen.version or any(lease.run_id == run_id for lease in world.journal.leases())
+    return Reply(
+        code=moving.code,
+        text=view.render(status),
+        data=to_builtins(status),
+        next_action=moving.next_action,
+        complaint="" if known else f"warning: nothing is written of {run_id}; `dos why` shows the newest run",
+    )
 
 
 def _liveness(run_id: str, args: "Args", desk: Desk, seen: Run) -> Reply:
