@@ -70,6 +70,11 @@ class Repository:
     def play(self, script: dict[str, object]) -> None:
         self.script.write_bytes(json.encode(script))
 
+    def starts(self) -> list[str]:
+        """The units that an agent was started for, in order."""
+        counter = self.script.with_name(f"{self.script.name}.starts")
+        return counter.read_text().splitlines() if counter.exists() else []
+
     def git(self, *words: str) -> str:
         return subprocess.run(["git", *words], cwd=self.root, check=True, capture_output=True, text=True).stdout.strip()
 

@@ -212,7 +212,7 @@ def test_a_stopped_worker_whose_lane_was_taken_over_never_wakes_in_the_worktree_
     fleet.repository.play({"DEMO/A1": [[{"hang": True}], [write("one/a.txt"), commit("Write a")]], "*": [[SLOW]]})
     process = fleet.up("--target", "1")
     worker = psutil.Process(fleet.worker_at("one"))
-    wait_for(lambda: len(worker.children()) == 1)
+    wait_for(lambda: fleet.repository.starts())  # the agent hangs, as its script says for the first time
     worker.suspend()
     wait_for(lambda: "DEMO/A1" in landed(fleet))
     assert not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE
