@@ -8,7 +8,7 @@ import time
 from itertools import combinations
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import json, structs
 
@@ -67,8 +67,6 @@ def stands_for_none(lane: list[LaneLiveness], policy: SupervisePolicy) -> bool:
 
 
 def check(seen: SuperviseEvidence, policy: SupervisePolicy) -> None:
-    # A lane that is off the roster is there by its lease alone: without one nobody would know of it.
-    assume(not any(e.off_roster is True and e.liveness is None and not e.pending for e in seen.lanes))
     verdict = supervise(seen, policy)
     check_places(verdict, seen, policy)
     check_counts(verdict, seen, policy)
@@ -151,7 +149,7 @@ def test_every_plan_is_safe_counted_and_done_once_it_is_done(tick):
 
 
 @pytest.mark.soak
-@settings(max_examples=1_500, derandomize=True, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=10_000)
 @given(ticks())
 def test_every_plan_of_many_is_safe_counted_and_done_once_it_is_done(tick):
     check(*tick)

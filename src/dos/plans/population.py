@@ -68,6 +68,7 @@ class _Lane:
         "free",
         "kept",
         "off_roster",
+        "placed",
         "region",
         "repeats",
         "unknown",
@@ -77,6 +78,7 @@ class _Lane:
     def __init__(self) -> None:
         self.entries: list[LaneLiveness] = []
         self.region = placement.region_of(())
+        self.placed = False  # the region is that of an entry
         self.exclusive = False
         self.repeats = False
         self.off_roster = True
@@ -86,14 +88,16 @@ class _Lane:
         self.unknown = False
         self.waits = ""  # why it is held and counts for nobody
 
-    def add(self, entry: LaneLiveness, *, repeats: bool) -> None:
+    def add(self, entry: LaneLiveness, *, repeats: bool, stays: bool) -> None:
         self.entries.append(entry)
         self.exclusive = self.exclusive or entry.is_exclusive
         self.repeats = (self.repeats or repeats) and not self.exclusive
         self.off_roster = self.off_roster and entry.off_roster is True
-        if len(self.entries) == 1:
-            self.region = placement.region_of(entry.tree)
-        elif entry.tree != self.entries[0].tree:
+        if entry.off_roster is True and not stays:
+            return  # nobody is started there again, so where it was does not matter any more
+        if not self.placed:
+            self.placed, self.region = True, placement.region_of(entry.tree)
+        elif entry.tree != self.region.globs:
             both_known = self.region.known and placement.region_of(entry.tree).known
             self.region = placement.region_of((*self.region.globs, *entry.tree) if both_known else ())
 
@@ -116,9 +120,14 @@ class _Seen:
             lane = self.lanes.get(entry.lane)
             if lane is None:
                 lane = self.lanes[entry.lane] = _Lane()
-            lane.add(entry, repeats=entry.repeatable and policy.max_concurrency is not None)
+            lane.add(entry, repeats=entry.repeatable and policy.max_concurrency is not None, stays=self._stays(entry))
         for entry in evidence.lanes:
             self._read(entry, self.lanes[entry.lane])
+
+    def _stays(self, entry: LaneLiveness) -> bool:
+        """Somebody is there after this tick who is there before it."""
+        dead = entry.liveness is Liveness.STALLED and self.policy.reap_stalled
+        return entry.pending or not (entry.liveness is None or dead)
 
     def _read(self, entry: LaneLiveness, lane: _Lane) -> None:
         if entry.pending:
