@@ -10,7 +10,7 @@ $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "dos needs Python 3.11 or newer; try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
 	@echo "setting up .venv (once) ..."
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,postgres]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,postgres,receipts]'
 	@touch $@
 
 demo: $(READY)

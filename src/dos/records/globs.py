@@ -45,6 +45,12 @@ def prefix(glob: str) -> str:
     return _read(glob).prefix
 
 
+def literal_folder(glob: str) -> str:
+    """The folder that a glob names before its first wildcard, as it is written; "" is the whole repository."""
+    found = _SPECIAL.search(glob)
+    return (glob[: found.start()] if found else glob).rpartition("/")[0].strip("/")
+
+
 def folded_path(path: str) -> str | None:
     """A path as `matches` wants it: folded, every name with `/` after it. None when it lies outside the repository."""
     slashed = path.replace("\\", "/")

@@ -16,6 +16,12 @@ _SAFE = (
     "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false",
     "-c", "submodule.recurse=false",  # a checkout would clear what is in them
 )  # fmt: skip
+# For what judges: nothing that is configured, grafted or cached beside the objects may change the answer.
+SAFE_READING = (
+    *_SAFE, "-c", "core.commitGraph=false", "-c", "core.abbrev=auto", "-c", "core.attributesFile=/dev/null",
+    "-c", "log.showSignature=false", "-c", "log.decorate=no", "-c", "log.mailmap=false", "-c", "color.ui=never",
+    "-c", "diff.noprefix=false", "-c", "diff.orderFile=/dev/null", "-c", "i18n.logOutputEncoding=UTF-8",
+)  # fmt: skip
 TIMEOUT_SECONDS = 120.0
 _WHOLE_STATUS = ("-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=none")
 _SPACES = {"1": 8, "u": 10}  # before the path of a status entry: of a changed path, of an unmerged one
@@ -30,6 +36,11 @@ if TYPE_CHECKING:  # loaded where git is started: most verbs never start it
 def environment() -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
     return kept | {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_REPLACE_OBJECTS": "1"}
+
+
+def reading_environment() -> dict[str, str]:
+    """For what judges: no grafts, and nothing is fetched to answer a question."""
+    return environment() | {"GIT_GRAFT_FILE": "/dev/null", "GIT_NO_LAZY_FETCH": "1", "GIT_ATTR_NOSYSTEM": "1"}
 
 
 class Git:
@@ -51,15 +62,13 @@ class Git:
         import subprocess
 
         try:
-            return subprocess.run(
+            # Not as text: that would make a line end of a carriage return in the name of a file.
+            done = subprocess.run(
                 ["git", *_SAFE, *arguments],
                 cwd=self.tree,
-                input=feed,
+                input=None if feed is None else feed.encode("utf-8", "surrogateescape"),
                 stdin=subprocess.DEVNULL if feed is None else None,
                 capture_output=True,
-                text=True,
-                encoding="utf-8",
-                errors="surrogateescape",
                 env=environment() | ({"GIT_INDEX_FILE": index} if index else {}),
                 timeout=TIMEOUT_SECONDS,
             )
@@ -67,6 +76,8 @@ class Git:
             raise GitFailed(f"git cannot be run in {self.tree}: {error.strerror}", hint="Install git 2.38+.") from error
         except subprocess.TimeoutExpired as error:
             raise GitFailed(f"git {_shown(arguments)} took longer than {TIMEOUT_SECONDS:g} s in {self.tree}") from error
+        said, complained = (each.decode("utf-8", "surrogateescape") for each in (done.stdout, done.stderr))
+        return subprocess.CompletedProcess(done.args, done.returncode, said, complained)
 
     def commit_of(self, name: str) -> str | None:
         done = self.attempt("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")

@@ -17,7 +17,7 @@ from dos.sources.workspace import Workspace
 
 class World:
     def __init__(self, start: Path, *, lenient: bool = False) -> None:
-        self._start = start
+        self.start = start
         self._lenient = lenient
 
     def __enter__(self) -> Self:
@@ -28,7 +28,7 @@ class World:
 
     @cached_property
     def workspace(self) -> Workspace:
-        return workspace.find(self._start)
+        return workspace.find(self.start)
 
     @cached_property
     def loaded(self) -> Loaded:

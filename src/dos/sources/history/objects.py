@@ -1,0 +1,173 @@
+"""Git's objects by name, through one `git cat-file --batch`: a read costs a round trip instead of a process.
+
+Files are reached through their trees, so a name with a newline in it is as good as any other.
+"""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from typing import Self
+
+from msgspec import Struct
+
+from dos.errors import BadInput, GitFailed
+from dos.records.names import shown
+from dos.sources.git import SAFE_READING, Git, reading_environment
+
+_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_ENCODING = re.compile(rb"\nencoding ([^\n]+)")
+_TREE = 0o040000
+SUBMODULE = 0o160000
+
+
+class Commit(Struct, frozen=True, kw_only=True):
+    sha: str
+    tree: str
+    parents: tuple[str, ...]
+    message: str
+
+
+class Entry(Struct, frozen=True):
+    """What a tree holds under one name."""
+
+    mode: int
+    sha: str
+
+    @property
+    def is_tree(self) -> bool:
+        return self.mode == _TREE
+
+
+class Objects:
+    def __init__(self, git: Git) -> None:
+        self._git = git
+        self._process: subprocess.Popen[bytes] | None = None
+        self._trees: dict[str, dict[str, Entry]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *ended: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._process is not None:
+            self._process.communicate()
+            self._process = None
+
+    def commit(self, name: str) -> Commit | None:
+        """The commit that a hash or a ref names; None when there is none here."""
+        found = self._read(name if _HASH.fullmatch(name) else f"{_askable(name)}^{{commit}}")
+        return _commit(found[0], found[2]) if found and found[1] == "commit" else None
+
+    def is_unborn(self) -> bool:
+        """Whether there is no commit on the branch that is checked out."""
+        return self._git.branch() is not None
+
+    def blob(self, sha: str) -> bytes | None:
+        found = self._read(sha)
+        return found[2] if found and found[1] == "blob" else None
+
+    def tree(self, sha: str) -> dict[str, Entry]:
+        """What a tree holds, by name; nothing when it is not here."""
+        known = self._trees.get(sha)
+        if known is None:
+            found = self._read(sha)
+            known = _entries(found[2], len(sha) // 2) if found and found[1] == "tree" else {}
+            self._trees[sha] = known
+        return known
+
+    def at(self, tree: str, path: str) -> Entry | None:
+        """What a tree has at a path; None when there is nothing."""
+        entry = Entry(_TREE, tree)
+        for part in path.split("/"):
+            found = self.tree(entry.sha).get(part) if entry.is_tree else None
+            if found is None:
+                return None
+            entry = found
+        return entry
+
+    def files(self, tree: str, folder: str = "") -> Iterator[tuple[str, Entry]]:
+        """Every file under a folder of a tree, with its whole path, in the tree's order."""
+        start = self.at(tree, folder) if folder else Entry(_TREE, tree)
+        waiting = [(folder, start)] if start is not None else []
+        while waiting:
+            path, entry = waiting.pop()
+            if not entry.is_tree:
+                yield path, entry
+                continue
+            held = self.tree(entry.sha)
+            waiting += [(f"{path}/{name}" if path else name, held[name]) for name in reversed(held)]
+
+    def _read(self, name: str) -> tuple[str, str, bytes] | None:
+        process = self._process or self._start()
+        assert process.stdin and process.stdout
+        try:
+            process.stdin.write(name.encode("utf-8", "surrogateescape") + b"\n")
+            process.stdin.flush()
+            head = process.stdout.readline().split(b" ")
+            if len(head) != 3 or not head[2].strip().isdigit():
+                if head == [b""]:
+                    raise GitFailed(f"git cat-file in {self._git.tree} ended", hint=f"git -C {self._git.tree} fsck")
+                return None  # missing, or more than one object has that beginning
+            size = int(head[2])
+            content = process.stdout.read(size)
+            process.stdout.read(1)
+        except OSError as error:
+            raise GitFailed(f"git cat-file in {self._git.tree} ended: {error.strerror}") from error
+        if len(content) != size:
+            raise GitFailed(f"git cat-file in {self._git.tree} broke off at {name}", hint="Check the disk.")
+        return head[0].decode(), head[1].decode(), content
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        try:
+            self._process = subprocess.Popen(
+                ["git", *SAFE_READING, "cat-file", "--batch"],
+                cwd=self._git.tree,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=reading_environment(),
+            )
+        except OSError as error:
+            raise GitFailed(f"git cannot be run in {self._git.tree}: {error.strerror}", hint="Install git.") from error
+        return self._process
+
+
+def _askable(name: str) -> str:
+    if not name or name.startswith("-") or not name.isprintable():
+        raise BadInput(f"{shown(name)} is no name of a commit", hint="Give a branch, a tag or a hash.")
+    return name
+
+
+def _commit(sha: str, raw: bytes) -> Commit:
+    head, _, message = raw.partition(b"\n\n")
+    tree, parents = "", []
+    for line in head.split(b"\n"):
+        if line.startswith(b"tree "):
+            tree = line[5:].decode()
+        elif line.startswith(b"parent "):
+            parents.append(line[7:].decode())
+        else:
+            break
+    return Commit(sha=sha, tree=tree, parents=tuple(parents), message=_decoded(message, head))
+
+
+def _decoded(message: bytes, head: bytes) -> str:
+    written = _ENCODING.search(head)
+    try:
+        return message.decode(written[1].decode("ascii", "replace") if written else "utf-8")
+    except (LookupError, UnicodeDecodeError):
+        return message.decode("utf-8", "replace")
+
+
+def _entries(raw: bytes, hash_bytes: int) -> dict[str, Entry]:
+    """`mode name NUL hash`, one after the other."""
+    found, at = {}, 0
+    while at < len(raw):
+        space, end = raw.index(b" ", at), raw.index(b"\0", at)
+        following = end + 1 + hash_bytes
+        name = raw[space + 1 : end].decode("utf-8", "surrogateescape")
+        found[name] = Entry(int(raw[at:space], 8), raw[end + 1 : following].hex())
+        at = following
+    return found

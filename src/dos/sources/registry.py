@@ -1,0 +1,60 @@
+"""Files of released versions that a person or a script keeps by hand: the run registry and the index of soaks.
+
+They are read as pointers. What they say of a unit that is not in git is a claim.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
+
+_NOISE = re.compile(r"[\W_]+")
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    plan: str
+    phase: str
+    commit: str = ""
+
+
+def done_rows(text: str) -> list[Row]:
+    """The rows that call a unit done, newest first; none of a text that is no registry."""
+    return [
+        Row(plan=_text(row.get("plan")), phase=_text(row.get("phase")), commit=_text(row.get("commit_sha")))
+        for row in _rows(text, "recently_completed")
+        if _text(row.get("status")).lower() == "done" and _text(row.get("claim_status")).lower() in ("", "done")
+    ]
+
+
+def is_soaking(text: str, plan: str, phase: str) -> bool:
+    """Whether an entry that is in progress stands for the unit: by its id, or by how that begins."""
+    wanted = _plain(phase)
+    for row in _rows(text, "soaks"):
+        if _text(row.get("status")).lower() == "in_progress" and _text(row.get("plan")).lower() == plan.lower():
+            name = _text(row.get("id"))
+            begin = name.partition("-")[0]
+            if wanted in {_plain(begin), _plain(begin.partition("_")[0]), _plain(name)}:
+                return True
+    return False
+
+
+def _rows(text: str, key: str) -> Iterator[dict[str, Any]]:
+    if key not in text:
+        return  # the reader alone takes as long as the rest of a verb
+    import yaml
+
+    try:
+        found = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return
+    rows = found.get(key) if isinstance(found, dict) else None
+    yield from (row for row in rows if isinstance(row, dict)) if isinstance(rows, list) else ()
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value).strip()
+
+
+def _plain(text: str) -> str:
+    return _NOISE.sub("", text).lower()

@@ -1,0 +1,1 @@
+"""What a commit says, and what it does."""

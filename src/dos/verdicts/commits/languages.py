@@ -1,0 +1,258 @@
+"""How each language writes its comments and its strings, by the suffix of a file.
+
+A language becomes one pattern whose named groups say what was found: `keep` is a string or the like, `drop` a comment,
+`nest` opens a comment that can hold another, `raw` opens text that ends at a mark of its own. Every repetition is
+possessive, and whatever is never closed runs to the end or is short, so that reading is linear.
+"""
+
+import re
+from functools import cache
+
+from msgspec import Struct
+
+
+class Language(Struct, frozen=True, kw_only=True):
+    """What there is to know of one, as fragments of a pattern."""
+
+    begins: str = ""  # the characters that any of its fragments can begin with
+    keep: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    nest: tuple[str, str] | None = None  # how a comment that nests opens and closes
+    raw: str = ""  # groups: mark, hashes or equals, for the end of it; dashes, when it is a comment
+    whole: str = ""  # a comment of whole lines, taken out before all else
+    lines: tuple[str, ...] = ()  # a line that begins with one of these is a comment
+    indented: bool = False  # how far a line is indented means something
+    tight: bool = False  # spaces beside brackets, commas and the like mean nothing
+    docstrings: bool = False  # a string that stands alone is a comment
+
+
+class Reading(Struct, frozen=True, kw_only=True):
+    """A language, ready to be read."""
+
+    finds: re.Pattern[str] | None
+    nests: re.Pattern[str] | None
+    whole: re.Pattern[str] | None
+    lines: tuple[str, ...]
+    indented: bool
+    tight: bool
+    docstrings: bool
+
+
+# Strings. One that is never closed ends with its line, or with the text where it can be longer than a line.
+_DOUBLE = r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"?'
+_SINGLE = r"'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+'?"
+_LONG_DOUBLE = r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)'
+_LONG_SINGLE = r"'[^'\\]*+(?:\\.[^'\\]*+)*+(?:'|\Z)"
+_BARE_DOUBLE = r'"[^"]*+(?:"|\Z)'
+_BARE_SINGLE = r"'[^']*+(?:'|\Z)"
+_TRIPLE_DOUBLE = r'"""[^"\\]*+(?:(?:\\.|"(?!""))[^"\\]*+)*+(?:"""|\Z)'
+_TRIPLE_SINGLE = r"'''[^'\\]*+(?:(?:\\.|'(?!''))[^'\\]*+)*+(?:'''|\Z)"
+_BARE_TRIPLE = r'"""[^"]*+(?:"(?!"")[^"]*+)*+(?:"""|\Z)'
+_BACKTICK = r"`[^`\\]*+(?:\\.[^`\\]*+)*+(?:`|\Z)"
+_BARE_BACKTICK = r"`[^`]*+(?:`|\Z)"
+_CHARACTER = r"'(?:\\[^\n]{1,9}?|[^\\'\n])'"
+_VERBATIM = r'(?<=@)"[^"]*+(?:""[^"]*+)*+(?:"|\Z)'
+# Where an operand may stand, a slash begins a pattern and not a division.
+_REGEX = (
+    r"(?:(?<=[=(:,\[!&|?{};+~])|(?<=[=(:,\[!&|?{};+~] )|(?<=return )|^)/(?![/*])"
+    r"(?:[^/\\\[\n]|\\[^\n]|\[(?:[^\]\\\n]|\\[^\n]){0,200}+\]){1,400}+/"
+)
+_SHEBANG = r"\A\#![^\n]*+"
+
+# Comments; what a compiler obeys is none.
+_SLASHES = r"//(?!go:|[ \t]\+build\b)[^\n]*+"
+_BLOCK = r"/\*[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/|\Z)"
+_MARKUP_BLOCK = r"<!--[^-]*+(?:-(?!->)[^-]*+)*+(?:-->|\Z)"
+_HASH = r"\#[^\n]*+"
+_HASH_WORD = r"(?<![^\s;&|(){}\[\]])\#[^\n]*+"
+_DASHES = r"--[^\n]*+"
+UNCLOSED = re.compile(r"/\*(?!.*\*/\Z)|<!--(?!.*-->\Z)|<\#(?!.*\#>\Z)", re.DOTALL)
+
+_C_COMMENTS = (_BLOCK, _SLASHES)
+_C = Language(begins="\"'/", keep=(_DOUBLE, _CHARACTER), drop=_C_COMMENTS, tight=True)
+_CPP = Language(
+    begins="\"'/",
+    keep=(_DOUBLE, _CHARACTER),
+    drop=_C_COMMENTS,
+    raw=r'(?<=R)"(?P<mark>[^()\\\s"]{0,16})\(',
+    tight=True,
+)
+_JAVA = Language(begins="\"'/", keep=(_BARE_TRIPLE, _DOUBLE, _CHARACTER), drop=_C_COMMENTS, tight=True)
+_NESTING = Language(
+    begins="\"'/", keep=(_BARE_TRIPLE, _DOUBLE, _CHARACTER), drop=(_SLASHES,), nest=(r"/\*", r"\*/"), tight=True
+)
+_RUST = Language(
+    begins="\"'/#",
+    keep=(_LONG_DOUBLE, _CHARACTER),
+    drop=(_SLASHES,),
+    nest=(r"/\*", r"\*/"),
+    raw=r'(?:(?<=\br)|(?<=\bbr))(?P<hashes>\#*+)"',
+    tight=True,
+)
+_GO = Language(begins="\"'/`", keep=(_BARE_BACKTICK, _DOUBLE, _CHARACTER), drop=_C_COMMENTS, tight=True)
+_CSHARP = Language(begins="\"'/", keep=(_VERBATIM, _BARE_TRIPLE, _DOUBLE, _CHARACTER), drop=_C_COMMENTS, tight=True)
+_SCRIPT = Language(begins="\"'/`#", keep=(_SHEBANG, _BACKTICK, _DOUBLE, _SINGLE, _REGEX), drop=_C_COMMENTS, tight=True)
+_PHP = Language(
+    begins="\"'/#", keep=(_SHEBANG, _LONG_DOUBLE, _LONG_SINGLE), drop=(*_C_COMMENTS, r"\#(?!\[)[^\n]*+"), tight=True
+)
+_QUOTED = Language(begins="\"'/", keep=(_TRIPLE_DOUBLE, _TRIPLE_SINGLE, _DOUBLE, _SINGLE), drop=_C_COMMENTS, tight=True)
+_PYTHON = Language(
+    begins="\"'#",
+    keep=(_SHEBANG, _TRIPLE_DOUBLE, _TRIPLE_SINGLE, _DOUBLE, _SINGLE),
+    drop=(_HASH,),
+    indented=True,
+    tight=True,
+    docstrings=True,
+)
+_RUBY = Language(
+    begins="\"'#",
+    keep=(_SHEBANG, _LONG_DOUBLE, _LONG_SINGLE),
+    drop=(_HASH_WORD,),
+    whole=r"^=begin\b[^\n]*+(?:\n(?!=end\b)[^\n]*+)*+(?:\n=end[^\n]*+|\Z)",
+)
+_PERL = Language(
+    begins="\"'#",
+    keep=(_SHEBANG, _DOUBLE, _SINGLE),
+    drop=(_HASH_WORD,),
+    whole=r"^=[a-z]\w*+[^\n]*+(?:\n(?!=cut\b)[^\n]*+)*+(?:\n=cut[^\n]*+|\Z)",
+)
+_SHELL = Language(begins="\"'#\\\\", keep=(_SHEBANG, r"\\.", _LONG_DOUBLE, _BARE_SINGLE), drop=(_HASH_WORD,))
+_POWERSHELL = Language(
+    begins="\"'#<`",
+    keep=(_SHEBANG, r"`.", r'"[^"`]*+(?:`.[^"`]*+)*+(?:"|\Z)', _BARE_SINGLE),
+    drop=(r"<\#[^#]*+(?:\#(?!>)[^#]*+)*+(?:\#>|\Z)", _HASH_WORD),
+)
+_HASHES = Language(begins="\"'#", keep=(_SHEBANG, _TRIPLE_DOUBLE, _DOUBLE, _SINGLE), drop=(_HASH,))
+_MAKE = Language(begins="#\\\\", keep=(_SHEBANG, r"\\."), drop=(_HASH_WORD,), indented=True)
+_YAML = Language(
+    begins="\"'#",
+    keep=(r'(?<![^\s\[{,:])"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)', r"(?<![^\s\[{,:])'[^']*+(?:''[^']*+)*+(?:'|\Z)"),
+    drop=(r"(?<!\S)\#[^\n]*+",),
+    indented=True,
+)
+_TOML = Language(
+    begins="\"'#",
+    keep=(_TRIPLE_DOUBLE, r"'''[^']*+(?:'(?!'')[^']*+)*+(?:'''|\Z)", _DOUBLE, r"'[^'\n]*+'?"),
+    drop=(_HASH,),
+    tight=True,
+)
+_TERRAFORM = Language(begins='"/#', keep=(_DOUBLE,), drop=(*_C_COMMENTS, _HASH))
+_SQL = Language(
+    begins="\"'/-",
+    keep=(_BARE_SINGLE, _BARE_DOUBLE),
+    drop=(r"/\*(?!!)[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/|\Z)", _DASHES),
+)
+_LUA = Language(begins="\"'-[", keep=(_DOUBLE, _SINGLE), drop=(_DASHES,), raw=r"(?P<dashes>--)?\[(?P<equals>=*+)\[")
+_HASKELL = Language(
+    begins="\"'{-",
+    keep=(_DOUBLE, _CHARACTER),
+    drop=(r"--++(?![!#$%&*+./<=>?@\\^|~:])[^\n]*+",),
+    nest=(r"\{-(?!\#)", r"-\}"),
+    indented=True,
+)
+_ML = Language(begins="\"'(", keep=(_LONG_DOUBLE, _CHARACTER), nest=(r"\(\*(?!\))", r"\*\)"))
+_FSHARP = Language(
+    begins="\"'(/",
+    keep=(_BARE_TRIPLE, _LONG_DOUBLE, _CHARACTER),
+    drop=(_SLASHES,),
+    nest=(r"\(\*(?!\))", r"\*\)"),
+    indented=True,
+)
+_JULIA = Language(
+    begins="\"'#",
+    keep=(_TRIPLE_DOUBLE, _LONG_DOUBLE, _CHARACTER),
+    drop=(r"\#(?!=)[^\n]*+",),
+    nest=(r"\#=", r"=\#"),
+)
+_NIM = Language(
+    begins="\"'#",
+    keep=(_BARE_TRIPLE, _DOUBLE, _CHARACTER),
+    drop=(r"\#(?!\[)[^\n]*+",),
+    nest=(r"\#\[", r"\]\#"),
+    indented=True,
+)
+_LISP = Language(begins='";\\\\', keep=(_LONG_DOUBLE, r"\\."), drop=(r";[^\n]*+",))
+_ERLANG = Language(begins="\"'%$", keep=(_LONG_DOUBLE, _SINGLE, r"\$."), drop=(r"%[^\n]*+",))
+_MARKUP = Language(begins="<", drop=(_MARKUP_BLOCK,))
+_COMPONENT = Language(begins='"`</', keep=(_BACKTICK, _DOUBLE), drop=(_MARKUP_BLOCK, _BLOCK, r"(?<![:\w])//[^\n]*+"))
+_STYLE = Language(begins="\"'/", keep=(_DOUBLE, _SINGLE), drop=(_BLOCK,))
+_SASSY = Language(begins="\"'/", keep=(_DOUBLE, _SINGLE), drop=(_BLOCK, r"(?<![:(])//[^\n]*+"))
+_JSON = Language(begins='"', keep=(_DOUBLE,), tight=True)
+_BASIC = Language(begins="\"'", keep=(r'"[^"\n]*+"?',), drop=(r"'[^\n]*+",))
+_COFFEE = Language(
+    begins="\"'#",
+    keep=(_TRIPLE_DOUBLE, _TRIPLE_SINGLE, _DOUBLE, _SINGLE),
+    drop=(r"\#\#\#[^#]*+(?:\#(?!\#\#)[^#]*+)*+(?:\#\#\#|\Z)", _HASH),
+    indented=True,
+)
+
+_TABLE = {
+    "c h m mm proto zig v sol hx d thrift prisma glsl hlsl wgsl vert frag": _C,
+    "cc cpp cxx hh hpp ino cu cuh": _CPP,
+    "java": _JAVA,
+    "kt kts scala swift": _NESTING,
+    "rs": _RUST,
+    "go": _GO,
+    "cs": _CSHARP,
+    "js jsx mjs cjs ts tsx": _SCRIPT,
+    "php": _PHP,
+    "dart groovy gradle": _QUOTED,
+    "py pyi bzl bazel star": _PYTHON,
+    "rb gemspec podspec rakefile gemfile cr": _RUBY,
+    "pl pm": _PERL,
+    "sh bash zsh fish procfile": _SHELL,
+    "ps1 psd1 psm1": _POWERSHELL,
+    "r ex exs awk tcl graphql gql cmake": _HASHES,
+    "mk makefile": _MAKE,
+    "dockerfile env gitignore gitattributes dockerignore": Language(lines=("#",)),
+    "yml yaml": _YAML,
+    "toml": _TOML,
+    "tf tfvars hcl nix": _TERRAFORM,
+    "sql": _SQL,
+    "lua": _LUA,
+    "hs elm": _HASKELL,
+    "ml": _ML,
+    "fs": _FSHARP,
+    "jl": _JULIA,
+    "nim": _NIM,
+    "clj cljs cljc edn el lisp scm rkt": _LISP,
+    "erl": _ERLANG,
+    "ini cfg conf editorconfig": Language(lines=("#", ";")),
+    "properties": Language(lines=("#", "!")),
+    "html htm xhtml xml xsd xsl xslt svg md csproj fsproj props targets xaml resx plist": _MARKUP,
+    "vue svelte astro": _COMPONENT,
+    "css": _STYLE,
+    "scss less jsonc json5": _SASSY,
+    "json ipynb": _JSON,
+    "bat cmd": Language(lines=("rem ", "Rem ", "REM ", "@rem ", "@REM ", "::")),
+    "vb": _BASIC,
+    "coffee": _COFFEE,
+    "sass styl pug haml slim": Language(indented=True),  # comments of theirs are kept
+}
+_BY_SUFFIX = {suffix: language for suffixes, language in _TABLE.items() for suffix in suffixes.split()}
+
+
+@cache
+def reading(suffix: str) -> Reading | None:
+    """How to read a file with this suffix, or of this name when it has none; None for a language nobody knows."""
+    language = _BY_SUFFIX.get(suffix)
+    if language is None:
+        return None
+    flags = re.DOTALL | re.MULTILINE
+    fragments = {
+        "raw": language.raw,  # its opening quote is no ordinary one
+        "keep": "|".join(language.keep),
+        "nest": language.nest[0] if language.nest else "",
+        "drop": "|".join(language.drop),
+    }
+    groups = "|".join(f"(?P<{name}>{fragment})" for name, fragment in fragments.items() if fragment)
+    escaped = re.sub(r"([\]\[^-])", r"\\\1", language.begins)
+    return Reading(
+        finds=re.compile(rf"[^{escaped}]*+(?:{groups}|.|\Z)", flags) if language.begins else None,
+        nests=re.compile(f"({language.nest[0]})|{language.nest[1]}", flags) if language.nest else None,
+        whole=re.compile(language.whole, flags) if language.whole else None,
+        lines=language.lines,
+        indented=language.indented,
+        tight=language.tight,
+        docstrings=language.docstrings,
+    )

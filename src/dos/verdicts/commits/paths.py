@@ -1,0 +1,121 @@
+"""What kind of file is a path? Only its name is looked at, in any case."""
+
+import re
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    SOURCE = "source"
+    TEST = "test"
+    CONFIG = "config"  # settings, locked dependencies, markup, templates, and languages that are rarer
+    CI = "ci"
+    DOCS = "docs"
+    DATA = "data"  # binaries, tables, and whatever has a suffix that nobody knows
+    BOOKKEEPING = "bookkeeping"
+
+
+def words(line: str) -> frozenset[str]:
+    return frozenset(line.split())
+
+
+_SOURCE = words(
+    "bash bat c cc cjs clj cljs cmake cmd cpp cs cxx dart elm erl ex exs fs go gradle h hh hpp hs java jl js jsx kt "
+    "kts lua m mjs mk ml mm nim php pl pm proto ps1 psd1 psm1 py pyi r rb rs scala sh sql svelte swift tf ts tsx v vb "
+    "vue zig zsh"
+)
+_CONFIG = words(
+    "json jsonc json5 yml yaml toml ini cfg conf config env properties plist editorconfig hcl tfvars nix dhall lock "
+    "sum html htm xhtml xml xsd xsl xslt css scss sass less styl ipynb tmpl tpl template j2 jinja jinja2 ejs erb haml "
+    "hbs mustache pug slim liquid twig astro graphql gql prisma thrift avsc bzl bazel star gn gni ninja am ac in "
+    "spec csproj fsproj vbproj sln props targets gemspec podspec cabal opam service timer socket desktop rules "
+    "el lisp scm rkt cljc edn fish awk tcl coffee cr groovy pas f f90 f95 adb ads asm s cu cuh sol vim ino hx d "
+    "po pot strings resx xaml ui qml glsl vert frag hlsl wgsl gitignore gitattributes dockerignore npmrc nvmrc "
+    "babelrc eslintrc prettierrc"
+)
+_DOCS = words("md mdx markdown rst txt adoc asciidoc org")
+# Prose that goes by its name alone.
+_PROSE = words(
+    "readme license licence copying copyright authors contributors maintainers notice contributing changelog changes "
+    "history news todo thanks credits codeowners notes"
+)
+_BUILT_FROM_TEXT = re.compile(r"(?:cmakelists|(?:.*[-_.])?(?:requirements|constraints)(?:[-_.].*)?)\.txt")
+_BUILD_FILES = ("makefile.", "dockerfile.")  # the like of Dockerfile.dev
+_TEST_FOLDER = re.compile(r"(?:^|/)(?:tests?|specs?|__tests__)/")
+_TEST_NAME = re.compile(r"test_.*\.[^.]+|.*_test\.[^.]+|.*\.(?:test|spec)\.[^.]+", re.DOTALL)
+_WORKFLOW = re.compile(r"\.github/workflows/[^/]+\.ya?ml")
+_CI_FILES = frozenset(
+    (
+        ".appveyor.yml", ".circleci/config.yml", ".gitlab-ci.yml", ".travis.yml", "appveyor.yml", "azure-pipelines.yml",
+        "bitbucket-pipelines.yml",
+    )
+)  # fmt: skip
+_BOOKKEEPING = frozenset(
+    (
+        "__init__.py", "changelog.md", "dos.findings.md", "dos.state.yaml", "execution-state.yaml",
+        "findings-followup-queue.md", "plans.yaml", "pyproject.toml", "version", "version.txt",
+    )
+)  # fmt: skip
+_RELEASE_NOTES = "docs/releases/"
+
+
+def kind(path: str) -> Kind:
+    """The first that fits: a record of the work before all, then what runs it, then what tests it."""
+    if is_bookkeeping(path):
+        return Kind.BOOKKEEPING
+    if is_ci(path):
+        return Kind.CI
+    if is_test(path):
+        return Kind.TEST
+    if is_source(path):
+        return Kind.SOURCE
+    if is_config(path):
+        return Kind.CONFIG
+    return Kind.DOCS if is_docs(path) else Kind.DATA
+
+
+def is_source(path: str) -> bool:
+    """Code by its suffix, a build file, or a program without a suffix; a test can be source as well."""
+    name = _basename(path)
+    if "." not in name:
+        return name not in _PROSE
+    return _suffix(name) in _SOURCE or (name.startswith(_BUILD_FILES) and _suffix(name) not in _DOCS)
+
+
+def is_test(path: str) -> bool:
+    return bool(_TEST_FOLDER.search(path.lower())) or is_named_test(path)
+
+
+def is_named_test(path: str) -> bool:
+    return _TEST_NAME.fullmatch(_basename(path)) is not None
+
+
+def is_ci(path: str) -> bool:
+    lowered = path.lower()
+    return lowered in _CI_FILES or bool(_WORKFLOW.fullmatch(lowered))
+
+
+def is_config(path: str) -> bool:
+    """Settings, markup, templates: no source, and a change to them does something all the same."""
+    name = _basename(path)
+    return "." in name and not is_ci(path) and (_suffix(name) in _CONFIG or bool(_BUILT_FROM_TEXT.fullmatch(name)))
+
+
+def is_docs(path: str) -> bool:
+    name = _basename(path)
+    if "." not in name:
+        return name in _PROSE
+    return _suffix(name) in _DOCS and not _BUILT_FROM_TEXT.fullmatch(name)
+
+
+def is_bookkeeping(path: str) -> bool:
+    """A file that every commit of a release or a run touches, whatever it did."""
+    lowered = path.lower()
+    return _basename(lowered) in _BOOKKEEPING or lowered.startswith(_RELEASE_NOTES)
+
+
+def _basename(path: str) -> str:
+    return path.rpartition("/")[2].lower()
+
+
+def _suffix(name: str) -> str:
+    return name.rpartition(".")[2]
