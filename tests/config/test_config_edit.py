@@ -215,11 +215,16 @@ def test_unsetting_what_is_not_set_is_an_error(file: Path, key: str) -> None:
 @pytest.mark.parametrize(
     ("before", "key", "value", "after"),
     [
-        ("ci = { a = 1 } # x\n", "ci.b.c", "2", "ci = { a = 1, b = {c = 2}} # x\n"),
-        ("ci.a = 1\n", "ci.a", "2", "ci.a = 2\n"),
-        ("[ci.x]\na = 1\n[supervise]\ntarget = 2\n[ci]\nb = 3\n", "ci.b", "4", None),
-        ("[ci]\na = 1", "ci.a", "2", "[ci]\na = 2\n"),
-        ("[ci]\na = 1\n\n\n", "ci.a", "2", "[ci]\na = 2\n\n\n"),
+        (
+            "intervention = { A = {rank = 1} } # x\n",
+            "intervention.B.rank",
+            "2",
+            "intervention = { A = {rank = 1}, B = {rank = 2}} # x\n",
+        ),
+        ("marker.max_streak = 1\n", "marker.max_streak", "2", "marker.max_streak = 2\n"),
+        ("[precursor.aliases]\na = ['b']\n[supervise]\ntarget = 3\n[precursor]\n", "supervise.target", "4", None),
+        ("[marker]\nmax_streak = 1", "marker.max_streak", "2", "[marker]\nmax_streak = 2\n"),
+        ("[marker]\nmax_streak = 1\n\n\n", "marker.max_streak", "2", "[marker]\nmax_streak = 2\n\n\n"),
     ],
 )
 def test_odd_layouts_are_kept(tmp_path: Path, before: str, key: str, value: str, after: str | None) -> None:
@@ -231,10 +236,11 @@ def test_odd_layouts_are_kept(tmp_path: Path, before: str, key: str, value: str,
 
 def test_a_layout_that_cannot_be_kept_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "dos.toml"
-    path.write_text("ci.a.b = 1\nci.c = 2\n")
+    text = "lanes.trees.a = ['a/**']\nlanes.concurrent = ['a']\n"
+    path.write_text(text)
     with pytest.raises(ConfigInvalid, match="without touching other keys"):
-        set_value(path, "ci.x.y", "1")
-    assert path.read_text() == "ci.a.b = 1\nci.c = 2\n"
+        set_value(path, "lanes.aliases.b", "a")
+    assert path.read_text() == text
 
 
 def test_a_table_may_go_with_its_last_key(tmp_path: Path) -> None:
@@ -322,7 +328,7 @@ CHANGES = st.sampled_from(
         ("lanes.trees.api", ["x/**"]),
         ("cooldown.window_hours", 0.5),
         ("reasons.A.category", "MISROUTE"),
-        ("ci.x.y", [1, 2]),
+        ("precursor.requires.x", ["a", "b"]),
     ]
 )
 

@@ -36,8 +36,8 @@ category = "MISROUTE"
 
 [ci]
 repo = "a/b"
-[ci.deep]
-x = 1
+[precursor.requires]
+x = ["y"]
 """
 
 
@@ -61,7 +61,7 @@ def shown(text: str) -> dict[str, Row]:
         ("reasons.VENDOR.refusal", "true", "default"),
         ("morphology", '[{ substring = "A", category = "MISROUTE" }]', "dos.toml:22"),
         ("ci.repo", '"a/b"', "dos.toml:27"),
-        ("ci.deep.x", "1", "dos.toml:29"),
+        ("precursor.requires.x", '["y"]', "dos.toml:29"),
         ("cooldown.window_hours", "6", "default"),
         ("workers.wall_seconds", "3600", "default"),
     ],

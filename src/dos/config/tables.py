@@ -23,6 +23,8 @@ from dos.config.lanes import ConcurrencyClass, Lanes, Overlap
 from dos.config.plans import Enumerate, Lifecycle, Plans, Transition
 from dos.config.progress import Breaker, Efficiency, Improve, Marker, NoopStreak, Productivity
 from dos.config.reasons import MORPHOLOGY, MorphologyRule, Reason, built_in
+from dos.config.truth.belief import Ci, Evidence, Judges
+from dos.config.truth.units import DeclaredUnit
 from dos.records.regions import Region
 
 __all__ = [
@@ -30,14 +32,18 @@ __all__ = [
     "DEFAULT_LANES",
     "MORPHOLOGY",
     "Breaker",
+    "Ci",
     "ConcurrencyClass",
     "Config",
     "Cooldown",
     "DataClass",
+    "DeclaredUnit",
     "Efficiency",
     "Enforcement",
     "Enumerate",
+    "Evidence",
     "Improve",
+    "Judges",
     "Lanes",
     "Leases",
     "Lifecycle",
@@ -235,7 +241,10 @@ class Config(Table, frozen=True, kw_only=True):
     noop_streak: NoopStreak = NoopStreak()
     precursor: Precursor = Precursor()
     verify: Verify = Verify()
-    ci: dict[str, Any] = field(default_factory=dict)
+    units: dict[str, DeclaredUnit] = field(default_factory=dict)
+    ci: Ci = Ci()
+    evidence: Evidence = Evidence()
+    judges: Judges = Judges()
     enforcement: Enforcement = Enforcement()
 
     def __post_init__(self) -> None:

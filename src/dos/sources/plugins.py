@@ -2,11 +2,20 @@
 
 import os
 import sys
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dos.errors import BadInput
+from dos.records.unknown import Unknown
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 PREDICATES = "dos.predicates"
+EVIDENCE_SOURCES = "dos.evidence_sources"
+JUDGES = "dos.judges"
+Answered = TypeVar("Answered")
 
 
 def names(group: str) -> list[str]:
@@ -20,21 +29,39 @@ def names(group: str) -> list[str]:
 
 def load(group: str) -> list[tuple[str, Any]]:
     """The plugins of a group by name, classes instantiated. One that cannot be loaded is an error: it might refuse."""
+    found, failed = load_what_can_be(group)
+    if failed:
+        raise BadInput(failed[0], hint="Uninstall the package it came with, or repair it.")
+    return found
+
+
+def load_what_can_be(group: str) -> tuple[list[tuple[str, Any]], list[str]]:
+    """The same, and what is to be said of those that cannot be loaded: for plugins that can only add evidence."""
     if not _is_anywhere(group):
-        return []
+        return [], []
     from importlib.metadata import entry_points
 
-    found = []
+    found, failed = [], []
     for point in sorted(entry_points(group=group), key=lambda point: point.name):
-        try:
-            loaded = point.load()
-            found.append((point.name, loaded() if isinstance(loaded, type) else loaded))
-        except Exception as error:
-            raise BadInput(
-                f"the plugin {point.name!r} of {group} ({point.value}) cannot be loaded: {error!r}",
-                hint="Uninstall the package it came with, or repair it.",
-            ) from error
-    return found
+        made = call(partial(_made, point))
+        if isinstance(made, Unknown):
+            failed.append(f"the plugin {point.name!r} of {group} ({point.value}) cannot be loaded: {made.why}")
+        else:
+            found.append((point.name, made))
+    return found, failed
+
+
+def call(stranger: Callable[[], Answered]) -> Answered | Unknown:
+    """What somebody else's code answers; whatever it raises, it has no answer."""
+    try:
+        return stranger()
+    except Exception as error:  # noqa: BLE001 - nobody knows what a plugin may raise
+        return Unknown(repr(error))
+
+
+def _made(point: "EntryPoint") -> Any:
+    loaded = point.load()
+    return loaded() if isinstance(loaded, type) else loaded
 
 
 def _is_anywhere(group: str) -> bool:

@@ -1,5 +1,7 @@
 """The one place that says where units come from: plan documents, an issue tracker's files, or a program."""
 
+from msgspec import structs
+
 from dos.config.tables import Config
 from dos.plans.documents.portfolio import Portfolio, assemble
 from dos.records.units import Problem, Trouble, Unit
@@ -24,11 +26,19 @@ def read(place: Workspace, config: Config, *, counted: bool = False) -> Portfoli
     else:
         units, problems = _documents(place, config, counted=counted)
     return assemble(
-        units,
+        [_completed(unit, config) for unit in units] if config.units else units,
         problems,
         knows_lane=lambda lane: config.canonical_lane(lane) is not None,
         classes=config.lifecycle.classes,
     )
+
+
+def _completed(unit: Unit, config: Config) -> Unit:
+    """With what [units] says of it where its own plan is silent."""
+    found = config.units.get(unit.name) or config.units.get(unit.id)
+    if found is None:
+        return unit
+    return structs.replace(unit, paths=unit.paths or found.paths, acceptance=unit.acceptance or found.accept)
 
 
 def _documents(place: Workspace, config: Config, *, counted: bool) -> tuple[list[Unit], list[Problem]]:

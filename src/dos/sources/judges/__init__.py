@@ -1,0 +1,1 @@
+"""Who can be asked for an opinion."""

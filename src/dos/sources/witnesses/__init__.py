@@ -1,0 +1,1 @@
+"""Witnesses: what the claimant did not write."""

@@ -1,0 +1,61 @@
+"""Does a branch contain a commit? Git's own record of it."""
+
+import re
+
+from dos.errors import GitFailed
+from dos.records.accountability import Accountability
+from dos.records.names import shown
+from dos.records.unknown import Unknown
+from dos.sources import commits
+from dos.sources.git import Git
+from dos.sources.world import World
+from dos.verdicts.belief.facts import EvidenceFacts, attest, no_signal, refute
+
+NAME, RUNG = "git", Accountability.OS_RECORDED
+HEAD = "HEAD"
+SHOWN = 9
+_UNSAFE = re.compile(r"^-|[\x00-\x20\x7f]")
+_HASH = re.compile(r"[0-9a-fA-F]{7,64}")
+
+
+def witness(world: World, subject: str) -> EvidenceFacts:
+    """`COMMIT` in HEAD, or `COMMIT:BRANCH`."""
+    commit, _, target = subject.strip().partition(":")
+    target = target or HEAD
+    unsafe = next((name for name in (commit, target) if not name or _UNSAFE.search(name)), None)
+    if unsafe is not None:
+        return no_signal(NAME, RUNG, subject, f"{shown(unsafe)} cannot be the name of a commit")
+    try:
+        return _looked_up(world.git, subject, commit, target)
+    except GitFailed as error:
+        return no_signal(NAME, RUNG, subject, error.message)
+
+
+def _looked_up(git: Git, subject: str, commit: str, target: str) -> EvidenceFacts:
+    sha, tip = git.commit_of(commit), git.commit_of(target)
+    if tip is None or sha is None:
+        return no_signal(NAME, RUNG, subject, f"git knows no commit {shown(target if tip is None else commit)} here")
+    if _leads_from(git, commit, target):
+        return no_signal(NAME, RUNG, subject, f"{target} always contains {commit}: that is no evidence")
+    inside = commits.is_ancestor(git, sha, tip)
+    if isinstance(inside, Unknown):
+        return no_signal(NAME, RUNG, subject, inside.why)
+    if inside:
+        return attest(NAME, RUNG, subject, f"{target} contains {sha[:SHOWN]}")
+    if git.run("rev-parse", "--is-shallow-repository").strip() == "true":
+        return no_signal(NAME, RUNG, subject, f"{target} does not show {sha[:SHOWN]}, and the clone is shallow")
+    return refute(NAME, RUNG, subject, f"{target} does not contain {sha[:SHOWN]}")
+
+
+def _leads_from(git: Git, commit: str, target: str) -> bool:
+    """A name that is made from the target's own, such as HEAD~2, is in it by its making."""
+    if _HASH.fullmatch(commit):
+        return False
+    start = re.split(r"[~^@{]", commit)[0] or HEAD
+    return _full_name(git, start) == _full_name(git, target)
+
+
+def _full_name(git: Git, name: str) -> str:
+    done = git.attempt("rev-parse", "--symbolic-full-name", "--end-of-options", name)
+    lines = done.stdout.split()
+    return lines[-1] if lines else name

@@ -1,0 +1,45 @@
+"""Two snapshots of a state as JSON objects, and what differs between them."""
+
+from pathlib import Path
+from typing import Any
+
+from msgspec import MsgspecError, json
+
+from dos.records.accountability import Accountability
+from dos.records.unknown import Unknown
+from dos.sources.witnesses import places
+from dos.sources.world import World
+from dos.verdicts.belief import state_diff
+from dos.verdicts.belief.facts import EvidenceFacts, no_signal
+
+NAME, SEPARATOR = state_diff.NAME, "||"
+LOWEST = Accountability.AGENT_AUTHORED
+
+
+def witness(world: World, subject: str, claimed: str = "") -> EvidenceFacts:
+    """`BEFORE||AFTER||KEY`, the key being what is claimed where it is left out; `-KEY` went away."""
+    before, after, key, *_ = [*(part.strip() for part in subject.split(SEPARATOR, 2)), "", ""]
+    key = key or claimed
+    if not before or not after or not key.lstrip("-"):
+        return no_signal(NAME, LOWEST, subject, "two files and a key are wanted: BEFORE||AFTER||KEY")
+    files = [world.workspace.root / name for name in (before, after)]
+    rung = min((places.rung(world, file) for file in files), key=lambda each: each.rank)
+    if rung.is_forgeable:
+        why = "whoever claims it can write these files: no committed [evidence] places holds both of them"
+        return no_signal(NAME, LOWEST, subject, why)
+    states = [snapshot(file) for file in files]
+    for state in states:
+        if isinstance(state, Unknown):
+            return no_signal(NAME, rung, subject, state.why)
+    one, other = [state for state in states if not isinstance(state, Unknown)]
+    return state_diff.judge(one, other, key.removeprefix("-"), rung, deleted=key.startswith("-"))
+
+
+def snapshot(path: Path) -> dict[str, Any] | Unknown:
+    data = places.contents(path)
+    if isinstance(data, Unknown):
+        return data
+    try:
+        return json.decode(data, type=dict[str, Any])
+    except (MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        return Unknown(f"{path.name} is not a JSON object: {error}")
