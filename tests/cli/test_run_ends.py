@@ -211,7 +211,9 @@ def test_the_last_word_decides(dos, workspace, records, state, code, cause):
 @pytest.mark.parametrize("path", ["nowhere.jsonl", "api"])
 def test_a_transcript_that_cannot_be_read_calls_nobody_dead(dos, workspace, path):
     answer = dos("verify-result", "--transcript", path, "--json")
-    assert (answer.code, answer.json["state"], answer.json["dead"]) == (0, "UNREADABLE", False)
+    assert (answer.code, answer.json["state"], answer.json["dead"]) == (2, "UNREADABLE", False)
+    assert answer.json["envelope"] == {"all_clear": False, "verdict": "UNCLEAR"}
+    assert answer.err.startswith(f"error: '{path}': ") and "hint: " in answer.err
 
 
 @pytest.mark.parametrize(

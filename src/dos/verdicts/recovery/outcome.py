@@ -41,6 +41,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     """The last record of an assistant in a transcript."""
 
     readable: bool = True
+    why: str = ""  # it is not
     found: bool = False
     model: str = ""
     stop_reason: str = ""
@@ -60,6 +61,8 @@ class Verdict(Struct, frozen=True, kw_only=True):
     @property
     def envelope(self) -> dict[str, Any]:
         """What whoever shows results is to do with it."""
+        if self.answer is Answer.UNREADABLE:
+            return {"all_clear": False, "verdict": "UNCLEAR"}
         if not self.dead:
             return {"all_clear": True, "verdict": "LIVE"}
         is_empty = self.answer is Answer.EMPTY
@@ -74,7 +77,8 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 def judge(seen: Evidence) -> Verdict:
     if not seen.readable:
-        return Verdict(answer=Answer.UNREADABLE, reason="the transcript cannot be read")
+        why = f": {seen.why}" if seen.why else ""
+        return Verdict(answer=Answer.UNREADABLE, reason=f"the transcript cannot be read{why}")
     # By who wrote it, never by what it says: a model may well talk about errors.
     if seen.model == SYNTHETIC_MODEL or seen.is_api_error:
         cause = _class(seen)

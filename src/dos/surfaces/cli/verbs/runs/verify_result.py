@@ -1,22 +1,23 @@
 """Did a conversation end with an answer, or with a failure notice in its place?
 
-Without --transcript an event of a hook is read from the input, and its `transcript_path` is the conversation.
+Without --transcript an event of a hook is read from the input, and its `transcript_path` is the conversation. One that
+cannot be read calls nobody dead, and is no good answer either.
 """
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 from msgspec import MsgspecError, Struct, json, to_builtins
 
 from dos.errors import BadInput
 from dos.evidence.recovery import outcome as evidence
+from dos.records.names import LONGEST_PATH, shown
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
 from dos.verdicts.recovery import outcome
-from dos.verdicts.recovery.outcome import Class, Evidence
+from dos.verdicts.recovery.outcome import Answer, Class
 
-EXITS = {"healthy": 0, "unreadable": 0, "dead": 3, "contract_error": 2}
+EXITS = {"healthy": 0, "unreadable": 2, "dead": 3, "contract_error": 2}
 EXAMPLE = "For example: dos verify-result --transcript agent.jsonl"
 LONGEST_EVENT = 64 << 20
 
@@ -31,15 +32,16 @@ class HookEvent(Struct):
 
 def run(args: Args, desk: Desk) -> Reply:
     path = args.transcript or _told()
-    seen = Evidence(readable=False) if "\0" in path else evidence.gather(Path(path))
-    verdict = outcome.judge(seen)
+    verdict = outcome.judge(evidence.gather(path))
+    unread = verdict.answer is Answer.UNREADABLE
     parts = ["DEAD" if verdict.dead else str(verdict.answer), str(verdict.answer)]
     parts += [] if verdict.api_status is None else [f"apiErrorStatus={verdict.api_status}"]
     parts += [] if verdict.cause is Class.NONE else [f"class={verdict.cause}"]
     return Reply(
-        code=3 if verdict.dead else 0,
+        code=3 if verdict.dead else 2 if unread else 0,
         text=f"{' '.join(parts)} — {verdict.reason}",
         data={**to_builtins(verdict), "envelope": verdict.envelope},
+        complaint=f"error: {shown(path, LONGEST_PATH)}: {verdict.reason}\n  hint: {EXAMPLE}" if unread else "",
     )
 
 

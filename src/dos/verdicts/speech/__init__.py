@@ -1,0 +1,1 @@
+"""What an agent said, and what its words are worth."""
