@@ -1,5 +1,6 @@
 """Fixtures that several tests share; each skips, and says why, where the machine cannot provide it."""
 
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,18 @@ if TYPE_CHECKING:
 
 # A shell that starts the tests in the background takes it away from them, and from every program that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def keys_of_nobody(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Whoever lands something makes a key in the user's own folder: here that is one of the tests'."""
+    os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.mktemp("config"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_cache_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Of a repository that nobody set up, the index of its history is kept in the user's cache."""
+    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture(scope="session")

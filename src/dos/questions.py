@@ -6,6 +6,7 @@ holds names only; a verb's module is imported when the verb is called.
 
 GROUPS = {
     "fleet": "Run a fleet",
+    "truth": "Did it happen?",
     "verdicts": "What is true",
     "plans": "Plans and units",
     "runs": "Runs, and where they go on",
@@ -27,6 +28,8 @@ class Verb:
 
 _CLI = "dos.surfaces.cli.verbs."
 _LANES = _CLI + "lanes."
+_TRUTH = _CLI + "truth."
+_RECEIPTS = _CLI + "receipts."
 _VERDICTS = _CLI + "verdicts."
 _PLANS = _CLI + "plans."
 _RUNS = _CLI + "runs."
@@ -47,6 +50,27 @@ VERBS = {
         Verb("loop", "fleet", _CLI + "loop", "who should be started, who is dead, who only runs?"),
         Verb("supervise", "fleet", _CLI + "supervise", "the same from evidence that is given, many times over"),
         Verb("watch", "fleet", _CLI + "watch", "which runs have stopped moving, and should be stopped?"),
+        Verb("test-witness", "truth", _TRUTH + "test_witness", "is a test red without a change and green with it?"),
+        Verb(
+            "test-witness run", "truth", _TRUTH + "test_witness_run", "run a commit's tests with and without its change"
+        ),
+        Verb("commit-audit", "truth", _TRUTH + "commit_audit", "does the diff do what the subject says?"),
+        Verb("verify", "truth", _TRUTH + "verify", "did a unit ship, and how do we know?"),
+        Verb("claims", "truth", _TRUTH + "claims", "what does an agent say it has done?"),
+        Verb("hook stop", "truth", _TRUTH + "hook_stop", "may an agent stop on what it said?"),
+        Verb("coverage", "truth", _TRUTH + "coverage", "how many of the workers sent out returned something?"),
+        Verb("answer-shape", "truth", _TRUTH + "answer_shape", "is a text shaped like an answer that can be shown?"),
+        Verb("arg-provenance", "truth", _TRUTH + "arg_provenance", "did an agent make up an identifier in a call?"),
+        Verb("witness", "truth", _TRUTH + "witness", "did a claimed effect happen, by the word of others?"),
+        Verb("reward", "truth", _TRUTH + "reward", "may a piece of work be shown to a learner as a good example?"),
+        Verb("judge", "truth", _TRUTH + "judge", "what does a judge think of a claim?"),
+        Verb("judge-eval", "truth", _TRUTH + "judge_eval", "how often does a judge agree to what is not so?"),
+        Verb("attest", "truth", _RECEIPTS + "attest", "sign what a command or two snapshots say about a claim"),
+        Verb("verify-receipt", "truth", _RECEIPTS + "verify_receipt", "does a receipt hold, here and now?"),
+        Verb("receipt", "truth", _RECEIPTS + "receipt", "the receipt of a landed unit, to be given away"),
+        Verb("receipts", "truth", _RECEIPTS + "receipts", "what was signed of the units that landed"),
+        Verb("receipt-key make", "truth", _RECEIPTS + "key_make", "make the key that signs receipts"),
+        Verb("receipt-key show", "truth", _RECEIPTS + "key_show", "which key signs receipts, which are trusted"),
         Verb("account", "verdicts", _VERDICTS + "account", "where is every unit that was declared?"),
         Verb("reconcile", "verdicts", _VERDICTS + "reconcile", "does the truth stand behind a claim that it is done?"),
         Verb("plan", "plans", _PLANS + "plan", "what do the plans claim, and what is true?"),

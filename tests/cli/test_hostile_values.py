@@ -60,6 +60,15 @@ BESIDE = {
     "liveness": {"--run-id": RUN},
     "decide": {"--outcome": '{"kind":"UNCLEAR"}'},
     "completion": {"what": "lanes"},
+    "attest": {"--claim": "c", "--accept-cmd": "true"},
+    "receipt": {"plan": "P", "unit": "1"},
+    "witness": {"key": "k", "--source": "file"},
+    "reward": {"--source": "file=api/a.txt"},
+    "judge": {"claim": "c", "--judge": "similarity", "--evidence": "c"},
+    "judge-eval": {"--cases": "dos.toml"},
+    "coverage": {"--declared": "2", "--states": "HEALTHY"},
+    "arg-provenance": {"--tool": "update_user", "--args": '{"user_id": "usr_4711"}', "--prior": "x"},
+    "hook stop": {"--plan": "P", "--phase": "1"},
 }
 TRIED = [
     (name, field)

@@ -129,9 +129,23 @@ def test_git_is_asked_once_for_all_of_them(place, monkeypatch):
     monkeypatch.setattr(Git, "attempt", counted)
     found = truths(place, *(f"U{number}" for number in range(20)))
     assert set(found.values()) == {Landed(sha) for sha in shas}
-    assert asked.count("rev-list") == 1 and len(asked) <= 2
+    assert asked.count("rev-list") == 1 and len(asked) <= 3
 
 
-def test_without_a_landing_git_is_not_asked_at_all(place, monkeypatch):
-    monkeypatch.setattr(Git, "attempt", lambda *words, **more: pytest.fail("git was started"))
-    assert truths(place, "U1") == {"U1": NotLanded("no landing is recorded")}
+def test_work_that_is_on_the_branch_needs_no_journal(place):
+    (place / "login.py").write_text("def login():\n    return 1\n")
+    git(place, "add", "--all")
+    sha = commit(place, "log in\n\nUnit: A/U1")
+    assert truths(place, "U1", "U2") == {
+        "U1": Landed(sha, "grep-subject"),
+        "U2": NotLanded("no landing is recorded"),
+    }
+
+
+def test_a_landing_that_was_reverted_has_not_landed(place):
+    (place / "login.py").write_text("def login():\n    return 1\n")
+    git(place, "add", "--all")
+    sha = commit(place, "log in\n\nUnit: A/U1")
+    record(place, U1=sha)
+    git(place, "revert", "--no-edit", "HEAD")
+    assert "reverted" in truths(place, "U1")["U1"].why

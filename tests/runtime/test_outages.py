@@ -170,8 +170,8 @@ def test_a_worker_that_never_hears_that_it_was_heard_says_everything_once(reposi
     assert repository.subjects() == ["Write b", "Write a", "Begin"]
     said = kinds(repository)
     for kind, times in {"lease_granted": 1, "run_begun": 1, "unit_claimed": 2, "agent_started": 2, "agent_ended": 2,
-                        "work_measured": 2, "landing_intended": 2, "unit_landed": 2, "iteration_committed": 2,
-                        "run_stopped": 1, "lease_released": 1}.items():  # fmt: skip
+                        "work_measured": 2, "landing_intended": 2, "receipt_issued": 2, "unit_landed": 2,
+                        "iteration_committed": 2, "run_stopped": 1, "lease_released": 1}.items():  # fmt: skip
         assert said.count(kind) == times, kind
 
 

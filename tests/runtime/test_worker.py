@@ -1,6 +1,7 @@
 """A worker on a real repository, with a real journal and a real agent process, driven in this process."""
 
 import pytest
+from msgspec import json
 from sample_repository import Repository, commit, write
 
 from dos.journal import fold
@@ -271,7 +272,7 @@ def count_effects(repository) -> int:
     return len(counted)
 
 
-EFFECTS_OF_TWO_UNITS = 41
+EFFECTS_OF_TWO_UNITS = 45
 
 
 def test_the_boundaries_of_a_run_are_all_known(repository):
@@ -302,8 +303,14 @@ def test_a_worker_killed_after_any_effect_redoes_nothing_that_was_committed(repo
     stop = work(repository, number=2)
     assert stop.reason is StopReason.COMPLETE
     assert repository.subjects() == ["Write b", "Write a", "Begin"], "each unit landed exactly once"
-    landed = [event.body["unit"] for event in World(repository.root).journal.events() if event.kind == "unit_landed"]
-    assert sorted(landed) == ["DEMO/A1", "DEMO/A2"]
+    happened = list(World(repository.root).journal.events())
+    for kind in ("unit_landed", "receipt_issued"):
+        assert sorted(event.body["unit"] for event in happened if event.kind == kind) == ["DEMO/A1", "DEMO/A2"]
+    for event in happened:
+        if event.kind == "receipt_issued":
+            noted = repository.git("notes", "--ref=dos-receipts", "show", event.body["commit"])
+            assert json.decode(noted) == event.body["receipt"], "one line, and the same as in the journal"
+            assert event.body["receipt"]["signature"]
 
 
 def test_a_unit_at_which_runs_keep_dying_is_set_aside_for_a_person(repository):

@@ -268,6 +268,7 @@ class LandingIntended(Fact, frozen=True, kw_only=True):
     branch: str
     old: str
     new: str
+    receipt: dict[str, Any] | None = None  # what was checked before it, to be signed once the branch holds the commit
 
 
 class UnitLanded(Fact, frozen=True, kw_only=True):
@@ -383,6 +384,8 @@ def _decoder(kind: str) -> json.Decoder[Fact] | None:
 
 
 def kinds() -> list[type[Fact]]:
-    from dos.journal import run_events  # noqa: F401 - its facts are kinds as well, and build on this module
+    # Their facts are kinds as well, and build on this module.
+    from dos.journal import receipt_events, run_events  # noqa: F401
+    from dos.journal.truth import witness_events  # noqa: F401
 
     return Fact.__subclasses__()

@@ -43,7 +43,13 @@ def survey(
         completion=_completion(mine, landed),
         interrupted=[name for name, unit in known.items() if unit.claimed_by not in ("", run_id) and not unit.landed],
         unsettled=[
-            Landing(unit=name, branch=unit.intended.branch, old=unit.intended.old, new=unit.intended.new)
+            Landing(
+                unit=name,
+                branch=unit.intended.branch,
+                old=unit.intended.old,
+                new=unit.intended.new,
+                receipt=unit.intended.receipt,
+            )
             for name, unit in known.items()
             if unit.intended
         ],

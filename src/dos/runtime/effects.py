@@ -1,9 +1,12 @@
 """What the supervisor and the worker can ask to be done: effects as values, each with the answer it gets."""
 
+from typing import Any
+
 from msgspec import Struct
 
 from dos.journal.events import Fact
 from dos.records.leases import Lease
+from dos.records.receipts import Run
 from dos.records.units import Unit
 from dos.verdicts.access import cooldown, pickable
 from dos.verdicts.work import complete
@@ -59,6 +62,7 @@ class Landing(Struct, frozen=True, kw_only=True):
     branch: str
     old: str
     new: str
+    receipt: dict[str, Any] | None = None  # drafted from what was checked, not signed yet
 
 
 class PrepareWorktree(Struct, frozen=True, kw_only=True):
@@ -117,6 +121,7 @@ class Measured(Struct, frozen=True, kw_only=True):
     changed_paths: int
     accepted: bool | None  # None: there is no acceptance command, or nothing to run it on
     detail: str = ""
+    run: Run | None = None
 
 
 class SaveChanges(Struct, frozen=True, kw_only=True):
@@ -140,6 +145,7 @@ class PrepareLanding(Struct, frozen=True, kw_only=True):
     lease: Lease
     worktree: Worktree
     head: str  # what was measured, and nothing else
+    run: Run | None = None  # of the acceptance command, on that head
 
 
 class MoveBranch(Struct, frozen=True, kw_only=True):
@@ -156,6 +162,12 @@ class NotLanded(Struct, frozen=True, kw_only=True):
 
 class HasLanded(Struct, frozen=True, kw_only=True):
     """→ bool: the target branch holds the commit"""
+
+    landing: Landing
+
+
+class IssueReceipt(Struct, frozen=True, kw_only=True):
+    """→ Issued: signed, and in git's notes; or with what stood in the way"""
 
     landing: Landing
 

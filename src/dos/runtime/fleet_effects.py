@@ -49,6 +49,7 @@ class FleetEffects(WorkerEffects):
         leases = {lease.lane: lease for lease in live}
         now_ms = self.store.now_ms()  # of the clock that wrote the times in the journal: this host's may be another
         units = backlog.read_units(self.place, self.config)
+        state = self._on_target.known(state, units, self.target())
         offered = {
             name: len(backlog.survey(units, self.config, state, name, now_ms=now_ms).open)
             for name in self.config.roster()

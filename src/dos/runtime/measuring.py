@@ -1,15 +1,27 @@
 """What an agent did, from git and exit codes alone."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
+
+from msgspec import Struct
 
 from dos.records import regions
 from dos.records.leases import Lease
+from dos.records.moments import second_stamp
+from dos.records.receipts import Run
 from dos.runtime import running
 from dos.runtime.effects import Measured, Worktree
 from dos.sources.git import Git
 
-Accept = Callable[[Path], tuple[bool | None, str]]
+
+class Accepted(Struct, frozen=True, kw_only=True):
+    passed: bool | None = None  # None: there was no command
+    detail: str = ""
+    run: Run | None = None
+
+
+Accept = Callable[[Path], Accepted]
 
 
 def measure(worktree: Worktree, lease: Lease, accept: Accept, prefix: str = "") -> Measured:
@@ -21,14 +33,15 @@ def measure(worktree: Worktree, lease: Lease, accept: Accept, prefix: str = "") 
         )
     paths = inside.paths_between(worktree.base, head)
     outside = strays(inside, worktree.base, head, lease, prefix)
-    accepted, detail = accept(inside.tree) if paths and not outside else (None, "")
+    answer = accept(inside.tree) if paths and not outside else Accepted()
     return Measured(
         head=head,
         commits=inside.commits_between(worktree.base, head),
         strays=outside,
         changed_paths=len(paths),
-        accepted=accepted,
-        detail=detail,
+        accepted=answer.passed,
+        detail=answer.detail,
+        run=answer.run,
     )
 
 
@@ -44,16 +57,23 @@ def strays(inside: Git, base: str, head: str, lease: Lease, prefix: str = "") ->
 
 def accept(
     tree: Path, command: str, environment: dict[str, str], seconds: float, stopped: Callable[[], bool] = running.never
-) -> tuple[bool | None, str]:
-    """Run a command on a tree and take its exit code for the answer; None when there is no command."""
+) -> Accepted:
+    """Run a command on a tree and take its exit code for the answer."""
     if not command:
-        return None, ""
-    limits = running.Limits(wall_seconds=seconds)
+        return Accepted()
+    started, limits = now(), running.Limits(wall_seconds=seconds)
     ran = running.run(["sh", "-c", command], cwd=tree, environment=environment, limits=limits, stopped=stopped)
+    code = None if ran.timed_out or ran.stopped else ran.exit_code
+    run = Run(script=command, exit_code=code, output_digest=ran.output_digest, started=started, ended=now())
     if ran.timed_out:
-        return False, f"no answer within {seconds:g} s"
+        return Accepted(passed=False, detail=f"no answer within {seconds:g} s", run=run)
     said = next((line.strip() for line in reversed(ran.lines) if line.strip()), "")
-    return ran.exit_code == 0, f"exit {ran.exit_code}" + (f", {said[:200]}" if said else "")
+    detail = f"exit {ran.exit_code}" + (f", {said[:200]}" if said else "")
+    return Accepted(passed=ran.exit_code == 0, detail=detail, run=run)
+
+
+def now() -> str:
+    return second_stamp(int(datetime.now(UTC).timestamp() * 1000))
 
 
 def _readable(path: str) -> str:

@@ -11,6 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import IO
 
@@ -47,6 +48,7 @@ class Ran(Struct, frozen=True, kw_only=True):
     timed_out: bool
     stopped: bool
     seconds: float
+    output_digest: str = ""  # of every byte that it printed, as far as it was heard
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -93,6 +95,7 @@ def run(
         timed_out=timed_out,
         stopped=was_stopped,
         seconds=time.monotonic() - began,
+        output_digest=listening.digest.hexdigest(),
     )
 
 
@@ -119,6 +122,7 @@ class _Listening:
     def __init__(self, process: "subprocess.Popen[bytes]", feed: str, log: IO[bytes] | None) -> None:
         assert process.stdin is not None and process.stdout is not None
         self.heard_at = time.monotonic()
+        self.digest = sha256()
         self._kept: deque[str] = deque(maxlen=LINES_KEPT)
         self._open = b""
         self._log = log
@@ -137,6 +141,7 @@ class _Listening:
         room = LARGEST_LOG
         while piece := os.read(pipe.fileno(), 65536):
             self.heard_at = time.monotonic()
+            self.digest.update(piece)
             if self._log and room > 0:
                 room -= self._keep(self._log, piece)
             *whole, self._open = (self._open + piece).split(b"\n")

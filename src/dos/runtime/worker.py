@@ -10,7 +10,8 @@ from typing import Any
 from msgspec import Struct, structs
 
 from dos.errors import Fenced
-from dos.journal import events
+from dos.journal import events, receipt_events
+from dos.journal.receipt_events import ReceiptIssued
 from dos.journal.run_events import IntentDeclared, StepVerified
 from dos.journal.states import decided
 from dos.plans import loop
@@ -234,16 +235,18 @@ class Worker:
         )
         if verdict.answer is not delivered.Answer.DELIVERED:
             return False
-        refused: effects.NotLanded | None = yield from self._land(unit, worktree, measured.head)
+        refused: effects.NotLanded | None = yield from self._land(unit, worktree, measured)
         if refused:
             yield from self._note(events.LandingRefused(**who, reason=refused.reason))
         return refused is None
 
-    def _land(self, unit: Unit, worktree: effects.Worktree, head: str) -> Steps:
+    def _land(self, unit: Unit, worktree: effects.Worktree, measured: effects.Measured) -> Steps:
         """Again and again while only the branch has moved: the work is done, and another's landing does not undo it."""
         pause = FIRST_PAUSE_SECONDS
         for _ in range(LANDING_TRIES):
-            landing = yield effects.PrepareLanding(unit=unit, lease=self.lease, worktree=worktree, head=head)
+            landing = yield effects.PrepareLanding(
+                unit=unit, lease=self.lease, worktree=worktree, head=measured.head, run=measured.run
+            )
             if isinstance(landing, effects.NotLanded):
                 return landing
             refused = yield from self._move(landing)
@@ -255,9 +258,17 @@ class Worker:
 
     def _move(self, landing: effects.Landing) -> Steps:
         """Intent, then the branch, then the record: after a crash between any two, git says how far it came."""
-        who = {"run_id": self.run_id, "lane": self.lane, "unit": landing.unit, "branch": landing.branch}
         yield from self._note(
-            events.LandingIntended(**who, iteration=self.state.iteration, old=landing.old, new=landing.new)
+            events.LandingIntended(
+                run_id=self.run_id,
+                lane=self.lane,
+                unit=landing.unit,
+                iteration=self.state.iteration,
+                branch=landing.branch,
+                old=landing.old,
+                new=landing.new,
+                receipt=landing.receipt,
+            )
         )
         refused = yield effects.MoveBranch(lease=self.lease, landing=landing)
         if refused is None:
@@ -277,6 +288,21 @@ class Worker:
                 )
 
     def _note_landed(self, landing: effects.Landing, *, recognised: bool) -> Steps:
+        """The receipt first: until there is one, the landing is unsettled, and whoever comes next issues it."""
+        issued = yield effects.IssueReceipt(landing=landing)
+        yield effects.Record(
+            stream=f"unit/{landing.unit}",
+            fact=ReceiptIssued(
+                run_id=self.run_id,
+                lane=self.lane,
+                unit=landing.unit,
+                commit=landing.new,
+                receipt=issued.receipt,
+                said=issued.said,
+            ),
+            key=receipt_events.key_of(landing.new),
+            fence=self.lease.fence,
+        )
         fact = events.UnitLanded(
             run_id=self.run_id,
             lane=self.lane,

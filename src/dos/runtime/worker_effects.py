@@ -17,10 +17,13 @@ from dos.journal.events import DrainRequested, Event
 from dos.journal.states.fleet import Fleet
 from dos.journal.store import Store
 from dos.records.leases import Lease, Refusal, Request
+from dos.records.receipts import Source
 from dos.records.regions import region
 from dos.records.units import Unit
 from dos.runtime import backlog, effects, landing, leftovers, logs, measuring, renewing, running, worktrees
 from dos.runtime.drive import Patience, Performers
+from dos.runtime.on_target import OnTarget
+from dos.runtime.receipts import landings
 from dos.runtime.renewing import Keeper
 from dos.runtime.running import Limits
 from dos.sources import processes
@@ -44,6 +47,7 @@ class WorkerEffects:
         self.patience = Patience(config.leases.ttl_seconds, prove=self._prove, pause=self._pause)
         self._keeper: Keeper | None = None
         self._held: Lease | None = None  # the lane's
+        self._on_target = OnTarget(place)
         self._surveyed = 0  # the newest event that a survey has seen
 
     def performers(self) -> Performers:
@@ -60,6 +64,7 @@ class WorkerEffects:
                 effects.SaveCommits: self.save_commits,
                 effects.PrepareLanding: self.prepare_landing,
                 effects.MoveBranch: self.move_branch,
+                effects.IssueReceipt: self.issue_receipt,
                 effects.HasLanded: lambda effect: landing.has_landed(self.git, effect.landing),
                 effects.Pause: lambda effect: self._pause(effect.seconds),
                 effects.BackOff: self.back_off,
@@ -131,6 +136,7 @@ class WorkerEffects:
     def survey(self, effect: effects.SurveyBacklog) -> effects.Backlog:
         fleet, self._surveyed, live = fold.with_leases(self.store, Fleet, keep=True)
         units = backlog.read_units(self.place, self.config)
+        fleet = self._on_target.known(fleet, units, self.target())
         others = {lease.run_id for lease in live if lease.fence != effect.lease.fence} - {""}
         found = backlog.survey(
             units, self.config, fleet, effect.lease.lane, others, run_id=effect.lease.run_id, now_ms=self.store.now_ms()
@@ -145,11 +151,13 @@ class WorkerEffects:
             self.git, self.place.state, lane=effect.lane, run_id=effect.run_id, target=self.target()
         )
         if not made.ready:
-            passed, detail = self._accept(Path(made.path), command=self.config.workers.setup, lease=effect.lease)
-            if passed is False:
+            setup = self._accept(Path(made.path), command=self.config.workers.setup, lease=effect.lease)
+            if setup.passed is False:
                 self._prove(True)
                 worktrees.clear(Git(Path(made.path)), made.base)  # what it left is nobody's work
-                raise BadInput(f"the setup command failed in {made.path}: {detail}", hint="[workers] setup in dos.toml")
+                raise BadInput(
+                    f"the setup command failed in {made.path}: {setup.detail}", hint="[workers] setup in dos.toml"
+                )
             worktrees.mark_ready(Git(Path(made.path)))
         return made
 
@@ -206,10 +214,22 @@ class WorkerEffects:
             return effects.NotLanded(reason=f"on top of {ready.branch!r} it changes {strays[0]}, outside of the lane")
         if alone := worktrees.unpublished_submodule(inside, ready.old, ready.new):
             return effects.NotLanded(reason=f"the commit of the submodule {alone} is in no remote of it; push it first")
-        passed, detail = self._accept(inside.tree, command=self._gate(effect, ready), lease=effect.lease)
-        if passed is False:
-            return effects.NotLanded(reason=f"the tests fail on top of {ready.branch!r}: {detail}")
-        return ready
+        tested = self._accept(inside.tree, command=self._gate(effect, ready), lease=effect.lease)
+        if tested.passed is False:
+            return effects.NotLanded(reason=f"the tests fail on top of {ready.branch!r}: {tested.detail}")
+        accepted = effect.run if ready.old == effect.worktree.base else None  # else it was run again with the tests
+        drafted = landings.draft(
+            inside,
+            _landed(ready),
+            lane=effect.lease.region,
+            region_root=self._prefix(),
+            runs=[run for run in (accepted, tested.run) if run],
+            declared=self._declared(effect.unit),
+        )
+        return structs.replace(ready, receipt=drafted)
+
+    def issue_receipt(self, effect: effects.IssueReceipt) -> landings.Issued:
+        return landings.issue(self.git, self.place, _landed(effect.landing), effect.landing.receipt)
 
     def move_branch(self, effect: effects.MoveBranch) -> effects.NotLanded | None:
         return landing.move_branch(self.git, lane=effect.lease.lane, fence=effect.lease.fence, landing=effect.landing)
@@ -253,7 +273,7 @@ class WorkerEffects:
         else:
             time.sleep(seconds)
 
-    def _accept(self, tree: Path, *, command: str, lease: Lease) -> tuple[bool | None, str]:
+    def _accept(self, tree: Path, *, command: str, lease: Lease) -> measuring.Accepted:
         environment, seconds = self._environment(lease), self.config.workers.wall_seconds
         answer = measuring.accept(tree, command, environment, seconds, self._is_lost)
         leftovers.end(str(self.place.root), lease)
@@ -274,11 +294,20 @@ class WorkerEffects:
     def _acceptance(self, unit: Unit) -> str:
         return unit.acceptance or self.config.workers.acceptance
 
+    def _declared(self, unit: Unit) -> landings.Declared:
+        scripts = tuple(filter(None, (self._acceptance(unit), self.config.workers.test)))
+        by_unit = Source.BOTH if self.config.workers.test else Source.UNIT
+        return landings.Declared(scripts=scripts, source=by_unit if unit.acceptance else Source.WORKSPACE)
+
     def _gate(self, effect: effects.PrepareLanding, ready: effects.Landing) -> str:
         """The workspace's tests always; the unit's acceptance again only when its base has changed."""
         moved = ready.old != effect.worktree.base
         commands = [self._acceptance(effect.unit) if moved else "", self.config.workers.test]
-        return " && ".join(f"( {command} )" for command in commands if command)
+        return landings.together([command for command in commands if command])
+
+
+def _landed(landing: effects.Landing) -> landings.Landed:
+    return landings.Landed(unit=landing.unit, branch=landing.branch, base=landing.old, commit=landing.new)
 
 
 def check_settings(config: Config) -> None:

@@ -129,7 +129,9 @@ def build(home: Path) -> Path:
 
 
 def _start(repository: Path) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen([sys.executable, "-m", "dos", "up", "--until-idle", "--tick", "0.5"], cwd=repository)
+    words = [sys.executable, "-m", "dos", "up", "--until-idle", "--tick", "0.5"]
+    environment = {**os.environ, "DOS_RECEIPT_KEY": str(repository.parent / "receipt-key")}  # gone with the rest of it
+    return subprocess.Popen(words, cwd=repository, env=environment)
 
 
 def _kill_a_worker(repository: Path) -> bool:

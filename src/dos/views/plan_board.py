@@ -82,7 +82,7 @@ def row(unit: Unit, truth: Truth, *, lane: str, is_held: bool, in_flight: bool) 
         line=unit.line,
         claimed_status=unit.claimed,
         oracle_shipped=verdict.oracle_shipped,
-        oracle_source="landing" if isinstance(truth, Landed) else "none",
+        oracle_source=truth.source if isinstance(truth, Landed) else "none",
         oracle_sha=truth.commit if isinstance(truth, Landed) else "",
         divergence=cell,
         is_divergent=cell in (Divergence.OVER, Divergence.UNDER),

@@ -4,6 +4,7 @@ from msgspec import Struct
 
 from dos.journal import events
 from dos.journal.events import Event
+from dos.journal.receipt_events import ReceiptIssued
 
 GOOD, BAD, PLAIN, DIM = "good", "bad", "plain", "dim"
 
@@ -59,6 +60,8 @@ def _run(fact: events.Fact | None) -> tuple[str, str, str] | None:
         case events.UnitLanded():
             how = "found landed" if fact.recognised else "landed"
             return fact.lane, f"{fact.unit} {how} on {fact.branch} as {fact.commit[:9]}", GOOD
+        case ReceiptIssued() if fact.said:
+            return fact.lane, f"{fact.unit}: {fact.said}", PLAIN if fact.receipt and fact.receipt["signature"] else BAD
         case events.WorkSalvaged():
             return fact.lane, f"saved to {fact.ref} ({fact.why})", PLAIN
         case events.RunStopped():

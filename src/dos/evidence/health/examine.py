@@ -8,6 +8,7 @@ from shlex import quote
 from dos.config import commands
 from dos.config.lint import Severity
 from dos.errors import DosError, GitFailed, StoreFailed
+from dos.evidence.belief import receipt_keys
 from dos.evidence.health import (
     agents,
     at_once,
@@ -41,6 +42,7 @@ SUBJECTS: dict[str, Look] = {
     "processes": processes.examine,
     "orphans": processes.orphans,
     "worktrees": worktrees.examine,
+    "receipts": receipt_keys.examine,
 }
 
 

@@ -1,0 +1,133 @@
+"""What a commit did to the tests, and the files of every mixture of old and new tests with old and new code."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec import Struct
+
+from dos.records.regions import contains_path, region
+from dos.records.unknown import Unknown
+from dos.sources import committed_files
+from dos.sources.committed_files import LINK, SUBMODULE, File
+from dos.sources.git import Git
+from dos.sources.history.objects import Objects
+from dos.verdicts.belief import suite_files
+from dos.verdicts.belief.tested import Cell
+from dos.verdicts.commits import weakening
+from dos.verdicts.commits.weakening import TestChange
+
+Files = dict[str, File]
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """A commit against its first parent. Paths are from the top of the repository."""
+
+    commit: str
+    parent: str
+    tree: str
+    old: Files
+    new: Files
+    tests: frozenset[str]  # all that counts as a test, and all that only tests need, on either side
+    runnable: frozenset[str]  # those of them that a test runner can be pointed at
+    weakened: tuple[str, ...] = ()  # what it takes away from the tests itself
+
+    @property
+    def changed(self) -> list[str]:
+        """The tests that are new or other than they were."""
+        return sorted(path for path in self.tests & self.new.keys() if self.new[path] != self.old.get(path))
+
+    @property
+    def deleted(self) -> list[str]:
+        return sorted(path for path in self.tests & self.old.keys() if path not in self.new)
+
+    @property
+    def hindrance(self) -> str:
+        """Why nothing can be measured; empty: something can."""
+        if not self.changed:
+            return "it adds no test, and changes none"
+        if all(path in self.tests for path in self.old.keys() | self.new.keys() if self._differs(path)):
+            return "it changes nothing but tests: there is no old code to try them on"
+        return ""
+
+    @property
+    def has_old_tests(self) -> bool:
+        return bool(self.runnable & self.old.keys())
+
+    def files(self, cell: Cell) -> Files:
+        """The tree of a cell: each path as the side has it that the cell takes it from."""
+        code = self.new if cell.new_code else self.old
+        tests = self.new if cell.new_tests else self.old
+        return {path: file for path, file in code.items() if path not in self.tests} | {
+            path: file for path, file in tests.items() if path in self.tests
+        }
+
+    def to_run(self, cell: Cell) -> list[str]:
+        """What a runner is pointed at: of the new tests those that changed, where any of them can be run by itself."""
+        side = self.new if cell.new_tests else self.old
+        every = sorted(self.runnable & side.keys())
+        return [path for path in self.changed if path in self.runnable] or every if cell.new_tests else every
+
+    def harness(self, command: str) -> list[str]:
+        """What it changed beside the tests that decides how they are run."""
+        changed = sorted(path for path in self.old.keys() | self.new.keys() if self._differs(path))
+        return [path for path in changed if path not in self.tests and suite_files.is_harness(path, command)]
+
+    def _differs(self, path: str) -> bool:
+        return self.old.get(path) != self.new.get(path)
+
+
+def gather(git: Git, sha: str, globs: Sequence[str] = (), folder: str = "") -> Change | Unknown:
+    """With globs, which start at the folder, those alone are the tests."""
+    with Objects(git) as objects:
+        found = objects.commit(sha)
+        if found is None:
+            return Unknown(f"{sha} is not here")
+        if not found.parents:
+            return Unknown("it has no parent: there is no code without it")
+        parent = objects.commit(found.parents[0])
+        if parent is None:
+            return Unknown(f"its parent {found.parents[0][:9]} is not here: the history is cut off")
+        old, new = committed_files.listed(git, parent.sha), committed_files.listed(git, found.sha)
+        weakened = weakening.find(list(_test_changes(objects, old, new)))
+    is_test = _matching(globs, folder) if globs else suite_files.is_test
+    tests = frozenset(filter(is_test, old.keys() | new.keys()))
+    runnable = frozenset(filter(suite_files.is_runnable, tests))
+    return Change(
+        commit=found.sha,
+        parent=parent.sha,
+        tree=found.tree,
+        old=old,
+        new=new,
+        tests=tests,
+        runnable=runnable or (tests if globs else frozenset()),
+        weakened=tuple(map(str, weakened)),
+    )
+
+
+def _test_changes(objects: Objects, old: Files, new: Files) -> Iterator[TestChange]:
+    for path in sorted(old.keys() | new.keys()):
+        if old.get(path) != new.get(path) and weakening.is_watched(path):
+            yield TestChange(path=path, old=_text(objects, old.get(path)), new=_text(objects, new.get(path)))
+
+
+def _text(objects: Objects, file: File | None) -> str | None:
+    if file is None or file.mode in (LINK, SUBMODULE):
+        return None
+    content = objects.blob(file.blob)
+    return None if content is None else content.decode("utf-8", "replace")
+
+
+def beside(paths: Sequence[str], folder: str) -> list[str]:
+    """The paths as they are called from a folder; a name that begins with a dash is no option."""
+    near = [os.path.relpath(path, folder) if folder else path for path in paths]
+    return [f"./{path}" if path.startswith("-") else path for path in near]
+
+
+def _matching(globs: Sequence[str], folder: str) -> Callable[[str], bool]:
+    wanted, prefix = region(globs), f"{folder}/" if folder else ""
+
+    def matches(path: str) -> bool:
+        # A backslash in one of git's names is part of the name; in a glob it would part folders.
+        return "\\" not in path and path.startswith(prefix) and contains_path(wanted, path[len(prefix) :])
+
+    return matches

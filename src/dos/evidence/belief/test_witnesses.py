@@ -1,0 +1,69 @@
+"""What runners saw of the tests of a commit, from the journal."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from dos.journal import events
+from dos.journal.truth.witness_events import TestWitnessed, witness_stream
+from dos.records.accountability import Accountability
+from dos.sources.world import World
+from dos.verdicts.belief.tested import Answer
+
+TYPED = "--cmd"
+
+
+class Witness(Struct, frozen=True, kw_only=True):
+    commit: str
+    tree: str
+    unit: str
+    verdict: str
+    witnesses: bool
+    assert_level: bool
+    command: str
+    command_from: str
+    network: str
+    reason: str
+    at_ms: int
+    rung: Accountability = Accountability.OS_RECORDED  # nobody but the runner writes these
+
+    @property
+    def is_bound(self) -> bool:
+        """The command was the workspace's or the unit's own: whoever asked for the run did not choose it."""
+        return self.command_from != TYPED
+
+
+def of_commit(world: World, sha: str) -> list[Witness]:
+    """Newest first."""
+    found = []
+    for event in world.journal.load(witness_stream(sha)):
+        match events.decode(event):
+            case TestWitnessed() as fact if fact.commit == sha:
+                found.append(_witness(fact, event.at_ms))
+    return found[::-1]
+
+
+def undisputed(found: Sequence[Witness], unit: str = "") -> Witness | None:
+    """The newest that speaks for the commit, if no run that was asked for in the same way spoke against it.
+
+    A test that is green by chance would otherwise only have to be run until it is.
+    """
+    bound = [each for each in found if each.is_bound and each.unit in ("", unit)]
+    against = {each.command for each in bound if not each.witnesses and each.verdict != Answer.ABSTAIN}
+    return next((each for each in bound if each.witnesses and each.command not in against), None)
+
+
+def _witness(fact: TestWitnessed, at_ms: int) -> Witness:
+    return Witness(
+        commit=fact.commit,
+        tree=fact.tree,
+        unit=fact.unit,
+        verdict=fact.verdict,
+        witnesses=fact.witnesses and fact.verdict == Answer.DISCRIMINATES,
+        assert_level=fact.assert_level,
+        command=fact.command,
+        command_from=fact.command_from,
+        network=fact.network,
+        reason=fact.reason,
+        at_ms=at_ms,
+    )

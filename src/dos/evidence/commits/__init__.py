@@ -1,0 +1,1 @@
+"""One gatherer for each question about commits."""

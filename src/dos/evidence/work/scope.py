@@ -1,0 +1,102 @@
+"""Where a unit said that its work would be, read from a tree of git and never from the files on disk."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from dos.config.load import parse
+from dos.config.tables import Config
+from dos.plans.documents import document, mentions
+from dos.plans.documents.document import Document
+from dos.records import globs
+from dos.records.units import Unit
+from dos.sources.history.objects import Objects
+from dos.sources.workspace import Workspace
+from dos.verdicts.commits import content
+from dos.verdicts.commits.naming import Name
+from dos.verdicts.work.footprint import Purpose, Scope
+
+LARGEST_DOCUMENT = 4_000_000
+
+
+class Declarations:
+    """What trees declare. Whatever two of them share is read once."""
+
+    def __init__(self, objects: Objects, place: Workspace, config: Config) -> None:
+        self._objects, self._config = objects, config
+        inside = place.root.relative_to(place.tree).as_posix() if place.root.is_relative_to(place.tree) else "."
+        self._folder = "" if inside == "." else inside + "/"
+        self._texts: dict[str, str] = {}
+        self._documents: dict[str, Document] = {}
+        self._configs: dict[str, Config] = {}
+
+    def of(self, tree: str, name: Name) -> Scope:
+        """What a tree says about a unit; nothing when it says nothing."""
+        units = self.config(tree).units
+        found = units.get(f"{name.plan}/{name.phase}") or units.get(name.phase)
+        if found is not None:
+            return Scope(paths=found.paths, purpose=Purpose(found.kind), acceptance=found.accept)
+        unit = next(self._units(tree, name), None)
+        return Scope() if unit is None else self._scope(unit)
+
+    def config(self, tree: str) -> Config:
+        """A tree's dos.toml; what cannot be read of an old one counts as not written."""
+        entry = self._objects.at(tree, self._folder + "dos.toml")
+        if entry is None:
+            return Config()
+        if entry.sha not in self._configs:
+            text = content.decoded(self._objects.blob(entry.sha) or b"")
+            self._configs[entry.sha] = parse(text, Path("dos.toml"), lenient=True).config
+        return self._configs[entry.sha]
+
+    def strict_config(self, tree: str) -> Config:
+        """The dos.toml to judge by: one with errors is an error."""
+        text = self.text(tree, "dos.toml")
+        return parse(text, Path("dos.toml")).config if text else Config()
+
+    def text(self, tree: str, path: str) -> str:
+        """A file of a tree by its path from the workspace's root; empty when there is none."""
+        entry = self._objects.at(tree, self._folder + path)
+        return content.decoded(self._objects.blob(entry.sha) or b"") if entry and not entry.is_tree else ""
+
+    def _scope(self, unit: Unit) -> Scope:
+        stamp = self._config.stamp
+        named = (
+            ()
+            if unit.paths
+            else mentions.files(
+                unit.text, code_dirs=stamp.code_dirs, hubs=(*stamp.infra_basenames, *stamp.infra_doc_basenames)
+            )
+        )
+        purpose = Purpose.DOCS if unit.plan_class.lower() == "docs" else Purpose.CODE
+        return Scope(paths=unit.paths, files=named, purpose=purpose, acceptance=unit.acceptance)
+
+    def units(self, tree: str) -> list[Unit]:
+        """Every unit that the plan documents of a tree declare, each once."""
+        found = [unit for path, sha in self._plan_documents(tree) for unit in self._document(path, sha).units]
+        return list({unit.name: unit for unit in reversed(found)}.values())[::-1]
+
+    def _units(self, tree: str, name: Name) -> Iterator[Unit]:
+        spellings = [spelling.casefold() for spelling in name.spellings]
+        for path, sha in self._plan_documents(tree):
+            text = self._text(sha).casefold()
+            if any(spelling in text for spelling in spellings):  # most documents are about something else
+                yield from (unit for unit in self._document(path, sha).units if name.is_of(unit.plan, unit.id))
+
+    def _document(self, path: str, sha: str) -> Document:
+        if sha not in self._documents:
+            self._documents[sha] = document.read(
+                self._text(sha), plan=document.plan_name(path), document=path, grammar=self._config.enumerate.grammar
+            )
+        return self._documents[sha]
+
+    def _text(self, sha: str) -> str:
+        if sha not in self._texts:
+            self._texts[sha] = content.decoded((self._objects.blob(sha) or b"")[:LARGEST_DOCUMENT])
+        return self._texts[sha]
+
+    def _plan_documents(self, tree: str) -> Iterator[tuple[str, str]]:
+        glob = self._folder + self._config.paths.plans_glob
+        for path, entry in self._objects.files(tree, globs.literal_folder(glob)):
+            folded = globs.folded_path(path)
+            if folded is not None and globs.matches(glob, folded):
+                yield path, entry.sha

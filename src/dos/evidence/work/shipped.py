@@ -1,0 +1,221 @@
+"""What git holds about a unit: the commits that name it, what each changed, and what is left of that.
+
+Policy and grammar come from the ref that is asked about, declarations from the tree before each commit. Files on disk
+are looked at only to say that they differ.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from msgspec import Struct, structs
+
+from dos.config.load import load
+from dos.config.tables import Config
+from dos.errors import BadInput
+from dos.evidence.work.footprints import Footprints
+from dos.evidence.work.scope import Declarations
+from dos.journal.opening import embedded_path
+from dos.records.names import shown
+from dos.sources import registry
+from dos.sources.history import index, log, place
+from dos.sources.history.objects import Commit, Objects
+from dos.sources.receipts import notes
+from dos.sources.world import World
+from dos.verdicts.commits.naming import Message, Name, Naming, Rung
+from dos.verdicts.commits.stamp import Stamp
+from dos.verdicts.work.shipped import Evidence, Policy, Seen, Verdict, judge
+
+MOST_CANDIDATES = 64  # that are looked into, from the newest; the others only named it again
+Units = Sequence[tuple[str, str]]
+
+
+class Ask(Struct, frozen=True, kw_only=True):
+    ref: str = "HEAD"
+    merged_into: str = ""
+    uses_index: bool = True
+    asks_ci: bool = True
+    require: str = ""  # instead of what [verify] says
+
+
+def verify(
+    world: World, units: Units | None, ask: Ask = Ask(), *, progress: Callable[[int], None] | None = None
+) -> list[Verdict]:
+    """The verdict on each unit, from one read of history."""
+    seen, policy = gather(world, units, ask, progress=progress)
+    return [judge(each, policy) for each in seen]
+
+
+def gather(
+    world: World, units: Units | None, ask: Ask, *, progress: Callable[[int], None] | None = None
+) -> tuple[list[Evidence], Policy]:
+    """What is known of each unit; of every unit that is declared when none is named."""
+    if world.workspace.common is None:
+        why = f"{world.workspace.root} is not in a git repository"
+        return [_blank(unit, ask, limits=("no_git",), unreadable=why) for unit in units or ()], Policy()
+    with Objects(world.git) as objects:
+        tip = objects.commit(ask.ref)
+        if tip is None:
+            if ask.ref == "HEAD" and objects.is_unborn():
+                return [_blank(unit, ask) for unit in units or ()], Policy()
+            raise _no_commit(ask.ref)
+        look = _Look(world, objects, ask, tip)
+        return look.at(look.all_units() if units is None else units, progress)
+
+
+class _Look:
+    def __init__(self, world: World, objects: Objects, ask: Ask, tip: Commit) -> None:
+        self.world, self.place = world, world.workspace
+        self.git, self.objects, self.ask, self.tip = world.git, objects, ask, tip
+        branch = objects.commit(ask.merged_into) if ask.merged_into else tip
+        if branch is None:
+            raise _no_commit(ask.merged_into)
+        self.judged_at: Commit = branch  # a protected branch also keeps the policy, and has to hold the work
+        self.config = Declarations(objects, self.place, Config()).strict_config(branch.tree)
+        self.declarations = Declarations(objects, self.place, self.config)
+        self.stamp = stamp_of(self.config)
+        self.footprints = Footprints(self.git, objects, self.judged_at)
+        self.limits = tuple(_limits(world, objects, tip))
+        self.is_dirty = _is_dirty(self.place.root, self.config)
+
+    def all_units(self) -> Units:
+        """Every unit that the plans declare at the ref that is judged."""
+        return [(unit.plan, unit.id) for unit in self.declarations.units(self.judged_at.tree)]
+
+    def at(self, units: Units, progress: Callable[[int], None] | None) -> tuple[list[Evidence], Policy]:
+        names = [Name(plan, phase, self.stamp) for plan, phase in units]
+        found = index.find(
+            self.git,
+            self.tip.sha,
+            [name.needles() if name.plan and name.phase else [] for name in names],
+            place.index(self.place) if self.ask.uses_index else None,
+            bundles=self.stamp.summary_bundle_prefixes,
+            progress=progress or (lambda count: None),
+        )
+        policy = Policy(
+            require=self.ask.require or self.config.verify.require, ci_required=self.config.verify.ci == "require"
+        )
+        return [self._evidence(name, shas) for name, shas in zip(names, found, strict=True)], policy
+
+    def _vouched(self, name: Name, seen: tuple[Seen, ...]) -> tuple[Seen, ...]:
+        """With what others say of it, where there are others at all."""
+        has_journal = embedded_path(self.world.config.store.url, self.place.state)
+        if (
+            (has_journal is not None and not has_journal.exists())
+            and not place.has_refs(self.place, notes.REF)
+            and not (self.config.verify.non_git_oracle or self.config.verify.ci == "require")
+        ):
+            return seen
+        from dos.evidence.work import vouching
+
+        return vouching.vouched(self.world, self.config, f"{name.plan}/{name.phase}", seen, asks_ci=self.ask.asks_ci)
+
+    def _evidence(self, name: Name, shas: Sequence[str]) -> Evidence:
+        named = self._named(name, shas)
+        unbacked = self._registered(name, named)
+        merged = (
+            log.holds(self.git, self.judged_at.sha, [commit.sha for commit, _ in named])
+            if self.judged_at is not self.tip
+            else {commit.sha for commit, _ in named}
+        )
+        seen = tuple(self._seen(name, *pair, is_merged=pair[0].sha in merged) for pair in named[:MOST_CANDIDATES])
+        return Evidence(
+            plan=name.plan,
+            phase=name.phase,
+            ref=self.ask.merged_into or self.ask.ref,
+            seen=self._vouched(name, seen),
+            limits=self.limits,
+            soaking=registry.is_soaking(self._kept_text(self.config.paths.soaks_index), name.plan, name.phase),
+            registry_unbacked=unbacked,
+            config_dirty=self.is_dirty,
+            replaced=not named and place.has_replacements(self.place),
+            expected=self.declarations.of(self.judged_at.tree, name).expected,
+        )
+
+    def _named(self, name: Name, shas: Sequence[str]) -> list[tuple[Commit, Naming]]:
+        """The commits that name the unit, newest first: the index only says where to look."""
+        found = []
+        for sha in reversed(shas):
+            commit = self.objects.commit(sha)
+            naming = name.named_by(Message.of(commit.message)) if commit else None
+            if commit is not None and naming is not None:
+                found.append((commit, naming))
+        return found
+
+    def _registered(self, name: Name, named: list[tuple[Commit, Naming]]) -> str:
+        """A registry points at commits: one that is part of this history is looked at like any other."""
+        rows = [
+            row
+            for row in registry.done_rows(self._kept_text(self.config.paths.execution_state))
+            if (row.plan.casefold(), row.phase.casefold()) == (name.plan.casefold(), name.phase.casefold())
+        ]
+        known = {commit.sha for commit, _ in named}
+        for row in rows:
+            commit = self.objects.commit(row.commit) if _is_hash(row.commit) else None
+            if commit is None or commit.sha not in log.holds(self.git, self.tip.sha, [commit.sha]):
+                continue
+            if commit.sha not in known:
+                named.append((commit, Naming(rung=Rung.REGISTRY, faint=True)))
+            return ""
+        return (
+            ""
+            if not rows
+            else f"{self.config.paths.execution_state} calls it done, and names no commit of this history"
+        )
+
+    def _seen(self, name: Name, commit: Commit, naming: Naming, *, is_merged: bool) -> Seen:
+        parent = self.objects.commit(commit.parents[0]) if commit.parents else None
+        scope = self.declarations.of(parent.tree, name) if parent else None
+        seen = Seen(
+            sha=commit.sha,
+            summary=Message.of(commit.message).subject,
+            naming=naming,
+            is_merged=is_merged,
+            is_scoped=scope is not None and scope.is_declared,
+        )
+        if commit.parents and parent is None:
+            return structs.replace(seen, unreadable="its parent is not here: the history is cut off")
+        return self.footprints.of(seen, commit, parent, scope)
+
+    def _kept_text(self, path: str) -> str:
+        """A file that the ref holds, as it has it; another one from disk."""
+        return self.declarations.text(self.judged_at.tree, path) or place.small_text(self.place.root / path)
+
+
+def stamp_of(config: Config) -> Stamp:
+    written = structs.asdict(config.stamp)
+    return Stamp(**{name: written[name] for name in Stamp.__struct_fields__})
+
+
+def _blank(unit: tuple[str, str], ask: Ask, *, limits: tuple[str, ...] = (), unreadable: str = "") -> Evidence:
+    return Evidence(plan=unit[0], phase=unit[1], ref=ask.ref, limits=limits, unreadable=unreadable)
+
+
+def _no_commit(ref: str) -> BadInput:
+    return BadInput(f"{shown(ref)} is no commit of this repository", hint="`git branch -a` lists what there is.")
+
+
+def _is_hash(text: str) -> bool:
+    return 7 <= len(text) <= 64 and set(text.lower()) <= set("0123456789abcdef")
+
+
+def _limits(world: World, objects: Objects, tip: Commit) -> list[str]:
+    found = []
+    if place.is_shallow(world.workspace):
+        found.append("shallow")
+    start = world.start
+    inside = start.relative_to(world.workspace.tree).as_posix() if start.is_relative_to(world.workspace.tree) else "."
+    if inside != "." and objects.at(tip.tree, inside) is None:
+        found.append("enclosing_repo")
+    return found
+
+
+def _is_dirty(root: Path, committed: Config) -> bool:
+    """Whether dos.toml on disk would judge otherwise."""
+    loaded = load(root, lenient=True)
+    if loaded.path is None:
+        return False
+    return bool(loaded.problems) or _judging(loaded.config) != _judging(committed)
+
+
+def _judging(config: Config) -> tuple[object, ...]:
+    return config.stamp, config.verify, config.units, config.paths.plans_glob, config.enumerate, config.ci

@@ -1,0 +1,1 @@
+"""What was measured of the work, as it is written down."""

@@ -1,0 +1,1 @@
+"""Receipts are made, signed and laid where they are found."""

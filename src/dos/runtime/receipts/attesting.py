@@ -1,0 +1,213 @@
+"""Sees for itself whether a claim holds, by a command or by two snapshots, and writes down what it saw."""
+
+import os
+import secrets
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from msgspec import MsgspecError, Struct, json, structs
+
+from dos.errors import BadInput, WorkspaceMissing
+from dos.evidence.access import named_unit
+from dos.records import receipts
+from dos.records.accountability import Accountability
+from dos.records.moments import second_stamp
+from dos.records.names import shown
+from dos.records.receipts import Receipt, Source
+from dos.records.unknown import Unknown
+from dos.runtime import measuring
+from dos.runtime.measuring import now
+from dos.runtime.receipts import landings
+from dos.sources import processes
+from dos.sources.git import Git
+from dos.sources.plans import units
+from dos.sources.receipts import bindings
+from dos.sources.witnesses import places
+from dos.sources.world import World
+from dos.verdicts.belief import effect, state_diff
+from dos.verdicts.belief.effect import EffectClaim, Verdict
+from dos.verdicts.belief.facts import EvidenceFacts, attest, no_signal, refute
+
+COMMAND, SNAPSHOTS = landings.COMMAND, "state_diff"
+PRIVATE = ("DOS_", "GIT_", "CID_", "DISPATCH_")
+CONFIG = "dos.toml"
+_STATUS = ("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=none")
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    claim: str
+    unit: str = ""
+    commit: str = "HEAD"
+    narrated: str = ""
+    command: str = ""
+    before: str = ""
+    after: str = ""
+    third_party: bool = False
+    timestamp: str = ""
+    expires_days: float | None = None
+
+
+class Seen(Struct, frozen=True, kw_only=True):
+    """A witness's word, and what the receipt says of how it came about."""
+
+    facts: EvidenceFacts
+    fields: dict[str, Any]
+
+
+def attested(world: World, asked: Asked) -> tuple[Receipt, Verdict]:
+    """The receipt, not signed yet, for every answer: also for those that nobody likes."""
+    receipt = receipts.checked(_tied(world, asked))  # before anything is run
+    claim = EffectClaim(key=asked.claim, narrated=asked.narrated)
+    if not asked.claim.strip():
+        return structs.replace(receipt, verdict=effect.Answer.NO_CLAIM), effect.judge(claim, ())
+    seen = _command(world, asked, receipt) if asked.command else _snapshots(asked)
+    verdict = effect.judge(claim, [seen.facts])
+    said = {
+        "accountability_tier": verdict.accountability or "",
+        "verdict": verdict.answer,
+        "believe": verdict.believe,
+        "refuted": verdict.refuted,
+        "timestamp": asked.timestamp or now(),
+    }
+    return structs.replace(receipt, **seen.fields, **said), verdict
+
+
+def _tied(world: World, asked: Asked) -> Receipt:
+    """What it is about: a commit and its tree, in this repository."""
+    if world.workspace.common is None:
+        raise WorkspaceMissing(
+            f"{world.workspace.root} is not in a git repository, and a receipt is of a commit",
+            hint="cd into one, or give --workspace.",
+        )
+    git = world.git
+    plain = asked.commit.isprintable() and not asked.commit.startswith("-")
+    commit = git.commit_of(asked.commit) if plain else None
+    if commit is None:
+        raise BadInput(f"{shown(asked.commit)} names no commit here", hint="`git log` shows them.")
+    repo = bindings.repository(git, commit)
+    if isinstance(repo, Unknown):
+        raise BadInput(f"a receipt names its repository, and {repo.why}", hint=f"git -C {git.tree} fetch --unshallow")
+    base, branch = git.commit_of(f"{commit}^1") or "", git.branch()
+    target = f"refs/heads/{branch}" if branch and git.is_ancestor(commit, f"refs/heads/{branch}") else ""
+    return receipts.blank(
+        claim=asked.claim,
+        unit=named_unit.resolve(world, asked.unit) if asked.unit else "",
+        narrated=asked.narrated,
+        repo=repo,
+        commit=commit,
+        tree=bindings.tree_of(git, commit) or "",
+        base=base,
+        target=target,
+        ancestor=bool(target),
+        survives=bool(target and base) and bindings.survives(git, base, commit, target),
+        runner=processes.host(),
+        nonce=secrets.token_hex(16),
+        timestamp=asked.timestamp or now(),
+        expires=_expires(asked.expires_days),
+    )
+
+
+def _command(world: World, asked: Asked, receipt: Receipt) -> Seen:
+    script, git = asked.command, world.git
+    if not receipts.is_plain(script):
+        raise BadInput(f"the command holds a control character: {shown(script)}", hint="Put it into a script.")
+    if dirty := _unlike(git, receipt.commit):
+        raise BadInput(
+            f"{git.tree} is not as {receipt.commit[:9]}: {dirty}; what is run there would be said of another tree",
+            hint=f"git stash --include-untracked; or: git worktree add --detach ../clean {receipt.commit[:9]}",
+        )
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(PRIVATE)}
+    answer = measuring.accept(git.tree, script, environment, world.config.workers.wall_seconds)
+    run = answer.run
+    assert run is not None
+    rung, said = Accountability.OS_RECORDED, f"{shown(script)}: {answer.detail}"
+    if run.exit_code is None or run.exit_code in (126, 127):  # the shell's word for what cannot be run
+        facts = no_signal(COMMAND, rung, asked.claim, said)
+    elif moved := _unlike(git, receipt.commit, untracked=False):
+        facts = no_signal(COMMAND, rung, asked.claim, f"the tree changed while it was looked at: {moved}")
+    else:
+        facts = (attest if run.exit_code == 0 else refute)(COMMAND, rung, asked.claim, said)
+    source, declared = _declared(world, receipt, script)
+    fields = landings.ran([run]) | {
+        "command_source": source,
+        "bound": declared and landings.can_fail([script]),
+        "witness_author": COMMAND,
+    }
+    return Seen(facts=facts, fields=fields)
+
+
+def _unlike(git: Git, commit: str, *, untracked: bool = True) -> str:
+    """In what the files differ from a commit: by their contents, whatever git's own index was told to overlook."""
+    head = git.commit_of("HEAD")
+    if head != commit:
+        return f"it is at {(head or 'no commit')[:9]}"
+    with TemporaryDirectory(prefix="dos-attest-") as place:
+        index = str(Path(place) / "index")
+        whole = ("-c", "core.sparseCheckout=false")
+        git.run(*whole, "read-tree", commit, index=index)
+        found = git.run(*whole, *_STATUS, index=index).split("\0")
+    changed = [entry for entry in found if entry and (untracked or not entry.startswith("??"))]
+    return f"{shown(changed[0][3:])} differs" if changed else ""
+
+
+def _declared(world: World, receipt: Receipt, script: str) -> tuple[Source, bool]:
+    """Who declared the command, and whether that stood there before the commit was made."""
+    if not receipt.unit:
+        return Source.CALLER, False
+    config, root = world.config, world.workspace.root
+    unit = named_unit.find(units.read(world.workspace, config).units, receipt.unit)
+    if unit and unit.acceptance == script:
+        source, document = Source.UNIT, unit.document
+    elif unit and script in (config.workers.acceptance, config.workers.test):
+        source, document = Source.WORKSPACE, CONFIG
+    else:
+        return Source.CALLER, False
+    home = Git(root)
+    path = home.run("rev-parse", "--show-prefix").strip() + document
+    before = home.attempt("rev-parse", "--verify", "--quiet", "--end-of-options", f"{receipt.base}:{path}")
+    is_file = receipt.base and before.returncode == 0 and (root / document).is_file()
+    same = is_file and home.run("hash-object", "--", document).strip() == before.stdout.strip()
+    return source, bool(same)
+
+
+def _snapshots(asked: Asked) -> Seen:
+    files = [Path(asked.before), Path(asked.after)]
+    started = now()
+    rung = Accountability.THIRD_PARTY if asked.third_party else Accountability.OS_RECORDED
+    contents = [places.contents(file) for file in files]
+    one, other = [_state(data, file) for data, file in zip(contents, files, strict=True)]
+    if isinstance(one, Unknown):
+        facts = no_signal(SNAPSHOTS, rung, asked.claim, one.why)
+    elif isinstance(other, Unknown):
+        facts = no_signal(SNAPSHOTS, rung, asked.claim, other.why)
+    else:
+        deleted = asked.claim.startswith("-")
+        facts = state_diff.judge(one, other, asked.claim.removeprefix("-"), rung, deleted=deleted)
+    digests = ["" if isinstance(data, Unknown) else sha256(data).hexdigest() for data in contents]
+    fields = {
+        "witness_surface": f"{asked.before}→{asked.after}",
+        "witness_author": SNAPSHOTS,
+        "output_digest": receipts.digest_of(digests),
+        "started": started,
+        "ended": now(),
+    }
+    return Seen(facts=facts, fields=fields)
+
+
+def _state(data: bytes | Unknown, file: Path) -> dict[str, Any] | Unknown:
+    """From the very bytes that are digested."""
+    if isinstance(data, Unknown):
+        return data
+    try:
+        return json.decode(data, type=dict[str, Any])
+    except (MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        return Unknown(f"{file.name} is not a JSON object: {error}")
+
+
+def _expires(days: float | None) -> str:
+    if days is None:
+        return ""
+    return second_stamp(int((datetime.now(UTC) + timedelta(days=days)).timestamp() * 1000))

@@ -1,0 +1,145 @@
+"""The receipt of a landed unit: drafted from what was checked before the branch moved, signed once it has moved."""
+
+import secrets
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct, structs, to_builtins
+
+from dos.errors import BadInput, DosError
+from dos.records import receipts
+from dos.records.accountability import Accountability
+from dos.records.receipts import Receipt, Rejected, Run, Source
+from dos.records.regions import Region, region
+from dos.records.unknown import Unknown
+from dos.runtime.measuring import now
+from dos.runtime.receipts import keys, noting
+from dos.runtime.receipts.signing import signer
+from dos.sources import processes
+from dos.sources.git import Git
+from dos.sources.receipts import bindings, public_keys
+from dos.sources.workspace import Workspace
+from dos.verdicts.belief.acceptance import cannot_fail
+from dos.verdicts.belief.effect import Answer
+
+GIT = "git"
+COMMAND = "os_acceptance"
+
+
+class Landed(Struct, frozen=True, kw_only=True):
+    unit: str
+    branch: str
+    base: str
+    commit: str
+
+
+class Declared(Struct, frozen=True, kw_only=True):
+    """The commands that a landing has to pass, and who declared them."""
+
+    scripts: tuple[str, ...] = ()
+    source: Source = Source.NOBODY
+
+
+class Issued(Struct, frozen=True, kw_only=True):
+    receipt: dict[str, Any] | None  # None: it could not be made
+    said: str = ""
+
+
+def draft(
+    git: Git,
+    landed: Landed,
+    *,
+    lane: Region,
+    region_root: str,
+    runs: Sequence[Run] = (),
+    declared: Declared = Declared(),
+) -> dict[str, Any] | None:
+    """What is known before the branch moves. It is journaled, so that a crash loses none of it."""
+    repo = bindings.repository(git, landed.commit)
+    by = {"command_source": declared.source, "bound": can_fail(declared.scripts)}
+    passed = {**ran(runs), **by, "believe": True} if runs else {}
+    made = receipts.blank(
+        claim=landed.unit,
+        unit=landed.unit,
+        repo="" if isinstance(repo, Unknown) else repo,
+        commit=landed.commit,
+        tree=bindings.tree_of(git, landed.commit) or "",
+        base=landed.base,
+        commits=tuple(git.commits_between(landed.base, landed.commit)),
+        target=f"refs/heads/{landed.branch}",
+        region=lane.globs,
+        region_root=region_root,
+        paths_in_region=lane.known,
+        runner=processes.host(),
+        nonce=secrets.token_hex(16),
+        witness_author=COMMAND if runs else GIT,
+        accountability_tier=Accountability.OS_RECORDED,
+        verdict=Answer.CONFIRMED if runs else Answer.UNWITNESSED,
+        timestamp=now(),
+        **({"witness_surface": GIT} | passed),
+    )
+    try:
+        return to_builtins(receipts.checked(made))  # type: ignore[no-any-return]
+    except BadInput:
+        return None  # said when the receipt is issued
+
+
+def ran(runs: Sequence[Run]) -> dict[str, Any]:
+    """What a receipt says of commands that were run on one tree, one after the other."""
+    script = together([run.script for run in runs])
+    argv = ("sh", "-c", script)
+    plain = receipts.is_plain(script)
+    return {
+        "command": argv if plain else (),
+        "command_digest": receipts.command_digest(argv),
+        "witness_surface": script if plain else "a command of several lines",
+        "exit_code": runs[-1].exit_code,
+        "output_digest": receipts.digest_of([run.output_digest for run in runs]),
+        "started": runs[0].started,
+        "ended": runs[-1].ended,
+    }
+
+
+def together(scripts: Sequence[str]) -> str:
+    """One after the other, as long as they pass."""
+    return scripts[0] if len(scripts) == 1 else " && ".join(f"( {script} )" for script in scripts)
+
+
+def can_fail(scripts: Sequence[str]) -> bool:
+    """A command that ends well whatever was done says nothing about a unit."""
+    return any(not cannot_fail(("sh", "-c", script)) for script in scripts)
+
+
+def issue(git: Git, place: Workspace, landed: Landed, drafted: dict[str, Any] | None) -> Issued:
+    """Sign what was drafted and lay it into the notes. A landing is never undone because of its receipt."""
+    # Without a draft nobody knows any more what was run: then git alone is the witness.
+    found = receipts.read(drafted or draft(git, landed, lane=region([]), region_root=""))
+    if isinstance(found, Rejected):
+        return Issued(receipt=None, said="it has no receipt: a name in it holds what a receipt may not")
+    said = []
+    try:
+        receipt = _as_it_stands(git, found, landed)
+        receipt, made = _signed(receipt, place)
+        said += [made] if made else []
+    except (DosError, OSError) as error:
+        receipt = found
+        said.append(f"its receipt is not signed: {error}")
+    try:
+        noting.add(git, receipt)
+    except (DosError, OSError) as error:
+        said.append(f"its receipt is in the journal and not in git's notes: {error}")
+    return Issued(receipt=to_builtins(receipt), said="; ".join(said))
+
+
+def _as_it_stands(git: Git, receipt: Receipt, landed: Landed) -> Receipt:
+    branch = f"refs/heads/{landed.branch}"
+    holds = git.is_ancestor(landed.commit, branch)
+    survives = holds and bindings.survives(git, landed.base, landed.commit, branch)
+    return structs.replace(receipt, ancestor=holds, survives=survives)
+
+
+def _signed(receipt: Receipt, place: Workspace) -> tuple[Receipt, str]:
+    path = public_keys.own_key()
+    made = path.suffix != ".pub" and keys.ensure(path)
+    who = signer(path, place)
+    return who.sign(receipt), f"made the key {who.key.key_id} that signs receipts: {path}" if made else ""

@@ -1,0 +1,125 @@
+"""Starts a command, without a network if asked, and ends whatever it leaves behind, however that detached itself.
+
+A program of its own: a bare interpreter runs this file, so it uses nothing of dos. Words: off or on, then the command.
+On Linux every orphan below us becomes our child, even one in a session of its own and with another environment;
+elsewhere only the command's group is ended.
+"""
+
+import ctypes
+import fcntl
+import os
+import signal
+import socket
+import struct
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+CANNOT_START = 120
+_IS_LINUX = sys.platform == "linux"
+_SIGNAL_WHEN_PARENT_DIES, _ADOPT_ORPHANS = 1, 36
+_NEW_USERS, _NEW_NETWORK = 0x10000000, 0x40000000
+_SET_FLAGS, _UP = 0x8914, 0x1
+
+
+class _Told(Exception):
+    """Somebody wants us to end."""
+
+
+def main(network: str, command: list[str]) -> NoReturn:
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])  # until there is somebody to end
+    signal.signal(signal.SIGTERM, _tell)
+    if _IS_LINUX:
+        libc = ctypes.CDLL(None)
+        libc.prctl(_ADOPT_ORPHANS, 1)
+        libc.prctl(_SIGNAL_WHEN_PARENT_DIES, signal.SIGTERM)
+    try:
+        if network == "off":
+            _cut_network()
+    except OSError as error:
+        sys.stderr.write(f"the network cannot be cut off: {error.strerror}\n")
+        os._exit(CANNOT_START)
+    child = os.fork() or _become(command)
+    try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+        code = _code_of(child)
+    except _Told:
+        code = 128 + signal.SIGTERM
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    _end_rest(child)
+    os._exit(code)
+
+
+def _tell(number: int, frame: object) -> None:
+    raise _Told
+
+
+def _become(command: list[str]) -> NoReturn:
+    os.setpgid(0, 0)  # a command that ends its own group does not end us
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+    if _IS_LINUX:
+        ctypes.CDLL(None).prctl(_SIGNAL_WHEN_PARENT_DIES, signal.SIGKILL)
+    try:
+        os.execvp(command[0], command)
+    except OSError as error:
+        sys.stderr.write(f"{command[0]}: {error.strerror}\n")
+        sys.stderr.flush()
+        os._exit(CANNOT_START)
+
+
+def _code_of(child: int) -> int:
+    while True:
+        ended, status = os.waitpid(-1, 0)
+        if ended == child:
+            code = os.waitstatus_to_exitcode(status)
+            return code if code >= 0 else 128 - code
+
+
+def _end_rest(child: int) -> None:
+    """Who is ended hands its own children to us, so this goes on until there is nobody."""
+    try:
+        os.killpg(child, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass  # they have ended
+    while _IS_LINUX and (left := _children()):
+        try:
+            for pid in left:
+                os.kill(pid, signal.SIGKILL)
+        except PermissionError:
+            return  # it made itself another user's, and only that user can end it
+        for pid in left:
+            os.waitpid(pid, 0)
+
+
+def _children() -> list[int]:
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(entry.read_bytes().rpartition(b")")[2].split()[1])
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # it ended meanwhile
+        if parent == os.getpid():
+            found.append(int(entry.parent.name))
+    return found
+
+
+def _cut_network() -> None:
+    """Into a network that has nothing but a loopback of its own; who may not have one becomes its own master first."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    user, group = os.geteuid(), os.getegid()
+    if libc.unshare(_NEW_NETWORK) != 0:
+        if libc.unshare(_NEW_USERS | _NEW_NETWORK) != 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number))
+        for name, text in (
+            ("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")
+        ):  # fmt: skip
+            Path("/proc/self", name).write_text(text)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        fcntl.ioctl(any_socket, _SET_FLAGS, struct.pack("16sH14x", b"lo", _UP))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])

@@ -1,0 +1,133 @@
+"""Tries the old and the new tests of a commit on the old and on the new code, until it can be said what they prove."""
+
+import random
+import shlex
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import NoReturn
+
+from msgspec import Struct
+
+from dos.errors import BadInput
+from dos.evidence.belief import changed_tests
+from dos.evidence.belief.changed_tests import Change, beside
+from dos.records.accountability import Accountability
+from dos.records.unknown import Unknown
+from dos.runtime.running import Ran
+from dos.runtime.witnessing.sandbox import Sandbox
+from dos.sources.git import Git
+from dos.verdicts.belief import suite_output, tested
+from dos.verdicts.belief.tested import Cell, Matrix, Outcome, Run, Verdict
+
+PLACEHOLDER = "{tests}"  # in a command: the test files to run
+LONGEST_COMMAND = 100_000  # the system takes no longer word
+Told = Callable[[str], None]
+Choose = Callable[[Sequence[Cell]], Cell]
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    commit: str
+    command: str
+    folder: str = ""  # from the top of the repository: where the command is run, and where the globs begin
+    globs: tuple[str, ...] = ()  # which files are tests; none: go by their names
+    timeout_seconds: float = 300.0
+    repeat: int = 2
+    keep: bool = False
+
+
+class Witnessed(Struct, frozen=True, kw_only=True):
+    change: Change | Unknown
+    matrix: Matrix
+    verdict: Verdict
+    network: str = ""  # off or on; empty: nothing was run
+    kept: str = ""  # the folder that is left
+
+
+def witness(
+    git: Git, asked: Asked, told: Told = lambda line: None, choose: Choose = random.SystemRandom().choice
+) -> Witnessed:
+    change = changed_tests.gather(git, asked.commit, asked.globs, asked.folder)
+    hindrance = change.why if isinstance(change, Unknown) else change.hindrance
+    if isinstance(change, Unknown) or hindrance:
+        matrix = Matrix(hindrance=hindrance, rung=Accountability.OS_RECORDED)
+        return Witnessed(change=change, matrix=matrix, verdict=tested.judge_matrix(matrix))
+    with (
+        _ended_by_signals(),
+        Sandbox(git, moment=int(time.time()), timeout_seconds=asked.timeout_seconds, keep=asked.keep) as sandbox,
+    ):
+        matrix = _filled(change, asked, sandbox, told, choose)
+        return Witnessed(
+            change=change,
+            matrix=matrix,
+            verdict=tested.judge_matrix(matrix),
+            network="off" if sandbox.network_off else "on",
+            kept=str(sandbox.home) if asked.keep else "",
+        )
+
+
+def _filled(change: Change, asked: Asked, sandbox: Sandbox, told: Told, choose: Choose) -> Matrix:
+    """The order of the runs is drawn by lot: a test that counts how often it was called is not to know it."""
+    seen = Matrix(
+        has_old_tests=change.has_old_tests,
+        weakened=change.weakened,
+        rung=Accountability.OS_RECORDED,
+    )
+    while left := tested.wanted(seen, asked.repeat):
+        cell = choose(left)
+        number = len(seen.of(cell)) + 1
+        told(f"{cell}, run {number} …")
+        run = _try(change, asked, sandbox, cell)
+        told(f"{cell}, run {number}: {run.outcome} after {run.seconds:.1f} s ({run.why})")
+        seen = seen.with_run(cell, run)
+    return seen
+
+
+def _command(change: Change, asked: Asked, cell: Cell) -> str:
+    if PLACEHOLDER not in asked.command:
+        return asked.command
+    names = beside(change.to_run(cell), asked.folder)
+    made = asked.command.replace(PLACEHOLDER, " ".join(map(shlex.quote, names)))
+    if len(made) > LONGEST_COMMAND:
+        raise BadInput(
+            f"the names of {len(names)} test files do not fit into one command",
+            hint=f"Leave {PLACEHOLDER} out, so that all tests are run.",
+        )
+    return made
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Whoever asks us to end lets us clean up first."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heeded = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, _leave) for number in heeded}
+    try:
+        yield
+    finally:
+        for number, what in before.items():
+            signal.signal(number, what)
+
+
+def _leave(number: int, frame: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + number)
+
+
+def _try(change: Change, asked: Asked, sandbox: Sandbox, cell: Cell) -> Run:
+    made = _command(change, asked, cell)
+    ran = sandbox.run(change.files(cell), made, asked.folder, cell.value.replace("_", "-"))
+    return _read(made, ran, asked)
+
+
+def _read(made: str, ran: Ran | None, asked: Asked) -> Run:
+    if ran is None:
+        return Run(outcome=Outcome.NOT_RUN, why=f"there is no folder {asked.folder} in it")
+    if ran.timed_out:
+        why = f"no end within {asked.timeout_seconds:g} s"
+        return Run(outcome=Outcome.NOT_RUN, why=why, seconds=round(ran.seconds, 3))
+    return suite_output.read(made, ran.exit_code, ran.lines, ran.seconds)

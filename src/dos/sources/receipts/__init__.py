@@ -1,0 +1,1 @@
+"""Receipts and the keys that sign them, as files."""

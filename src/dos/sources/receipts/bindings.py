@@ -1,0 +1,73 @@
+"""What ties a receipt to a repository, read from git anew: nothing here believes the receipt."""
+
+from dos.records.receipts import Receipt, repository_digest
+from dos.records.regions import contains_path, region
+from dos.records.unknown import Unknown
+from dos.sources.git import Git
+from dos.verdicts.belief.receipt import Here
+
+
+def repository(git: Git, commit: str) -> str | Unknown:
+    """The digest of the first commits below a commit; a clone that is cut off does not know them."""
+    if git.run("rev-parse", "--is-shallow-repository").strip() == "true":
+        return Unknown("the clone is shallow, and does not reach back to the first commit")
+    return repository_digest(git.run("rev-list", "--max-parents=0", commit).split())
+
+
+def tree_of(git: Git, commit: str) -> str | None:
+    done = git.attempt("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{tree}}")
+    return done.stdout.strip() or None
+
+
+def read(git: Git, receipt: Receipt) -> Here:
+    """For a receipt whose signature holds: of any other, nothing is handed to git."""
+    tree = tree_of(git, receipt.commit) if git.commit_of(receipt.commit) == receipt.commit else None
+    if tree is None:
+        return Here(repo="", tree=None, on_target=False, base_holds=False, strays=())
+    return Here(
+        repo=repository(git, receipt.commit),
+        tree=tree,
+        on_target=_on_target(git, receipt),
+        base_holds=_base_holds(git, receipt),
+        strays=tuple(_strays(git, receipt)),
+    )
+
+
+def survives(git: Git, base: str, commit: str, branch: str) -> bool:
+    """Nothing that was changed from the base to the commit has been changed again on the branch."""
+    return not set(git.paths_between(base, commit)) & set(git.paths_between(commit, branch))
+
+
+def _on_target(git: Git, receipt: Receipt) -> bool | Unknown:
+    """Here, or as one of the remotes had it: whoever clones has the branch from there."""
+    if not receipt.target:
+        return True
+    name = receipt.target.removeprefix("refs/heads/")
+    listed = git.run("for-each-ref", "--format=%(refname)", "refs/heads/", "refs/remotes/").split("\n")
+    places = [ref for ref in listed if ref == receipt.target or _is_remote(ref, name)]
+    if not places:
+        return Unknown(f"this clone has no branch {name}")
+    return any(git.is_ancestor(receipt.commit, ref) for ref in places)
+
+
+def _is_remote(ref: str, name: str) -> bool:
+    return ref.startswith("refs/remotes/") and ref.endswith(f"/{name}")
+
+
+def _base_holds(git: Git, receipt: Receipt) -> bool:
+    if not receipt.base:
+        return not receipt.commits
+    if git.commit_of(receipt.base) != receipt.base or not git.is_ancestor(receipt.base, receipt.commit):
+        return False
+    return not receipt.commits or git.commits_between(receipt.base, receipt.commit) == list(receipt.commits)
+
+
+def _strays(git: Git, receipt: Receipt) -> list[str]:
+    if not (receipt.paths_in_region and receipt.base and git.commit_of(receipt.base)):
+        return []
+    lane, start = region(receipt.region), receipt.region_root
+    return [
+        path
+        for path in git.paths_between(receipt.base, receipt.commit)
+        if "\\" in path or not path.startswith(start) or not contains_path(lane, path[len(start) :])
+    ]

@@ -1,0 +1,1 @@
+"""Receipts: made, checked and handed out."""

@@ -1,0 +1,41 @@
+"""Receipts as files: written whole or not at all, and never read without an end."""
+
+import secrets
+import sys
+from pathlib import Path
+
+from dos.errors import BadInput
+from dos.records import receipts
+from dos.records.names import LONGEST_PATH, shown
+from dos.records.receipts import LARGEST_BYTES, Receipt
+from dos.records.unknown import Unknown
+from dos.sources.witnesses import places
+
+EXAMPLE = "For example: dos verify-receipt --receipt receipt.json --key-file runner.pub"
+
+
+def write(name: str, receipt: Receipt) -> None:
+    path = Path(name)
+    try:
+        half = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+        try:
+            half.write_bytes(receipts.canonical(receipt) + b"\n")
+            half.replace(path)
+        finally:
+            half.unlink(missing_ok=True)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "that is no path"
+        raise BadInput(f"{shown(name, LONGEST_PATH)} cannot be written: {why}", hint="Name another --out.") from error
+
+
+def read(name: str) -> bytes:
+    """What is in the file that was named, or on the input."""
+    if name and name != "-":
+        data = places.contents(Path(name))
+        if isinstance(data, Unknown):
+            raise BadInput(data.why, hint=EXAMPLE)
+        return data
+    said = b"" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read(LARGEST_BYTES + 1)
+    if not said.strip():
+        raise BadInput("no receipt is named, and nothing is on the input", hint=EXAMPLE)
+    return said

@@ -1,0 +1,106 @@
+"""Say whether a receipt holds: its signature, its key, its time, and the repository that it is of.
+
+Inside of a clone its commit, tree, base, branch and region are looked up anew; outside of one, or with --offline, only
+what is signed is checked, and `checked` says so. Keys come from --key-file, else from `trusted-keys` in your own
+configuration folder (`dos receipt-key show` names it), never from a work tree. With --commit and no --receipt the
+receipts in git's notes at that commit are checked, and an adverse one is shown first.
+"""
+
+from typing import Annotated, Any
+
+from msgspec import Struct, to_builtins
+
+from dos.errors import BadInput, WorkspaceMissing
+from dos.evidence.belief import receipts as evidence
+from dos.records import receipts
+from dos.records.names import checked, shown
+from dos.records.receipts import Receipt, Rejected
+from dos.sources.git import Git
+from dos.sources.receipts import notes, public_keys
+from dos.sources.receipts.public_keys import PublicKey
+from dos.surfaces.cli.desk import Desk, Reply
+from dos.surfaces.cli.options import Option
+from dos.surfaces.cli.verbs.receipts.files import read
+from dos.verdicts.belief import receipt as verdict
+from dos.verdicts.belief.receipt import Verdict
+
+EXITS = {"valid": 0, "invalid": 1, "contract_error": 2}
+FETCH = "git fetch origin refs/notes/dos-receipts:refs/notes/dos-receipts"
+
+
+class Args(Struct, kw_only=True):
+    receipt: Annotated[str, Option(help="the receipt; else it is read from the input", metavar="FILE")] = ""
+    key_file: Annotated[str, Option(help="the public keys that count, and no others", metavar="FILE")] = ""
+    commit: Annotated[str, Option(help="the commit that it has to be of", metavar="REF")] = ""
+    unit: Annotated[str, Option(help="the unit that it has to be of", metavar="PLAN/UNIT")] = ""
+    offline: Annotated[bool, Option(help="do not look into a repository")] = False
+
+
+class Judged(Struct, frozen=True, kw_only=True):
+    verdict: Verdict
+    receipt: Receipt | None = None
+    malformed: bool = False
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    git = None if args.offline else _repository(desk)
+    commit = _commit(args.commit, git) if args.commit else ""
+    unit = checked(args.unit, "unit") if args.unit else ""
+    data = [read(args.receipt)] if args.receipt or not commit else _noted(git, commit)
+    trusted = public_keys.trusted(args.key_file)
+    judged = [_judged(each, trusted, git, commit, unit) for each in data]
+    # Whoever asks about a commit should hear of what speaks against it first.
+    shown_first = min(judged, key=lambda each: (not each.verdict.adverse, not each.verdict.valid))
+    if shown_first.malformed:
+        raise BadInput(f"this is no receipt: {shown_first.verdict.reason}", hint="`dos attest` makes one.")
+    if shown_first.receipt and not trusted:
+        raise BadInput(
+            "no key is trusted here, so nothing can be said of it",
+            hint=f"Give --key-file runner.pub, or put its line into {public_keys.folder() / 'trusted-keys'}",
+        )
+    return _reply(shown_first)
+
+
+def _repository(desk: Desk) -> Git | None:
+    place = desk.forgiving_world.workspace
+    return Git(place.tree) if place.common else None
+
+
+def _commit(name: str, git: Git | None) -> str:
+    if git is None:
+        raise WorkspaceMissing("--commit is looked up in a repository, and this is none", hint="cd into a clone.")
+    plain = name.isprintable() and not name.startswith("-")
+    found = git.commit_of(name) if plain else None
+    if found is None:
+        raise BadInput(f"{shown(name)} names no commit here", hint="`git log` shows them.")
+    return found
+
+
+def _noted(git: Git | None, commit: str) -> list[bytes]:
+    found = notes.of_commit(git, commit) if git else []
+    if not found:
+        raise BadInput(f"there is no receipt in git's notes at {commit[:9]}", hint=FETCH)
+    return found
+
+
+def _judged(data: bytes, trusted: list[PublicKey], git: Git | None, commit: str, unit: str) -> Judged:
+    found = receipts.parse(data)
+    if isinstance(found, Rejected):
+        return Judged(verdict=Verdict(valid=False, reason=found.why), malformed=found.malformed)
+    seen = evidence.gather(found, trusted, git, commit=commit, unit=unit)
+    return Judged(verdict=verdict.judge(seen), receipt=found)
+
+
+def _reply(judged: Judged) -> Reply:
+    answer, receipt = judged.verdict, judged.receipt
+    data: dict[str, Any] = to_builtins(answer) | {"receipt": to_builtins(receipt) if receipt else None}
+    if not answer.valid:
+        return Reply(code=EXITS["invalid"], text=f"INVALID  {answer.reason}", data=data)
+    assert receipt is not None
+    lines = [
+        f"VALID  {answer.reason}",
+        f"  {'ADVERSE: the claim was refuted' if answer.adverse else 'not adverse'}",
+        f"  {'bound to ' + receipt.unit if answer.bound else 'not bound to a unit'}, {receipt.commit[:9]}",
+        f"  checked: {', '.join(answer.checked)}",
+    ]
+    return Reply(code=EXITS["valid"], text="\n".join(lines), data=data)

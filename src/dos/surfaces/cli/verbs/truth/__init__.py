@@ -1,0 +1,1 @@
+"""Did it happen, and how do we know: one file a verb."""

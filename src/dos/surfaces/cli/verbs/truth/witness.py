@@ -1,0 +1,68 @@
+"""Did a claimed effect happen, by the word of others than the one who claims it?
+
+Each --source is asked about its subject, or about KEY where it has none. Who wrote down what a source says decides what
+it can prove: what the claimant could have written itself is listed, and moves nothing. What is narrated is carried and
+never read.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from msgspec import Struct, to_builtins
+
+from dos.errors import BadInput
+from dos.evidence.belief import witnesses
+from dos.evidence.belief.witnesses import Wanted
+from dos.surfaces.cli.desk import Desk, Reply
+from dos.surfaces.cli.options import Option
+from dos.verdicts.belief import effect
+from dos.verdicts.belief.effect import Answer, EffectClaim
+from dos.verdicts.belief.facts import EvidenceFacts
+
+EXITS = {"CONFIRMED": 0, "REFUTED": 1, "UNWITNESSED": 3, "NO_CLAIM": 3, "contract_error": 2}
+NEXT = {
+    Answer.CONFIRMED: "It can be built on, as far as its witness looks.",
+    Answer.REFUTED: "Do not build on it: somebody who can know says otherwise.",
+    Answer.UNWITNESSED: "Nobody who can know was reached; it is neither true nor false yet.",
+}
+
+
+class Args(Struct, kw_only=True):
+    key: Annotated[str, Option(help="the effect that is claimed", positional=True, may_be_empty=True)]
+    source: Annotated[list[str], Option(help="a witness; repeat it", metavar="NAME[=SUBJECT]", each=True)] = []
+    subject: Annotated[str, Option(help="what witnesses are asked about, if not KEY", metavar="S")] = ""
+    narrated: Annotated[str, Option(help="what the claimant says", metavar="TEXT", may_be_empty=True)] = ""
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    if not args.source:
+        raise no_source(desk)
+    claim = EffectClaim(key=args.key, subject=args.subject, narrated=args.narrated)
+    facts = witnesses.gather(desk.world, claim, wanted(args.source, args.subject), desk.complain)
+    verdict = effect.judge(claim, facts)
+    return Reply(
+        code=EXITS[verdict.answer],
+        text="\n".join([f"{verdict.answer}  {verdict.reason}", *lines(facts)]),
+        data={**to_builtins(verdict), "evidence": to_builtins(facts)},
+        next_action=NEXT.get(verdict.answer, ""),
+    )
+
+
+def wanted(sources: Sequence[str], subject: str) -> list[Wanted]:
+    parts = (source.partition("=") for source in sources)
+    return [Wanted(name=name.strip(), subject=own or subject) for name, _, own in parts]
+
+
+def no_source(desk: Desk) -> BadInput:
+    names = ", ".join(witnesses.known(desk.complain))
+    return BadInput("no witness is named, so nobody can be asked", hint=f"Add --source with one of: {names}.")
+
+
+def lines(facts: Sequence[EvidenceFacts]) -> list[str]:
+    """What each says; of one alone the reason says it already."""
+    if len(facts) == 1:
+        return []
+    return [
+        f"  {fact.stance:<9}  {fact.source_name} ({fact.accountability})  {' '.join(fact.detail.split())}"
+        for fact in facts
+    ]

@@ -1,0 +1,165 @@
+"""`dos test-witness` and `dos test-witness run`, as they are typed."""
+
+import itertools
+
+import pytest
+from commanding import git, in_process
+
+from dos.evidence.belief import test_witnesses
+from dos.sources.world import World
+from dos.verdicts.belief.tested import SPELLINGS
+
+PASSING = "grep -q new code/it"
+
+
+@pytest.fixture
+def changed(dos, workspace):
+    """A commit with a test that is red without it."""
+    for files in ({"code/it": "old", "tests/test_it.sh": "true"}, {"code/it": "new", "tests/test_it.sh": PASSING}):
+        for name, text in files.items():
+            (workspace / name).parent.mkdir(exist_ok=True)
+            (workspace / name).write_text(f"{text}\n")
+        git("add", "--all", cwd=workspace)
+        git("commit", "--quiet", "--message", "change", cwd=workspace)
+    return git("rev-parse", "HEAD", cwd=workspace).strip()
+
+
+@pytest.mark.parametrize(
+    ("baseline", "candidate", "code"),
+    [
+        ("pass", "pass", 3), ("pass", "fail", 5), ("pass", "error", 5),
+        ("fail", "pass", 6), ("fail", "fail", 4), ("fail", "error", 4),
+        ("error", "pass", 6), ("error", "fail", 4), ("error", "error", 4),
+        ("not-run", "pass", 6), ("pass", "not-run", 6), ("notrun", "notrun", 6),
+        ("passed", "passed", 3), ("passed", "failed", 5), ("errored", "failed", 4),
+    ],
+)  # fmt: skip
+def test_told_outcomes_exit_with_their_answer(dos, state, baseline, candidate, code):
+    answer = dos("test-witness", "--baseline", baseline, "--candidate", candidate, "--json")
+    assert answer.code == code
+    assert answer.json["evidence"]["rung"] == "AGENT_AUTHORED" and not answer.json["witnesses"]
+    assert dos("test-witness", "--baseline", baseline, "--candidate", candidate, "--forgeable").code == 6
+    assert not state.exists()
+
+
+def test_no_words_make_a_told_test_a_witness(dos):
+    for baseline, candidate in itertools.product(SPELLINGS, SPELLINGS):
+        assert dos("test-witness", f"--baseline={baseline}", f"--candidate={candidate}").code != 0
+
+
+def test_nothing_told_is_nothing_known(dos):
+    assert dos("test-witness").code == 6
+    assert dos("test-witness", "--baseline", "green").code == 2
+    assert dos("test-witness", "rnu").code == 2
+
+
+def test_a_run_answers_with_its_table_and_writes_nothing_down(dos, state, changed):
+    answer = dos("test-witness", "run", "--cmd", "sh tests/test_it.sh", "--repeat", "1")
+    assert answer.code == 0 and answer.out.startswith("DISCRIMINATES")
+    rows = [line.split() for line in answer.out.splitlines() if " tests " in line and line.startswith("  ")]
+    assert rows == [["old", "tests", "pass", "pass"], ["new", "tests", "fail", "pass"]]
+    assert "new tests on old code, run 1: fail" in answer.err
+    assert not state.exists()
+
+
+def test_a_run_says_everything_in_json_and_nothing_beside_it(dos, changed):
+    answer = dos("test-witness", "run", "--commit", changed[:12], "--cmd", "sh {tests}", "--json")
+    said = answer.json
+    assert answer.code == 0 and answer.err == ""
+    assert said["verdict"] == "DISCRIMINATES" and said["witnesses"] and said["assert_level"]
+    assert said["commit"] == changed and said["command"] == "sh {tests}" and said["command_from"] == "--cmd"
+    assert said["network"] in ("off", "on") and said["weakened"] == [] and said["recorded"] is None
+    assert said["tests"] == {"changed": ["tests/test_it.sh"], "deleted": []}
+    assert {cell: [run["outcome"] for run in runs] for cell, runs in said["cells"].items()} == {
+        "old_tests_old_code": ["pass"],
+        "old_tests_new_code": ["pass"],
+        "new_tests_old_code": ["fail", "fail"],
+        "new_tests_new_code": ["pass", "pass"],
+    }
+
+
+def test_a_change_of_how_tests_are_run_is_named(dos, workspace, changed):
+    (workspace / "Makefile").write_text("test:\n\tsh tests/test_it.sh\n")
+    (workspace / "tests" / "test_it.sh").write_text("test -e Makefile\n")
+    git("add", "--all", cwd=workspace)
+    git("commit", "--quiet", "--message", "run", cwd=workspace)
+    answer = dos("test-witness", "run", "--cmd", "sh {tests}", "--repeat", "1", "--json")
+    assert answer.json["limits"][0] == "the change also touches how tests are run: Makefile"
+
+
+def test_the_workspace_says_how_it_is_tested(dos, workspace, changed):
+    assert dos("test-witness", "run").code == 2
+    assert dos("config", "set", "workers.test", "sh tests/test_it.sh").code == 0
+    answer = dos("test-witness", "run", "--json", "--repeat", "1")
+    assert answer.code == 0 and answer.json["command_from"] == "dos.toml [workers] test"
+    (workspace / "docs" / "a-plan.md").write_text("## AUTH1: log in\n- lane: api\n- acceptance: `false`\n")
+    answer = dos("test-witness", "run", "--json", "--repeat", "1", "--unit", "AUTH1")
+    assert answer.code == 6 and answer.json["command"] == "false"
+    assert answer.json["command_from"].startswith("docs/a-plan.md:")
+
+
+def test_a_measured_witness_is_found_by_its_commit_newest_first(dos, workspace, changed):
+    words = ("test-witness", "run", "--repeat", "1", "--json")
+    dos("config", "set", "workers.test", "sh tests/test_it.sh")
+    first = dos(*words, "--record")
+    second = dos(*words, "--unit", "AUTH/AUTH1", "--cmd", "false")
+    assert first.json["recorded"] < second.json["recorded"]
+    with World(workspace) as world:
+        newest, oldest = test_witnesses.of_commit(world, changed)
+        assert test_witnesses.of_commit(world, "0" * 40) == []
+    assert (oldest.verdict, oldest.witnesses, oldest.is_bound, oldest.unit) == ("DISCRIMINATES", True, True, "")
+    assert (newest.verdict, newest.witnesses, newest.is_bound, newest.unit) == ("ABSTAIN", False, False, "AUTH/AUTH1")
+    assert oldest.tree == git("rev-parse", f"{changed}^{{tree}}", cwd=workspace).strip()
+    assert oldest.rung == "OS_RECORDED" and oldest.network in ("off", "on")
+    assert dos("journal", "check").code == 0
+
+
+def seen(verdict, *, bound=True, unit="", command="make test"):
+    return test_witnesses.Witness(
+        commit="c", tree="t", unit=unit, verdict=verdict, witnesses=verdict == "DISCRIMINATES", assert_level=True,
+        command=command, command_from="dos.toml" if bound else "--cmd", network="off", reason="", at_ms=0,
+    )  # fmt: skip
+
+
+GOOD = seen("DISCRIMINATES")
+
+
+@pytest.mark.parametrize(
+    ("found", "stands"),
+    [
+        ([], False),
+        ([GOOD], True),
+        ([seen("ABSTAIN"), GOOD], True),
+        ([seen("FLAKY"), GOOD], False),
+        ([GOOD, seen("VACUOUS")], False),
+        ([seen("FLAKY", bound=False), GOOD], True),
+        ([seen("FLAKY", command="make other"), GOOD], True),
+        ([seen("DISCRIMINATES", bound=False)], False),
+        ([seen("DISCRIMINATES", unit="A/2")], False),
+        ([seen("DISCRIMINATES", unit="A/1")], True),
+    ],
+)
+def test_a_witness_stands_while_no_other_run_of_its_kind_speaks_against_it(found, stands):
+    assert (test_witnesses.undisputed(found, "A/1") is not None) is stands
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--commit", "nosuch"], ["--commit=-x"], ["--commit", "a\tb"], ["--timeout", "0"], ["--timeout", "-1"],
+        ["--timeout", "1e9"], ["--repeat", "0"], ["--repeat", "99"], ["--paths", "../x"], ["--unit", "a\nb"], ["x"],
+    ],
+)  # fmt: skip
+def test_what_cannot_be_meant_is_said_and_nothing_is_run(dos, state, changed, tmp_path, words):
+    answer = dos("test-witness", "run", "--cmd", f"touch {tmp_path}/ran", *words)
+    assert answer.code == 2 and answer.err.startswith("error: ") and "hint: " in answer.err
+    assert not (tmp_path / "ran").exists() and not state.exists()
+
+
+def test_outside_of_git_there_is_nothing_to_run(tmp_path):
+    assert in_process("test-witness", "run", "--cmd", "true", "--workspace", str(tmp_path)).code == 2
+
+
+def test_a_broken_policy_stops_a_run_that_goes_by_it(dos, workspace, changed):
+    (workspace / "dos.toml").write_text("[workers]\ntset = 'true'\n")
+    assert dos("test-witness", "run").code == 2
