@@ -63,7 +63,7 @@ def audited(root: Path) -> int:
     wanted = diffs.Asked(words=("main",), is_range=True, short=9)
     with Objects(git) as objects:
         auditor = Auditor(git, objects, short=wanted.short)
-        return sum(bool(audit.judge(auditor.gather(facts))) for facts in diffs.commits(git, wanted))
+        return sum(bool(audit.judge(seen)) for seen in auditor.gather_each(diffs.commits(git, wanted)))
 
 
 def listed(root: Path) -> None:

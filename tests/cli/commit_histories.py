@@ -39,12 +39,20 @@ def _stream(branch: str, told: Told, number: int, parent: str) -> bytes:
 def write(place: Path, base: Files, branches: dict[str, list[Told]]) -> Path:
     """`base` is on main, and each branch goes on from there."""
     place.mkdir(parents=True, exist_ok=True)
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    subprocess.run(["git", "init", "--quiet", "-b", "main", "."], cwd=place, check=True, env=clean)
+    subprocess.run(["git", "init", "--quiet", "-b", "main", "."], cwd=place, check=True)
     parts = [_stream("main", Told("Begin", base), 0, "")]
     for branch, commits in branches.items():
         for number, told in enumerate(commits):
             parts.append(_stream(branch, told, number + 1, "" if number else "refs/heads/main"))
-    feed = b"".join(parts)
-    subprocess.run(["git", "fast-import", "--quiet", "--force"], cwd=place, input=feed, check=True, env=clean)
+    _import(place, b"".join(parts))
     return place
+
+
+def add(place: Path, branch: str, told: Told) -> None:
+    """One more commit on top of main, on a branch that is made anew."""
+    _import(place, _stream(branch, told, 1, "refs/heads/main^0"))
+
+
+def _import(place: Path, stream: bytes) -> None:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    subprocess.run(["git", "fast-import", "--quiet", "--force"], cwd=place, input=stream, check=True, env=clean)

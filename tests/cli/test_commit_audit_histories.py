@@ -193,11 +193,23 @@ def test_a_file_that_is_not_in_the_clone_is_said(repository):
     (repository / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
     [found] = in_process("commit-audit", "--json").json
     assert found["limits"] == ["unread"]
+    assert "not in this clone" in in_process("commit-audit").err
+
+
+def test_bytes_that_are_no_text_can_be_told(tmp_path, monkeypatch):
+    named = b"tests/test_\xff.py".decode("utf-8", "surrogateescape")
+    base = {named: b"def test_a():\n    assert x == '\xfe'\n"}
+    monkeypatch.chdir(write(tmp_path / "odd", base, {"side": [Told("tidy", {named: b"def test_a():\n    pass\n"})]}))
+    answer = in_process("commit-audit", "side", "--json")
+    assert answer.json[0]["verdict"] == "TESTS_WEAKENED"
+    assert answer.json[0]["weakened"][0]["path"] == "tests/test_\ufffd.py"
+    assert "TESTS WEAKENED" in in_process("commit-audit", "side").out
 
 
 SETTINGS = {
-    "color.ui": "always", "core.quotePath": "true", "core.abbrev": "5", "diff.noprefix": "true", "diff.renames": "copies",
-    "diff.relative": "true", "diff.ignoreSubmodules": "all", "diff.orderFile": "/nowhere", "diff.external": "false",
+    "color.ui": "always", "core.quotePath": "true", "core.abbrev": "5", "diff.noprefix": "true",
+    "diff.renames": "copies", "diff.relative": "true", "diff.ignoreSubmodules": "all", "diff.orderFile": "/nowhere",
+    "diff.external": "false",
     "diff.x.textconv": "false", "log.showRoot": "false", "log.showSignature": "true", "log.decorate": "short",
     "log.diffMerges": "off", "log.follow": "true", "log.mailmap": "true", "i18n.logOutputEncoding": "latin1",
     "core.attributesFile": "/nowhere", "format.pretty": "oneline", "notes.displayRef": "refs/notes/*",

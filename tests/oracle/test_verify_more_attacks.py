@@ -376,7 +376,7 @@ def test_a_question_leaves_no_trace_in_a_repository_that_nobody_set_up(repositor
 
 READERS = {
     "named": lambda text: Name("AUTH", "AUTH1").named_by(Message.of(text)),
-    "negated": lambda text: unfinished.is_said(text, len(text) // 2, len(text) // 2 + 1),
+    "negated": lambda text: unfinished.found(text, len(text) // 2, len(text) // 2 + 1),
 }
 
 

@@ -122,6 +122,19 @@ WEAKER = [
     ("tests/test_x.py", "x == 1", "1 == 1", What.ASSERTIONS_LOOSENED),
     ("tests/test_x.py", "x == 1", "x is not None", What.ASSERTIONS_LOOSENED),
     ("tests/test_x.py", "x == 1", "len(x) >= 0", What.ASSERTIONS_LOOSENED),
+    ("tests/test_x.py", "x == 1", "act(1) == act(1)", What.ASSERTIONS_LOOSENED),
+    ("tests/test_x.py", "x == 1", "x == 1 if HERE else True", What.ASSERTIONS_LOOSENED),
+    ("tests/test_x.py", "x == 1", "x == mock.ANY", What.ASSERTIONS_LOOSENED),
+    ("tests/test_x.py", "assert x == 1", 'assert (x == 1, "it is not")', What.ASSERTIONS_LOOSENED),
+    ("tests/test_x.py", "def test_a", "@pytest.mark.skipif(1 == 1, reason='x')\ndef test_a", What.TESTS_SKIPPED),
+    ("tests/test_x.py", "    assert x == 1\n", "    if False:\n        assert x == 1\n", What.TESTS_SKIPPED),
+    (
+        "tests/test_x.py",
+        "    assert x == 1\n",
+        "    try:\n        assert x == 1\n    except Exception:\n        print(1)\n",
+        What.TESTS_SKIPPED,
+    ),
+    ("a_test.go", "package a", "//go:build ignore\npackage a", What.TESTS_SKIPPED),
     ("tests/test_x.py", "    assert x == 1\n", "", None),
     ("tests/test_x.py", "    assert x == 1\n", '    assert x.name == "q"\n', None),
     ("tests/test_x.py", "    assert x == 1", "    # assert x == 1", None),
@@ -273,6 +286,26 @@ def test_what_moves_to_another_test_file_is_not_lost():
         Change(path="tests/test_y.py", old="import act\n", new=f"import act\n\n{case}"),
     ]
     assert find(one) == []
+
+
+def test_a_second_function_of_the_same_name_hides_the_first():
+    assert What.ASSERTIONS_REMOVED in changed("tests/test_x.py", PYTHON, PYTHON + "\ndef test_a():\n    act(1)\n")
+    again = "\nclass TestC:\n    def test_b(self):\n        assert act(3) == 4\n"
+    assert changed("tests/test_x.py", PYTHON, PYTHON + again) == []
+
+
+def test_a_file_that_no_runner_collects_does_not_stand_for_one_that_was_run():
+    moved = [
+        Change(path="tests/test_x.py", old=PYTHON, new=None),
+        Change(path="tests/x_old.py", old=None, new=PYTHON),
+    ]
+    assert [each.what for each in find(moved)] == [What.FILE_DELETED]
+
+
+@pytest.mark.parametrize("old", [None, "import os\n"])
+def test_what_is_left_out_of_the_run_is_skipped(old):
+    assert changed("conftest.py", old, 'import os\ncollect_ignore = ["test_x.py"]\n') == [What.TESTS_SKIPPED]
+    assert changed("conftest.py", old, "import os\nimport sys\n") == []
 
 
 def test_a_file_in_an_unknown_manner_of_testing_counts_by_its_name():

@@ -13,8 +13,6 @@ class FileChange(Struct, frozen=True, kw_only=True):
     new_blob: str = ""
     old_mode: str = ""
     new_mode: str = ""
-    added: int | None = None  # lines; None: git took it for binary, or did not count
-    removed: int | None = None
 
 
 class CommitFacts(Struct, frozen=True, kw_only=True):

@@ -39,6 +39,11 @@ def shown(text: str, longest: int = 60) -> str:
     return ascii(cut) if any(unicodedata.category(c) in _UNSAFE for c in cut) else repr(cut)
 
 
+def on_one_line(path: str) -> str:
+    """A path as it is, or quoted where it could be taken for something else than a name."""
+    return path if path.isprintable() else shown(path, LONGEST_PATH)
+
+
 def visible(text: str) -> str:
     """The text with all that a terminal would act on, or hide, written as an escape; JSON stays the same JSON."""
     return text if text.isprintable() else text.translate(_ESCAPES)

@@ -5,15 +5,15 @@ user has a part in them, and a name with a newline in it is as good as any other
 """
 
 import re
-import subprocess
 from collections.abc import Iterator
 
 from msgspec import Struct
 
-from dos.errors import BadInput, GitFailed
+from dos.errors import BadInput
 from dos.records.changes import CommitFacts, FileChange
 from dos.records.names import shown
-from dos.sources.git import SAFE_READING, Git, reading_environment
+from dos.sources.git import Git
+from dos.sources.history import log
 from dos.verdicts.commits.naming import Message
 
 _FORMAT = "--format=%H%x00%P%x00%B%x00"
@@ -22,7 +22,6 @@ _RAW = (
     "--ignore-submodules=none", "--no-ext-diff", "--no-textconv", "--no-color", "--no-notes", "--no-show-signature",
     "--no-mailmap", "--encoding=UTF-8",
 )  # fmt: skip
-_PIECE = 1 << 20
 _ABSENT = re.compile(r"0+")
 _RANGE = re.compile(r"(?P<old>.*?)(?P<dots>\.{2,3})(?P<new>.*)", re.DOTALL)
 
@@ -47,7 +46,7 @@ def asked(git: Git, text: str) -> Asked:
 
 def commits(git: Git, wanted: Asked) -> Iterator[CommitFacts]:
     """Newest first. What they changed is against the first parent; a first commit made all that is in it."""
-    fields = _fields(git, "log", _FORMAT, *_RAW, *wanted.words, "--")
+    fields = log.fields(git, "log", _FORMAT, *_RAW, *wanted.words, "--")
     sha = next(fields, b"")
     while sha:
         parents, message, _ = (next(fields, b"") for _ in range(3))  # the format ends with an empty field
@@ -101,28 +100,3 @@ def _resolved(git: Git, name: str) -> str:
 
 def _short(git: Git, sha: str) -> int:
     return len(git.run("-c", "core.abbrev=auto", "rev-parse", "--short", sha).strip())
-
-
-def _fields(git: Git, *words: str) -> Iterator[bytes]:
-    """What git prints, field by field: a long history is not held in memory."""
-    with subprocess.Popen(
-        ["git", *SAFE_READING, *words],
-        cwd=git.tree,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=reading_environment(),
-    ) as process:
-        assert process.stdout and process.stderr
-        rest = b""
-        while piece := process.stdout.read1(_PIECE):  # type: ignore[attr-defined]
-            *whole, rest = (rest + piece).split(b"\0")
-            yield from whole
-        if rest:
-            yield rest
-        said = process.stderr.read().decode("utf-8", "replace").strip().splitlines()
-        if process.wait() != 0:
-            raise GitFailed(
-                f"git log in {git.tree}: {said[-1] if said else f'exit {process.returncode}'}",
-                hint=f"git -C {git.tree} fsck",
-            )

@@ -45,11 +45,25 @@ def _rows(text: str, key: str) -> Iterator[dict[str, Any]]:
     import yaml
 
     try:
+        if _is_hostile(text):
+            return
         found = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except (yaml.YAMLError, RecursionError, ValueError):
+    except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, OverflowError):
         return
     rows = found.get(key) if isinstance(found, dict) else None
     yield from (row for row in rows if isinstance(row, dict)) if isinstance(rows, list) else ()
+
+
+def _is_hostile(text: str) -> bool:
+    """A registry is flat and says everything once."""
+    import yaml
+
+    depth = 0
+    for event in yaml.parse(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > 20 or isinstance(event, yaml.AliasEvent):
+            return True
+    return False
 
 
 def _text(value: Any) -> str:

@@ -2,7 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import islice
 
 from dos.records.changes import CommitFacts, FileChange
 from dos.sources import commits
@@ -16,11 +17,12 @@ from dos.verdicts.commits.weakening import TestChange, Weakening
 _SUBMODULE = "160000"
 _KEPT_BYTES = 16_000_000
 _KEPT_BLOBS = 2_000
+_AHEAD = 64  # commits
 _REVERTED = re.compile(r"This reverts commit ([0-9a-f]{7,64})")
 # What lines that are only added can take away with: a skip, an early end, a comment around what was there.
 _HARMFUL = re.compile(
     rb"skip|xfail|gnore|isabled|todo|only|return|except|catch|pending|suppress|expectedFailure|__test__"
-    rb"|\b[xf](?:it|describe|context)\b|if \(?(?:0|false|False)|/\*|\"\"\"|'''|=begin|<#"
+    rb"|\b[xf](?:it|describe|context)\b|if \(?(?:0|false|False)|go:build|/\*|\"\"\"|'''|=begin|<#"
 )
 
 
@@ -30,6 +32,13 @@ class Auditor:
     def __init__(self, git: Git, objects: Objects, *, short: int, cut_off: frozenset[str] = frozenset()) -> None:
         self._git, self._objects, self._blobs = git, objects, _Blobs(objects)
         self._short, self._cut_off = short, cut_off
+
+    def gather_each(self, commits: Iterable[CommitFacts]) -> Iterator[Evidence]:
+        """One after the other; what some of them need is read ahead, for a file at a time is the most of the work."""
+        waiting = iter(commits)
+        while some := list(islice(waiting, _AHEAD)):
+            self._blobs.read_ahead({name for facts in some for name in _deciding_blobs(facts)})
+            yield from map(self.gather, some)
 
     def gather(self, facts: CommitFacts) -> Evidence:
         claim = claim_kinds.claim(facts.subject)
@@ -52,6 +61,14 @@ class Auditor:
         )
 
 
+def _deciding_blobs(facts: CommitFacts) -> Iterator[str]:
+    """What is read of most commits: the tests that it changed, and the first file of code."""
+    code = next((change for change in facts.files if paths.is_source(change.path)), None)
+    for change in facts.files:
+        if (change.status == "M" and weakening.is_watched(change.path)) or change is code:
+            yield from (name for name in (change.old_blob, change.new_blob) if name)
+
+
 class _Blobs:
     """Files by the names of their blobs; the last ones are kept, for the next commit found what this one left."""
 
@@ -60,13 +77,25 @@ class _Blobs:
         self._kept: dict[str, bytes | None] = {}
         self._size = 0
 
+    def read_ahead(self, names: Collection[str]) -> None:
+        self._make_room()
+        wanted = [name for name in names if name not in self._kept]
+        for name, blob in zip(wanted, self._objects.blobs(wanted), strict=True):
+            self._keep(name, blob)
+
     def read(self, name: str) -> bytes | None:
         if name not in self._kept:
-            if self._size > _KEPT_BYTES or len(self._kept) > _KEPT_BLOBS:
-                self._kept, self._size = {}, 0
-            self._kept[name] = self._objects.blob(name)
-            self._size += len(self._kept[name] or b"")
+            self._make_room()
+            self._keep(name, self._objects.blob(name))
         return self._kept[name]
+
+    def _keep(self, name: str, blob: bytes | None) -> None:
+        self._kept[name] = blob
+        self._size += len(blob or b"")
+
+    def _make_room(self) -> None:
+        if self._size > _KEPT_BYTES or len(self._kept) > _KEPT_BLOBS:
+            self._kept, self._size = {}, 0
 
 
 class _Look:
@@ -100,20 +129,20 @@ class _Look:
         balance = 0
         for change in self._facts.files:
             if paths.is_test(change.path) and self._is_text(change):
-                balance += self._lines(change.new_blob) - self._lines(change.old_blob)
+                balance += self._lines(self._new_name(change)) - self._lines(self._old_name(change))
         return balance < 0
 
     def weakened(self) -> list[Weakening]:
         watched = [change for change in self._facts.files if weakening.is_watched(change.path)]
-        if all(change.status == "A" for change in watched):
+        if all(change.status == "A" and not weakening.steers(change.path) for change in watched):
             return []
         watched = [change for change in watched if not self._came_by_merge(change)]
         if not any(self._is_suspicious(change) for change in watched):
             return []
         changes = [
-            TestChange(path=change.path, old=self._text(change.old_blob), new=self._text(change.new_blob))
+            TestChange(path=change.path, old=self._old_text(change), new=self._new_text(change))
             for change in watched
-            if self._is_text(change)
+            if self._is_here(change)
         ]
         found = weakening.find(changes)
         if found and self._claim.says_removed:
@@ -121,20 +150,28 @@ class _Look:
         return found
 
     def _is_cosmetic(self, change: FileChange) -> bool:
-        if change.status == "T" or not self._is_text(change):
+        if change.status == "T" or change.old_blob == change.new_blob or not self._is_here(change):
             return False
-        old, new = self._text(change.old_blob) or "", self._text(change.new_blob) or ""
-        return not content.differs(change.path, old, new)
+        if _SUBMODULE in (change.old_mode, change.new_mode) or not (
+            paths.is_source(change.path) or self._is_text(change)
+        ):
+            return False
+        return not content.differs(change.path, self._old_text(change) or "", self._new_text(change) or "")
 
     def _is_suspicious(self, change: FileChange) -> bool:
         """Whether a test file lost a line, or won one that can take others out of play."""
         if change.status == "A":
-            return False
+            return weakening.steers(change.path)
+        if _SUBMODULE in (change.old_mode, change.new_mode):
+            return True
         old, new = self._blob(change.old_blob), self._blob(change.new_blob)
         if old is None or new is None:
             return old is not None
         before, after = Counter(old.split(b"\n")), Counter(new.split(b"\n"))
-        return bool(before - after) or any(map(_HARMFUL.search, after - before))
+        won = after - before
+        return bool(before - after) or any(
+            _HARMFUL.search(line) or (b"def " in line and line in before) for line in won
+        )
 
     def _came_by_merge(self, change: FileChange) -> bool:
         """Whether a merge only took the file over as another parent has it: that side's commits answer for it."""
@@ -157,22 +194,43 @@ class _Look:
         return code and all(before.get(path) == blobs for path, blobs in ours.items())
 
     def _gone(self) -> frozenset[str]:
-        """What the code outside of the tests does not define any more, and the names of its deleted files."""
-        old, new, stems = set[str](), set[str](), set[str]()
+        """What the code outside of the tests does not define any more, and the names of its deleted files.
+
+        As many new definitions are a renaming, and a file whose definitions are elsewhere was moved.
+        """
+        old, new, deleted = set[str](), set[str](), dict[str, frozenset[str]]()
         for change in self._facts.files:
-            if not paths.is_source(change.path) or paths.is_test(change.path) or not self._is_text(change):
+            if not paths.is_source(change.path) or paths.is_test(change.path) or not self._is_here(change):
                 continue
-            old |= weakening.definitions(self._text(change.old_blob) or "")
-            new |= weakening.definitions(self._text(change.new_blob) or "")
+            before = weakening.definitions(self._old_text(change) or "")
+            old |= before
+            new |= weakening.definitions(self._new_text(change) or "")
             if change.status == "D":
-                stems.add(change.path.rpartition("/")[2].partition(".")[0])
-        return frozenset(name for name in (old - new) | stems if len(name) > 2)
+                deleted[change.path.rpartition("/")[2].partition(".")[0]] = before
+        gone = old - new if len(old - new) > len(new - old) else set[str]()
+        gone |= {stem for stem, before in deleted.items() if not before or before - new}
+        return frozenset(name for name in gone if len(name) > 2)
+
+    def _is_here(self, change: FileChange) -> bool:
+        """Whether both sides of it can be read; a submodule is no file."""
+        wanted = [self._old_name(change), self._new_name(change)]
+        return all(self._blob(name) is not None for name in wanted if name)
 
     def _is_text(self, change: FileChange) -> bool:
-        if _SUBMODULE in (change.old_mode, change.new_mode):
-            return False
-        blobs = [self._blob(name) for name in (change.old_blob, change.new_blob) if name]
-        return all(blob is not None and not content.is_binary(blob) for blob in blobs)
+        blobs = [self._blob(name) for name in (self._old_name(change), self._new_name(change)) if name]
+        return bool(blobs) and all(blob is not None and not content.is_binary(blob) for blob in blobs)
+
+    def _old_name(self, change: FileChange) -> str:
+        return "" if change.old_mode == _SUBMODULE else change.old_blob
+
+    def _new_name(self, change: FileChange) -> str:
+        return "" if change.new_mode == _SUBMODULE else change.new_blob
+
+    def _old_text(self, change: FileChange) -> str | None:
+        return self._text(self._old_name(change))
+
+    def _new_text(self, change: FileChange) -> str | None:
+        return self._text(self._new_name(change))
 
     def _lines(self, name: str) -> int:
         return len(content.decoded(self._blob(name) or b"").splitlines())

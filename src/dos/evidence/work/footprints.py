@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 from msgspec import structs
 
+from dos.errors import GitFailed
 from dos.records.changes import FileChange
+from dos.records.names import on_one_line
 from dos.sources.git import Git
 from dos.sources.history import fates, trees
 from dos.sources.history.objects import SUBMODULE, Commit, Objects
@@ -16,18 +18,20 @@ from dos.verdicts.work.shipped import Seen
 from dos.verdicts.work.survival import Fate, File
 
 LARGEST_TEXT = 8_000_000
+MOST_FOLDED = 20  # files that are looked into for what another one held
+LINK = 0o120000
 
 
 class Footprints:
     def __init__(self, git: Git, objects: Objects, tip: Commit) -> None:
         self._git, self._objects, self._tip = git, objects, tip
 
-    def of(self, seen: Seen, commit: Commit, parent: Commit | None, scope: Scope | None) -> Seen:
+    def of(self, seen: Seen, commit: Commit, parent: Commit | None, before: Scope, later: Scope) -> Seen:
         changed = [
             self._change(each) for each in trees.changes(self._objects, parent.tree if parent else "", commit.tree)
         ]
-        found = footprint.judge(changed, scope or Scope())
-        seen = structs.replace(seen, footprint=found)
+        found = footprint.judge(changed, before, later)
+        seen = structs.replace(seen, footprint=found, is_scoped=before.is_declared)
         if found.flaw:
             return seen
         taken_by, files = "", []
@@ -37,9 +41,11 @@ class Footprints:
             taken_by = taken_by or by
         verdict = survival.judge(files)
         seen = structs.replace(seen, survival=verdict)
-        if verdict.fate in (Fate.LIVE, Fate.PARTIAL):
+        if verdict.fate is Fate.LIVE:
             return seen
         reverted = fates.reverted_by(self._git, commit.sha, self._tip.sha)
+        if verdict.fate is Fate.PARTIAL and not reverted:
+            return seen
         by = reverted or taken_by or fates.last_touching(self._git, commit.sha, self._tip.sha, verdict.lost)
         return structs.replace(seen, is_reverted=bool(reverted), undone_by=by)
 
@@ -51,25 +57,39 @@ class Footprints:
     def _now(self, file: File, commit: Commit) -> tuple[File, str]:
         """The file where we look, wherever it moved to; and who took it away, if it is gone."""
         path = file.path
-        entry = self._objects.at(self._tip.tree, path)
-        if entry is None and file.new is not None:
-            path, by = fates.moved_to(self._git, self._objects, commit.sha, self._tip.sha, path)
+        if file.new is not None and self._objects.at(self._tip.tree, path) is None:
+            path, by = fates.moved_to(self._git, self._objects, commit.sha, self._tip, path)
             if not path or _is_put_away(file.path, path):
-                return file, by or fates.last_touching(self._git, commit.sha, self._tip.sha, file.path)
-            entry = self._objects.at(self._tip.tree, path)
-        if entry is None or entry.is_tree:
-            return file, ""
-        lines, _ = self._lines(path, entry.sha, f"{entry.mode:06o}")
+                by = by or fates.last_touching(self._git, commit.sha, self._tip.sha, file.path)
+                return self._folded(file, by), by
+        lines = self._lines_now(path)
         return structs.replace(file, now=lines, now_path=path if path != file.path else ""), ""
+
+    def _folded(self, file: File, by: str) -> File:
+        """The file as it stands in others, if who deleted it put it there."""
+        for path in fates.touched_by(self._objects, by)[:MOST_FOLDED] if by else ():
+            if paths.kind(path) is paths.kind(file.path) and (lines := self._lines_now(path)):
+                moved = structs.replace(file, now=lines, now_path=path)
+                if moved.kept >= survival.ENOUGH * moved.weights.total():
+                    return moved
+        return file
+
+    def _lines_now(self, path: str) -> Sequence[str] | None:
+        entry = self._objects.at(self._tip.tree, path)
+        if entry is None or entry.is_tree:
+            return None
+        return self._lines(path, entry.sha, f"{entry.mode:06o}")[0]
 
     def _lines(self, path: str, blob: str, mode: str) -> tuple[Sequence[str] | None, bool]:
         """The lines that mean something, and whether it is text; None where there is no file."""
         if not blob:
             return None, True
         if mode == f"{SUBMODULE:06o}":
-            return [f"submodule {blob}"], True
+            return [f"submodule {blob}"], False
         raw = self._objects.blob(blob)
-        if raw is None or len(raw) > LARGEST_TEXT or content.is_binary(raw):
+        if raw is None:
+            raise GitFailed(f"blob {blob} of {on_one_line(path)} is not here", hint=f"git -C {self._git.tree} fsck")
+        if mode == f"{LINK:06o}" or len(raw) > LARGEST_TEXT or content.is_binary(raw):
             return [f"content {blob}"], False
         return content.substance(path, content.decoded(raw)), True
 

@@ -1,13 +1,16 @@
 """Where a unit said that its work would be, read from a tree of git and never from the files on disk."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+from msgspec import structs
 
 from dos.config.load import parse
 from dos.config.tables import Config
+from dos.errors import RegionInvalid
 from dos.plans.documents import document, mentions
 from dos.plans.documents.document import Document
-from dos.records import globs
+from dos.records import globs, regions
 from dos.records.units import Unit
 from dos.sources.history.objects import Objects
 from dos.sources.workspace import Workspace
@@ -24,24 +27,25 @@ class Declarations:
     def __init__(self, objects: Objects, place: Workspace, config: Config) -> None:
         self._objects, self._config = objects, config
         inside = place.root.relative_to(place.tree).as_posix() if place.root.is_relative_to(place.tree) else "."
-        self._folder = "" if inside == "." else inside + "/"
+        self._inside = "" if inside == "." else inside + "/"
         self._texts: dict[str, str] = {}
         self._documents: dict[str, Document] = {}
         self._configs: dict[str, Config] = {}
 
     def of(self, tree: str, name: Name) -> Scope:
         """What a tree says about a unit; nothing when it says nothing."""
-        units = self.config(tree).units
-        found = units.get(f"{name.plan}/{name.phase}") or units.get(name.phase)
-        if found is not None:
-            return Scope(paths=found.paths, purpose=Purpose(found.kind), acceptance=found.accept)
-        unit = next(self._units(tree, name), None)
-        return Scope() if unit is None else self._scope(unit)
+        written = {key.casefold(): unit for key, unit in self.config(tree).units.items()}
+        own = [spelling for spelling in name.spellings if name.holds_series(spelling) or spelling == name.phase]
+        for form in (*(f"{name.plan}/{spelling}" for spelling in name.spellings), *own):
+            if (found := written.get(form.casefold())) is not None:
+                return Scope(paths=found.paths, purpose=Purpose(found.kind), acceptance=found.accept)
+        first, *others = [self._scope(unit) for unit in self._units(tree, name)] or [Scope()]
+        return structs.replace(first, others=tuple(other for other in others if other.is_declared))
 
     def config(self, tree: str) -> Config:
         """A tree's dos.toml; what cannot be read of an old one counts as not written."""
-        entry = self._objects.at(tree, self._folder + "dos.toml")
-        if entry is None:
+        entry = self._objects.at(tree, self._folder(tree) + "dos.toml")
+        if entry is None or entry.is_tree:
             return Config()
         if entry.sha not in self._configs:
             text = content.decoded(self._objects.blob(entry.sha) or b"")
@@ -53,9 +57,16 @@ class Declarations:
         text = self.text(tree, "dos.toml")
         return parse(text, Path("dos.toml")).config if text else Config()
 
+    def _folder(self, tree: str) -> str:
+        """Where a tree has its dos.toml, from the workspace's root upwards: one that nobody committed is no root."""
+        folder = self._inside
+        while folder and self._objects.at(tree, folder + "dos.toml") is None:
+            folder = folder[:-1].rpartition("/")[0] and folder[:-1].rpartition("/")[0] + "/"
+        return folder
+
     def text(self, tree: str, path: str) -> str:
         """A file of a tree by its path from the workspace's root; empty when there is none."""
-        entry = self._objects.at(tree, self._folder + path)
+        entry = self._objects.at(tree, self._folder(tree) + path)
         return content.decoded(self._objects.blob(entry.sha) or b"") if entry and not entry.is_tree else ""
 
     def _scope(self, unit: Unit) -> Scope:
@@ -68,7 +79,9 @@ class Declarations:
             )
         )
         purpose = Purpose.DOCS if unit.plan_class.lower() == "docs" else Purpose.CODE
-        return Scope(paths=unit.paths, files=named, purpose=purpose, acceptance=unit.acceptance)
+        return Scope(
+            title=unit.title, paths=_usable(unit.paths), files=named, purpose=purpose, acceptance=unit.acceptance
+        )
 
     def units(self, tree: str) -> list[Unit]:
         """Every unit that the plan documents of a tree declare, each once."""
@@ -95,8 +108,20 @@ class Declarations:
         return self._texts[sha]
 
     def _plan_documents(self, tree: str) -> Iterator[tuple[str, str]]:
-        glob = self._folder + self._config.paths.plans_glob
+        glob = self._folder(tree) + self._config.paths.plans_glob
         for path, entry in self._objects.files(tree, globs.literal_folder(glob)):
             folded = globs.folded_path(path)
             if folded is not None and globs.matches(glob, folded):
                 yield path, entry.sha
+
+
+def _usable(paths: Iterable[str]) -> tuple[str, ...]:
+    """An old document may state what is no glob: it covers nothing."""
+    found = []
+    for glob in paths:
+        try:
+            regions.region((glob,))
+        except RegionInvalid:
+            continue
+        found.append(glob)
+    return tuple(found)

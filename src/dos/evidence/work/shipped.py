@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 
 from dos.config.load import load
 from dos.config.tables import Config
-from dos.errors import BadInput
+from dos.errors import BadInput, GitFailed
 from dos.evidence.work.footprints import Footprints
 from dos.evidence.work.scope import Declarations
 from dos.journal.opening import embedded_path
@@ -22,7 +22,9 @@ from dos.sources.history.objects import Commit, Objects
 from dos.sources.receipts import notes
 from dos.sources.world import World
 from dos.verdicts.commits.naming import Message, Name, Naming, Rung
+from dos.verdicts.commits.ship_shaped import is_of_a_unit
 from dos.verdicts.commits.stamp import Stamp
+from dos.verdicts.work.footprint import Scope
 from dos.verdicts.work.shipped import Evidence, Policy, Seen, Verdict, judge
 
 MOST_CANDIDATES = 64  # that are looked into, from the newest; the others only named it again
@@ -112,12 +114,10 @@ class _Look:
     def _evidence(self, name: Name, shas: Sequence[str]) -> Evidence:
         named = self._named(name, shas)
         unbacked = self._registered(name, named)
-        merged = (
-            log.holds(self.git, self.judged_at.sha, [commit.sha for commit, _ in named])
-            if self.judged_at is not self.tip
-            else {commit.sha for commit, _ in named}
-        )
-        seen = tuple(self._seen(name, *pair, is_merged=pair[0].sha in merged) for pair in named[:MOST_CANDIDATES])
+        merged = {commit.sha for commit, _ in named}
+        if self.judged_at is not self.tip:
+            merged = log.holds(self.git, self.judged_at.sha, merged)
+        seen = self._looked_into(name, named, merged)
         return Evidence(
             plan=name.plan,
             phase=name.phase,
@@ -131,50 +131,52 @@ class _Look:
             expected=self.declarations.of(self.judged_at.tree, name).expected,
         )
 
+    def _looked_into(self, name: Name, named: list[tuple[Commit, Naming]], merged: set[str]) -> tuple[Seen, ...]:
+        """The newest, and on until one of them stands."""
+        seen: list[Seen] = []
+        for pair in named:
+            if len(seen) >= MOST_CANDIDATES and any(each.survival for each in seen):
+                break
+            seen.append(self._seen(name, *pair, is_merged=pair[0].sha in merged))
+        return tuple(seen)
+
     def _named(self, name: Name, shas: Sequence[str]) -> list[tuple[Commit, Naming]]:
         """The commits that name the unit, newest first: the index only says where to look."""
-        found = []
-        for sha in reversed(shas):
-            commit = self.objects.commit(sha)
-            naming = name.named_by(Message.of(commit.message)) if commit else None
-            if commit is not None and naming is not None:
-                found.append((commit, naming))
-        return found
+        found = {}
+        for commit in filter(None, map(self.objects.commit, shas)):
+            naming = name.named_by(Message.of(commit.message))
+            if naming is not None:
+                found[commit.sha] = commit, naming
+        times = {sha: commit.committed for sha, (commit, _) in found.items()}
+        return [found[sha] for sha in log.newest_first(self.git, times)]
 
     def _registered(self, name: Name, named: list[tuple[Commit, Naming]]) -> str:
         """A registry points at commits: one that is part of this history is looked at like any other."""
-        rows = [
-            row
-            for row in registry.done_rows(self._kept_text(self.config.paths.execution_state))
-            if (row.plan.casefold(), row.phase.casefold()) == (name.plan.casefold(), name.phase.casefold())
-        ]
-        known = {commit.sha for commit, _ in named}
+        file = self.config.paths.execution_state
+        rows = [row for row in registry.done_rows(self._kept_text(file)) if _is_about(row, name)]
         for row in rows:
             commit = self.objects.commit(row.commit) if _is_hash(row.commit) else None
             if commit is None or commit.sha not in log.holds(self.git, self.tip.sha, [commit.sha]):
                 continue
-            if commit.sha not in known:
+            # A commit that is of another unit is none of this one, whatever a row says.
+            if all(each.sha != commit.sha for each, _ in named) and not is_of_a_unit(commit.message):
                 named.append((commit, Naming(rung=Rung.REGISTRY, faint=True)))
             return ""
-        return (
-            ""
-            if not rows
-            else f"{self.config.paths.execution_state} calls it done, and names no commit of this history"
-        )
+        return f"{file} calls it done, and names no commit of this history" if rows else ""
 
     def _seen(self, name: Name, commit: Commit, naming: Naming, *, is_merged: bool) -> Seen:
-        parent = self.objects.commit(commit.parents[0]) if commit.parents else None
-        scope = self.declarations.of(parent.tree, name) if parent else None
-        seen = Seen(
-            sha=commit.sha,
-            summary=Message.of(commit.message).subject,
-            naming=naming,
-            is_merged=is_merged,
-            is_scoped=scope is not None and scope.is_declared,
-        )
-        if commit.parents and parent is None:
-            return structs.replace(seen, unreadable="its parent is not here: the history is cut off")
-        return self.footprints.of(seen, commit, parent, scope)
+        seen = Seen(sha=commit.sha, summary=Message.of(commit.message).subject, naming=naming, is_merged=is_merged)
+        try:
+            parent = self.objects.commit(commit.parents[0]) if commit.parents else None
+            if commit.parents and parent is None:
+                return structs.replace(seen, unreadable="its parent is not here: the history is cut off")
+            before = self.declarations.of(parent.tree, name) if parent else Scope()
+            now = self.declarations.of(self.judged_at.tree, name)
+            if naming.negated and naming.negated in f"{before.title} {now.title}".casefold():
+                seen = structs.replace(seen, naming=structs.replace(naming, negated=""))  # that is what it is about
+            return self.footprints.of(seen, commit, parent, before, now)
+        except GitFailed as error:  # what cannot be read of one commit says nothing of the others
+            return structs.replace(seen, unreadable=error.message)
 
     def _kept_text(self, path: str) -> str:
         """A file that the ref holds, as it has it; another one from disk."""
@@ -192,6 +194,10 @@ def _blank(unit: tuple[str, str], ask: Ask, *, limits: tuple[str, ...] = (), unr
 
 def _no_commit(ref: str) -> BadInput:
     return BadInput(f"{shown(ref)} is no commit of this repository", hint="`git branch -a` lists what there is.")
+
+
+def _is_about(row: registry.Row, name: Name) -> bool:
+    return (row.plan.casefold(), row.phase.casefold()) == (name.plan.casefold(), name.phase.casefold())
 
 
 def _is_hash(text: str) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Collection
 
 # The first name has no dot, so that neither an address nor a version is a path.
 _PATH = re.compile(
-    r"(?<![\w./:-])(?:\.\./)*(?P<path>[\w-]+/(?:[\w.@+-]+/)*[\w.@+-]*[\w-]\.[A-Za-z][A-Za-z0-9]{0,9})(?![\w/])"
+    r"(?<![\w./:@+-])(?:\.\./)*(?P<path>[\w-]+/(?:[\w.@+-]+/)*[\w.@+-]*[\w-]\.[A-Za-z][A-Za-z0-9]{0,9})(?![\w/])"
 )
 _NOT_WORKED_ON = frozenset(
     (

@@ -17,7 +17,7 @@ from dos.sources.history import log
 from dos.sources.history.log import Record
 from dos.verdicts.commits.naming import Message, words
 
-FORMAT = 1
+FORMAT = 2
 _AT_ONCE = 20_000  # commits: their words are sorted before they are written
 _MANY = 2_000  # commits between the tip and what was asked, from which on it pays to follow
 _RARE = 500
@@ -27,6 +27,7 @@ CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE commits (id INTEGER PRIMARY KEY, sha BLOB NOT NULL UNIQUE);
 CREATE TABLE words (word INTEGER NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (word, id)) WITHOUT ROWID;
 """
+_SHIPS = re.compile(r"(?:ships|units?):", re.IGNORECASE)
 _RELEASE = re.compile(r"v\d", re.IGNORECASE)
 Needles = list[frozenset[str]]
 Progress = Callable[[int], None]
@@ -51,7 +52,7 @@ def find(
             try:
                 with closing(_opened(path, lowered)) as base:
                     return _Index(base, git, lowered, progress).find(tip, asked)
-            except sqlite3.OperationalError:
+            except (sqlite3.OperationalError, OSError):
                 break  # somebody else writes it, or it cannot be written: the history itself answers
             except sqlite3.DatabaseError:
                 remove(path)
@@ -70,9 +71,14 @@ def _opened(path: Path, bundles: tuple[str, ...]) -> sqlite3.Connection:
     base = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
     try:
         base.execute("PRAGMA synchronous=OFF")  # what a crash takes away is made anew
+        if base.execute("SELECT 1 FROM sqlite_master WHERE type IN ('view', 'trigger')").fetchone():
+            raise sqlite3.DatabaseError("it is not ours")
         if _about(base, "format") != made_by:
             base.execute("PRAGMA journal_mode=WAL")
             _begin(base)
+            if _about(base, "format") == made_by:  # somebody was faster
+                base.execute("ROLLBACK")
+                return base
             for (table,) in base.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
                 base.execute(f"DROP TABLE {table}")
             for statement in filter(str.strip, _SCHEMA.split(";")):
@@ -112,6 +118,9 @@ class _Index:
                 gone = set()
             else:
                 fresh = list(log.records(self._git, tip, f"^{held}"))
+        self._base.execute("BEGIN")  # one state of it, whoever writes it meanwhile
+        if _about(self._base, "tip") != (held if gone or fresh else tip):
+            raise sqlite3.OperationalError("it has become the index of another tip")
         return [
             [sha for sha in _looked_up(self._base, needles) if sha not in gone] + _matching(fresh, needles)
             for needles in asked
@@ -151,7 +160,7 @@ class _Index:
 
 
 def indexed_words(text: str, bundles: tuple[str, ...] = ()) -> frozenset[str]:
-    """The words by which a message is found: those of its subject, of its lists, and of its last paragraph.
+    """The words by which a message is found: those of its subject, of its lists, and of its trailers.
 
     A release names what it brings in any line.
     """
@@ -160,8 +169,8 @@ def indexed_words(text: str, bundles: tuple[str, ...] = ()) -> frozenset[str]:
         return words(message.subject)
     if _RELEASE.match(message.subject) or message.subject.lower().startswith(bundles):
         return words(text)
-    kept = [line for line in message.body.split("\n") if line.lstrip()[:1] in ("*", "-")]
-    return words("\n".join([message.subject, *kept, message.body.rstrip().rpartition("\n\n")[2]]))
+    kept = [line for line in message.body.split("\n") if line.lstrip()[:1] in ("*", "-") or _SHIPS.match(line)]
+    return words("\n".join([message.subject, *kept]))
 
 
 def _looked_up(base: sqlite3.Connection, needles: Needles) -> list[str]:
@@ -169,10 +178,16 @@ def _looked_up(base: sqlite3.Connection, needles: Needles) -> list[str]:
     for needle in needles:
         found |= _holding(base, sorted(map(_hashed, needle)))
     return [
-        bytes(sha).hex()
+        _name(sha)
         for number in sorted(found)
         for (sha,) in base.execute("SELECT sha FROM commits WHERE id = ?", (number,))
     ]
+
+
+def _name(sha: object) -> str:
+    if not isinstance(sha, bytes):
+        raise sqlite3.DatabaseError(f"{sha!r} is no commit")
+    return sha.hex()
 
 
 def _holding(base: sqlite3.Connection, hashes: list[int]) -> set[int]:

@@ -1,7 +1,10 @@
 """The history of a ref: which commits it holds, and what their messages say."""
 
+import re
 import subprocess
-from collections.abc import Iterable, Iterator
+import tempfile
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import groupby
 
 from msgspec import Struct
 
@@ -9,6 +12,7 @@ from dos.errors import GitFailed
 from dos.sources.git import SAFE_READING, Git, reading_environment
 
 _PIECE = 1 << 20
+_HASH = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 class Record(Struct, frozen=True):
@@ -18,15 +22,18 @@ class Record(Struct, frozen=True):
 
 def records(git: Git, *ranges: str) -> Iterator[Record]:
     """The commits of a range with their messages, newest first, as git hands them out."""
-    fields = _fields(git, "log", "-z", "--format=%H%x00%B", *ranges, "--")
-    for sha in fields:
-        yield Record(sha, next(fields, ""))
+    found = fields(git, "log", "-z", "--format=%H%x00%B", *ranges, "--")
+    for sha in found:
+        if not _HASH.fullmatch(sha):
+            raise _failed(git, ("log",), b"it did not print the names of commits")
+        yield Record(sha.decode(), next(found, b"").decode("utf-8", "replace"))
 
 
 def names(git: Git, *words: str, path: str = "") -> Iterator[str]:
     """The commits of a range, and with a path those that touched it; a folder of that name is not meant by a glob."""
     place = [f":(top,literal){path}"] if path else []
-    yield from _fields(git, "log", "-z", "--format=%H", *words, "--", *place)
+    for sha in fields(git, "log", "-z", "--format=%H", *words, "--", *place):
+        yield sha.decode()
 
 
 def difference(git: Git, old: str, new: str) -> tuple[set[str], set[str]]:
@@ -36,12 +43,27 @@ def difference(git: Git, old: str, new: str) -> tuple[set[str], set[str]]:
     return gone, {line[1:] for line in said if line.startswith(">")}
 
 
-def holds(git: Git, ref: str, commits: list[str]) -> set[str]:
-    """Those of the commits that a ref holds, in one question."""
+def holds(git: Git, ref: str, commits: Collection[str]) -> set[str]:
+    """Those of the commits that another one, named by its hash, holds."""
     if not commits:
         return set()
-    said = _read(git, "rev-list", "--stdin", f"^{ref}", feed="".join(f"{sha}\n" for sha in commits))
-    return set(commits) - set(said.split())
+    # Not `commit ^ref`: where dates lie, git stops before it has seen that the ref holds the commit.
+    held = set(_read(git, "rev-list", ref, "--").split())
+    if ref not in held:
+        raise _failed(git, ("rev-list",), b"it did not print the names of commits")
+    return held.intersection(commits)
+
+
+def newest_first(git: Git, commits: Mapping[str, int]) -> list[str]:
+    """Commits by their times; of those of one second a later one of the same line comes first."""
+    ordered: list[str] = []
+    for second, group in groupby(sorted(commits, key=lambda sha: (-commits[sha], sha)), key=lambda sha: commits[sha]):
+        same = list(group)
+        if len(same) > 1:
+            found = list(names(git, "--topo-order", f"--max-age={second}", *same))
+            same.sort(key=lambda sha: found.index(sha) if sha in found else len(found))
+        ordered += same
+    return ordered
 
 
 def abbreviated(git: Git, commits: Iterable[str]) -> dict[str, str]:
@@ -68,27 +90,29 @@ def _read(git: Git, *words: str, feed: str = "") -> str:
     return done.stdout.decode("utf-8", "surrogateescape")
 
 
-def _fields(git: Git, *words: str) -> Iterator[str]:
-    """What git prints, field by field: a long history is not held in memory."""
-    with subprocess.Popen(
-        ["git", *SAFE_READING, *words],
-        cwd=git.tree,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=reading_environment(),
-    ) as process:
-        assert process.stdout and process.stderr
+def fields(git: Git, *words: str) -> Iterator[bytes]:
+    """What git prints for a verdict, field by field: a long history is not held in memory."""
+    with (
+        tempfile.TemporaryFile() as complaints,  # a pipe that nobody empties would stop it
+        subprocess.Popen(
+            ["git", *SAFE_READING, *words],
+            cwd=git.tree,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+            env=reading_environment(),
+        ) as process,
+    ):
+        assert process.stdout
         rest = b""
-        while piece := process.stdout.read(_PIECE):
+        while piece := process.stdout.read1(_PIECE):  # type: ignore[attr-defined]
             *whole, rest = (rest + piece).split(b"\0")
-            for field in whole:
-                yield field.decode("utf-8", "replace")
+            yield from whole
         if rest:
-            yield rest.decode("utf-8", "replace")
-        said = process.stderr.read()
+            yield rest
         if process.wait() != 0:
-            raise _failed(git, words, said)
+            complaints.seek(0)
+            raise _failed(git, words, complaints.read())
 
 
 def _failed(git: Git, words: tuple[str, ...], said: bytes) -> GitFailed:

@@ -5,8 +5,10 @@ Files are reached through their trees, so a name with a newline in it is as good
 
 import re
 import subprocess
-from collections.abc import Iterator
-from typing import Self
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from hashlib import sha1, sha256
+from typing import TYPE_CHECKING, Self
 
 from msgspec import Struct
 
@@ -14,10 +16,16 @@ from dos.errors import BadInput, GitFailed
 from dos.records.names import shown
 from dos.sources.git import SAFE_READING, Git, reading_environment
 
+if TYPE_CHECKING:
+    from hashlib import _Hash
+
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_COMMITTED = re.compile(rb"\ncommitter [^\n]*> (\d{1,18}) ")
 _ENCODING = re.compile(rb"\nencoding ([^\n]+)")
 _TREE = 0o040000
+_SHA1 = 40  # characters of a name
 SUBMODULE = 0o160000
+_AT_ONCE = 500  # names that a pipe holds, so that neither side waits for the other
 
 
 class Commit(Struct, frozen=True, kw_only=True):
@@ -25,6 +33,7 @@ class Commit(Struct, frozen=True, kw_only=True):
     tree: str
     parents: tuple[str, ...]
     message: str
+    committed: int = 0  # seconds, by the clock of whoever committed it
 
 
 class Entry(Struct, frozen=True):
@@ -62,18 +71,36 @@ class Objects:
 
     def is_unborn(self) -> bool:
         """Whether there is no commit on the branch that is checked out."""
-        return self._git.branch() is not None
+        branch = self._git.branch()
+        if branch is None:
+            return False
+        return self._git.attempt("rev-parse", "--verify", "--quiet", f"refs/heads/{branch}").returncode != 0
 
     def blob(self, sha: str) -> bytes | None:
         found = self._read(sha)
         return found[2] if found and found[1] == "blob" else None
+
+    def blobs(self, names: Sequence[str]) -> list[bytes | None]:
+        """Many at once: git reads the next while we take the last."""
+        found: list[bytes | None] = []
+        for begin in range(0, len(names), _AT_ONCE):
+            asked = names[begin : begin + _AT_ONCE]
+            self._ask("".join(f"{name}\n" for name in asked))
+            answers = [self._answer(name) for name in asked]
+            found += [answer[2] if answer and answer[1] == "blob" else None for answer in answers]
+        return found
 
     def tree(self, sha: str) -> dict[str, Entry]:
         """What a tree holds, by name; nothing when it is not here."""
         known = self._trees.get(sha)
         if known is None:
             found = self._read(sha)
-            known = _entries(found[2], len(sha) // 2) if found and found[1] == "tree" else {}
+            if found is None or found[1] != "tree":
+                raise self._damaged(f"tree {sha} is not here")
+            try:
+                known = _entries(found[2], len(sha) // 2)
+            except ValueError as error:
+                raise self._damaged(f"tree {sha} is not written as one") from error
             self._trees[sha] = known
         return known
 
@@ -99,25 +126,43 @@ class Objects:
             held = self.tree(entry.sha)
             waiting += [(f"{path}/{name}" if path else name, held[name]) for name in reversed(held)]
 
+    def _damaged(self, what: str) -> GitFailed:
+        return GitFailed(f"{what}, in {self._git.tree}", hint=f"git -C {self._git.tree} fsck")
+
     def _read(self, name: str) -> tuple[str, str, bytes] | None:
+        self._ask(name + "\n")
+        return self._answer(name)
+
+    def _ask(self, lines: str) -> None:
         process = self._process or self._start()
-        assert process.stdin and process.stdout
+        assert process.stdin
         try:
-            process.stdin.write(name.encode("utf-8", "surrogateescape") + b"\n")
+            process.stdin.write(lines.encode("utf-8", "surrogateescape"))
             process.stdin.flush()
-            head = process.stdout.readline().split(b" ")
-            if len(head) != 3 or not head[2].strip().isdigit():
-                if head == [b""]:
-                    raise GitFailed(f"git cat-file in {self._git.tree} ended", hint=f"git -C {self._git.tree} fsck")
-                return None  # missing, or more than one object has that beginning
-            size = int(head[2])
-            content = process.stdout.read(size)
-            process.stdout.read(1)
         except OSError as error:
-            raise GitFailed(f"git cat-file in {self._git.tree} ended: {error.strerror}") from error
-        if len(content) != size:
+            raise self._ended() from error
+
+    def _answer(self, name: str) -> tuple[str, str, bytes] | None:
+        assert self._process and self._process.stdout
+        head = self._process.stdout.readline().split(b" ")
+        if len(head) != 3 or not head[2].strip().isdigit():
+            if head == [b""]:
+                raise self._ended()
+            return None  # missing, or more than one object has that beginning
+        size = int(head[2])
+        content = self._process.stdout.read(size + 1)
+        if len(content) != size + 1:
             raise GitFailed(f"git cat-file in {self._git.tree} broke off at {name}", hint="Check the disk.")
-        return head[0].decode(), head[1].decode(), content
+        named = head[0].decode()
+        # Git does not look whether an object is what its name says, and a file can be written over.
+        if _hash(len(named))(b"%s %d\0" % (head[1], size) + content[:-1]).hexdigest() != named:
+            raise self._damaged(f"object {named} is not what its name says")
+        return named, head[1].decode(), content[:-1]
+
+    def _ended(self) -> GitFailed:
+        said = self._git.attempt("rev-parse", "--git-dir").stderr.strip().splitlines()  # it may say why
+        why = f": {said[-1]}" if said else ""
+        return GitFailed(f"git cat-file in {self._git.tree} ended{why}", hint=f"git -C {self._git.tree} fsck")
 
     def _start(self) -> "subprocess.Popen[bytes]":
         try:
@@ -134,6 +179,10 @@ class Objects:
         return self._process
 
 
+def _hash(length: int) -> Callable[[bytes], "_Hash"]:
+    return partial(sha1, usedforsecurity=False) if length == _SHA1 else sha256
+
+
 def _askable(name: str) -> str:
     if not name or name.startswith("-") or not name.isprintable():
         raise BadInput(f"{shown(name)} is no name of a commit", hint="Give a branch, a tag or a hash.")
@@ -142,7 +191,7 @@ def _askable(name: str) -> str:
 
 def _commit(sha: str, raw: bytes) -> Commit:
     head, _, message = raw.partition(b"\n\n")
-    tree, parents = "", []
+    tree, parents, written = "", [], _COMMITTED.search(head)
     for line in head.split(b"\n"):
         if line.startswith(b"tree "):
             tree = line[5:].decode()
@@ -150,14 +199,15 @@ def _commit(sha: str, raw: bytes) -> Commit:
             parents.append(line[7:].decode())
         else:
             break
-    return Commit(sha=sha, tree=tree, parents=tuple(parents), message=_decoded(message, head))
+    committed = int(written[1]) if written else 0
+    return Commit(sha=sha, tree=tree, parents=tuple(parents), message=_decoded(message, head), committed=committed)
 
 
 def _decoded(message: bytes, head: bytes) -> str:
     written = _ENCODING.search(head)
     try:
         return message.decode(written[1].decode("ascii", "replace") if written else "utf-8")
-    except (LookupError, UnicodeDecodeError):
+    except (LookupError, ValueError):
         return message.decode("utf-8", "replace")
 
 

@@ -1,6 +1,7 @@
 """What lies beside the objects of a repository: whether it is cut off, and where the index of its history is."""
 
 import os
+import stat
 from hashlib import sha256
 from pathlib import Path
 
@@ -47,7 +48,9 @@ def has_refs(place: Workspace, name: str) -> bool:
 def small_text(path: Path) -> str:
     """The text of a file of a sensible size; empty when there is none."""
     try:
-        with path.open("rb") as file:
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return ""  # a pipe that nobody writes to would hold us up
             return file.read(LARGEST_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""

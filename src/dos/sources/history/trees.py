@@ -39,20 +39,22 @@ def _change(path: str, before: Entry | None, after: Entry | None, old_path: str)
 
 
 def _differing(objects: Objects, old: str, new: str, folder: str) -> Iterator[tuple[str, Entry | None, Entry | None]]:
-    before = objects.tree(old) if old else {}
-    after = objects.tree(new) if new else {}
-    for name in sorted(before.keys() | after.keys()):
-        mine, theirs = before.get(name), after.get(name)
-        if mine == theirs:
-            continue
-        path = folder + name
-        old_tree = mine.sha if mine and mine.is_tree else ""
-        new_tree = theirs.sha if theirs and theirs.is_tree else ""
-        if old_tree or new_tree:
-            yield from _differing(objects, old_tree, new_tree, path + "/")
-        file, became = (None if each and each.is_tree else each for each in (mine, theirs))
-        if file is not None or became is not None:
-            yield path, file, became
+    waiting = [(old, new, folder)]
+    while waiting:
+        old, new, folder = waiting.pop()
+        before = objects.tree(old) if old else {}
+        after = objects.tree(new) if new else {}
+        for name in sorted(before.keys() | after.keys()):
+            mine, theirs = before.get(name), after.get(name)
+            if mine == theirs:
+                continue
+            old_tree = mine.sha if mine and mine.is_tree else ""
+            new_tree = theirs.sha if theirs and theirs.is_tree else ""
+            if old_tree or new_tree:
+                waiting.append((old_tree, new_tree, f"{folder}{name}/"))
+            file, became = (None if each and each.is_tree else each for each in (mine, theirs))
+            if file is not None or became is not None:
+                yield folder + name, file, became
 
 
 def _moved(objects: Objects, gone: dict[str, Entry], come: dict[str, Entry]) -> dict[str, str]:
@@ -81,7 +83,7 @@ def _moved(objects: Objects, gone: dict[str, Entry], come: dict[str, Entry]) -> 
 
 def _lines(objects: Objects, entry: Entry) -> Counter[str]:
     raw = objects.blob(entry.sha) or b""
-    return Counter() if content.is_binary(raw) else Counter(content.decoded(raw).split("\n"))
+    return Counter() if content.is_binary(raw) else Counter(filter(str.strip, content.decoded(raw).split("\n")))
 
 
 def _likeness(old: Counter[str], new: Counter[str]) -> float:

@@ -9,7 +9,7 @@ from msgspec import Struct, json
 from dos.errors import BadInput, StoreBusy
 from dos.questions import Verb
 from dos.records.names import shown
-from dos.surfaces.cli.desk import Desk, Reply
+from dos.surfaces.cli.desk import Desk, Reply, speaks_unicode
 from dos.surfaces.cli.main import say
 from dos.surfaces.cli.options import Field, Parser, fields, parser
 
@@ -121,4 +121,16 @@ def _json_text(reply: Reply, following: str, *, pretty: bool) -> str:
     if following and isinstance(data, dict):
         data = {**data, "interpretation": following}
     raw = json.encode(data, order="sorted")
-    return (json.format(raw, indent=2) if reply.indented or pretty else raw).decode() + "\n"
+    text = (json.format(raw, indent=2) if reply.indented or pretty else raw).decode() + "\n"
+    return text if text.isascii() or speaks_unicode() else _escaped(text)
+
+
+def _escaped(text: str) -> str:
+    """The same JSON in ASCII: what is beyond it stands in strings only."""
+    import re
+
+    def units(found: "re.Match[str]") -> str:
+        raw = found[0].encode("utf-16-be", "surrogatepass")
+        return "".join(f"\\u{raw[at : at + 2].hex()}" for at in range(0, len(raw), 2))
+
+    return re.sub(r"[^\x00-\x7f]+", units, text)

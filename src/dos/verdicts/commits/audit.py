@@ -4,6 +4,7 @@ It speaks of kinds of files and of what is in them, never of whether the change 
 """
 
 import re
+from collections.abc import Sequence
 from enum import StrEnum
 
 from msgspec import Struct
@@ -146,24 +147,32 @@ def _verdict(seen: Evidence, answer: Answer, reason: str, *, config_only: bool =
         Answer.CLAIM_UNWITNESSED: Witness.SUBJECT_ONLY,
         Answer.ABSTAIN: Witness.ABSTAIN,
     }[answer]
-    touched = [change.path for change in seen.files] if Limit.SHALLOW not in seen.limits else []
+    touched = [(change.path, _readable(change.path)) for change in seen.files]
     unread = "; a file of it is not in this clone" if Limit.UNREAD in seen.limits else ""
     return Verdict(
         sha=seen.sha,
         verdict=answer,
         claim_kind=seen.claim.kind,
         witness=witness,
-        reason=reason + unread,
-        source_files=tuple(path for path in touched if paths.is_source(path)),
-        test_files=tuple(path for path in touched if paths.is_test(path)),
-        ci_files=tuple(path for path in touched if paths.is_ci(path)),
+        reason=_readable(reason + unread),
+        source_files=tuple(name for path, name in touched if paths.is_source(path)),
+        test_files=tuple(name for path, name in touched if paths.is_test(path)),
+        ci_files=tuple(name for path, name in touched if paths.is_ci(path)),
         config_only=config_only,
-        weakened=seen.weakened,
+        weakened=tuple(
+            Weakening(path=_readable(each.path), what=each.what, detail=_readable(each.detail))
+            for each in seen.weakened
+        ),
         limits=seen.limits,
     )
 
 
-def _all(changes: "list[FileChange] | tuple[FileChange, ...]") -> str:
+def _readable(text: str) -> str:
+    """As text that can be printed and stored, whatever bytes a name or a line is made of."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _all(changes: Sequence[FileChange]) -> str:
     return _shown([change.path for change in changes])
 
 

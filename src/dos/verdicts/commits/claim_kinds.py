@@ -1,6 +1,7 @@
 """What kind of change does a subject claim? Only the words at its beginning count, and whether it says "done"."""
 
 import re
+import unicodedata
 from enum import StrEnum
 
 from msgspec import Struct
@@ -76,7 +77,7 @@ class Claim(Struct, frozen=True, kw_only=True):
 
 
 def claim(subject: str) -> Claim:
-    subject = subject[:LONGEST_SUBJECT].strip()
+    subject = unicodedata.normalize("NFKC", subject[:LONGEST_SUBJECT]).strip()
     bare = subject[tag.end() :] if (tag := _TAG.match(subject)) else subject
     head, rest = _head(bare, _LONGEST_HEAD)
     parts = _CONVENTIONAL.fullmatch(head)

@@ -41,14 +41,14 @@ class Reading(Struct, frozen=True, kw_only=True):
 # Strings. One that is never closed ends with its line, or with the text where it can be longer than a line.
 _DOUBLE = r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"?'
 _SINGLE = r"'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+'?"
-_LONG_DOUBLE = r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)'
-_LONG_SINGLE = r"'[^'\\]*+(?:\\.[^'\\]*+)*+(?:'|\Z)"
+_LONG_DOUBLE = r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)'
+_LONG_SINGLE = r"'[^'\\]*+(?:\\.[^'\\]*+)*+(?:'|\\?\Z)"
 _BARE_DOUBLE = r'"[^"]*+(?:"|\Z)'
 _BARE_SINGLE = r"'[^']*+(?:'|\Z)"
-_TRIPLE_DOUBLE = r'"""[^"\\]*+(?:(?:\\.|"(?!""))[^"\\]*+)*+(?:"""|\Z)'
-_TRIPLE_SINGLE = r"'''[^'\\]*+(?:(?:\\.|'(?!''))[^'\\]*+)*+(?:'''|\Z)"
+_TRIPLE_DOUBLE = r'"""[^"\\]*+(?:(?:\\.|"(?!""))[^"\\]*+)*+(?:"""|\\?\Z)'
+_TRIPLE_SINGLE = r"'''[^'\\]*+(?:(?:\\.|'(?!''))[^'\\]*+)*+(?:'''|\\?\Z)"
 _BARE_TRIPLE = r'"""[^"]*+(?:"(?!"")[^"]*+)*+(?:"""|\Z)'
-_BACKTICK = r"`[^`\\]*+(?:\\.[^`\\]*+)*+(?:`|\Z)"
+_BACKTICK = r"`[^`\\]*+(?:\\.[^`\\]*+)*+(?:`|\\?\Z)"
 _BARE_BACKTICK = r"`[^`]*+(?:`|\Z)"
 _CHARACTER = r"'(?:\\[^\n]{1,9}?|[^\\'\n])'"
 _VERBATIM = r'(?<=@)"[^"]*+(?:""[^"]*+)*+(?:"|\Z)'
@@ -219,6 +219,12 @@ _TABLE = {
     "erl": _ERLANG,
     "ini cfg conf editorconfig": Language(lines=("#", ";")),
     "properties": Language(lines=("#", "!")),
+    "f f90 f95": Language(lines=("!", "C ", "c ")),
+    "asm s": Language(lines=(";", "#", "//")),
+    "adb ads": Language(lines=("--",)),
+    "vim": Language(lines=('"',)),
+    "service timer socket desktop ninja po pot npmrc gn gni": Language(lines=("#", ";")),
+    "pas": Language(lines=("//",)),
     "html htm xhtml xml xsd xsl xslt svg md csproj fsproj props targets xaml resx plist": _MARKUP,
     "vue svelte astro": _COMPONENT,
     "css": _STYLE,

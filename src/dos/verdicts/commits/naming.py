@@ -25,7 +25,8 @@ _ORDINAL = re.compile(r"phase[ \t]+(?P<number>\d+(?:\.\d+)?)", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+")
 _ARCHIVED = re.compile(r"(?:[^:]*:[ \t]*)?(?:archive|rollup)[ \t]+\d{8}(?:T\d+Z?)?(?:\s|$)", re.IGNORECASE)
 _SNAPSHOT = re.compile(r"[^:]*\bsnapshot[ \t]*:", re.IGNORECASE)
-_TRAILER_LINE = re.compile(r"[A-Za-z][A-Za-z0-9\-]*:[ \t]")
+_PARAGRAPHS = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
+_TRAILER_LINE = re.compile(r"[A-Za-z][A-Za-z0-9\-]*:[ \t]|\(cherry picked from commit |[ \t]|$")
 _SHIPS = re.compile(r"(?:ships|units?):[ \t]*(?P<names>.+)", re.IGNORECASE)
 _BULLET = re.compile(r"[ \t]*[*\-][ \t]+(?P<text>.*)")
 LONGEST_SUBJECT = 4096  # characters that are looked at
@@ -53,7 +54,7 @@ FAINT = frozenset({Rung.CONVENTIONAL, Rung.LIST, Rung.SQUASH_BULLET, Rung.REGIST
 class Naming(Struct, frozen=True, kw_only=True):
     rung: Rung
     faint: bool = False  # it counts only if the files that were changed speak for it too
-    negated: bool = False  # and in the same breath it says that it is not done
+    negated: str = ""  # the words by which it says in the same breath that it is not done
 
 
 class Message(Struct, frozen=True):
@@ -63,7 +64,8 @@ class Message(Struct, frozen=True):
     @classmethod
     def of(cls, text: str) -> "Message":
         """Git's own notion: the first paragraph on one line is the subject."""
-        head, _, body = text.lstrip("\n").partition("\n\n")
+        lines = text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\n")
+        head, _, body = lines.partition("\n\n")
         return cls(" ".join(line.strip() for line in head.split("\n"))[:LONGEST_SUBJECT].strip(), body)
 
 
@@ -121,12 +123,17 @@ class Name:
         yield from self._faintly(message)
 
     def _trailers(self, message: Message) -> Iterator[Naming]:
-        """Lines such as `Unit: AUTH/AUTH1` at the end of the message."""
-        paragraph = message.body.rstrip().rpartition("\n\n")[2]
-        for line in paragraph.split("\n"):
-            if (said := _SHIPS.match(line)) and self._is_listed(said["names"]):
-                is_block = all(_TRAILER_LINE.match(each) or each[:1] in " \t" for each in paragraph.split("\n") if each)
-                yield Naming(rung=Rung.GIT_TRAILER, faint=not is_block, negated=unfinished.is_said(message.subject))
+        """Lines such as `Unit: AUTH/AUTH1` in the paragraphs of such lines that end a message."""
+        faint = False
+        for paragraph in reversed(_PARAGRAPHS.split(message.body.strip())):
+            lines = paragraph.split("\n")
+            faint = faint or not all(_TRAILER_LINE.match(line) for line in lines)
+            for line in lines:
+                if (said := _SHIPS.match(line)) and self._is_listed(said["names"]):
+                    negated = unfinished.found(message.subject)
+                    yield Naming(rung=Rung.GIT_TRAILER, faint=faint, negated=negated)
+            if faint:
+                return
 
     def _is_listed(self, names: str) -> bool:
         return any(self._listed.fullmatch(each.strip()) for each in names.split(","))
@@ -246,9 +253,9 @@ class Name:
     @cached_property
     def _list_first(self) -> re.Pattern[str]:
         """Two ids or more, which begin the subject."""
-        one = r"(?=[\w.'\-]*\d)[^\W_][\w'\-]*(?:\.\w+)*"
+        one = r"(?=[\w.'\-]*\d)[^\W_][\w'\-]*(?:\.[\w'\-]+)*"
         beside = f"(?P<beside>{re.escape(self.plan)}:?[ \\t]+)?"
-        return _compiled(f"{self._folders}{beside}(?P<list>{one}(?:{_JOINED}{one})+)(?P<colon>:)?")
+        return _compiled(f"{self._folders}{beside}(?P<list>{one}(?:{_JOINED}{one})+){_END}(?P<colon>:)?")
 
     @cached_property
     def _folders(self) -> str:
@@ -292,7 +299,7 @@ def is_bookkeeping(subject: str, stamp: Stamp) -> bool:
 
 
 def _naming(rung: Rung, text: str, begin: int, end: int, *, faint: bool = False) -> Naming:
-    return Naming(rung=rung, faint=faint, negated=unfinished.is_said(text, begin, end))
+    return Naming(rung=rung, faint=faint, negated=unfinished.found(text, begin, end))
 
 
 def _any_of(texts: list[str]) -> str:

@@ -32,12 +32,13 @@ _CONFIG = words(
     "po pot strings resx xaml ui qml glsl vert frag hlsl wgsl gitignore gitattributes dockerignore npmrc nvmrc "
     "babelrc eslintrc prettierrc"
 )
-_DOCS = words("md mdx markdown rst txt adoc asciidoc org")
+_DOCS = words("md mdx markdown rst txt adoc asciidoc org tex rtf log wiki textile pod")
 # Prose that goes by its name alone.
 _PROSE = words(
     "readme license licence copying copyright authors contributors maintainers notice contributing changelog changes "
     "history news todo thanks credits codeowners notes"
 )
+_PROSE_FIRST = re.compile(r"(?:readme|licen[sc]e|copying|notice|contributing|changelog)[-_.]")
 _BUILT_FROM_TEXT = re.compile(r"(?:cmakelists|(?:.*[-_.])?(?:requirements|constraints)(?:[-_.].*)?)\.txt")
 _BUILD_FILES = ("makefile.", "dockerfile.")  # the like of Dockerfile.dev
 _TEST_FOLDER = re.compile(r"(?:^|/)(?:tests?|specs?|__tests__)/")
@@ -77,7 +78,7 @@ def is_source(path: str) -> bool:
     """Code by its suffix, a build file, or a program without a suffix; a test can be source as well."""
     name = _basename(path)
     if "." not in name:
-        return name not in _PROSE
+        return not _is_prose(name)
     return _suffix(name) in _SOURCE or (name.startswith(_BUILD_FILES) and _suffix(name) not in _DOCS)
 
 
@@ -103,14 +104,20 @@ def is_config(path: str) -> bool:
 def is_docs(path: str) -> bool:
     name = _basename(path)
     if "." not in name:
-        return name in _PROSE
-    return _suffix(name) in _DOCS and not _BUILT_FROM_TEXT.fullmatch(name)
+        return _is_prose(name)
+    suffix = _suffix(name)
+    is_text = suffix in _DOCS or (_is_prose(name) and suffix not in _SOURCE | _CONFIG)
+    return is_text and not _BUILT_FROM_TEXT.fullmatch(name)
 
 
 def is_bookkeeping(path: str) -> bool:
     """A file that every commit of a release or a run touches, whatever it did."""
     lowered = path.lower()
     return _basename(lowered) in _BOOKKEEPING or lowered.startswith(_RELEASE_NOTES)
+
+
+def _is_prose(name: str) -> bool:
+    return name in _PROSE or _PROSE_FIRST.match(name) is not None
 
 
 def _basename(path: str) -> str:

@@ -29,12 +29,18 @@ _FIRST = tuple(
 _LAST = re.compile(
     rf"\((?:refs )?(?:[\w.\-]+/)*{_WORD}:?[ \t]+(?:(?i:{_ORDINAL})|{_SHOUTED})\)(?:[ \t]*\(#\d+\))?[ \t]*$"
 )
+_TRAILER = re.compile(r"^(?:ships|units?):[ \t]*\S", re.IGNORECASE | re.MULTILINE)
 # Names of things that end in a number and are no units.
 _THINGS = re.compile(
     r"(?:.*/)?(?:(?:python|py|utf|arm|amd|sha|base|oauth|http|ipv|log|es|md|mp|web|vue|angular|v)[-_]?\d"
     r"|(?:a11y|i18n|l10n|k8s|s3|h2|x86|d3|e2e|p2p|w3c)\b)",
     re.IGNORECASE,
 )
+
+
+def is_of_a_unit(message: str) -> bool:
+    """Whether a whole message names some unit as its own."""
+    return _TRAILER.search(message) is not None or is_ship_shaped(message.partition("\n")[0])
 
 
 def is_ship_shaped(subject: str) -> bool:

@@ -62,7 +62,12 @@ class _Kept(Struct, frozen=True):
 
 def is_watched(path: str) -> bool:
     """Whether a path can hold tests that are read here; Rust keeps them beside the code."""
-    return paths.is_source(path) and (paths.is_test(path) or path.lower().endswith(".rs"))
+    return paths.is_source(path) and (paths.is_test(path) or steers(path) or path.lower().endswith(".rs"))
+
+
+def steers(path: str) -> bool:
+    """Whether a file says which tests are run."""
+    return path.rpartition("/")[2] == "conftest.py"
 
 
 def definitions(text: str) -> frozenset[str]:
@@ -72,7 +77,11 @@ def definitions(text: str) -> frozenset[str]:
 def find(changes: Sequence[TestChange], gone: frozenset[str] = frozenset()) -> list[Weakening]:
     """What was weakened, by file; `gone` are the names of code that the commit removes, and says that it does."""
     old = {change.path: _read(change.path, change.old) for change in changes if change.old is not None}
-    new = {change.path: _read(change.path, change.new) for change in changes if change.new is not None}
+    new = {
+        change.path: _read(change.path, change.new)
+        for change in changes
+        if change.new is not None and _is_collected(change.path, old)
+    }
     lost, gained, kept = _matched(old, new)
     rows = max(0, sum(suite.rows for suite in new.values()) - sum(suite.rows for suite in old.values()))
     deleted = {change.path for change in changes if change.old is not None and change.new is None}
@@ -91,9 +100,14 @@ def find(changes: Sequence[TestChange], gone: frozenset[str] = frozenset()) -> l
     return sorted(found, key=lambda each: (each.path, each.what))
 
 
+def _is_collected(path: str, old: dict[str, Suite]) -> bool:
+    """Whether runners that found the old files find this one: a new name has to be as much of a test's as theirs."""
+    return path in old or steers(path) or paths.is_named_test(path) or not any(map(paths.is_named_test, old))
+
+
 def _read(path: str, text: str) -> Suite:
     suite = suites.read(path, text)
-    if paths.is_test(path):
+    if paths.is_test(path) or steers(path):
         return suite
     return Suite(cases=suite.cases)  # beside the code an assertion outside of the cases is the code's own
 
@@ -108,13 +122,19 @@ def _matched(old: dict[str, Suite], new: dict[str, Suite]) -> tuple[list[_Lost],
     for path, suite in old.items():
         for case in suite.cases:
             found = waiting.get(case.name) or []
-            at = next((at for at, each in enumerate(found) if each.path == path), 0)
-            if found:
+            at = _nearest(path, found)
+            if at is not None:
                 moved = found.pop(at)
                 kept.append(_Kept(moved.path, case, moved.case))
             else:
                 lost.append(_Lost(path, case))
     return lost, [each.case for cases in waiting.values() for each in cases], kept
+
+
+def _nearest(path: str, found: list[_Lost]) -> int | None:
+    """Which of the cases of one name goes on: in the same file, or in one that is run as a test as much as it was."""
+    others = [at for at, each in enumerate(found) if paths.is_named_test(each.path) or not paths.is_named_test(path)]
+    return next((at for at, each in enumerate(found) if each.path == path), others[0] if others else None)
 
 
 def _is_short(missed: list[_Lost], gained: list[Case], rows: int) -> bool:
@@ -180,7 +200,7 @@ def _skipped(kept: list[_Kept], old: dict[str, Suite], new: dict[str, Suite]) ->
         if each.new.is_skipped and not each.old.is_skipped:
             yield Weakening(path=each.path, what=What.TESTS_SKIPPED, detail=each.new.name)
     for path, suite in new.items():
-        if path in old and suite.wide_skips > old[path].wide_skips:
+        if (path in old or steers(path)) and suite.wide_skips > (old[path].wide_skips if path in old else 0):
             yield Weakening(path=path, what=What.TESTS_SKIPPED, detail="a whole block or file")
 
 

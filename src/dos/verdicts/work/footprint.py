@@ -6,13 +6,22 @@ from enum import StrEnum
 from msgspec import Struct
 
 from dos.records import regions
+from dos.records.names import on_one_line
 from dos.records.regions import Region
 from dos.verdicts.commits import paths
 from dos.verdicts.commits.paths import Kind
 from dos.verdicts.work.survival import File
 
 # Written by tools beside every change of a dependency.
-_LOCKS = (".lock", ".sum", "package-lock.json", "pnpm-lock.yaml", "npm-shrinkwrap.json")
+_LOCKS = (
+    ".lock",
+    ".sum",
+    "package-lock.json",
+    "pnpm-lock.yaml",
+    "npm-shrinkwrap.json",
+    "packages.lock.json",
+    ".lockfile",
+)
 
 
 class Purpose(StrEnum):
@@ -26,10 +35,12 @@ class Purpose(StrEnum):
 class Scope(Struct, frozen=True, kw_only=True):
     """Where a unit said, before the commit, that its work would be."""
 
+    title: str = ""
     paths: tuple[str, ...] = ()  # globs; empty: it did not say
     files: tuple[str, ...] = ()  # files that its text names, where it states no paths
     purpose: Purpose = Purpose.CODE
     acceptance: str = ""
+    others: tuple["Scope", ...] = ()  # of further documents that declare it: the work has to lie in all of them
 
     @property
     def is_declared(self) -> bool:
@@ -40,9 +51,11 @@ class Scope(Struct, frozen=True, kw_only=True):
         return self.paths or self.files
 
     def covers(self, path: str) -> bool:
-        if self.paths:
-            return regions.contains_path(self._region, path)
-        return path in self.files or path.rpartition("/")[2] in {file.rpartition("/")[2] for file in self.files}
+        if self.paths and not regions.contains_path(self._region, path):
+            return False
+        if self.files and not any(path == file or path.endswith(f"/{file}") for file in self.files):
+            return False
+        return all(other.covers(path) for other in self.others)
 
     @property
     def _region(self) -> Region:
@@ -68,8 +81,16 @@ class Print(Struct, frozen=True, kw_only=True):
     why: str = ""
     out_of_scope: bool = False
 
+    @property
+    def added(self) -> set[str]:
+        return {line for file in self.files for line in file.added}
 
-def judge(changes: Sequence[Change], scope: Scope) -> Print:
+    @property
+    def removed(self) -> set[str]:
+        return {line for file in self.files for line in file.removed}
+
+
+def judge(changes: Sequence[Change], scope: Scope, later: Scope = Scope()) -> Print:
     if not changes:
         return Print(flaw="empty", why="the commit is empty")
     counting = [change for change in changes if _counts(change, scope)]
@@ -81,10 +102,12 @@ def judge(changes: Sequence[Change], scope: Scope) -> Print:
     real = [change.file for change in counting if change.file.is_change]
     if not real:
         return Print(flaw="cosmetic_only", why=f"in {_listed(counting)} only comments, whitespace or order changed")
-    inside = [file for file in real if scope.covers(file.path)] if scope.is_declared else real
+    bounds = scope if scope.is_declared else later
+    inside = [file for file in real if bounds.covers(file.path)] if bounds.is_declared else real
     if not inside:
-        where = ", ".join(scope.expected[:3])
-        return Print(files=tuple(real), out_of_scope=True, why=f"it changed {real[0].path}, and the unit is of {where}")
+        where = ", ".join(bounds.expected[:3])
+        why = f"it changed {on_one_line(real[0].path)}, and the unit is of {on_one_line(where)}"
+        return Print(files=tuple(real), out_of_scope=True, why=why)
     return Print(files=tuple(inside))
 
 
@@ -100,4 +123,4 @@ def _counts(change: Change, scope: Scope) -> bool:
 
 def _listed(changes: Sequence[Change]) -> str:
     more = f" and {len(changes) - 1} more" if len(changes) > 1 else ""
-    return changes[0].path + more
+    return on_one_line(changes[0].path) + more

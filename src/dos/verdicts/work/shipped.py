@@ -143,7 +143,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
-    weighed = [(each, weigh(each)) for each in seen.seen]
+    weighed = [(each, weigh(each)) for each in seen.seen if not _takes_back(each, seen.seen)]
     around = _around(seen)
     if not weighed:
         return _without_candidates(seen, around)
@@ -204,7 +204,7 @@ def _substantive(seen: Seen, against: list[Contradiction]) -> tuple[Tier, list[s
     found = seen.survival
     if found is None:
         return reached, ["whether it still stands could not be read"]
-    if found.fate is Fate.UNDONE or (found.fate is Fate.OVERWRITTEN and seen.is_reverted):
+    if found.fate is Fate.UNDONE or (found.fate in (Fate.OVERWRITTEN, Fate.PARTIAL) and seen.is_reverted):
         against.append(Contradiction.REVERTED if seen.is_reverted else Contradiction.REMOVED)
         by = f" by {seen.undone_by[:9]}" if seen.undone_by else ""
         what = "reverted" if seen.is_reverted else "taken out again"
@@ -220,10 +220,19 @@ def _substantive(seen: Seen, against: list[Contradiction]) -> tuple[Tier, list[s
     return (Tier.WITNESSED, [*note, seen.witnessed]) if seen.witnessed else (Tier.LIVE, note)
 
 
-def _strength(seen: Seen, candidate: Candidate, policy: Policy) -> tuple[bool, bool, int, bool]:
+def _takes_back(seen: Seen, others: Sequence[Seen]) -> bool:
+    """Who only takes out again what others brought in for the unit has not shipped it."""
+    found = seen.footprint
+    if found.added or not found.removed:
+        return False
+    return found.removed <= {line for other in others if other is not seen for line in other.footprint.added}
+
+
+def _strength(seen: Seen, candidate: Candidate, policy: Policy) -> tuple[bool, bool, bool, bool, int, bool]:
     """What answers: one that meets the policy, then one that was there and is gone, then the highest."""
     undone = not {Contradiction.REVERTED, Contradiction.REMOVED}.isdisjoint(candidate.contradictions)
-    return _meets(seen, candidate, policy), undone, candidate.tier, not seen.naming.faint
+    is_green = not policy.ci_required or seen.ci == "GREEN"
+    return _meets(seen, candidate, policy), is_green, seen.is_merged, undone, candidate.tier, not seen.naming.faint
 
 
 def _meets(seen: Seen, candidate: Candidate, policy: Policy) -> bool:

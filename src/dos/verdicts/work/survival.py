@@ -36,28 +36,29 @@ class File(Struct, frozen=True, kw_only=True):
     @property
     def weights(self) -> Counter[str]:
         """The lines that tell the commit's work, each as often as it counts."""
-        return self._added or self._removed
+        return self.added or self.removed
 
     @property
     def kept(self) -> int:
         """How many of them stand."""
+        if (self.new is None) != (self.now is None):
+            return 0  # the file is gone, or one that was deleted is there again
         old, new, now = Counter(self.old or ()), Counter(self.new or ()), Counter(self.now or ())
-        if self._added:
-            return sum(max(0, min(new[line], now[line]) - old[line]) for line in self._added)
-        if self.new is None and self.now is not None:
-            return 0  # the file was deleted, and is there again
-        return sum(max(0, old[line] - max(new[line], now[line])) for line in self._removed)
+        if self.added:
+            # What went deeper or less deep, into a class or out of it, still stands.
+            return max(_standing(self.added, old, new, now), _standing(*map(_flat, (self.added, old, new, now))))
+        return sum(max(0, old[line] - max(new[line], now[line])) for line in self.removed)
 
     @property
     def is_undone(self) -> bool:
         return (self.now is None) != (self.new is None) or (self.now is not None and self.now == self.old)
 
     @property
-    def _added(self) -> Counter[str]:
+    def added(self) -> Counter[str]:
         return _weighty(Counter(self.new or ()) - Counter(self.old or ()))
 
     @property
-    def _removed(self) -> Counter[str]:
+    def removed(self) -> Counter[str]:
         return _weighty(Counter(self.old or ()) - Counter(self.new or ()))
 
 
@@ -77,6 +78,17 @@ def judge(files: Iterable[File]) -> Verdict:
     else:
         fate = Fate.UNDONE if any(file.is_undone for file in lost) else Fate.OVERWRITTEN
     return Verdict(fate=fate, kept=kept, total=total, lost=lost[0].path if lost else "")
+
+
+def _standing(added: Counter[str], old: Counter[str], new: Counter[str], now: Counter[str]) -> int:
+    return sum(max(0, min(new[line], now[line]) - old[line]) for line in added)
+
+
+def _flat(lines: Counter[str]) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for line, count in lines.items():
+        found[line.strip()] += count
+    return found
 
 
 # They stand in every file, so that they are still there says nothing, and to add one does nothing.

@@ -7,7 +7,7 @@ from pathlib import Path
 from dos.errors import BadInput
 from dos.records import receipts
 from dos.records.names import LONGEST_PATH, shown
-from dos.records.receipts import LARGEST_BYTES, Receipt
+from dos.records.receipts import LARGEST_BYTES, SCHEMA, Receipt
 from dos.records.unknown import Unknown
 from dos.sources.witnesses import places
 
@@ -16,6 +16,7 @@ EXAMPLE = "For example: dos verify-receipt --receipt receipt.json --key-file run
 
 def write(name: str, receipt: Receipt) -> None:
     path = Path(name)
+    _check_replaceable(path)
     try:
         half = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
         try:
@@ -26,6 +27,17 @@ def write(name: str, receipt: Receipt) -> None:
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "that is no path"
         raise BadInput(f"{shown(name, LONGEST_PATH)} cannot be written: {why}", hint="Name another --out.") from error
+
+
+def _check_replaceable(path: Path) -> None:
+    """Only another receipt is written over: not a device, and not whatever else is there."""
+    try:
+        there = path.exists() or path.is_symlink()
+    except (OSError, ValueError):
+        return  # what is wrong with it is said when it is written
+    old = places.contents(path) if there else b""
+    if there and (isinstance(old, Unknown) or SCHEMA.encode() not in old):
+        raise BadInput(f"{shown(str(path), LONGEST_PATH)} is there, and is no receipt", hint="Name another --out.")
 
 
 def read(name: str) -> bytes:

@@ -38,12 +38,12 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, desk: Desk) -> Reply:
-    workspace = desk.world.workspace
+    workspace = desk.forgiving_world.workspace
     if workspace.common is None:
         raise WorkspaceMissing(
             f"{workspace.tree} is not in a git repository", hint="Give --workspace a repository, or cd into one."
         )
-    wanted = diffs.asked(desk.world.git, args.ref)
+    wanted = diffs.asked(desk.forgiving_world.git, args.ref)
     counts, listed = Sweep(), list[Verdict]()
     for verdict in _verdicts(desk, wanted, Policy(docs_ok=args.docs_ok)):
         counts.add(verdict)
@@ -63,13 +63,13 @@ def run(args: Args, desk: Desk) -> Reply:
 
 
 def _verdicts(desk: Desk, wanted: Asked, policy: Policy) -> Iterator[Verdict]:
-    workspace, git = desk.world.workspace, desk.world.git
+    workspace, git = desk.forgiving_world.workspace, desk.forgiving_world.git
     assert workspace.common is not None
     cut_off = frozenset(place.small_text(workspace.common / "shallow").split())
     with Objects(git) as objects:
         auditor = Auditor(git, objects, short=wanted.short, cut_off=cut_off)
-        for facts in diffs.commits(git, wanted):
-            yield audit.judge(auditor.gather(facts), policy)
+        for seen in auditor.gather_each(diffs.commits(git, wanted)):
+            yield audit.judge(seen, policy)
 
 
 def _line(verdict: Verdict) -> str:
@@ -106,4 +106,6 @@ def _complaint(args: Args, counts: Sweep, *, is_shallow: bool) -> str:
         said.append(f"warning: {cut} of them cannot be judged: their parents are not in this shallow clone")
     elif is_shallow:
         said.append("warning: this clone is shallow: commits that it does not have were not looked at")
+    if unread := data["limits"].get(Limit.UNREAD):
+        said.append(f"warning: {unread} of them changed files that are not in this clone")
     return "\n".join(said)

@@ -1,0 +1,30 @@
+"""Receipts as files: what is there already stays, unless it is a receipt."""
+
+import os
+
+import pytest
+
+from dos.errors import BadInput
+from dos.records import receipts
+from dos.surfaces.cli.verbs.receipts import files
+
+
+def test_only_a_receipt_is_written_over(tmp_path):
+    made = receipts.blank(schema=receipts.SCHEMA)
+    out = tmp_path / "receipt.json"
+    files.write(str(out), made)
+    files.write(str(out), made)
+    other = tmp_path / "notes.txt"
+    other.write_text("mine")
+    with pytest.raises(BadInput, match="is no receipt"):
+        files.write(str(other), made)
+    assert other.read_text() == "mine"
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("nowhere", path)])
+def test_what_is_no_file_is_not_replaced(tmp_path, make):
+    make(tmp_path / "out")
+    before = os.lstat(tmp_path / "out")
+    with pytest.raises(BadInput):
+        files.write(str(tmp_path / "out"), receipts.blank())
+    assert os.lstat(tmp_path / "out").st_mode == before.st_mode
