@@ -65,7 +65,7 @@ class Message(Struct, frozen=True):
     def of(cls, text: str) -> "Message":
         """Git's own notion: the first paragraph on one line is the subject."""
         lines = text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\n")
-        head, _, body = lines.partition("\n\n")
+        head, body = (*_PARAGRAPHS.split(lines, maxsplit=1), "")[:2]
         return cls(" ".join(line.strip() for line in head.split("\n"))[:LONGEST_SUBJECT].strip(), body)
 
 
