@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dos.config.notation import passwordless, without_password
 from dos.errors import GitFailed
-from dos.evidence.health import at_once, clock, disk, facts, store
+from dos.evidence.health import at_once, clock, disk, store
 from dos.evidence.health.lanes import Tracked
 from dos.journal.store import Entry, Store
 from dos.records.globs import folded_path, matches
@@ -55,24 +55,6 @@ def test_a_large_journal_is_one_that_holds_much_and_not_one_that_held_much(tmp_p
 )
 def test_what_the_clock_may_say(now_ms, newest_ms, expected):
     assert [found.kind for found in clock.judge(now_ms, newest_ms)] == expected
-
-
-@pytest.mark.parametrize(
-    ("subject", "unit"),
-    [
-        ("AUTH1: log in", "AUTH1"),
-        ("AUTH AUTH-2.1: log in", "AUTH-2.1"),
-        ("AUTH2 - log out", "AUTH2"),
-        ("AUTH3 — log out", "AUTH3"),
-        ("Fix the login", ""),
-        ("fix: the login", ""),
-        ("2024: a year", ""),
-        ("Python3 support", ""),
-        ("", ""),
-    ],
-)
-def test_which_subjects_seem_to_name_a_unit(subject, unit):
-    assert facts.ship_shaped(subject) == unit
 
 
 @pytest.mark.parametrize(

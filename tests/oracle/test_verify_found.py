@@ -327,3 +327,24 @@ def test_a_file_whose_old_place_was_used_again_is_found(repository):
     repository.commit("another", {"src/login.py": "other = 1\n"})
     repository.commit("and away", {"src/login.py": None})
     assert answer(repository) is Answer.SHIPPED
+
+
+@pytest.mark.parametrize(
+    ("stamp", "subject", "is_found"),
+    [
+        ('subject_dirs = ["src"]', "AUTH1: log in", True),
+        ('subject_dirs = ["src"]', "src/AUTH: AUTH1 log in", False),
+        ("", "AUTH1: log in", False),
+        ('subject_dirs = ["src"]', "fix: 3 bugs", False),
+    ],
+)
+def test_a_grammar_that_understands_nobody_is_a_finding(repository, stamp, subject, is_found):
+    repository.commit(subject, {"src/login.py": LINES, "dos.toml": f"[stamp]\n{stamp}\n"})
+    done = subprocess.run(
+        [sys.executable, "-m", "dos", "doctor", "--json"],
+        cwd=repository.root,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ("STAMP_RECOGNISES_NOTHING" in done.stdout) == is_found

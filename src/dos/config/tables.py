@@ -2,9 +2,9 @@
 
 from collections.abc import Collection
 from datetime import timedelta
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from msgspec import field
+from msgspec import field, structs
 
 from dos.config.checks import (
     BadValue,
@@ -26,6 +26,9 @@ from dos.config.reasons import MORPHOLOGY, MorphologyRule, Reason, built_in
 from dos.config.truth.belief import Ci, Evidence, Judges
 from dos.config.truth.units import DeclaredUnit
 from dos.records.regions import Region
+
+if TYPE_CHECKING:
+    from dos.verdicts.commits.stamp import Stamp as Grammar
 
 __all__ = [
     "BUILT_IN_RUNGS",
@@ -126,6 +129,13 @@ class Stamp(Table, frozen=True, kw_only=True):
     progress_markers: Words = ()
     sub_phase_parent_fallback: bool = False
     trailer_stamp: bool = False
+
+    @property
+    def grammar(self) -> "Grammar":
+        from dos.verdicts.commits.stamp import Stamp as Grammar
+
+        written = structs.asdict(self)
+        return Grammar(**{name: written[name] for name in Grammar.__struct_fields__})
 
 
 class Cooldown(Table, frozen=True, kw_only=True):

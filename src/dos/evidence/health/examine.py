@@ -34,6 +34,7 @@ SUBJECTS: dict[str, Look] = {
     "configuration": configuration.examine,
     "lanes": lanes.examine,
     "plans": plans.examine,
+    "naming": plans.naming,
     "agents": agents.examine,
     "store": store.examine,
     "disk": disk.examine,

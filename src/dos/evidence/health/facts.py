@@ -1,15 +1,16 @@
 """What a workspace is, in facts: for the report, and for the skills that read it once."""
 
 import platform
-import re
 from collections.abc import Callable, Sequence
 from hashlib import sha256
 from typing import TypeVar
 
 from msgspec import Struct
 
+from dos.config.tables import Config
 from dos.errors import DosError
 from dos.evidence.health import agents, git, plans, store
+from dos.evidence.work import recognised
 from dos.records.run_ids import ALPHABET
 from dos.records.unknown import Unknown
 from dos.sources import filesystems, plugins
@@ -18,8 +19,6 @@ from dos.verdicts.access.admission import KERNEL_FILES
 from dos.version import VERSION
 
 Given = TypeVar("Given")
-# `AUTH1: …`, `AUTH AUTH-2.1 - …`: a word that holds a letter and a digit, perhaps after the plan's name.
-_SHIP_SHAPED = re.compile(r"(?:[A-Za-z][\w-]*\s+)?(?P<id>(?=[\w./'-]*\d)[A-Za-z][\w./'-]*?)\s*(?:[:—–]|\s-\s)")
 
 
 class Verifiability(Struct, frozen=True, kw_only=True):
@@ -73,7 +72,7 @@ def gather(world: World) -> Facts:
         in_git=place.common is not None,
         branch=seen.branch,
         units=None if units is None else len(units),
-        verifiability=_verifiability(seen.commits, units or set(), world.config.stamp.style),
+        verifiability=_verifiability(seen.commits, units or set(), world.config),
         agents=programs,
         journal=store.facts(world),
         free_bytes=_or_none(lambda: filesystems.room(place.state).free_bytes),
@@ -81,12 +80,6 @@ def gather(world: World) -> Facts:
         predicates=["disjointness", "self-modify", *plugins.names(plugins.PREDICATES)],
         digest=_digest(VERSION, platform.python_version(), machine, git_version, programs),
     )
-
-
-def ship_shaped(subject: str) -> str:
-    """The unit's id that a commit subject seems to begin with; empty when it does not."""
-    found = _SHIP_SHAPED.match(subject)
-    return found["id"] if found else ""
 
 
 def _or_none(ask: Callable[[], Given]) -> Given | None:
@@ -97,16 +90,12 @@ def _or_none(ask: Callable[[], Given]) -> Given | None:
         return None
 
 
-def _verifiability(commits: Sequence[tuple[str, str]], units: set[tuple[str, str]], grammar: str) -> Verifiability:
-    known = {unit_id for _, unit_id in units}
-    names = {f"{plan}/{unit_id}" for plan, unit_id in units}
-    shaped = [ship_shaped(subject) for subject, _ in commits]
-    named = [
-        unit_id in known or not names.isdisjoint(trailers.split(","))
-        for unit_id, (_, trailers) in zip(shaped, commits, strict=True)
-    ]
+def _verifiability(commits: Sequence[tuple[str, str]], units: set[tuple[str, str]], config: Config) -> Verifiability:
     return Verifiability(
-        commits_read=len(commits), ship_shaped=sum(map(bool, shaped)), recognized=sum(named), grammar=grammar
+        commits_read=len(commits),
+        ship_shaped=len(recognised.ship_shaped(commits)),
+        recognized=len(recognised.naming(commits, units, config.stamp.grammar)),
+        grammar=config.stamp.style,
     )
 
 

@@ -8,11 +8,13 @@ from pathlib import Path
 from shlex import quote
 
 from dos.config import commands
-from dos.config.tables import Paths
+from dos.config.tables import Paths, Stamp
 from dos.errors import BadInput
+from dos.evidence.health import git
 from dos.evidence.health.finding import Finding, error, note, warning
+from dos.evidence.work import recognised
 from dos.plans.documents.portfolio import Portfolio
-from dos.records.names import listed
+from dos.records.names import listed, shown
 from dos.records.units import Problem, Trouble, Unit
 from dos.sources import surroundings
 from dos.sources.plans import plan_documents
@@ -75,6 +77,25 @@ def examine(world: World) -> list[Finding]:
     there = elsewhere and _documents(world, elsewhere)
     fix = commands.put(("paths", "plans_glob"), elsewhere) if there else _first_plan(world, glob)
     return [warning("NO_PLANS", f"no file matches {glob!r}", "There is no unit to work on.", fix)]
+
+
+def naming(world: World) -> list[Finding]:
+    """A grammar that understands nobody here would call everything not shipped."""
+    stamp, commits = world.config.stamp, git.repository(world).commits
+    shaped = recognised.ship_shaped(commits)
+    units = {(unit.plan, unit.id) for unit in every(world)}
+    if stamp == Stamp() or not shaped or recognised.naming(commits, units, stamp.grammar):
+        return []
+    if recognised.understood(shaped, stamp.grammar):
+        return []
+    return [
+        warning(
+            "STAMP_RECOGNISES_NOTHING",
+            f"[stamp] understands none of {len(shaped)} subjects that name units, such as {shown(shaped[0][0])}",
+            "`dos verify` finds nothing that was shipped.",
+            "dos config show stamp",
+        )
+    ]
 
 
 def _first_plan(world: World, glob: str) -> str:

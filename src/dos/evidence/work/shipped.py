@@ -23,7 +23,6 @@ from dos.sources.receipts import notes
 from dos.sources.world import World
 from dos.verdicts.commits.naming import Message, Name, Naming, Rung
 from dos.verdicts.commits.ship_shaped import is_of_a_unit
-from dos.verdicts.commits.stamp import Stamp
 from dos.verdicts.work.footprint import Scope
 from dos.verdicts.work.shipped import Evidence, Policy, Seen, Verdict, judge
 
@@ -74,7 +73,7 @@ class _Look:
         self.judged_at: Commit = branch  # a protected branch also keeps the policy, and has to hold the work
         self.config = Declarations(objects, self.place, Config()).strict_config(branch.tree)
         self.declarations = Declarations(objects, self.place, self.config)
-        self.stamp = stamp_of(self.config)
+        self.stamp = self.config.stamp.grammar
         self.footprints = Footprints(self.git, objects, self.judged_at)
         self.limits = tuple(_limits(world, objects, tip))
         self.is_dirty = _is_dirty(self.place.root, self.config)
@@ -181,11 +180,6 @@ class _Look:
     def _kept_text(self, path: str) -> str:
         """A file that the ref holds, as it has it; another one from disk."""
         return self.declarations.text(self.judged_at.tree, path) or place.small_text(self.place.root / path)
-
-
-def stamp_of(config: Config) -> Stamp:
-    written = structs.asdict(config.stamp)
-    return Stamp(**{name: written[name] for name in Stamp.__struct_fields__})
 
 
 def _blank(unit: tuple[str, str], ask: Ask, *, limits: tuple[str, ...] = (), unreadable: str = "") -> Evidence:
