@@ -17,23 +17,25 @@ from msgspec import json
 PLAN = """# Greeter plan
 
 ## GREET GREET1: say hello
-Add `api/hello.txt` with the word hello.
+Add `api/hello.py`, which says hello.
 - lane: api
-- acceptance: `grep -q hello api/hello.txt`
+- acceptance: `grep -q hello api/hello.py`
 
 ## GREET GREET2: say goodbye
-Add `api/goodbye.txt`.
+Add `api/goodbye.py`.
 - lane: api
-- acceptance: `grep -q goodbye api/goodbye.txt`
+- acceptance: `grep -q goodbye api/goodbye.py`
 
 ## DOCS DOCS1: explain the greeting
 Write `guide/greeting.md`.
 - lane: guide
+- paths: guide/**
 - acceptance: `test -s guide/greeting.md`
 
 ## DOCS DOCS2: explain the goodbye
 Write `guide/goodbye.md`.
 - lane: guide
+- paths: guide/**
 - acceptance: `test -s guide/goodbye.md`
 """
 
@@ -59,20 +61,26 @@ command = ["{script}"]
 """
 
 PAUSE = {"sleep": 0.7}
+GOODBYE = "def part():\n    return 'goodbye'\n"
 SCRIPT = {
     "GREET/GREET1": [
         [PAUSE, {"say": "GREET1 is done, all tests pass!"}],  # a lie: no commit stands behind it
-        [PAUSE, {"write": "api/hello.txt", "text": "hello\n"}, {"commit": "Say hello"}, {"say": "done"}],
+        [
+            PAUSE,
+            {"write": "api/hello.py", "text": "def greet():\n    return 'hello'\n"},
+            {"commit": "Say hello"},
+            {"say": "done"},
+        ],
     ],
     "GREET/GREET2": [
-        [{"write": "api/goodbye.txt", "text": "goodb"}, PAUSE, {"crash": True}],  # half a file, then gone
-        [PAUSE, {"write": "api/goodbye.txt", "text": "goodbye\n"}, {"commit": "Say goodbye"}, {"say": "done"}],
+        [{"write": "api/goodbye.py", "text": "def part("}, PAUSE, {"crash": True}],  # half a file, then gone
+        [PAUSE, {"write": "api/goodbye.py", "text": GOODBYE}, {"commit": "Say goodbye"}, {"say": "done"}],
     ],
     "DOCS/DOCS1": [
         [PAUSE, {"write": "guide/greeting.md", "text": "# Hello\n"}, {"commit": "Explain hello"}, {"say": "done"}],
     ],
     "DOCS/DOCS2": [
-        [{"write": "api/hello.txt", "text": "mine now\n"}, {"commit": "Tidy up"}, {"say": "done"}],  # not its lane
+        [{"write": "api/hello.py", "text": "mine = True\n"}, {"commit": "Tidy up"}, {"say": "done"}],  # not its lane
         [PAUSE, {"write": "guide/goodbye.md", "text": "# Goodbye\n"}, {"commit": "Explain goodbye"}, {"say": "done"}],
     ],
 }
@@ -101,13 +109,17 @@ def play(home: Path) -> int:
     code = fleet.wait(timeout=120)
     _say("\n$ git log --oneline")
     subprocess.run(["git", "--no-pager", "log", "--oneline", "--no-decorate"], cwd=repository, check=True)
+    _say("\n$ dos verify --all")
+    proven = subprocess.run(
+        [sys.executable, "-m", "dos", "verify", "--all"], cwd=repository, env=_environment(repository)
+    )
     shown = subprocess.run(
         [sys.executable, "-m", "dos", "status", "--json"], cwd=repository, check=True, capture_output=True
     )
     units = json.decode(shown.stdout)["units"]
     done = sum(unit["state"] == "landed" for unit in units)
     _say(f"\n{done} of {len(units)} units landed, in {time.monotonic() - began:.0f} s.")
-    return code or int(done != len(units))
+    return code or proven.returncode or int(done != len(units))
 
 
 def build(home: Path) -> Path:
@@ -130,8 +142,12 @@ def build(home: Path) -> Path:
 
 def _start(repository: Path) -> "subprocess.Popen[bytes]":
     words = [sys.executable, "-m", "dos", "up", "--until-idle", "--tick", "0.5"]
-    environment = {**os.environ, "DOS_RECEIPT_KEY": str(repository.parent / "receipt-key")}  # gone with the rest of it
-    return subprocess.Popen(words, cwd=repository, env=environment)
+    return subprocess.Popen(words, cwd=repository, env=_environment(repository))
+
+
+def _environment(repository: Path) -> dict[str, str]:
+    """The key that signs receipts is gone with the rest of it."""
+    return {**os.environ, "DOS_RECEIPT_KEY": str(repository.parent / "receipt-key")}
 
 
 def _kill_a_worker(repository: Path) -> bool:
