@@ -13,17 +13,29 @@ it("more", () => {
 expect(a(2)).toBe(3);
 });
 """
+GO = "package a\n\nfunc TestA(t *testing.T) {\n\trequire.Equal(t, 1, a())\n}\n"
+NATIVE = "TEST(Suite, Works) {\n  EXPECT_EQ(1, a());\n}\n"
+SHARP = "public class ATests {\n  [Fact]\n  public void Works() {\n    Assert.Equal(1, A());\n  }\n}\n"
 IN_A_STRING = PYTHON.replace("\n\ndef test_act", '\n"""\ndef test_act').replace("== 1\n", '== 1\n"""\n')
 BASE = {
     "src/a.py": "def act(value):\n    return value\n\n\ndef other(value):\n    return value\n",
     "src/a.ts": "export const a = 1;\n",
     "src/a.test.ts": SCRIPT,
+    "a_test.go": GO,
+    "a_test.cc": NATIVE,
+    "tests/ATests.cs": SHARP,
     "tests/test_a.py": PYTHON,
     "tests/helpers.py": "def help():\n    return 1\n",
 }
 WEAKENED = [
     ({"src/a.test.ts": SCRIPT.replace('it("more"', '/*\nit("more"') + "*/\n"}, "comment put around a test"),
     ({"src/a.test.ts": "if (false) {\n" + SCRIPT + "}\n"}, "tests put where nothing runs"),
+    ({"src/a.test.ts": "if(false) {\n" + SCRIPT + "}\n"}, "the same, without a space"),
+    ({"a_test.go": GO.replace("{\n", '{\n\tt.Skip("")\n')}, "a line that skips and takes none away"),
+    ({"a_test.go": GO.replace("{\n", "{\n\tif !testing.Verbose() {}\n")}, None),
+    ({"a_test.cc": NATIVE.replace("{\n", "{\n  GTEST_SKIP();\n")}, "a line that skips and takes none away"),
+    ({"tests/ATests.cs": SHARP.replace("[Fact]\n", "[Fact]\n  [Explicit]\n")}, "a mark that takes a test out"),
+    ({"tests/test_a.py": PYTHON.replace("():\n", "():\n    raise SkipTest\n", 1)}, "a line that skips"),
     ({"src/a.test.ts": SCRIPT.replace('it("adds"', 'it.only("adds"')}, "one test that runs alone"),
     ({"src/a.test.ts": SCRIPT + "\0"}, None),
     ({"src/a.test.ts": SCRIPT.replace("expect(a(1)).toBe(2);\n", "") + "\0"}, "a byte that hides the text"),

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from commanding import git
 
 from dos.journal.events import FleetStarted, RunBegun, RunStopped, UnitClaimed, UnitLanded
 from dos.records.moments import second_stamp
@@ -127,12 +128,23 @@ def test_an_id_in_two_plans_is_ambiguous(dos, plan, workspace):
     assert dos("pickable", "OTHER/AUTH1").code == 0
 
 
-def test_what_has_landed_is_held(dos, plan, record):
-    landed = UnitLanded(run_id="RID-1", lane="docs", unit="AUTH/AUTH1", branch="main", base="a", commit="c0ffee")
-    record(landed)
+def landing(workspace):
+    sha = git("rev-parse", "HEAD", cwd=workspace).strip()
+    return UnitLanded(run_id="RID-1", lane="docs", unit="AUTH/AUTH1", branch="main", base="a", commit=sha)
+
+
+def test_what_has_landed_is_held(dos, plan, record, workspace):
+    record(landing(workspace))
     answer = dos("pickable", "AUTH1")
-    assert answer.code == 25 and "c0ffee" in answer.out
+    assert answer.code == 25 and landing(workspace).commit[:9] in answer.out
     assert dos("pickable", "AUTH2").code == 0
+
+
+def test_what_landed_and_is_gone_waits_for_a_person(dos, plan, record, workspace):
+    record(UnitLanded(run_id="RID-1", lane="docs", unit="AUTH/AUTH1", branch="main", base="a", commit="c0ffee"))
+    answer = dos("pickable", "AUTH1")
+    assert answer.code == 11 and "c0ffee is not on the target branch any more" in answer.out
+    assert "held" in dos("status").out
 
 
 def test_what_a_live_run_is_at_is_held_and_what_a_dead_one_was_at_is_not(dos, plan, record):
@@ -182,7 +194,7 @@ def test_a_soak_ends_and_a_dependency_lands(dos, plan, record, workspace):
     (workspace / "docs" / "auth-plan.md").write_text(f"{PLAN}\n- depends: AUTH1\n- soak until: 2026-01-31\n")
     assert dos("pickable", "AUTH2", "--now-ms", str(SOAKED_MS - 1)).code == 12
     assert dos("pickable", "AUTH2", "--now-ms", str(SOAKED_MS)).code == 13
-    record(UnitLanded(run_id="RID-1", lane="docs", unit="AUTH/AUTH1", branch="main", base="a", commit="c0ffee"))
+    record(landing(workspace))
     assert dos("pickable", "AUTH2", "--now-ms", str(SOAKED_MS)).code == 0
 
 

@@ -170,9 +170,15 @@ def test_the_cells_of_the_board(dos, workspace, heading, is_landed, cell):
     assert dos("plan", "--json").json["phases"][0]["divergence"] == cell
 
 
+def lost_target(plans):
+    """Nobody can say what a branch holds that is not there."""
+    with (plans / "dos.toml").open("a") as file:
+        file.write('\n[workers]\ntarget_branch = "gone"\n')
+
+
 def test_a_truth_that_cannot_be_read_is_no_divergence(dos, plans):
     landed(plans, "AUTH/AUTH1")
-    git("checkout", "--quiet", "--detach", cwd=plans)
+    lost_target(plans)
     row = dos("plan", "--json").json["phases"][0]
     assert (row["divergence"], row["is_divergent"], row["oracle_shipped"]) == ("?unknown", False, None)
 
@@ -336,7 +342,7 @@ def test_a_packet_that_cannot_be_written_is_an_error(dos, plans):
 
 def test_what_has_landed_and_cannot_be_known_makes_no_packet(dos, plans):
     landed(plans, "AUTH/AUTH1")
-    git("checkout", "--quiet", "--detach", cwd=plans)
+    lost_target(plans)
     answer = dos("packet", "--write")
     assert answer.code == 7 and answer.out.startswith("UNKNOWN  ")
     assert not (plans / ".dos").exists()
@@ -366,7 +372,7 @@ def test_reconcile_answers_by_its_exit_code(dos, plans, words, code, state):
 
 def test_reconcile_without_a_truth_to_be_read(dos, plans):
     landed(plans, "AUTH/AUTH2")
-    git("checkout", "--quiet", "--detach", cwd=plans)
+    lost_target(plans)
     answer = dos("reconcile", "AUTH2", "--claimed-done", "--plan", "AUTH", "--phase", "AUTH2", "--json")
     assert (answer.code, answer.json["keeps_in_residual"]) == (5, True)
 

@@ -117,7 +117,7 @@ def test_a_measured_witness_is_found_by_its_commit_newest_first(dos, workspace, 
 def seen(verdict, *, bound=True, unit="", command="make test"):
     return test_witnesses.Witness(
         commit="c", tree="t", unit=unit, verdict=verdict, witnesses=verdict == "DISCRIMINATES", assert_level=True,
-        command=command, command_from="dos.toml" if bound else "--cmd", network="off", reason="", at_ms=0,
+        command=command, command_from="dos.toml" if bound else "--cmd", network="off", reason="",
     )  # fmt: skip
 
 

@@ -47,7 +47,9 @@ def test_a_landing_that_the_branch_still_holds_has_landed(place):
     sha = commit(place, "work")
     record(place, U1=sha)
     commit(place, "more")
-    assert truths(place, "U1", "U2") == {"U1": Landed(sha), "U2": NotLanded("no landing is recorded")}
+    found = truths(place, "U1", "U2")
+    assert found["U1"] == Landed(sha)
+    assert isinstance(found["U2"], NotLanded) and not found["U2"].is_claimed
 
 
 def test_a_landing_that_was_taken_off_the_branch_has_not(place):
@@ -86,12 +88,19 @@ def test_a_branch_that_is_not_there_leaves_it_unknown(place, branch):
     assert isinstance(truths(place, "U1")["U1"], Unknown)
 
 
-def test_on_no_branch_nobody_knows_what_has_landed_and_what_was_never_landed_is_known(place):
-    record(place, U1=commit(place, "work"))
+def test_on_no_branch_it_is_asked_of_what_is_checked_out(place):
+    sha = commit(place, "work")
+    record(place, U1=sha)
     git(place, "checkout", "--quiet", "--detach")
     found = truths(place, "U1", "U2")
-    assert isinstance(found["U1"], Unknown)
+    assert found["U1"] == Landed(sha)
     assert isinstance(found["U2"], NotLanded)
+
+
+def test_where_the_target_cannot_be_read_nobody_knows(place):
+    record(place, U1=commit(place, "work"))
+    (place / "dos.toml").write_text('[workers]\ntarget_branch = "gone"\n')
+    assert all(isinstance(truth, Unknown) for truth in truths(place, "U1", "U2").values())
 
 
 def test_the_configured_branch_is_the_one_that_is_asked(place):
@@ -136,10 +145,9 @@ def test_work_that_is_on_the_branch_needs_no_journal(place):
     (place / "login.py").write_text("def login():\n    return 1\n")
     git(place, "add", "--all")
     sha = commit(place, "log in\n\nUnit: A/U1")
-    assert truths(place, "U1", "U2") == {
-        "U1": Landed(sha, "grep-subject"),
-        "U2": NotLanded("no landing is recorded"),
-    }
+    found = truths(place, "U1", "U2")
+    assert found["U1"] == Landed(sha, "grep-subject")
+    assert isinstance(found["U2"], NotLanded)
 
 
 def test_a_landing_that_was_reverted_has_not_landed(place):

@@ -278,10 +278,12 @@ print(made, signer(path, workspace.find(Path(sys.argv[2]))).key.key_id)
 """
 
 
-def test_several_who_need_a_key_at_once_have_one(repository, tmp_path):
-    words = [sys.executable, "-c", MAKER, str(tmp_path / "config" / "key"), str(repository.root)]
+def test_several_who_need_a_key_at_once_have_one(repository, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    folder = tmp_path / "config" / "dos"
+    words = [sys.executable, "-c", MAKER, str(folder / "key"), str(repository.root)]
     makers = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(5)]
     answers = [maker.communicate(timeout=60)[0].split() for maker in makers]
     assert sorted(made for made, _ in answers) == ["False"] * 4 + ["True"]
     assert len({key_id for _, key_id in answers}) == 1
-    assert sorted(path.name for path in (tmp_path / "config").iterdir()) == ["key", "key.pub"]
+    assert sorted(path.name for path in folder.iterdir()) == ["key", "key.pub"]

@@ -9,9 +9,8 @@ from toy_repository import Toy
 
 from dos.errors import DosError, GitFailed
 from dos.runtime.witnessing import materialise
-from dos.sources import committed_files
-from dos.sources.committed_files import File
 from dos.sources.git import Git
+from dos.sources.history.objects import Entry, Objects
 
 MOMENT = 1_000_000_000
 
@@ -21,9 +20,14 @@ def toy(tmp_path):
     return Toy(tmp_path / "toy")
 
 
+def listed(git):
+    with Objects(git) as objects:
+        return dict(objects.files(objects.commit("HEAD").tree))
+
+
 def written(toy, tmp_path):
     git, place = Git(toy.root), tmp_path / "tree"
-    materialise.write(git, committed_files.listed(git, toy.git("rev-parse", "HEAD")), place, MOMENT)
+    materialise.write(git, listed(git), place, MOMENT)
     return place
 
 
@@ -81,7 +85,7 @@ def test_a_name_that_no_checkout_may_write_is_refused(toy, tmp_path, name):
     blob = toy.git("rev-parse", "HEAD:a")
     for path in (name, f"{name}/x", f"sub/{name}/x", f"sub/{name}"):
         with pytest.raises(GitFailed, match="no checkout may write"):
-            materialise.write(git, {path: File("100644", blob)}, tmp_path / "tree", MOMENT)
+            materialise.write(git, {path: Entry(0o100644, blob)}, tmp_path / "tree", MOMENT)
         materialise.remove(tmp_path / "tree")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["toy"]
 
@@ -90,7 +94,7 @@ def test_a_name_that_no_checkout_may_write_is_refused(toy, tmp_path, name):
 def test_a_path_that_leads_elsewhere_is_refused(toy, tmp_path, path):
     toy.commit({"a": "x\n"})
     with pytest.raises(GitFailed, match="no checkout may write"):
-        materialise.write(Git(toy.root), {path: File("100644", "0" * 40)}, tmp_path / "tree", MOMENT)
+        materialise.write(Git(toy.root), {path: Entry(0o100644, "0" * 40)}, tmp_path / "tree", MOMENT)
 
 
 @pytest.mark.parametrize("order", ["link first", "file first"])
@@ -98,7 +102,7 @@ def test_nothing_is_written_through_a_link(toy, tmp_path, order):
     (tmp_path / "target").mkdir()
     toy.commit({"a": "x\n"})
     link = toy.git("hash-object", "-w", "--stdin", feed=str(tmp_path / "target").encode())
-    entries = [("sub", File("120000", link)), ("sub/a", File("100644", toy.git("rev-parse", "HEAD:a")))]
+    entries = [("sub", Entry(0o120000, link)), ("sub/a", Entry(0o100644, toy.git("rev-parse", "HEAD:a")))]
     files = dict(entries if order == "link first" else entries[::-1])
     with pytest.raises(DosError, match="cannot be written"):
         materialise.write(Git(toy.root), files, tmp_path / "tree", MOMENT)
@@ -123,8 +127,8 @@ def test_files_that_cannot_be_listed_are_never_taken_for_none(toy):
     toy.commit({"sub/a": "x\n"})
     tree = toy.git("rev-parse", "HEAD:sub")
     (toy.root / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
-    with pytest.raises(GitFailed, match="cannot be listed"):
-        committed_files.listed(Git(toy.root), "HEAD")
+    with pytest.raises(GitFailed, match="is not here"):
+        listed(Git(toy.root))
 
 
 def test_a_disk_without_room_is_said(toy, tmp_path, monkeypatch):

@@ -10,8 +10,8 @@ from msgspec import json
 from dos.config.tables import Config, Lanes, Plans
 from dos.errors import BadInput
 from dos.records.units import Claim, Trouble
-from dos.sources import processes
-from dos.sources.plans import unit_command, units
+from dos.sources import commands, processes
+from dos.sources.plans import units
 from dos.sources.workspace import find
 
 LANES = Lanes(concurrent=("api",), trees={"api": ("api/**",)})
@@ -174,6 +174,6 @@ def test_a_program_that_hangs_is_ended_with_all_that_it_started(place):
 
 
 def test_a_program_that_prints_without_end_does_not_fill_our_memory(place, monkeypatch):
-    monkeypatch.setattr(unit_command, "LARGEST_BYTES", 1000)
+    monkeypatch.setattr(commands, "LARGEST_BYTES", 1000)
     with pytest.raises(BadInput, match="printed 2,001 bytes"):
         from_command(place, "print('x' * 2000)")

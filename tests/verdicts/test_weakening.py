@@ -169,6 +169,7 @@ WEAKER = [
     ("a_test.go", "func TestA(t *testing.T) {\n", 'func TestA(t *testing.T) {\n\tt.Skip("")\n', What.TESTS_SKIPPED),
     ("a_test.go", "require.Equal(t, 1, b())", "require.NotNil(t, b())", What.ASSERTIONS_LOOSENED),
     ("a_test.go", "t.Errorf", "t.Logf", What.ASSERTIONS_REMOVED),
+    ("a_test.go", "func TestA(t *testing.T) {\n", "func TestA(t *testing.T) {\n\tif false {\n", What.TESTS_SKIPPED),
     ("a_test.go", "TestB", "testB", What.CASES_REMOVED),
     ("src/lib.rs", "#[test]\n    fn works", "#[test]\n    #[ignore]\n    fn works", What.TESTS_SKIPPED),
     ("src/lib.rs", "assert_eq!(a(1), 2)", "assert!(true)", What.ASSERTIONS_LOOSENED),

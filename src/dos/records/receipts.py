@@ -7,7 +7,7 @@ nothing else begins with. Every field is in it, so bytes cannot wander from one 
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
@@ -26,6 +26,7 @@ NAMESPACE = "dos-receipt"  # of signatures that ssh-keygen makes
 _PREFIX = b"dos-receipt signed payload\0"
 _LONGEST_NUMBER = 12
 _CONTROLS = frozenset({"Cc", "Cs", "Zl", "Zp"})
+_EMPTY: dict[Any, Any] = {str: "", bool: False, tuple[str, ...]: (), int | None: None}
 _DIGEST = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
@@ -111,12 +112,8 @@ class _Odd(Struct, frozen=True):
 
 def blank(**known: Any) -> Receipt:
     """A receipt that says nothing but what is given, and is not signed."""
-    empty: dict[str, Any] = dict.fromkeys(Receipt.__struct_fields__, "")
-    for name in ("commits", "region", "command"):
-        empty[name] = ()
-    for name in ("ancestor", "survives", "paths_in_region", "bound", "believe", "refuted"):
-        empty[name] = False
-    fixed = {"schema": SCHEMA, "exit_code": None, "verdict": "UNWITNESSED", "algorithm": Algorithm.NONE}
+    empty = {field.name: _EMPTY[field.type] for field in structs.fields(Receipt)}
+    fixed = {"schema": SCHEMA, "verdict": "UNWITNESSED", "algorithm": Algorithm.NONE}
     return Receipt(**(empty | fixed | known))
 
 
@@ -189,13 +186,13 @@ def moment(text: str) -> datetime | None:
     return found if found.tzinfo is not None and text[10:11] == "T" else None
 
 
-def repository_digest(roots: Sequence[str]) -> str:
+def repository_digest(roots: Iterable[str]) -> str:
     """What all full clones of one repository share."""
     return sha256("\n".join(sorted(roots)).encode()).hexdigest()
 
 
 def command_digest(argv: tuple[str, ...]) -> str:
-    return sha256(b"\0".join(word.encode("utf-8", "surrogatepass") for word in argv)).hexdigest() if argv else ""
+    return sha256(b"\0".join(word.encode("utf-8", "surrogatepass") for word in argv)).hexdigest()
 
 
 def digest_of(digests: Sequence[str]) -> str:

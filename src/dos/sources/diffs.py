@@ -53,11 +53,7 @@ def commits(git: Git, wanted: Asked) -> Iterator[CommitFacts]:
         files, following = _files(fields)
         said = Message.of(message.decode("utf-8", "replace"))
         yield CommitFacts(
-            sha=sha.decode(),
-            parents=tuple(parents.decode().split()),
-            subject=said.subject,
-            body=said.body,
-            files=files,
+            sha=sha.decode(), parents=tuple(parents.decode().split()), subject=said.subject, body=said.body, files=files
         )
         sha = following
 

@@ -2,9 +2,11 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import convert, to_builtins
 
 from dos.errors import BadInput
 from dos.records.unknown import Unknown
@@ -20,35 +22,34 @@ Answered = TypeVar("Answered")
 
 def names(group: str) -> list[str]:
     """What is installed, without loading it."""
-    if not _is_anywhere(group):
-        return []
-    from importlib.metadata import entry_points
-
-    return sorted(point.name for point in entry_points(group=group))
+    return [point.name for point in _points(group)]
 
 
 def load(group: str) -> list[tuple[str, Any]]:
     """The plugins of a group by name, classes instantiated. One that cannot be loaded is an error: it might refuse."""
-    found, failed = load_what_can_be(group)
+    found, failed = _loaded(group)
     if failed:
         raise BadInput(failed[0], hint="Uninstall the package it came with, or repair it.")
     return found
 
 
-def load_what_can_be(group: str) -> tuple[list[tuple[str, Any]], list[str]]:
-    """The same, and what is to be said of those that cannot be loaded: for plugins that can only add evidence."""
-    if not _is_anywhere(group):
-        return [], []
-    from importlib.metadata import entry_points
+def added(group: str, own: Collection[str], warn: Callable[[str], None]) -> dict[str, Any]:
+    """Those beside our own, by name, where one that cannot be loaded is only missing."""
+    found, failed = _loaded(group)
+    for complaint in failed:
+        warn(f"warning: {complaint}")
+    return {name: plugin for name, plugin in found if name not in own}
 
-    found, failed = [], []
-    for point in sorted(entry_points(group=group), key=lambda point: point.name):
-        made = call(partial(_made, point))
-        if isinstance(made, Unknown):
-            failed.append(f"the plugin {point.name!r} of {group} ({point.value}) cannot be loaded: {made.why}")
-        else:
-            found.append((point.name, made))
-    return found, failed
+
+def answer(stranger: Callable[[], Any], kind: type[Answered]) -> Answered | Unknown:
+    """What somebody else's code answers, if it is of that kind through and through."""
+    said = call(stranger)
+    if isinstance(said, Unknown):
+        return Unknown(f"it raised {said.why}")
+    if not isinstance(said, kind):
+        return Unknown(f"it answered with {type(said).__name__}, not with {kind.__name__}")
+    checked = call(lambda: convert(to_builtins(said), kind))
+    return Unknown(f"its answer has values of other kinds: {checked.why}") if isinstance(checked, Unknown) else checked
 
 
 def call(stranger: Callable[[], Answered]) -> Answered | Unknown:
@@ -57,6 +58,26 @@ def call(stranger: Callable[[], Answered]) -> Answered | Unknown:
         return stranger()
     except Exception as error:  # noqa: BLE001 - nobody knows what a plugin may raise
         return Unknown(repr(error))
+
+
+def _loaded(group: str) -> tuple[list[tuple[str, Any]], list[str]]:
+    """And what is to be said of those that cannot be loaded."""
+    found, failed = [], []
+    for point in _points(group):
+        made = call(partial(_made, point))
+        if isinstance(made, Unknown):
+            failed.append(f"the plugin {point.name!r} of {group} ({point.value}) cannot be loaded: {made.why}")
+        else:
+            found.append((point.name, made))
+    return found, failed
+
+
+def _points(group: str) -> "list[EntryPoint]":
+    if not _is_anywhere(group):
+        return []
+    from importlib.metadata import entry_points
+
+    return sorted(entry_points(group=group), key=lambda point: point.name)
 
 
 def _made(point: "EntryPoint") -> Any:

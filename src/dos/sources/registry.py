@@ -4,10 +4,11 @@ They are read as pointers. What they say of a unit that is not in git is a claim
 """
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
+
+from dos.records.unknown import Unknown
 
 _NOISE = re.compile(r"[\W_]+")
 
@@ -20,17 +21,20 @@ class Row(Struct, frozen=True, kw_only=True):
 
 def done_rows(text: str) -> list[Row]:
     """The rows that call a unit done, newest first; none of a text that is no registry."""
+    rows = _rows(text, "recently_completed")
     return [
         Row(plan=_text(row.get("plan")), phase=_text(row.get("phase")), commit=_text(row.get("commit_sha")))
-        for row in _rows(text, "recently_completed")
+        for row in (() if isinstance(rows, Unknown) else rows)
         if _text(row.get("status")).lower() == "done" and _text(row.get("claim_status")).lower() in ("", "done")
     ]
 
 
-def is_soaking(text: str, plan: str, phase: str) -> bool:
+def is_soaking(text: str, plan: str, phase: str) -> bool | Unknown:
     """Whether an entry that is in progress stands for the unit: by its id, or by how that begins."""
-    wanted = _plain(phase)
-    for row in _rows(text, "soaks"):
+    wanted, rows = _plain(phase), _rows(text, "soaks")
+    if isinstance(rows, Unknown):
+        return rows
+    for row in rows:
         if _text(row.get("status")).lower() == "in_progress" and _text(row.get("plan")).lower() == plan.lower():
             name = _text(row.get("id"))
             begin = name.partition("-")[0]
@@ -39,19 +43,20 @@ def is_soaking(text: str, plan: str, phase: str) -> bool:
     return False
 
 
-def _rows(text: str, key: str) -> Iterator[dict[str, Any]]:
+def _rows(text: str, key: str) -> list[dict[str, Any]] | Unknown:
+    """The rows of a list in a file; Unknown for what is no such file."""
     if key not in text:
-        return  # the reader alone takes as long as the rest of a verb
+        return []  # the reader alone takes as long as the rest of a verb
     import yaml
 
     try:
-        if _is_hostile(text):
-            return
-        found = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        found = None if _is_hostile(text) else yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, OverflowError):
-        return
-    rows = found.get(key) if isinstance(found, dict) else None
-    yield from (row for row in rows if isinstance(row, dict)) if isinstance(rows, list) else ()
+        found = None
+    if not isinstance(found, dict):
+        return Unknown(f"what should hold {key} is no YAML")
+    rows = found.get(key)
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
 def _is_hostile(text: str) -> bool:

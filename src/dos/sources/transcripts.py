@@ -129,8 +129,8 @@ def _message(record: dict[str, Any]) -> Message | None:
 def _of_blocks(record: dict[str, Any], message: dict[str, Any]) -> Message:
     content = message.get("content")
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-    texts = [content] if isinstance(content, str) else [_said(block) for block in blocks]
-    text = "\n".join(each for each in texts if each)
+    said = [_text(block.get("text")) for block in blocks if block.get("type") == "text"]
+    text = content if isinstance(content, str) else "\n".join(filter(None, said))
     return Message(
         id=_text(message.get("id")),
         text=text,
@@ -144,10 +144,6 @@ def _of_blocks(record: dict[str, Any], message: dict[str, Any]) -> Message:
 
 def _plain(text: str, message_id: str) -> Message:
     return Message(id=message_id, text=text, has_content=bool(text.strip()))
-
-
-def _said(block: dict[str, Any]) -> str:
-    return _text(block.get("text")) if block.get("type") == "text" else ""
 
 
 def _is_result(record: dict[str, Any]) -> bool:

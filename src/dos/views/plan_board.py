@@ -6,7 +6,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from dos.evidence.work import landed
-from dos.evidence.work.landed import Landed, Truth
+from dos.evidence.work.landed import Landed, NotLanded, Truth
 from dos.records.units import Claim, Unit
 from dos.verdicts.work import claimed
 from dos.verdicts.work.claimed import Answer
@@ -90,8 +90,16 @@ def row(unit: Unit, truth: Truth, *, lane: str, is_held: bool, in_flight: bool) 
         lane_chip=HELD if is_held else FREE,
         in_flight=in_flight,
         gated=bool(unit.gated or unit.soak_until) or unit.claimed == Claim.BLOCKED,
-        why="" if isinstance(truth, Landed) else truth.why,
+        why=_why(truth, cell),
     )
+
+
+def _why(truth: Truth, cell: Divergence) -> str:
+    """Why it is not shipped, where somebody could think that it is."""
+    if isinstance(truth, Landed):
+        return ""
+    is_worth_it = cell in (Divergence.OVER, Divergence.UNKNOWN) or (isinstance(truth, NotLanded) and truth.is_claimed)
+    return truth.why if is_worth_it else ""
 
 
 def summary(rows: Sequence[Row]) -> Summary:
@@ -127,7 +135,7 @@ def render(board: Board) -> str:
         line = (
             f"  {each.divergence:<13} {f'{each.plan}/{each.phase}':<{names}}  {each.lane:<{lanes}}  {state:<9}  {place}"
         )
-        said = each.why if each.divergence in (Divergence.OVER, Divergence.UNKNOWN) else each.title
+        said = each.why or each.title
         lines.append(f"{line}  {said}".rstrip())
     if board.problems:
         lines += ["", "problems:", *(f"  {problem}" for problem in board.problems)]

@@ -8,6 +8,7 @@ from dos.config.tables import Config
 from dos.errors import BadInput
 from dos.evidence.access import attempts, named_unit
 from dos.evidence.access import cooldown as resting
+from dos.evidence.work import landed
 from dos.journal import fold
 from dos.journal.states import fleet
 from dos.journal.states.attempts import Attempts
@@ -29,7 +30,8 @@ def gather(world: World, config: Config, word: str, *, now_ms: int) -> Evidence:
     unit = named_unit.find(portfolio.units, word)
     if unit is None:
         raise _nowhere(word, portfolio)
-    state, _ = fold.current(world.journal, Fleet)
+    recorded, _ = fold.current(world.journal, Fleet)
+    _, state = landed.look(world, (unit.name, *unit.depends), recorded)
     live = {lease.run_id for lease in world.journal.leases(lapsed=False) if lease.run_id}
     seen = rested(standing(unit, state, live, now_ms=now_ms), state, attempts.recorded(world), config)
     return structs.replace(seen, unparseable=_unclear(unit, portfolio))
@@ -83,7 +85,7 @@ def _unclear(unit: Unit, portfolio: Portfolio) -> Flag:
 def _gate(unit: Unit, seen: fleet.Unit) -> Flag:
     if seen.deaths >= MOST_DEATHS:
         return f"{seen.deaths} runs in a row died at it"
-    return unit.gated
+    return seen.undone or unit.gated
 
 
 def _soak(unit: Unit, now_ms: int) -> Flag:

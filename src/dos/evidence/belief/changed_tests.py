@@ -1,22 +1,21 @@
 """What a commit did to the tests, and the files of every mixture of old and new tests with old and new code."""
 
 import os
+import stat
 from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
 from dos.records.regions import contains_path, region
 from dos.records.unknown import Unknown
-from dos.sources import committed_files
-from dos.sources.committed_files import LINK, SUBMODULE, File
 from dos.sources.git import Git
-from dos.sources.history.objects import Objects
+from dos.sources.history.objects import Entry, Objects
 from dos.verdicts.belief import suite_files
 from dos.verdicts.belief.tested import Cell
 from dos.verdicts.commits import weakening
 from dos.verdicts.commits.weakening import TestChange
 
-Files = dict[str, File]
+Files = dict[str, Entry]
 
 
 class Change(Struct, frozen=True, kw_only=True):
@@ -34,18 +33,18 @@ class Change(Struct, frozen=True, kw_only=True):
     @property
     def changed(self) -> list[str]:
         """The tests that are new or other than they were."""
-        return sorted(path for path in self.tests & self.new.keys() if self.new[path] != self.old.get(path))
+        return sorted(_touched(self.old, self.new) & self.tests & self.new.keys())
 
     @property
     def deleted(self) -> list[str]:
-        return sorted(path for path in self.tests & self.old.keys() if path not in self.new)
+        return sorted(self.tests & self.old.keys() - self.new.keys())
 
     @property
     def hindrance(self) -> str:
         """Why nothing can be measured; empty: something can."""
         if not self.changed:
             return "it adds no test, and changes none"
-        if all(path in self.tests for path in self.old.keys() | self.new.keys() if self._differs(path)):
+        if _touched(self.old, self.new) <= self.tests:
             return "it changes nothing but tests: there is no old code to try them on"
         return ""
 
@@ -69,11 +68,8 @@ class Change(Struct, frozen=True, kw_only=True):
 
     def harness(self, command: str) -> list[str]:
         """What it changed beside the tests that decides how they are run."""
-        changed = sorted(path for path in self.old.keys() | self.new.keys() if self._differs(path))
-        return [path for path in changed if path not in self.tests and suite_files.is_harness(path, command)]
-
-    def _differs(self, path: str) -> bool:
-        return self.old.get(path) != self.new.get(path)
+        others = _touched(self.old, self.new) - self.tests
+        return sorted(path for path in others if suite_files.is_harness(path, command))
 
 
 def gather(git: Git, sha: str, globs: Sequence[str] = (), folder: str = "") -> Change | Unknown:
@@ -87,7 +83,7 @@ def gather(git: Git, sha: str, globs: Sequence[str] = (), folder: str = "") -> C
         parent = objects.commit(found.parents[0])
         if parent is None:
             return Unknown(f"its parent {found.parents[0][:9]} is not here: the history is cut off")
-        old, new = committed_files.listed(git, parent.sha), committed_files.listed(git, found.sha)
+        old, new = dict(objects.files(parent.tree)), dict(objects.files(found.tree))
         weakened = weakening.find(list(_test_changes(objects, old, new)))
     is_test = _matching(globs, folder) if globs else suite_files.is_test
     tests = frozenset(filter(is_test, old.keys() | new.keys()))
@@ -104,16 +100,18 @@ def gather(git: Git, sha: str, globs: Sequence[str] = (), folder: str = "") -> C
     )
 
 
+def _touched(old: Files, new: Files) -> set[str]:
+    return {path for path, _ in old.items() ^ new.items()}
+
+
 def _test_changes(objects: Objects, old: Files, new: Files) -> Iterator[TestChange]:
-    for path in sorted(old.keys() | new.keys()):
-        if old.get(path) != new.get(path) and weakening.is_watched(path):
+    for path in sorted(_touched(old, new)):
+        if weakening.is_watched(path):
             yield TestChange(path=path, old=_text(objects, old.get(path)), new=_text(objects, new.get(path)))
 
 
-def _text(objects: Objects, file: File | None) -> str | None:
-    if file is None or file.mode in (LINK, SUBMODULE):
-        return None
-    content = objects.blob(file.blob)
+def _text(objects: Objects, file: Entry | None) -> str | None:
+    content = objects.blob(file.sha) if file and stat.S_ISREG(file.mode) else None
     return None if content is None else content.decode("utf-8", "replace")
 
 

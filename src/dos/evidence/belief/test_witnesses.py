@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from msgspec import Struct
+from msgspec import Struct, convert, structs
 
 from dos.journal import events
 from dos.journal.truth.witness_events import TestWitnessed, witness_stream
@@ -24,7 +24,6 @@ class Witness(Struct, frozen=True, kw_only=True):
     command_from: str
     network: str
     reason: str
-    at_ms: int
     rung: Accountability = Accountability.OS_RECORDED  # nobody but the runner writes these
 
     @property
@@ -39,7 +38,8 @@ def of_commit(world: World, sha: str) -> list[Witness]:
     for event in world.journal.load(witness_stream(sha)):
         match events.decode(event):
             case TestWitnessed() as fact if fact.commit == sha:
-                found.append(_witness(fact, event.at_ms))
+                stands = fact.witnesses and fact.verdict == Answer.DISCRIMINATES
+                found.append(convert(structs.replace(fact, witnesses=stands), Witness, from_attributes=True))
     return found[::-1]
 
 
@@ -51,19 +51,3 @@ def undisputed(found: Sequence[Witness], unit: str = "") -> Witness | None:
     bound = [each for each in found if each.is_bound and each.unit in ("", unit)]
     against = {each.command for each in bound if not each.witnesses and each.verdict != Answer.ABSTAIN}
     return next((each for each in bound if each.witnesses and each.command not in against), None)
-
-
-def _witness(fact: TestWitnessed, at_ms: int) -> Witness:
-    return Witness(
-        commit=fact.commit,
-        tree=fact.tree,
-        unit=fact.unit,
-        verdict=fact.verdict,
-        witnesses=fact.witnesses and fact.verdict == Answer.DISCRIMINATES,
-        assert_level=fact.assert_level,
-        command=fact.command,
-        command_from=fact.command_from,
-        network=fact.network,
-        reason=fact.reason,
-        at_ms=at_ms,
-    )

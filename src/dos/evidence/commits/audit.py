@@ -1,8 +1,7 @@
 """What a commit's verdict needs to know of the files that it changed; only those that can decide it are read."""
 
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from dos.records.changes import CommitFacts, FileChange
@@ -18,12 +17,9 @@ _SUBMODULE = "160000"
 _KEPT_BYTES = 16_000_000
 _KEPT_BLOBS = 2_000
 _AHEAD = 64  # commits
+# The kinds of files that can stand behind a claim, the plainest first.
+_DECIDING = {ClaimKind.CODE_EFFECT: (paths.is_source, paths.is_ci, paths.is_config), ClaimKind.TEST: (paths.is_test,)}
 _REVERTED = re.compile(r"This reverts commit ([0-9a-f]{7,64})")
-# What lines that are only added can take away with: a skip, an early end, a comment around what was there.
-_HARMFUL = re.compile(
-    rb"skip|xfail|gnore|isabled|todo|only|return|except|catch|pending|suppress|expectedFailure|__test__"
-    rb"|\b[xf](?:it|describe|context)\b|if \(?(?:0|false|False)|go:build|/\*|\"\"\"|'''|=begin|<#"
-)
 
 
 class Auditor:
@@ -77,25 +73,18 @@ class _Blobs:
         self._kept: dict[str, bytes | None] = {}
         self._size = 0
 
-    def read_ahead(self, names: Collection[str]) -> None:
-        self._make_room()
+    def read_ahead(self, names: Iterable[str]) -> None:
+        if self._size > _KEPT_BYTES or len(self._kept) > _KEPT_BLOBS:
+            self._kept, self._size = {}, 0
         wanted = [name for name in names if name not in self._kept]
         for name, blob in zip(wanted, self._objects.blobs(wanted), strict=True):
-            self._keep(name, blob)
+            self._kept[name] = blob
+            self._size += len(blob or b"")
 
     def read(self, name: str) -> bytes | None:
         if name not in self._kept:
-            self._make_room()
-            self._keep(name, self._objects.blob(name))
+            self.read_ahead([name])
         return self._kept[name]
-
-    def _keep(self, name: str, blob: bytes | None) -> None:
-        self._kept[name] = blob
-        self._size += len(blob or b"")
-
-    def _make_room(self) -> None:
-        if self._size > _KEPT_BYTES or len(self._kept) > _KEPT_BLOBS:
-            self._kept, self._size = {}, 0
 
 
 class _Look:
@@ -107,7 +96,7 @@ class _Look:
 
     def cosmetic(self) -> Iterator[str]:
         """The paths whose change means nothing, until one is found that a claim can rest on."""
-        for decides in self._deciding():
+        for decides in _DECIDING.get(self._claim.kind, ()):
             for change in self._facts.files:
                 if not decides(change.path) or not has_effect(change, self._facts.subject, frozenset()):
                     continue
@@ -115,35 +104,22 @@ class _Look:
                     return
                 yield change.path
 
-    def _deciding(self) -> list[Callable[[str], bool]]:
-        match self._claim.kind:
-            case ClaimKind.CODE_EFFECT:
-                return [paths.is_source, paths.is_ci, paths.is_config]
-            case ClaimKind.TEST:
-                return [paths.is_test]
-            case _:
-                return []
-
     def tests_shrank(self) -> bool:
         """Whether the text files among the tests have fewer lines than before."""
         balance = 0
         for change in self._facts.files:
             if paths.is_test(change.path) and self._is_text(change):
-                balance += self._lines(self._new_name(change)) - self._lines(self._old_name(change))
+                old, new = self._texts(change)
+                balance += len((new or "").splitlines()) - len((old or "").splitlines())
         return balance < 0
 
     def weakened(self) -> list[Weakening]:
         watched = [change for change in self._facts.files if weakening.is_watched(change.path)]
         if all(change.status == "A" and not weakening.steers(change.path) for change in watched):
             return []
-        watched = [change for change in watched if not self._came_by_merge(change)]
-        if not any(self._is_suspicious(change) for change in watched):
-            return []
-        changes = [
-            TestChange(path=change.path, old=self._old_text(change), new=self._new_text(change))
-            for change in watched
-            if self._is_here(change)
-        ]
+        watched = [change for change in watched if not self._came_by_merge(change) and self._is_here(change)]
+        texts = {change.path: self._texts(change) for change in watched}
+        changes = [TestChange(path=path, old=old, new=new) for path, (old, new) in texts.items()]
         found = weakening.find(changes)
         if found and self._claim.says_removed:
             found = [] if self._is_exact_revert() else weakening.find(changes, self._gone())
@@ -156,22 +132,8 @@ class _Look:
             paths.is_source(change.path) or self._is_text(change)
         ):
             return False
-        return not content.differs(change.path, self._old_text(change) or "", self._new_text(change) or "")
-
-    def _is_suspicious(self, change: FileChange) -> bool:
-        """Whether a test file lost a line, or won one that can take others out of play."""
-        if change.status == "A":
-            return weakening.steers(change.path)
-        if _SUBMODULE in (change.old_mode, change.new_mode):
-            return True
-        old, new = self._blob(change.old_blob), self._blob(change.new_blob)
-        if old is None or new is None:
-            return old is not None
-        before, after = Counter(old.split(b"\n")), Counter(new.split(b"\n"))
-        won = after - before
-        return bool(before - after) or any(
-            _HARMFUL.search(line) or (b"def " in line and line in before) for line in won
-        )
+        old, new = self._texts(change)
+        return not content.differs(change.path, old or "", new or "")
 
     def _came_by_merge(self, change: FileChange) -> bool:
         """Whether a merge only took the file over as another parent has it: that side's commits answer for it."""
@@ -202,9 +164,9 @@ class _Look:
         for change in self._facts.files:
             if not paths.is_source(change.path) or paths.is_test(change.path) or not self._is_here(change):
                 continue
-            before = weakening.definitions(self._old_text(change) or "")
+            before, after = (weakening.definitions(text or "") for text in self._texts(change))
             old |= before
-            new |= weakening.definitions(self._new_text(change) or "")
+            new |= after
             if change.status == "D":
                 deleted[change.path.rpartition("/")[2].partition(".")[0]] = before
         gone = old - new if len(old - new) > len(new - old) else set[str]()
@@ -212,32 +174,16 @@ class _Look:
         return frozenset(name for name in gone if len(name) > 2)
 
     def _is_here(self, change: FileChange) -> bool:
-        """Whether both sides of it can be read; a submodule is no file."""
-        wanted = [self._old_name(change), self._new_name(change)]
-        return all(self._blob(name) is not None for name in wanted if name)
+        """Whether both sides of it can be read."""
+        return all(self._blob(name) is not None for name in _names(change) if name)
 
     def _is_text(self, change: FileChange) -> bool:
-        blobs = [self._blob(name) for name in (self._old_name(change), self._new_name(change)) if name]
+        blobs = [self._blob(name) for name in _names(change) if name]
         return bool(blobs) and all(blob is not None and not content.is_binary(blob) for blob in blobs)
 
-    def _old_name(self, change: FileChange) -> str:
-        return "" if change.old_mode == _SUBMODULE else change.old_blob
-
-    def _new_name(self, change: FileChange) -> str:
-        return "" if change.new_mode == _SUBMODULE else change.new_blob
-
-    def _old_text(self, change: FileChange) -> str | None:
-        return self._text(self._old_name(change))
-
-    def _new_text(self, change: FileChange) -> str | None:
-        return self._text(self._new_name(change))
-
-    def _lines(self, name: str) -> int:
-        return len(content.decoded(self._blob(name) or b"").splitlines())
-
-    def _text(self, name: str) -> str | None:
-        blob = self._blob(name)
-        return None if blob is None else content.decoded(blob)
+    def _texts(self, change: FileChange) -> tuple[str | None, str | None]:
+        old, new = (self._blob(name) for name in _names(change))
+        return None if old is None else content.decoded(old), None if new is None else content.decoded(new)
 
     def _blob(self, name: str) -> bytes | None:
         if not name:
@@ -245,3 +191,11 @@ class _Look:
         found = self._blobs.read(name)
         self.is_unread = self.is_unread or found is None
         return found
+
+
+def _names(change: FileChange) -> tuple[str, str]:
+    """The blobs before and after; a submodule is no file."""
+    return (
+        "" if change.old_mode == _SUBMODULE else change.old_blob,
+        "" if change.new_mode == _SUBMODULE else change.new_blob,
+    )

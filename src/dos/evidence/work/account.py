@@ -15,10 +15,10 @@ from dos.verdicts.work.account import Evidence
 
 def gather(world: World, config: Config, *, now_ms: int) -> Evidence:
     units = sources.read(world.workspace, config).units
-    state, _ = fold.current(world.journal, Fleet)
+    recorded, _ = fold.current(world.journal, Fleet)
     live = {lease.run_id for lease in world.journal.leases(lapsed=False)} - {""}
     names = tuple(unit.name for unit in units)
-    truths = landed.gather(world, names, state)
+    truths, state = landed.look(world, names, recorded)
     claims = {name: seen.claimed_by for name, seen in state.units.items() if seen.claimed_by and not seen.landed}
     tried = attempts.recorded(world)
     stands = {unit.name: pickable.standing(unit, state, live, now_ms=now_ms) for unit in units}

@@ -31,10 +31,10 @@ def gather(
 ) -> list[Candidate] | Unknown:
     """Every unit in scope, in the order of the plans."""
     units = sources.read(world.workspace, config).units
-    state, _ = fold.current(world.journal, Fleet)
+    recorded, _ = fold.current(world.journal, Fleet)
     tried, now_ms = attempts.recorded(world), round(now.timestamp() * 1000)
     live = {lease.run_id for lease in world.journal.leases(lapsed=False)} - {""}
-    truths = landed.gather(world, {name for unit in units for name in (unit.name, *unit.depends)}, state)
+    truths, state = landed.look(world, [name for unit in units for name in (unit.name, *unit.depends)], recorded)
     inside = _within(scope, units, config, lane_of)
     found = []
     for unit in units:

@@ -6,14 +6,16 @@ in any commit.
 
 from collections.abc import Collection, Iterable
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from dos.errors import DosError, GitFailed
 from dos.evidence.work import shipped as oracle
 from dos.journal import fold
 from dos.journal.states.fleet import Fleet
+from dos.journal.states.fleet import Unit as Seen
 from dos.records.unknown import Unknown
 from dos.sources.git import Git
+from dos.sources.history.place import is_shallow
 from dos.sources.world import World
 from dos.verdicts.work.shipped import Answer, Verdict
 
@@ -25,6 +27,7 @@ class Landed(Struct, frozen=True):
 
 class NotLanded(Struct, frozen=True):
     why: str
+    is_claimed: bool = False  # somebody says that it is done, or it was
 
 
 Truth = Landed | NotLanded | Unknown
@@ -32,84 +35,111 @@ Truth = Landed | NotLanded | Unknown
 
 def gather(world: World, units: Iterable[str], fleet: Fleet | None = None) -> dict[str, Truth]:
     """The truth about each unit, by its name. History is read once for all of them."""
-    state = fleet or fold.current(world.journal, Fleet)[0]
+    return look(world, units, fleet or fold.current(world.journal, Fleet)[0])[0]
+
+
+def look(world: World, units: Iterable[str], fleet: Fleet, ref: str = "") -> tuple[dict[str, Truth], Fleet]:
+    """The truth about each unit, and the fleet's state with it in the place of what the journal remembers.
+
+    The state is a copy: only what happened is kept in the journal.
+    """
     names = list(dict.fromkeys(units))
-    commits = {name: seen.landed for name in names if (seen := state.units.get(name)) and seen.landed}
-    on_target = _on_target(world, set(commits.values())) if commits else set()
-    shown = _shown(world, names)
-    return {name: _truth(commits.get(name, ""), on_target, shown.get(name)) for name in names}
+    commits = {name: seen.landed for name in names if (seen := fleet.units.get(name)) and seen.landed}
+    where = ref or target(world)
+    on_target = _on_target(world, set(commits.values()), where) if commits else set()
+    shown = _shown(world, names, where)
+    truths = {name: _truth(world, commits.get(name, ""), on_target, shown[name]) for name in names}
+    known = {name: _known(fleet.units.get(name, Seen()), truth) for name, truth in truths.items()}
+    return truths, structs.replace(fleet, units={**fleet.units, **{name: seen for name, seen in known.items() if seen}})
+
+
+def _known(seen: Seen, truth: Truth) -> Seen | None:
+    if seen.intended is not None:
+        return None  # a landing of it is under way, and its worker finishes it
+    if isinstance(truth, Landed) and not seen.landed:
+        return structs.replace(seen, landed=truth.commit)
+    if isinstance(truth, NotLanded) and seen.landed:
+        # Who took it out again had a reason: nobody does it once more before a person says so.
+        return structs.replace(seen, landed="", undone=f"it had landed as {seen.landed[:9]}: {truth.why}")
+    return None
 
 
 def shipped(truth: Truth) -> bool | Unknown:
     return truth if isinstance(truth, Unknown) else isinstance(truth, Landed)
 
 
-def target_branch(world: World) -> str | Unknown:
-    """The branch that units land on: the configured one, else the one that the main work tree is on."""
+def target(world: World) -> str | Unknown:
+    """The ref that units land on: the configured branch, else what the main work tree is on."""
     if world.config.workers.target_branch:
-        return world.config.workers.target_branch
+        return f"refs/heads/{world.config.workers.target_branch}"
     if world.workspace.common is None:
         return Unknown(f"{world.workspace.root} is not in a git repository")
-    return Git(world.workspace.root).branch() or Unknown(f"{world.workspace.root} is on no branch")
+    branch = Git(world.workspace.root).branch()
+    return f"refs/heads/{branch}" if branch else "HEAD"
 
 
-def _shown(world: World, names: list[str]) -> dict[str, Verdict]:
-    """What the target branch shows of each unit; nothing where it cannot be read."""
-    branch = target_branch(world)
-    if isinstance(branch, Unknown) or not names:
-        return {}
+def _shown(world: World, names: list[str], ref: str | Unknown) -> dict[str, Verdict | Unknown]:
+    """What the target shows of each unit."""
+    if isinstance(ref, Unknown):
+        return dict.fromkeys(names, ref)
     pairs = [(plan, phase) for plan, _, phase in (name.rpartition("/") for name in names)]
     try:
-        found = oracle.verify(world, pairs, oracle.Ask(ref=f"refs/heads/{branch}", asks_ci=False))
-    except DosError:
-        return {}  # the journal's landings are asked of git by themselves, and say what is wrong with it
+        found = oracle.verify(world, pairs, oracle.Ask(ref=ref, is_vouched=False)) if pairs else []
+    except DosError as error:
+        return dict.fromkeys(names, Unknown(error.message))
     return dict(zip(names, found, strict=True))
 
 
-def _truth(commit: str, on_target: set[str] | Unknown, shown: Verdict | None) -> Truth:
-    if shown is not None and shown.shipped:
+def _truth(world: World, commit: str, on_target: set[str] | Unknown, shown: Verdict | Unknown) -> Truth:
+    if not isinstance(shown, Unknown) and shown.shipped:
         return Landed(shown.sha, shown.source)
     if not commit:
-        if shown is not None and shown.answer is Answer.CANNOT_TELL:
+        if isinstance(shown, Unknown):
+            return shown
+        if shown.answer is Answer.CANNOT_TELL:
             return Unknown(shown.reason)
-        is_claimed = shown is not None and shown.candidates
-        return NotLanded(shown.reason if shown is not None and is_claimed else "no landing is recorded")
+        return NotLanded(shown.reason, is_claimed=bool(shown.candidates))
     if isinstance(on_target, Unknown):
         return on_target
     if commit not in on_target:
-        return NotLanded(f"{commit[:9]} is not on the target branch any more")
-    if shown is not None and shown.answer is Answer.UNDONE:
-        return NotLanded(shown.reason)
+        return NotLanded(f"{commit[:9]} is not on the target branch any more", is_claimed=True)
+    if not isinstance(shown, Unknown) and _is_undone_since(world.git, commit, shown):
+        return NotLanded(shown.reason, is_claimed=True)
     return Landed(commit)
 
 
-def _on_target(world: World, commits: Collection[str]) -> set[str] | Unknown:
-    """Those of the commits that the target branch holds."""
+def _is_undone_since(git: Git, commit: str, shown: Verdict) -> bool:
+    """Whether it was taken out again after it had landed, and not within its own commits."""
+    by = shown.undone_by
+    return shown.answer is Answer.UNDONE and by is not None and not git.is_ancestor(by, commit)
+
+
+def _on_target(world: World, commits: Collection[str], ref: str | Unknown) -> set[str] | Unknown:
+    """Those of the commits that the target holds."""
+    if isinstance(ref, Unknown):
+        return ref
     try:
-        branch = target_branch(world)
-        if isinstance(branch, Unknown):
-            return branch
-        held = on_branch(world.git, commits, branch)
-        if not isinstance(held, Unknown) and len(held) < len(commits) and _is_shallow(world):
+        held = on_branch(world.git, commits, ref)
+        if not isinstance(held, Unknown) and len(held) < len(commits) and is_shallow(world.workspace):
             return Unknown("the history here is cut off, and may not hold every landing")
         return held
     except GitFailed as error:
         return Unknown(error.message)
 
 
-def on_branch(git: Git, commits: Collection[str], branch: str) -> set[str] | Unknown:
-    """Those of the commits that a branch holds, in one question to git."""
+def on_branch(git: Git, commits: Collection[str], ref: str) -> set[str] | Unknown:
+    """Those of the commits that a ref holds, in one question to git."""
     there = list(commits)
-    elsewhere = _not_on(git, there, branch)
+    elsewhere = _not_on(git, there, ref)
     if isinstance(elsewhere, Unknown):
         # One that is not there at all makes git refuse to look at the others.
         there = _existing(git, there)
-        elsewhere = _not_on(git, there, branch)
+        elsewhere = _not_on(git, there, ref)
     return elsewhere if isinstance(elsewhere, Unknown) else set(there) - elsewhere
 
 
-def _not_on(git: Git, commits: Collection[str], branch: str) -> set[str] | Unknown:
-    done = git.attempt("rev-list", "--stdin", f"^refs/heads/{branch}", feed="".join(f"{sha}\n" for sha in commits))
+def _not_on(git: Git, commits: Collection[str], ref: str) -> set[str] | Unknown:
+    done = git.attempt("rev-list", "--stdin", f"^{ref}", feed="".join(f"{sha}\n" for sha in commits))
     if done.returncode != 0:
         return Unknown((done.stderr.strip().splitlines() or ["git rev-list failed"])[-1])
     return set(done.stdout.split())
@@ -118,7 +148,3 @@ def _not_on(git: Git, commits: Collection[str], branch: str) -> set[str] | Unkno
 def _existing(git: Git, commits: Collection[str]) -> list[str]:
     said = git.run("cat-file", "--batch-check=%(objecttype) %(objectname)", feed="".join(f"{sha}\n" for sha in commits))
     return [line.removeprefix("commit ") for line in said.splitlines() if line.startswith("commit ")]
-
-
-def _is_shallow(world: World) -> bool:
-    return world.workspace.common is not None and (world.workspace.common / "shallow").exists()

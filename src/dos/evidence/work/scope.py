@@ -55,7 +55,7 @@ class Declarations:
     def strict_config(self, tree: str) -> Config:
         """The dos.toml to judge by: one with errors is an error."""
         text = self.text(tree, "dos.toml")
-        return parse(text, Path("dos.toml")).config if text else Config()
+        return parse(text, Path("dos.toml as it is committed")).config if text else Config()
 
     def _folder(self, tree: str) -> str:
         """Where a tree has its dos.toml, from the workspace's root upwards: one that nobody committed is no root."""

@@ -35,6 +35,7 @@ class Ask(Struct, frozen=True, kw_only=True):
     merged_into: str = ""
     uses_index: bool = True
     asks_ci: bool = True
+    is_vouched: bool = True  # ask others besides git
     require: str = ""  # instead of what [verify] says
 
 
@@ -100,7 +101,7 @@ class _Look:
     def _vouched(self, name: Name, seen: tuple[Seen, ...]) -> tuple[Seen, ...]:
         """With what others say of it, where there are others at all."""
         has_journal = embedded_path(self.world.config.store.url, self.place.state)
-        if (
+        if not self.ask.is_vouched or (
             (has_journal is not None and not has_journal.exists())
             and not place.has_refs(self.place, notes.REF)
             and not (self.config.verify.non_git_oracle or self.config.verify.ci == "require")

@@ -40,6 +40,7 @@ class Unit(Struct, kw_only=True):
     tries: list[str] = field(default_factory=list)  # why each try did not land, newest last
     intended: events.LandingIntended | None = None
     tried: Tried | None = None  # the newest try
+    undone: str = ""  # never folded: what git shows, where it landed and is not there any more
 
 
 class Starts(Struct, kw_only=True):

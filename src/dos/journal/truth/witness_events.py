@@ -1,7 +1,4 @@
-"""What was measured of the work itself, so that whoever asks later need not measure again.
-
-A witness stands in the stream of its commit, `witness/<sha>`.
-"""
+"""What was measured of the work, in the stream of its commit: whoever asks later need not measure again."""
 
 from msgspec import field
 

@@ -10,9 +10,10 @@ _PATH = re.compile(
 _NOT_WORKED_ON = frozenset(
     (
         "zip", "tar", "gz", "tgz", "whl", "jar", "exe", "dll", "so", "png", "jpg", "jpeg", "gif", "ico", "pdf", "svg",
-        "md", "rst", "txt", "adoc", "org", "mmd", "com", "org", "io", "net",
+        "mmd", "com", "io", "net",
     )
 )  # fmt: skip
+_PROSE = frozenset(("md", "rst", "txt", "adoc", "org"))
 # Everything touches them, so that a commit does says nothing.
 _HUBS = frozenset(
     (
@@ -22,13 +23,18 @@ _HUBS = frozenset(
 
 
 def files(text: str, *, code_dirs: Collection[str] = (), hubs: Collection[str] = ()) -> tuple[str, ...]:
-    """Paths as they are written, each once; with `code_dirs` only those under one of these."""
+    """Paths as they are written, each once; with `code_dirs` only those under one of these.
+
+    Documents count where nothing else is named: beside code they are what to read first.
+    """
     shared = _HUBS | {name.lower() for name in hubs}
-    found = []
+    code: list[str] = []
+    prose: list[str] = []
     for match in _PATH.finditer(text):
         path = match["path"]
         top, name = path.partition("/")[0], path.rpartition("/")[2].lower()
-        if name in shared or name.rpartition(".")[2] in _NOT_WORKED_ON or (code_dirs and top not in code_dirs):
+        suffix = name.rpartition(".")[2]
+        if name in shared or suffix in _NOT_WORKED_ON or (code_dirs and top not in code_dirs):
             continue
-        found.append(path)
-    return tuple(dict.fromkeys(found))
+        (prose if suffix in _PROSE else code).append(path)
+    return tuple(dict.fromkeys(code or prose))

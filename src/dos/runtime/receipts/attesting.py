@@ -8,8 +8,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from msgspec import MsgspecError, Struct, json, structs
+from msgspec import Struct, structs
 
+from dos.config.load import FILE_NAME
 from dos.errors import BadInput, WorkspaceMissing
 from dos.evidence.access import named_unit
 from dos.records import receipts
@@ -25,7 +26,7 @@ from dos.sources import processes
 from dos.sources.git import Git
 from dos.sources.plans import units
 from dos.sources.receipts import bindings
-from dos.sources.witnesses import places
+from dos.sources.witnesses import places, snapshots
 from dos.sources.world import World
 from dos.verdicts.belief import effect, state_diff
 from dos.verdicts.belief.effect import EffectClaim, Verdict
@@ -33,7 +34,6 @@ from dos.verdicts.belief.facts import EvidenceFacts, attest, no_signal, refute
 
 COMMAND, SNAPSHOTS = landings.COMMAND, "state_diff"
 PRIVATE = ("DOS_", "GIT_", "CID_", "DISPATCH_")
-CONFIG = "dos.toml"
 _STATUS = ("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=none")
 
 
@@ -42,7 +42,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     unit: str = ""
     commit: str = "HEAD"
     narrated: str = ""
-    command: str = ""
+    accept_cmd: str = ""
     before: str = ""
     after: str = ""
     third_party: bool = False
@@ -50,11 +50,8 @@ class Asked(Struct, frozen=True, kw_only=True):
     expires_days: float | None = None
 
 
-class Seen(Struct, frozen=True, kw_only=True):
-    """A witness's word, and what the receipt says of how it came about."""
-
-    facts: EvidenceFacts
-    fields: dict[str, Any]
+# A witness's word, and what the receipt says of how it came about.
+Seen = tuple[EvidenceFacts, dict[str, Any]]
 
 
 def attested(world: World, asked: Asked) -> tuple[Receipt, Verdict]:
@@ -63,8 +60,8 @@ def attested(world: World, asked: Asked) -> tuple[Receipt, Verdict]:
     claim = EffectClaim(key=asked.claim, narrated=asked.narrated)
     if not asked.claim.strip():
         return structs.replace(receipt, verdict=effect.Answer.NO_CLAIM), effect.judge(claim, ())
-    seen = _command(world, asked, receipt) if asked.command else _snapshots(asked)
-    verdict = effect.judge(claim, [seen.facts])
+    facts, fields = _command(world, asked, receipt) if asked.accept_cmd else _snapshots(asked)
+    verdict = effect.judge(claim, [facts])
     said = {
         "accountability_tier": verdict.accountability or "",
         "verdict": verdict.answer,
@@ -72,7 +69,7 @@ def attested(world: World, asked: Asked) -> tuple[Receipt, Verdict]:
         "refuted": verdict.refuted,
         "timestamp": asked.timestamp or now(),
     }
-    return structs.replace(receipt, **seen.fields, **said), verdict
+    return structs.replace(receipt, **fields, **said), verdict
 
 
 def _tied(world: World, asked: Asked) -> Receipt:
@@ -111,7 +108,7 @@ def _tied(world: World, asked: Asked) -> Receipt:
 
 
 def _command(world: World, asked: Asked, receipt: Receipt) -> Seen:
-    script, git = asked.command, world.git
+    script, git = asked.accept_cmd, world.git
     if not receipts.is_plain(script):
         raise BadInput(f"the command holds a control character: {shown(script)}", hint="Put it into a script.")
     if dirty := _unlike(git, receipt.commit):
@@ -131,12 +128,8 @@ def _command(world: World, asked: Asked, receipt: Receipt) -> Seen:
     else:
         facts = (attest if run.exit_code == 0 else refute)(COMMAND, rung, asked.claim, said)
     source, declared = _declared(world, receipt, script)
-    fields = landings.ran([run]) | {
-        "command_source": source,
-        "bound": declared and landings.can_fail([script]),
-        "witness_author": COMMAND,
-    }
-    return Seen(facts=facts, fields=fields)
+    bound = declared and landings.can_fail([script])
+    return facts, landings.ran([run]) | {"command_source": source, "bound": bound, "witness_author": COMMAND}
 
 
 def _unlike(git: Git, commit: str, *, untracked: bool = True) -> str:
@@ -162,7 +155,7 @@ def _declared(world: World, receipt: Receipt, script: str) -> tuple[Source, bool
     if unit and unit.acceptance == script:
         source, document = Source.UNIT, unit.document
     elif unit and script in (config.workers.acceptance, config.workers.test):
-        source, document = Source.WORKSPACE, CONFIG
+        source, document = Source.WORKSPACE, FILE_NAME
     else:
         return Source.CALLER, False
     home = Git(root)
@@ -178,7 +171,7 @@ def _snapshots(asked: Asked) -> Seen:
     started = now()
     rung = Accountability.THIRD_PARTY if asked.third_party else Accountability.OS_RECORDED
     contents = [places.contents(file) for file in files]
-    one, other = [_state(data, file) for data, file in zip(contents, files, strict=True)]
+    one, other = map(snapshots.state, contents, files)
     if isinstance(one, Unknown):
         facts = no_signal(SNAPSHOTS, rung, asked.claim, one.why)
     elif isinstance(other, Unknown):
@@ -187,24 +180,13 @@ def _snapshots(asked: Asked) -> Seen:
         deleted = asked.claim.startswith("-")
         facts = state_diff.judge(one, other, asked.claim.removeprefix("-"), rung, deleted=deleted)
     digests = ["" if isinstance(data, Unknown) else sha256(data).hexdigest() for data in contents]
-    fields = {
+    return facts, {
         "witness_surface": f"{asked.before}→{asked.after}",
         "witness_author": SNAPSHOTS,
         "output_digest": receipts.digest_of(digests),
         "started": started,
         "ended": now(),
     }
-    return Seen(facts=facts, fields=fields)
-
-
-def _state(data: bytes | Unknown, file: Path) -> dict[str, Any] | Unknown:
-    """From the very bytes that are digested."""
-    if isinstance(data, Unknown):
-        return data
-    try:
-        return json.decode(data, type=dict[str, Any])
-    except (MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        return Unknown(f"{file.name} is not a JSON object: {error}")
 
 
 def _expires(days: float | None) -> str:

@@ -21,7 +21,7 @@ def make(path: Path) -> PublicKey:
     try:
         if public == path or (public.exists() and not path.exists()):
             raise BadInput(f"{_named(public)} is there, and belongs to another key", hint=ELSEWHERE)
-        if path.parent == public_keys.folder():  # a folder of ours; any other one is for its owner to make
+        if path.parent in (public_keys.folder(), public_keys.own_key().parent):  # another place is its owner's to make
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _place(path, private, 0o600)
     except FileExistsError as error:

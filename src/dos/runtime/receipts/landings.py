@@ -56,8 +56,10 @@ def draft(
 ) -> dict[str, Any] | None:
     """What is known before the branch moves. It is journaled, so that a crash loses none of it."""
     repo = bindings.repository(git, landed.commit)
-    by = {"command_source": declared.source, "bound": can_fail(declared.scripts)}
-    passed = {**ran(runs), **by, "believe": True} if runs else {}
+    seen: dict[str, Any] = {"witness_author": GIT, "witness_surface": GIT}
+    if runs:
+        seen = ran(runs) | {"witness_author": COMMAND, "verdict": Answer.CONFIRMED, "believe": True}
+        seen |= {"command_source": declared.source, "bound": can_fail(declared.scripts)}
     made = receipts.blank(
         claim=landed.unit,
         unit=landed.unit,
@@ -72,11 +74,9 @@ def draft(
         paths_in_region=lane.known,
         runner=processes.host(),
         nonce=secrets.token_hex(16),
-        witness_author=COMMAND if runs else GIT,
         accountability_tier=Accountability.OS_RECORDED,
-        verdict=Answer.CONFIRMED if runs else Answer.UNWITNESSED,
         timestamp=now(),
-        **({"witness_surface": GIT} | passed),
+        **seen,
     )
     try:
         return to_builtins(receipts.checked(made))  # type: ignore[no-any-return]

@@ -8,18 +8,25 @@ from pathlib import Path
 
 from dos.errors import DosError, GitFailed
 from dos.records.names import LONGEST_PATH, shown
-from dos.sources.committed_files import EXECUTABLE, LINK, SUBMODULE, Blobs, File
 from dos.sources.git import Git
+from dos.sources.history.objects import SUBMODULE, Entry, Objects
 
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def write(git: Git, files: Mapping[str, File], place: Path, moment: int) -> None:
+def write(git: Git, files: Mapping[str, Entry], place: Path, moment: int) -> None:
     """Every file gets the same time, so that none tells which side it comes from."""
     place.mkdir(mode=0o755)
+    made, times = {place}, (moment, moment)
     try:
-        with Blobs(git) as blobs:
-            _Writing(blobs, place, moment).write(files)
+        with Objects(git) as objects:
+            for path, file in files.items():
+                target = place / _checked(path)
+                _make(target.parent, made)
+                _one(objects, target, file)
+                os.utime(target, times, follow_symlinks=False)
+        for folder in made:
+            os.utime(folder, times)
     except OSError as error:
         raise DosError(
             f"the files of a commit cannot be written to {place}: {error.strerror}",
@@ -27,38 +34,26 @@ def write(git: Git, files: Mapping[str, File], place: Path, moment: int) -> None
         ) from error
 
 
-class _Writing:
-    def __init__(self, blobs: Blobs, place: Path, moment: int) -> None:
-        self._blobs = blobs
-        self._place = place
-        self._moment = (moment, moment)
-        self._folders = {""}  # those that we made: nothing is ever written through anything else
+def _make(folder: Path, made: set[Path]) -> None:
+    """Nothing is ever written through what we did not make: a link or a file of that name is refused."""
+    if folder not in made:
+        _make(folder.parent, made)
+        folder.mkdir(mode=0o755)
+        made.add(folder)
 
-    def write(self, files: Mapping[str, File]) -> None:
-        for path, file in files.items():
-            self._make(_checked(path).rpartition("/")[0])
-            self._one(self._place / path, file)
-        for folder in self._folders:
-            os.utime(self._place / folder, self._moment)
 
-    def _make(self, folder: str) -> None:
-        if folder not in self._folders:
-            self._make(folder.rpartition("/")[0])
-            (self._place / folder).mkdir(mode=0o755)  # a link or a file of that name is refused
-            self._folders.add(folder)
-
-    def _one(self, path: Path, file: File) -> None:
-        if file.mode == SUBMODULE:
-            path.mkdir(mode=0o755)  # its files are another repository's
-        elif file.mode == LINK:
-            pieces: list[bytes] = []
-            self._blobs.copy(file.blob, pieces.append)
-            path.symlink_to(os.fsdecode(b"".join(pieces)))
-        else:
-            with os.fdopen(os.open(path, _NEW_FILE, 0o600), "wb") as target:
-                self._blobs.copy(file.blob, target.write)
-                os.fchmod(target.fileno(), 0o755 if file.mode == EXECUTABLE else 0o644)
-        os.utime(path, self._moment, follow_symlinks=False)
+def _one(objects: Objects, path: Path, file: Entry) -> None:
+    if file.mode == SUBMODULE:
+        return path.mkdir(mode=0o755)  # its files are another repository's
+    content = objects.blob(file.sha)
+    if content is None:
+        raise GitFailed(f"the object {file.sha} cannot be read: it is not there", hint="`git fsck` says more.")
+    if stat.S_ISLNK(file.mode):
+        return path.symlink_to(os.fsdecode(content))
+    with os.fdopen(os.open(path, _NEW_FILE, 0o600), "wb") as target:
+        target.write(content)
+        os.fchmod(target.fileno(), 0o755 if file.mode & stat.S_IXUSR else 0o644)
+    return None
 
 
 def remove(place: Path) -> None:

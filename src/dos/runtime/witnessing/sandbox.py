@@ -16,8 +16,8 @@ from dos.errors import DosError
 from dos.runtime import running
 from dos.runtime.running import Limits, Ran
 from dos.runtime.witnessing import confine, materialise
-from dos.sources.committed_files import File
 from dos.sources.git import Git
+from dos.sources.history.objects import Entry
 
 MARK = "DOS_WITNESS"
 PROBE_SECONDS = 30.0
@@ -48,7 +48,7 @@ class Sandbox:
         if not self._keep:
             materialise.remove(self.home)
 
-    def run(self, files: Mapping[str, File], command: str, folder: str, name: str) -> Ran | None:
+    def run(self, files: Mapping[str, Entry], command: str, folder: str, name: str) -> Ran | None:
         """The command on a fresh copy of the files, in one of their folders; None when there is no such folder."""
         place = self.home / "run"
         place.mkdir(mode=0o700)

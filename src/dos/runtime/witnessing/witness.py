@@ -17,7 +17,6 @@ from dos.evidence.belief import changed_tests
 from dos.evidence.belief.changed_tests import Change, beside
 from dos.records.accountability import Accountability
 from dos.records.unknown import Unknown
-from dos.runtime.running import Ran
 from dos.runtime.witnessing.sandbox import Sandbox
 from dos.sources.git import Git
 from dos.verdicts.belief import suite_output, tested
@@ -71,11 +70,7 @@ def witness(
 
 def _filled(change: Change, asked: Asked, sandbox: Sandbox, told: Told, choose: Choose) -> Matrix:
     """The order of the runs is drawn by lot: a test that counts how often it was called is not to know it."""
-    seen = Matrix(
-        has_old_tests=change.has_old_tests,
-        weakened=change.weakened,
-        rung=Accountability.OS_RECORDED,
-    )
+    seen = Matrix(has_old_tests=change.has_old_tests, weakened=change.weakened, rung=Accountability.OS_RECORDED)
     while left := tested.wanted(seen, asked.repeat):
         cell = choose(left)
         number = len(seen.of(cell)) + 1
@@ -121,10 +116,6 @@ def _leave(number: int, frame: FrameType | None) -> NoReturn:
 def _try(change: Change, asked: Asked, sandbox: Sandbox, cell: Cell) -> Run:
     made = _command(change, asked, cell)
     ran = sandbox.run(change.files(cell), made, asked.folder, cell.value.replace("_", "-"))
-    return _read(made, ran, asked)
-
-
-def _read(made: str, ran: Ran | None, asked: Asked) -> Run:
     if ran is None:
         return Run(outcome=Outcome.NOT_RUN, why=f"there is no folder {asked.folder} in it")
     if ran.timed_out:

@@ -17,6 +17,8 @@ def index(place: Workspace) -> Path | None:
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111 - there may be no home
     if not os.path.isabs(cache) or place.common is None:  # noqa: PTH117
         return None
+    if not Path(cache).parent.is_dir():
+        return None  # whoever has no home does not get one from us
     folder = Path(cache) / "dos" / "history"
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from dos.config.tables import Config
 from dos.records.unknown import Unknown
-from dos.sources.witnesses import commands
+from dos.sources import commands
 from dos.verdicts.belief import judging
 from dos.verdicts.belief.judging import Claim, JudgeVerdict
 
@@ -24,9 +24,8 @@ class AskedProgram(Struct, frozen=True, kw_only=True):
         if not words:
             return judging.abstain(f"there is no program to ask: set {VARIABLE} or [judges] command")
         seconds = TIMEOUT_SECONDS if line else config.judges.timeout_seconds
-        ran = commands.run(words, self.cwd, seconds, feed=judging.prompt(claim).encode("utf-8", "replace"))
-        if isinstance(ran, Unknown):
-            return judging.abstain(ran.why)
-        if ran.code != 0:
-            return judging.abstain(f"the program ended with {ran.code}: {ran.complaint or 'and said nothing'}")
-        return judging.parsed(ran.output.decode("utf-8", "replace"))
+        feed = judging.prompt(claim).encode("utf-8", "replace")
+        said = commands.printed("the program", commands.run(words, self.cwd, seconds, feed=feed))
+        return (
+            judging.abstain(said.why) if isinstance(said, Unknown) else judging.parsed(said.decode("utf-8", "replace"))
+        )

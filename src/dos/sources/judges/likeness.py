@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from dos.config.tables import Config
 from dos.records.unknown import Unknown
-from dos.sources.witnesses import commands
+from dos.sources import commands
 from dos.verdicts.belief import similarity
 from dos.verdicts.belief.judging import Claim, JudgeVerdict, abstain
 
@@ -23,14 +23,13 @@ class Likeness(Struct, frozen=True, kw_only=True):
         line = os.environ.get(SCORER, "").strip()
         if not line or not claim.claim_text.strip() or not any(item.strip() for item in claim.evidence):
             return similarity.judge(claim, threshold())
-        feed = "\0".join((claim.claim_text, "\n".join(claim.evidence)))
-        ran = commands.run(["/bin/sh", "-c", line], self.cwd, TIMEOUT_SECONDS, feed=feed.encode("utf-8", "replace"))
-        if isinstance(ran, Unknown):
-            return abstain(ran.why)
-        score = _number(ran.output.decode("utf-8", "replace"))
-        if ran.code != 0 or score is None:
-            return abstain(f"the scorer ended with {ran.code} and gave no number")
-        return similarity.judge(claim, threshold(), score)
+        feed = "\0".join((claim.claim_text, "\n".join(claim.evidence))).encode("utf-8", "replace")
+        ran = commands.run(["/bin/sh", "-c", line], self.cwd, TIMEOUT_SECONDS, feed=feed)
+        said = commands.printed("the scorer", ran)
+        if isinstance(said, Unknown):
+            return abstain(said.why)
+        score = _number(said.decode("utf-8", "replace"))
+        return abstain("the scorer gave no number") if score is None else similarity.judge(claim, threshold(), score)
 
 
 def threshold() -> float:

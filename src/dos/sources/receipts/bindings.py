@@ -6,12 +6,25 @@ from dos.records.unknown import Unknown
 from dos.sources.git import Git
 from dos.verdicts.belief.receipt import Here
 
+_walked = [("", frozenset[str]())]  # the commit that was asked about last, and the first commits below it
+
 
 def repository(git: Git, commit: str) -> str | Unknown:
     """The digest of the first commits below a commit; a clone that is cut off does not know them."""
     if git.run("rev-parse", "--is-shallow-repository").strip() == "true":
         return Unknown("the clone is shallow, and does not reach back to the first commit")
-    return repository_digest(git.run("rev-list", "--max-parents=0", commit).split())
+    return repository_digest(_first_commits(git, commit))
+
+
+def _first_commits(git: Git, commit: str) -> frozenset[str]:
+    """What lies below a commit never changes, so it is walked once; what came on top may be an unrelated history."""
+    known, roots = _walked[0]
+    if not known or not git.is_ancestor(known, commit):
+        known, roots = "", frozenset()
+    above = [f"^{known}"] if known else []
+    roots = roots.union(git.run("rev-list", "--max-parents=0", commit, *above).split())
+    _walked[0] = commit, roots
+    return roots
 
 
 def tree_of(git: Git, commit: str) -> str | None:
@@ -43,15 +56,11 @@ def _on_target(git: Git, receipt: Receipt) -> bool | Unknown:
     if not receipt.target:
         return True
     name = receipt.target.removeprefix("refs/heads/")
-    listed = git.run("for-each-ref", "--format=%(refname)", "refs/heads/", "refs/remotes/").split("\n")
-    places = [ref for ref in listed if ref == receipt.target or _is_remote(ref, name)]
+    meant = {receipt.target, *(f"refs/remotes/{remote}/{name}" for remote in git.run("remote").split())}
+    places = meant.intersection(git.run("for-each-ref", "--format=%(refname)", "refs/heads/", "refs/remotes/").split())
     if not places:
         return Unknown(f"this clone has no branch {name}")
     return any(git.is_ancestor(receipt.commit, ref) for ref in places)
-
-
-def _is_remote(ref: str, name: str) -> bool:
-    return ref.startswith("refs/remotes/") and ref.endswith(f"/{name}")
 
 
 def _base_holds(git: Git, receipt: Receipt) -> bool:

@@ -8,14 +8,10 @@ LARGEST_BYTES = 8_000_000
 
 def of_commit(git: Git, sha: str) -> list[bytes]:
     """What is noted at a commit, each as it was written; nothing when nobody noted anything."""
-    blob = blob_of(git, sha)
+    blob = git.attempt("notes", f"--ref={REF}", "list", sha).stdout.strip()
     if not blob or int(git.run("cat-file", "-s", blob)) > LARGEST_BYTES:
         return []
     return lines(git.run("cat-file", "blob", blob))
-
-
-def blob_of(git: Git, sha: str) -> str:
-    return git.attempt("notes", f"--ref={REF}", "list", sha).stdout.strip()
 
 
 def lines(text: str) -> list[bytes]:

@@ -5,7 +5,7 @@ import shlex
 from dos.records.accountability import Accountability
 from dos.records.names import shown
 from dos.records.unknown import Unknown
-from dos.sources.witnesses import commands
+from dos.sources import commands
 from dos.sources.witnesses.places import standing
 from dos.sources.world import World
 from dos.verdicts.belief.acceptance import cannot_fail

@@ -14,7 +14,6 @@ from dos.verdicts.belief.facts import EvidenceFacts, attest, no_signal, refute
 NAME, RUNG = "git", Accountability.OS_RECORDED
 HEAD = "HEAD"
 SHOWN = 9
-_UNSAFE = re.compile(r"^-|[\x00-\x20\x7f]")
 _HASH = re.compile(r"[0-9a-fA-F]{7,64}")
 
 
@@ -22,19 +21,27 @@ def witness(world: World, subject: str) -> EvidenceFacts:
     """`COMMIT` in HEAD, or `COMMIT:BRANCH`."""
     commit, _, target = subject.strip().partition(":")
     target = target or HEAD
-    unsafe = next((name for name in (commit, target) if not name or _UNSAFE.search(name)), None)
-    if unsafe is not None:
-        return no_signal(NAME, RUNG, subject, f"{shown(unsafe)} cannot be the name of a commit")
     try:
         return _looked_up(world.git, subject, commit, target)
     except GitFailed as error:
         return no_signal(NAME, RUNG, subject, error.message)
 
 
+def named(git: Git, name: str) -> str | Unknown:
+    """The hash of the commit that a claimant names."""
+    if not name or name.startswith("-") or not name.isprintable():
+        return Unknown(f"{shown(name)} cannot be the name of a commit")
+    try:
+        return git.commit_of(name) or Unknown(f"git knows no commit {shown(name)} here")
+    except GitFailed as error:
+        return Unknown(error.message)
+
+
 def _looked_up(git: Git, subject: str, commit: str, target: str) -> EvidenceFacts:
-    sha, tip = git.commit_of(commit), git.commit_of(target)
-    if tip is None or sha is None:
-        return no_signal(NAME, RUNG, subject, f"git knows no commit {shown(target if tip is None else commit)} here")
+    if isinstance(tip := named(git, target), Unknown):
+        return no_signal(NAME, RUNG, subject, tip.why)
+    if isinstance(sha := named(git, commit), Unknown):
+        return no_signal(NAME, RUNG, subject, sha.why)
     if _leads_from(git, commit, target):
         return no_signal(NAME, RUNG, subject, f"{target} always contains {commit}: that is no evidence")
     inside = commits.is_ancestor(git, sha, tip)

@@ -9,7 +9,8 @@ from msgspec import MsgspecError, convert, json
 
 from dos.records.accountability import Accountability
 from dos.records.unknown import Unknown
-from dos.sources.witnesses import commands, places
+from dos.sources import commands
+from dos.sources.witnesses import places
 from dos.sources.world import World
 from dos.verdicts.belief import citation
 from dos.verdicts.belief.citation import Answer, Cluster
@@ -47,11 +48,8 @@ def _looked_up(world: World, cite: str) -> tuple[list[Cluster] | Unknown, Accoun
 def _printed(world: World, command: tuple[str, ...], cite: str) -> list[Cluster] | Unknown:
     words = [word.replace("{cite}", cite) for word in command]
     ran = commands.run(words, places.standing(world.workspace), TIMEOUT_SECONDS)
-    if isinstance(ran, Unknown):
-        return ran
-    if ran.code != 0:
-        return Unknown(f"[evidence] citation_command ended with {ran.code}: {ran.complaint or 'and said nothing'}")
-    return _read(ran.output, "what [evidence] citation_command printed")
+    said = commands.printed("[evidence] citation_command", ran)
+    return said if isinstance(said, Unknown) else _read(said, "what [evidence] citation_command printed")
 
 
 def works(path: Path) -> list[Cluster] | Unknown:
@@ -66,8 +64,9 @@ def works(path: Path) -> list[Cluster] | Unknown:
 def _read(data: bytes, what: str) -> list[Cluster] | Unknown:
     """A JSON list, as CSL has it, or an object a line."""
     try:
-        rows = json.decode(data, type=list[dict[str, Any]]) if data.lstrip().startswith(b"[") else _lines(data)
-        return [_work(row) for row in rows]
+        lines = [data] if data.lstrip().startswith(b"[") else [line for line in data.splitlines() if line.strip()]
+        found = [json.decode(line, type=dict[str, Any] | list[dict[str, Any]]) for line in lines]
+        return [_work(row) for rows in found for row in (rows if isinstance(rows, list) else [rows])]
     except (MsgspecError, UnicodeDecodeError, RecursionError) as error:
         return Unknown(f"{what} is not a list of works: {error}")
 
@@ -80,9 +79,7 @@ def _work(row: dict[str, Any]) -> Cluster:
     if "citations" in row:
         return convert(row, Cluster)
     names = (str(row[key]) for key in ("id", "DOI", "URL", "citation-key") if row.get(key))
-    return Cluster(
-        citations=tuple(names), name=str(row.get("title") or ""), text=str(row.get("abstract") or ""), whole=False
-    )
+    return Cluster(citations=tuple(names), name=str(row.get("title") or ""), text=str(row.get("abstract") or ""))
 
 
 def _bibtex(text: str) -> Iterator[Cluster]:

@@ -27,16 +27,16 @@ def witness(world: World, subject: str, claimed: str = "") -> EvidenceFacts:
     if rung.is_forgeable:
         why = "whoever claims it can write these files: no committed [evidence] places holds both of them"
         return no_signal(NAME, LOWEST, subject, why)
-    states = [snapshot(file) for file in files]
-    for state in states:
-        if isinstance(state, Unknown):
-            return no_signal(NAME, rung, subject, state.why)
-    one, other = [state for state in states if not isinstance(state, Unknown)]
+    states = [state(places.contents(file), file) for file in files]
+    for found in states:
+        if isinstance(found, Unknown):
+            return no_signal(NAME, rung, subject, found.why)
+    one, other = [found for found in states if not isinstance(found, Unknown)]
     return state_diff.judge(one, other, key.removeprefix("-"), rung, deleted=key.startswith("-"))
 
 
-def snapshot(path: Path) -> dict[str, Any] | Unknown:
-    data = places.contents(path)
+def state(data: bytes | Unknown, path: Path) -> dict[str, Any] | Unknown:
+    """From the very bytes that were read."""
     if isinstance(data, Unknown):
         return data
     try:

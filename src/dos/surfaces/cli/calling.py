@@ -18,9 +18,9 @@ LOCK_BUSY = "lock-busy"  # a verb that lists it among its exits answers with it,
 COMMON = """everywhere:
   --workspace DIR  another workspace than the one around you
   --json           one JSON document instead of text
-  --output NAME    text, json or plain, which is a sentence for everybody
+  --output NAME    text, json or plain: a sentence for everybody, where there is one
   --pretty         JSON on many lines
-  --explain        also say what to do next
+  --explain        also say what to do next, where there is something to say
   --lenient        show what a dos.toml with errors still says; nothing is admitted or started by one
 """
 

@@ -11,14 +11,15 @@ LONGEST = 16 << 20  # bytes
 
 def read(name: str, flag: str) -> str:
     """The whole text. What is not UTF-8 is shown as such, and not an error: agents print anything."""
-    found = _input() if name == "-" else _file(name, flag)
+    found = piped(LONGEST) if name == "-" else _file(name, flag)
     if len(found) > LONGEST:
         raise BadInput(f"{flag}: there are more than {LONGEST >> 20} MiB to read", hint="Give the part that matters.")
     return found.decode("utf-8", "replace")
 
 
-def _input() -> bytes:
-    return b"" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read(LONGEST + 1)
+def piped(longest: int) -> bytes:
+    """What is on the input, and one byte more than is wanted if there is more; nothing where a person would type."""
+    return b"" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read(longest + 1)
 
 
 def _file(name: str, flag: str) -> bytes:

@@ -5,6 +5,8 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
+from dos.records.names import listed
+
 SHOWN = 3
 
 
@@ -50,19 +52,14 @@ def judge(checks: Iterable[Check], required: Collection[str] = ()) -> Verdict:
         return Verdict(answer=State.NO_SIGNAL, reason="no check has reported anything")
     gating = [check for check in every if not required or check.name in required]
     if failed := [check for check in gating if check.failed]:
-        return Verdict(answer=State.RED, reason=f"{_listed([f'{c.name}: {c.conclusion}' for c in failed])}")
-    missing = [name for name in required if all(check.name != name for check in gating)]
-    if missing:
-        return Verdict(answer=State.PENDING, reason=f"required and not there: {_listed(missing)}")
-    if waiting := [check for check in gating if check.open]:
-        said = [f"{check.name}: {check.conclusion or check.status or 'not begun'}" for check in waiting]
-        return Verdict(answer=State.PENDING, reason=f"not finished: {_listed(said)}")
+        return Verdict(
+            answer=State.RED, reason=listed([f"{check.name}: {check.conclusion}" for check in failed], SHOWN)
+        )
+    if missing := [name for name in required if all(check.name != name for check in gating)]:
+        return Verdict(answer=State.PENDING, reason=f"required and not there: {listed(missing, SHOWN)}")
+    if waiting := [f"{each.name}: {each.conclusion or each.status or 'not begun'}" for each in gating if each.open]:
+        return Verdict(answer=State.PENDING, reason=f"not finished: {listed(waiting, SHOWN)}")
     passed = sum(check.conclusion == PASSING for check in gating)
     if not passed:
         return Verdict(answer=State.NO_SIGNAL, reason=f"none of {len(gating)} checks passed, they were only skipped")
     return Verdict(answer=State.GREEN, reason=f"{passed} of {len(gating)} checks passed, none failed")
-
-
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more

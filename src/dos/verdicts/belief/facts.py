@@ -38,26 +38,24 @@ class EvidenceFacts(Struct, frozen=True, kw_only=True):
 
 
 def attest(source_name: str, accountability: Accountability, subject: str = "", detail: str = "") -> EvidenceFacts:
-    return EvidenceFacts(
-        source_name=source_name,
-        accountability=accountability,
-        stance=Stance.ATTESTED,
-        subject=subject,
-        detail=detail,
-        reachable=True,
-    )
+    return _said(Stance.ATTESTED, source_name, accountability, subject, detail)
 
 
 def refute(source_name: str, accountability: Accountability, subject: str = "", detail: str = "") -> EvidenceFacts:
-    return EvidenceFacts(
-        source_name=source_name,
-        accountability=accountability,
-        stance=Stance.REFUTED,
-        subject=subject,
-        detail=detail,
-        reachable=True,
-    )
+    return _said(Stance.REFUTED, source_name, accountability, subject, detail)
 
 
 def no_signal(source_name: str, accountability: Accountability, subject: str = "", detail: str = "") -> EvidenceFacts:
-    return EvidenceFacts(source_name=source_name, accountability=accountability, subject=subject, detail=detail)
+    return _said(Stance.NO_SIGNAL, source_name, accountability, subject, detail)
+
+
+def _said(stance: Stance, name: str, accountability: Accountability, subject: str, detail: str) -> EvidenceFacts:
+    reached = stance is not Stance.NO_SIGNAL
+    return EvidenceFacts(
+        source_name=name,
+        accountability=accountability,
+        stance=stance,
+        subject=subject,
+        detail=detail,
+        reachable=reached,
+    )

@@ -1,5 +1,6 @@
 """Is a receipt to be believed here?"""
 
+from collections.abc import Iterator
 from datetime import datetime
 
 from msgspec import Struct
@@ -40,21 +41,10 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 def judge(seen: Evidence) -> Verdict:
     receipt, checked = seen.receipt, list[str]()
-    for name, why in (
-        ("signature", _unsigned(seen)),
-        ("expiry", _expired(seen)),
-        ("commit", _of_another("commit", receipt.commit, seen.wanted_commit)),
-        ("unit", _of_another("unit", receipt.unit, seen.wanted_unit)),
-        ("repository", _elsewhere(seen)),
-        ("tree", _another_tree(seen)),
-        ("base", _another_base(seen)),
-        ("ancestry", _not_on_branch(seen)),
-        ("region", _astray(seen)),
-    ):
-        if why:
-            return Verdict(valid=False, reason=why, checked=tuple(checked))
-        if why is not None:
-            checked.append(name)
+    for name, wrong in _looked_at(seen):
+        if wrong:
+            return Verdict(valid=False, reason=wrong, checked=tuple(checked))
+        checked.append(name)
     only = "" if seen.here else "; only the signature was checked, and no repository"
     return Verdict(
         valid=True,
@@ -65,7 +55,31 @@ def judge(seen: Evidence) -> Verdict:
     )
 
 
-# Each says what is wrong; "" when it was looked at and is right, None when there is nothing to look at.
+def _looked_at(seen: Evidence) -> Iterator[tuple[str, str]]:
+    """Each thing that there is to look at, with what is wrong with it."""
+    receipt, here, commit = seen.receipt, seen.here, seen.receipt.commit[:9]
+    yield "signature", _unsigned(seen)
+    if receipt.expires:
+        until = receipts.moment(receipt.expires)
+        yield "expiry", "" if until and seen.now < until else f"it expired at {receipt.expires}"
+    for what, found, wanted in (
+        ("commit", receipt.commit, seen.wanted_commit),
+        ("unit", receipt.unit, seen.wanted_unit),
+    ):
+        if wanted:
+            yield what, "" if found == wanted else f"it is of the {what} {found!r}, and {wanted!r} was asked for"
+    if here is None:
+        return
+    yield "repository", _elsewhere(receipt, here)
+    yield "tree", "" if here.tree == receipt.tree else f"its tree is not that of {commit}"
+    if receipt.base:
+        yield "base", "" if here.base_holds else f"its commits do not follow its base {receipt.base[:9]} here"
+    if receipt.target and isinstance(here.on_target, Unknown):
+        yield "ancestry", f"whether its branch holds it is not known: {here.on_target.why}"
+    elif receipt.target:
+        yield "ancestry", "" if here.on_target else f"{receipt.target} does not hold {commit}"
+    if receipt.paths_in_region:
+        yield "region", f"it changes {here.strays[0]!r}, outside of its region" if here.strays else ""
 
 
 def _unsigned(seen: Evidence) -> str:
@@ -81,50 +95,9 @@ def _unsigned(seen: Evidence) -> str:
     return "" if seen.signed else "the signature is not of this receipt: it was changed, or another key made it"
 
 
-def _expired(seen: Evidence) -> str | None:
-    if not seen.receipt.expires:
-        return None
-    until = receipts.moment(seen.receipt.expires)
-    return "" if until and seen.now < until else f"it expired at {seen.receipt.expires}"
-
-
-def _of_another(what: str, found: str, wanted: str) -> str | None:
-    if not wanted:
-        return None
-    return "" if found == wanted else f"it is of the {what} {found!r}, and {wanted!r} was asked for"
-
-
-def _elsewhere(seen: Evidence) -> str | None:
-    if seen.here is None:
-        return None
-    if seen.here.tree is None:
-        return f"its commit {seen.receipt.commit[:9]} is not in this repository"
-    if isinstance(seen.here.repo, Unknown):
-        return f"whether it is of this repository is not known: {seen.here.repo.why}"
-    return "" if seen.here.repo == seen.receipt.repo else "it is of another repository"
-
-
-def _another_tree(seen: Evidence) -> str | None:
-    if seen.here is None:
-        return None
-    return "" if seen.here.tree == seen.receipt.tree else f"its tree is not that of {seen.receipt.commit[:9]}"
-
-
-def _another_base(seen: Evidence) -> str | None:
-    if seen.here is None or not seen.receipt.base:
-        return None
-    return "" if seen.here.base_holds else f"its commits do not follow its base {seen.receipt.base[:9]} here"
-
-
-def _not_on_branch(seen: Evidence) -> str | None:
-    if seen.here is None or not seen.receipt.target:
-        return None
-    if isinstance(seen.here.on_target, Unknown):
-        return f"whether its branch holds it is not known: {seen.here.on_target.why}"
-    return "" if seen.here.on_target else f"{seen.receipt.target} does not hold {seen.receipt.commit[:9]}"
-
-
-def _astray(seen: Evidence) -> str | None:
-    if seen.here is None or not seen.receipt.paths_in_region:
-        return None
-    return f"it changes {seen.here.strays[0]!r}, outside of its region" if seen.here.strays else ""
+def _elsewhere(receipt: Receipt, here: Here) -> str:
+    if here.tree is None:
+        return f"its commit {receipt.commit[:9]} is not in this repository"
+    if isinstance(here.repo, Unknown):
+        return f"whether it is of this repository is not known: {here.repo.why}"
+    return "" if here.repo == receipt.repo else "it is of another repository"

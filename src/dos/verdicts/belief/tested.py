@@ -4,7 +4,6 @@ Two ways to know. Somebody says how the test came out, which can speak against t
 saw the old and the new tests on the old and on the new code, each of the four in a tree of its own.
 """
 
-from collections.abc import Iterable
 from enum import StrEnum
 
 from msgspec import Struct, field, structs
@@ -20,13 +19,9 @@ class Outcome(StrEnum):
     NOT_RUN = "not-run"  # nothing can be said: it could not be started, took too long, or had no test in it
 
 
-SPELLINGS = {
-    **{outcome.value: outcome for outcome in Outcome},
-    "passed": Outcome.PASS,
-    "failed": Outcome.FAIL,
-    "errored": Outcome.ERROR,
-    "notrun": Outcome.NOT_RUN,
-}
+SPELLINGS = {outcome.value: outcome for outcome in Outcome} | {
+    "passed": Outcome.PASS, "failed": Outcome.FAIL, "errored": Outcome.ERROR, "notrun": Outcome.NOT_RUN,
+}  # fmt: skip
 
 
 class Answer(StrEnum):
@@ -147,31 +142,29 @@ def wanted(seen: Matrix, repeat: int) -> list[Cell]:
 def judge_matrix(seen: Matrix) -> Verdict:
     """Of what a runner saw."""
 
-    def abstain(reason: str) -> Verdict:
-        return Verdict(answer=Answer.ABSTAIN, reason=reason, evidence=evidence)
+    def verdict(answer: Answer, reason: str) -> Verdict:
+        return Verdict(answer=answer, reason=reason, evidence=evidence)
 
-    evidence = Evidence(
-        baseline=_last(seen.new_tests_old_code), candidate=_last(seen.new_tests_new_code), rung=seen.rung
-    )
+    before, after = _last(seen.new_tests_old_code), _last(seen.new_tests_new_code)
+    evidence = Evidence(baseline=before, candidate=after, rung=seen.rung)
     if seen.hindrance:
-        return abstain(seen.hindrance)
+        return verdict(Answer.ABSTAIN, seen.hindrance)
     cells = (*seen.old_row, Cell.NEW_OLD, Cell.NEW_NEW)
     # First what was seen, then what is missing: whoever ran them stopped at what can be said.
     for cell in sorted(cells, key=lambda cell: not seen.of(cell)):
         runs = seen.of(cell)
         if len({run.outcome for run in runs}) > 1:
-            said = ", then ".join(run.outcome for run in runs)
-            return Verdict(answer=Answer.FLAKY, reason=f"{cell}: {said}", evidence=evidence)
+            return verdict(Answer.FLAKY, f"{cell}: {', then '.join(run.outcome for run in runs)}")
         outcome = _last(runs)
         if outcome is Outcome.NOT_RUN:
-            return abstain(f"{cell}: {runs[-1].why if runs else 'not run'}")
+            return verdict(Answer.ABSTAIN, f"{cell}: {runs[-1].why if runs else 'not run'}")
         if cell is Cell.OLD_OLD and outcome is not Outcome.PASS:
-            return abstain(f"{cell}: {outcome}; the tests were red before the change")
+            return verdict(Answer.ABSTAIN, f"{cell}: {outcome}; the tests were red before the change")
         if cell is Cell.OLD_NEW and outcome is not Outcome.PASS:
-            reason = f"{cell}: {outcome}; what was green before the change is red now"
-            return Verdict(answer=Answer.REGRESSIVE, reason=reason, evidence=evidence)
+            return verdict(Answer.REGRESSIVE, f"{cell}: {outcome}; what was green before the change is red now")
     if silent := _ended_early(seen):
-        return abstain(f"{silent}: exit 0, and not the last line that the test runner prints elsewhere")
+        reason = f"{silent}: exit 0, and not the last line that the test runner prints elsewhere"
+        return verdict(Answer.ABSTAIN, reason)
     return _qualified(judge(evidence), seen)
 
 
@@ -188,25 +181,19 @@ def _qualified(verdict: Verdict, seen: Matrix) -> Verdict:
 
 def _cut_short(runs: Runs) -> bool:
     """Whatever another run said, it would not change the answer."""
-    return len({run.outcome for run in runs}) > 1 or _last(runs, Outcome.PASS) is Outcome.NOT_RUN
+    outcomes = {run.outcome for run in runs}
+    return len(outcomes) > 1 or Outcome.NOT_RUN in outcomes
 
 
-def _last(runs: Runs, otherwise: Outcome = Outcome.NOT_RUN) -> Outcome:
-    return runs[-1].outcome if runs else otherwise
+def _last(runs: Runs) -> Outcome:
+    return runs[-1].outcome if runs else Outcome.NOT_RUN
 
 
 def _ended_early(seen: Matrix) -> Cell | None:
     """A cell that is green without its runner having said so, where it is known to say so: code that ends its own
     process with 0 looks like this."""
-    if all(run.tests is None for run in _every(seen)):
+    cells = (Cell.NEW_NEW, Cell.OLD_NEW, Cell.NEW_OLD, Cell.OLD_OLD)
+    runs = [(cell, run) for cell in cells for run in seen.of(cell)]
+    if all(run.tests is None for _, run in runs):
         return None
-    silent = (Cell.NEW_NEW, Cell.OLD_NEW, Cell.NEW_OLD, Cell.OLD_OLD)
-    return next((cell for cell in silent if any(_is_silent(run) for run in seen.of(cell))), None)
-
-
-def _is_silent(run: Run) -> bool:
-    return run.outcome is Outcome.PASS and run.tests is None
-
-
-def _every(seen: Matrix) -> Iterable[Run]:
-    return (run for cell in Cell for run in seen.of(cell))
+    return next((cell for cell, run in runs if run.outcome is Outcome.PASS and run.tests is None), None)

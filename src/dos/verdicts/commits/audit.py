@@ -10,6 +10,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from dos.records.changes import FileChange
+from dos.records.names import listed
 from dos.verdicts.commits import paths
 from dos.verdicts.commits.claim_kinds import Claim, ClaimKind
 from dos.verdicts.commits.weakening import Weakening
@@ -63,10 +64,6 @@ class Verdict(Struct, frozen=True, kw_only=True):
     weakened: tuple[Weakening, ...] = ()
     limits: tuple[Limit, ...] = ()
 
-    @property
-    def is_finding(self) -> bool:
-        return self.verdict in (Answer.CLAIM_UNWITNESSED, Answer.TESTS_WEAKENED)
-
 
 _ABOUT_MODES = re.compile(r"\b(?:chmod|executable|permissions?|mode|exec)\b", re.IGNORECASE)
 _SHOWN = 3
@@ -100,7 +97,7 @@ def has_effect(change: FileChange, subject: str, cosmetic: frozenset[str]) -> bo
 def _of_documents(seen: Evidence) -> Verdict:
     if not seen.files:
         return _verdict(seen, Answer.CLAIM_UNWITNESSED, "the commit is empty")
-    return _verdict(seen, Answer.OK, f"changes {_shown([change.path for change in seen.files])}")
+    return _verdict(seen, Answer.OK, f"changes {_all(seen.files)}")
 
 
 def _of_tests(seen: Evidence) -> Verdict:
@@ -112,7 +109,7 @@ def _of_tests(seen: Evidence) -> Verdict:
         return _verdict(seen, Answer.CLAIM_UNWITNESSED, f"only comments or whitespace differ in {_all(tests)}")
     if seen.tests_shrank and not seen.claim.says_moved:
         return _verdict(seen, Answer.CLAIM_UNWITNESSED, f"more test lines went than came in {_all(tests)}")
-    return _verdict(seen, Answer.OK, f"changes {_shown(changed)}")
+    return _verdict(seen, Answer.OK, f"changes {listed(changed, _SHOWN)}")
 
 
 def _of_code(seen: Evidence, policy: Policy) -> Verdict:
@@ -120,11 +117,11 @@ def _of_code(seen: Evidence, policy: Policy) -> Verdict:
         return _verdict(seen, Answer.CLAIM_UNWITNESSED, "the commit is empty")
     effective = [change.path for change in seen.files if has_effect(change, seen.subject, seen.cosmetic)]
     if source := [path for path in effective if paths.is_source(path)]:
-        return _verdict(seen, Answer.OK, f"changes {_shown(source)}")
+        return _verdict(seen, Answer.OK, f"changes {listed(source, _SHOWN)}")
     if seen.claim.is_ci and (ci := [path for path in effective if paths.is_ci(path)]):
-        return _verdict(seen, Answer.OK, f"changes {_shown(ci)}")
+        return _verdict(seen, Answer.OK, f"changes {listed(ci, _SHOWN)}")
     if config := [path for path in effective if paths.is_config(path)]:
-        return _verdict(seen, Answer.OK, f"changes {_shown(config)}", config_only=True)
+        return _verdict(seen, Answer.OK, f"changes {listed(config, _SHOWN)}", config_only=True)
     if policy.docs_ok:
         return _verdict(seen, Answer.OK, f"changes {_all(seen.files)}, and documents are enough here")
     return _verdict(seen, Answer.CLAIM_UNWITNESSED, _what_was(seen))
@@ -173,9 +170,4 @@ def _readable(text: str) -> str:
 
 
 def _all(changes: Sequence[FileChange]) -> str:
-    return _shown([change.path for change in changes])
-
-
-def _shown(found: list[str]) -> str:
-    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    return ", ".join(found[:_SHOWN]) + more
+    return listed([change.path for change in changes], _SHOWN)

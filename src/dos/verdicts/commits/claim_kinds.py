@@ -88,43 +88,28 @@ def claim(subject: str) -> Claim:
 
 
 def _kind(subject: str, bare: str, leads: tuple[str, ...], names: tuple[str, str]) -> ClaimKind:
-    if _claims_nothing(subject, bare, leads, names):
-        return ClaimKind.NONE
-    if _claims_tests(bare, leads):
-        return ClaimKind.TEST
-    if not _DOC_LEADS.isdisjoint(leads) or _names_document(_head(bare, _LONGEST_SCOPE)[0]):
-        return ClaimKind.DOC
-    scoped = next((_SCOPED[name] for name in names if name in _SCOPED), None)
-    if scoped is not None:
-        return scoped
-    return _code_or_none(subject, bare, leads, names)
-
-
-def _claims_nothing(subject: str, bare: str, leads: tuple[str, ...], names: tuple[str, str]) -> bool:
-    if not _words(subject):
-        return True
-    if bare.lower().startswith(_NO_CLAIM_PHRASES):
-        return True
-    first = {_words(text)[0] for text in (subject, bare) if _words(text)}
+    first = {words[0] for words in (_words(subject), _words(bare)) if words}
     if names[0] in _PLUMBING:
         first.update(leads)
-    return not _NO_CLAIM.isdisjoint(first)
+    if not first or bare.lower().startswith(_NO_CLAIM_PHRASES) or not _NO_CLAIM.isdisjoint(first):
+        return ClaimKind.NONE
+    scope, rest = _head(bare, _LONGEST_SCOPE)
+    if not _TEST_LEADS.isdisjoint(leads) or not _TEST_WORDS.isdisjoint(_words(rest)[:_NEAR_WORDS]):
+        return ClaimKind.TEST
+    if _TEST_PHRASES.search(" ".join(_words(bare))):
+        return ClaimKind.TEST
+    if not _DOC_LEADS.isdisjoint(leads) or _names_document(scope):
+        return ClaimKind.DOC
+    scoped = next((_SCOPED[name] for name in names if name in _SCOPED), None)
+    return scoped or _code_or_none(subject, _words(_head(bare, _LONGEST_HEAD)[1]), leads, names[0])
 
 
-def _claims_tests(bare: str, leads: tuple[str, ...]) -> bool:
-    if _TEST_PHRASES.search(" ".join(_words(bare))) or not _TEST_LEADS.isdisjoint(leads):
-        return True
-    near = _words(_head(bare, _LONGEST_SCOPE)[1])[:_NEAR_WORDS]
-    return not _TEST_WORDS.isdisjoint(near)
-
-
-def _code_or_none(subject: str, bare: str, leads: tuple[str, ...], names: tuple[str, str]) -> ClaimKind:
-    told = _words(_head(bare, _LONGEST_HEAD)[1])
+def _code_or_none(subject: str, told: list[str], leads: tuple[str, ...], type_name: str) -> ClaimKind:
     strict, loose = not _CODE_LEADS.isdisjoint(leads), not _LOOSE_LEADS.isdisjoint(leads)
     verb = 1 if told and told[0] in _CODE_LEADS | _LOOSE_LEADS else 0
     if (strict or loose) and not _DOC_OBJECTS.isdisjoint(told[verb : verb + _OBJECT_WORDS]):
         return ClaimKind.DOC if strict else ClaimKind.NONE
-    if strict or loose or names[0] == "ci" or is_ship_shaped(subject):
+    if strict or loose or type_name == "ci" or is_ship_shaped(subject):
         return ClaimKind.CODE_EFFECT
     is_done = told[-1:] and told[-1] in _DONE and len(told) <= _SHORT_WORDS and _NOT_DONE.isdisjoint(told)
     return ClaimKind.CODE_EFFECT if is_done else ClaimKind.NONE

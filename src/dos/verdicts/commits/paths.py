@@ -2,6 +2,7 @@
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 
 
 class Kind(StrEnum):
@@ -57,6 +58,7 @@ _BOOKKEEPING = frozenset(
     )
 )  # fmt: skip
 _RELEASE_NOTES = "docs/releases/"
+_kept = lru_cache(maxsize=4096)  # a history names the same paths again and again
 
 
 def kind(path: str) -> Kind:
@@ -74,6 +76,7 @@ def kind(path: str) -> Kind:
     return Kind.DOCS if is_docs(path) else Kind.DATA
 
 
+@_kept
 def is_source(path: str) -> bool:
     """Code by its suffix, a build file, or a program without a suffix; a test can be source as well."""
     name = _basename(path)
@@ -82,19 +85,23 @@ def is_source(path: str) -> bool:
     return _suffix(name) in _SOURCE or (name.startswith(_BUILD_FILES) and _suffix(name) not in _DOCS)
 
 
+@_kept
 def is_test(path: str) -> bool:
     return bool(_TEST_FOLDER.search(path.lower())) or is_named_test(path)
 
 
+@_kept
 def is_named_test(path: str) -> bool:
     return _TEST_NAME.fullmatch(_basename(path)) is not None
 
 
+@_kept
 def is_ci(path: str) -> bool:
     lowered = path.lower()
     return lowered in _CI_FILES or bool(_WORKFLOW.fullmatch(lowered))
 
 
+@_kept
 def is_config(path: str) -> bool:
     """Settings, markup, templates: no source, and a change to them does something all the same."""
     name = _basename(path)

@@ -6,11 +6,12 @@ with the code that it was about, when the commit says that it removes something 
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
 
+from dos.records.names import listed
 from dos.verdicts.commits import paths, suites
 from dos.verdicts.commits.suites import Assertion, Case, Grade, Suite
 
@@ -49,15 +50,8 @@ class TestChange(Struct, frozen=True, kw_only=True):
     new: str | None
 
 
-class _Lost(Struct, frozen=True):
-    path: str
-    case: Case
-
-
-class _Kept(Struct, frozen=True):
-    path: str
-    old: Case
-    new: Case
+_Placed = tuple[str, Case]  # a case, and the file that it is in
+_Kept = tuple[str, Case, Case]  # the file that it is in now, what it was, what it is
 
 
 def is_watched(path: str) -> bool:
@@ -84,19 +78,26 @@ def find(changes: Sequence[TestChange], gone: frozenset[str] = frozenset()) -> l
     }
     lost, gained, kept = _matched(old, new)
     rows = max(0, sum(suite.rows for suite in new.values()) - sum(suite.rows for suite in old.values()))
-    deleted = {change.path for change in changes if change.old is not None and change.new is None}
-    orphans = {change.path for change in changes if change.path in deleted and _mentions(change.old or "", gone)}
-    excused = [each for each in lost if each.path in orphans or _mentions(each.case.text, gone)]
-    missed = [each for each in lost if each not in excused]
-    is_short = _is_short(missed, gained, rows)
-    found = list(_removed(missed, deleted)) if is_short else []
-    found += _changed(kept, _lines(old.values()) - _lines(new.values()), gone)
+    deleted = {change.path: change.old for change in changes if change.old is not None and change.new is None}
+    orphans = {path for path, text in deleted.items() if _mentions(text, gone)}
+    missed, excused = list[_Placed](), list[Case]()
+    for path, case in lost:
+        if path in orphans or _mentions(case.text, gone):
+            excused.append(case)
+        else:
+            missed.append((path, case))
+    before, after = _asserted(old), _asserted(new)
+    found = list(_removed(missed, deleted)) if _is_short(missed, gained, rows) else []
+    found += _changed(kept, before - after, gone)
     found += _fewer_rows(kept, gained)
     found += _skipped(kept, old, new)
-    found += [each for each in _emptied(changes, old, new) if each.path not in orphans]
+    texts, names = {change.new for change in changes}, {path.rpartition("/")[2] for path in new if path not in old}
+    moved = {path for path, text in deleted.items() if text in texts or path.rpartition("/")[2] in names}
+    found += _emptied({path: text for path, text in deleted.items() if path not in orphans | moved}, old)
     if not found:
-        aside = [each.case for each in excused]
-        found += _fewer(old, new, aside, rows, gone)
+        before.subtract(assertion for case in excused for assertion in case.assertions)
+        shares = sum(len(suite.loose) for suite in new.values()) > sum(len(suite.loose) for suite in old.values())
+        found += _fewer(_without(before, gone), _without(after, gone), old, rows, shares=shares)
     return sorted(found, key=lambda each: (each.path, each.what))
 
 
@@ -112,129 +113,106 @@ def _read(path: str, text: str) -> Suite:
     return Suite(cases=suite.cases)  # beside the code an assertion outside of the cases is the code's own
 
 
-def _matched(old: dict[str, Suite], new: dict[str, Suite]) -> tuple[list[_Lost], list[Case], list[_Kept]]:
+def _matched(old: dict[str, Suite], new: dict[str, Suite]) -> tuple[list[_Placed], list[Case], list[_Kept]]:
     """Cases that are gone, that are new, and that are still there; by name, and first within their file."""
-    waiting: dict[str, list[_Lost]] = {}
+    waiting: dict[str, list[_Placed]] = {}
     for path, suite in new.items():
         for case in suite.cases:
-            waiting.setdefault(case.name, []).append(_Lost(path, case))
-    lost, kept = [], []
+            waiting.setdefault(case.name, []).append((path, case))
+    lost, kept = list[_Placed](), list[_Kept]()
     for path, suite in old.items():
         for case in suite.cases:
             found = waiting.get(case.name) or []
             at = _nearest(path, found)
-            if at is not None:
-                moved = found.pop(at)
-                kept.append(_Kept(moved.path, case, moved.case))
+            if at is None:
+                lost.append((path, case))
             else:
-                lost.append(_Lost(path, case))
-    return lost, [each.case for cases in waiting.values() for each in cases], kept
+                there, now = found.pop(at)
+                kept.append((there, case, now))
+    return lost, [case for placed in waiting.values() for _, case in placed], kept
 
 
-def _nearest(path: str, found: list[_Lost]) -> int | None:
+def _nearest(path: str, found: list[_Placed]) -> int | None:
     """Which of the cases of one name goes on: in the same file, or in one that is run as a test as much as it was."""
-    others = [at for at, each in enumerate(found) if paths.is_named_test(each.path) or not paths.is_named_test(path)]
-    return next((at for at, each in enumerate(found) if each.path == path), others[0] if others else None)
+    for at, (there, _) in enumerate(found):
+        if there == path:
+            return at
+    is_named = paths.is_named_test(path)
+    return next((at for at, (there, _) in enumerate(found) if not is_named or paths.is_named_test(there)), None)
 
 
-def _is_short(missed: list[_Lost], gained: list[Case], rows: int) -> bool:
+def _is_short(missed: list[_Placed], gained: list[Case], rows: int) -> bool:
     """Whether fewer cases came than went; one that asserts nothing does not stand for one that did."""
     real = sum(not case.is_skipped and case.count(Grade.WEAK) > 0 for case in gained)
-    asserting = sum(each.case.count(Grade.WEAK) > 0 for each in missed)
+    asserting = sum(case.count(Grade.WEAK) > 0 for _, case in missed)
     return asserting > real + rows or len(missed) > len(gained) + rows
 
 
-def _removed(missed: list[_Lost], deleted: set[str]) -> Iterator[Weakening]:
+def _removed(missed: list[_Placed], deleted: Container[str]) -> Iterator[Weakening]:
     by_path: dict[str, list[str]] = {}
-    for each in missed:
-        by_path.setdefault(each.path, []).append(each.case.name)
+    for path, case in missed:
+        by_path.setdefault(path, []).append(case.name)
     for path, names in by_path.items():
         what = What.FILE_DELETED if path in deleted else What.CASES_REMOVED
-        yield Weakening(path=path, what=what, detail=_named(names))
+        yield Weakening(path=path, what=what, detail=listed(names, _NAMED))
 
 
 def _changed(kept: list[_Kept], lost: Counter[Assertion], gone: frozenset[str]) -> Iterator[Weakening]:
     """Cases that are still there and ask for less, whatever was added elsewhere."""
-    for each in kept:
+    for path, old, new in kept:
         less = [
             assertion
-            for assertion in each.old.assertions
+            for assertion in old.assertions
             if assertion.grade > Grade.VACUOUS and lost[assertion] and not _mentions(assertion.text, gone)
         ]
-        if not less:
-            continue
-        if not each.new.count(Grade.WEAK):
-            what = What.ASSERTIONS_LOOSENED if each.new.assertions else What.ASSERTIONS_REMOVED
-        elif _is_looser(each.old, each.new):
-            what = What.ASSERTIONS_LOOSENED
-        else:
-            continue
-        yield Weakening(path=each.path, what=what, detail=f"{each.new.name}: {less[0].text[:80]}")
-
-
-def _fewer_rows(kept: list[_Kept], gained: list[Case]) -> Iterator[Weakening]:
-    """Tables over cases that lost rows, where none of the others won them."""
-    missing = sum(each.old.rows - each.new.rows for each in kept) - sum(case.rows or 1 for case in gained)
-    if missing <= 0:
-        return
-    for each in kept:
-        if each.new.rows < each.old.rows:
-            detail = f"{each.old.rows - each.new.rows} rows of {each.new.name}"
-            yield Weakening(path=each.path, what=What.CASES_REMOVED, detail=detail)
+        if less and (_is_looser(old, new) or not new.count(Grade.WEAK)):
+            what = What.ASSERTIONS_LOOSENED if new.assertions else What.ASSERTIONS_REMOVED
+            yield Weakening(path=path, what=what, detail=f"{new.name}: {less[0].text[:80]}")
 
 
 def _is_looser(old: Case, new: Case) -> bool:
     """Strict assertions went, and laxer ones came in their place."""
-    strong = new.count(Grade.STRONG) < old.count(Grade.STRONG)
-    laxer = sum(assertion.grade < Grade.STRONG for assertion in new.assertions) > sum(
-        assertion.grade < Grade.STRONG for assertion in old.assertions
-    )
-    vacuous = sum(not assertion.grade for assertion in new.assertions) > sum(
-        not assertion.grade for assertion in old.assertions
-    )
-    return (strong and laxer) or (vacuous and new.count(Grade.WEAK) < old.count(Grade.WEAK))
+    came = len(new.assertions) - len(old.assertions)
+    strong, weak = (new.count(least) - old.count(least) for least in (Grade.STRONG, Grade.WEAK))
+    return (strong < 0 and came > strong) or (weak < 0 and came > weak)
+
+
+def _fewer_rows(kept: list[_Kept], gained: list[Case]) -> Iterator[Weakening]:
+    """Tables over cases that lost rows, where none of the others won them."""
+    missing = sum(old.rows - new.rows for _, old, new in kept) - sum(case.rows or 1 for case in gained)
+    for path, old, new in kept:
+        if missing > 0 and new.rows < old.rows:
+            detail = f"{old.rows - new.rows} rows of {new.name}"
+            yield Weakening(path=path, what=What.CASES_REMOVED, detail=detail)
 
 
 def _skipped(kept: list[_Kept], old: dict[str, Suite], new: dict[str, Suite]) -> Iterator[Weakening]:
-    for each in kept:
-        if each.new.is_skipped and not each.old.is_skipped:
-            yield Weakening(path=each.path, what=What.TESTS_SKIPPED, detail=each.new.name)
+    for path, was, case in kept:
+        if case.is_skipped and not was.is_skipped:
+            yield Weakening(path=path, what=What.TESTS_SKIPPED, detail=case.name)
     for path, suite in new.items():
-        if (path in old or steers(path)) and suite.wide_skips > (old[path].wide_skips if path in old else 0):
+        if (path in old or steers(path)) and suite.wide_skips > old.get(path, Suite()).wide_skips:
             yield Weakening(path=path, what=What.TESTS_SKIPPED, detail="a whole block or file")
 
 
-def _emptied(changes: Sequence[TestChange], old: dict[str, Suite], new: dict[str, Suite]) -> Iterator[Weakening]:
+def _emptied(deleted: dict[str, str], old: dict[str, Suite]) -> Iterator[Weakening]:
     """Files named as tests that are gone, in a manner of testing that is not known here."""
-    texts = {change.new for change in changes if change.new is not None}
-    names = {path.rpartition("/")[2] for path in new if path not in old}
-    for change in changes:
-        if change.old is None or change.new is not None or not change.old.strip():
-            continue
-        is_moved = change.old in texts or change.path.rpartition("/")[2] in names
-        suite = old[change.path]
-        if not is_moved and not suite.cases and (suite.loose or paths.is_named_test(change.path)):
-            yield Weakening(path=change.path, what=What.FILE_DELETED, detail="nothing took its place")
+    for path, text in deleted.items():
+        if text.strip() and not old[path].cases and (old[path].loose or paths.is_named_test(path)):
+            yield Weakening(path=path, what=What.FILE_DELETED, detail="nothing took its place")
 
 
 def _fewer(
-    old: dict[str, Suite], new: dict[str, Suite], aside: list[Case], rows: int, gone: frozenset[str]
+    before: Counter[Assertion], after: Counter[Assertion], old: dict[str, Suite], rows: int, *, shares: bool
 ) -> Iterator[Weakening]:
     """Whether all tests together assert less, where no single case shows it."""
-    before = _lines(old.values())
-    before.subtract(assertion for case in aside for assertion in case.assertions)
-    before = Counter({line: count for line, count in before.items() if count > 0 and not _mentions(line.text, gone)})
-    after = _lines(new.values())
-    after = Counter({line: count for line, count in after.items() if not _mentions(line.text, gone)})
-    shares = sum(len(suite.loose) for suite in new.values()) > sum(len(suite.loose) for suite in old.values())
     for least in (Grade.STRONG, Grade.WEAK):
         missing = _count(before, least) - _count(after, least) - rows
         # Where the cases came to share assertions, each of them is written only once.
         if missing <= 0 or (shares and _distinct(after, least) >= _distinct(before, least)):
             continue
         path, text = _whose(before - after, old)
-        has_laxer = _count(after, Grade.VACUOUS) >= _count(before, Grade.VACUOUS)
-        what = What.ASSERTIONS_LOOSENED if has_laxer else What.ASSERTIONS_REMOVED
+        what = What.ASSERTIONS_LOOSENED if after.total() >= before.total() else What.ASSERTIONS_REMOVED
         yield Weakening(path=path, what=what, detail=f"{missing} fewer: {text[:80]}")
         return
 
@@ -247,8 +225,12 @@ def _whose(lost: Counter[Assertion], old: dict[str, Suite]) -> tuple[str, str]:
     return next(iter(old), ""), ""
 
 
-def _lines(tests: Iterable[Suite]) -> Counter[Assertion]:
-    return Counter(assertion for suite in tests for assertion in _all(suite))
+def _asserted(tests: dict[str, Suite]) -> Counter[Assertion]:
+    return Counter(assertion for suite in tests.values() for assertion in _all(suite))
+
+
+def _without(lines: Counter[Assertion], gone: frozenset[str]) -> Counter[Assertion]:
+    return Counter({line: count for line, count in lines.items() if count > 0 and not _mentions(line.text, gone)})
 
 
 def _all(suite: Suite) -> Iterator[Assertion]:
@@ -267,8 +249,3 @@ def _distinct(lines: Counter[Assertion], least: Grade) -> int:
 
 def _mentions(text: str, gone: frozenset[str]) -> bool:
     return bool(gone) and not gone.isdisjoint(_WORD.findall(text))
-
-
-def _named(names: list[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more

@@ -24,7 +24,6 @@ DISQUALIFIERS = (
     r"^[ \t]{0,8}[<{\[\"']{0,3}(?:tool_call|function_call|tool_use)\b",
     r"^[ \t]{0,8}Traceback \(most recent call last\):",
 )
-_FLAGS = re.IGNORECASE | re.MULTILINE
 
 
 class Answer(StrEnum):
@@ -60,23 +59,25 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 def judge(text: str, policy: Policy | None) -> Verdict:
     stripped = text.strip()
-    length = len(stripped)
+    length, looked_at = len(stripped), stripped[:LONGEST_TEXT]
+
+    def verdict(answer: Answer, reason: str, matched: str | None = None) -> Verdict:
+        return Verdict(answer=answer, length=length, matched=matched, reason=reason)
+
     if policy is None:
-        return Verdict(answer=Answer.INDETERMINATE, length=length, reason="nobody said what an answer is")
+        return verdict(Answer.INDETERMINATE, "nobody said what an answer is")
     if not stripped:
-        return Verdict(answer=Answer.NON_ANSWER, length=0, reason="it is blank")
+        return verdict(Answer.NON_ANSWER, "it is blank")
     if length < policy.min_chars:
-        reason = f"it has {length} characters, and an answer has {policy.min_chars}"
-        return Verdict(answer=Answer.NON_ANSWER, length=length, reason=reason)
-    looked_at = stripped[:LONGEST_TEXT]
-    if found := _first(DISQUALIFIERS, looked_at) or _first(policy.non_answers, looked_at):
-        return Verdict(answer=Answer.NON_ANSWER, length=length, matched=found, reason=f"it holds {found!r}")
-    if policy.markers:
-        marker = _first(policy.markers, looked_at)
-        if marker is None:
-            return Verdict(answer=Answer.INDETERMINATE, length=length, reason="nothing that was looked for is in it")
-        return Verdict(answer=Answer.ANSWER_SHAPED, length=length, matched=marker, reason=f"it holds {marker!r}")
-    return Verdict(answer=Answer.ANSWER_SHAPED, length=length, reason="nothing speaks against it")
+        return verdict(Answer.NON_ANSWER, f"it has {length} characters, and an answer has {policy.min_chars}")
+    if found := _first((*DISQUALIFIERS, *policy.non_answers), looked_at):
+        return verdict(Answer.NON_ANSWER, f"it holds {found!r}", found)
+    if not policy.markers:
+        return verdict(Answer.ANSWER_SHAPED, "nothing speaks against it")
+    marker = _first(policy.markers, looked_at)
+    if marker is None:
+        return verdict(Answer.INDETERMINATE, "nothing that was looked for is in it")
+    return verdict(Answer.ANSWER_SHAPED, f"it holds {marker!r}", marker)
 
 
 def unusable(patterns: Sequence[str]) -> list[str]:
@@ -94,6 +95,6 @@ def _first(patterns: Sequence[str], text: str) -> str | None:
 
 def _compiled(pattern: str) -> re.Pattern[str] | None:
     try:
-        return re.compile(pattern, _FLAGS)
+        return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
     except (re.error, OverflowError, RecursionError):
         return None

@@ -25,7 +25,7 @@ _QUANTITIES = frozenset({
 })  # fmt: skip
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SEPARATORS = re.compile(r"[@._:#/+-]+")
-_PREFIXED = re.compile(r"[^\W\d_]+(\d+)")
+PREFIXED = re.compile(r"[^\W\d_]+(\d+)")  # a number with letters before it
 _GENERIC = frozenset({
     "com", "org", "net", "edu", "gov", "mil", "info", "name", "mail", "email", "gmail", "test", "local",
     "localhost", "cloud", "online", "site",
@@ -73,7 +73,7 @@ def components(value: str, slot: str) -> list[str]:
         return _of_address(value)
     found: list[str] = []
     for part in _SEPARATORS.split(value):
-        if prefixed := _PREFIXED.fullmatch(part):
+        if prefixed := PREFIXED.fullmatch(part):
             found.append(prefixed[1])
         elif any(character.isdigit() for character in part):
             found.append(part)

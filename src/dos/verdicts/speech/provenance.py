@@ -6,6 +6,7 @@ A value is known whole, or by every part of it that carries data; a piece of a l
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 from msgspec import Struct
@@ -20,7 +21,6 @@ _WRITES = (
     "schedule", "send", "set", "share", "submit", "transfer", "update", "upload",
 )  # fmt: skip
 _TOKEN = re.compile(r"[^\W_]+")
-_PREFIXED = re.compile(r"[^\W\d_]+(\d+)")
 
 
 class Stance(StrEnum):
@@ -69,11 +69,8 @@ class Verdict(Struct, frozen=True, kw_only=True):
 def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
     if seen.reads_only or not is_mutating(seen.tool):
         return Verdict(believe=True, args=[], unsupported=[], reason=f"{seen.tool} changes nothing")
-    corpora = [
-        _Corpus(Origin.TOOL_RESULT, "\n".join(seen.results), policy),
-        _Corpus(Origin.TASK_TEXT, seen.task, policy),
-    ]
-    corpora = [corpus for corpus in corpora if corpus.text.strip()]
+    read = {Origin.TOOL_RESULT: "\n".join(seen.results), Origin.TASK_TEXT: seen.task}
+    corpora = [_Corpus(origin, text, policy) for origin, text in read.items() if text.strip()]
     args = [_argument(name, value, seen.new_keys, corpora) for name, value in seen.arguments.items()]
     unsupported = [arg.arg_name for arg in args if arg.stance is Stance.UNSUPPORTED]
     if not corpora:
@@ -97,9 +94,8 @@ class _Corpus:
         self._fold = str.casefold if policy.case_blind else str
         self.text = self._fold(text)
         self._tokens = set(_TOKEN.findall(self.text))
-        self._tokens |= {found[1] for token in self._tokens if (found := _PREFIXED.fullmatch(token))}
+        self._tokens |= {found[1] for token in self._tokens if (found := identifiers.PREFIXED.fullmatch(token))}
         self._numbers = {_number(token) for token in self._tokens if token.isdecimal()}
-        self._joined: str | None = None
 
     def holds(self, value: str) -> bool:
         """The value whole: what only goes on to the left or the right is another."""
@@ -112,11 +108,11 @@ class _Corpus:
         folded = self._fold(part)
         if folded in self._tokens or (folded.isdecimal() and _number(folded) in self._numbers):
             return True
-        return identifiers.is_uuid(part) and self._holds_undashed(folded)
+        return identifiers.is_uuid(part) and folded in self._undashed
 
-    def _holds_undashed(self, folded: str) -> bool:
-        self._joined = self.text.replace("-", "") if self._joined is None else self._joined
-        return folded in self._joined
+    @cached_property
+    def _undashed(self) -> str:
+        return self.text.replace("-", "")
 
 
 def _number(digits: str) -> str:

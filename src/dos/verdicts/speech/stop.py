@@ -126,15 +126,15 @@ def judge(seen: Evidence, *, strict: bool = False) -> Verdict:
             warnings.append(f"whether {row.name} is done {row.missing}")
         elif not row.shipped and row not in lies:
             warnings.append(f"{row.name} is said to be done: {row.missing}")
+
+    def verdict(ok: bool | None, reason: str = "") -> Verdict:
+        return Verdict(ok=ok, reason=reason, results=seen.results, warnings=tuple(warnings))
+
     if lies:
-        return Verdict(ok=False, reason=_refusal(lies), results=seen.results, warnings=tuple(warnings))
-    untold = bool(seen.unread) or any(row.shipped is None for row in binding)
-    return Verdict(
-        ok=None if untold else True,
-        reason="what was said could not be checked" if untold else "",
-        results=seen.results,
-        warnings=tuple(warnings),
-    )
+        return verdict(False, _refusal(lies))
+    if seen.unread or any(row.shipped is None for row in binding):
+        return verdict(None, "what was said could not be checked")
+    return verdict(True)
 
 
 def _refusal(lies: Sequence[Checked]) -> str:

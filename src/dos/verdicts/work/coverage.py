@@ -69,20 +69,14 @@ def judge(seen: Evidence) -> Verdict:
     states = Counter(each.state for each in seen.returned)
     healthy, unreadable = states[outcome.Answer.HEALTHY], states[outcome.Answer.UNREADABLE]
     dead = len(seen.returned) - healthy - unreadable
-    classes = Counter(
-        str(each.cause)
-        for each in seen.returned
-        if each.state in (outcome.Answer.SYNTHETIC, outcome.Answer.EMPTY)
-    )  # fmt: skip
+    classed = (outcome.Answer.SYNTHETIC, outcome.Answer.EMPTY)
+    classes = Counter(str(each.cause) for each in seen.returned if each.state in classed)
     missing = max(0, seen.declared - len(seen.returned))
     answer = _answer(seen.declared, healthy)
     fraction = healthy / seen.declared if seen.declared > 0 else None
-    gaps = [
-        f"{count} {what}"
-        for count, what in ((dead, "dead"), (unreadable, "unreadable"), (missing, "unaccounted for"))
-        if count
-    ]
-    reason = f"{healthy}/{max(0, seen.declared)} healthy" + (f" ({', '.join(gaps)})" if gaps else "")
+    gaps = {"dead": dead, "unreadable": unreadable, "unaccounted for": missing}
+    listed = ", ".join(f"{count} {what}" for what, count in gaps.items() if count)
+    why = f" ({listed})" if listed else ""
     return Verdict(
         answer=answer,
         declared=seen.declared,
@@ -94,8 +88,8 @@ def judge(seen: Evidence) -> Verdict:
         dead_classes=sorted(classes.items(), key=lambda row: (-row[1], row[0])),
         quorum_met=None if seen.min_quorum is None or fraction is None else fraction >= seen.min_quorum,
         grounded=seen.grounded,
-        prompt_line=_prompt_line(answer, seen.declared, healthy, gaps),
-        reason=reason,
+        prompt_line=_prompt_line(answer, seen.declared, healthy, why),
+        reason=f"{healthy}/{max(0, seen.declared)} healthy{why}",
     )
 
 
@@ -109,8 +103,7 @@ def _answer(declared: int, healthy: int) -> Answer:
     return Answer.UNDERFILLED if healthy else Answer.STARVED
 
 
-def _prompt_line(answer: Answer, declared: int, healthy: int, gaps: list[str]) -> str:
-    why = f" ({', '.join(gaps)})" if gaps else ""
+def _prompt_line(answer: Answer, declared: int, healthy: int, why: str) -> str:
     match answer:
         case Answer.EMPTY:
             return "No worker was sent out, so there is no result."

@@ -9,6 +9,7 @@ from enum import IntEnum, StrEnum
 
 from msgspec import Struct
 
+from dos.records.unknown import Unknown
 from dos.verdicts.commits.naming import Naming, Rung
 from dos.verdicts.work.footprint import Print
 from dos.verdicts.work.survival import Fate
@@ -100,7 +101,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     ref: str
     seen: tuple[Seen, ...] = ()  # newest first
     limits: tuple[str, ...] = ()
-    soaking: bool = False  # it shipped, and is still being watched
+    soaking: bool | Unknown = False  # it shipped, and is still being watched
     registry_unbacked: str = ""  # a registry calls it done, and names nothing that shows it
     config_dirty: bool = False
     replaced: bool = False  # git was told to show other objects in the place of some
@@ -176,10 +177,10 @@ def weigh(seen: Seen) -> Candidate:
     tier, against, why = Tier.NAMED, [], []
     if not seen.is_merged:
         against.append(Contradiction.NOT_MERGED)
-        why.append("it is not merged into that branch")
+        why.append("it is not merged there")
     if seen.naming.negated:
         against.append(Contradiction.NEGATED_SUBJECT)
-        why.append("its message says that it is not done")
+        why.append(f"its message says that it is not done: {seen.naming.negated!r} stands beside the name")
     if seen.unreadable:
         why.append(seen.unreadable)
     elif seen.footprint.flaw:
@@ -199,6 +200,7 @@ def _substantive(seen: Seen, against: list[Contradiction]) -> tuple[Tier, list[s
         against.append(Contradiction.OUT_OF_SCOPE)
         return Tier.NAMED if seen.naming.faint else Tier.SUBSTANTIVE, [seen.footprint.why]
     if seen.naming.faint and not seen.is_scoped:
+        against += [Contradiction.REGISTRY_UNBACKED] if seen.naming.rung is Rung.REGISTRY else []
         return Tier.NAMED, [f"it is named only in passing ({seen.naming.rung}), and no declared path speaks for it"]
     reached = Tier.IN_SCOPE if seen.is_scoped else Tier.SUBSTANTIVE
     found = seen.survival
@@ -206,12 +208,12 @@ def _substantive(seen: Seen, against: list[Contradiction]) -> tuple[Tier, list[s
         return reached, ["whether it still stands could not be read"]
     if found.fate is Fate.UNDONE or (found.fate in (Fate.OVERWRITTEN, Fate.PARTIAL) and seen.is_reverted):
         against.append(Contradiction.REVERTED if seen.is_reverted else Contradiction.REMOVED)
-        by = f" by {seen.undone_by[:9]}" if seen.undone_by else ""
+        by = f" by {seen.undone_by[:7]}" if seen.undone_by else ""
         what = "reverted" if seen.is_reverted else "taken out again"
         return reached, [f"it was {what}{by}: nothing of {found.lost or 'it'} is left"]
     if found.fate is Fate.OVERWRITTEN:
         against.append(Contradiction.OVERWRITTEN)
-        by = f" (last by {seen.undone_by[:9]})" if seen.undone_by else ""
+        by = f" (last by {seen.undone_by[:7]})" if seen.undone_by else ""
         return reached, [f"{found.lost} was rewritten, and none of its {found.total} lines is left{by}"]
     stands = f"{found.kept} of {found.total} lines stand"
     note = [f"only {stands}" if found.fate is Fate.PARTIAL else stands]
@@ -261,6 +263,8 @@ def _answer(best: Seen, candidate: Candidate, seen: Evidence, policy: Policy) ->
             Answer.UNPROVEN,
             f"{why}; its CI run is not green ({best.ci or 'NO_SIGNAL'}), and [verify] ci requires it",
         )
+    if isinstance(seen.soaking, Unknown):
+        return Answer.CANNOT_TELL, f"{why}; and whether it still soaks is not known: {seen.soaking.why}"
     if seen.soaking:
         return Answer.NOT_SHIPPED, f"{why}; and it is still soaking"
     return Answer.SHIPPED, why
@@ -280,7 +284,7 @@ def _without_candidates(seen: Evidence, around: Sequence[Contradiction]) -> Verd
     elif "shallow" in seen.limits:
         answer, why = Answer.CANNOT_TELL, "no commit here names it, and the history here is cut off"
     else:
-        answer, why = Answer.NOT_SHIPPED, f"no commit of {seen.ref} names it"
+        answer, why = Answer.NOT_SHIPPED, f"no commit of {seen.ref} names it as done"
     return Verdict(
         answer=answer,
         plan=seen.plan,

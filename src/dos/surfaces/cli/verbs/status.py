@@ -14,6 +14,7 @@ from dos.errors import BadInput
 from dos.evidence import holders
 from dos.evidence.access import attempts
 from dos.evidence.access import pickable as evidence
+from dos.evidence.work import landed
 from dos.journal import fold
 from dos.journal.states.fleet import Fleet
 from dos.records import run_ids
@@ -49,11 +50,12 @@ def run(args: Args, desk: Desk) -> Reply:
         given = next(name for name, value in structs.asdict(args).items() if value != getattr(Args(), name))
         raise BadInput(f"--{given.replace('_', '-')} says something of one run", hint="Name it: dos status RID.")
     world = desk.world
-    state, _ = fold.current(world.journal, Fleet)
+    recorded, _ = fold.current(world.journal, Fleet)
     fresh = {lease.fence for lease in world.journal.leases(lapsed=False)}
     units = [
         (unit, backlog.lane_of(unit, world.config) or "") for unit in backlog.read_units(world.workspace, world.config)
     ]
+    _, state = landed.look(world, [name for unit, _ in units for name in (unit.name, *unit.depends)], recorded)
     seen = fleet_view.view(
         state,
         [(lease, lease.fence not in fresh) for lease in world.journal.leases()],

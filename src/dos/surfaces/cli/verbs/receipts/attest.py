@@ -8,7 +8,7 @@ made, and when it can fail. A claim `-KEY` says that KEY went away between two s
 from pathlib import Path
 from typing import Annotated
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct, convert, to_builtins
 
 from dos.errors import BadInput
 from dos.records import receipts
@@ -52,23 +52,9 @@ class Args(Struct, kw_only=True):
 def run(args: Args, desk: Desk) -> Reply:
     _check(args)
     world = desk.policy_world
-    path = Path(args.key_file) if args.key_file else public_keys.own_key()
-    who = signer(path, world.workspace, through_ssh=args.ssh_sign)  # before anything is run
-    receipt, verdict = attested(
-        world,
-        Asked(
-            claim=args.claim,
-            unit=checked(args.unit, "unit") if args.unit else "",
-            commit=args.commit,
-            narrated=args.narrated,
-            command=args.accept_cmd,
-            before=args.before,
-            after=args.after,
-            third_party=args.third_party,
-            timestamp=args.timestamp,
-            expires_days=args.expires_days,
-        ),
-    )
+    key = Path(args.key_file) if args.key_file else public_keys.own_key()
+    who = signer(key, world.workspace, through_ssh=args.ssh_sign)  # before anything is run
+    receipt, verdict = attested(world, convert(args, Asked, from_attributes=True))
     signed = who.sign(receipt)
     if args.out:
         write(args.out, signed)
@@ -83,6 +69,8 @@ def run(args: Args, desk: Desk) -> Reply:
 
 
 def _check(args: Args) -> None:
+    if args.unit:
+        checked(args.unit, "unit")
     if bool(args.before) != bool(args.after):
         raise BadInput("a state has to be seen twice", hint="Give --before and --after together.")
     if bool(args.accept_cmd) == bool(args.before):

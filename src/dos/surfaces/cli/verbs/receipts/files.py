@@ -1,7 +1,6 @@
 """Receipts as files: written whole or not at all, and never read without an end."""
 
 import secrets
-import sys
 from pathlib import Path
 
 from dos.errors import BadInput
@@ -10,6 +9,7 @@ from dos.records.names import LONGEST_PATH, shown
 from dos.records.receipts import LARGEST_BYTES, SCHEMA, Receipt
 from dos.records.unknown import Unknown
 from dos.sources.witnesses import places
+from dos.surfaces.cli import given_text
 
 EXAMPLE = "For example: dos verify-receipt --receipt receipt.json --key-file runner.pub"
 
@@ -47,7 +47,7 @@ def read(name: str) -> bytes:
         if isinstance(data, Unknown):
             raise BadInput(data.why, hint=EXAMPLE)
         return data
-    said = b"" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read(LARGEST_BYTES + 1)
+    said = given_text.piped(LARGEST_BYTES)
     if not said.strip():
         raise BadInput("no receipt is named, and nothing is on the input", hint=EXAMPLE)
     return said

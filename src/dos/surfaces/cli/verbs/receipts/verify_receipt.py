@@ -36,12 +36,6 @@ class Args(Struct, kw_only=True):
     offline: Annotated[bool, Option(help="do not look into a repository")] = False
 
 
-class Judged(Struct, frozen=True, kw_only=True):
-    verdict: Verdict
-    receipt: Receipt | None = None
-    malformed: bool = False
-
-
 def run(args: Args, desk: Desk) -> Reply:
     git = None if args.offline else _repository(desk)
     commit = _commit(args.commit, git) if args.commit else ""
@@ -50,15 +44,15 @@ def run(args: Args, desk: Desk) -> Reply:
     trusted = public_keys.trusted(args.key_file)
     judged = [_judged(each, trusted, git, commit, unit) for each in data]
     # Whoever asks about a commit should hear of what speaks against it first.
-    shown_first = min(judged, key=lambda each: (not each.verdict.adverse, not each.verdict.valid))
-    if shown_first.malformed:
-        raise BadInput(f"this is no receipt: {shown_first.verdict.reason}", hint="`dos attest` makes one.")
-    if shown_first.receipt and not trusted:
+    answer, found = min(judged, key=lambda each: (not each[0].adverse, not each[0].valid))
+    if isinstance(found, Rejected) and found.malformed:
+        raise BadInput(f"this is no receipt: {answer.reason}", hint="`dos attest` makes one.")
+    if isinstance(found, Receipt) and not trusted:
         raise BadInput(
             "no key is trusted here, so nothing can be said of it",
             hint=f"Give --key-file runner.pub, or put its line into {public_keys.folder() / 'trusted-keys'}",
         )
-    return _reply(shown_first)
+    return _reply(answer, found)
 
 
 def _repository(desk: Desk) -> Git | None:
@@ -83,20 +77,20 @@ def _noted(git: Git | None, commit: str) -> list[bytes]:
     return found
 
 
-def _judged(data: bytes, trusted: list[PublicKey], git: Git | None, commit: str, unit: str) -> Judged:
+def _judged(
+    data: bytes, trusted: list[PublicKey], git: Git | None, commit: str, unit: str
+) -> tuple[Verdict, Receipt | Rejected]:
     found = receipts.parse(data)
     if isinstance(found, Rejected):
-        return Judged(verdict=Verdict(valid=False, reason=found.why), malformed=found.malformed)
-    seen = evidence.gather(found, trusted, git, commit=commit, unit=unit)
-    return Judged(verdict=verdict.judge(seen), receipt=found)
+        return Verdict(valid=False, reason=found.why), found
+    return verdict.judge(evidence.gather(found, trusted, git, commit=commit, unit=unit)), found
 
 
-def _reply(judged: Judged) -> Reply:
-    answer, receipt = judged.verdict, judged.receipt
-    data: dict[str, Any] = to_builtins(answer) | {"receipt": to_builtins(receipt) if receipt else None}
-    if not answer.valid:
+def _reply(answer: Verdict, receipt: Receipt | Rejected) -> Reply:
+    is_one = isinstance(receipt, Receipt)
+    data: dict[str, Any] = to_builtins(answer) | {"receipt": to_builtins(receipt) if is_one else None}
+    if not answer.valid or isinstance(receipt, Rejected):
         return Reply(code=EXITS["invalid"], text=f"INVALID  {answer.reason}", data=data)
-    assert receipt is not None
     lines = [
         f"VALID  {answer.reason}",
         f"  {'ADVERSE: the claim was refuted' if answer.adverse else 'not adverse'}",

@@ -39,11 +39,7 @@ def run(args: Args, desk: Desk) -> Reply:
     return Reply(
         code=EXITS[verdict.answer],
         text=f"{verdict.answer}  {verdict.reason}",
-        data={
-            **to_builtins(verdict),
-            "is_shippable": verdict.is_shippable,
-            "is_disqualified": verdict.is_disqualified,
-        },
+        data={**to_builtins(verdict), "is_shippable": verdict.is_shippable, "is_disqualified": verdict.is_disqualified},
         complaint="\n".join(f"warning: {shown(pattern)} is not a pattern, and is passed over" for pattern in skipped),
     )
 

@@ -16,6 +16,7 @@ from dos.verdicts.speech import provenance
 from dos.verdicts.speech.provenance import Evidence
 
 EXITS = {"believe": 0, "unsupported": 3, "contract_error": 2}
+LOOK_IT_UP = "Look it up with a tool that reads, and call again with what it returns."
 EXAMPLE = """For example: --args '{"user_id": "usr_42"}'"""
 
 
@@ -44,15 +45,8 @@ def run(args: Args, desk: Desk) -> Reply:
             reads_only=args.read,
         )
     )
-    token = "BELIEVE" if verdict.believe else "UNSUPPORTED"
-    return Reply(
-        code=0 if verdict.believe else 3,
-        text=f"{token}  {verdict.reason}",
-        data=to_builtins(verdict),
-        next_action=""
-        if verdict.believe
-        else "Look it up with a tool that reads, and call again with what it returns.",
-    )
+    code, token, advice = (0, "BELIEVE", "") if verdict.believe else (3, "UNSUPPORTED", LOOK_IT_UP)
+    return Reply(code=code, text=f"{token}  {verdict.reason}", data=to_builtins(verdict), next_action=advice)
 
 
 def _arguments(text: str) -> dict[str, Any]:

@@ -32,10 +32,8 @@ def run(args: Args, desk: Desk) -> Reply:
     seen = _said(args)
     found = claims.extract(seen.text)
     left = dangling.judge(seen)
-    if found:
-        reason = f"{counted(len(found), 'unit')} said to be done, and nothing verified"
-    else:
-        reason = "no unit is said to be done"
+    told = f"{counted(len(found), 'unit')} said to be done, and nothing verified"
+    reason = told if found else "no unit is said to be done"
     lines = [reason]
     lines += [f"  {claim.plan} {claim.phase}  {claim.rung}  {shown(claim.raw)}" for claim in found]
     lines += [f"  {left.answer}  {left.reason}"] if left.answer is dangling.Answer.DANGLING_INTENT else []

@@ -51,12 +51,8 @@ def _paths(args: Args) -> list[str]:
             raise BadInput(f"the pattern names more than {evidence.MOST:,} files", hint="Give a narrower pattern.")
         found += [path for path in matched if path not in set(found)]
     if not found:
-        told = (
-            f"no file is named by {shown(args.transcripts_glob)}"
-            if args.transcripts_glob
-            else "nothing says who came back"
-        )
-        raise BadInput(told, hint=EXAMPLE)
+        named = args.transcripts_glob
+        raise BadInput(f"no file is named by {shown(named)}" if named else "nothing says who came back", hint=EXAMPLE)
     return found
 
 

@@ -6,7 +6,6 @@ looked up in git; one that is not there refuses the stop, and says what is missi
 """
 
 import os
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,6 +16,7 @@ from dos.agents.dialects import stop as dialects
 from dos.errors import BadInput, DosError
 from dos.evidence.speech import stop as evidence
 from dos.records.names import shown
+from dos.surfaces.cli import given_text
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
 from dos.verdicts.speech import stop
@@ -74,7 +74,7 @@ def _allowed(desk: Desk, ok: bool | None, why: str, *, quiet: bool = False) -> R
 
 
 def _event() -> dict[str, Any] | None:
-    said = b"" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read(LONGEST_EVENT + 1)
+    said = given_text.piped(LONGEST_EVENT)
     if not said.strip():
         return None
     if len(said) > LONGEST_EVENT:

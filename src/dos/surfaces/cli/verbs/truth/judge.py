@@ -27,10 +27,7 @@ class Args(Struct, kw_only=True):
 def run(args: Args, desk: Desk) -> Reply:
     ask = opinions.asking(desk.world, args.judge, desk.complain)
     claim = Claim(
-        claim_text=args.claim,
-        stated_reason=args.stated_reason,
-        evidence=tuple(args.evidence),
-        subject=args.subject,
+        claim_text=args.claim, stated_reason=args.stated_reason, evidence=tuple(args.evidence), subject=args.subject
     )
     opinion = ask(claim)
     return Reply(

@@ -7,7 +7,7 @@ Each line of the file is a claim whose truth is known: {"claim_text": "...", "tr
 from pathlib import Path
 from typing import Annotated
 
-from msgspec import MsgspecError, Struct, json, structs, to_builtins
+from msgspec import MsgspecError, Struct, json, to_builtins
 
 from dos.errors import BadInput
 from dos.evidence.belief import opinions
@@ -29,42 +29,36 @@ class Args(Struct, kw_only=True):
     judge: Annotated[str, Option(help="who is asked", metavar="NAME")] = "abstain"
 
 
-class Case(Claim, frozen=True, kw_only=True):
+class Truth(Struct, frozen=True, kw_only=True):
+    """What stands beside a claim, and is not told to the judge."""
+
     truth: bool
 
 
 def run(args: Args, desk: Desk) -> Reply:
     ask = opinions.asking(desk.world, args.judge, desk.complain)
     cases = _read(args.cases)
-    report = grid.evaluate(Outcome(verdict=ask(_untold(case)), truth=case.truth) for case in cases)
+    report = grid.evaluate(Outcome(verdict=ask(claim), truth=truth) for claim, truth in cases)
     code = EXITS["false_clear" if report.grid.false_clear else "no_false_clear"]
     data = {"judge": args.judge, "n": report.n, **to_builtins(report.grid), **to_builtins(report.rates)}
     return Reply(code=code, text=_text(args.judge, report), data={**data, "reason": _reason(report)}, indented=True)
 
 
-def _read(name: str) -> list[Case]:
+def _read(name: str) -> list[tuple[Claim, bool]]:
     data = contents(Path(name))
     if isinstance(data, Unknown):
         raise BadInput(f"the cases: {data.why}", hint=EXAMPLE)
     cases = []
-    decoder = json.Decoder(Case)
     for number, line in enumerate(data.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith(b"#"):
             continue
         try:
-            cases.append(decoder.decode(line))
+            cases.append((json.decode(line, type=Claim), json.decode(line, type=Truth).truth))
         except (MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise BadInput(f"{shown(name, LONGEST_PATH)}:{number}: not a case: {error}", hint=EXAMPLE) from error
     if not cases:
         raise BadInput(f"{shown(name, LONGEST_PATH)} holds no case", hint=EXAMPLE)
     return cases
-
-
-def _untold(case: Case) -> Claim:
-    """The judge is not told the truth."""
-    told = structs.asdict(case)
-    del told["truth"]
-    return Claim(**told)
 
 
 def _reason(report: Report) -> str:

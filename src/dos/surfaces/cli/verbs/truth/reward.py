@@ -16,7 +16,7 @@ from dos.surfaces.cli.options import Option
 from dos.surfaces.cli.verbs.truth import witness
 from dos.verdicts.belief import reward
 from dos.verdicts.belief.effect import EffectClaim
-from dos.verdicts.belief.facts import EvidenceFacts, attest, no_signal, refute
+from dos.verdicts.belief.facts import attest, no_signal, refute
 
 EXITS = {"ACCEPT": 0, "REJECT_POISON": 3, "ABSTAIN": 4, "NO_CLAIM": 5, "contract_error": 2, "unknown": 6}
 TYPED = "--witness"
@@ -38,17 +38,13 @@ def run(args: Args, desk: Desk) -> Reply:
         raise BadInput("--claim and --no-claim say the opposite of each other", hint="Give one of them.")
     claim = None if args.no_claim else EffectClaim(key=args.subject or "claim", narrated=args.narrated)
     asked = witness.wanted(args.source, args.subject)
-    for each in asked:
-        if not each.subject:
-            raise BadInput(f"{each.name!r} is asked about nothing", hint=f"Write --source {each.name}=SUBJECT.")
+    if aimless := [name for name, subject in asked if not subject]:
+        raise BadInput(f"{aimless[0]!r} is asked about nothing", hint=f"Write --source {aimless[0]}=SUBJECT.")
     facts = witnesses.gather(desk.world, claim, asked, desk.complain) if claim and asked else []
-    verdict = reward.judge(claim, [*facts, *_typed(args.witness)])
+    typed = [SAY[args.witness](TYPED, Accountability.AGENT_AUTHORED)] if args.witness else []
+    verdict = reward.judge(claim, [*facts, *typed])
     return Reply(
         code=EXITS[verdict.answer],
         text="\n".join([f"{verdict.answer}  {verdict.reason}", *witness.lines(facts)]),
         data=to_builtins(verdict),
     )
-
-
-def _typed(word: str) -> list[EvidenceFacts]:
-    return [SAY[word](TYPED, Accountability.AGENT_AUTHORED)] if word else []

@@ -8,7 +8,7 @@ tree, without a network where the system allows it. The command is the unit's ac
 from pathlib import Path
 from typing import Annotated, Any
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct, convert, to_builtins
 
 from dos.errors import BadInput, StoreBusy, StoreFailed, WorkspaceMissing
 from dos.evidence.access import named_unit
@@ -18,24 +18,16 @@ from dos.records.names import checked, listed, shown
 from dos.records.unknown import Unknown
 from dos.runtime.witnessing.witness import Asked, Witnessed, witness
 from dos.sources import processes
-from dos.sources.committed_files import SUBMODULE
+from dos.sources.history.objects import SUBMODULE
 from dos.sources.plans import units
 from dos.sources.workspace import Workspace
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
+from dos.surfaces.cli.verbs.truth.test_witness import EXITS as TOLD
 from dos.surfaces.cli.verbs.truth.test_witness import NEXT
 from dos.verdicts.belief.tested import Answer, Cell, Runs
 
-EXITS = {
-    "DISCRIMINATES": 0,
-    "contract_error": 2,
-    "VACUOUS": 3,
-    "UNSATISFIED": 4,
-    "REGRESSIVE": 5,
-    "ABSTAIN": 6,
-    "unknown": 7,
-    "FLAKY": 8,
-}
+EXITS = {**TOLD, "FLAKY": 8}
 LONGEST_SECONDS = 86_400
 MOST_RUNS = 20
 LONGEST_COMMAND = 10_000
@@ -72,11 +64,12 @@ def run(args: Args, desk: Desk) -> Reply:
         keep=args.keep,
     )
     seen = witness(desk.world.git, asked, told=lambda line: None if desk.as_json else desk.complain(line))
-    recorded, complaint = _record(desk, asked, seen, unit, command_from) if args.record or unit else (None, "")
+    data = _data(asked, seen, command_from) | {"unit": unit}
+    recorded, complaint = _record(desk, data, seen) if args.record or unit else (None, "")
     return Reply(
         code=EXITS[seen.verdict.answer],
         text=_text(asked, seen, command_from),
-        data=_data(asked, seen, command_from) | {"unit": unit, "recorded": recorded},
+        data=data | {"recorded": recorded},
         next_action="" if seen.verdict.answer is Answer.ABSTAIN else NEXT[seen.verdict.answer],
         complaint=complaint,
     )
@@ -130,28 +123,14 @@ def _open_journal(desk: Desk) -> None:
         raise StoreFailed(error.message, hint=error.hint) from error
 
 
-def _record(desk: Desk, asked: Asked, seen: Witnessed, unit: str, command_from: str) -> tuple[int | None, str]:
-    """Where it was written; or why it was not, which does not change what was seen."""
+def _record(desk: Desk, data: dict[str, Any], seen: Witnessed) -> tuple[int | None, str]:
+    """Where the answer was written; or why it was not, which does not change what was seen."""
     if isinstance(seen.change, Unknown):
         return None, "nothing was run, and nothing is written down"
-    fact = TestWitnessed(
-        commit=seen.change.commit,
-        parent=seen.change.parent,
-        tree=seen.change.tree,
-        unit=unit,
-        command=asked.command,
-        command_from=command_from,
-        verdict=seen.verdict.answer,
-        witnesses=seen.verdict.witnesses,
-        assert_level=seen.verdict.assert_level,
-        reason=_readable(seen.verdict.reason),
-        cells={cell.value: [run.outcome.value for run in seen.matrix.of(cell)] for cell in Cell},
-        runner=processes.host(),
-        network=seen.network,
-        weakened=list(map(_readable, seen.matrix.weakened)),
-    )
+    cells = {cell.value: [run.outcome.value for run in seen.matrix.of(cell)] for cell in Cell}
+    more = {"cells": cells, "runner": processes.host(), "network": seen.network}
     try:
-        return desk.journal.record(witness_stream(asked.commit), fact).pos, ""
+        return desk.journal.record(witness_stream(seen.change.commit), convert(data | more, TestWitnessed)).pos, ""
     except StoreFailed as error:
         return None, f"warning: it is not written down: {error.message}"
 

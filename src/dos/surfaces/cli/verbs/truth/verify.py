@@ -9,17 +9,21 @@ about in one read of history, and the exit code is 0 only if all of them shipped
 """
 
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Struct
 
-from dos.errors import BadInput, WorkspaceMissing
+from dos.errors import BadInput, DosError, WorkspaceMissing
 from dos.evidence.work import shipped as evidence
 from dos.records.names import shown
 from dos.sources.history import log
-from dos.surfaces.cli.desk import Desk, Reply
+from dos.sources.plans.plan_documents import documents
+from dos.surfaces.cli.desk import Desk, Reply, colour
 from dos.surfaces.cli.options import Option
-from dos.verdicts.work.shipped import SCHEMA, Answer, Candidate, Tier, Verdict
+from dos.verdicts.work.shipped import SCHEMA, Answer, Candidate, Contradiction, Tier, Verdict
+
+if TYPE_CHECKING:
+    from dos.sources.world import World
 
 EXITS = {
     "shipped": 0,
@@ -29,6 +33,8 @@ EXITS = {
     "cannot_tell": 5,
     "contract_error": 2,
 }
+# What is no part of the reason, and should be known all the same.
+ASIDE = (Contradiction.CONFIG_DIRTY, Contradiction.REPLACED_OBJECT, Contradiction.CI_RED)
 NEXT = {
     Answer.SHIPPED: "The work is there. That it is right is for tests to show.",
     Answer.NOT_SHIPPED: "Nothing shows that it was done: keep it on the list.",
@@ -69,6 +75,8 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, desk: Desk) -> Reply:
     world = desk.forgiving_world
+    if args.all and args.units:
+        raise BadInput("--all asks about every unit, and some are named beside it", hint="Give one of the two.")
     units = None if args.all else _pairs(args.units)
     if args.strict_root and world.start != world.workspace.tree:
         raise WorkspaceMissing(
@@ -82,30 +90,81 @@ def run(args: Args, desk: Desk) -> Reply:
         asks_ci=not args.no_ci,
         require=args.require,
     )
-    verdicts = evidence.verify(world, units, ask, progress=_progress(desk))
+    progress = _Progress(desk)
+    try:
+        verdicts = evidence.verify(world, units, ask, progress=progress.tell)
+    finally:
+        progress.clear()
+    if not verdicts:
+        raise _nothing_declared(world, args)
     short = _abbreviated(desk, verdicts)
     if units is None or len(units) > 1:
         return _many(verdicts, short, args)
     verdict = verdicts[0]
-    code = verdict.exit_code if not args.legacy_exit else min(verdict.exit_code, 1)
     return Reply(
-        code=code,
+        code=_code(verdict, args),
         text=line(verdict, short),
         data=data(verdict, short),
-        plain=PLAIN[verdict.answer].format(unit=f"{verdict.plan} {verdict.phase}"),
-        next_action=NEXT[verdict.answer],
+        plain=_plain(verdict),
+        next_action=_next(verdict),
+    )
+
+
+def _code(verdict: Verdict, args: Args) -> int:
+    return min(verdict.exit_code, 1) if args.legacy_exit else verdict.exit_code
+
+
+def _plain(verdict: Verdict) -> str:
+    unit = f"{verdict.plan} {verdict.phase}"
+    if verdict.answer is Answer.NOT_SHIPPED and verdict.candidates:
+        return f"{unit} does not count as done: {verdict.reason}."
+    if verdict.answer is Answer.UNPROVEN and verdict.tier >= Tier.LIVE:
+        return f"{unit} is in the code, but less vouches for it than is required."
+    if verdict.shipped and verdict.tier >= Tier.WITNESSED:
+        return f"{unit} is in the code, and somebody saw it work."
+    return PLAIN[verdict.answer].format(unit=unit)
+
+
+def _next(verdict: Verdict) -> str:
+    if verdict.answer is Answer.NOT_SHIPPED and verdict.candidates:
+        return f"Do not build on it yet: {verdict.reason}."
+    if verdict.answer is Answer.UNPROVEN and verdict.tier >= Tier.LIVE:
+        return "The work is there. Let a runner or somebody else vouch for it: `dos test-witness run`, CI, a receipt."
+    if verdict.shipped and verdict.tier >= Tier.WITNESSED:
+        return "Build on it: it is as right as what was run shows."
+    return NEXT[verdict.answer]
+
+
+def _nothing_declared(world: "World", args: Args) -> DosError:
+    """A question about all units that finds none must not look like a yes."""
+    glob, ref = world.config.paths.plans_glob, args.merged_into or args.ref
+    if world.workspace.common is None:
+        return WorkspaceMissing(f"{world.workspace.root} is not in a git repository", hint="cd into a clone of it.")
+    there = len(documents(world.workspace.root, glob))
+    beside = f"; {there} on disk match it, and are not committed there" if there else ""
+    return BadInput(
+        f"no plan document at {ref} declares a unit ({glob}){beside}",
+        hint="git add -- docs && git commit" if there else "dos verify PLAN UNIT asks about one by its name",
     )
 
 
 def line(verdict: Verdict, short: dict[str, str]) -> str:
     """`SHIPPED AUTH AUTH1 7fe0962 (via grep-subject)  T4 live: 12 of 12 lines stand`"""
     sha = f" {short[verdict.sha]}" if verdict.sha else ""
-    head = f"{verdict.answer} {verdict.plan} {verdict.phase}{sha}"
+    head = f"{_tinted(verdict.answer)} {verdict.plan} {verdict.phase}{sha}"
+    where = f" at {verdict.ref}" if verdict.ref != "HEAD" else ""
+    notes = [*verdict.limits, *(each for each in verdict.contradictions if each in ASIDE)]
+    beside = f" [{', '.join(notes)}]" if notes else ""
     if verdict.answer is Answer.UNPROVEN:
-        return f"{head} ({_word(verdict.tier)} only: {verdict.reason})"
-    via = f" (via {verdict.source})"
-    limits = f" [{', '.join(verdict.limits)}]" if verdict.limits else ""
-    return f"{head}{via}  T{int(verdict.tier)} {_word(verdict.tier)}: {verdict.reason}{limits}"
+        return f"{head} ({_word(verdict.tier)} only: {verdict.reason}){where}{beside}"
+    via = f" (via {verdict.source})" if verdict.shipped or not verdict.sha else ""
+    return f"{head}{via}  T{int(verdict.tier)} {_word(verdict.tier)}: {verdict.reason}{where}{beside}"
+
+
+def _tinted(answer: Answer) -> str:
+    if not colour():
+        return answer
+    return f"\x1b[{32 if answer is Answer.SHIPPED else 33 if answer is Answer.CANNOT_TELL else 31}m{answer}\x1b[0m"
 
 
 def data(verdict: Verdict, short: dict[str, str]) -> dict[str, Any]:
@@ -144,22 +203,27 @@ def _many(verdicts: list[Verdict], short: dict[str, str], args: Args) -> Reply:
     counts = {answer.lower(): sum(each.answer is answer for each in verdicts) for answer in Answer}
     said = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items() if count)
     ref = args.merged_into or args.ref
+    noun = "unit" if len(verdicts) == 1 else "units"
     return Reply(
-        code=0 if all(each.shipped for each in verdicts) else 1,
-        text="\n".join(
-            [*(line(each, short) for each in verdicts), f"{len(verdicts)} units at {ref}: {said or 'none'}"]
-        ),
+        code=_code_of_many(verdicts),
+        text="\n".join([*(line(each, short) for each in verdicts), f"{len(verdicts)} {noun} at {ref}: {said}"]),
         data={"schema": SCHEMA, "ref": ref, "verdicts": [data(each, short) for each in verdicts], "counts": counts},
     )
+
+
+def _code_of_many(verdicts: list[Verdict]) -> int:
+    """0 when all shipped; 5 when that is not known of some, and no other speaks against it."""
+    codes = {each.exit_code for each in verdicts}
+    return 0 if codes == {0} else 5 if codes <= {0, 5} else 1
 
 
 def _pairs(words: list[str]) -> list[tuple[str, str]]:
     if len(words) == 1 and words[0].count("/") == 1:
         words = words[0].split("/")
     if not words or len(words) % 2:
-        found = f"{len(words)} words" if words else "nothing"
+        found = f"what was given is {shown(' '.join(words))}" if words else "none is named"
         raise BadInput(
-            f"a unit is a plan and an id, and there is {found}: {shown(' '.join(words))}",
+            f"a unit is a plan and an id, and {found}",
             hint="dos verify PLAN UNIT; dos verify --all asks about all that the plans declare",
         )
     return list(zip(words[::2], words[1::2], strict=True))
@@ -174,8 +238,20 @@ def _abbreviated(desk: Desk, verdicts: list[Verdict]) -> dict[str, str]:
     return log.abbreviated(desk.forgiving_world.git, named - {""})
 
 
-def _progress(desk: Desk) -> Any:
+class _Progress:
     """How far a first reading is, for whoever waits for it."""
-    if desk.as_json or not sys.stderr.isatty():
-        return None
-    return lambda count: sys.stderr.write(f"\rreading history: {count:,} commits ")
+
+    def __init__(self, desk: Desk) -> None:
+        self._shows = sys.stderr.isatty() and not desk.as_json
+        self._said = False
+
+    def tell(self, count: int) -> None:
+        if self._shows:
+            self._said = True
+            sys.stderr.write(f"\rreading history: {count:,} commits ")
+            sys.stderr.flush()
+
+    def clear(self) -> None:
+        if self._said:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

@@ -12,7 +12,6 @@ from msgspec import Struct, to_builtins
 
 from dos.errors import BadInput
 from dos.evidence.belief import witnesses
-from dos.evidence.belief.witnesses import Wanted
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
 from dos.verdicts.belief import effect
@@ -36,7 +35,8 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, desk: Desk) -> Reply:
     if not args.source:
-        raise no_source(desk)
+        names = ", ".join(witnesses.known(desk.complain))
+        raise BadInput("no witness is named, so nobody can be asked", hint=f"Add --source with one of: {names}.")
     claim = EffectClaim(key=args.key, subject=args.subject, narrated=args.narrated)
     facts = witnesses.gather(desk.world, claim, wanted(args.source, args.subject), desk.complain)
     verdict = effect.judge(claim, facts)
@@ -48,14 +48,10 @@ def run(args: Args, desk: Desk) -> Reply:
     )
 
 
-def wanted(sources: Sequence[str], subject: str) -> list[Wanted]:
+def wanted(sources: Sequence[str], subject: str) -> list[tuple[str, str]]:
+    """Whom to ask, and about what."""
     parts = (source.partition("=") for source in sources)
-    return [Wanted(name=name.strip(), subject=own or subject) for name, _, own in parts]
-
-
-def no_source(desk: Desk) -> BadInput:
-    names = ", ".join(witnesses.known(desk.complain))
-    return BadInput("no witness is named, so nobody can be asked", hint=f"Add --source with one of: {names}.")
+    return [(name.strip(), own or subject) for name, _, own in parts]
 
 
 def lines(facts: Sequence[EvidenceFacts]) -> list[str]:
