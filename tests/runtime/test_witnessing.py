@@ -345,3 +345,11 @@ def test_nothing_is_left_when_somebody_breaks_it_off(toy, tmp_path, number, code
     assert gone(file)
     if number == signal.SIGKILL:  # nobody could clean up after it
         subprocess.run(["rm", "-r", *map(str, (tmp_path / "tmp").iterdir())], check=True)
+
+
+def test_a_command_about_tests_that_are_new_has_no_old_ones_to_run(toy):
+    toy.commit(OLD_CODE | OLD_TESTS)
+    toy.commit(NEW_CODE | {"tests/test_one.py": HEAD + ONE})
+    seen = toy.witness(f"{sys.executable} -m unittest tests/test_one.py")
+    assert seen.verdict.answer is Answer.DISCRIMINATES
+    assert cells(seen)[:2] == [[], []]

@@ -125,7 +125,8 @@ def _divergence(answer: Answer, claim: Claim) -> Divergence:
 
 def render(board: Board) -> str:
     counts = board.summary
-    at_work = f"{counts.phases} units, {counts.shipped} shipped, {counts.in_flight} in flight, {counts.gated} gated"
+    units = "unit" if counts.phases == 1 else "units"
+    at_work = f"{counts.phases} {units}, {counts.shipped} shipped, {counts.in_flight} in flight, {counts.gated} gated"
     lines = [f"{at_work}; {counts.divergent} where plan and truth differ  ({board.plan_source}, {board.now})"]
     names = max((len(f"{each.plan}/{each.phase}") for each in board.phases), default=0)
     lanes = max((len(each.lane) for each in board.phases), default=0)

@@ -103,7 +103,7 @@ def _tied(world: World, asked: Asked) -> Receipt:
         runner=processes.host(),
         nonce=secrets.token_hex(16),
         timestamp=asked.timestamp or now(),
-        expires=_expires(asked.expires_days),
+        expires=_expires(asked),
     )
 
 
@@ -189,7 +189,9 @@ def _snapshots(asked: Asked) -> Seen:
     }
 
 
-def _expires(days: float | None) -> str:
-    if days is None:
+def _expires(asked: Asked) -> str:
+    if asked.expires_days is None:
         return ""
-    return second_stamp(int((datetime.now(UTC) + timedelta(days=days)).timestamp() * 1000))
+    said = receipts.moment(asked.timestamp) if asked.timestamp else None
+    until = (said or datetime.now(UTC)) + timedelta(days=asked.expires_days)
+    return second_stamp(int(until.timestamp() * 1000))

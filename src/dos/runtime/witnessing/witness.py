@@ -70,7 +70,11 @@ def witness(
 
 def _filled(change: Change, asked: Asked, sandbox: Sandbox, told: Told, choose: Choose) -> Matrix:
     """The order of the runs is drawn by lot: a test that counts how often it was called is not to know it."""
-    seen = Matrix(has_old_tests=change.has_old_tests, weakened=change.weakened, rung=Accountability.OS_RECORDED)
+    seen = Matrix(
+        has_old_tests=change.has_old_tests and not _names_new_tests(change, asked),
+        weakened=change.weakened,
+        rung=Accountability.OS_RECORDED,
+    )
     while left := tested.wanted(seen, asked.repeat):
         cell = choose(left)
         number = len(seen.of(cell)) + 1
@@ -79,6 +83,13 @@ def _filled(change: Change, asked: Asked, sandbox: Sandbox, told: Told, choose: 
         told(f"{cell}, run {number}: {run.outcome} after {run.seconds:.1f} s ({run.why})")
         seen = seen.with_run(cell, run)
     return seen
+
+
+def _names_new_tests(change: Change, asked: Asked) -> bool:
+    """Whether the command is about tests that were not there before: then there are no old ones to run."""
+    added = beside([path for path in change.changed if path not in change.old], asked.folder)
+    words = asked.command.replace("'", " ").replace('"', " ").split()
+    return any(word.partition("::")[0].removeprefix("./") in added for word in words)
 
 
 def _command(change: Change, asked: Asked, cell: Cell) -> str:

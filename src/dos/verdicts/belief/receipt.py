@@ -35,6 +35,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     valid: bool
     reason: str
     checked: tuple[str, ...] = ()
+    unknown: bool = False  # what would show it could not be read here
     adverse: bool = False
     bound: bool = False
 
@@ -42,6 +43,8 @@ class Verdict(Struct, frozen=True, kw_only=True):
 def judge(seen: Evidence) -> Verdict:
     receipt, checked = seen.receipt, list[str]()
     for name, wrong in _looked_at(seen):
+        if isinstance(wrong, Unknown):
+            return Verdict(valid=False, unknown=True, reason=wrong.why, checked=tuple(checked))
         if wrong:
             return Verdict(valid=False, reason=wrong, checked=tuple(checked))
         checked.append(name)
@@ -55,7 +58,7 @@ def judge(seen: Evidence) -> Verdict:
     )
 
 
-def _looked_at(seen: Evidence) -> Iterator[tuple[str, str]]:
+def _looked_at(seen: Evidence) -> Iterator[tuple[str, str | Unknown]]:
     """Each thing that there is to look at, with what is wrong with it."""
     receipt, here, commit = seen.receipt, seen.here, seen.receipt.commit[:9]
     yield "signature", _unsigned(seen)
@@ -75,7 +78,7 @@ def _looked_at(seen: Evidence) -> Iterator[tuple[str, str]]:
     if receipt.base:
         yield "base", "" if here.base_holds else f"its commits do not follow its base {receipt.base[:9]} here"
     if receipt.target and isinstance(here.on_target, Unknown):
-        yield "ancestry", f"whether its branch holds it is not known: {here.on_target.why}"
+        yield "ancestry", Unknown(f"whether its branch holds it is not known: {here.on_target.why}")
     elif receipt.target:
         yield "ancestry", "" if here.on_target else f"{receipt.target} does not hold {commit}"
     if receipt.paths_in_region:
@@ -95,9 +98,9 @@ def _unsigned(seen: Evidence) -> str:
     return "" if seen.signed else "the signature is not of this receipt: it was changed, or another key made it"
 
 
-def _elsewhere(receipt: Receipt, here: Here) -> str:
+def _elsewhere(receipt: Receipt, here: Here) -> str | Unknown:
     if here.tree is None:
         return f"its commit {receipt.commit[:9]} is not in this repository"
     if isinstance(here.repo, Unknown):
-        return f"whether it is of this repository is not known: {here.repo.why}"
+        return Unknown(f"whether it is of this repository is not known: {here.repo.why}")
     return "" if here.repo == receipt.repo else "it is of another repository"

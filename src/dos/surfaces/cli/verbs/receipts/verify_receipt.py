@@ -52,6 +52,8 @@ def run(args: Args, desk: Desk) -> Reply:
             "no key is trusted here, so nothing can be said of it",
             hint=f"Give --key-file runner.pub, or put its line into {public_keys.folder() / 'trusted-keys'}",
         )
+    if answer.unknown:
+        raise BadInput(answer.reason, hint="git fetch --unshallow; or look at the signature alone: --offline")
     return _reply(answer, found)
 
 

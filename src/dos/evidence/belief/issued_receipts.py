@@ -1,0 +1,22 @@
+"""The receipts of landed units: those of the journal, and in a clone without one those of git's notes."""
+
+from dos.journal import receipt_events
+from dos.records import receipts
+from dos.records.receipts import Receipt
+from dos.sources.receipts import notes
+from dos.sources.world import World
+
+STREAMS = "unit/"
+
+
+def gather(world: World, unit: str = "") -> list[Receipt]:
+    """Oldest first; of one unit, where one is named. What is no receipt is passed over."""
+    store = world.journal
+    with store.backend.read(once=True) as view:
+        names = [unit] if unit else sorted(name.removeprefix(STREAMS) for name in view.streams(STREAMS))
+    found = [data for name in names for data in receipt_events.issued(store, name)]
+    if world.workspace.common is not None:
+        found += notes.every(world.git)
+    read = [each for each in map(receipts.parse, found) if isinstance(each, Receipt) and each.unit]
+    unique = {receipts.canonical(each): each for each in read if unit in ("", each.unit)}
+    return list(unique.values())
