@@ -9,10 +9,13 @@ LARGEST_BYTES = 8_000_000
 
 def of_commit(git: Git, sha: str) -> list[bytes]:
     """What is noted at a commit, each as it was written; nothing when nobody noted anything."""
-    blob = git.attempt("notes", f"--ref={REF}", "list", sha).stdout.strip()
-    if not blob or int(git.run("cat-file", "-s", blob)) > LARGEST_BYTES:
-        return []
-    return lines(git.run("cat-file", "blob", blob))
+    with Objects(git) as objects:
+        noted = objects.commit(REF)
+        # A note lies under the name of its commit, which git breaks into folders when there are many.
+        places = (sha, f"{sha[:2]}/{sha[2:]}", f"{sha[:2]}/{sha[2:4]}/{sha[4:]}")
+        entry = next((found for place in places if noted and (found := objects.at(noted.tree, place))), None)
+        blob = objects.blob(entry.sha) if entry else None
+    return lines(blob.decode("utf-8", "surrogateescape")) if blob and len(blob) <= LARGEST_BYTES else []
 
 
 def every(git: Git) -> list[bytes]:

@@ -75,6 +75,8 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
     if seen.weakened:
         more = f" (and {len(seen.weakened) - 1} more)" if len(seen.weakened) > 1 else ""
         return _verdict(seen, Answer.TESTS_WEAKENED, f"{seen.weakened[0]}{more}")
+    if Limit.UNREAD in seen.limits and seen.claim.kind in (ClaimKind.TEST, ClaimKind.CODE_EFFECT):
+        return _verdict(seen, Answer.ABSTAIN, "what it changed cannot be read")
     match seen.claim.kind:
         case ClaimKind.NONE:
             return _verdict(seen, Answer.ABSTAIN, "the subject claims nothing that a diff could show")
