@@ -4,6 +4,7 @@ They are read as pointers. What they say of a unit that is not in git is a claim
 """
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
@@ -43,6 +44,7 @@ def is_soaking(text: str, plan: str, phase: str) -> bool | Unknown:
     return False
 
 
+@lru_cache(maxsize=4)  # every unit of a workspace asks for the same
 def _rows(text: str, key: str) -> list[dict[str, Any]] | Unknown:
     """The rows of a list in a file; Unknown for what is no such file."""
     if key not in text:

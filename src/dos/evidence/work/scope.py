@@ -28,12 +28,20 @@ class Declarations:
         self._objects, self._config = objects, config
         inside = place.root.relative_to(place.tree).as_posix() if place.root.is_relative_to(place.tree) else "."
         self._inside = "" if inside == "." else inside + "/"
-        self._texts: dict[str, str] = {}
+        self._texts: dict[str, tuple[str, str]] = {}  # as written, and with case folded
         self._documents: dict[str, Document] = {}
         self._configs: dict[str, Config] = {}
+        self._listed: dict[tuple[str, str], list[tuple[str, str]]] = {}
+        self._scopes: dict[tuple[str, str, str], Scope] = {}
 
     def of(self, tree: str, name: Name) -> Scope:
         """What a tree says about a unit; nothing when it says nothing."""
+        key = tree, name.plan, name.phase
+        if key not in self._scopes:
+            self._scopes[key] = self._of(tree, name)
+        return self._scopes[key]
+
+    def _of(self, tree: str, name: Name) -> Scope:
         written = {key.casefold(): unit for key, unit in self.config(tree).units.items()}
         own = [spelling for spelling in name.spellings if name.holds_series(spelling) or spelling == name.phase]
         for form in (*(f"{name.plan}/{spelling}" for spelling in name.spellings), *own):
@@ -91,28 +99,38 @@ class Declarations:
     def _units(self, tree: str, name: Name) -> Iterator[Unit]:
         spellings = [spelling.casefold() for spelling in name.spellings]
         for path, sha in self._plan_documents(tree):
-            text = self._text(sha).casefold()
+            text = self._text(sha)[1]
             if any(spelling in text for spelling in spellings):  # most documents are about something else
                 yield from (unit for unit in self._document(path, sha).units if name.is_of(unit.plan, unit.id))
 
     def _document(self, path: str, sha: str) -> Document:
         if sha not in self._documents:
             self._documents[sha] = document.read(
-                self._text(sha), plan=document.plan_name(path), document=path, grammar=self._config.enumerate.grammar
+                self._text(sha)[0], plan=document.plan_name(path), document=path, grammar=self._config.enumerate.grammar
             )
         return self._documents[sha]
 
-    def _text(self, sha: str) -> str:
+    def _text(self, sha: str) -> tuple[str, str]:
         if sha not in self._texts:
-            self._texts[sha] = content.decoded((self._objects.blob(sha) or b"")[:LARGEST_DOCUMENT])
+            text = content.decoded((self._objects.blob(sha) or b"")[:LARGEST_DOCUMENT])
+            self._texts[sha] = text, text.casefold()
         return self._texts[sha]
 
-    def _plan_documents(self, tree: str) -> Iterator[tuple[str, str]]:
+    def _plan_documents(self, tree: str) -> list[tuple[str, str]]:
+        """Path and blob of each. Most trees have the same folder of them."""
         glob = self._folder(tree) + self._config.paths.plans_glob
-        for path, entry in self._objects.files(tree, globs.literal_folder(glob)):
-            folded = globs.folded_path(path)
-            if folded is not None and globs.matches(glob, folded):
-                yield path, entry.sha
+        folder = globs.literal_folder(glob)
+        top = self._objects.at(tree, folder) if folder else None
+        if folder and top is None:
+            return []
+        key = glob, top.sha if top else tree
+        if key not in self._listed:
+            self._listed[key] = [
+                (path, entry.sha)
+                for path, entry in self._objects.files(tree, folder)
+                if (folded := globs.folded_path(path)) is not None and globs.matches(glob, folded)
+            ]
+        return self._listed[key]
 
 
 def _usable(paths: Iterable[str]) -> tuple[str, ...]:

@@ -135,7 +135,7 @@ class _Look:
         """The newest, and on until one of them stands."""
         seen: list[Seen] = []
         for pair in named:
-            if len(seen) >= MOST_CANDIDATES and any(each.survival for each in seen):
+            if len(seen) >= MOST_CANDIDATES and any(each.survival and each.survival.kept for each in seen):
                 break
             seen.append(self._seen(name, *pair, is_merged=pair[0].sha in merged))
         return tuple(seen)
