@@ -202,3 +202,16 @@ def test_it_writes_nothing_into_the_workspace(repository, state):
     before = all_files()
     stop(repository, claimed("AUTH1", "AUTH2"))
     assert all_files() == before
+
+
+def test_a_bug_of_ours_costs_no_agent_its_work(monkeypatch, capsys):
+    from dos.surfaces.cli import calling, main
+
+    def broken(*words):
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(calling, "call", broken)
+    assert main.run(["hook", "stop"]) == 0
+    said = capsys.readouterr()
+    assert said.out == "" and "dos has a bug" in said.err
+    assert main.run(["version"]) == 70

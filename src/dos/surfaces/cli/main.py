@@ -17,6 +17,7 @@ GLOBAL_FLAGS = {
     "--help": False,
     "-h": False,
 }
+BUG = 70
 EXAMPLES = {"--workspace": "../other", "--output": "json", "--driver": "NAME"}
 
 
@@ -40,7 +41,9 @@ def run(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         return 130
     except Exception as error:  # noqa: BLE001 - nothing may leave here as a traceback
-        return _report(error)
+        code = _report(error)
+        # An agent does not lose its work because we have a bug: its hook is answered with silence.
+        return 0 if code == BUG and "hook" in arguments[:1] else code
 
 
 def _dispatch(arguments: list[str]) -> int:
@@ -181,7 +184,7 @@ def _report(error: Exception) -> int:
     place = traceback.extract_tb(error.__traceback__)[-1]
     complain(f"error: dos has a bug: {type(error).__name__}: {error} ({place.filename}:{place.lineno})")
     complain("  hint: Run it again with DOS_TRACEBACK=1 and report what it prints.")
-    return 70
+    return BUG
 
 
 def complain(lines: str) -> None:
