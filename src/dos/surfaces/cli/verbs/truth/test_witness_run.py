@@ -51,7 +51,7 @@ def run(args: Args, desk: Desk) -> Reply:
         raise WorkspaceMissing(f"{place.root} is not in a git repository", hint="cd into one, or give --workspace.")
     sha = _commit(args.commit, desk)
     unit = named_unit.resolve(desk.policy_world, checked(args.unit, "unit")) if args.unit else ""
-    command, command_from = _command(args, desk, unit)
+    command, command_from = _command(args, desk, unit or _trailer(sha, desk))
     if args.record or unit:
         _open_journal(desk)  # now, and not when the tests have run for an hour
     asked = Asked(
@@ -114,6 +114,13 @@ def _command(args: Args, desk: Desk, unit: str) -> tuple[str, str]:
         "nothing says how the tests are run",
         hint="Give --cmd, or write it down: dos config set workers.test 'COMMAND'",
     )
+
+
+def _trailer(sha: str, desk: Desk) -> str:
+    """The unit that the commit itself names, when it is one of the plans'."""
+    said = desk.world.git.run("log", "-1", "--format=%(trailers:key=Unit,valueonly)", sha).split()
+    known = {unit.name for unit in units.read(desk.world.workspace, desk.policy).units} if len(said) == 1 else ()
+    return said[0] if said and said[0] in known else ""
 
 
 def _open_journal(desk: Desk) -> None:
