@@ -125,6 +125,7 @@ LEFT_TO_A_PERSON = [
     (written("docs/first-plan.md", "## A1: x\n## A2-A3: y\n"), "UNIT_RANGE"),
     (written("docs/first-plan.md", "## A1: x\n~~~\n"), "PLAN_NOT_CLOSED"),
     (written("docs/more-plan.md", "## FIRST1: y\n"), "UNIT_ID_SHARED"),
+    (configured("stamp.subject_dirs", '["src"]'), "STAMP_RECOGNISES_NOTHING"),
     (written("dos.state.yaml", "x" * 200_001), "STATE_FILE_LARGE"),
     (troubles.with_reference_to_no_lane, "REASON_SEE_ALSO_DANGLES"),
     (troubles.with_unit_for_no_lane, "UNIT_WITHOUT_LANE"),
