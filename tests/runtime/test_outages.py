@@ -61,7 +61,8 @@ def starts(fleet: Fleet) -> list[str]:
 
 def test_a_server_that_is_stopped_and_started_again_ends_nobody(shared, postgres):
     process = shared.up("--until-idle", "--target", "2")
-    shared.worker_at("one")
+    for lane in ("one", "two"):  # one that has only been started ends, and is started again
+        shared.worker_at(lane)
     postgres.stop()
     time.sleep(1.5)
     assert process.poll() is None
