@@ -29,10 +29,12 @@ def test_command(root: Path) -> str:
 
 def plans_glob(root: Path) -> str | None:
     """Where plan documents lie already; None when there are none."""
-    for glob in ("docs/**/*-plan.md", "plans/**/*.md", "planning/**/*.md", "**/PLAN.md"):
+    for glob in ("docs/**/*-plan.md", "plans/**/*.md", "planning/**/*.md"):
         if next(root.glob(glob), None):
             return glob
-    return None
+    # Deeper than that lie the packages of others, and nobody waits for a walk through all of them.
+    near = ("PLAN.md", "*/PLAN.md", "*/*/PLAN.md")
+    return "**/PLAN.md" if any(next(root.glob(glob), None) for glob in near) else None
 
 
 def _lines(path: Path) -> list[str]:
