@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 from dos.evidence.work import shipped
@@ -55,6 +56,13 @@ class Repository:
     @property
     def head(self) -> str:
         return self.git("rev-parse", "HEAD")
+
+    def dos(self, *words: str, **environment: str) -> tuple[int, str, str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "dos", *words], cwd=self.root, capture_output=True, text=True,
+            env={**os.environ, **environment},
+        )  # fmt: skip
+        return done.returncode, done.stdout, done.stderr
 
     def verify(self, plan: str, phase: str, **ask: object) -> Verdict:
         return shipped.verify(World(self.root), [(plan, phase)], Ask(**ask))[0]

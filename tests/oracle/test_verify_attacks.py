@@ -13,16 +13,6 @@ LINES = "".join(f"def part_{number}(value):\n    return value + {number}\n" for 
 PLAN = "## AUTH AUTH1: log in\n\n- paths: src/auth/**\n"
 
 
-def dos(repository, *words, **environment):
-    import os
-
-    done = subprocess.run(
-        [sys.executable, "-m", "dos", *words], cwd=repository.root, capture_output=True, text=True,
-        env={**os.environ, **environment},
-    )  # fmt: skip
-    return done.returncode, done.stdout, done.stderr
-
-
 @pytest.fixture
 def repository(tmp_path):
     made = Repository(tmp_path / "work")
@@ -241,13 +231,13 @@ def test_the_commit_at_the_cut_cannot_be_judged(repository, tmp_path):
 
 
 def test_a_workspace_that_is_not_there_is_an_error(repository):
-    code, said, error = dos(repository, "verify", "--workspace", "/nonexistent", "AUTH", "AUTH1")
+    code, said, error = repository.dos("verify", "--workspace", "/nonexistent", "AUTH", "AUTH1")
     assert (code, said) == (2, "") and "Traceback" not in error
 
 
 def test_a_ref_that_is_not_there_is_an_error(repository):
     for ref in ("nope", "--output=x", "HEAD\nHEAD", "main..HEAD", ":/AUTH"):
-        code, said, error = dos(repository, "verify", "AUTH", "AUTH1", f"--ref={ref}")
+        code, said, error = repository.dos("verify", "AUTH", "AUTH1", f"--ref={ref}")
         assert (code, said) == (2, ""), ref
         assert "Traceback" not in error and not (repository.root / "x").exists()
 
@@ -272,7 +262,7 @@ def test_another_repository_in_the_environment_is_not_read(repository, tmp_path)
     other = Repository(tmp_path / "other")
     other.commit("AUTH1: login", {"src/login.py": LINES})
     for name in ("GIT_DIR", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"):
-        code, _, _ = dos(repository, "verify", "AUTH", "AUTH1", **{name: str(other.root / ".git")})
+        code, _, _ = repository.dos("verify", "AUTH", "AUTH1", **{name: str(other.root / ".git")})
         assert code == 1, name
 
 
@@ -415,15 +405,15 @@ def test_any_depth_of_history_is_looked_at(repository):
 
 def test_the_text_names_the_tier_and_what_speaks_against_it(repository):
     sha = repository.commit("AUTH1: login", empty=True)
-    code, said, _ = dos(repository, "verify", "AUTH", "AUTH1")
+    code, said, _ = repository.dos("verify", "AUTH", "AUTH1")
     assert (code, said) == (3, f"UNPROVEN AUTH AUTH1 {sha[:7]} (named only: the commit is empty)\n")
 
 
 @pytest.mark.parametrize("flag", [(), ("--legacy-exit",)])
 def test_released_exit_codes_are_there_for_who_asks(repository, flag):
     repository.commit("AUTH1: login", empty=True)
-    assert dos(repository, "verify", "AUTH", "AUTH1", *flag)[0] == (1 if flag else 3)
-    assert dos(repository, "verify", "AUTH", "AUTH2", *flag)[0] == 1
+    assert repository.dos("verify", "AUTH", "AUTH1", *flag)[0] == (1 if flag else 3)
+    assert repository.dos("verify", "AUTH", "AUTH2", *flag)[0] == 1
 
 
 def test_many_units_are_answered_from_one_read(repository):
@@ -431,7 +421,7 @@ def test_many_units_are_answered_from_one_read(repository):
     repository.commit("declare", {"docs/auth-plan.md": plan})
     for number in (1, 3):
         repository.commit(f"AUTH{number}: do it", {f"src/p{number}.py": LINES})
-    code, said, error = dos(repository, "verify", "--all", "--json")
+    code, said, error = repository.dos("verify", "--all", "--json")
     assert code == 1, error
     found = {each["phase"]: each["shipped"] for each in json.loads(said)["verdicts"]}
     assert found == {"AUTH1": True, "AUTH2": False, "AUTH3": True, "AUTH4": False, "AUTH5": False}

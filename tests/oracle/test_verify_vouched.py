@@ -1,8 +1,6 @@
 """What others say of a commit raises it, and what they say against it counts."""
 
 import json
-import os
-import subprocess
 import sys
 from shlex import quote
 
@@ -20,14 +18,6 @@ class Login(unittest.TestCase):
 """
 BASE = "import unittest\n\nclass Base(unittest.TestCase):\n    def test_it(self):\n        self.assertTrue(__name__)\n"
 COMMAND = f"{quote(sys.executable)} -m unittest discover -s tests -p test_*.py -t ."
-
-
-def dos(repository, *words, **environment):
-    done = subprocess.run(
-        [sys.executable, "-m", "dos", *words], cwd=repository.root, capture_output=True, text=True,
-        env={**os.environ, **environment},
-    )  # fmt: skip
-    return done.returncode, done.stdout, done.stderr
 
 
 @pytest.fixture
@@ -64,7 +54,7 @@ def test_commits_alone_are_never_witnessed(repository):
 
 
 def test_a_runner_that_saw_the_tests_turn_green_is_a_witness(repository):
-    code, said, error = dos(repository, "test-witness", "run", "--commit", "HEAD", "--unit", "AUTH/AUTH1", "--json")
+    code, said, error = repository.dos("test-witness", "run", "--commit", "HEAD", "--unit", "AUTH/AUTH1", "--json")
     assert code == 0, said + error
     verdict = repository.verify("AUTH", "AUTH1", require="witnessed")
     assert (verdict.answer, verdict.tier) == (Answer.SHIPPED, Tier.WITNESSED)
@@ -72,7 +62,7 @@ def test_a_runner_that_saw_the_tests_turn_green_is_a_witness(repository):
 
 
 def test_a_command_that_somebody_typed_witnesses_nothing(repository):
-    dos(repository, "test-witness", "run", "--commit", "HEAD", "--unit", "AUTH/AUTH1", "--cmd", COMMAND)
+    repository.dos("test-witness", "run", "--commit", "HEAD", "--unit", "AUTH/AUTH1", "--cmd", COMMAND)
     assert repository.verify("AUTH", "AUTH1").tier is Tier.LIVE
 
 
@@ -80,14 +70,14 @@ def test_a_receipt_of_this_runner_witnesses_and_one_of_another_attests(repositor
     pytest.importorskip("cryptography")
     mine, theirs = (str(tmp_path / name) for name in ("mine", "theirs"))
     for home in (mine, theirs):
-        assert dos(repository, "receipt-key", "make", XDG_CONFIG_HOME=home)[0] == 0
+        assert repository.dos("receipt-key", "make", XDG_CONFIG_HOME=home)[0] == 0
     words = ("attest", "--claim", "login", "--unit", "AUTH/AUTH1", "--accept-cmd", COMMAND, "--json")
-    code, said, error = dos(repository, *words, XDG_CONFIG_HOME=theirs)
+    code, said, error = repository.dos(*words, XDG_CONFIG_HOME=theirs)
     assert code == 0, said + error
     repository.git("notes", "--ref=dos-receipts", "add", "-m", said.strip())
 
     def tier(home):
-        found = dos(repository, "verify", "AUTH", "AUTH1", "--json", XDG_CONFIG_HOME=home)[1]
+        found = repository.dos("verify", "AUTH", "AUTH1", "--json", XDG_CONFIG_HOME=home)[1]
         return json.loads(found)["tier"]
 
     assert tier(mine) == "T4", "nobody here trusts that key"

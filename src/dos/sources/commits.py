@@ -8,6 +8,7 @@ from msgspec import Struct
 from dos.errors import GitFailed
 from dos.records.unknown import Unknown
 from dos.sources.git import Git
+from dos.sources.history import log
 
 # Shorter ones are too easily another commit's, and a name such as `main` moves.
 _RECORDED = re.compile(r"[0-9a-fA-F]{7,64}")
@@ -61,14 +62,14 @@ def reverts(git: Git, base: str, head: str) -> dict[str, str]:
 
     One that was taken back in turn takes nothing back.
     """
-    said = git.run(
-        "log", *_LOG, "--topo-order", "--format=%H %B", "-F", "--grep=This reverts commit", f"{base}..{head}"
-    )
     standing: dict[str, str] = {}
-    for record in filter(None, said.split("\0")):  # newest first: whoever reverts a commit has been seen before it
-        by = record.partition(" ")[0]
-        if not reverted_by(standing, by):
-            standing |= {reverted: by for reverted in _REVERTED.findall(record) if reverted not in standing}
+    saying_so = ("--topo-order", "-F", "--grep=This reverts commit")
+    for record in log.records(
+        git, *saying_so, f"{base}..{head}"
+    ):  # newest first: a revert comes before what it reverts
+        if not reverted_by(standing, record.sha):
+            named = _REVERTED.findall(record.message)
+            standing |= {reverted: record.sha for reverted in named if reverted not in standing}
     return standing
 
 

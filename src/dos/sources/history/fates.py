@@ -1,23 +1,16 @@
 """What became of a commit's work after it: who took it back, where a file went."""
 
-import re
-
+from dos.sources import commits
 from dos.sources.git import Git
 from dos.sources.history import log, trees
 from dos.sources.history.objects import Commit, Objects
 
-_REVERTED = re.compile(r"This reverts commit ([0-9a-f]{7,64})")
 MOST_MOVES = 20
 
 
 def reverted_by(git: Git, sha: str, tip: str) -> str:
     """The commit that says it takes this one back, unless that one was taken back in turn."""
-    standing: dict[str, str] = {}
-    found = log.records(git, "--topo-order", "-F", "--grep=This reverts commit", tip, f"^{sha}")
-    for record in found:  # newest first: whoever reverts a commit has been seen before it
-        if not _named(standing, record.sha):
-            standing |= {each: record.sha for each in _REVERTED.findall(record.message) if each not in standing}
-    return _named(standing, sha)
+    return commits.reverted_by(commits.reverts(git, sha, tip), sha)
 
 
 def last_touching(git: Git, sha: str, tip: str, path: str) -> str:
@@ -65,7 +58,3 @@ def _move(objects: Objects, sha: str, path: str) -> str:
     if commit is None or parent is None:
         return ""
     return next((each.path for each in trees.changes(objects, parent.tree, commit.tree) if each.old_path == path), "")
-
-
-def _named(standing: dict[str, str], sha: str) -> str:
-    return next((by for name, by in standing.items() if sha.startswith(name)), "")
