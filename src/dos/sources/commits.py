@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from dos.errors import GitFailed
+from dos.errors import BadInput, GitFailed
+from dos.records.names import shown
 from dos.records.unknown import Unknown
 from dos.sources.git import Git
 from dos.sources.history import log
@@ -34,6 +35,17 @@ class Commit(Struct, frozen=True, kw_only=True):
 def recorded(git: Git, text: str) -> str | None:
     """The commit that a record names by its hash; None when it is not here, or the text is not a hash."""
     return git.commit_of(text) if _RECORDED.fullmatch(text) else None
+
+
+def named(git: Git, name: str) -> str:
+    """The commit that a person means; an error when there is none."""
+    found = git.commit_of(name) if name.isprintable() and not name.startswith("-") else None
+    if found is None:
+        raise BadInput(
+            f"{shown(name)} names no commit here",
+            hint="`git log` shows those that are here; a clone may have to be fetched whole.",
+        )
+    return found
 
 
 def is_ancestor(git: Git, old: str, new: str) -> bool | Unknown:

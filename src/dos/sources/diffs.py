@@ -9,9 +9,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from dos.errors import BadInput
 from dos.records.changes import CommitFacts, FileChange
-from dos.records.names import shown
+from dos.sources.commits import named
 from dos.sources.git import Git
 from dos.sources.history import log
 from dos.verdicts.commits.naming import Message
@@ -38,9 +37,9 @@ def asked(git: Git, text: str) -> Asked:
     """One commit, or a range `A..B` or `A...B`; a side that is left out is HEAD."""
     found = _RANGE.fullmatch(text)
     if found is None:
-        one = _resolved(git, text)
+        one = named(git, text)
         return Asked(words=("--no-walk", one), is_range=False, short=_short(git, one))
-    old, new = (_resolved(git, found[side] or "HEAD") for side in ("old", "new"))
+    old, new = (named(git, found[side] or "HEAD") for side in ("old", "new"))
     return Asked(words=(f"{old}{found['dots']}{new}",), is_range=True, short=_short(git, new))
 
 
@@ -80,18 +79,6 @@ def _files(fields: Iterator[bytes]) -> tuple[tuple[FileChange, ...], bytes]:
 
 def _blob(name: str) -> str:
     return "" if _ABSENT.fullmatch(name) else name
-
-
-def _resolved(git: Git, name: str) -> str:
-    if name.startswith("-") or not name.isprintable():
-        raise BadInput(f"{shown(name)} is no name of a commit", hint="Give a branch, a tag or a hash.")
-    found = git.commit_of(name)
-    if found is None:
-        raise BadInput(
-            f"{git.tree} has no commit {shown(name)}",
-            hint="`git log --oneline` shows those that are here; a clone may have to be fetched whole.",
-        )
-    return found
 
 
 def _short(git: Git, sha: str) -> int:

@@ -22,7 +22,7 @@ from dos.records.unknown import Unknown
 from dos.runtime import measuring
 from dos.runtime.measuring import now
 from dos.runtime.receipts import landings
-from dos.sources import processes
+from dos.sources import commits, processes
 from dos.sources.git import Git
 from dos.sources.plans import units
 from dos.sources.receipts import bindings
@@ -80,10 +80,7 @@ def _tied(world: World, asked: Asked) -> Receipt:
             hint="cd into one, or give --workspace.",
         )
     git = world.git
-    plain = asked.commit.isprintable() and not asked.commit.startswith("-")
-    commit = git.commit_of(asked.commit) if plain else None
-    if commit is None:
-        raise BadInput(f"{shown(asked.commit)} names no commit here", hint="`git log` shows them.")
+    commit = commits.named(git, asked.commit)
     repo = bindings.repository(git, commit)
     if isinstance(repo, Unknown):
         raise BadInput(f"a receipt names its repository, and {repo.why}", hint=f"git -C {git.tree} fetch --unshallow")

@@ -7,6 +7,7 @@ from dos.journal import runs
 from dos.journal.events import Fact
 from dos.journal.states.run import Run
 from dos.records.names import checked, shown
+from dos.sources import commits
 from dos.surfaces.cli.desk import Desk
 
 LONGEST_TEXT = 1_000
@@ -49,10 +50,7 @@ def declared_step(run: Run, step: str) -> str:
 
 def commit(desk: Desk, name: str) -> str:
     """The commit that was meant, by its whole hash: a shorter name may mean another one tomorrow."""
-    found = desk.world.git.commit_of(name) if name and "\0" not in name else None
-    if found is None:
-        raise BadInput(f"{shown(name)} names no commit here", hint="`git log` shows them.")
-    return found
+    return commits.named(desk.world.git, name)
 
 
 def fence(run_id: str) -> int | None:

@@ -13,8 +13,9 @@ from msgspec import Struct, to_builtins
 from dos.errors import BadInput, WorkspaceMissing
 from dos.evidence.belief import receipts as evidence
 from dos.records import receipts
-from dos.records.names import checked, shown
+from dos.records.names import checked
 from dos.records.receipts import Receipt, Rejected
+from dos.sources import commits
 from dos.sources.git import Git
 from dos.sources.receipts import notes, public_keys
 from dos.sources.receipts.public_keys import PublicKey
@@ -65,11 +66,7 @@ def _repository(desk: Desk) -> Git | None:
 def _commit(name: str, git: Git | None) -> str:
     if git is None:
         raise WorkspaceMissing("--commit is looked up in a repository, and this is none", hint="cd into a clone.")
-    plain = name.isprintable() and not name.startswith("-")
-    found = git.commit_of(name) if plain else None
-    if found is None:
-        raise BadInput(f"{shown(name)} names no commit here", hint="`git log` shows them.")
-    return found
+    return commits.named(git, name)
 
 
 def _noted(git: Git | None, commit: str) -> list[bytes]:

@@ -14,10 +14,10 @@ from dos.errors import BadInput, StoreBusy, StoreFailed, WorkspaceMissing
 from dos.evidence.access import named_unit
 from dos.evidence.belief.test_witnesses import TYPED
 from dos.journal.truth.witness_events import TestWitnessed, witness_stream
-from dos.records.names import checked, listed, shown
+from dos.records.names import checked, listed
 from dos.records.unknown import Unknown
 from dos.runtime.witnessing.witness import Asked, Witnessed, witness
-from dos.sources import processes
+from dos.sources import commits, processes
 from dos.sources.history.objects import SUBMODULE
 from dos.sources.plans import units
 from dos.sources.workspace import Workspace
@@ -57,7 +57,7 @@ def run(args: Args, desk: Desk) -> Reply:
     place = desk.world.workspace
     if place.common is None:
         raise WorkspaceMissing(f"{place.root} is not in a git repository", hint="cd into one, or give --workspace.")
-    sha = _commit(args.commit, desk)
+    sha = commits.named(desk.world.git, args.commit)
     unit = named_unit.resolve(desk.policy_world, checked(args.unit, "unit")) if args.unit else ""
     command, command_from = _command(args, desk, unit or _trailer(sha, desk))
     if args.record or unit:
@@ -90,14 +90,6 @@ def _check(args: Args) -> None:
         raise BadInput(f"--repeat is {args.repeat}", hint=f"Give a number from 1 to {MOST_RUNS}.")
     if args.cmd:
         checked(args.cmd.replace("\n", " ").replace("\t", " "), "command", longest=LONGEST_COMMAND)
-
-
-def _commit(name: str, desk: Desk) -> str:
-    named = not name.startswith("-") and name.isprintable()
-    found = desk.world.git.commit_of(name) if named else None
-    if found is None:
-        raise BadInput(f"{shown(name)} names no commit here", hint="`git log` shows them.")
-    return found
 
 
 def _folder(place: Workspace) -> str:
