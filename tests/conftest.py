@@ -7,12 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from disk.recorder import build_shim
 
 if TYPE_CHECKING:
     from postgres_server import PostgresServer
 
+
+# On a busy machine an example may take long: that proves nothing about what it is an example of.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 # A shell that starts the tests in the background takes it away from them, and from every program that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
