@@ -35,6 +35,12 @@ def no_cache_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_state_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The worktrees of lanes lie in the user's state folder."""
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+
+
 @pytest.fixture(scope="session")
 def disk_shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shim = build_shim(tmp_path_factory.mktemp("shim"))

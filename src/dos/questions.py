@@ -6,6 +6,7 @@ holds names only; a verb's module is imported when the verb is called.
 
 GROUPS = {
     "fleet": "Run a fleet",
+    "people": "What needs a person",
     "truth": "Did it happen?",
     "verdicts": "What is true",
     "plans": "Plans and units",
@@ -27,6 +28,8 @@ class Verb:
 
 
 _CLI = "dos.surfaces.cli.verbs."
+_FLEET = _CLI + "fleet."
+_PEOPLE = _CLI + "people."
 _LANES = _CLI + "lanes."
 _TRUTH = _CLI + "truth."
 _RECEIPTS = _CLI + "receipts."
@@ -35,6 +38,7 @@ _PLANS = _CLI + "plans."
 _RUNS = _CLI + "runs."
 _LEDGER = _CLI + "ledger."
 _LOCKS = _CLI + "locks."
+_SALVAGE = _CLI + "salvage."
 _JOURNAL = _CLI + "journal."
 _CONFIG = _CLI + "config."
 _ABOUT = _CLI + "about."
@@ -46,10 +50,23 @@ VERBS = {
         Verb("up", "fleet", _CLI + "up", "keep the wanted number of workers alive"),
         Verb("down", "fleet", _CLI + "down", "let the workers finish what they do, and stop"),
         Verb("status", "fleet", _CLI + "status", "what runs, what landed, what stopped and why"),
+        Verb("top", "fleet", _FLEET + "top", "what runs, what waits and on what, what landed, what it cost"),
+        Verb("logs", "fleet", _FLEET + "logs", "what does the agent on a lane say?"),
+        Verb("report", "fleet", _FLEET + "report", "what came of the fleet's time, each landing with its proof?"),
+        Verb("pause", "fleet", _FLEET + "pause", "let nothing new begin, on a lane or on all; `resume` ends it"),
+        Verb("service install", "fleet", _FLEET + "service_install", "let the system itself keep `up` running"),
+        Verb("service status", "fleet", _FLEET + "service_status", "does the system keep `up` running here?"),
+        Verb("service remove", "fleet", _FLEET + "service_remove", "take that away again"),
         Verb("worker", "fleet", _CLI + "worker", "work on one lane until a typed stop; `up` starts these"),
         Verb("loop", "fleet", _CLI + "loop", "who should be started, who is dead, who only runs?"),
         Verb("supervise", "fleet", _CLI + "supervise", "the same from evidence that is given, many times over"),
         Verb("watch", "fleet", _CLI + "watch", "which runs have stopped moving, and should be stopped?"),
+        Verb("simulate", "fleet", _CLI + "simulate", "break a fleet on a virtual clock, thousands of times"),
+        Verb("decisions", "people", _PEOPLE + "decisions", "what needs a person, and what is stuck behind it"),
+        Verb("decisions show", "people", _PEOPLE + "show", "one question, with its choices and what each does"),
+        Verb("decisions answer", "people", _PEOPLE + "answer", "answer a question, and let go what waited for it"),
+        Verb("decide-for", "people", _PEOPLE + "answer", "the same, in one word"),
+        Verb("costs", "people", _PEOPLE + "costs", "what a landed unit cost, and what was paid for nothing"),
         Verb("test-witness", "truth", _TRUTH + "test_witness", "is a test red without a change and green with it?"),
         Verb(
             "test-witness run", "truth", _TRUTH + "test_witness_run", "run a commit's tests with and without its change"
@@ -91,12 +108,16 @@ VERBS = {
         Verb("run verify", "runs", _LEDGER + "run_verify", "ask git whether a commit does a step, and keep the answer"),
         Verb("run suspend", "runs", _LEDGER + "run_suspend", "put a run aside, so that it can go on later"),
         Verb("run end", "runs", _LEDGER + "run_end", "say how a run ended"),
-        Verb("resume", "runs", _RUNS + "resume", "can a run that ended go on, and from which commit?"),
+        Verb("resume", "runs", _RUNS + "resume", "can a run go on, and from where? Or: end a pause"),
         Verb("rewind", "runs", _RUNS + "rewind", "back to which turn should a conversation be cut?"),
         Verb("complete", "runs", _RUNS + "complete", "is the whole of what a run declared done?"),
         Verb("verify-result", "runs", _RUNS + "verify_result", "did a conversation end with an answer?"),
-        Verb("halt", "runs", _RUNS + "halt", "write down that somebody should stop a process"),
+        Verb("halt", "runs", _RUNS + "halt", "stop a run now; or write down that somebody should"),
         Verb("trace", "runs", _RUNS + "trace", "all that is written of one run"),
+        Verb("salvage list", "runs", _SALVAGE + "list", "which work was saved and did not land"),
+        Verb("salvage show", "runs", _SALVAGE + "show", "one piece of saved work: whose, why, which files"),
+        Verb("salvage apply", "runs", _SALVAGE + "apply", "bring saved work into this work tree, uncommitted"),
+        Verb("salvage drop", "runs", _SALVAGE + "drop", "let go of saved work"),
         Verb("liveness", "verdicts", _VERDICTS + "liveness", "is a run moving, or only running?"),
         Verb("convergence", "verdicts", _VERDICTS + "convergence", "is what is left to do getting less?"),
         Verb("productivity", "verdicts", _VERDICTS + "productivity", "is the work of each step fading?"),
@@ -129,6 +150,7 @@ VERBS = {
         Verb("id-alloc allocate", "journal", _LOCKS + "id_allocate", "give out the next number of a scope"),
         Verb("id-alloc peek", "journal", _LOCKS + "id_peek", "the last number that was given out in a scope"),
         Verb("run-id mint", "journal", _LOCKS + "run_id_mint", "make up the identity of a new run"),
+        Verb("hooks git", "workspace", _CLI + "hooks.git", "let git refuse what agents commit outside of their lane"),
         Verb("doctor", "workspace", _CLI + "doctor", "what would go wrong, each with one command that clears it"),
         Verb("lint", "workspace", _CLI + "lint", "what in dos.toml is a mistake"),
         Verb("config show", "workspace", _CONFIG + "show", "every key of the configuration with its value"),

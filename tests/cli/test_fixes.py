@@ -19,6 +19,7 @@ from dos.records.leases import Request
 from dos.records.regions import region
 from dos.records.units import Trouble
 from dos.sources import processes, workspace
+from dos.sources.workspace import find
 from dos.sources.world import open_journal
 
 healthy = troubles.healthy
@@ -130,6 +131,7 @@ LEFT_TO_A_PERSON = [
     (troubles.with_reference_to_no_lane, "REASON_SEE_ALSO_DANGLES"),
     (troubles.with_unit_for_no_lane, "UNIT_WITHOUT_LANE"),
     (troubles.with_silent_agent, "AGENT_VERSION_UNREAD"),
+    (troubles.with_agent_of_the_future, "AGENT_VERSION_UNTESTED"),
     (troubles.with_large_journal, "JOURNAL_LARGE"),
     (troubles.on_a_network, "STORE_ON_NETWORK"),
     (troubles.with_salvage, "WORK_SALVAGED"),
@@ -224,7 +226,7 @@ def test_typing_what_comes_first_leads_from_nothing_to_a_fleet_that_can_start(ty
         assert len(steps) < 20, steps
     assert steps[:3] == ["NOT_A_REPOSITORY", "GIT_IDENTITY_MISSING", "NO_COMMIT"]
     assert dos("doctor", "--check").code == 0
-    assert "command" in dos("config", "get", "workers.agent").out
+    assert "claude_code" in dos("config", "get", "workers.agent").out
 
 
 def test_from_another_directory_the_command_leads_to_the_workspace_first(healthy, typed, dos, monkeypatch, tmp_path):
@@ -322,15 +324,15 @@ def without_privilege():
         (".git/dos/state.db", 0, "STORE_READ_ONLY"),
         (".git/dos/state.db", 0o400, "STORE_READ_ONLY"),
         (".git/dos/state.db-gate", 0o400, "STORE_READ_ONLY"),
-        (".git/dos/worktrees", 0, "WORKTREES_UNREAD"),
+        ("(worktrees)", 0, "WORKTREES_UNREAD"),
     ],
 )
 def test_what_may_not_be_read_or_written_is_found_and_given_back(name, mode, kind, healthy, typed):
     with open_journal(workspace.find(healthy), "") as journal:
         journal.append("s", "k", {})
-    (healthy / ".git" / "dos" / "worktrees").mkdir()
+    find(healthy).worktrees.mkdir(parents=True)
     ordinary = without_privilege()
-    (healthy / name).chmod(mode)
+    (find(healthy).worktrees if name == "(worktrees)" else healthy / name).chmod(mode)
 
     def findings():
         asked = [*ordinary, sys.executable, "-m", "dos", "doctor", "--json"]

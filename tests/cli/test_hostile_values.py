@@ -24,6 +24,8 @@ RUN = "RID-0123456789ABCDE"
 BESIDE = {
     "init": {"directory": ".", "--dry-run": None},
     "worker": {"--lane": "nosuch"},
+    "decisions answer": {"decision": "x", "choice": "y"},
+    "decide-for": {"decision": "x", "choice": "y"},
     "lease-lane acquire": {"--owner": "B", "--lane": "docs"},
     "lease-lane heartbeat": {"--owner": "A", "--lane": "api"},
     "lease-lane release": {"--owner": "A", "--lane": "api"},
@@ -56,6 +58,7 @@ BESIDE = {
     "rewind": {"--run-id": RUN},
     "complete": {"--run-id": RUN},
     "halt": {"--handle": "1"},
+    "logs": {"lane": "api"},
     "trace": {"run_id": RUN},
     "liveness": {"--run-id": RUN},
     "decide": {"--outcome": '{"kind":"UNCLEAR"}'},

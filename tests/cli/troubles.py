@@ -15,6 +15,7 @@ from dos.records.leases import Request
 from dos.records.regions import region
 from dos.sources import filesystems, processes, workspace
 from dos.sources.filesystems import Room
+from dos.sources.workspace import find
 from dos.sources.world import open_journal
 
 REAL_PATH = os.environ["PATH"]
@@ -110,11 +111,11 @@ def with_stale_worktree(place, monkeypatch, tmp_path):
 
 
 def with_orphan_worktree(place, monkeypatch, tmp_path):
-    (place / ".git" / "dos" / "worktrees" / "api").mkdir(parents=True)
+    (find(place).worktrees / "api").mkdir(parents=True)
 
 
 def with_undeclared_worktree(place, monkeypatch, tmp_path):
-    git("worktree", "add", "--quiet", "--detach", str(place / ".git" / "dos" / "worktrees" / "old"), cwd=place)
+    git("worktree", "add", "--quiet", "--detach", str(find(place).worktrees / "old"), cwd=place)
 
 
 def with_damaged_journal(place, monkeypatch, tmp_path):
@@ -218,6 +219,13 @@ def with_silent_agent(place, monkeypatch, tmp_path):
     (folder / "codex").chmod(0o755)
 
 
+def with_agent_of_the_future(place, monkeypatch, tmp_path):
+    folder = on_path(monkeypatch, tmp_path, "git", "sh")
+    (folder / "codex").write_text("#!/bin/sh\necho codex-cli 9.0.0\n")
+    (folder / "codex").chmod(0o755)
+    configured("workers.agent", '"codex"')(place, monkeypatch, tmp_path)
+
+
 def with_reference_to_no_lane(place, monkeypatch, tmp_path):
     with (place / "dos.toml").open("a") as file:
         file.write('\n[reasons.X]\ncategory = "MISROUTE"\nsee_also = ["lane gone"]\n')
@@ -230,20 +238,20 @@ def with_unit_for_no_lane(place, monkeypatch, tmp_path):
 
 def with_dirty_undeclared_worktree(place, monkeypatch, tmp_path):
     with_undeclared_worktree(place, monkeypatch, tmp_path)
-    inside = place / ".git" / "dos" / "worktrees" / "old"
+    inside = find(place).worktrees / "old"
     git("commit", "--quiet", "--allow-empty", "--message", "On no branch", cwd=inside)
     (inside / "unsaved.txt").write_text("nobody has it yet\n")
 
 
 def with_moved_worktree(place, monkeypatch, tmp_path):
     with_undeclared_worktree(place, monkeypatch, tmp_path)
-    folder = place / ".git" / "dos" / "worktrees"
+    folder = find(place).worktrees
     (folder / "old").rename(folder / "api")
 
 
 def with_filled_orphan_worktree(place, monkeypatch, tmp_path):
     with_orphan_worktree(place, monkeypatch, tmp_path)
-    (place / ".git" / "dos" / "worktrees" / "api" / "notes.txt").write_text("of somebody's\n")
+    (find(place).worktrees / "api" / "notes.txt").write_text("of somebody's\n")
 
 
 def with_config_that_is(make):

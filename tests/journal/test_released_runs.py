@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 from lease_histories import memory_store
 from log_files import exported, moved, written
 
-from dos.journal import events, released_runs, run_events, runs
+from dos.journal import events, run_events, runs
 from dos.journal.events import Event
+from dos.journal.old_logs import released_runs
 from dos.journal.store import Entry, storable
 from dos.journal.transfer import import_lines
 

@@ -30,6 +30,10 @@ two = ["two/**"]
 [leases]
 ttl_seconds = 30
 
+[quota]
+backoff_seconds = [0.1]
+jitter_seconds = 0
+
 [workers]
 agent = "scripted"
 command = ["{script}"]

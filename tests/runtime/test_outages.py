@@ -138,7 +138,7 @@ def test_an_agent_is_ended_when_a_server_that_says_nothing_lets_its_lease_run_ou
 
 def new_worker() -> Worker:
     run_id = run_ids.mint(1_700_000_000_000, 1, "test").run_id
-    return Worker(lane="one", run_id=run_id, agent="scripted", state=LoopState(gate_mode=Mode.SOFT))
+    return Worker(lane="one", run_id=run_id, state=LoopState(gate_mode=Mode.SOFT))
 
 
 def kinds(repository: Repository) -> list[str]:

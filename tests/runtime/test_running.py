@@ -13,7 +13,7 @@ from dos.agents.adapter import LAUNCH_FAILED
 from dos.records.leases import Lease
 from dos.records.regions import region
 from dos.runtime import leftovers, running
-from dos.runtime.running import Limits
+from dos.runtime.running import Limits, Why
 
 
 def run(code: str, tmp_path, *, wall: float = 30, silence: float = 30, **more):
@@ -60,7 +60,7 @@ def test_it_is_stopped_from_another_thread(tmp_path):
     stopped = threading.Event()
     threading.Timer(0.5, stopped.set).start()
     ran = run("import time\nwhile True: print('.', flush=True); time.sleep(0.02)", tmp_path, stopped=stopped.is_set)
-    assert ran.stopped and not ran.timed_out
+    assert ran.why is Why.STOPPED and not ran.timed_out
 
 
 def test_one_that_closes_its_output_is_let_work_on(tmp_path):

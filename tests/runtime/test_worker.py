@@ -22,7 +22,7 @@ class Killed(BaseException):
 
 def new_worker(number: int = 1, *, lane: str = "one") -> Worker:
     run_id = run_ids.mint(1_700_000_000_000, number, "test").run_id
-    return Worker(lane=lane, run_id=run_id, agent="scripted", state=LoopState(gate_mode=Mode.SOFT))
+    return Worker(lane=lane, run_id=run_id, state=LoopState(gate_mode=Mode.SOFT))
 
 
 def open_effects(repository) -> WorkerEffects:
@@ -57,7 +57,7 @@ def before_landing(act):
 
 @pytest.fixture
 def impatient(monkeypatch):
-    monkeypatch.setattr("dos.runtime.worker.FIRST_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr("dos.runtime.steps.land.FIRST_PAUSE_SECONDS", 0.001)
 
 
 def kinds(repository) -> list[str]:
@@ -272,7 +272,7 @@ def count_effects(repository) -> int:
     return len(counted)
 
 
-EFFECTS_OF_TWO_UNITS = 45
+EFFECTS_OF_TWO_UNITS = 47
 
 
 def test_the_boundaries_of_a_run_are_all_known(repository):
@@ -333,17 +333,15 @@ def test_a_unit_at_which_runs_keep_dying_is_set_aside_for_a_person(repository):
 
 
 def test_an_overloaded_provider_is_asked_again_for_the_same_unit_and_nothing_is_held_against_it(repository):
-    waits = []
     repository.play(
         {
             "DEMO/A1": [[{"overloaded": True}], [write("one/a.txt"), commit("Write a")]],
             "DEMO/A2": [[write("one/b.txt"), commit("Write b")]],
         }
     )
-    stop = work(
-        repository, performers=lambda real: {**real, effects.BackOff: lambda effect: waits.append(effect.seconds)}
-    )
-    assert (stop.reason, waits) == (StopReason.COMPLETE, [60])
+    stop = work(repository)
+    limits = [kind for kind in kinds(repository) if kind.startswith("limit_")]
+    assert (stop.reason, limits) == (StopReason.COMPLETE, ["limit_hit", "limit_probed", "limit_lifted"])
     assert repository.subjects() == ["Write b", "Write a", "Begin"]
     ended = [event.body for event in World(repository.root).journal.events() if event.kind == "agent_ended"]
     assert [(each["unit"], each["outcome"]) for each in ended[:2]] == [("DEMO/A1", "overloaded"), ("DEMO/A1", "ok")]

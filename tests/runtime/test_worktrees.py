@@ -12,6 +12,7 @@ from dos.journal.events import Event
 from dos.plans.iterations import StopReason
 from dos.runtime import effects, worktrees
 from dos.runtime.drive import drive
+from dos.sources import workspace
 from dos.sources.git import Git
 from dos.sources.world import World
 
@@ -20,7 +21,7 @@ SECOND = {"DEMO/A2": [[write("one/b.txt"), commit("Write b")]]}
 
 
 def lane(repository: Repository) -> Git:
-    return Git(repository.root / ".git" / "dos" / "worktrees" / "one")
+    return Git(workspace.find(repository.root).worktrees / "one")
 
 
 @pytest.fixture
@@ -31,8 +32,8 @@ def tree(repository) -> Git:
 
 
 def prepare(repository: Repository, run_id: str = "RUN") -> effects.Worktree:
-    git = Git(repository.root)
-    return worktrees.prepare(git, repository.root / ".git" / "dos", lane="one", run_id=run_id, target="main")
+    git, place = Git(repository.root), workspace.find(repository.root)
+    return worktrees.prepare(git, place.state, lane="one", run_id=run_id, target="main", places=place.worktrees)
 
 
 def run_git(tree: Git, *words: str, check: bool = True) -> str:
@@ -108,10 +109,14 @@ def test_commits_are_saved_also_where_the_files_cannot_be(repository, tree):
     assert run_git(tree, "status", "--porcelain") == ""
 
 
-@pytest.mark.parametrize("damage", ["rm .git", "rm .git; git init -q", "echo 'gitdir: {main}' > .git"])
+OF_ANOTHER = "git worktree add -q --detach {home}/another; cp {home}/another/.git .git"
+
+
+@pytest.mark.parametrize("damage", ["rm .git", "rm .git; git init -q", "echo 'gitdir: {main}' > .git", OF_ANOTHER])
 def test_a_directory_that_is_no_worktree_any_more_never_leads_to_the_users_own_files(repository, tree, damage):
     (repository.root / "one" / "keep").write_text("an edit of mine\n")
-    subprocess.run(damage.format(main=repository.root / ".git"), shell=True, cwd=tree.tree, check=True)
+    told = damage.format(main=repository.root / ".git", home=repository.home)
+    subprocess.run(told, shell=True, cwd=tree.tree, check=True)
     for act in (
         lambda: worktrees.save_changes(tree, repository.root, run_id="R", why="x", base="HEAD"),
         lambda: worktrees.clear(tree, "HEAD"),
@@ -122,6 +127,41 @@ def test_a_directory_that_is_no_worktree_any_more_never_leads_to_the_users_own_f
     assert "could not be cleaned" in made.salvaged[-1].why
     assert repository.git("symbolic-ref", "HEAD") == "refs/heads/main"
     assert (repository.root / "one" / "keep").read_text() == "an edit of mine\n"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["rm .git", "rm -r .git *", "rm .git; git init -q", "echo x > .git", "echo x > .git; rm -r *", "rm -r ../one"],
+)
+def test_commits_are_saved_also_where_nothing_leads_back_to_git_any_more(repository, tree, damage):
+    (tree.tree / "one" / "keep").write_text("x\n")
+    run_git(tree, "commit", "-qam", "Not landed")
+    head = run_git(tree, "rev-parse", "HEAD")
+    subprocess.run(damage, shell=True, cwd=tree.tree, check=True)
+    assert head in [each.commit for each in prepare(repository).salvaged]
+    assert run_git(tree, "status", "--porcelain") == ""
+
+
+def test_what_is_set_aside_is_never_put_into_what_was_set_aside_before(repository, tree):
+    for number in range(3):
+        run_git(tree, "init", "-q", "one/nested")
+        (tree.tree / "one" / "nested" / "file").write_text(f"{number}\n")
+        kept = Path(prepare(repository).salvaged[0].ref)
+        assert (kept / "file").read_text() == f"{number}\n"
+        if number == 1:
+            subprocess.run(["rm", "-r", str(kept.with_name("1-nested"))], check=True)
+
+
+def test_a_worktree_below_one_of_the_users_own_never_leads_to_that(repository, tmp_path):
+    repository.git("worktree", "add", "-q", "-b", "home", str(tmp_path / "home"))
+    (tmp_path / "home" / "one" / "keep").write_text("an edit of mine\n")
+    state, places = repository.root / ".git" / "dos", tmp_path / "home" / "places"
+    (places / "one").mkdir(parents=True)
+    (places / "one" / "left").write_text("left\n")
+    made = worktrees.prepare(Git(repository.root), state, lane="one", run_id="R", target="main", places=places)
+    assert (Path(made.salvaged[0].ref) / "left").read_text() == "left\n"
+    assert (tmp_path / "home" / "one" / "keep").read_text() == "an edit of mine\n"
+    assert run_git(Git(tmp_path / "home"), "branch", "--show-current") == "home"
 
 
 def test_a_ref_that_somebody_deleted_makes_room_for_none(repository, tree):
@@ -166,7 +206,7 @@ def test_the_setup_runs_again_where_it_was_broken_off(repository):
         raise Killed
 
     acting = open_effects(repository)
-    acting._accept = broken_off
+    acting.checks.run = broken_off
     with pytest.raises(Killed):
         drive(new_worker().work(), acting.performers())
     acting.store.release(acting.store.leases()[0].fence)

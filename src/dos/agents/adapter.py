@@ -1,36 +1,88 @@
-"""What every agent program must tell us: how to start it, and how to read its end."""
+"""What every agent program must tell us: how to start it, what its lines mean, and how it ended."""
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Protocol
 
 from msgspec import Struct
 
+from dos.records.endings import Ending, Outcome, Usage
+
 LAUNCH_FAILED = 120  # what the runner's leash exits with when there is no such program
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """An agent as dos.toml has it: `[agents.NAME]`, and what the worker asks of this one start."""
+
+    command: tuple[str, ...] = ()  # the program and its first words; empty: the adapter's own
+    arguments: tuple[str, ...] = ()  # added to the adapter's own
+    model: str = ""
+    max_turns: int | None = None
+    max_usd: float | None = None
 
 
 class Launch(Struct, frozen=True, kw_only=True):
     argv: list[str]
-    stdin: str
+    stdin: str = ""
+    environment: dict[str, str] = {}  # added to the user's
 
 
-class Outcome(Struct, frozen=True, kw_only=True):
-    kind: str  # ok failed crashed killed hung limited overloaded launch_failed
-    claim: str  # what it said, kept and never believed
+class Clocks(Struct, frozen=True, kw_only=True):
+    """How the time went, by our own watch."""
+
+    ended_at: datetime
+    silent: bool = False  # ended by us: no line for too long
+    overtime: bool = False  # ended by us: the whole took too long
+    idle: bool = False  # ended by us: lines, and no change in git for too long
+    stopped: bool = False  # ended by us: the lease was lost, or a person said so
+
+    @property
+    def hung(self) -> bool:
+        return self.silent or self.overtime or self.idle
+
+
+class Activity(Struct, frozen=True, kw_only=True):
+    """It is doing something: for whoever watches."""
+
+    text: str
+
+
+class Waiting(Struct, frozen=True, kw_only=True):
+    """It waits for its provider and tries again by itself: neither working nor hung."""
+
+    ending: Ending  # what it would end with
+    seconds: float | None = None
+    text: str = ""
+
+
+class Used(Struct, frozen=True, kw_only=True):
+    usage: Usage
+
+
+Heard = Activity | Waiting | Used
 
 
 class Adapter(Protocol):
     name: str
+    vendor: str  # whose limits it has: two programs of one vendor and account share them
+    program: str  # what is looked for on PATH; empty: there is no program of its own
+    tested: tuple[str, str]  # the oldest and the newest version that the tests have run; empty: any
 
-    def launch(self, prompt: str, command: tuple[str, ...]) -> Launch: ...
+    def launch(self, prompt: str, settings: Settings) -> Launch: ...
 
-    def outcome(self, lines: list[str], exit_code: int | None, *, hung: bool) -> Outcome: ...
+    def parse(self, line: str) -> tuple[Heard, ...]: ...
+
+    def outcome(self, lines: Sequence[str], exit_code: int | None, clocks: Clocks) -> Outcome: ...
 
 
-def by_exit(exit_code: int | None, *, hung: bool) -> str:
+def by_exit(exit_code: int | None, clocks: Clocks) -> Ending:
     """All that can be said of a program that prints nothing we can read."""
-    if hung:
-        return "hung"
+    if clocks.stopped:
+        return Ending.KILLED
+    if clocks.hung:
+        return Ending.HANG
     if exit_code in (None, LAUNCH_FAILED):
-        return "launch_failed"
+        return Ending.LAUNCH_FAILED
     if exit_code == 0:
-        return "ok"
-    return "crashed" if exit_code < 0 else "failed"
+        return Ending.OK
+    return Ending.KILLED if exit_code < 0 else Ending.CRASH

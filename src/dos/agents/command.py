@@ -1,15 +1,24 @@
 """Any program: the prompt on its standard input, its exit code and git for the rest."""
 
-from dos.agents.adapter import Launch, Outcome, by_exit
+from collections.abc import Sequence
+
+from dos.agents.adapter import Clocks, Heard, Launch, Settings
+from dos.agents.reading import Told, concluded, last_words
+from dos.records.endings import Outcome
 
 name = "command"
-CLAIM_CHARACTERS = 2000
+vendor = ""
+program = ""
+tested: tuple[str, str] = ("", "")
 
 
-def launch(prompt: str, command: tuple[str, ...]) -> Launch:
-    return Launch(argv=list(command), stdin=prompt)
+def launch(prompt: str, settings: Settings) -> Launch:
+    return Launch(argv=[*settings.command, *settings.arguments], stdin=prompt)
 
 
-def outcome(lines: list[str], exit_code: int | None, *, hung: bool) -> Outcome:
-    said = next((line.strip() for line in reversed(lines) if line.strip()), "")
-    return Outcome(kind=by_exit(exit_code, hung=hung), claim=said[:CLAIM_CHARACTERS])
+def parse(line: str) -> tuple[Heard, ...]:
+    return ()
+
+
+def outcome(lines: Sequence[str], exit_code: int | None, clocks: Clocks) -> Outcome:
+    return concluded(Told(began=True, claim=last_words(lines)), exit_code, clocks)

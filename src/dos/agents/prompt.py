@@ -6,9 +6,18 @@ from dos.records.units import Unit
 
 _COMMITTING = """Commit your work. The last paragraph of the commit message must be the line:
 
-    Unit: {unit}
+    {trailer}
 
 Uncommitted changes do not count; saying that it is done does not count either."""
+
+_GROOMING = """Nothing in the plan can be started. Make these documents such that something can:
+
+{documents}
+
+- Turn what is vague into units. Each has a name, a lane, the paths that it may change, what is to be done, and an
+  acceptance command that exits with 0 once it is done.
+- Remove nothing that is not done. Look into the repository before you call anything done.
+- Do none of the work itself."""
 
 
 def prompt(unit: Unit, *, globs: Sequence[str], acceptance: str, history: Sequence[str]) -> str:
@@ -16,11 +25,28 @@ def prompt(unit: Unit, *, globs: Sequence[str], acceptance: str, history: Sequen
         f"# Unit {unit.name}: {unit.title}",
         unit.text,
         f"You may change only: {', '.join(globs)}. Work that touches anything else is not taken.",
-        _COMMITTING.format(unit=unit.name),
+        _COMMITTING.format(trailer=f"Unit: {unit.name}"),
     ]
     if acceptance:
         parts.append(f"It is accepted when this command exits with 0 on your commit:\n\n    {acceptance}")
     if history:
-        tries = "\n".join(f"- {why}" for why in history)
-        parts.append(f"It was tried before and did not land:\n\n{tries}")
+        parts.append(f"It was tried before and did not land:\n\n{_list(history)}")
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def replan(documents: Sequence[str], *, lanes: Sequence[str], held: Sequence[str], globs: Sequence[str]) -> str:
+    """What an agent is told when nothing can be started: make the plan such that something can."""
+    parts = [
+        "# Groom the plan",
+        _GROOMING.format(documents=_list(documents)),
+        f"The lanes are: {', '.join(lanes)}.",
+        f"You may change only: {', '.join(globs or documents)}. Work that touches anything else is not taken.",
+        _COMMITTING.format(trailer="Plan: replan"),
+    ]
+    if held:
+        parts.append(f"These units are held, and why:\n\n{_list(held)}")
+    return "\n\n".join(parts) + "\n"
+
+
+def _list(items: Sequence[str]) -> str:
+    return "\n".join("- " + item.replace("\n", "\n  ") for item in items)

@@ -95,8 +95,8 @@ def _hinted(problem: Problem, field: FieldInfo) -> Problem:
 
 def _unknown(name: str, known: Iterable[str], table: Key) -> Problem:
     where = f"[{key_text(table)}]" if table else "dos.toml"
-    near = nearest(name, known)
-    owners = [] if near else [owner for owner, keys in _keys_by_table().items() if name in keys and (owner,) != table]
+    owners = [owner for owner, keys in _keys_by_table().items() if name in keys and (owner,) != table]
+    near = nearest(name, known, cutoff=0.75 if owners else 0.6)  # one that exists elsewhere is hardly mistyped
     if near:
         hint = f"Did you mean `{near}`?"
     elif owners:
@@ -107,9 +107,9 @@ def _unknown(name: str, known: Iterable[str], table: Key) -> Problem:
     return Problem(key=(*table, name), message=f"{where} has no {what} `{key_text((name,))}`", hint=hint)
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
+def nearest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
     folded = {candidate.casefold(): candidate for candidate in known}
-    close = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=cutoff)
     return folded[close[0]] if close else None
 
 

@@ -21,6 +21,8 @@ from dos.config.checks import (
 Keep = Annotated[int, Meta(ge=-1, le=1_000_000_000)] | Literal["none"]
 Days = Annotated[float, Meta(ge=-1, le=3_650)] | Literal["none"]
 LeaseMinutes = Annotated[float, Meta(gt=0, le=525_600)]
+Ports = Annotated[int, Meta(ge=0, le=1_000)]
+PortNumber = Annotated[int, Meta(ge=1_024, le=60_000)]
 LeaseSeconds = Annotated[float, Meta(ge=1, le=86_400)]
 
 
@@ -34,6 +36,9 @@ class Supervise(Table, frozen=True, kw_only=True):
     spin_halt_after_minutes: Minutes | None = None
     worker_launch_template: str = "/dos-dispatch-loop --lane {lane}"
     max_concurrency: Positive | None = None
+    restart_intensity: Positive = 3  # so many workers of one lane may die within the period; then a person is asked
+    restart_period_seconds: Seconds = 60.0
+    restart_backoff_seconds: Seconds = 1.0  # before the second start, then twice as long each time
 
     def __post_init__(self) -> None:
         if self.spin_halt_after_ms is not None and self.spin_halt_after_minutes is not None:
@@ -137,19 +142,27 @@ class Workers(Table, frozen=True, kw_only=True):
 
     isolation: Literal["worktree", "shared"] = "worktree"
     agent: str = ""
+    fallback: tuple[str, ...] = ()  # the agents that take over, in this order, while that one has no room
     command: tuple[str, ...] = ()
     setup: str = ""
+    setup_seconds: Seconds = 600.0
+    ports: Ports = 10  # how many are offered to each lane, in DOS_PORT_BASE and DOS_PORT_COUNT
+    port_base: PortNumber = 21_000  # the first lane's first one
     acceptance: str = ""
     test: str = ""
     landing: Literal["merge", "branch"] = "merge"
     target_branch: str = ""  # empty: the branch that the main work tree is on
+    remote: str = ""  # what every host of the fleet fetches from and lands on; empty: this repository alone
     silence_seconds: Seconds = 600.0
+    idle_seconds: Seconds | None = None
     wall_seconds: Seconds = 3600.0
     max_iterations: Positive = 10
 
     def __post_init__(self) -> None:
-        for name in ("setup", "acceptance", "test", "target_branch"):
+        for name in ("setup", "acceptance", "test", "target_branch", "remote"):
             check_text(getattr(self, name), (name,))
+        for place, name in enumerate(self.fallback):
+            check_name(name, ("fallback", place), "agent name")
         for place, word in enumerate(self.command):
             check_text(word, ("command", place))
         if self.agent:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import field, structs
 
+from dos.config.agents import Agent, Budgets, Quota, TokenPrice
 from dos.config.checks import (
     BadValue,
     Count,
@@ -34,7 +35,9 @@ __all__ = [
     "BUILT_IN_RUNGS",
     "DEFAULT_LANES",
     "MORPHOLOGY",
+    "Agent",
     "Breaker",
+    "Budgets",
     "Ci",
     "ConcurrencyClass",
     "Config",
@@ -61,12 +64,14 @@ __all__ = [
     "Precursor",
     "Productivity",
     "Protect",
+    "Quota",
     "Reason",
     "Retention",
     "Rung",
     "Stamp",
     "Store",
     "Supervise",
+    "TokenPrice",
     "ToolStream",
     "Transition",
     "Verify",
@@ -227,6 +232,10 @@ class Config(Table, frozen=True, kw_only=True):
     concurrency_class: tuple[ConcurrencyClass, ...] = ()
     supervise: Supervise = Supervise()
     workers: Workers = Workers()
+    agents: dict[str, Agent] = field(default_factory=dict)
+    quota: Quota = Quota()
+    budgets: Budgets = Budgets()
+    prices: dict[str, TokenPrice] = field(default_factory=dict)  # by model
     loop: Loop = Loop()
     liveness: Liveness = Liveness()
     productivity: Productivity = Productivity()

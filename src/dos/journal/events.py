@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar, Self
 from zlib import crc32
 
-from msgspec import Struct, ValidationError, json
+from msgspec import Struct, ValidationError, field, json
 
 from dos.errors import JournalCorrupt
+from dos.records.endings import Usage
 from dos.records.leases import Request
 
 SCHEMA = 1  # of a record's body; additive fields do not raise it
@@ -240,6 +241,10 @@ class AgentEnded(Fact, frozen=True, kw_only=True):
     exit_code: int | None
     claim: str
     seconds: float
+    agent: str = ""
+    found: str = ""  # what the outcome was told by
+    usage: list[Usage] = field(default_factory=list)
+    cost_usd: float | None = None  # None: nobody knows the price
 
 
 class WorkMeasured(Fact, frozen=True, kw_only=True):
@@ -317,6 +322,9 @@ class IterationCommitted(Fact, frozen=True, kw_only=True):
     state: dict[str, Any] | None = None  # of the loop before it, with the evidence that was decided on
     judged: dict[str, Any] | None = None  # the outcome, as it was decided on
     decision: dict[str, Any] | None = None
+    seconds: float = 0.0  # of its agent
+    usage: list[Usage] = field(default_factory=list)
+    cost_usd: float | None = None
 
 
 class RunStopped(Fact, frozen=True, kw_only=True):
@@ -338,25 +346,6 @@ class JournalPruned(Fact, frozen=True, kw_only=True):
     kind = "journal_pruned"
     through: int
     removed: int
-
-
-class LineImported(Fact, frozen=True, kw_only=True):
-    """A line of a released log format, kept as it was, with where it stood."""
-
-    kind = "line_imported"
-    file: str
-    line: int
-    op: str
-    record: dict[str, Any]
-
-
-class LineUnreadable(Fact, frozen=True, kw_only=True):
-    """A line that could not be read is kept too: nothing is lost by importing."""
-
-    kind = "line_unreadable"
-    file: str
-    line: int
-    text: str
 
 
 def decode(event: Event) -> Fact | None:
@@ -385,7 +374,8 @@ def _decoder(kind: str) -> json.Decoder[Fact] | None:
 
 def kinds() -> list[type[Fact]]:
     # Their facts are kinds as well, and build on this module.
-    from dos.journal import receipt_events, run_events  # noqa: F401
+    from dos.journal import engine_events, receipt_events, run_events  # noqa: F401
+    from dos.journal.old_logs import import_events  # noqa: F401
     from dos.journal.truth import witness_events  # noqa: F401
 
     return Fact.__subclasses__()

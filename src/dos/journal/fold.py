@@ -13,7 +13,7 @@ from zlib import crc32
 from msgspec import json
 
 from dos.errors import Internal
-from dos.journal import events
+from dos.journal import engine_events, events
 from dos.journal.events import Event, JournalPruned
 from dos.journal.store import Reading, Store, readable, unlapsed
 from dos.records.leases import Lease
@@ -64,6 +64,50 @@ def with_leases(store: Store, kind: type[AnyState], *, keep: bool = False) -> tu
     return state, pos, leases
 
 
+class Watch:
+    """States that are kept up to date as the journal grows, and read with the leases as of the same moment.
+
+    Only what is new is folded. Whoever reads a state must not change it.
+    """
+
+    def __init__(self, store: Store, *kinds: type[State], keep: bool = False) -> None:
+        self._store = store
+        self._keep = keep
+        self._states: dict[type[State], State] = {}
+        self._seen = dict.fromkeys(kinds, 0)  # the position that each state has come to
+        self._kept = dict.fromkeys(kinds, 0)
+        self.pos = 0
+
+    def look(self) -> list[Lease]:
+        """Take in what has happened; the leases that have not lapsed."""
+        with self._store.backend.read() as view:
+            for kind in self._seen:
+                if kind not in self._states:
+                    self._states[kind], self._seen[kind], folded = _fold_all(view, kind)
+                    self._kept[kind] = self._seen[kind] - folded
+                else:
+                    self._follow(view, kind)
+            self.pos = max(self._seen.values(), default=0)
+            leases = [lease for lease in unlapsed(view) if not lease.is_lock]
+        for kind, seen in self._seen.items():
+            if self._keep and seen - self._kept[kind] > SNAPSHOT_EVERY:
+                keep(self._store, self._states[kind], seen)
+                self._kept[kind] = seen
+        return leases
+
+    def state(self, kind: type[AnyState]) -> AnyState:
+        found = self._states[kind]
+        assert isinstance(found, kind)
+        return found
+
+    def _follow(self, view: Reading, kind: type[State]) -> None:
+        state = self._states[kind]
+        while page := view.tail(self._seen[kind], PAGE):
+            for event in map(readable, page):
+                state.apply(event)
+                self._seen[kind] = event.pos
+
+
 def _fold_all(view: Reading, kind: type[AnyState]) -> tuple[AnyState, int, int]:
     """The state, the position of its newest event, and how many events had to be folded."""
     state, pos = _newest(view, kind)
@@ -105,7 +149,8 @@ def pruned_through(view: Reading) -> int:
 def code_hash(kind: type[State]) -> str:
     """Changes with the code that folds, so that a state made by other rules is not taken for this one."""
     seen = 0
-    for module in (kind.__module__, events.__name__):
+    made_with: tuple[str, ...] = getattr(kind, "made_with", ())  # modules whose rules the state follows
+    for module in (kind.__module__, events.__name__, engine_events.__name__, *made_with):
         spec = sys.modules[module].__spec__
         if spec is None or spec.origin is None:
             raise Internal(f"the state {kind.name!r} is defined in {module}, which has no source file")

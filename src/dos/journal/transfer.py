@@ -9,10 +9,12 @@ from typing import IO, Any
 from msgspec import UNSET, Struct, convert, json
 
 from dos.errors import BadInput, JournalCorrupt, JournalTooNew
-from dos.journal import events, lines, released_runs, runs
-from dos.journal.events import SCHEMA, Event, LineImported, LineUnreadable
+from dos.journal import events, lines, runs
+from dos.journal.events import SCHEMA, Event
 from dos.journal.lines import Line
-from dos.journal.released import CORRUPT, Readability, lane_records, readability, released_shape, replay
+from dos.journal.old_logs import released_runs
+from dos.journal.old_logs.import_events import LineImported, LineUnreadable
+from dos.journal.old_logs.released import CORRUPT, Readability, lane_records, readability, released_shape, replay
 from dos.journal.run_events import LedgerLineUnreadable
 from dos.journal.store import Entry, Foreseen, Store, Writing, storable
 from dos.records.names import checked

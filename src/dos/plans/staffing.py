@@ -12,7 +12,6 @@ from dos.plans.ticks import LaneLiveness, SuperviseEvidence, SupervisePolicy
 from dos.records.regions import Region
 from dos.verdicts.progress.liveness import Answer as Liveness
 
-MOST_STARTS = 3  # of one lane within the period, then it is a person's decision
 # A lease may turn out to be alive when it is taken back: its lane is filled at the next look.
 POLICY = SupervisePolicy(reap_stalled=False)
 
@@ -29,8 +28,9 @@ class Lane(Struct, frozen=True, kw_only=True):
     holder_gone: bool = False  # the lease is there and its process, by the system's word, is not
     pending: bool = False  # a worker was started and has no lease yet
     failed: bool = False  # given up on until a person clears it
-    resting: bool = False  # its last run was told to wait, and it has not waited long enough
+    resting: bool = False  # there is something to wait for: a time, a limit, a pause
     recent_starts: int = 0  # of workers that ended without a word
+    most_starts: int = 3  # so many of them, and it is a person's decision
 
     @property
     def taken(self) -> bool:
@@ -42,7 +42,7 @@ class Lane(Struct, frozen=True, kw_only=True):
 
     @property
     def keeps_dying(self) -> bool:
-        return self.recent_starts >= MOST_STARTS
+        return self.recent_starts >= self.most_starts
 
 
 class Spawn(Struct, frozen=True, tag="spawn"):
@@ -66,7 +66,7 @@ def plan(lanes: Sequence[Lane], target: int) -> list[Action]:
     """Reap the dead, give up on lanes whose workers keep dying, then fill up to the target."""
     actions: list[Action] = [Reap(lane.name, "its process is gone") for lane in lanes if lane.held and lane.holder_gone]
     actions += [
-        GiveUp(lane.name, f"{lane.recent_starts} workers died within a minute; their logs say why")
+        GiveUp(lane.name, f"{lane.recent_starts} workers died one after the other; `dos logs {lane.name}` says why")
         for lane in lanes
         if lane.could_start and lane.keeps_dying
     ]

@@ -2,10 +2,13 @@
 
 from collections.abc import Collection, Sequence
 
+from msgspec import structs
+
 from dos.config.tables import Config
 from dos.errors import BadInput
 from dos.evidence.access import cooldown as resting
 from dos.evidence.access import pickable as standing
+from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet
 from dos.journal.states.fleet import Unit as Seen
 from dos.records.attempts import Attempt, Outcome
@@ -26,15 +29,22 @@ def survey(
     *,
     run_id: str = "",
     now_ms: int = 0,
+    answers: Decisions | None = None,
 ) -> Backlog:
     """`others` are the runs that live on other lanes: what one is at is not ours, whatever the plan says now."""
+    units = _held_by_people(units, fleet, answers or Decisions())
     theirs = {name for name, unit in fleet.units.items() if unit.claimed_by in others}
     mine = [unit for unit in units if lane_of(unit, config) == lane and unit.name not in theirs]
     known = {unit.name: fleet.units[unit.name] for unit in mine if unit.name in fleet.units}
     landed = [name for name, unit in known.items() if unit.landed]
     left = [unit for unit in mine if unit.name not in landed]
     judged = [(unit, pickable.judge(standing.standing(unit, fleet, (), now_ms=now_ms))) for unit in left]
-    resting = {unit.name: rest for unit in left if (rest := _rest(unit, config, fleet, run_id, now_ms)).held}
+    wanted = _wanted_again(answers or Decisions())
+    resting = {
+        unit.name: rest
+        for unit in left
+        if (rest := _rest(unit, config, fleet, run_id, now_ms, since_ms=wanted.get(unit.name, 0))).held
+    }
     return Backlog(
         open=[unit for unit, answer in judged if not answer.held and unit.name not in resting],
         held=[answer for _, answer in judged if answer.held],
@@ -54,15 +64,42 @@ def survey(
             if unit.intended
         ],
         history={name: unit.tries for name, unit in known.items() if unit.tries},
+        refusals={name: unit.refusals for name, unit in known.items() if unit.refusals},
+        word=fleet.word,
     )
 
 
-def _rest(unit: Unit, config: Config, fleet: Fleet, run_id: str, now_ms: int) -> cooldown.Verdict:
+def _held_by_people(units: Sequence[Unit], fleet: Fleet, answers: Decisions) -> list[Unit]:
+    """The units, with what waits for a person's answer, or was put aside by one, as gated."""
+    held = {
+        waiting.removeprefix("unit:"): f"`dos decisions show {name}` waits for an answer"
+        for name, asked in answers.open.items()
+        for waiting in asked.raised.waits
+        if waiting.startswith("unit:")
+    }
+    for name, answered in answers.answered.items():
+        kept = answered.choice == "drop" or (answered.choice == "hold" and answered.answered_ms >= fleet.started_ms)
+        if answered.raised.about == "landing_conflict" and kept:
+            held.setdefault(answered.raised.detail["unit"], f"a person put it aside: {name}")
+    return [structs.replace(unit, gated=held[unit.name]) if unit.name in held else unit for unit in units]
+
+
+def _wanted_again(answers: Decisions) -> dict[str, int]:
+    """When a person said that a unit is to be tried again."""
+    return {
+        waiting.removeprefix("unit:"): answered.answered_ms
+        for answered in answers.answered.values()
+        for waiting in answered.raised.waits
+        if waiting.startswith("unit:") and answered.choice in ("retry", "again")
+    }
+
+
+def _rest(unit: Unit, config: Config, fleet: Fleet, run_id: str, now_ms: int, *, since_ms: int) -> cooldown.Verdict:
     """What another run tried in vain rests for a while. A run's own tries are counted by its loop instead, and whoever
-    starts the fleet wants everything to be tried again."""
+    starts the fleet, or answers that a unit is to be tried again, does not want to wait for it."""
     seen = fleet.units.get(unit.name, Seen())
     tried = None if seen.claimed_by else seen.tried  # what a run died at was not tried to the end
-    if tried and (tried.run_id == run_id or tried.at_ms < fleet.started_ms):
+    if tried and (tried.run_id == run_id or tried.at_ms < max(fleet.started_ms, since_ms)):
         tried = None
     attempts = (Attempt(unit=unit.name, outcome=Outcome.read(tried.outcome), at_ms=tried.at_ms),) if tried else ()
     return cooldown.judge(

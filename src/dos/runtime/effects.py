@@ -5,7 +5,12 @@ from typing import Any
 from msgspec import Struct
 
 from dos.journal.events import Fact
+from dos.journal.states import decisions
+from dos.plans.limits.deciding import Question
+from dos.plans.limits.quota import Candidate, Probe
+from dos.records.endings import Outcome
 from dos.records.leases import Lease
+from dos.records.reasons import Needs
 from dos.records.receipts import Run
 from dos.records.units import Unit
 from dos.verdicts.access import cooldown, pickable
@@ -54,7 +59,11 @@ class Backlog(Struct, frozen=True, kw_only=True):
     interrupted: list[str]  # claimed by a run that ended without a result
     unsettled: list["Landing"]  # intended, and not known to have happened
     history: dict[str, list[str]]  # unit -> why earlier tries did not land
+    refusals: dict[str, list[str]] = {}  # unit -> why its landing was refused, each time
     drain_requested: bool = False
+    halted: str = ""  # a person's word for why this run is to stop now
+    paused: str = ""  # a person's word for why nothing is to begin
+    word: int = 0  # the newest thing that anybody had said by then
 
 
 class Landing(Struct, frozen=True, kw_only=True):
@@ -87,6 +96,52 @@ class Salvage(Struct, frozen=True, kw_only=True):
     why: str
 
 
+class ChooseAgent(Struct, frozen=True, kw_only=True):
+    """→ Chosen | NoRoom: who may be started now, by the limits of the providers and by the budgets"""
+
+    lease: Lease
+    run_id: str
+    iteration: int
+
+
+class Chosen(Struct, frozen=True, kw_only=True):
+    agent: Candidate
+    now_ms: int
+    probe: Probe | None = None  # it goes first after a limit, if writing that down succeeds
+    max_usd: float | None = None  # what the budgets leave for it
+    told: list[Fact] = []  # what people are to be warned of
+
+
+class NoRoom(Struct, frozen=True, kw_only=True):
+    why: str  # quota | budget
+    detail: str
+    until_ms: int | None  # None: a person has to do something
+    needs: Needs
+    questions: list[Question] = []
+    told: list[Fact] = []
+
+
+class Park(Struct, frozen=True, kw_only=True):
+    """→ float: the seconds that went by until the time was over, or something was said that may change it"""
+
+    lease: Lease
+    run_id: str
+    until_ms: int | None
+    word: int  # the newest that was heeded: what came after it ends the wait
+
+
+class TakePlans(Struct, frozen=True, kw_only=True):
+    """→ Plans | Refusal: a lease on the plan documents, so that they can be groomed"""
+
+    lease: Lease
+    run_id: str
+
+
+class Plans(Struct, frozen=True, kw_only=True):
+    lease: Lease  # the lane's own, when the documents lie in it
+    documents: list[str]
+
+
 class RunAgent(Struct, frozen=True, kw_only=True):
     """→ Ended"""
 
@@ -97,13 +152,16 @@ class RunAgent(Struct, frozen=True, kw_only=True):
     attempt: int
     worktree: Worktree
     history: list[str]
+    agent: str
+    max_usd: float | None = None
+    documents: list[str] = []  # to be groomed: then the unit is a replan
 
 
 class Ended(Struct, frozen=True, kw_only=True):
-    outcome: str
+    outcome: Outcome
     exit_code: int | None
-    claim: str
     seconds: float
+    cost_usd: float | None = None  # None: nobody knows
 
 
 class MeasureWork(Struct, frozen=True, kw_only=True):
@@ -158,6 +216,7 @@ class MoveBranch(Struct, frozen=True, kw_only=True):
 class NotLanded(Struct, frozen=True, kw_only=True):
     reason: str
     retryable: bool = False  # the same work may land in a moment
+    conflict: bool = False  # it does not fit on what others have landed since; the reason shows where
 
 
 class HasLanded(Struct, frozen=True, kw_only=True):
@@ -188,6 +247,13 @@ class ObserveFleet(Struct, frozen=True, kw_only=True):
     """→ Fleet"""
 
     lease: Lease
+    first: bool = False  # also what was left by those before
+
+
+class LetExpire(Struct, frozen=True, kw_only=True):
+    """→ None: a question that nobody answered in time is answered as was said, unless somebody was quicker"""
+
+    asked: decisions.Standing
 
 
 class SpawnWorker(Struct, frozen=True, kw_only=True):

@@ -1,94 +1,158 @@
 """How a supervisor's effects are performed for real."""
 
 import secrets
-import subprocess
 import sys
 import time
 
 from dos.config.tables import Config
 from dos.errors import Conflict
 from dos.evidence import holders
-from dos.journal import fold
+from dos.evidence.progress import liveness as evidence
+from dos.evidence.progress import policies
 from dos.journal.events import LeaseRevoked
+from dos.journal.states import decisions as asked
 from dos.journal.states import fleet as folded
-from dos.plans.staffing import Lane
+from dos.journal.states.decisions import Decisions
+from dos.journal.states.quota import Quota
+from dos.journal.states.spend import Spend
 from dos.records import run_ids
 from dos.records.leases import Lease, stream_of
-from dos.records.regions import region
 from dos.runtime import backlog, effects, leftovers, logs
 from dos.runtime.drive import Performers
-from dos.runtime.supervisor import Fleet
+from dos.runtime.fleet import observing
+from dos.runtime.fleet.executing import Executor, LocalExecutor
+from dos.runtime.fleet.observing import Seen
+from dos.runtime.staff import choosing
+from dos.runtime.supervisor import Fleet, Spinning
 from dos.runtime.worker_effects import WorkerEffects
-from dos.sources import processes
+from dos.sources import own_processes, processes
 from dos.sources.workspace import Workspace
+from dos.verdicts.progress import liveness
 
-START_SECONDS = 120.0  # a worker that has not taken its lease by then is not coming
-INTENSITY_SECONDS = 60.0
-REST_SECONDS = 30.0  # after a run was told to wait
+SPIN_LOOK_SECONDS = 60.0
+SPIN_ANSWER_MS = 4 * 3_600_000
 
 
 class FleetEffects(WorkerEffects):
     """A supervisor can do what a worker can, and start workers."""
 
-    def __init__(self, place: Workspace, config: Config, *, actor: str) -> None:
+    def __init__(self, place: Workspace, config: Config, *, actor: str, executor: Executor | None = None) -> None:
         super().__init__(place, config, actor=actor)
-        self._children: list[subprocess.Popen[bytes]] = []
+        self._executor = executor or LocalExecutor()
+        self._looked_for_spinning = 0.0
 
     def performers(self) -> Performers:
         own: Performers = {
             effects.ObserveFleet: self.observe,
             effects.SpawnWorker: self.spawn,
             effects.RevokeLease: self.revoke,
+            effects.LetExpire: self.let_expire,
             effects.MintRun: self.mint,
             effects.Pause: self.pause,
         }
         return {**super().performers(), **self.patience.over(own)}
 
     def observe(self, effect: effects.ObserveFleet) -> Fleet:
-        state, _, live = fold.with_leases(self.store, folded.Fleet, keep=True)
-        leases = {lease.lane: lease for lease in live}
+        leases = {lease.lane: lease for lease in self.watch.look()}
+        recorded, answers = self.watch.state(folded.Fleet), self.watch.state(Decisions)
         now_ms = self.store.now_ms()  # of the clock that wrote the times in the journal: this host's may be another
         units = backlog.read_units(self.place, self.config)
-        state = self._on_target.known(state, units, self.target())
+        state = self._on_target.known(recorded, units, self.target_ref(), answers)
         offered = {
-            name: len(backlog.survey(units, self.config, state, name, now_ms=now_ms).open)
+            name: len(backlog.survey(units, self.config, state, name, now_ms=now_ms, answers=answers).open)
             for name in self.config.roster()
         }
-        # A lease on a lane that the roster does not have keeps its region as any other does.
-        names = dict.fromkeys([*offered, *leases])
-        lanes = [self._lane(name, offered.get(name, 0), state, leases.get(name), now_ms) for name in names]
+        seen = Seen(
+            config=self.config,
+            state=recorded,
+            answers=answers,
+            leases=leases,
+            offered=offered,
+            lane_of={unit.name: backlog.lane_of(unit, self.config) or "" for unit in units},
+            roomless=self._roomless(offered, leases, now_ms),
+            now_ms=now_ms,
+            gone=holders.gone,
+            never_came=self._never_came,
+        )
+        lanes = observing.lanes(seen)
         busy = any((lane.held and lane.ours) or lane.pending for lane in lanes)
+        landed = [name for name, unit in state.units.items() if unit.landed]
         return Fleet(
             lanes=lanes,
             leases=leases,
-            versions={name: starts.version for name, starts in state.starts.items()},
-            drain_requested=state.drain > effect.lease.fence,
+            versions={name: starts.version for name, starts in recorded.starts.items()},
+            drain_requested=recorded.drain > effect.lease.fence,
             busy=busy,
             idle=not busy and not any(lane.offerable and not lane.failed for lane in lanes),
+            times_failed={name: starts.times_failed for name, starts in recorded.starts.items()},
+            questions=list(observing.questions(seen, {name: u.undone for name, u in state.units.items() if u.undone})),
+            due=asked.due(answers, now_ms),
+            spinning=self._spinning(recorded, leases, now_ms),
+            found=observing.found(seen, landed) if effect.first else None,
         )
 
+    def _never_came(self, starts: folded.Starts) -> bool:
+        """Of a process elsewhere this host cannot say that it is gone. Without a pid whoever started it died, or could
+        not start it: then the run itself is looked for."""
+        if starts.host != processes.host():
+            return False
+        if starts.pid:
+            return processes.is_gone(starts.pid, starts.pid_started)
+        running = own_processes.running(self.place.state)
+        return not any(found.option("--run-id") == starts.run_id for found in running)
+
+    def _roomless(self, offered: dict[str, int], leases: dict[str, Lease], now_ms: int) -> dict[str, effects.NoRoom]:
+        """The lanes that could be worked on, and on which no agent may be started: no worker is started either."""
+        limits, spend = self.watch.state(Quota), self.watch.state(Spend)
+        agents = [each.candidate for each in self.staff]
+        found = {}
+        for lane, units in offered.items():
+            if units and lane not in leases:
+                room = choosing.choose(
+                    self.config, agents, limits, spend, run_id="", lane=lane, iteration=0, now_ms=now_ms
+                )
+                if isinstance(room, effects.NoRoom):
+                    found[lane] = room
+        return found
+
+    def _spinning(self, state: folded.Fleet, leases: dict[str, Lease], now_ms: int) -> list[Spinning]:
+        """Looked for now and then: git is asked for it."""
+        if time.monotonic() - self._looked_for_spinning < SPIN_LOOK_SECONDS:
+            return []
+        self._looked_for_spinning = time.monotonic()
+        working = [
+            lease
+            for lease in leases.values()
+            if (run := state.runs.get(lease.run_id)) and not run.parked and not run.flagged
+        ]
+        if not working:
+            return []
+        policy, found = policies.of_liveness(self.config), []
+        for fence, looked in evidence.gather(self.store, self.place, working).items():
+            verdict = liveness.judge(looked, policy)
+            if verdict.answer is liveness.Answer.SPINNING:
+                lease = next(each for each in working if each.fence == fence)
+                found.append(Spinning(lease=lease, reason=verdict.reason, expires_ms=now_ms + SPIN_ANSWER_MS))
+        return found
+
     def spawn(self, effect: effects.SpawnWorker) -> processes.Identity | None:
-        """A worker is its own session: it outlives the supervisor, and Ctrl-C on the supervisor does not reach it."""
         words = [
-            *(sys.executable, "-P", "-m", "dos", "worker", "--workspace", str(self.place.root)),
+            *("worker", "--workspace", str(self.place.root)),
             # As one word each: a name may begin with a dash.
             *(f"--lane={effect.lane}", f"--run-id={effect.run_id}", f"--target-branch={self.target()}"),
         ]
         try:
-            with logs.of_worker(self.place.state, effect.lane, effect.run_id).open("wb") as output:
-                child = subprocess.Popen(
-                    words,
-                    cwd=self.place.root,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,
-                )
+            log = logs.of_worker(self.place.state, effect.lane, effect.run_id)
+            return self._executor.launch(words, cwd=self.place.root, log=log)
         except OSError as error:  # no room for a log, or for a process: perhaps in a while
             sys.stderr.write(f"no worker could be started on {effect.lane}: {error}\n")
             return None
-        self._children.append(child)
-        return processes.identify(child.pid) or processes.Identity(child.pid, 0.0)
+
+    def let_expire(self, effect: effects.LetExpire) -> None:
+        try:
+            self.store.append_all(asked.expiring(effect.asked))
+        except Conflict:
+            pass  # somebody has answered it
 
     def revoke(self, effect: effects.RevokeLease) -> bool:
         try:
@@ -112,33 +176,4 @@ class FleetEffects(WorkerEffects):
     def pause(self, effect: effects.Pause) -> None:
         """Wait for the journal to move or for the time to pass; and take in the children that ended."""
         self.store.wait(self.store.last(), effect.seconds)
-        self._children = [child for child in self._children if child.poll() is None]
-
-    def _lane(self, name: str, offerable: int, state: folded.Fleet, lease: Lease | None, now_ms: int) -> Lane:
-        starts = state.starts.get(name, folded.Starts())
-        recent = [at for at in starts.unended.values() if now_ms - at < INTENSITY_SECONDS * 1000]
-        return Lane(
-            name=name,
-            region=lease.region if lease else self.config.lane_region(name) or region([]),
-            exclusive=self.config.is_exclusive(name) or (lease is not None and lease.exclusive),
-            offerable=offerable,
-            held=lease is not None,
-            ours=lease is None or bool(lease.run_id),
-            holder_gone=lease is not None and holders.gone(lease),
-            pending=lease is None and _pending(starts, now_ms),
-            failed=bool(starts.failed) or self._gave_up(name, state),
-            resting=now_ms - starts.told_to_wait_ms < REST_SECONDS * 1000,
-            recent_starts=len(recent),
-        )
-
-    def _gave_up(self, lane: str, state: folded.Fleet) -> bool:
-        """Its last run stopped for a reason that only a person can clear."""
-        runs = [run for run in state.runs.values() if run.lane == lane and run.begun_ms >= state.started_ms]
-        return bool(runs) and max(runs, key=lambda run: run.begun_ms).needs in ("operator", "environment")
-
-
-def _pending(starts: folded.Starts, now_ms: int) -> bool:
-    if not starts.pending or now_ms - starts.at_ms > START_SECONDS * 1000:
-        return False
-    here = starts.host == processes.host()  # of a process elsewhere this host cannot say that it is gone
-    return not (here and starts.pid and processes.is_gone(starts.pid, starts.pid_started))
+        self._executor.take_in()

@@ -1,15 +1,27 @@
-"""Bringing a unit's commits onto the target branch. Git keeps the fence too, so git itself refuses a stale worker."""
+"""Bringing a unit's commits onto the target branch, or onto one of their own for a pull request.
+
+Git keeps the fence too, so git itself refuses a stale worker.
+"""
 
 import os
-from pathlib import Path
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+
+from msgspec import structs
 
 from dos.errors import Fenced, GitFailed
 from dos.records.names import slug
 from dos.runtime import worktrees
 from dos.runtime.effects import Landing, NotLanded, Worktree
+from dos.runtime.trees import conflicts
 from dos.sources.git import AS_DOS, Git
 
 UNFINISHED = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
+# Whatever the user has configured: no branch of others comes along, no commit is melted into another, none is resolved
+# as another was once.
+_PLAIN_REBASE = (
+    "-c", "rebase.updateRefs=false", "-c", "rebase.autoSquash=false", "-c", "rerere.enabled=false",
+)  # fmt: skip
 
 
 def fence_ref(lane: str) -> str:
@@ -34,22 +46,31 @@ def raise_fence(git: Git, lane: str, fence: int) -> None:
     raise GitFailed(f"{ref} would not stand still", hint="Look for another program that writes it.")
 
 
-def prepare(unit: str, worktree: Worktree, head: str) -> Landing | NotLanded:
-    """What would be landed: the commit that was measured, brought on top of the target when that has moved."""
+def prepare(unit: str, worktree: Worktree, head: str, *, newest: str | None = "") -> Landing | NotLanded:
+    """What would be landed: the commit that was measured, brought on top of the target when that has moved.
+
+    `newest` is where the target is, when that is not the branch of this repository.
+    """
     inside = Git(Path(worktree.path))
-    target = inside.commit_of(f"refs/heads/{worktree.target}")
+    target = inside.commit_of(f"refs/heads/{worktree.target}") if newest == "" else newest
     if target is None:
         return NotLanded(reason=f"the target branch {worktree.target!r} is gone")
     worktrees.clear(inside, head)
-    if target != worktree.base:
-        rebase = ("-c", "rebase.updateRefs=false", "rebase", "--quiet")  # or branches of others would come along
-        done = inside.attempt(*AS_DOS, *rebase, "--onto", target, worktree.base)
-        if done.returncode != 0:
-            inside.attempt("rebase", "--abort")
-            inside.run("checkout", "--quiet", "--force", "--detach", head)
-            return NotLanded(reason=f"it does not fit on {worktree.target!r} any more, which has moved to {target[:9]}")
+    if target != worktree.base and (refused := _rebase(inside, worktree, target, head)):
+        return refused
     new = inside.run("rev-parse", "HEAD").strip()
     return Landing(unit=unit, branch=worktree.target, old=target, new=new)
+
+
+def _rebase(inside: Git, worktree: Worktree, target: str, head: str) -> NotLanded | None:
+    done = inside.attempt(*AS_DOS, *_PLAIN_REBASE, "rebase", "--quiet", "--onto", target, worktree.base)
+    if done.returncode == 0:
+        return None
+    said = conflicts.told(inside)
+    inside.attempt("rebase", "--abort")
+    inside.run("checkout", "--quiet", "--force", "--detach", head)
+    moved = f"it does not fit on {worktree.target!r} any more, which has moved to {target[:9]}"
+    return NotLanded(reason=f"{moved}: {said or _last_line(done.stderr)}", conflict=bool(said))
 
 
 def move_branch(git: Git, *, lane: str, fence: int, landing: Landing) -> NotLanded | None:
@@ -83,15 +104,68 @@ def has_landed(git: Git, landing: Landing) -> bool:
     return git.is_ancestor(landing.new, f"refs/heads/{landing.branch}")
 
 
+def branch_for(lane: str, unit: str) -> str:
+    """The branch that a unit's work is delivered on, for those who merge by pull request."""
+    return f"dos/{slug(lane)}/{slug(unit)}"
+
+
+def on_own_branch(lane: str, landing: Landing) -> Landing:
+    """The same work, to be delivered on the unit's own branch: `has_landed` then asks for that one."""
+    return structs.replace(landing, branch=branch_for(lane, landing.unit))
+
+
+def to_branch(git: Git, *, lane: str, fence: int, landing: Landing) -> NotLanded | None:
+    """Make the unit's branch, or move it when the work holds all that it holds. Nobody's files come along."""
+    if not git.commit_of(landing.new):
+        return NotLanded(reason=f"commit {landing.new[:9]} is not there any more")
+    if landing.branch != branch_for(lane, landing.unit):  # intended before the setting was changed
+        return NotLanded(
+            reason=f"it was to land on {landing.branch!r}, and work is delivered on branches of its own now"
+        )
+    there = git.commit_of(f"refs/heads/{landing.branch}")
+    if there == landing.new:
+        return check_fence(git, lane, fence)
+    if there and not git.is_ancestor(there, landing.new):
+        return NotLanded(
+            reason=f"the branch {landing.branch!r} holds other work ({there[:9]}); merge it or delete it first"
+        )
+    if there and (trees := _trees_on(git, landing.branch)):
+        return NotLanded(reason=f"the branch {landing.branch!r} is checked out in {trees[0].tree}", retryable=True)
+    return _swap(git, lane, fence, structs.replace(landing, old=there or "0" * len(landing.new)))
+
+
+def waiting(git: Git, target: str) -> dict[str, str]:
+    """The branches that were delivered on and are not in the target yet, each with its commit."""
+    words = ("for-each-ref", "--format=%(objectname) %(refname)", f"--no-merged=refs/heads/{target}")
+    found = (line.split(" ", 1) for line in git.run(*words, "refs/heads/dos/").splitlines())
+    return {name.removeprefix("refs/heads/"): commit for commit, name in found}
+
+
+def check_fence(git: Git, lane: str, fence: int) -> NotLanded | None:
+    """Nothing has to be moved; only a stale worker may not say that it was."""
+    done = git.attempt("update-ref", "--stdin", feed=f"start\n{_verified(git, lane, fence)}prepare\ncommit\n")
+    return NotLanded(reason=f"git knows a newer fence: {_last_line(done.stderr)}") if done.returncode else None
+
+
+def unfinished(tree: Git) -> str | None:
+    directory = Path(tree.run("rev-parse", "--absolute-git-dir").strip())
+    return next((name for name in UNFINISHED if (directory / name).exists()), None)
+
+
+def _verified(git: Git, lane: str, fence: int) -> str:
+    mine = git.run("hash-object", "--stdin", feed=f"fence={fence}\n").strip()
+    return f"verify {fence_ref(lane)} {mine}\n"
+
+
 def _swap(git: Git, lane: str, fence: int, landing: Landing) -> NotLanded | None:
     """My fence is still the newest, the branch is still where I saw it, and now it is here."""
-    mine = git.run("hash-object", "--stdin", feed=f"fence={fence}\n").strip()
     branch = f"refs/heads/{landing.branch}"
-    script = f"start\nverify {fence_ref(lane)} {mine}\nupdate {branch} {landing.new} {landing.old}\nprepare\ncommit\n"
+    update = f"update {branch} {landing.new} {landing.old}\n"
+    script = f"start\n{_verified(git, lane, fence)}{update}prepare\ncommit\n"
     done = git.attempt("update-ref", "--create-reflog", "-m", f"dos: land {landing.unit}", "--stdin", feed=script)
     if done.returncode == 0:
         return None
-    moved = git.commit_of(branch) != landing.old
+    moved = (git.commit_of(branch) or "0" * len(landing.new)) != landing.old
     return NotLanded(reason=f"git refused to move {landing.branch!r}: {_last_line(done.stderr)}", retryable=moved)
 
 
@@ -114,15 +188,29 @@ def _is_there(tree: Git, landing: Landing) -> bool:
 
 def _in_the_way(tree: Git, landing: Landing) -> str | None:
     """Whatever of the user's would be harmed, or would undo the landing with the next commit."""
-    directory = Path(tree.run("rev-parse", "--absolute-git-dir").strip())
-    if unfinished := next((name for name in UNFINISHED if (directory / name).exists()), None):
-        return f"{tree.tree} is in the middle of something ({unfinished})"
+    if begun := unfinished(tree):
+        return f"{tree.tree} is in the middle of something ({begun})"
     changed = tree.paths_between(landing.old, landing.new)
     if edited := sorted(set(changed) & set(tree.dirty_paths())):
         return f"{edited[0]} has changes in {tree.tree} that nobody committed"
-    tracked = set(tree.paths_of(landing.old))
-    hidden = next((path for path in changed if path not in tracked and os.path.lexists(tree.tree / path)), None)
+    hidden = next(iter(in_no_commit(tree, landing.old, changed)), None)
     return f"{hidden} is in {tree.tree} and git ignores it" if hidden else None
+
+
+def in_no_commit(tree: Git, commit: str, new: Iterable[str]) -> list[str]:
+    """Files of the user's, ignored ones too, that stand where new ones would be written, or on the way there."""
+    tracked = set(tree.paths_of(commit))
+    found: dict[str, None] = {}
+    for path in new:
+        for place in () if path in tracked else (path, *_folders(path)):
+            at = tree.tree / place
+            if place not in tracked and os.path.lexists(at) and (place == path or at.is_symlink() or not at.is_dir()):
+                found[place] = None
+    return list(found)
+
+
+def _folders(path: str) -> list[str]:
+    return [str(folder) for folder in PurePosixPath(path).parents][:-1]
 
 
 def _take_back(brought: list[Git], landing: Landing) -> None:

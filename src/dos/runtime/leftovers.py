@@ -1,7 +1,11 @@
-"""Processes that a program of ours left behind, found by the environment they inherited, however they detached."""
+"""Processes that a program of ours left behind, found by the environment they inherited, however they detached.
+
+On Linux a worker is also the heir of all that its programs start: so it finds those that cleared their environment.
+"""
 
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +17,10 @@ if TYPE_CHECKING:
     import psutil
 
 WAIT_SECONDS = 5.0
+_BECOME_HEIR = 36  # PR_SET_CHILD_SUBREAPER
+_OURS = "core.hooksPath=/dev/null"  # among the words of every git that we start
+ROUNDS = 5  # one that is about to be ended may start another
+_heirs: set[int] = set()  # this process, once it is the heir of its programs
 
 
 def marks(workspace: str, lease: Lease) -> dict[str, str]:
@@ -20,18 +28,32 @@ def marks(workspace: str, lease: Lease) -> dict[str, str]:
     return {"DOS_WORKSPACE": workspace, "DOS_LANE": lease.lane, "DOS_FENCE": str(lease.fence)}
 
 
+def inherit() -> None:
+    """From now on whatever our programs orphan becomes our child. For a process all of whose children may be ended."""
+    if sys.platform == "linux":
+        import ctypes
+
+        if ctypes.CDLL(None).prctl(_BECOME_HEIR, 1, 0, 0, 0) == 0:
+            _heirs.add(os.getpid())
+
+
 def end(workspace: str, lease: Lease) -> int:
     """End whatever runs on this lane under this lease or an older one; how many there were."""
     import psutil
 
-    found = [process for process in psutil.process_iter() if _is_left(process, workspace, lease)]
-    for process in found:
-        try:
-            process.kill()
-        except psutil.NoSuchProcess:
-            pass  # it has ended by itself
-    psutil.wait_procs(found, timeout=WAIT_SECONDS)
-    return len(found)
+    ended = 0
+    for _ in range(ROUNDS):
+        found = list(_left(workspace, lease))
+        for process in found:
+            try:
+                process.kill()  # which looks again whether the pid is still the same process
+            except psutil.NoSuchProcess:
+                pass  # it has ended by itself
+        psutil.wait_procs(found, timeout=WAIT_SECONDS)
+        ended += len(found)
+        if not found:
+            break
+    return ended
 
 
 def end_worker(state: Path, before: Sequence[Lease], mine: Lease) -> None:
@@ -46,22 +68,37 @@ def end_worker(state: Path, before: Sequence[Lease], mine: Lease) -> None:
         if found.verb == "worker" and (found.identity.pid, found.identity.started) in held:
             try:
                 process = psutil.Process(found.identity.pid)
+                if processes.identify(process.pid) != found.identity:
+                    continue  # the pid is another's now
                 process.kill()
             except psutil.NoSuchProcess:
                 continue  # it has ended by itself
             psutil.wait_procs([process], timeout=WAIT_SECONDS)
 
 
-def wait_for_git(tree: Path) -> None:
-    """Until no git works in a tree any more: one that a dead worker began is let finish."""
+def wait_for_git(tree: Path, *, of_workers: bool = False) -> None:
+    """Until no git works in a tree any more, or makes it: one that a dead worker began is let finish."""
     import psutil
 
-    begun = [process for process in psutil.process_iter(["name", "cwd"]) if process.info["name"] == "git"]
-    psutil.wait_procs([each for each in begun if Path(each.info["cwd"] or "/") == tree], timeout=git.TIMEOUT_SECONDS)
+    def is_at_it(process: "psutil.Process") -> bool:
+        words, cwd = process.info["cmdline"] or [], process.info["cwd"]
+        there = cwd == str(tree.resolve()) or ("worktree" in words and str(tree) in words)
+        return there and (not of_workers or _OURS in words)
+
+    begun = (process for process in psutil.process_iter(["name", "cwd", "cmdline"]) if process.info["name"] == "git")
+    psutil.wait_procs([process for process in begun if is_at_it(process)], timeout=git.TIMEOUT_SECONDS)
 
 
 def _may_live(lease: Lease) -> bool:
     return lease.host == processes.host() and lease.pid != os.getpid() and not holders.gone(lease)
+
+
+def _left(workspace: str, lease: Lease) -> "Iterator[psutil.Process]":
+    import psutil
+
+    inherited = set(psutil.Process().children(recursive=True)) if os.getpid() in _heirs else set()
+    yield from inherited
+    yield from (each for each in psutil.process_iter() if each not in inherited and _is_left(each, workspace, lease))
 
 
 def _is_left(process: "psutil.Process", workspace: str, lease: Lease) -> bool:

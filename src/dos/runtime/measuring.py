@@ -63,7 +63,7 @@ def accept(
         return Accepted()
     started, limits = now(), running.Limits(wall_seconds=seconds)
     ran = running.run(["sh", "-c", command], cwd=tree, environment=environment, limits=limits, stopped=stopped)
-    code = None if ran.timed_out or ran.stopped else ran.exit_code
+    code = None if ran.why else ran.exit_code
     run = Run(script=command, exit_code=code, output_digest=ran.output_digest, started=started, ended=now())
     if ran.timed_out:
         return Accepted(passed=False, detail=f"no answer within {seconds:g} s", run=run)

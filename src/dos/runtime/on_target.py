@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from msgspec import structs
 
 from dos.evidence.work import landed
+from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet
 from dos.journal.states.fleet import Unit as Seen
 from dos.records.units import Unit
@@ -21,19 +22,25 @@ class OnTarget:
         self._asked: object = None
         self._shown: dict[str, Seen] = {}
 
-    def known(self, fleet: Fleet, units: Sequence[Unit], target: str) -> Fleet:
-        """The fleet's state as git shows it."""
+    def known(self, fleet: Fleet, units: Sequence[Unit], ref: str, answers: Decisions) -> Fleet:
+        """The fleet's state as git shows it. What a person wants again is as if it had never landed."""
         names = [name for unit in units for name in (unit.name, *unit.depends)]
-        tip = Git(self._place.root).commit_of(f"refs/heads/{target}")
+        tip = Git(self._place.root).commit_of(ref)
         asked = tip, names, [(seen.landed, bool(seen.intended)) for seen in fleet.units.values()]
         if asked != self._asked:
             with World(self._place.root, lenient=True) as world:
-                _, state = landed.look(world, names, fleet, ref=f"refs/heads/{target}")
+                _, state = landed.look(world, names, fleet, ref=ref)
             self._shown = {name: seen for name, seen in state.units.items() if seen is not fleet.units.get(name)}
             self._asked = asked
         # What was tried or claimed since then is the journal's to tell.
-        shown = {
-            name: structs.replace(fleet.units.get(name, Seen()), landed=seen.landed, undone=seen.undone)
-            for name, seen in self._shown.items()
+        again = {
+            (asked.raised.detail["unit"], asked.raised.detail["commit"])
+            for asked in answers.answered.values()
+            if asked.raised.about == "unit_undone" and asked.choice == "again"
         }
+        shown = {}
+        for name, seen in self._shown.items():
+            before = fleet.units.get(name, Seen())
+            undone = "" if (name, before.landed) in again else seen.undone
+            shown[name] = structs.replace(before, landed=seen.landed, undone=undone)
         return structs.replace(fleet, units={**fleet.units, **shown}) if shown else fleet

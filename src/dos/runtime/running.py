@@ -11,6 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
 from typing import IO
@@ -24,6 +25,8 @@ LINGER_SECONDS = 1.0  # for what is still in the pipe when the program itself ha
 LINES_KEPT = 20_000
 LONGEST_LINE = 1_000_000
 LARGEST_LOG = 64_000_000
+SHORTEST_LOOK_SECONDS = 0.05
+LONGEST_LOOK_SECONDS = 0.5
 
 # The program must not outlive us: set by a process that then becomes the program, since a function run between fork
 # and exec of a process with threads could hang. SIGPIPE is given back its meaning, which Python takes away.
@@ -42,22 +45,43 @@ except OSError as error:
 """
 
 
+class Why(StrEnum):
+    """Why we ended a program that would have gone on."""
+
+    SILENT = "silent"
+    OVERTIME = "overtime"
+    IDLE = "idle"
+    STOPPED = "stopped"
+
+
 class Ran(Struct, frozen=True, kw_only=True):
     exit_code: int
     lines: list[str]  # the last ones
-    timed_out: bool
-    stopped: bool
+    why: Why | None  # it was ended by us
     seconds: float
     output_digest: str = ""  # of every byte that it printed, as far as it was heard
+
+    @property
+    def timed_out(self) -> bool:
+        return self.why in (Why.SILENT, Why.OVERTIME, Why.IDLE)
 
 
 class Limits(Struct, frozen=True, kw_only=True):
     wall_seconds: float
     silence_seconds: float = float("inf")
+    idle_seconds: float = float("inf")  # lines, and nothing changes
 
 
 def never() -> bool:
     return False
+
+
+def unheard(line: str) -> None:
+    pass
+
+
+def unchanging() -> object:
+    return None
 
 
 def run(
@@ -69,7 +93,10 @@ def run(
     feed: str = "",
     log: Path | None = None,
     stopped: Callable[[], bool] = never,
+    heard: Callable[[str], None] = unheard,
+    changing: Callable[[], object] = unchanging,
 ) -> Ran:
+    """`heard` is told each line, from a thread of its own; `changing` is asked now and then what there is."""
     began = time.monotonic()
     output = (
         log.open("wb", buffering=0) if log else None
@@ -83,49 +110,79 @@ def run(
         stderr=subprocess.STDOUT,
         start_new_session=True,
     )
-    listening = _Listening(process, feed, output)
+    listening = _Listening(process, feed, output, heard)
     try:
-        timed_out, was_stopped = _wait(process, listening, limits, stopped)
+        why = _wait(process, listening, limits, stopped, changing)
     finally:
         _end(process)
         listening.finish()
     return Ran(
         exit_code=process.returncode,
         lines=listening.lines(),
-        timed_out=timed_out,
-        stopped=was_stopped,
+        why=why,
         seconds=time.monotonic() - began,
         output_digest=listening.digest.hexdigest(),
     )
 
 
 def _wait(
-    process: "subprocess.Popen[bytes]", listening: "_Listening", limits: Limits, stopped: Callable[[], bool]
-) -> tuple[bool, bool]:
+    process: "subprocess.Popen[bytes]",
+    listening: "_Listening",
+    limits: Limits,
+    stopped: Callable[[], bool],
+    changing: Callable[[], object],
+) -> Why | None:
     """Until the program itself has ended, whatever its pipe says; or until a clock, or we, have had enough."""
-    deadline = time.monotonic() + limits.wall_seconds
+    began = time.monotonic()
+    change = _Change(began, limits.idle_seconds)
+    pause = SHORTEST_LOOK_SECONDS
     while True:
         try:
-            process.wait(timeout=0.05)
-            return False, False
+            process.wait(timeout=pause)
+            return None
         except subprocess.TimeoutExpired:
             now = time.monotonic()
+            pause = min(LONGEST_LOOK_SECONDS, 1.1 * pause)
             if stopped():
-                return False, True
-            if now > deadline or now - listening.heard_at > limits.silence_seconds:
-                return True, False
+                return Why.STOPPED
+            if now - began > limits.wall_seconds:
+                return Why.OVERTIME
+            if now - listening.heard_at > limits.silence_seconds:
+                return Why.SILENT
+            if change.is_overdue(now, changing):
+                return Why.IDLE
+
+
+class _Change:
+    """Has anything changed for so long? Looking costs something, so it is done a few times in that time."""
+
+    def __init__(self, now: float, seconds: float) -> None:
+        self._seconds = seconds
+        self._looked = self._changed = now
+        self._seen: object = None
+
+    def is_overdue(self, now: float, changing: Callable[[], object]) -> bool:
+        if now - self._looked < self._seconds / 8:
+            return False
+        self._looked, seen = now, changing()
+        if seen != self._seen:
+            self._seen, self._changed = seen, now
+        return now - self._changed > self._seconds
 
 
 class _Listening:
     """Two threads: one feeds the program, one takes what it prints, in pieces, so that no line is too long."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]", feed: str, log: IO[bytes] | None) -> None:
+    def __init__(
+        self, process: "subprocess.Popen[bytes]", feed: str, log: IO[bytes] | None, heard: Callable[[str], None]
+    ) -> None:
         assert process.stdin is not None and process.stdout is not None
         self.heard_at = time.monotonic()
         self.digest = sha256()
         self._kept: deque[str] = deque(maxlen=LINES_KEPT)
         self._open = b""
         self._log = log
+        self._heard = heard
         self._reader = threading.Thread(target=self._read, args=(process.stdout,), daemon=True)
         self._reader.start()
         threading.Thread(target=_feed, args=(process.stdin, feed.encode()), daemon=True).start()
@@ -146,7 +203,9 @@ class _Listening:
                 room -= self._keep(self._log, piece)
             *whole, self._open = (self._open + piece).split(b"\n")
             self._open = self._open[-LONGEST_LINE:]
-            self._kept.extend(line.decode("utf-8", "replace") for line in whole)
+            for line in (each.decode("utf-8", "replace") for each in whole):
+                self._kept.append(line)
+                self._heard(line)
         if self._log:
             self._log.close()
 

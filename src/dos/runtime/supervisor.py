@@ -6,15 +6,24 @@ Like the worker it only yields effects. Workers outlive it: the next supervisor 
 from collections.abc import Generator
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from dos.errors import Conflict, Fenced
-from dos.journal import events
-from dos.plans import staffing
+from dos.journal import engine_events, events
+from dos.journal.states import decisions
+from dos.plans import staffing, starting
+from dos.plans.limits import deciding
+from dos.plans.limits.deciding import Question
 from dos.records.leases import Lease, Refusal
 from dos.runtime import effects
 
 Steps = Generator[Any, Any, Any]
+
+
+class Spinning(Struct, frozen=True, kw_only=True):
+    lease: Lease
+    reason: str
+    expires_ms: int
 
 
 class Fleet(Struct, frozen=True, kw_only=True):
@@ -26,6 +35,11 @@ class Fleet(Struct, frozen=True, kw_only=True):
     drain_requested: bool
     busy: bool  # a worker of ours holds a lane, or is about to
     idle: bool  # nobody works and nothing is left to offer
+    times_failed: dict[str, int] = {}  # how often each lane was given up on before
+    questions: list[Question] = []  # for people, and not asked yet
+    due: list[decisions.Standing] = []  # whose time to be answered is over
+    spinning: list[Spinning] = []  # not flagged yet
+    found: starting.Found | None = None  # at the first look
 
 
 class Supervisor:
@@ -55,8 +69,14 @@ class Supervisor:
         return reason
 
     def _ticks(self) -> Steps:
+        first = True
         while True:
-            fleet: Fleet = yield effects.ObserveFleet(lease=self.lease)
+            fleet: Fleet = yield effects.ObserveFleet(lease=self.lease, first=first)
+            if fleet.found and not fleet.found.is_empty:
+                found = engine_events.FleetFound(host=self.host, **structs.asdict(fleet.found))
+                yield from self._note("fleet", found, fence=self.lease.fence)
+            first = False
+            yield from self._speak_with_people(fleet)
             if fleet.drain_requested and not fleet.busy:
                 return "drained on request"
             if self.until_idle and fleet.idle:
@@ -64,6 +84,19 @@ class Supervisor:
             for action in staffing.plan(fleet.lanes, 0 if fleet.drain_requested else self.target):
                 yield from self._perform(action, fleet)
             yield effects.Pause(seconds=self.tick_seconds)
+
+    def _speak_with_people(self, fleet: Fleet) -> Steps:
+        for asked in fleet.due:
+            yield effects.LetExpire(asked=asked)
+        for question in fleet.questions:
+            yield from self._ask(question)
+        for found in fleet.spinning:
+            lease = found.lease
+            flag = engine_events.SpinFlagged(
+                lane=lease.lane, run_id=lease.run_id, lease=lease.fence, reason=found.reason
+            )
+            yield effects.Record(stream=f"run/{lease.run_id}", fact=flag, key=f"spinning/{lease.fence}")
+            yield from self._ask(deciding.spinning(lease.run_id, lease.lane, found.reason, expires_ms=found.expires_ms))
 
     def _perform(self, action: staffing.Action, fleet: Fleet) -> Steps:
         match action:
@@ -76,6 +109,9 @@ class Supervisor:
                     fact = events.WorkerReaped(lane=lane, run_id=lease.run_id, lease=lease.fence, reason=reason)
                     yield from self._note(f"spawn/{lane}", fact)
             case staffing.GiveUp(lane=lane, reason=reason):
+                # Asked first: a lane that nobody is asked about would wait for ever.
+                ordinal = fleet.times_failed.get(lane, 0) + 1
+                yield from self._ask(deciding.lane_failed(lane, reason, ordinal=ordinal))
                 yield from self._note(f"spawn/{lane}", events.LaneFailed(lane=lane, reason=reason))
 
     def _spawn(self, lane: str, version: int) -> Steps:
@@ -92,6 +128,10 @@ class Supervisor:
             lane=lane, run_id=run_id, host=self.host, pid=started.pid, pid_started=started.started
         )
         yield from self._note(f"spawn/{lane}", fact)
+
+    def _ask(self, question: Question) -> Steps:
+        entry = decisions.raising(question)
+        yield effects.Record(stream=entry.stream, fact=entry.body, key=decisions.RAISED)
 
     def _note(self, stream: str, fact: events.Fact, *, fence: int | None = None, expect: int | None = None) -> Steps:
         self._notes += 1

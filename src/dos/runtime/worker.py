@@ -9,10 +9,9 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from dos.errors import Fenced
-from dos.journal import events, receipt_events
-from dos.journal.receipt_events import ReceiptIssued
-from dos.journal.run_events import IntentDeclared, StepVerified
+from dos.errors import Conflict, Fenced
+from dos.journal import engine_events, events
+from dos.journal.run_events import IntentDeclared
 from dos.journal.states import decided
 from dos.plans import loop
 from dos.plans.gate import Gate
@@ -22,40 +21,15 @@ from dos.plans.iterations import (
     LoopDecision,
     LoopState,
     OutcomeKind,
-    Productivity,
     StopReason,
 )
-from dos.plans.tokens import PacketOutcome
-from dos.records.attempts import Outcome as Tried
-from dos.records.leases import Lease, Refusal
+from dos.records.leases import Refusal
 from dos.records.reasons import Needs
 from dos.records.units import Unit
 from dos.runtime import effects
-from dos.verdicts.work import delivered
-
-Steps = Generator[Any, Any, Any]
-LANDING_TRIES = 6
-FIRST_PAUSE_SECONDS = 0.1
-
-# How an agent's end is weighed when its work did not land.
-OUTCOMES = {
-    "ok": OutcomeKind.SHIPPED,
-    "failed": OutcomeKind.UNCLEAR,
-    "crashed": OutcomeKind.UNCLEAR,
-    "killed": OutcomeKind.UNCLEAR,
-    "hung": OutcomeKind.UNCLEAR,
-    "limited": OutcomeKind.RATE_LIMITED,
-    "overloaded": OutcomeKind.OVERLOADED,
-    "launch_failed": OutcomeKind.LAUNCH_FAILED,
-}
-
-
-# What a try that did not land was. That its provider had no room says nothing about a unit.
-TRIED = {
-    OutcomeKind.SHIPPED: Tried.DRAINED,
-    OutcomeKind.UNCLEAR: Tried.ERROR,
-    OutcomeKind.LAUNCH_FAILED: Tried.ERROR,
-}
+from dos.runtime.steps import land, replan
+from dos.runtime.steps.dispatch import Dispatch, Done, dispatch
+from dos.runtime.steps.noting import Pen, Steps
 
 
 class Ended(StrEnum):
@@ -64,6 +38,8 @@ class Ended(StrEnum):
     DRAIN_REQUESTED = "drain-requested"
     LEASE_LOST = "lease-lost"
     LANE_HELD = "lane-held"
+    HALTED = "halted"
+    DECISION_NEEDED = "decision-needed"
 
 
 class Stop(Struct, frozen=True):
@@ -76,14 +52,12 @@ class Stop(Struct, frozen=True):
 
 
 class Worker:
-    def __init__(self, *, lane: str, run_id: str, agent: str, state: LoopState) -> None:
+    def __init__(self, *, lane: str, run_id: str, state: LoopState) -> None:
         self.lane = lane
         self.run_id = run_id
-        self.agent = agent
         self.state = state
         self.attempt = 1  # at the same iteration: a provider that was overloaded is asked again
-        self.lease: Lease
-        self._notes = 0
+        self.pen: Pen
 
     def work(self) -> Generator[Any, Any, Stop]:
         taken = yield effects.TakeLease(lane=self.lane, run_id=self.run_id)
@@ -91,11 +65,12 @@ class Worker:
             refused = Stop(Ended.LANE_HELD, taken.detail)
             yield effects.Record(stream=f"run/{self.run_id}", fact=self._stopped(refused), key="refused")
             return refused
-        self.lease, self.lane = taken, taken.lane
+        self.lane = taken.lane
+        self.pen = Pen(run_id=self.run_id, lease=taken)
         try:
             stop: Stop = yield from self._until_stopped()
-            yield from self._note(self._stopped(stop))
-            yield effects.ReleaseLease(lease=self.lease, reason=stop.reason)
+            yield from self.pen.note(self._stopped(stop))
+            yield effects.ReleaseLease(lease=taken, reason=stop.reason)
         except Fenced as error:
             return Stop(Ended.LEASE_LOST, str(error))
         return stop
@@ -106,45 +81,54 @@ class Worker:
         )
 
     def _until_stopped(self) -> Steps:
-        backlog: effects.Backlog = yield effects.SurveyBacklog(lease=self.lease)
-        yield from self._settle(backlog.unsettled)
-        yield from self._note(
-            events.RunBegun(
-                run_id=self.run_id,
-                lane=self.lane,
-                host=self.lease.host,
-                start_sha=self.lease.start_sha,
-            )
-        )
+        lease = self.pen.lease
+        backlog: effects.Backlog = yield effects.SurveyBacklog(lease=lease)
+        yield from land.settle(self.pen, backlog.unsettled)
+        yield from self.pen.note(events.RunBegun(**self.pen.who, host=lease.host, start_sha=lease.start_sha))
+        backlog = yield effects.SurveyBacklog(lease=lease)
+        yield from self.pen.note(self._intent(backlog))
         again = mode = ""
-        backlog = yield effects.SurveyBacklog(lease=self.lease)
-        yield from self._note(self._intent(backlog))
-        while not backlog.drain_requested:
+        while True:
+            if stop := _told_to_stop(backlog):
+                return stop
             unit = None if mode == "replan" else _pick(backlog, again)
-            if unit:
-                outcome = yield from self._dispatch(unit, backlog)
-            elif mode == "replan":
-                outcome = IterationOutcome(kind=OutcomeKind.REPLAN_DONE, replan_productivity=_refilled(backlog))
+            chosen = None
+            if backlog.paused:
+                yield from self._park("pause", backlog.paused, None, backlog.word)
+            elif unit or mode == "replan":
+                chosen = yield from self._choose()
+                if isinstance(chosen, effects.NoRoom):
+                    if chosen.until_ms is None:
+                        return Stop(Ended.DECISION_NEEDED, chosen.detail)
+                    yield from self._park(chosen.why, chosen.detail, chosen.until_ms, backlog.word)
+            if backlog.paused or isinstance(chosen, effects.NoRoom):
+                backlog = yield effects.SurveyBacklog(lease=lease)
+                continue
+            done: Done | None = None
+            if unit and chosen:
+                done = yield from dispatch(self.pen, self._asked(unit, chosen, backlog))
+                outcome = done.outcome
+                backlog = yield effects.SurveyBacklog(lease=lease)  # as it stands now, for the decision
+            elif chosen:
+                before = backlog
+                done, backlog = yield from replan.replan(self.pen, chosen, before, self.state.iteration, self.attempt)
+                outcome = replan.weighed(done, before, backlog)
             else:
-                gate = Gate.BLOCKED if backlog.held or backlog.resting else Gate.DRAIN
-                outcome = IterationOutcome(kind=OutcomeKind.GATE, verdict=gate)
-            if unit:
-                backlog = yield effects.SurveyBacklog(lease=self.lease)  # as it stands now, for the decision
+                outcome = _gate(backlog)
             state = _seen(self.state, backlog)
             decision = loop.decide(state, outcome)
-            yield from self._commit(unit, state, outcome, decision)
+            yield from self._commit(unit, state, outcome, decision, done)
             self.state = decision.next_state
             if decision.stop_reason:
                 return Stop(decision.stop_reason, decision.reason)
-            if decision.action in (Action.RETRY, Action.WAIT):
-                self.attempt, again = self.attempt + 1, unit.name if unit else ""
+            once_more = decision.action in (Action.RETRY, Action.WAIT)
+            self.attempt, again = (self.attempt + 1, unit.name if unit else "") if once_more else (1, "")
+            # Of a provider without room the governor knows more, and who can take over meanwhile.
+            if once_more and not (done and done.limited):
                 yield effects.BackOff(seconds=decision.backoff_seconds)
-            else:
-                self.attempt, again = 1, ""
-            mode = decision.next_mode
-            if not unit or decision.action in (Action.RETRY, Action.WAIT):
-                backlog = yield effects.SurveyBacklog(lease=self.lease)
-        return Stop(Ended.DRAIN_REQUESTED, "the fleet was asked to drain")
+            mode = decision.next_mode or mode
+            if not done or once_more:
+                backlog = yield effects.SurveyBacklog(lease=lease)
 
     def _intent(self, backlog: effects.Backlog) -> IntentDeclared:
         """What the run sets out to do: so that anybody can ask later whether it did, and where to go on."""
@@ -152,197 +136,69 @@ class Worker:
             run_id=self.run_id,
             goal=f"what is left of lane {self.lane}",
             lane=self.lane,
-            start_sha=self.lease.start_sha,
+            start_sha=self.pen.lease.start_sha,
             steps=list(backlog.completion.residual) if backlog.completion else [],
         )
 
-    def _dispatch(self, unit: Unit, backlog: effects.Backlog) -> Steps:
-        number = self.state.iteration
-        who = {"run_id": self.run_id, "lane": self.lane, "unit": unit.name}
-        yield from self._note(events.UnitClaimed(**who, iteration=number, repeated=unit.name in backlog.interrupted))
-        worktree: effects.Worktree = yield effects.PrepareWorktree(lane=self.lane, run_id=self.run_id, lease=self.lease)
-        yield from self._note_salvage(worktree.salvaged)
-        yield from self._note(events.AgentStarted(**who, iteration=number, agent=self.agent, base=worktree.base))
-        ended: effects.Ended = yield effects.RunAgent(
+    def _asked(self, unit: Unit, chosen: effects.Chosen, backlog: effects.Backlog) -> Dispatch:
+        return Dispatch(
             unit=unit,
-            lease=self.lease,
-            run_id=self.run_id,
-            iteration=number,
+            iteration=self.state.iteration,
             attempt=self.attempt,
-            worktree=worktree,
+            chosen=chosen,
             history=backlog.history.get(unit.name, []),
+            repeated=unit.name in backlog.interrupted,
+            refused_before=backlog.refusals.get(unit.name, []),
         )
-        yield from self._note(
-            events.AgentEnded(
-                **who,
-                iteration=number,
-                outcome=ended.outcome,
-                exit_code=ended.exit_code,
-                claim=ended.claim,
-                seconds=round(ended.seconds, 3),
+
+    def _choose(self) -> Steps:
+        """→ Chosen | NoRoom. Whoever goes first after a limit writes it down; of several that try, one succeeds."""
+        while True:
+            chosen = yield effects.ChooseAgent(lease=self.pen.lease, run_id=self.run_id, iteration=self.state.iteration)
+            for fact in chosen.told:
+                yield from self.pen.note(fact)
+            if isinstance(chosen, effects.NoRoom):
+                yield from self.pen.ask(chosen.questions)
+                return chosen
+            if chosen.probe is None:
+                return chosen
+            key = chosen.probe.key
+            going = engine_events.LimitProbed(vendor=key.vendor, account=key.account, model=key.model, **self.pen.who)
+            version = chosen.probe.version
+            try:
+                yield from self.pen.share(key.stream, going, f"probe/{self.run_id}/{version}", expect=version)
+            except Conflict:
+                continue
+            return chosen
+
+    def _park(self, why: str, detail: str, until_ms: int | None, word: int) -> Steps:
+        yield from self.pen.note(engine_events.RunParked(**self.pen.who, why=why, detail=detail, until_ms=until_ms))
+        seconds = yield effects.Park(lease=self.pen.lease, run_id=self.run_id, until_ms=until_ms, word=word)
+        yield from self.pen.note(engine_events.RunUnparked(**self.pen.who, seconds=round(seconds, 3)))
+
+    def _commit(
+        self, unit: Unit | None, state: LoopState, outcome: IterationOutcome, decision: LoopDecision, done: Done | None
+    ) -> Steps:
+        fact = decided.fact(self.run_id, self.lane, unit.name if unit else "", self.attempt, state, outcome, decision)
+        if done:
+            ended = done.ended
+            fact = structs.replace(
+                fact, seconds=round(ended.seconds, 3), usage=list(ended.outcome.usage), cost_usd=ended.cost_usd
             )
-        )
-        yield from self._note_salvage((yield effects.SaveChanges(run_id=self.run_id, worktree=worktree)))
-        landed: bool = yield from self._measure_and_land(unit, worktree)
-        yield from self._note_salvage((yield effects.SaveCommits(run_id=self.run_id, worktree=worktree)))
-        kind = OutcomeKind.SHIPPED if landed else OUTCOMES.get(ended.outcome, OutcomeKind.UNCLEAR)
-        yield from self._note_try(unit, Tried.SHIPPED if landed else TRIED.get(kind))
-        if kind is not OutcomeKind.SHIPPED:
-            return IterationOutcome(kind=kind)
-        return IterationOutcome(
-            kind=kind,
-            measurement_expected=True,
-            packet_judge=PacketOutcome.SHIPPED_CLEAN if landed else PacketOutcome.SHIPPED_DIRTY,
-            ship_count=int(landed),
-        )
-
-    def _note_try(self, unit: Unit, outcome: Tried | None) -> Steps:
-        if outcome is not None:
-            yield effects.Record(
-                stream=f"unit/{unit.name}",
-                fact=events.UnitAttempted(
-                    unit=unit.name, outcome=outcome, lane=self.lane, run_id=self.run_id, host=self.lease.host
-                ),
-                key=f"attempted/{self.run_id}/{self.state.iteration}.{self.attempt}",
-                fence=self.lease.fence,
-            )
-
-    def _measure_and_land(self, unit: Unit, worktree: effects.Worktree) -> Steps:
-        """What git and exit codes say alone; what the agent said plays no part."""
-        measured: effects.Measured = yield effects.MeasureWork(unit=unit, lease=self.lease, worktree=worktree)
-        verdict = delivered.judge(
-            delivered.Evidence(
-                commits=len(measured.commits),
-                changed_paths=measured.changed_paths,
-                strays=measured.strays,
-                accepted=measured.accepted,
-                detail=measured.detail,
-            )
-        )
-        who = {"run_id": self.run_id, "lane": self.lane, "unit": unit.name}
-        yield from self._note(
-            events.WorkMeasured(
-                **who,
-                iteration=self.state.iteration,
-                base=worktree.base,
-                head=measured.head,
-                commits=measured.commits,
-                strays=measured.strays,
-                accepted=measured.accepted,
-                verdict=verdict.answer,
-                reason=verdict.reason,
-            )
-        )
-        if verdict.answer is not delivered.Answer.DELIVERED:
-            return False
-        refused: effects.NotLanded | None = yield from self._land(unit, worktree, measured)
-        if refused:
-            yield from self._note(events.LandingRefused(**who, reason=refused.reason))
-        return refused is None
-
-    def _land(self, unit: Unit, worktree: effects.Worktree, measured: effects.Measured) -> Steps:
-        """Again and again while only the branch has moved: the work is done, and another's landing does not undo it."""
-        pause = FIRST_PAUSE_SECONDS
-        for _ in range(LANDING_TRIES):
-            landing = yield effects.PrepareLanding(
-                unit=unit, lease=self.lease, worktree=worktree, head=measured.head, run=measured.run
-            )
-            if isinstance(landing, effects.NotLanded):
-                return landing
-            refused = yield from self._move(landing)
-            if refused is None or not refused.retryable:
-                return refused
-            yield effects.Pause(seconds=pause)
-            pause *= 2
-        return refused
-
-    def _move(self, landing: effects.Landing) -> Steps:
-        """Intent, then the branch, then the record: after a crash between any two, git says how far it came."""
-        yield from self._note(
-            events.LandingIntended(
-                run_id=self.run_id,
-                lane=self.lane,
-                unit=landing.unit,
-                iteration=self.state.iteration,
-                branch=landing.branch,
-                old=landing.old,
-                new=landing.new,
-                receipt=landing.receipt,
-            )
-        )
-        refused = yield effects.MoveBranch(lease=self.lease, landing=landing)
-        if refused is None:
-            yield from self._note_landed(landing, recognised=False)
-        return refused
-
-    def _settle(self, unsettled: list[effects.Landing]) -> Steps:
-        """Landings that were intended by a run that died: ask git how far each came, and finish it."""
-        for landing in unsettled:
-            if (yield effects.HasLanded(landing=landing)):
-                yield from self._note_landed(landing, recognised=True)
-            elif (refused := (yield effects.MoveBranch(lease=self.lease, landing=landing))) is None:
-                yield from self._note_landed(landing, recognised=False)
-            else:
-                yield from self._note(
-                    events.LandingRefused(run_id=self.run_id, lane=self.lane, unit=landing.unit, reason=refused.reason)
-                )
-
-    def _note_landed(self, landing: effects.Landing, *, recognised: bool) -> Steps:
-        """The receipt first: until there is one, the landing is unsettled, and whoever comes next issues it."""
-        issued = yield effects.IssueReceipt(landing=landing)
-        yield effects.Record(
-            stream=f"unit/{landing.unit}",
-            fact=ReceiptIssued(
-                run_id=self.run_id,
-                lane=self.lane,
-                unit=landing.unit,
-                commit=landing.new,
-                receipt=issued.receipt,
-                said=issued.said,
-            ),
-            key=receipt_events.key_of(landing.new),
-            fence=self.lease.fence,
-        )
-        fact = events.UnitLanded(
-            run_id=self.run_id,
-            lane=self.lane,
-            unit=landing.unit,
-            branch=landing.branch,
-            commit=landing.new,
-            base=landing.old,
-            recognised=recognised,
-        )
-        # The unit's own stream and key: one landing of one commit is written once, whoever finds it.
-        yield effects.Record(
-            stream=f"unit/{landing.unit}", fact=fact, key=f"landed/{landing.new}", fence=self.lease.fence
-        )
-        step = StepVerified(run_id=self.run_id, step=landing.unit, sha=landing.new, via="file-path")
-        yield effects.Record(
-            stream=f"run/{self.run_id}", fact=step, key=f"verified/{landing.new}", fence=self.lease.fence
-        )
-
-    def _commit(self, unit: Unit | None, state: LoopState, outcome: IterationOutcome, decision: LoopDecision) -> Steps:
-        name = unit.name if unit else ""
-        yield from self._note(decided.fact(self.run_id, self.lane, name, self.attempt, state, outcome, decision))
-
-    def _note_salvage(self, salvaged: list[effects.Salvage]) -> Steps:
-        for saved in salvaged:
-            yield from self._note(
-                events.WorkSalvaged(
-                    run_id=self.run_id, lane=self.lane, ref=saved.ref, commit=saved.commit, why=saved.why
-                )
-            )
-
-    def _note(self, fact: events.Fact) -> Steps:
-        """Write a fact to the run's stream: this once, however often it has to be sent."""
-        self._notes += 1
-        key = f"{fact.kind}/{self.lease.fence}.{self._notes}"
-        yield effects.Record(stream=f"run/{self.run_id}", fact=fact, key=key, fence=self.lease.fence)
+        yield from self.pen.note(fact)
 
 
-def _refilled(backlog: effects.Backlog) -> Productivity:
-    """Nobody but a person refills a plan here: it was read again, and there is something in it or there is not."""
-    return Productivity.PRODUCTIVE if backlog.open else Productivity.UNPRODUCTIVE
+def _told_to_stop(backlog: effects.Backlog) -> Stop | None:
+    if backlog.halted:
+        return Stop(Ended.HALTED, backlog.halted)
+    if backlog.drain_requested:
+        return Stop(Ended.DRAIN_REQUESTED, "the fleet was asked to drain")
+    return None
+
+
+def _gate(backlog: effects.Backlog) -> IterationOutcome:
+    gate = Gate.BLOCKED if backlog.held or backlog.resting else Gate.DRAIN
+    return IterationOutcome(kind=OutcomeKind.GATE, verdict=gate)
 
 
 def _seen(state: LoopState, backlog: effects.Backlog) -> LoopState:

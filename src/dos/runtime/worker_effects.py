@@ -2,37 +2,44 @@
 
 import os
 import time
-from functools import partial
-from pathlib import Path
+from collections.abc import Sequence
+from functools import cached_property, partial
 
 from msgspec import structs
 
-from dos.agents import prompt, registry
+from dos.agents import prompt
 from dos.config.tables import Config
 from dos.errors import BadInput, Conflict, Fenced
 from dos.evidence import holders
 from dos.evidence.access.lane import rules
 from dos.journal import fold
-from dos.journal.events import DrainRequested, Event
-from dos.journal.states.fleet import Fleet
+from dos.journal.events import Event, Fact
+from dos.journal.states.decisions import Decisions
+from dos.journal.states.fleet import Fleet, Orders
+from dos.journal.states.quota import Quota
+from dos.journal.states.spend import Spend
 from dos.journal.store import Store
+from dos.records import regions
 from dos.records.leases import Lease, Refusal, Request
-from dos.records.receipts import Source
 from dos.records.regions import region
-from dos.records.units import Unit
-from dos.runtime import backlog, effects, landing, leftovers, logs, measuring, renewing, running, worktrees
-from dos.runtime.drive import Patience, Performers
+from dos.runtime import backlog, effects, leftovers, logs, renewing
+from dos.runtime.drive import AWAY, Patience, Performers
+from dos.runtime.ground.checks import Checks
+from dos.runtime.ground.lane_trees import LaneTrees
+from dos.runtime.ground.one_tree import OneTree
+from dos.runtime.holding import Holding
 from dos.runtime.on_target import OnTarget
-from dos.runtime.receipts import landings
-from dos.runtime.renewing import Keeper
-from dos.runtime.running import Limits
+from dos.runtime.sharing import targets
+from dos.runtime.staff import candidates, choosing, launching
+from dos.runtime.staff.candidates import Employed
 from dos.sources import processes
 from dos.sources.git import Git
+from dos.sources.plans import plan_documents
 from dos.sources.workspace import Workspace
 from dos.sources.world import open_journal
 
-PRIVATE = ("DOS_", "GIT_", "CID_", "DISPATCH_")
-IDENTITY = ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "GIT_SSH_COMMAND")
+FRESH_SECONDS = 10.0  # a look at a remote branch is good for this long, where nothing hangs on it
+LONGEST_WAIT_SECONDS = 5.0  # for the journal to move, where nothing else ends a wait
 
 
 class WorkerEffects:
@@ -45,10 +52,17 @@ class WorkerEffects:
         self._open = partial(open_journal, place, config.store.url, actor=actor)
         self.store: Store = self._open()
         self.patience = Patience(config.leases.ttl_seconds, prove=self._prove, pause=self._pause)
-        self._keeper: Keeper | None = None
-        self._held: Lease | None = None  # the lane's
+        self.holding = Holding(self._open)
         self._on_target = OnTarget(place)
-        self._surveyed = 0  # the newest event that a survey has seen
+        self.checks = Checks(place, config, self._is_lost)
+        self._landing_on = targets.of(self.git, config.workers.remote)
+        ground = OneTree if config.workers.isolation == "shared" else LaneTrees
+        self.ground = ground(place, config, self.git, target=self._landing_on, branch=self.target, checks=self.checks)
+        self.watch = fold.Watch(self.store, Fleet, Quota, Spend, Decisions, keep=True)
+
+    @cached_property
+    def staff(self) -> list[Employed]:
+        return candidates.employed(self.config)
 
     def performers(self) -> Performers:
         return self.patience.over(
@@ -57,25 +71,20 @@ class WorkerEffects:
                 effects.ReleaseLease: self.release_lease,
                 effects.Record: self.record,
                 effects.SurveyBacklog: self.survey,
-                effects.PrepareWorktree: self.prepare_worktree,
+                effects.ChooseAgent: self.choose_agent,
+                effects.TakePlans: self.take_plans,
                 effects.RunAgent: self.run_agent,
-                effects.MeasureWork: self.measure,
-                effects.SaveChanges: self.save_changes,
-                effects.SaveCommits: self.save_commits,
-                effects.PrepareLanding: self.prepare_landing,
-                effects.MoveBranch: self.move_branch,
-                effects.IssueReceipt: self.issue_receipt,
-                effects.HasLanded: lambda effect: landing.has_landed(self.git, effect.landing),
+                **self.ground.performers(),
                 effects.Pause: lambda effect: self._pause(effect.seconds),
                 effects.BackOff: self.back_off,
+                effects.Park: self.park,
             }
         )
 
     def close(self) -> None:
-        if self._held:  # we were broken off: nothing that we started may go on without us
-            leftovers.end(str(self.place.root), self._held)
-        if self._keeper:
-            self._keeper.stop()
+        for held in self.holding.lanes.values():  # we were broken off: nothing that we started may go on without us
+            leftovers.end(str(self.place.root), held)
+        self.holding.close()
         self.store.close()
 
     def take_lease(self, effect: effects.TakeLease) -> Lease | Refusal:
@@ -85,15 +94,36 @@ class WorkerEffects:
         asked_at, before = renewing.now(), self.store.leases()
         taken = self._granted(asked) or self._acquire(asked)
         if isinstance(taken, Lease):
-            self._keeper = Keeper(taken, self._open, asked_at=asked_at)
-            self._keeper.start()
+            self.holding.keep(taken, asked_at=asked_at)
             if not effect.is_lock:
-                self._held = taken
-                leftovers.end_worker(self.place.state, [lease for lease in before if lease.lane == taken.lane], taken)
-                leftovers.end(str(self.place.root), taken)
-                landing.raise_fence(self.git, taken.lane, taken.fence)
+                self._make_room(taken, before)
                 logs.prune(self.place.state, taken, self.config.retention.limit("runs_keep_last"))
         return taken
+
+    def _make_room(self, taken: Lease, before: Sequence[Lease]) -> None:
+        """Whoever had the lane before us does nothing there any more, and lands nothing."""
+        leftovers.end_worker(self.place.state, [lease for lease in before if lease.lane == taken.lane], taken)
+        leftovers.end(str(self.place.root), taken)
+        self._landing_on.raise_fence(taken.lane, taken.fence)
+
+    def take_plans(self, effect: effects.TakePlans) -> effects.Plans | Refusal:
+        paths, root = self.config.paths, self.place.root
+        found = plan_documents.documents(root, paths.plans_glob, paths.next_packets)
+        documents = [path.relative_to(root).as_posix() for path in found]
+        own = effect.lease
+        if documents and all(regions.contains_path(own.region, each) for each in documents):
+            return effects.Plans(lease=own, documents=documents)
+        plans = regions.region([self.config.paths.plans_glob])
+        asked = structs.replace(
+            request(self.config, own.lane, run_id=effect.run_id), lane=f"replan-{own.lane}", region=plans
+        )
+        asked_at, before = renewing.now(), self.store.leases()
+        taken = self._granted(asked) or self._acquire(asked)
+        if isinstance(taken, Refusal):
+            return taken
+        self.holding.keep(taken, asked_at=asked_at)
+        self._make_room(taken, before)
+        return effects.Plans(lease=taken, documents=documents)
 
     def _granted(self, asked: Request) -> Lease | None:
         """What was granted to this very process already, when the answer was lost on its way."""
@@ -122,9 +152,7 @@ class WorkerEffects:
         return False
 
     def release_lease(self, effect: effects.ReleaseLease) -> None:
-        if self._keeper:
-            self._keeper.stop()
-        self._keeper = self._held = None
+        self.holding.let_go(effect.lease.fence)
         try:
             self.store.release(effect.lease.fence, effect.reason)
         except Fenced:
@@ -134,115 +162,97 @@ class WorkerEffects:
         return self.store.record(effect.stream, effect.fact, key=effect.key, fence=effect.fence, expect=effect.expect)
 
     def survey(self, effect: effects.SurveyBacklog) -> effects.Backlog:
-        fleet, self._surveyed, live = fold.with_leases(self.store, Fleet, keep=True)
+        live = self.watch.look()
+        fleet, lease = self.watch.state(Fleet), effect.lease
         units = backlog.read_units(self.place, self.config)
-        fleet = self._on_target.known(fleet, units, self.target())
-        others = {lease.run_id for lease in live if lease.fence != effect.lease.fence} - {""}
+        answers = self.watch.state(Decisions)
+        fleet = self._on_target.known(fleet, units, self.target_ref(), answers)
+        others = {each.run_id for each in live if each.fence != lease.fence} - {""}
         found = backlog.survey(
-            units, self.config, fleet, effect.lease.lane, others, run_id=effect.lease.run_id, now_ms=self.store.now_ms()
+            units,
+            self.config,
+            fleet,
+            lease.lane,
+            others,
+            run_id=lease.run_id,
+            now_ms=self.store.now_ms(),
+            answers=answers,
         )
-        starts = fleet.starts.get(effect.lease.lane)
-        own = starts is not None and starts.run_id == effect.lease.run_id
-        born = starts.intended if starts and own else effect.lease.fence
-        return structs.replace(found, drain_requested=fleet.drain > born)
+        orders = self._orders(lease, look=False)
+        return structs.replace(found, drain_requested=orders.drain, halted=orders.halted, paused=orders.paused)
 
-    def prepare_worktree(self, effect: effects.PrepareWorktree) -> effects.Worktree:
-        made = worktrees.prepare(
-            self.git, self.place.state, lane=effect.lane, run_id=effect.run_id, target=self.target()
+    def _orders(self, lease: Lease, *, look: bool = True) -> Orders:
+        if look:
+            self.watch.look()
+        return self.watch.state(Fleet).orders(lease)
+
+    def choose_agent(self, effect: effects.ChooseAgent) -> effects.Chosen | effects.NoRoom:
+        self.watch.look()
+        return choosing.choose(
+            self.config,
+            [each.candidate for each in self.staff],
+            self.watch.state(Quota),
+            self.watch.state(Spend),
+            run_id=effect.run_id,
+            lane=effect.lease.lane,
+            iteration=effect.iteration,
+            now_ms=self.store.now_ms(),
         )
-        if not made.ready:
-            setup = self._accept(Path(made.path), command=self.config.workers.setup, lease=effect.lease)
-            if setup.passed is False:
-                self._prove(True)
-                worktrees.clear(Git(Path(made.path)), made.base)  # what it left is nobody's work
-                raise BadInput(
-                    f"the setup command failed in {made.path}: {setup.detail}", hint="[workers] setup in dos.toml"
-                )
-            worktrees.mark_ready(Git(Path(made.path)))
-        return made
 
     def run_agent(self, effect: effects.RunAgent) -> effects.Ended:
-        workers = self.config.workers
-        adapter = registry.find(workers.agent)
-        text = prompt.prompt(
-            effect.unit,
-            globs=effect.lease.region.globs,
-            acceptance=self._acceptance(effect.unit),
-            history=effect.history,
-        )
-        log = logs.of_agent(self.place.state, effect)
-        launch = adapter.launch(text, workers.command)
-        environment = self._environment(effect.lease) | {"DOS_RUN_ID": effect.run_id, "DOS_UNIT": effect.unit.name}
-        limits = Limits(wall_seconds=workers.wall_seconds, silence_seconds=workers.silence_seconds)
-        ran = running.run(
-            launch.argv,
-            cwd=Path(effect.worktree.path),
-            environment=environment,
-            limits=limits,
-            feed=launch.stdin,
-            log=log,
-            stopped=self._is_lost,
+        text = self._prompt(effect)
+        ended = launching.run(
+            effect,
+            next(each for each in self.staff if each.candidate.name == effect.agent),
+            self.config,
+            prompt=text,
+            environment=self.checks.environment(effect.lease)
+            | {"DOS_RUN_ID": effect.run_id, "DOS_UNIT": effect.unit.name},
+            log=logs.of_agent(self.place.state, effect),
+            is_lost=self._is_lost,
+            is_halted=lambda: bool(self._orders(effect.lease).halted),
+            tell=lambda fact: self._tell(effect, fact),
         )
         leftovers.end(str(self.place.root), effect.lease)
-        end = adapter.outcome(ran.lines, ran.exit_code, hung=ran.timed_out)
-        kind = "killed" if ran.stopped else end.kind
-        return effects.Ended(outcome=kind, exit_code=ran.exit_code, claim=end.claim, seconds=ran.seconds)
+        return ended
 
-    def measure(self, effect: effects.MeasureWork) -> effects.Measured:
-        judged = partial(self._accept, command=self._acceptance(effect.unit), lease=effect.lease)
-        return measuring.measure(effect.worktree, effect.lease, judged, self._prefix())
+    def _prompt(self, effect: effects.RunAgent) -> str:
+        globs = effect.lease.region.globs
+        if effect.documents:
+            lanes = self.config.known_lanes()
+            return prompt.replan(effect.documents, lanes=lanes, held=effect.history, globs=globs)
+        acceptance = self.checks.acceptance(effect.unit)
+        return prompt.prompt(effect.unit, globs=globs, acceptance=acceptance, history=effect.history)
 
-    def save_changes(self, effect: effects.SaveChanges) -> list[effects.Salvage]:
-        inside = Git(Path(effect.worktree.path))
-        return worktrees.save_changes(
-            inside, self.place.state, run_id=effect.run_id, why="left uncommitted", base=effect.worktree.base
-        )
-
-    def save_commits(self, effect: effects.SaveCommits) -> list[effects.Salvage]:
-        inside = Git(Path(effect.worktree.path))
-        worktrees.clear(inside, "HEAD")  # what acceptance and tests left is nobody's work
-        landed = inside.commit_of(f"refs/heads/{effect.worktree.target}") or effect.worktree.base
-        return worktrees.save_commits(inside, run_id=effect.run_id, why="did not land", base=landed)
-
-    def prepare_landing(self, effect: effects.PrepareLanding) -> effects.Landing | effects.NotLanded:
-        ready = landing.prepare(effect.unit.name, effect.worktree, effect.head)
-        if isinstance(ready, effects.NotLanded):
-            return ready
-        # On what will stand on the branch: another unit may have landed beneath this one.
-        inside = Git(Path(effect.worktree.path))
-        if strays := measuring.strays(inside, ready.old, ready.new, effect.lease, self._prefix()):
-            return effects.NotLanded(reason=f"on top of {ready.branch!r} it changes {strays[0]}, outside of the lane")
-        if alone := worktrees.unpublished_submodule(inside, ready.old, ready.new):
-            return effects.NotLanded(reason=f"the commit of the submodule {alone} is in no remote of it; push it first")
-        tested = self._accept(inside.tree, command=self._gate(effect, ready), lease=effect.lease)
-        if tested.passed is False:
-            return effects.NotLanded(reason=f"the tests fail on top of {ready.branch!r}: {tested.detail}")
-        accepted = effect.run if ready.old == effect.worktree.base else None  # else it was run again with the tests
-        drafted = landings.draft(
-            inside,
-            _landed(ready),
-            lane=effect.lease.region,
-            region_root=self._prefix(),
-            runs=[run for run in (accepted, tested.run) if run],
-            declared=self._declared(effect.unit),
-        )
-        return structs.replace(ready, receipt=drafted)
-
-    def issue_receipt(self, effect: effects.IssueReceipt) -> landings.Issued:
-        return landings.issue(self.git, self.place, _landed(effect.landing), effect.landing.receipt)
-
-    def move_branch(self, effect: effects.MoveBranch) -> effects.NotLanded | None:
-        return landing.move_branch(self.git, lane=effect.lease.lane, fence=effect.lease.fence, landing=effect.landing)
+    def _tell(self, effect: effects.RunAgent, fact: Fact) -> None:
+        """What is seen while an agent runs; when the journal is away just then, nobody misses it."""
+        try:
+            self.store.record(f"run/{effect.run_id}", fact, fence=effect.lease.fence)
+        except AWAY:
+            pass
 
     def back_off(self, effect: effects.BackOff) -> None:
         """A drain ends it, also one that was asked for just before it began."""
-        deadline, after = time.monotonic() + effect.seconds, self._surveyed
+        deadline = time.monotonic() + effect.seconds
         while (left := deadline - time.monotonic()) > 0 and not self._is_lost():
-            for event in self.store.events(after):
-                if event.kind == DrainRequested.kind:
-                    return
-                after = event.pos
-            self.store.wait(after, min(left, 1.0))
+            self.watch.look()
+            if any(self._orders(held, look=False).ends for held in self.holding.lanes.values()):
+                return
+            self.store.wait(self.watch.pos, min(left, 1.0))
+
+    def park(self, effect: effects.Park) -> float:
+        """Until the time is over, or until somebody said something that may have changed it."""
+        began = time.monotonic()
+        while not self._is_lost():
+            self.watch.look()
+            now_ms = self.store.now_ms()
+            if effect.until_ms is not None and now_ms >= effect.until_ms:
+                break
+            if self.watch.state(Fleet).word > effect.word:
+                break
+            left = LONGEST_WAIT_SECONDS if effect.until_ms is None else (effect.until_ms - now_ms) / 1000
+            self.store.wait(self.watch.pos, min(left, LONGEST_WAIT_SECONDS))
+        return time.monotonic() - began
 
     def target(self) -> str:
         """Decided once: a branch that the user checks out meanwhile is not a new target."""
@@ -252,7 +262,7 @@ class WorkerEffects:
                 f"{self.place.root} is on no branch, so there is nothing to land on",
                 hint="Check a branch out, or name one: dos config set workers.target_branch main",
             )
-        if not self.git.commit_of(f"refs/heads/{found}"):
+        if not self._landing_on.newest(found, at_most_seconds=FRESH_SECONDS):
             raise BadInput(
                 f"the target branch {found!r} has no commit",
                 hint=f"Commit something first: git -C {self.git.tree} commit",
@@ -260,63 +270,31 @@ class WorkerEffects:
         self._target_branch = found
         return found
 
+    def target_ref(self) -> str:
+        return self._landing_on.ref(self.target())
+
     def _prove(self, doubtful: bool) -> None:
-        if self._keeper:
-            self._keeper.check(self.store, doubtful=doubtful)
+        self.holding.prove(self.store, doubtful=doubtful)
 
     def _is_lost(self) -> bool:
-        return self._keeper is not None and self._keeper.is_lost()
+        return self.holding.is_lost()
 
     def _pause(self, seconds: float) -> None:
-        if self._keeper:
-            self._keeper.lost.wait(seconds)
-        else:
-            time.sleep(seconds)
-
-    def _accept(self, tree: Path, *, command: str, lease: Lease) -> measuring.Accepted:
-        environment, seconds = self._environment(lease), self.config.workers.wall_seconds
-        answer = measuring.accept(tree, command, environment, seconds, self._is_lost)
-        leftovers.end(str(self.place.root), lease)
-        return answer
-
-    def _environment(self, lease: Lease) -> dict[str, str]:
-        """The user's environment, what names this lease, and nothing of the fleet's own or of a git around us."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(PRIVATE) or name in IDENTITY}
-        return kept | leftovers.marks(str(self.place.root), lease)
-
-    def _prefix(self) -> str:
-        """Where dos.toml is below the top of the work tree, as git's paths begin; empty at the top itself."""
-        return self.git.run("rev-parse", "--show-prefix").strip()
+        self.holding.pause(seconds)
 
     def _target_commit(self) -> str:
-        return self.git.commit_of(f"refs/heads/{self.target()}") or ""
-
-    def _acceptance(self, unit: Unit) -> str:
-        return unit.acceptance or self.config.workers.acceptance
-
-    def _declared(self, unit: Unit) -> landings.Declared:
-        scripts = tuple(filter(None, (self._acceptance(unit), self.config.workers.test)))
-        by_unit = Source.BOTH if self.config.workers.test else Source.UNIT
-        return landings.Declared(scripts=scripts, source=by_unit if unit.acceptance else Source.WORKSPACE)
-
-    def _gate(self, effect: effects.PrepareLanding, ready: effects.Landing) -> str:
-        """The workspace's tests always; the unit's acceptance again only when its base has changed."""
-        moved = ready.old != effect.worktree.base
-        commands = [self._acceptance(effect.unit) if moved else "", self.config.workers.test]
-        return landings.together([command for command in commands if command])
-
-
-def _landed(landing: effects.Landing) -> landings.Landed:
-    return landings.Landed(unit=landing.unit, branch=landing.branch, base=landing.old, commit=landing.new)
+        return self._landing_on.newest(self.target(), at_most_seconds=FRESH_SECONDS) or ""
 
 
 def check_settings(config: Config) -> None:
-    for key, only in (("isolation", "worktree"), ("landing", "merge")):
-        if (found := getattr(config.workers, key)) != only:
-            raise BadInput(
-                f"[workers] {key} = {found!r} is not to be had in this version, only {only!r}",
-                hint=f"dos config unset workers.{key}",
-            )
+    """What each for itself is right, and together is not."""
+    workers = config.workers
+    if workers.isolation == "shared" and (workers.landing == "branch" or workers.remote):
+        other = 'landing = "branch"' if workers.landing == "branch" else f"remote = {workers.remote!r}"
+        raise BadInput(
+            f'[workers] isolation = "shared" works on the target branch of the one tree, and {other} lands elsewhere',
+            hint="dos config unset workers.isolation",
+        )
 
 
 def request(config: Config, lane: str, *, run_id: str, is_lock: bool = False, start_sha: str = "") -> Request:

@@ -7,6 +7,7 @@ from dos.errors import GitFailed
 from dos.records.names import slug
 from dos.runtime import leftovers
 from dos.runtime.effects import Salvage, Worktree
+from dos.runtime.trees import adding, includes
 from dos.sources.git import AS_DOS, Git
 
 READY = "dos-ready"  # beside the worktree's HEAD: the setup command has run here
@@ -14,10 +15,12 @@ LOCKS = ("index.lock", "HEAD.lock")
 UNFINISHED = ("rebase-merge", "rebase-apply", "sequencer")  # what `git reset` leaves in progress
 
 
-def prepare(git: Git, state: Path, *, lane: str, run_id: str, target: str) -> Worktree:
+def prepare(
+    git: Git, state: Path, *, lane: str, run_id: str, target: str, places: Path | None = None, base: str | None = ""
+) -> Worktree:
     """A clean worktree at the target branch's head, on no branch: no ref of the user's can be moved from it."""
-    path = state / "worktrees" / slug(lane)
-    base = git.commit_of(f"refs/heads/{target}")
+    path = (places or state / "worktrees") / slug(lane)
+    base = git.commit_of(f"refs/heads/{target}") if base == "" else base
     if base is None:
         raise GitFailed(
             f"the target branch {target!r} has no commit", hint=f"Commit something first: git -C {git.tree} commit"
@@ -25,18 +28,31 @@ def prepare(git: Git, state: Path, *, lane: str, run_id: str, target: str) -> Wo
     inside, why = Git(path), "left by an earlier run"
     salvaged: list[Salvage] = []
     if path.exists():
+        leftovers.wait_for_git(path, of_workers=True)
         try:
-            # Commits first: a ref can be made also where the files cannot be read.
-            salvaged += save_commits(inside, run_id=run_id, why=why, base=base)
-            salvaged += save_changes(inside, state, run_id=run_id, why=why, base=base)
+            if not _is_unused(inside):
+                # Commits first: a ref can be made also where the files cannot be read.
+                salvaged += save_commits(inside, run_id=run_id, why=why, base=base)
+                salvaged += save_changes(inside, state, run_id=run_id, why=why, base=base)
             clear(inside, base)
         except GitFailed as error:
-            salvaged.append(_set_aside(path, state, run_id, f"could not be cleaned: {error}"))
-    if not path.exists():
-        # Twice: also where an entry of ours for this place was left, and locked. Others' entries are none of ours.
-        git.run("worktree", "add", "--quiet", "--force", "--force", "--detach", str(path), base)
+            salvaged += _give_way(path, state, run_id, f"could not be cleaned: {error}")
+    if not (path / ".git").exists():
+        salvaged += _save_head(git, _known_head(git, path), run_id, why, base)
+        adding.add(git, state, path, base)
+        clear(inside, base)
+    includes.bring(git, inside)
     ready = (_directory(inside) / READY).exists()
     return Worktree(path=str(path), target=target, base=base, salvaged=salvaged, ready=ready)
+
+
+def _is_unused(inside: Git) -> bool:
+    """It was never checked out to the end, so that nobody can have worked in it."""
+    directory = _directory(inside)
+    unused = not (directory / READY).exists() and not (directory / "index").exists()
+    if unused:
+        (directory / "locked").unlink(missing_ok=True)  # by git, while it was made
+    return unused
 
 
 def mark_ready(inside: Git) -> None:
@@ -71,12 +87,15 @@ def save_changes(inside: Git, state: Path, *, run_id: str, why: str, base: str) 
 def save_commits(inside: Git, *, run_id: str, why: str, base: str) -> list[Salvage]:
     """Put the head on a ref when neither the target nor another such ref holds it."""
     _directory(inside)
-    head = inside.commit_of("HEAD")
-    if head is None or inside.is_ancestor(head, base):
+    return _save_head(inside, inside.commit_of("HEAD"), run_id, why, base)
+
+
+def _save_head(git: Git, head: str | None, run_id: str, why: str, base: str) -> list[Salvage]:
+    if head is None or git.is_ancestor(head, base):
         return []
-    if inside.run("for-each-ref", "--points-at", head, "refs/dos/salvage/").strip():
+    if git.run("for-each-ref", "--points-at", head, "refs/dos/salvage/").strip():
         return []
-    return [_keep(inside, run_id, head, f"{why}: commits")]
+    return [_keep(git, run_id, head, f"{why}: commits")]
 
 
 def clear(inside: Git, commit: str) -> None:
@@ -126,10 +145,13 @@ def _unlocked(inside: Git) -> Path:
 
 def _directory(inside: Git) -> Path:
     """Where git keeps what concerns this worktree alone. Anywhere else, the user's own files would be at stake."""
-    found = Path(inside.run("rev-parse", "--absolute-git-dir").strip())
-    if found.parent.name != "worktrees":
-        raise GitFailed(f"{inside.tree} is not a worktree any more")
-    return found
+    link = inside.tree / ".git"
+    if link.is_file():  # else git would look for one in the folders above
+        found = Path(inside.run("rev-parse", "--absolute-git-dir").strip())
+        back = found / "gitdir"
+        if back.is_file() and (found / back.read_text().strip()).resolve() == link.resolve():
+            return found
+    raise GitFailed(f"{inside.tree} is not a worktree any more")
 
 
 def _is_on_a_ref(inside: Git, commit: str, *prefixes: str) -> bool:
@@ -148,10 +170,28 @@ def _set_aside(path: Path, state: Path, run_id: str, why: str) -> Salvage:
     """What git cannot save is moved as it is."""
     place = state / "salvage" / run_id
     place.mkdir(parents=True, exist_ok=True)
-    number = len(list(place.iterdir())) + 1
+    taken = (name.name.partition("-")[0] for name in place.iterdir())
+    number = 1 + max((int(name) for name in taken if name.isdecimal()), default=0)
     target = place / f"{number}-{path.name}"
     shutil.move(path, target)
     return Salvage(ref=str(target), commit="", why=why)
+
+
+def _known_head(git: Git, path: Path) -> str | None:
+    """Where a worktree was when git last knew it, also if nothing there leads back to git any more."""
+    for entry in git.run("worktree", "list", "--porcelain", "-z").split("\0\0"):
+        place, _, rest = entry.strip("\0").partition("\0")
+        if place == f"worktree {path.resolve()}":
+            return git.commit_of(rest.partition("\0")[0].removeprefix("HEAD "))
+    return None
+
+
+def _give_way(path: Path, state: Path, run_id: str, why: str) -> list[Salvage]:
+    """What git cannot make out is moved as it is, unless there is not a single file in it."""
+    if [name.name for name in path.iterdir()] in ([], [".git"]) and not (path / ".git").is_dir():
+        (path / ".git").unlink(missing_ok=True)
+        return []
+    return [_set_aside(path, state, run_id, why)]
 
 
 def _save_submodule(path: Path, state: Path, run_id: str, why: str, *, edited: bool) -> list[Salvage]:

@@ -1,6 +1,7 @@
 """Where we are: the workspace's root, its git directories, and the directory that holds its state."""
 
 import os
+from hashlib import sha256
 from pathlib import Path
 
 from msgspec import Struct
@@ -17,6 +18,19 @@ class Workspace(Struct, frozen=True, kw_only=True):
     @property
     def config(self) -> Path:
         return self.root / "dos.toml"
+
+    @property
+    def worktrees(self) -> Path:
+        """Where the lanes' worktrees are: of this clone, in the user's state folder.
+
+        Below `.git` some agents refuse to edit and some test runners find no tests; below the work tree, the tools of
+        the user would find every file twice.
+        """
+        home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")  # noqa: PTH111
+        if not os.path.isabs(home):  # noqa: PTH117 - there may be no home
+            return self.state / "worktrees"
+        clone = sha256(os.fsencode(self.state)).hexdigest()[:12]
+        return Path(home) / "dos" / f"{self.root.name}-{clone}" / "worktrees"
 
 
 def find(start: Path) -> Workspace:

@@ -14,76 +14,76 @@ from pathlib import Path
 
 from msgspec import json
 
-PLAN = """# Greeter plan
-
-## GREET GREET1: say hello
-Add `api/hello.py`, which says hello.
-- lane: api
-- acceptance: `grep -q hello api/hello.py`
-
-## GREET GREET2: say goodbye
-Add `api/goodbye.py`.
-- lane: api
-- acceptance: `grep -q goodbye api/goodbye.py`
-
-## DOCS DOCS1: explain the greeting
-Write `guide/greeting.md`.
-- lane: guide
-- paths: guide/**
-- acceptance: `test -s guide/greeting.md`
-
-## DOCS DOCS2: explain the goodbye
-Write `guide/goodbye.md`.
-- lane: guide
-- paths: guide/**
-- acceptance: `test -s guide/goodbye.md`
-"""
-
+LANES = ("api", "guide", "web")
+UNITS = (
+    # lane, unit, title, the file that it adds, what the file holds
+    ("api", "API1", "say hello", "api/hello.py", "def greet():\n    return 'hello'\n"),
+    ("api", "API2", "say goodbye", "api/goodbye.py", "def part():\n    return 'goodbye'\n"),
+    ("api", "API3", "count the guests", "api/guests.py", "def count(guests):\n    return len(guests)\n"),
+    ("guide", "DOC1", "explain the greeting", "guide/greeting.md", "# Hello\n"),
+    ("guide", "DOC2", "explain the goodbye", "guide/goodbye.md", "# Goodbye\n"),
+    ("guide", "DOC3", "list the words", "guide/words.md", "hello, goodbye\n"),
+    ("web", "WEB1", "a page that greets", "web/index.html", "<h1>hello</h1>\n"),
+    ("web", "WEB2", "make it blue", "web/style.css", "h1 { color: blue }\n"),
+)
 CONFIG = """[lanes]
-concurrent = ["api", "guide"]
-exclusive = ["global"]
-autopick = ["api", "guide"]
+concurrent = ["api", "guide", "web"]
+autopick = ["api"]
 
 [lanes.trees]
 api = ["api/**"]
 guide = ["guide/**"]
-global = ["**/*"]
+web = ["web/**"]
 
 [supervise]
-target = 2
+target = 3
 
 [leases]
 ttl_seconds = 8
 
+[quota]
+jitter_seconds = 1
+
 [workers]
 agent = "scripted"
 command = ["{script}"]
+silence_seconds = 4
 """
 
-PAUSE = {"sleep": 0.7}
-GOODBYE = "def part():\n    return 'goodbye'\n"
-SCRIPT = {
-    "GREET/GREET1": [
-        [PAUSE, {"say": "GREET1 is done, all tests pass!"}],  # a lie: no commit stands behind it
-        [
-            PAUSE,
-            {"write": "api/hello.py", "text": "def greet():\n    return 'hello'\n"},
-            {"commit": "Say hello"},
-            {"say": "done"},
-        ],
-    ],
-    "GREET/GREET2": [
-        [{"write": "api/goodbye.py", "text": "def part("}, PAUSE, {"crash": True}],  # half a file, then gone
-        [PAUSE, {"write": "api/goodbye.py", "text": GOODBYE}, {"commit": "Say goodbye"}, {"say": "done"}],
-    ],
-    "DOCS/DOCS1": [
-        [PAUSE, {"write": "guide/greeting.md", "text": "# Hello\n"}, {"commit": "Explain hello"}, {"say": "done"}],
-    ],
-    "DOCS/DOCS2": [
-        [{"write": "api/hello.py", "text": "mine = True\n"}, {"commit": "Tidy up"}, {"say": "done"}],  # not its lane
-        [PAUSE, {"write": "guide/goodbye.md", "text": "# Goodbye\n"}, {"commit": "Explain goodbye"}, {"say": "done"}],
-    ],
+PAUSE: dict[str, object] = {"sleep": 0.7}
+USED: dict[str, object] = {"usage": {"model": "scripted", "input_tokens": 1200, "output_tokens": 300, "cost_usd": 0.02}}
+# What goes wrong at the first try; the second one does as it was told.
+FIRST_TRIES: dict[str, list[dict[str, object]]] = {
+    "API1": [PAUSE, {"say": "API1 is done, all tests pass!"}],  # a lie: no commit stands behind it
+    "API2": [{"write": "api/goodbye.py", "text": "def part("}, PAUSE, {"crash": True}],  # half a file, then gone
+    "DOC2": [
+        {"write": "api/hello.py", "text": "mine = True\n"},
+        {"commit": "Tidy up"},
+        {"say": "done"},
+    ],  # not its lane
+    "DOC3": [PAUSE, {"limit": 4}],  # its provider has no room for four seconds: nobody starts anything
+    "WEB1": [{"write": "web/index.html", "text": "<h1>"}, {"hang": True}],
 }
+
+
+def _plan() -> str:
+    parts = ["# Greeter plan"]
+    for lane, unit, title, path, text in UNITS:
+        word = text.split()[-1].strip("'")
+        parts.append(
+            f"## GREET {unit}: {title}\nAdd `{path}`.\n- lane: {lane}\n- paths: {path}\n"
+            f"- acceptance: `grep -q '{word}' {path}`"
+        )
+    return "\n\n".join(parts) + "\n"
+
+
+def _script() -> dict[str, object]:
+    script: dict[str, object] = {}
+    for _, unit, title, path, text in UNITS:
+        works = [PAUSE, {"write": path, "text": text}, {"commit": title.capitalize()}, USED, {"say": "done"}]
+        first = FIRST_TRIES.get(unit)
+        script[f"GREET/{unit}"] = [[*first[:-1], USED, first[-1]], works] if first else [works]
+    return script
 
 
 def main() -> int:
@@ -100,36 +100,50 @@ def main() -> int:
 
 def play(home: Path) -> int:
     repository = build(home)
-    _say("a sample repository with two lanes, four units and scripted agents; two workers wanted\n")
+    _say("a sample repository: three lanes, eight units, scripted agents; three workers wanted")
+    _say("one agent lies, one strays out of its lane, one crashes halfway, one hits a limit, one hangs\n")
     _say("$ dos up --until-idle")
     began = time.monotonic()
     fleet = _start(repository)
     if _kill_a_worker(repository):
         _say("          *** a worker is killed with SIGKILL, in the middle of its work ***")
-    code = fleet.wait(timeout=120)
-    _say("\n$ git log --oneline")
-    subprocess.run(["git", "--no-pager", "log", "--oneline", "--no-decorate"], cwd=repository, check=True)
+    time.sleep(1.5)
+    os.kill(fleet.pid, signal.SIGKILL)
+    fleet.wait()
+    _say("          *** the supervisor is killed with SIGKILL; the workers go on without it ***")
+    time.sleep(1.5)
+    _say("$ dos up --until-idle")
+    code = _start(repository).wait(timeout=120)
     _say("\n$ dos verify --all")
-    proven = subprocess.run(
-        [sys.executable, "-m", "dos", "verify", "--all"], cwd=repository, env=_environment(repository)
-    )
-    shown = subprocess.run(
-        [sys.executable, "-m", "dos", "status", "--json"], cwd=repository, check=True, capture_output=True
-    )
+    proven = _dos(repository, "verify", "--all")
+    _say("\n$ dos costs")
+    _dos(repository, "costs")
+    page = Path(tempfile.gettempdir()) / f"dos-demo-{os.getpid()}.html"
+    _dos(repository, "report", "--html", str(page))
+    shown = _dos(repository, "status", "--json", quiet=True)
     units = json.decode(shown.stdout)["units"]
     done = sum(unit["state"] == "landed" for unit in units)
-    _say(f"\n{done} of {len(units)} units landed, in {time.monotonic() - began:.0f} s.")
+    _say(f"\n{done} of {len(units)} units landed, in {time.monotonic() - began:.0f} s. The report: {page}")
     return code or proven.returncode or int(done != len(units))
+
+
+def _dos(repository: Path, *words: str, quiet: bool = False) -> "subprocess.CompletedProcess[bytes]":
+    return subprocess.run(
+        [sys.executable, "-m", "dos", *words],
+        cwd=repository,
+        env=_environment(repository),
+        stdout=subprocess.PIPE if quiet else None,
+    )
 
 
 def build(home: Path) -> Path:
     repository = home / "greeter"
-    for folder in ("api", "guide", "docs"):
+    for folder in (*LANES, "docs"):
         (repository / folder).mkdir(parents=True)
         (repository / folder / ".gitkeep").touch()
-    (repository / "docs" / "greeter-plan.md").write_text(PLAN, encoding="utf-8")
+    (repository / "docs" / "greeter-plan.md").write_text(_plan(), encoding="utf-8")
     script = home / "script.json"
-    script.write_bytes(json.encode(SCRIPT))
+    script.write_bytes(json.encode(_script()))
     (repository / "dos.toml").write_text(CONFIG.format(script=script), encoding="utf-8")
     for words in (
         ["init", "--quiet", "--initial-branch", "main"],
@@ -141,13 +155,14 @@ def build(home: Path) -> Path:
 
 
 def _start(repository: Path) -> "subprocess.Popen[bytes]":
-    words = [sys.executable, "-m", "dos", "up", "--until-idle", "--tick", "0.5"]
+    words = [sys.executable, "-m", "dos", "up", "--until-idle", "--plain", "--tick", "0.5"]
     return subprocess.Popen(words, cwd=repository, env=_environment(repository))
 
 
 def _environment(repository: Path) -> dict[str, str]:
-    """The key that signs receipts is gone with the rest of it."""
-    return {**os.environ, "DOS_RECEIPT_KEY": str(repository.parent / "receipt-key")}
+    """The key that signs receipts, and the lanes' worktrees, are gone with the rest of it."""
+    home = repository.parent
+    return {**os.environ, "DOS_RECEIPT_KEY": str(home / "receipt-key"), "XDG_STATE_HOME": str(home / "state")}
 
 
 def _kill_a_worker(repository: Path) -> bool:

@@ -4,7 +4,9 @@
 
 The script maps a unit's name to its tries; the n-th start on a unit plays the n-th try, the last one repeats. A try is
 a list of steps: {"write": PATH, "text": T}, {"commit": SUBJECT}, {"say": T}, {"run": COMMAND}, {"sleep": SECONDS},
-{"crash": true}, {"exit": CODE}, {"hang": true}, {"limit": true}, {"overloaded": true}.
+{"crash": true}, {"exit": CODE}, {"hang": true}, {"usage": {"model": M, "input_tokens": N, "cost_usd": X}},
+{"limit": SECONDS} (its window is used up for so long), {"overloaded": true}, {"waiting": SECONDS} (it is silent and
+tries again), {"ending": NAME} (any other end, such as auth).
 """
 
 import os
@@ -55,11 +57,20 @@ def play(step: dict[str, Any], unit: str) -> int | None:
         case {"hang": _}:
             while True:
                 time.sleep(3600)
-        case {"limit": _}:
-            _tell(type="limit", text="usage limit reached")
+        case {"usage": used}:
+            _tell(type="usage", **used)
+        case {"waiting": seconds}:
+            _tell(type="waiting", ending="overloaded", seconds=seconds, text="overloaded; trying again")
+            time.sleep(seconds)
+        case {"limit": seconds}:
+            known = {} if seconds is True else {"retry_after": seconds}
+            _tell(type="limit", text="usage limit reached", **known)
             return 1
         case {"overloaded": _}:
             _tell(type="overloaded", text="overloaded")
+            return 1
+        case {"ending": name}:
+            _tell(type="ending", ending=name)
             return 1
         case _:
             sys.stderr.write(f"scripted agent: unknown step {step!r}\n")

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dos.journal.released import released_shape
+from dos.journal.old_logs.released import released_shape
 from dos.journal.store import Store
 from dos.records.leases import Lease
 

@@ -1,50 +1,52 @@
-"""How a fleet's time ended: what landed, what was claimed and not believed, what crashed and went on."""
+"""How a fleet's time ended, in words: what landed, what was claimed and not believed, what crashed and went on."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from dos.journal import events
+from dos.journal.engine_events import DecisionRaised
 from dos.journal.events import Event
+from dos.journal.fold import fold
+from dos.journal.states.decisions import Decisions, in_order
+from dos.views.live.proving import Proved
+from dos.views.live.session import Landing, Limit, Session, Wait
+from dos.views.live.telling import tell
+from dos.views.people.decisions import span
 
-CRASHES = frozenset({"crashed", "killed", "hung", "failed", "launch_failed"})
+LONGEST_CLAIM = 200
 
 
 class Report(Struct, kw_only=True):
     landed: list[str] = field(default_factory=list)
     disbelieved: list[str] = field(default_factory=list)
     crashed: list[str] = field(default_factory=list)
+    limited: list[str] = field(default_factory=list)
     salvaged: list[str] = field(default_factory=list)
     stopped: list[str] = field(default_factory=list)
 
 
 def report(happened: Iterable[Event]) -> Report:
-    made = Report()
-    ends: dict[str, events.AgentEnded] = {}  # by unit, the newest
-    for event in happened:
-        match events.decode(event):
-            case events.AgentEnded() as fact:
-                ends[fact.unit] = fact
-                if fact.outcome in CRASHES:
-                    made.crashed.append(f"{fact.unit}: its agent {fact.outcome} after {fact.seconds:.1f} s")
-            case events.WorkMeasured() as fact if fact.verdict != "DELIVERED":
-                end = ends.get(fact.unit)
-                if end is None or end.outcome not in CRASHES:
-                    said = f"said {end.claim!r}; " if end and end.claim else ""
-                    made.disbelieved.append(f"{fact.unit}: {said}{fact.reason}")
-            case events.LandingRefused() as fact:
-                made.disbelieved.append(f"{fact.unit}: {fact.reason}")
-            case events.UnitLanded() as fact:
-                made.landed.append(f"{fact.unit}  {fact.commit[:9]} on {fact.branch}")
-            case events.WorkerReaped() as fact:
-                made.crashed.append(f"{fact.lane}: its worker died ({fact.reason}); another went on")
-            case events.WorkSalvaged() as fact:
-                made.salvaged.append(f"{fact.ref}  {fact.why}")
-            case events.RunStopped() as fact if fact.needs != "nobody":
-                made.stopped.append(f"{fact.lane}: {fact.stop_reason}, needs {fact.needs}: {fact.reason}")
-            case events.LaneFailed() as fact:
-                made.stopped.append(f"{fact.lane}: given up on: {fact.reason}")
-    return made
+    """Of events alone: nobody is asked whether what landed still stands."""
+    seen = list(happened)
+    return words(tell(seen), questions=[asked.raised for asked in in_order(fold(Decisions(), seen))])
+
+
+def words(told: Session, proofs: Mapping[str, Proved] = {}, questions: Sequence[DecisionRaised] = ()) -> Report:
+    """The proofs by commit."""
+    waits = {waiting for asked in questions for waiting in asked.waits}
+    return Report(
+        landed=[_landed(each, proofs.get(each.commit)) for each in told.landed],
+        disbelieved=[f"{each.unit}: {_said(each.claim)}{each.fact}" for each in told.disbelieved],
+        crashed=[
+            f"{each.unit or each.lane}: {each.what}" + (f"; {each.then}" if each.then else "") for each in told.crashed
+        ],
+        limited=[*map(_limited, told.limits), *(_waited(each) for each in told.waits)],
+        salvaged=[f"{each.ref}  {each.why}" for each in told.salvaged],
+        stopped=[
+            *(f"{asked.question}  (dos decisions show {asked.id})" for asked in questions),
+            *(f"{each.lane}: {each.reason}, needs {each.needs}: {each.detail}" for each in told.stopped_beside(waits)),
+        ],
+    )
 
 
 def render(made: Report) -> str:
@@ -52,11 +54,34 @@ def render(made: Report) -> str:
         _part("landed, each with its commit", made.landed),
         _part("claimed, and not believed", made.disbelieved),
         _part("crashed, and went on", made.crashed),
+        _part("waited", made.limited),
         _part("saved before it was cleared away", made.salvaged),
         _part("waiting for somebody", made.stopped),
     ]
     return "\n\n".join(part for part in parts if part) or "nothing happened"
 
 
+def _landed(each: Landing, proved: Proved | None) -> str:
+    line = f"{each.unit}  {each.commit[:9]} on {each.branch}"
+    return f"{line}  {proved.line}" if proved else line
+
+
+def _said(claim: str) -> str:
+    cut = claim if len(claim) <= LONGEST_CLAIM else claim[: LONGEST_CLAIM - 1] + "…"
+    return f"said {cut!r}; " if claim else ""
+
+
+def _limited(each: Limit) -> str:
+    who = f"{each.vendor} {each.model}".rstrip()
+    until = f"had room again after {span(each.seconds)}" if each.is_over else f"no room since {span(each.seconds)}"
+    return f"{each.lane or 'fleet'}: {who} said {each.ending}; {until}"
+
+
+def _waited(each: Wait) -> str:
+    detail = f" ({each.detail})" if each.detail else ""
+    return f"{each.lane}: {'waited' if each.is_over else 'waits since'} {span(each.seconds)} on {each.why}{detail}"
+
+
 def _part(title: str, lines: list[str]) -> str:
-    return "\n".join([f"{title}: {len(lines)}", *(f"  {line}" for line in lines)]) if lines else ""
+    shown = ("\\n".join(line.splitlines()) for line in lines)
+    return "\n".join([f"{title}: {len(lines)}", *(f"  {line}" for line in shown)]) if lines else ""

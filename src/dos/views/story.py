@@ -1,8 +1,10 @@
 """The journal as a story: one line for each event that a person wants to see."""
 
+from datetime import datetime
+
 from msgspec import Struct
 
-from dos.journal import events
+from dos.journal import engine_events, events
 from dos.journal.events import Event
 from dos.journal.receipt_events import ReceiptIssued
 
@@ -19,7 +21,7 @@ class Line(Struct, frozen=True):
 def tell(event: Event) -> Line | None:
     """None for what only machines care about, such as a renewal."""
     fact = events.decode(event)
-    found = _fleet(fact) or _run(fact)
+    found = _fleet(fact) or _run(fact) or _held_up(fact)
     return Line(event.at_ms, *found) if found else None
 
 
@@ -40,6 +42,8 @@ def _fleet(fact: events.Fact | None) -> tuple[str, str, str] | None:
             return fact.lane, f"given up on until a person looks: {fact.reason}", BAD
         case events.LeaseGranted() if not fact.asked.is_lock:
             return fact.asked.lane, "lane leased", DIM
+        case engine_events.FleetFound():
+            return "fleet", f"found {_found(fact)}", PLAIN
         case events.LeaseExpired():
             return "lease", f"fence {fact.lease} ran out and was taken over", BAD
     return None
@@ -56,7 +60,7 @@ def _run(fact: events.Fact | None) -> tuple[str, str, str] | None:
         case events.WorkMeasured() if fact.verdict != "DELIVERED":
             return fact.lane, f"{fact.unit} not delivered: {fact.reason}", BAD
         case events.LandingRefused():
-            return fact.lane, f"{fact.unit} not landed: {fact.reason}", BAD
+            return fact.lane, f"{fact.unit} not landed: {_first_line(fact.reason)}", BAD
         case events.UnitLanded():
             how = "found landed" if fact.recognised else "landed"
             return fact.lane, f"{fact.unit} {how} on {fact.branch} as {fact.commit[:9]}", GOOD
@@ -67,3 +71,58 @@ def _run(fact: events.Fact | None) -> tuple[str, str, str] | None:
         case events.RunStopped():
             return fact.lane, f"stopped: {fact.stop_reason} ({fact.reason}); needs {fact.needs}", PLAIN
     return None
+
+
+def _held_up(fact: events.Fact | None) -> tuple[str, str, str] | None:
+    """What waits, and for whom."""
+    match fact:
+        case engine_events.LimitHit():
+            until = f" until {_clock(fact.resets_at_ms)}" if fact.resets_at_ms else ""
+            return fact.lane, f"{fact.vendor} has no room: {fact.ending}{until}; the fleet waits for it", BAD
+        case engine_events.LimitProbed():
+            return fact.lane, f"goes first to see whether {fact.vendor} has room again", PLAIN
+        case engine_events.LimitLifted():
+            return "fleet", f"{fact.vendor} has room again: {fact.reason}", GOOD
+        case engine_events.RunParked():
+            until = f" until {_clock(fact.until_ms)}" if fact.until_ms else ""
+            return fact.lane, f"waits on {fact.why}{until}: {fact.detail}", DIM
+        case engine_events.AgentWaiting():
+            return fact.lane, f"its agent waits for its provider ({fact.ending}): {fact.detail}", DIM
+        case engine_events.PauseRequested():
+            return fact.lane or "fleet", f"paused: {fact.reason or 'by a person'}", PLAIN
+        case engine_events.PauseEnded():
+            return fact.lane or "fleet", "goes on", PLAIN
+        case engine_events.HaltRequested():
+            return "fleet", f"{fact.run_id} is to stop: {fact.reason or 'by a person'}", PLAIN
+        case engine_events.SpinFlagged():
+            return fact.lane, f"spins: {fact.reason}", BAD
+        case engine_events.DecisionRaised():
+            return "decision", f"{fact.question}  `dos decisions show {fact.id}`", BAD
+        case engine_events.DecisionAnswered():
+            return "decision", f"{fact.id}: {fact.choice}{' (nobody answered in time)' if fact.expired else ''}", PLAIN
+        case engine_events.BudgetWarned() | engine_events.BudgetSpent():
+            word = "spent" if isinstance(fact, engine_events.BudgetSpent) else "nearly spent"
+            what = f"{fact.scope} {fact.subject}: {fact.spent:g} of {fact.limit:g} {fact.measure}"
+            return "budget", f"{word}: {what}", BAD
+    return None
+
+
+def _found(fact: engine_events.FleetFound) -> str:
+    words = {
+        "adopted": "live, left alone",
+        "fenced": "dead, taken back",
+        "resumed": "goes on after what was committed",
+        "repeated": "begun and not committed, done again",
+    }
+    parts = [f"{word}: {', '.join(getattr(fact, name))}" for name, word in words.items() if getattr(fact, name)]
+    parts += [f"{len(fact.skipped)} landed already, skipped"] if fact.skipped else []
+    return "; ".join(parts)
+
+
+def _first_line(text: str) -> str:
+    """A conflict is told at length, for the next agent."""
+    return text.partition("\n")[0]
+
+
+def _clock(at_ms: int) -> str:
+    return datetime.fromtimestamp(at_ms / 1000).strftime("%H:%M:%S")

@@ -6,10 +6,12 @@ from functools import lru_cache
 from pathlib import Path
 from shlex import quote
 
-from dos.agents import registry
+from dos.agents import registry, version
+from dos.agents.adapter import Adapter
+from dos.agents.version import Verdict
 from dos.config import commands
 from dos.evidence.health.commands import editing, install
-from dos.evidence.health.finding import Finding, error, warning
+from dos.evidence.health.finding import Finding, error, note, warning
 from dos.records.unknown import Unknown
 from dos.sources import programs, surroundings
 from dos.sources.world import World
@@ -21,11 +23,6 @@ _PACKAGES = {
     "gemini": "@google/gemini-cli",
     "opencode": "opencode-ai",
 }
-# Those that read a task from their standard input and do it without asking: the agent `command` can start them.
-_COMMANDS = {
-    "claude": ["claude", "-p", "--permission-mode", "acceptEdits", "--allowedTools", "Bash,Write,Edit"],
-    "codex": ["codex", "exec", "--dangerously-bypass-approvals-and-sandbox", "-"],
-}
 
 
 @lru_cache(maxsize=1)  # asking takes seconds, and the report and the findings both want to know
@@ -35,7 +32,7 @@ def versions(world: World) -> dict[str, str | Unknown]:
 
 
 def examine(world: World) -> list[Finding]:
-    return [*_configured(world), *_silent(world)]
+    return [*_configured(world), *_silent(world), *_untested(world)]
 
 
 def _silent(world: World) -> list[Finding]:
@@ -51,26 +48,54 @@ def _silent(world: World) -> list[Finding]:
     ]
 
 
+def _untested(world: World) -> list[Finding]:
+    """Only of those that are to be started here: what it prints may have changed since it was last looked at."""
+    found = []
+    for name in dict.fromkeys((world.config.workers.agent, *world.config.workers.fallback)):
+        adapter = _adapter(world, name)
+        told = versions(world).get(adapter.program) if adapter else None
+        if adapter is None or not isinstance(told, str):
+            continue
+        verdict = version.judge(told, adapter.tested)
+        if verdict in (Verdict.NEWER, Verdict.OLDER):
+            what = f"{adapter.program} is {told.strip()}, {verdict} than the versions that dos was tested with"
+            newest = adapter.tested[1]
+            why = f"Those are {adapter.tested[0]} to {newest}; what it prints may be read wrongly."
+            found.append(note("AGENT_VERSION_UNTESTED", what, why, f"{_installed(adapter.program)}@{newest}"))
+    return found
+
+
+def _adapter(world: World, name: str) -> Adapter | None:
+    kind = world.config.agents[name].adapter if name in world.config.agents else ""
+    return registry.find(kind or name) if (kind or name) in registry.names() else None
+
+
 def _configured(world: World) -> list[Finding]:
-    agent = world.config.workers.agent
-    if any(problem.key[:1] in ((), ("workers",)) for problem in world.loaded.problems):
+    if any(problem.key[:1] in ((), ("workers",), ("agents",)) for problem in world.loaded.problems):
         return []  # which one is configured is not known; the problem itself is a finding
-    if agent in registry.NAMES:
-        return _startable(world, agent)
+    workers = world.config.workers
     known = (
-        f"The agents are: {', '.join(registry.NAMES)}; `command` starts any program that reads a task from its stdin."
+        f"The agents are: {', '.join(registry.names())}; `command` starts any program that reads a task from its stdin."
     )
-    if not agent:
+    if not workers.agent:
         return [
             error("AGENT_UNSET", "[workers] agent is not set", f"`dos up` has nothing to start. {known}", _choice())
         ]
-    what = f"[workers] agent is {agent!r}, and there is none of that name"
-    return [error("AGENT_UNKNOWN", what, known, _choice())]
+    found = []
+    for name in dict.fromkeys((workers.agent, *workers.fallback)):
+        adapter = _adapter(world, name)
+        if adapter is None:
+            what = f"[workers] agent is {name!r}, and there is none of that name"
+            found.append(error("AGENT_UNKNOWN", what, known, _choice()))
+        else:
+            found += _startable(world, name, adapter)
+    return found
 
 
-def _startable(world: World, agent: str) -> list[Finding]:
-    program = next((name for name, known in surroundings.AGENT_PROGRAMS.items() if known == agent), "")
-    if agent == "command":
+def _startable(world: World, agent: str, adapter: Adapter) -> list[Finding]:
+    configured = world.config.agents[agent].command if agent in world.config.agents else ()
+    program = configured[0] if configured else adapter.program
+    if adapter.name == "command" and not configured:
         program = world.config.workers.command[0]
     # As a worker would find it: a relative path is one inside its worktree.
     place = Path(world.workspace.root, program) if "/" in program else None
@@ -81,21 +106,15 @@ def _startable(world: World, agent: str) -> list[Finding]:
     elif place and place.is_file() and not os.access(place, os.X_OK):
         fix = f"chmod +x {quote(str(place))}"
     else:
-        fix = editing(world).at("workers", "command")
+        fix = editing(world).at(*(("agents", agent, "command") if configured else ("workers", "command")))
     what = f"the agent {agent!r} starts {program!r}, which is {'no program' if place else 'not on the path'}"
     return [error("AGENT_MISSING", what, "Every iteration would end as launch-failed.", fix)]
 
 
 def _choice() -> str:
     """An agent whose program is there; where there is none, the first step to one."""
-    there = surroundings.agent_programs()
-    for program in there:
-        if (agent := surroundings.AGENT_PROGRAMS[program]) in registry.NAMES:
-            return commands.put(("workers", "agent"), agent)
-    for program in there:
-        if program in _COMMANDS:
-            line = commands.put(("workers", "command"), _COMMANDS[program])
-            return f"{line} && {commands.put(('workers', 'agent'), 'command')}"
+    for program in surroundings.agent_programs():
+        return commands.put(("workers", "agent"), surroundings.AGENT_PROGRAMS[program])
     return _installed("claude")
 
 

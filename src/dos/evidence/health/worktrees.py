@@ -53,8 +53,8 @@ def _stale(known: dict[Path, set[str]]) -> list[Finding]:
 
 
 def _left_over(world: World, known: dict[Path, set[str]]) -> list[Finding]:
-    """Places under the state directory in which no worker will go on."""
-    folder = world.workspace.state / "worktrees"
+    """Places of lanes in which no worker will go on."""
+    folder = world.workspace.worktrees
     places = {path.resolve(): said for path, said in known.items()}
     lanes = {slug(lane) for lane in world.config.lanes.declared()}
     found = []

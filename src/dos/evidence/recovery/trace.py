@@ -9,7 +9,7 @@ from dos.evidence.access.scope import in_workspace
 from dos.evidence.work import declared as declared_evidence
 from dos.journal import events, runs
 from dos.journal.events import Event, RunMinted, SpawnIntended
-from dos.journal.released import lane_records
+from dos.journal.old_logs.released import lane_records
 from dos.journal.run_events import HaltProposed
 from dos.journal.states.run import Run
 from dos.journal.store import Store

@@ -4,7 +4,7 @@ A fresh clone has no journal, and work that a person committed was never in it; 
 in any commit.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from msgspec import Struct, structs
 
@@ -47,8 +47,14 @@ def look(world: World, units: Iterable[str], fleet: Fleet, ref: str = "") -> tup
     commits = {name: seen.landed for name in names if (seen := fleet.units.get(name)) and seen.landed}
     where = ref or target(world)
     on_target = _on_target(world, set(commits.values()), where) if commits else set()
+    delivered = _delivered(world, fleet, commits, where)
     shown = _shown(world, names, where)
-    truths = {name: _truth(world, commits.get(name, ""), on_target, shown[name]) for name in names}
+    truths = {
+        name: Landed(commits[name], "branch")
+        if name in delivered
+        else _truth(world, commits.get(name, ""), on_target, shown[name])
+        for name in names
+    }
     known = {name: _known(fleet.units.get(name, Seen()), truth) for name, truth in truths.items()}
     return truths, structs.replace(fleet, units={**fleet.units, **{name: seen for name, seen in known.items() if seen}})
 
@@ -69,13 +75,18 @@ def shipped(truth: Truth) -> bool | Unknown:
 
 
 def target(world: World) -> str | Unknown:
-    """The ref that units land on: the configured branch, else what the main work tree is on."""
-    if world.config.workers.target_branch:
-        return f"refs/heads/{world.config.workers.target_branch}"
+    """The ref that units land on: the configured branch, else what the main work tree is on.
+
+    Of a branch that many hosts share, what was last heard of it.
+    """
     if world.workspace.common is None:
         return Unknown(f"{world.workspace.root} is not in a git repository")
-    branch = Git(world.workspace.root).branch()
-    return f"refs/heads/{branch}" if branch else "HEAD"
+    git = Git(world.workspace.root)
+    branch = world.config.workers.target_branch or git.branch()
+    if not branch:
+        return "HEAD"
+    shared = f"refs/dos/shared/heads/{branch}"
+    return shared if world.config.workers.remote and git.commit_of(shared) else f"refs/heads/{branch}"
 
 
 def _shown(world: World, names: list[str], ref: str | Unknown) -> dict[str, Verdict | Unknown]:
@@ -125,6 +136,13 @@ def _on_target(world: World, commits: Collection[str], ref: str | Unknown) -> se
         return held
     except GitFailed as error:
         return Unknown(error.message)
+
+
+def _delivered(world: World, fleet: Fleet, commits: Mapping[str, str], ref: str | Unknown) -> set[str]:
+    """What lies on a branch of its own, for somebody to merge: it is done, as long as the branch is there."""
+    own = {name: f"refs/heads/{branch}" for name in commits if (branch := fleet.units[name].landed_on)}
+    waiting = {name for name, branch in own.items() if branch != ref and branch.startswith("refs/heads/dos/")}
+    return {name for name in waiting if world.git.is_ancestor(commits[name], own[name])}
 
 
 def on_branch(git: Git, commits: Collection[str], ref: str) -> set[str] | Unknown:

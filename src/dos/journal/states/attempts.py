@@ -8,13 +8,14 @@ from msgspec import Struct, field
 
 from dos.journal import events
 from dos.journal.events import Event
-from dos.journal.released import Readability, readability
+from dos.journal.old_logs import import_events
+from dos.journal.old_logs.released import Readability, readability
 from dos.records.attempts import Attempt, Outcome
 from dos.records.moments import second_stamp
 
 UNITS_KEPT = 5_000  # those that were tried longest ago are forgotten first
 _LATEST_MS = 253_402_300_800_000  # the year 10000, which no stamp can name
-_KINDS = (events.UnitAttempted.kind, events.LineImported.kind)
+_KINDS = (events.UnitAttempted.kind, import_events.LineImported.kind)
 
 
 class Tries(Struct, kw_only=True):
@@ -33,7 +34,7 @@ class Attempts(Struct, kw_only=True):
         match events.decode(event):
             case events.UnitAttempted() as fact:
                 self._note(made(fact.unit, Outcome.read(fact.outcome), event.at_ms))
-            case events.LineImported(op="ATTEMPT") as fact:
+            case import_events.LineImported(op="ATTEMPT") as fact:
                 if attempt := released_attempt(fact.record):
                     self._note(attempt)
 

@@ -4,11 +4,15 @@ from typing import ClassVar
 
 from msgspec import Struct, field
 
-from dos.journal import events
+from dos.journal import engine_events, events
 from dos.journal.events import Event
+from dos.records.endings import LIMITS
+from dos.records.leases import Lease
 
 ENDED_RUNS_KEPT = 200
 TRIES_KEPT = 5
+REFUSALS_KEPT = 20
+NO_ROOM = frozenset({*LIMITS, "limited"})  # and what it was called once
 STARTS_KEPT = 10
 
 
@@ -22,6 +26,8 @@ class Run(Struct, kw_only=True):
     stop_detail: str = ""
     needs: str = ""
     stopped_ms: int = 0
+    parked: bool = False
+    flagged: bool = False  # as spinning; whoever lands something is not any more
 
 
 class Tried(Struct, kw_only=True, frozen=True):
@@ -32,6 +38,7 @@ class Tried(Struct, kw_only=True, frozen=True):
 
 class Unit(Struct, kw_only=True):
     landed: str = ""  # the commit
+    landed_on: str = ""  # the branch
     landed_ms: int = 0
     claimed_by: str = ""  # the run that is at it, or died at it
     deaths: int = 0  # how often in a row a run died at it
@@ -39,8 +46,17 @@ class Unit(Struct, kw_only=True):
     outcome: str = ""  # how it ended last
     tries: list[str] = field(default_factory=list)  # why each try did not land, newest last
     intended: events.LandingIntended | None = None
+    refusals: list[str] = field(default_factory=list)  # why its landing was refused, each time
     tried: Tried | None = None  # the newest try
     undone: str = ""  # never folded: what git shows, where it landed and is not there any more
+
+
+class Stopped(Struct, kw_only=True, frozen=True):
+    run_id: str
+    reason: str
+    detail: str
+    needs: str
+    at_ms: int
 
 
 class Starts(Struct, kw_only=True):
@@ -56,7 +72,24 @@ class Starts(Struct, kw_only=True):
     pid_started: float = 0.0
     pending: bool = False
     failed: str = ""
+    times_failed: int = 0
+    stopped: Stopped | None = None  # how its last run ended, until somebody says that it may go on
     version: int = 0
+
+    def may_go_on(self) -> None:
+        self.failed, self.unended, self.told_to_wait_ms, self.stopped = "", {}, 0, None
+
+
+class Orders(Struct, kw_only=True, frozen=True):
+    """What people have asked of a run."""
+
+    drain: bool = False
+    halted: str = ""
+    paused: str = ""
+
+    @property
+    def ends(self) -> bool:
+        return self.drain or bool(self.halted)
 
 
 class Fleet(Struct, kw_only=True):
@@ -67,6 +100,9 @@ class Fleet(Struct, kw_only=True):
     starts: dict[str, Starts] = field(default_factory=dict)
     salvaged: list[str] = field(default_factory=list)
     drain: int = 0  # the newest request to drain: it concerns whoever took a lease before it
+    paused: dict[str, str] = field(default_factory=dict)  # lane -> why; the empty name is the whole fleet
+    halts: dict[str, str] = field(default_factory=dict)  # run -> why
+    word: int = 0  # the position of the newest thing that may end a wait
     started_ms: int = 0  # when a person last started the fleet
 
     def apply(self, event: Event) -> None:
@@ -82,19 +118,46 @@ class Fleet(Struct, kw_only=True):
             case events.WorkerReaped() as fact:
                 self._starts(fact.lane, event).pending = False
             case events.LaneFailed() as fact:
-                self._starts(fact.lane, event).failed = fact.reason
-            case events.DrainRequested():
-                self.drain = event.pos
+                starts = self._starts(fact.lane, event)
+                starts.failed, starts.times_failed = fact.reason, starts.times_failed + 1
             case events.FleetStarted():
                 self.started_ms = event.at_ms
                 for starts in self.starts.values():  # starting the fleet is a person's word: try the lanes again
-                    starts.failed, starts.unended, starts.told_to_wait_ms = "", {}, 0
+                    starts.may_go_on()
             case events.LeaseGranted() as fact if not fact.asked.is_lock:
                 # Its own worker has shown up.
                 starts = self.starts.get(fact.asked.lane, Starts())
                 starts.pending = starts.pending and starts.run_id != fact.asked.run_id
             case events.Fact() as fact:
+                self._apply_order(fact, event)
                 self._apply_run(fact, event)
+
+    def orders(self, lease: Lease) -> Orders:
+        """A drain concerns whoever was started before it, also when the lease came later."""
+        starts = self.starts.get(lease.lane)
+        born = starts.intended if starts and starts.run_id == lease.run_id else lease.fence
+        paused = [why for name in ("", lease.lane) if (why := self.paused.get(name)) is not None]
+        return Orders(
+            drain=self.drain > born, halted=self.halts.get(lease.run_id, ""), paused=paused[0] if paused else ""
+        )
+
+    def _apply_order(self, fact: events.Fact, event: Event) -> None:
+        match fact:
+            case events.DrainRequested():
+                self.drain = event.pos
+            case engine_events.PauseRequested():
+                self.paused[fact.lane] = fact.reason or "paused by a person"
+            case engine_events.PauseEnded():
+                self.paused.pop(fact.lane, None)
+                if starts := self.starts.get(fact.lane):
+                    starts.may_go_on()
+            case engine_events.HaltRequested():
+                self.halts[fact.run_id] = fact.reason or "halted by a person"
+            case engine_events.DecisionAnswered() | engine_events.LimitLifted() | engine_events.LimitHit():
+                pass
+            case _:
+                return
+        self.word = event.pos
 
     def _apply_run(self, fact: events.Fact, event: Event) -> None:
         match fact:
@@ -112,17 +175,24 @@ class Fleet(Struct, kw_only=True):
                 self._unit(fact.unit).tried = Tried(run_id=fact.run_id, outcome=fact.outcome, at_ms=event.at_ms)
             case events.WorkMeasured() if fact.verdict != "DELIVERED":
                 # That its provider had no room says nothing about the unit.
-                if self._unit(fact.unit).outcome not in ("overloaded", "limited"):
+                if self._unit(fact.unit).outcome not in NO_ROOM:
                     self._missed(fact.unit, fact.reason)
             case events.LandingIntended():
                 self._unit(fact.unit).intended = fact
             case events.LandingRefused():
-                self._unit(fact.unit).intended = None
+                unit = self._unit(fact.unit)
+                unit.intended, unit.refusals = None, [*unit.refusals, fact.reason][-REFUSALS_KEPT:]
                 self._missed(fact.unit, fact.reason)
             case events.UnitLanded():
                 unit = self._unit(fact.unit)
-                unit.landed, unit.landed_ms, unit.intended, unit.claimed_by = fact.commit, event.at_ms, None, ""
-                self._run(fact.run_id, fact.lane, event).landed += 1
+                unit.landed, unit.landed_on, unit.landed_ms = fact.commit, fact.branch, event.at_ms
+                unit.intended, unit.claimed_by = None, ""
+                run = self._run(fact.run_id, fact.lane, event)
+                run.landed, run.flagged = run.landed + 1, False
+            case engine_events.RunParked() | engine_events.RunUnparked():
+                self._run(fact.run_id, fact.lane, event).parked = isinstance(fact, engine_events.RunParked)
+            case engine_events.SpinFlagged():
+                self._run(fact.run_id, fact.lane, event).flagged = True
             case events.WorkSalvaged():
                 self.salvaged = [*self.salvaged, fact.ref][-ENDED_RUNS_KEPT:]
             case events.IterationCommitted():
@@ -135,7 +205,15 @@ class Fleet(Struct, kw_only=True):
                 run = self._run(fact.run_id, fact.lane, event)
                 run.stop_reason, run.stop_detail, run.needs = fact.stop_reason, fact.reason, fact.needs
                 run.stopped_ms = event.at_ms
+                self.halts.pop(fact.run_id, None)
                 starts = self.starts.setdefault(fact.lane, Starts())
+                starts.stopped = Stopped(
+                    run_id=fact.run_id,
+                    reason=fact.stop_reason,
+                    detail=fact.reason,
+                    needs=fact.needs,
+                    at_ms=event.at_ms,
+                )
                 starts.unended.pop(fact.run_id, None)
                 starts.pending = starts.pending and starts.run_id != fact.run_id
                 starts.told_to_wait_ms = event.at_ms if fact.needs == "time" else 0

@@ -34,6 +34,14 @@ STOPS = (
         needs=Needs.NOBODY, retryable=True,
     ),
     _row(
+        "halted", Category.UNCLASSIFIED, ClearsBy.OPERATOR, "A person stopped this run.",
+        "`dos resume --lane LANE` lets the lane go on; so does `dos up`.", retryable=True,
+    ),
+    _row(
+        "decision-needed", Category.OPERATOR_GATE, ClearsBy.OPERATOR, "It cannot go on until a person has answered.",
+        "`dos decisions` shows the question and the choices.",
+    ),
+    _row(
         "lease-lost", Category.UNCLASSIFIED, ClearsBy.OTHER_WORKER, "Somebody else has the lane now.",
         "What was not landed is salvaged; `dos status` names the refs.", needs=Needs.NOBODY,
     ),

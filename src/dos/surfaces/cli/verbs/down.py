@@ -1,24 +1,31 @@
 """Let the workers finish what they are at, and stop.
 
 Nothing is killed. Each worker ends at its next commit point; what it had not finished is done by the next `dos up`.
+With --now nobody waits for that: each run is asked to halt, which ends its agent, saves what it has done so far, and
+leaves it to go on later.
 """
 
-import time
 from typing import Annotated
 
 from msgspec import Struct
 
 from dos.errors import BadInput
+from dos.evidence import holders
 from dos.journal.events import DrainRequested
-from dos.journal.store import Store
-from dos.surfaces.cli.desk import Desk, Reply
+from dos.journal.store import Entry, Store
+from dos.records.names import listed
+from dos.surfaces.cli.desk import Desk, Reply, actor
+from dos.surfaces.cli.live.progress import progress
 from dos.surfaces.cli.options import Option
+from dos.surfaces.cli.verbs.fleet import halting
 
 EXITS = {"down": 0, "still-running": 1, "contract_error": 2}
+NOW = "dos down --now"
 
 
 class Args(Struct, kw_only=True):
     timeout: Annotated[float, Option(help="how long to wait for the end; 0 only asks", metavar="SECONDS")] = 300.0
+    now: Annotated[bool, Option(help="stop the agents too, instead of waiting for them")] = False
 
 
 def run(args: Args, desk: Desk) -> Reply:
@@ -27,16 +34,31 @@ def run(args: Args, desk: Desk) -> Reply:
     if not _running(desk.journal_world.journal):
         return Reply(text="nothing runs here", data={"down": True, "left": []})
     journal = desk.journal
-    journal.record("fleet", DrainRequested(reason="dos down"))
-    deadline = time.monotonic() + args.timeout
-    while (left := _running(journal)) and time.monotonic() < deadline:
-        journal.wait(journal.last(), min(1.0, max(0.0, deadline - time.monotonic())))
+    drain = DrainRequested(reason=NOW if args.now else "dos down")
+    asked: set[str] = set()
+    journal.append_all(
+        [Entry(stream="fleet", kind=drain.kind, body=drain), *(_halts(journal, asked) if args.now else [])]
+    )
+    with progress(desk) as say:
+        for seconds in halting.until(lambda: not _running(journal), journal, args.timeout):
+            # Whoever had been started and had no lane yet has one by now.
+            if args.now and (late := _halts(journal, asked)):
+                journal.append_all(late)
+            say(f"still running after {seconds:.0f} s: {listed(_running(journal))}; Ctrl-C leaves them to it")
+    left = _running(journal)
     if left:
         names = ", ".join(left)
         return Reply(code=1, text=f"asked to drain; still running: {names}", data={"down": False, "left": left})
     return Reply(text="everything has stopped", data={"down": True, "left": []})
 
 
+def _halts(journal: Store, asked: set[str]) -> list[Entry]:
+    runs = [lease.run_id for lease in halting.at_work(journal) if lease.run_id not in asked]
+    asked.update(runs)
+    return [entry for run_id in runs for entry in halting.asking(run_id, resumable=True, by=actor(), reason=NOW)]
+
+
 def _running(journal: Store) -> list[str]:
     leases = [*journal.leases(lapsed=False), *journal.leases(locks=True, lapsed=False)]
-    return [lease.lane for lease in leases if lease.run_id or (lease.is_lock and lease.lane.startswith("supervisor/"))]
+    ours = [lease for lease in leases if lease.run_id or (lease.is_lock and lease.lane.startswith("supervisor/"))]
+    return [lease.lane for lease in ours if not holders.gone(lease)]

@@ -11,12 +11,13 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from datetime import datetime
+from importlib import import_module
 from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
-from dos.agents import registry
 from dos.errors import BadInput, DosError, StoreFailed
 from dos.journal.events import DrainRequested
 from dos.journal.store import Store
@@ -24,10 +25,12 @@ from dos.records.names import slug, visible
 from dos.runtime import backlog, logs
 from dos.runtime.drive import drive
 from dos.runtime.fleet_effects import FleetEffects
+from dos.runtime.staff import candidates
 from dos.runtime.supervisor import Supervisor
 from dos.runtime.worker_effects import check_settings
 from dos.sources import processes
 from dos.surfaces.cli.desk import Desk, Reply, colour
+from dos.surfaces.cli.live import watching
 from dos.surfaces.cli.main import complain
 from dos.surfaces.cli.options import Option
 from dos.views import report, story
@@ -42,13 +45,14 @@ class Args(Struct, kw_only=True):
         None
     )
     detach: Annotated[bool, Option(help="run in the background", flags=("-d",))] = False
+    plain: Annotated[bool, Option(help="no live table, also on a terminal")] = False
     until_idle: Annotated[bool, Option(help="stop when nobody works and nothing is left to offer")] = False
     tick: Annotated[float, Option(help="seconds between two looks, at most", metavar="SECONDS")] = 2.0
 
 
 def run(args: Args, desk: Desk) -> Reply:
     config = desk.policy
-    registry.find(config.workers.agent)  # said now, not at the first unit
+    candidates.employed(config)  # said now, not at the first unit
     if (args.target is not None and args.target < 1) or not 0 < args.tick <= LONGEST_TICK_SECONDS:
         raise BadInput(
             f"--target must be above zero, and --tick at most {LONGEST_TICK_SECONDS} seconds and above zero",
@@ -70,12 +74,18 @@ def run(args: Args, desk: Desk) -> Reply:
     ended = threading.Event()
     before = effects.store.last()
     teller = threading.Thread(target=_tell, args=(desk, before, ended), daemon=True)
-    teller.start()
     try:
-        reason = drive(supervisor.supervise(), effects.performers())
+        performers = effects.performers()
+        if "DOS_FAULT_LOG" in os.environ:  # a test kills us between two effects
+            performers = import_module("dos.testing.fault_points").around("supervisor", performers)
+        with watching.Watch(desk) if not args.plain and watching.wanted(desk) else nullcontext():
+            teller.start()
+            try:
+                reason = drive(supervisor.supervise(), performers)
+            finally:
+                ended.set()
+                teller.join(timeout=5)
     finally:
-        ended.set()
-        teller.join(timeout=5)
         effects.close()
     if reason.startswith("another supervisor"):
         return Reply(code=1, text=reason, data={"reason": reason, "target": target})

@@ -4,15 +4,18 @@ A worker takes the lane's lease, runs the agent on one unit after another, lands
 prove, and ends with a typed reason. `dos up` starts workers; start one by hand to watch a single lane.
 """
 
+import os
 import signal
 import time
+from importlib import import_module
 from secrets import randbits
 from typing import Annotated
 
 from msgspec import Struct
 
-from dos.config.loop_state import fresh
+from dos.evidence.loop_state import fresh
 from dos.records import run_ids
+from dos.runtime import leftovers
 from dos.runtime.drive import drive
 from dos.runtime.worker import Worker
 from dos.runtime.worker_effects import WorkerEffects
@@ -40,15 +43,18 @@ def run(args: Args, desk: Desk) -> Reply:
     identity.known_lane(desk.policy_world, args.lane)  # before anything is made for it
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _break_off)
+    leftovers.inherit()
     effects = WorkerEffects(desk.world.workspace, config, actor=run_id, target_branch=args.target_branch)
     try:
         worker = Worker(
             lane=args.lane,
             run_id=run_id,
-            agent=config.workers.agent,
             state=fresh(config),
         )
-        stop = drive(worker.work(), effects.performers())
+        performers = effects.performers()
+        if "DOS_FAULT_LOG" in os.environ:  # a test kills us between two effects
+            performers = import_module("dos.testing.fault_points").around("worker", performers)
+        stop = drive(worker.work(), performers)
     finally:
         effects.close()
     code = EXITS.get(stop.reason, 0)

@@ -67,7 +67,7 @@ def run(args: Args, desk: Desk) -> Reply:
 
 
 def _durable(args: Args, desk: Desk, outcome: IterationOutcome) -> Reply:
-    from dos.config.loop_state import fresh
+    from dos.evidence.loop_state import fresh
     from dos.runtime.by_hand import stepping
 
     if args.attempt is not None and args.iteration is None:

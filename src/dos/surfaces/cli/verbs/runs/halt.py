@@ -1,12 +1,15 @@
-"""Write down that somebody should stop a process.
+"""Stop a run now, and its agent with it; or write down that somebody should stop a process.
 
-Nobody is signalled: whoever reads the journal does it. With --resumable the run is put aside too, to go on later.
+With a run, its worker is asked to stop: it ends the agent, saves what was done so far, and gives its lane back; this
+waits for it. With --handle nobody is signalled: whoever reads the journal does it. With --resumable the run is put
+aside too, to go on later.
 """
 
 from typing import Annotated, Any
 
 from msgspec import Struct
 
+from dos.errors import BadInput
 from dos.journal import runs
 from dos.journal.run_events import HaltProposed, RunSuspended
 from dos.journal.store import Entry
@@ -14,28 +17,100 @@ from dos.records import run_ids
 from dos.records.leases import Lease
 from dos.records.names import checked
 from dos.sources import processes
-from dos.surfaces.cli.desk import Desk, Reply
+from dos.surfaces.cli.desk import Desk, Reply, actor
+from dos.surfaces.cli.live.progress import progress
 from dos.surfaces.cli.options import Option
+from dos.surfaces.cli.verbs.fleet import halting, pausing
 from dos.surfaces.cli.verbs.lanes import identity
 from dos.surfaces.cli.verbs.ledger import standing
 
-EXITS = {"recorded": 0, "not-recorded": 1, "contract_error": 2, "lock-busy": 4}
+EXITS = {"recorded": 0, "halted": 0, "not-recorded": 1, "still-running": 1, "contract_error": 2, "lock-busy": 4}
 STREAM = "halts"  # of those that belong to no run
 
 
 class Args(Struct, kw_only=True):
-    handle: Annotated[str, Option(help="what is to be stopped: a pid, a session, a job", metavar="H")]
-    lane: Annotated[str, Option(help="the lane it works on", metavar="LANE")] = ""
-    loop_ts: Annotated[str, Option(help="the stamp of its lease", metavar="STAMP")] = ""
+    run: Annotated[str, Option(help="the run that is to stop", positional=True, metavar="RUN")] = ""
+    handle: Annotated[str, Option(help="what somebody should stop: a pid, a session, a job", metavar="H")] = ""
+    lane: Annotated[str, Option(help="with --handle: the lane it works on", metavar="LANE")] = ""
+    loop_ts: Annotated[str, Option(help="with --handle: the stamp of its lease", metavar="STAMP")] = ""
     owner: Annotated[str, Option(help="who asks for it", metavar="OWNER")] = ""
     reason: Annotated[str, Option(help="why, for the record", metavar="TEXT")] = ""
-    run_id: Annotated[str, Option(help="the run; that of the lease when not given", metavar="RID")] = ""
-    command: Annotated[str, Option(help="what would stop it", metavar="COMMAND")] = ""
+    run_id: Annotated[str, Option(help="with --handle: the run; that of the lease when not given", metavar="RID")] = ""
+    command: Annotated[str, Option(help="with --handle: what would stop it", metavar="COMMAND")] = ""
     resumable: Annotated[bool, Option(help="put the run aside, to go on later")] = False
     resume_sha: Annotated[str, Option(help="with --resumable: from this commit", metavar="REF")] = ""
+    timeout: Annotated[float, Option(help="how long to wait for its end; 0 only asks", metavar="SECONDS")] = 30.0
 
 
 def run(args: Args, desk: Desk) -> Reply:
+    if not args.run and not args.handle:
+        raise BadInput("nothing is named that could stop", hint="`dos top` shows the runs: dos halt RUN")
+    return _halted(args, desk) if args.run else _proposed(args, desk)
+
+
+def _halted(args: Args, desk: Desk) -> Reply:
+    if args.handle or args.lane or args.loop_ts or args.run_id or args.command:
+        raise BadInput(
+            "a run is named, and --handle, --lane, --loop-ts, --run-id or --command beside it",
+            hint="Give the run alone, or --handle and what belongs to it.",
+        )
+    if args.timeout < 0:
+        raise BadInput("--timeout cannot be below 0", hint="For example: --timeout 60; 0 only asks.")
+    run_id = run_ids.checked_id(args.run)
+    by = checked(args.owner, "owner") if args.owner else actor()
+    reason = standing.text(args.reason, "reason") or "halt"
+    resume_sha = standing.commit(desk, args.resume_sha) if args.resume_sha else ""
+    reading = desk.journal_world.journal
+    lease = next((lease for lease in halting.at_work(reading) if lease.run_id == run_id), None)
+    if lease is None:
+        return _not_at_work(desk, run_id)
+    journal = desk.journal
+    journal.append_all(halting.asking(run_id, resumable=args.resumable, by=by, reason=reason, resume_sha=resume_sha))
+
+    def over() -> bool:
+        return all(each.run_id != run_id for each in halting.at_work(journal))
+
+    with progress(desk) as say:
+        for seconds in halting.until(over, journal, args.timeout):
+            say(f"{run_id} on {lease.lane} was asked to stop {seconds:.0f} s ago; Ctrl-C leaves it to that")
+    if not over():
+        told = f"{run_id} was asked to stop, and has not yet; `dos top` shows when it has"
+        return Reply(code=1, text=told, data=_data(run_id, lease.lane, halted=False))
+    last = halting.stopped(journal, run_id)
+    how = f"stopped: {last.stop_reason} ({last.reason})" if last else "is gone, and did not say why"
+    lines = [f"{run_id} {how}", f"`{pausing.ending(lease.lane)}` lets its lane go on"]
+    note = f"dos resume --run-id {run_id}" if args.resumable else ""
+    lines += [f"`{note}` says where the run goes on"] if note else []
+    return Reply(
+        text="; ".join(lines),
+        data=_data(run_id, lease.lane, halted=True, stop_reason=last.stop_reason if last else ""),
+        next_action=note,
+    )
+
+
+def _not_at_work(desk: Desk, run_id: str) -> Reply:
+    """There is nothing to wait for, and nothing is written."""
+    journal = desk.journal_world.journal
+    if not journal.load(runs.stream(run_id), limit=1):
+        return Reply(
+            code=1,
+            text=f"the journal knows no run {run_id}",
+            data=_data(run_id, "", halted=False),
+            next_action="`dos top` shows the runs.",
+        )
+    last = halting.stopped(journal, run_id)
+    how = f"has stopped already: {last.stop_reason} ({last.reason})" if last else "does not run any more"
+    return Reply(
+        text=f"{run_id} {how}",
+        data=_data(run_id, last.lane if last else "", halted=True, stop_reason=last.stop_reason if last else ""),
+    )
+
+
+def _data(run_id: str, lane: str, *, halted: bool, stop_reason: str = "") -> dict[str, Any]:
+    return {"run_id": run_id, "lane": lane, "halted": halted, "stop_reason": stop_reason}
+
+
+def _proposed(args: Args, desk: Desk) -> Reply:
     handle = checked(args.handle, "handle")
     owner = checked(args.owner, "owner") if args.owner else ""
     lane = checked(args.lane, "lane name") if args.lane else ""

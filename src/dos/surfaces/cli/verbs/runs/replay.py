@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 from msgspec import Struct, to_builtins
 
-from dos.config.loop_state import fresh
 from dos.errors import BadInput
+from dos.evidence.loop_state import fresh
 from dos.evidence.progress.policies import of_liveness
 from dos.journal.states import decided
 from dos.plans import replaying

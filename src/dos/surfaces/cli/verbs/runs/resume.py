@@ -1,39 +1,49 @@
-"""Can a run that ended go on, and from which commit?
+"""Can a run that ended go on, and from which commit? Or: let a lane, or the fleet, go on after a pause.
 
 A run that can is proposed once: of all that ask, one is told to start a successor, until the run is suspended or
-declared again. Nothing is started.
+declared again. Nothing is started. With a lane, or with nothing at all, what `dos pause` has paused
+goes on, and a lane that was halted or given up on.
 """
 
 from typing import Annotated, Any
 
 from msgspec import Struct, to_builtins
 
-from dos.errors import Conflict, StoreBusy
+from dos.errors import BadInput, Conflict, StoreBusy
 from dos.evidence.recovery import resume as evidence
 from dos.journal import runs
 from dos.journal.run_events import ResumeProposed
 from dos.journal.store import Store
 from dos.records import run_ids
+from dos.records.names import shown
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
+from dos.surfaces.cli.verbs.fleet import pausing
 from dos.verdicts.recovery import resume
 from dos.verdicts.recovery.resume import EXIT_CODES, Answer, Verdict
 
 EXITS = {
-    "RESUMABLE": 0, "COMPLETE": 0, "DIVERGED": 3, "UNRESUMABLE": 4, "UNKNOWN": 5, "contract_error": 2, "unknown": 5,
+    "RESUMABLE": 0, "COMPLETE": 0, "resumed": 0, "DIVERGED": 3, "UNRESUMABLE": 4, "UNKNOWN": 5, "contract_error": 2,
+    "unknown": 5,
 }  # fmt: skip
 
 
 class Args(Struct, kw_only=True):
-    run_id: Annotated[str, Option(help="the run", metavar="RID")]
+    lane: Annotated[str, Option(help="a lane that is to go on; or a run", positional=True, metavar="LANE")] = ""
+    run_id: Annotated[str, Option(help="the run", metavar="RID")] = ""
     diverged: Annotated[bool, Option(help="take it that others have changed its files")] = False
     no_record: Annotated[bool, Option(help="only look: write down no proposal")] = False
 
 
 def run(args: Args, desk: Desk) -> Reply:
-    run_id = run_ids.checked_id(args.run_id)
+    named = args.run_id or (args.lane if args.lane.startswith("RID-") else "")
+    if not named:
+        return _unpaused(args, desk)
+    if args.lane and args.run_id:
+        raise BadInput(f"{shown(args.lane)} and --run-id are two things to resume", hint="Leave one of them out.")
+    run_id = run_ids.checked_id(named)
     try:
-        verdict, proposed_now, successor = _asked(args, desk, desk.world.journal)
+        verdict, proposed_now, successor = _asked(args, desk, desk.world.journal, run_id)
     except StoreBusy as error:  # its own exit code would say that the run cannot go on
         verdict, proposed_now, successor = (
             Verdict(answer=Answer.UNKNOWN, reason=error.message, run_id=run_id),
@@ -57,22 +67,28 @@ def run(args: Args, desk: Desk) -> Reply:
     )
 
 
-def _asked(args: Args, desk: Desk, journal: Store) -> tuple[Verdict, bool, str]:
+def _unpaused(args: Args, desk: Desk) -> Reply:
+    if args.diverged or args.no_record:
+        raise BadInput("--diverged and --no-record are said of a run", hint="Name it: dos resume --run-id RID")
+    return pausing.resumed(desk, args.lane)
+
+
+def _asked(args: Args, desk: Desk, journal: Store, run_id: str) -> tuple[Verdict, bool, str]:
     """The verdict, whether this very call proposed it, and who goes on with the run."""
     while True:
-        seen = runs.read(journal, args.run_id)
-        verdict = resume.judge(evidence.gather(desk.world, journal, args.run_id, seen, asserted_diverged=args.diverged))
+        seen = runs.read(journal, run_id)
+        verdict = resume.judge(evidence.gather(desk.world, journal, run_id, seen, asserted_diverged=args.diverged))
         if verdict.answer is not Answer.RESUMABLE or verdict.already_proposed or args.no_record:
             return verdict, False, seen.successor
         fact = ResumeProposed(
-            run_id=args.run_id,
-            predecessor=args.run_id,
+            run_id=run_id,
+            predecessor=run_id,
             resume_sha=verdict.resume_sha,
             residual=list(verdict.residual),
         )
         journal = desk.journal
         try:
-            journal.append_all(runs.entries(args.run_id, [fact], at_version=seen.version))
+            journal.append_all(runs.entries(run_id, [fact], at_version=seen.version))
         except Conflict:
             continue
         return verdict, True, ""

@@ -5,7 +5,7 @@ from typing import Any
 
 from dos.errors import NameInvalid
 from dos.journal.events import Fact
-from dos.journal.released import Record
+from dos.journal.old_logs.released import Record
 from dos.journal.run_events import IntentDeclared, ResumeProposed, RunSuspended, StepClaimed, StepVerified
 from dos.records.run_ids import checked_id
 

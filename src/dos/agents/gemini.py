@@ -1,0 +1,119 @@
+"""Gemini CLI: JSON lines, and its retries as plain text among them, from its standard error."""
+
+import re
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from msgspec import structs
+
+from dos.agents import failures, reading
+from dos.agents.adapter import Clocks, Heard, Launch, Settings, Waiting
+from dos.agents.reading import Told, mapping, text, within
+from dos.records.endings import Ending, Outcome, Usage
+
+name = "gemini"
+vendor = "google"
+program = "gemini"
+tested = ("0.61", "0.61")
+
+_ARGUMENTS = ("--output-format", "stream-json", "--yolo", "--skip-trust")
+_RETRY = re.compile(r"^Attempt \d+ failed(?: with status (\d{3}))?\b.{0,80}?Retrying")
+_SHORT_QUOTA = timedelta(minutes=5)  # what is back sooner is no window: the program itself waits that long
+_EXITS = {
+    41: Ending.AUTH,
+    42: Ending.LAUNCH_FAILED,  # bad input
+    44: Ending.LAUNCH_FAILED,  # no sandbox
+    52: Ending.LAUNCH_FAILED,  # bad settings
+    53: Ending.TURN_CAP,
+    55: Ending.PERMISSION,  # an untrusted folder
+}
+# An answer's status that it could do nothing about is what it exits with, as far as that fits.
+_PASSED_ON = {status % 256: status for status in (401, 403, 404, 429, 500, 503, 529)}
+
+
+def launch(prompt: str, settings: Settings) -> Launch:
+    model = ("--model", settings.model) if settings.model else ()
+    return Launch(argv=[*(settings.command or (program,)), *_ARGUMENTS, *model, *settings.arguments], stdin=prompt)
+
+
+def parse(line: str) -> tuple[Heard, ...]:
+    if waiting := _retry(line):
+        return (waiting,)
+    said = reading.record(line)
+    match said.get("type"):
+        case "message" if said.get("role") == "assistant":
+            return reading.activity(text(said.get("content")))
+        case "tool_use":
+            given = mapping(said.get("parameters"))
+            about = text(given.get("command")) or text(given.get("file_path"))
+            return reading.activity(text(said.get("tool_name")), about)
+        case "result":
+            return tuple(heard for usage in _usage(said) for heard in reading.used(usage))
+    return ()
+
+
+def outcome(lines: Sequence[str], exit_code: int | None, clocks: Clocks) -> Outcome:
+    told = Told()
+    complaint = ""
+    for line in lines:
+        if waiting := _retry(line):
+            told.pending = _bounded(failures.judge(line, clocks.ended_at, otherwise=waiting.ending), clocks)
+            continue
+        if not (said := reading.record(line)):
+            continue
+        told.pending = None
+        match said.get("type"):
+            case "init":
+                told.began, told.session, told.model = True, text(said.get("session_id")), text(said.get("model"))
+            case "message" if said.get("role") == "assistant":
+                piece = text(said.get("content"))
+                told.claim = told.claim + piece if said.get("delta") else piece
+            case "tool_use":
+                told.claim = ""  # what is said after the last tool is the claim
+            case "error":
+                complaint = text(said.get("message"))
+            case "result":
+                told.usage = {usage.model: usage for usage in _usage(said)}
+                told.final = _judge(said, exit_code, clocks)
+    if not told.final and not clocks.hung and exit_code in _EXITS:
+        told.final = Outcome(ending=_EXITS[exit_code], found=reading.found("exit", exit_code))
+    elif not told.final and complaint and exit_code:
+        told.final = failures.judge(complaint, clocks.ended_at)
+    return reading.concluded(told, exit_code, clocks, lines)
+
+
+def _judge(said: dict[str, Any], exit_code: int | None, clocks: Clocks) -> Outcome:
+    if said.get("status") == "success":
+        return Outcome(ending=Ending.OK, found=reading.found("status", "success"))
+    words, now = text(within(said, "error", "message")), clocks.ended_at
+    judged = failures.judge(words, now, kinds=[text(within(said, "error", "type"))])
+    if judged.ending is Ending.UNKNOWN and exit_code in _PASSED_ON:
+        judged = failures.judge(words, now, status=_PASSED_ON[exit_code])
+    return _bounded(judged, clocks)
+
+
+def _bounded(judged: Outcome, clocks: Clocks) -> Outcome:
+    now = clocks.ended_at
+    if judged.ending is Ending.USAGE_WINDOW and judged.resets_at and judged.resets_at - now <= _SHORT_QUOTA:
+        seconds = max(0.0, (judged.resets_at - now).total_seconds())
+        return structs.replace(judged, ending=Ending.TRANSIENT, resets_at=None, retry_after_seconds=seconds)
+    return judged
+
+
+def _retry(line: str) -> Waiting | None:
+    told = _RETRY.match(line)
+    return failures.waiting(line, status=int(told[1]) if told[1] else None) if told else None
+
+
+def _usage(said: dict[str, Any]) -> list[Usage]:
+    """Its input holds what was cached; what it thought is only in the total."""
+    found = []
+    for model, told in mapping(within(said, "stats", "models")).items():
+        counted = {key: reading.count(value) for key, value in mapping(told).items()}
+        whole, cached = counted.get("input_tokens", 0), counted.get("cached", 0)
+        output = max(counted.get("output_tokens", 0), counted.get("total_tokens", 0) - whole)
+        found.append(
+            Usage(model=model, input_tokens=max(0, whole - cached), cached_tokens=cached, output_tokens=output)
+        )
+    return found

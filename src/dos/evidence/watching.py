@@ -1,0 +1,85 @@
+"""What is to be seen of a fleet at one moment, by somebody who looks again and again: each look reads what is new."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from dos.evidence import agent_logs, holders
+from dos.journal import fold
+from dos.journal.states.decisions import Decisions
+from dos.journal.states.fleet import Fleet
+from dos.journal.states.quota import Quota
+from dos.journal.states.watching import Watching
+from dos.journal.store import Store
+from dos.records.leases import Lease
+from dos.sources import processes
+
+SUPERVISOR = "supervisor/"
+
+
+class Held(Struct, frozen=True, kw_only=True):
+    lease: Lease
+    lapsed: bool  # its time is over, and nobody has taken its place
+    gone: bool  # its process, by the system's word
+
+
+class Seen(Struct, frozen=True, kw_only=True):
+    now_ms: int  # by the clock that dates the events
+    fleet: Fleet
+    watching: Watching
+    decisions: Decisions
+    quota: Quota
+    held: list[Held]  # lanes
+    supervisors: list[Held]
+    spoken_ms: dict[str, int]  # run -> when its agent last said something; only of this host's runs
+    roster: list[str] = []
+    silent_after_ms: int | None = None  # an agent that says nothing for so long is worth a look
+
+
+class Watcher:
+    def __init__(
+        self, store: Store, state: Path, *, roster: Sequence[str] = (), silent_after_ms: int | None = None
+    ) -> None:
+        self._store = store
+        self._state = state
+        self._roster = list(roster)
+        self._silent_after_ms = silent_after_ms
+        self._watch = fold.Watch(store, Fleet, Watching, Decisions, Quota)
+
+    @property
+    def pos(self) -> int:
+        """Of the newest event that was seen."""
+        return self._watch.pos
+
+    def look(self) -> Seen:
+        """Everything as of one moment: between two looks at the store a worker could end."""
+        while True:
+            self._watch.look()
+            with self._store.backend.read() as view:
+                if view.last() == self.pos:
+                    leases, moment, boot, now_ms = view.leases(), view.lease_ms(), view.boot(), view.wall_ms()
+                    break
+        held = [Held(lease=each, lapsed=each.lapsed(moment, boot), gone=holders.gone(each)) for each in leases]
+        lanes = [each for each in held if not each.lease.is_lock]
+        return Seen(
+            now_ms=now_ms,
+            fleet=self._watch.state(Fleet),
+            watching=self._watch.state(Watching),
+            decisions=self._watch.state(Decisions),
+            quota=self._watch.state(Quota),
+            held=lanes,
+            supervisors=[each for each in held if each.lease.is_lock and each.lease.lane.startswith(SUPERVISOR)],
+            spoken_ms=self._spoken(lanes),
+            roster=self._roster,
+            silent_after_ms=self._silent_after_ms,
+        )
+
+    def _spoken(self, held: Sequence[Held]) -> dict[str, int]:
+        """From the logs of this machine; what another host's agents say, only that host can read."""
+        found: dict[str, int] = {}
+        for lease in (each.lease for each in held if each.lease.run_id and each.lease.host == processes.host()):
+            logs = agent_logs.of_lane(self._state, lease.lane, lease.run_id)
+            if logs and (at_ms := agent_logs.changed_ms(logs[-1])) is not None:
+                found[lease.run_id] = at_ms
+        return found

@@ -1,0 +1,170 @@
+"""What is written of limits, budgets, pauses, halts, and of the questions that only a person can answer."""
+
+from typing import Any
+
+from msgspec import Struct, field
+
+from dos.journal.events import Fact
+
+
+class LimitHit(Fact, frozen=True, kw_only=True):
+    """A provider said no more. It holds for everybody who uses the same account (and model, where it is named)."""
+
+    kind = "limit_hit"
+    vendor: str
+    account: str
+    model: str = ""  # empty: all of the account's
+    window: str = ""
+    ending: str  # of records.endings
+    resets_at_ms: int | None = None
+    retry_after_seconds: float | None = None
+    agent: str = ""
+    lane: str = ""
+    run_id: str = ""
+    found: str = ""  # the words it was told by
+
+
+class LimitProbed(Fact, frozen=True, kw_only=True):
+    """One goes first and sees whether the provider answers again; the others wait for it."""
+
+    kind = "limit_probed"
+    vendor: str
+    account: str
+    model: str = ""
+    run_id: str
+    lane: str
+
+
+class LimitLifted(Fact, frozen=True, kw_only=True):
+    kind = "limit_lifted"
+    vendor: str
+    account: str
+    model: str = ""
+    run_id: str = ""
+    reason: str = ""
+
+
+class RunParked(Fact, frozen=True, kw_only=True):
+    """A run waits for a time or a person, not for its agent. Parked time is nobody's fault."""
+
+    kind = "run_parked"
+    run_id: str
+    lane: str
+    why: str  # quota | budget | pause | decision | back-off
+    detail: str = ""
+    until_ms: int | None = None
+
+
+class RunUnparked(Fact, frozen=True, kw_only=True):
+    kind = "run_unparked"
+    run_id: str
+    lane: str
+    seconds: float = 0.0
+
+
+class AgentWaiting(Fact, frozen=True, kw_only=True):
+    """Its own stream says that it waits for its provider: it is not working, and it does not hang."""
+
+    kind = "agent_waiting"
+    run_id: str
+    lane: str
+    unit: str
+    ending: str  # what it would end with
+    detail: str = ""
+
+
+class AgentWentOn(Fact, frozen=True, kw_only=True):
+    kind = "agent_went_on"
+    run_id: str
+    lane: str
+    unit: str
+
+
+class PauseRequested(Fact, frozen=True, kw_only=True):
+    kind = "pause_requested"
+    lane: str = ""  # empty: the whole fleet
+    by: str = ""
+    reason: str = ""
+
+
+class PauseEnded(Fact, frozen=True, kw_only=True):
+    kind = "pause_ended"
+    lane: str = ""
+    by: str = ""
+
+
+class HaltRequested(Fact, frozen=True, kw_only=True):
+    """A person's word: this run stops now, and its agent with it."""
+
+    kind = "halt_requested"
+    run_id: str
+    resumable: bool = False
+    by: str = ""
+    reason: str = ""
+
+
+class SpinFlagged(Fact, frozen=True, kw_only=True):
+    """Alive, and nothing lands. Nobody is stopped by this."""
+
+    kind = "spin_flagged"
+    lane: str
+    run_id: str
+    lease: int
+    reason: str
+
+
+class Choice(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    name: str
+    meaning: str = ""
+
+
+class DecisionRaised(Fact, frozen=True, kw_only=True):
+    """A question for a person, with all that waits for the answer."""
+
+    kind = "decision_raised"
+    id: str
+    about: str  # lane_failed | landing_conflict | budget | unit_undone | limit | spinning | ...
+    question: str
+    choices: list[Choice]
+    waits: list[str] = field(default_factory=list)  # lane:L, unit:U, run:R, fleet, budget:S
+    expires_ms: int | None = None
+    otherwise: str = ""  # the choice that is taken when nobody answers in time
+    detail: dict[str, Any] = field(default_factory=dict)
+
+
+class DecisionAnswered(Fact, frozen=True, kw_only=True):
+    kind = "decision_answered"
+    id: str
+    choice: str
+    by: str = ""
+    expired: bool = False  # nobody answered in time: this is what was said would happen then
+
+
+class BudgetWarned(Fact, frozen=True, kw_only=True):
+    kind = "budget_warned"
+    scope: str  # iteration | run | lane | day
+    subject: str  # the run, the lane, the date
+    measure: str  # usd | tokens | wall_minutes | iterations
+    spent: float
+    limit: float
+
+
+class BudgetSpent(Fact, frozen=True, kw_only=True):
+    kind = "budget_spent"
+    scope: str
+    subject: str
+    measure: str
+    spent: float
+    limit: float
+
+
+class FleetFound(Fact, frozen=True, kw_only=True):
+    """What a supervisor found when it came: each line by the name of its lane or unit."""
+
+    kind = "fleet_found"
+    host: str
+    adopted: list[str] = field(default_factory=list)  # live, and left alone
+    fenced: list[str] = field(default_factory=list)  # dead: taken back, saved, done again
+    resumed: list[str] = field(default_factory=list)  # go on after what was committed
+    repeated: list[str] = field(default_factory=list)  # begun and never committed
+    skipped: list[str] = field(default_factory=list)  # landed already

@@ -1,0 +1,141 @@
+"""The questions that wait for a person, and what was answered. The first answer counts, and there is only one."""
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from msgspec import Struct, field
+
+from dos.journal import engine_events, events
+from dos.journal.engine_events import Choice, DecisionAnswered, DecisionRaised, HaltRequested, LimitLifted
+from dos.journal.events import Event, Fact
+from dos.journal.states import quota
+from dos.journal.store import Entry
+from dos.plans.limits.deciding import Question
+
+ANSWERED_KEPT = 200
+RAISED = "raised"  # the key, in the question's own stream
+_KINDS = {DecisionRaised.kind, DecisionAnswered.kind}
+
+
+class Standing(Struct, frozen=True, kw_only=True):
+    """A question that is open."""
+
+    raised: DecisionRaised
+    at_ms: int
+    version: int  # of its stream: an answer is written on top of it, so that only one is
+
+
+class Answered(Struct, frozen=True, kw_only=True):
+    raised: DecisionRaised
+    at_ms: int
+    choice: str
+    by: str
+    answered_ms: int
+    expired: bool = False
+
+
+class Decisions(Struct, kw_only=True):
+    name: ClassVar[str] = "decisions"
+
+    open: dict[str, Standing] = field(default_factory=dict)  # oldest first
+    answered: dict[str, Answered] = field(default_factory=dict)  # the newest last
+
+    def apply(self, event: Event) -> None:
+        if event.kind not in _KINDS:
+            return
+        match events.decode(event):
+            case engine_events.DecisionRaised() as fact if fact.id not in self.open and fact.id not in self.answered:
+                self.open[fact.id] = Standing(raised=fact, at_ms=event.at_ms, version=event.ver)
+            case engine_events.DecisionAnswered() as fact if asked := self.open.pop(fact.id, None):
+                self.answered[fact.id] = Answered(
+                    raised=asked.raised,
+                    at_ms=asked.at_ms,
+                    choice=fact.choice,
+                    by=fact.by,
+                    answered_ms=event.at_ms,
+                    expired=fact.expired,
+                )
+                for old in list(self.answered)[:-ANSWERED_KEPT]:
+                    del self.answered[old]
+
+    def knows(self, decision: str) -> bool:
+        return decision in self.open or decision in self.answered
+
+
+def stream(decision: str) -> str:
+    return f"decision/{decision}"
+
+
+def raising(question: Question) -> Entry:
+    """One record, however often and by however many it is written."""
+    fact = DecisionRaised(
+        id=question.id,
+        about=question.about,
+        question=question.question,
+        choices=[Choice(name=name, meaning=meaning) for name, meaning in question.choices.items()],
+        waits=list(question.waits),
+        expires_ms=question.expires_ms,
+        otherwise=question.otherwise,
+        detail=dict(question.detail),
+    )
+    return Entry(stream=stream(fact.id), kind=fact.kind, body=fact, key=RAISED)
+
+
+def answering(asked: Standing, choice: str, *, by: str, expired: bool = False) -> list[Entry]:
+    """The answer and all that follows from it, for one transaction; a conflict says that another was quicker."""
+    raised = asked.raised
+    answer = DecisionAnswered(id=raised.id, choice=choice, by=by, expired=expired)
+    first = Entry(stream=stream(raised.id), kind=answer.kind, body=answer, expect=asked.version)
+    return [first, *(Entry(stream=to, kind=fact.kind, body=fact) for to, fact in consequences(raised, choice, by=by))]
+
+
+def consequences(raised: DecisionRaised, choice: str, *, by: str = "") -> list[tuple[str, Fact]]:
+    """The facts that an answer brings about; what the answer alone tells is folded from the answer."""
+    detail = raised.detail
+    match raised.about, choice:
+        case "limit", "fixed":
+            lifted = LimitLifted(
+                vendor=detail["vendor"],
+                account=detail["account"],
+                model=detail["model"],
+                reason=f"{by or 'somebody'} said that it is put right",
+            )
+            return [(quota.stream_of(lifted), lifted)]
+        case "spinning", "halt":
+            halt = HaltRequested(run_id=detail["run_id"], by=by, reason=raised.question)
+            return [(f"run/{halt.run_id}", halt)]
+    return []
+
+
+def in_order(decisions: Decisions) -> list[Standing]:
+    """As people see them: a worker that lands nothing costs money all the time and goes first, then the oldest."""
+    return sorted(decisions.open.values(), key=lambda asked: (asked.raised.about != "spinning", asked.at_ms))
+
+
+def due(decisions: Decisions, now_ms: int) -> list[Standing]:
+    """The open ones whose time is over; each is answered with its `otherwise`."""
+    return [
+        asked
+        for asked in decisions.open.values()
+        if asked.raised.expires_ms is not None and asked.raised.expires_ms <= now_ms
+    ]
+
+
+def expiring(asked: Standing) -> list[Entry]:
+    return answering(asked, asked.raised.otherwise, by="", expired=True)
+
+
+def held(decisions: Decisions) -> set[str]:
+    """All that waits for an answer: `fleet`, `lane:L`, `run:R`, `unit:U`, `limit:K`."""
+    return _waits(decisions.open.values())
+
+
+def released(decisions: Decisions, decision: str) -> set[str]:
+    """What an answer to this one question would let go: what waits for no other."""
+    others = [asked for name, asked in decisions.open.items() if name != decision]
+    asked = decisions.open.get(decision)
+    return _waits([asked]) - _waits(others) if asked else set()
+
+
+def _waits(asked: Iterable[Standing]) -> set[str]:
+    return {waiting for each in asked for waiting in each.raised.waits}

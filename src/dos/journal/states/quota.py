@@ -1,0 +1,96 @@
+"""The limits of providers, as the journal tells them: who hit one, who goes first after it, and when it was lifted."""
+
+from typing import ClassVar
+
+from msgspec import Struct, field, structs
+
+from dos.journal import engine_events, events
+from dos.journal.engine_events import LimitHit, LimitLifted, LimitProbed
+from dos.journal.events import Event
+from dos.plans.limits import quota
+from dos.plans.limits.quota import Going, Key, Limit
+from dos.records.endings import LIMITS, PERSONAL, Ending
+
+# Which of several ends that were told at one time says most: a person's matter outlasts any window.
+_WEIGHT: dict[str, int] = {
+    Ending.TRANSIENT: 1,
+    Ending.OVERLOADED: 1,
+    Ending.USAGE_WINDOW: 2,
+    **dict.fromkeys(PERSONAL, 3),
+}
+# A probe whose agent ended like this found out something, and its worker is about to write what.
+_TELLING = {ending.value for ending in quota.ANSWERED | LIMITS}
+
+
+class Quota(Struct, kw_only=True):
+    name: ClassVar[str] = "quota"
+    made_with: ClassVar[tuple[str, ...]] = (quota.__name__,)
+
+    limits: dict[str, Limit] = field(default_factory=dict)  # by the stream of their key
+
+    def apply(self, event: Event) -> None:
+        if event.kind not in _KINDS:
+            return
+        match events.decode(event):
+            case engine_events.LimitHit() as fact:
+                self._hit(fact, event)
+            case engine_events.LimitProbed() as fact:
+                going = Going(run_id=fact.run_id, lane=fact.lane, at_ms=event.at_ms)
+                self._keep(structs.replace(self._limit(fact), probe=going), event)
+            case engine_events.LimitLifted() as fact:
+                limit = self._limit(fact)
+                lifted = Limit(key=limit.key, probe=limit.probe, lifted_ms=event.at_ms, lifts=limit.lifts + 1)
+                self._keep(lifted, event)
+            case events.AgentEnded() as fact if fact.outcome not in _TELLING:
+                self._over(fact.run_id)
+            case events.RunStopped() | events.WorkerReaped() as fact:
+                self._over(fact.run_id)
+
+    def _hit(self, fact: LimitHit, event: Event) -> None:
+        limit = self._limit(fact)
+        self._over(fact.run_id, but=limit.key.stream)  # it ran into something else than what it was to find out
+        hit = structs.replace(
+            limit,
+            ending=fact.ending,
+            hit_ms=event.at_ms,
+            resets_at_ms=fact.resets_at_ms,
+            retry_after_seconds=fact.retry_after_seconds,
+            times=limit.times + 1,
+            found=fact.found,
+            probe=None,
+        )
+        went_first = limit.probe and limit.probe.run_id == fact.run_id
+        # Agents that were at work when the limit came tell of it one after the other: that is one hit, not many.
+        if limit.ending and not went_first:
+            hit = structs.replace(hit, times=limit.times, probe=limit.probe)
+            if _WEIGHT.get(limit.ending, 0) > _WEIGHT.get(fact.ending, 0):
+                hit = limit
+            elif hit.resets_at_ms is None:
+                hit = structs.replace(hit, resets_at_ms=limit.resets_at_ms)
+        self._keep(hit, event)
+
+    def _over(self, run_id: str, but: str = "") -> None:
+        for stream, limit in self.limits.items():
+            if limit.probe and limit.probe.run_id == run_id and stream != but:
+                self.limits[stream] = structs.replace(limit, probe=structs.replace(limit.probe, over=True))
+
+    def _limit(self, fact: LimitHit | LimitProbed | LimitLifted) -> Limit:
+        key = _key(fact)
+        return self.limits.get(key.stream, Limit(key=key))
+
+    def _keep(self, limit: Limit, event: Event) -> None:
+        self.limits[limit.key.stream] = structs.replace(limit, version=event.ver)
+
+
+_KINDS = {
+    fact.kind
+    for fact in (LimitHit, LimitProbed, LimitLifted, events.AgentEnded, events.RunStopped, events.WorkerReaped)
+}
+
+
+def stream_of(fact: LimitHit | LimitProbed | LimitLifted) -> str:
+    return _key(fact).stream
+
+
+def _key(fact: LimitHit | LimitProbed | LimitLifted) -> Key:
+    return Key(vendor=fact.vendor, account=fact.account, model=fact.model)

@@ -1,0 +1,309 @@
+"""What was spent, folded from the journal so that a restart forgets nothing: by run, lane and day, unit and agent."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from msgspec import Struct, field, structs
+
+from dos.journal import engine_events, events
+from dos.journal.engine_events import BudgetSpent, BudgetWarned, DecisionAnswered, DecisionRaised
+from dos.journal.events import Event
+from dos.plans.iterations import OutcomeKind
+from dos.plans.limits import budget
+from dos.plans.limits.budget import Scope, Spent, Standing, day_of, lane_subject
+from dos.records.endings import Ending
+
+DAYS_KEPT = 35
+RUNS_KEPT = 200
+LANDED, REJECTED, REPLAN = "landed", "rejected", "replan"
+
+
+class Book(Struct, kw_only=True, omit_defaults=True):
+    """All that was spent under one heading, and what became of it once that was known."""
+
+    total: Spent = Spent()
+    became: dict[str, Spent] = field(default_factory=dict)  # landed | rejected | replan
+    units: int = 0  # that landed
+    parked_seconds: float = 0.0
+    idle_seconds: float = 0.0  # a worker was there, and neither had an agent nor was told to wait
+
+    @property
+    def undecided(self) -> int:
+        """Agents that are at work, or whose worker died before it could say what became of theirs."""
+        return self.total.agents - sum(spent.agents for spent in self.became.values())
+
+    def of(self, became: str) -> Spent:
+        return self.became.get(became, Spent())
+
+    def plus(self, other: "Book") -> "Book":
+        return Book(
+            total=self.total + other.total,
+            became={name: self.of(name) + other.of(name) for name in {**self.became, **other.became}},
+            units=self.units + other.units,
+            parked_seconds=self.parked_seconds + other.parked_seconds,
+            idle_seconds=self.idle_seconds + other.idle_seconds,
+        )
+
+
+class Piece(Struct, frozen=True, kw_only=True):
+    """What one step of an agent took, until it is known what became of it."""
+
+    day: str
+    unit: str
+    agent: str
+    spent: Spent
+
+
+class Purse(Struct, kw_only=True, omit_defaults=True):
+    """One run's."""
+
+    lane: str
+    begun_ms: int
+    last_ms: int
+    agent: str = ""
+    iteration: int = 0
+    in_iteration: Spent = Spent()
+    pieces: list[Piece] = field(default_factory=list)
+    landed: list[str] = field(default_factory=list)  # since the last commit point
+    parked_ms: int = 0
+    book: Book = field(default_factory=Book)
+    ended: bool = False
+
+
+class Mark(Struct, frozen=True, kw_only=True):
+    """A budget that people were told of."""
+
+    subject: str
+    standing: Standing = Standing()
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    scope: str
+    subject: str
+    measure: str
+    by: float  # how much more there is when the answer is yes
+
+
+class Spend(Struct, kw_only=True):
+    name: ClassVar[str] = "spend"
+    made_with: ClassVar[tuple[str, ...]] = (budget.__name__,)
+
+    whole: Book = field(default_factory=Book)
+    runs: dict[str, Purse] = field(default_factory=dict)
+    days: dict[str, Book] = field(default_factory=dict)
+    lanes: dict[str, Book] = field(default_factory=dict)  # by day and lane
+    units: dict[str, Book] = field(default_factory=dict)
+    agents: dict[str, Book] = field(default_factory=dict)
+    marks: dict[str, Mark] = field(default_factory=dict)
+    asked: dict[str, Asked] = field(default_factory=dict)  # the open questions about a budget
+
+    def spent(self, scope: str, subject: str) -> Spent:
+        match scope:
+            case Scope.DAY:
+                return self.days.get(subject, Book()).total
+            case Scope.LANE:
+                return self.lanes.get(subject, Book()).total
+        run_id, _, iteration = subject.partition("/")
+        purse = self.runs.get(run_id)
+        if purse is None:
+            return Spent()
+        if scope == Scope.RUN:
+            return purse.book.total
+        return purse.in_iteration if iteration == str(purse.iteration) else Spent()
+
+    def standing(self, scope: str, subject: str, measure: str) -> Standing:
+        return self.marks.get(_mark(scope, subject, measure), Mark(subject=subject)).standing
+
+    def apply(self, event: Event) -> None:
+        if event.kind not in _KINDS:
+            return
+        match events.decode(event):
+            case events.RunBegun() as fact:
+                self._purse(fact.run_id, fact.lane, event)
+            case events.AgentStarted() as fact:
+                self._start(fact, event)
+            case events.AgentEnded() as fact:
+                self._spend(self._purse(fact.run_id, fact.lane, event), fact.unit, fact.agent, _used(fact), event)
+            case events.UnitLanded() as fact:
+                self._land(fact, event)
+            case events.IterationCommitted() as fact:
+                self._commit(fact, event)
+            case events.RunStopped() | events.WorkerReaped() as fact if fact.run_id in self.runs:
+                self._end(self.runs[fact.run_id], event, seen=isinstance(fact, events.RunStopped))
+            case engine_events.RunParked() as fact:
+                self._purse(fact.run_id, fact.lane, event).parked_ms = event.at_ms
+            case engine_events.RunUnparked() as fact:
+                self._unpark(fact, event)
+            case events.Fact() as fact:
+                self._apply_word(fact)
+
+    def _apply_word(self, fact: events.Fact) -> None:
+        match fact:
+            case engine_events.BudgetWarned():
+                self._tell(fact.scope, fact.subject, fact.measure, warned_at=fact.limit)
+            case engine_events.BudgetSpent():
+                self._tell(fact.scope, fact.subject, fact.measure, spent_at=fact.limit)
+            case engine_events.DecisionRaised(about="budget", detail=detail):
+                told = {name: detail.get(name, "") for name in ("scope", "subject", "measure")}
+                self.asked[fact.id] = Asked(**told, by=detail.get("by", 0.0))
+            case engine_events.DecisionAnswered() if question := self.asked.pop(fact.id, None):
+                known = self.standing(question.scope, question.subject, question.measure)
+                more = question.by if fact.choice == "raise" else 0.0
+                self._tell(
+                    question.scope,
+                    question.subject,
+                    question.measure,
+                    raised=known.raised + more,
+                    said=fact.choice,
+                    asked=known.asked + 1,
+                )
+
+    def _start(self, fact: events.AgentStarted, event: Event) -> None:
+        for run_id, other in self.runs.items():
+            if run_id != fact.run_id and fact.unit and any(piece.unit == fact.unit for piece in other.pieces):
+                self._settle(other, REJECTED, fact.unit)  # it died over it, and another begins anew
+        purse = self._purse(fact.run_id, fact.lane, event)
+        purse.agent = fact.agent
+        is_new = fact.iteration != purse.iteration
+        if is_new:
+            purse.iteration, purse.in_iteration = fact.iteration, Spent()
+        self._spend(purse, fact.unit, fact.agent, Spent(iterations=int(is_new), agents=1), event)
+
+    def _spend(self, purse: Purse, unit: str, agent: str, spent: Spent, event: Event) -> None:
+        piece = Piece(day=day_of(event.at_ms), unit=unit, agent=agent or purse.agent, spent=spent)
+        purse.pieces.append(piece)
+        purse.in_iteration += spent
+        for book in self._books(purse, piece):
+            book.total += spent
+        self._forget_old_days()
+
+    def _settle(self, purse: Purse, became: str, unit: str | None = None) -> None:
+        """Say what became of the pieces, all of them or those of one unit."""
+        for piece in purse.pieces:
+            if unit is None or piece.unit == unit:
+                for book in self._books(purse, piece):
+                    book.became[became] = book.of(became) + piece.spent
+        purse.pieces = [piece for piece in purse.pieces if unit is not None and piece.unit != unit]
+
+    def _land(self, fact: events.UnitLanded, event: Event) -> None:
+        purse = self._purse(fact.run_id, fact.lane, event)
+        if any(piece.unit == fact.unit for piece in purse.pieces):
+            purse.landed.append(fact.unit)
+        else:
+            for other in self.runs.values():  # it died after the landing, and another found that out
+                self._settle(other, LANDED, fact.unit)
+        unit = self.units.setdefault(fact.unit, Book())
+        if not unit.units:
+            for book in (unit, purse.book, *self._of_day(purse.lane, event)):
+                book.units += 1
+
+    def _commit(self, fact: events.IterationCommitted, event: Event) -> None:
+        purse = self._purse(fact.run_id, fact.lane, event)
+        if fact.outcome == OutcomeKind.REPLAN_DONE:
+            became = REPLAN
+        else:
+            became = LANDED if fact.unit in purse.landed else REJECTED
+        self._settle(purse, became)
+        purse.landed = []
+
+    def _unpark(self, fact: engine_events.RunUnparked, event: Event) -> None:
+        purse = self._purse(fact.run_id, fact.lane, event)
+        seconds = (event.at_ms - purse.parked_ms) / 1000 if purse.parked_ms else fact.seconds
+        purse.parked_ms = 0
+        for book in (purse.book, *self._of_day(purse.lane, event)):
+            book.parked_seconds += max(0.0, seconds)
+
+    def _end(self, purse: Purse, event: Event, *, seen: bool) -> None:
+        if purse.ended:
+            return
+        # When a dead worker is found, it has long been dead: what it wrote last is the end of its time.
+        last_ms = event.at_ms if seen else purse.last_ms
+        book, purse.ended = purse.book, True
+        idle = (last_ms - purse.begun_ms) / 1000 - book.total.seconds - book.parked_seconds
+        for each in (book, *self._of_day(purse.lane, event)):
+            each.idle_seconds += max(0.0, round(idle, 3))
+        over = [run_id for run_id, run in self.runs.items() if run.ended]
+        for run_id in over[: max(0, len(over) - RUNS_KEPT)]:
+            self._settle(self.runs[run_id], REJECTED)
+            del self.runs[run_id]
+            self._forget_marks(run_id)
+
+    def _purse(self, run_id: str, lane: str, event: Event) -> Purse:
+        purse = self.runs.setdefault(run_id, Purse(lane=lane, begun_ms=event.at_ms, last_ms=event.at_ms))
+        purse.last_ms = event.at_ms
+        return purse
+
+    def _books(self, purse: Purse, piece: Piece) -> Iterator[Book]:
+        yield self.whole
+        yield purse.book
+        yield self.days.setdefault(piece.day, Book())
+        yield self.lanes.setdefault(lane_subject(piece.day, purse.lane), Book())
+        yield self.agents.setdefault(piece.agent, Book())
+        if piece.unit:
+            yield self.units.setdefault(piece.unit, Book())
+
+    def _of_day(self, lane: str, event: Event) -> tuple[Book, Book, Book]:
+        day = day_of(event.at_ms)
+        return (
+            self.whole,
+            self.days.setdefault(day, Book()),
+            self.lanes.setdefault(lane_subject(day, lane), Book()),
+        )
+
+    def _tell(self, scope: str, subject: str, measure: str, **news: float | str) -> None:
+        known = self.standing(scope, subject, measure)
+        self.marks[_mark(scope, subject, measure)] = Mark(subject=subject, standing=structs.replace(known, **news))
+
+    def _forget_old_days(self) -> None:
+        for day in sorted(self.days)[:-DAYS_KEPT]:
+            del self.days[day]
+            self.lanes = {name: book for name, book in self.lanes.items() if not name.startswith(f"{day}/")}
+            self._forget_marks(day)
+
+    def _forget_marks(self, subject: str) -> None:
+        """The subject's own, and those of its parts: `RUN/3`, `DAY/LANE`."""
+        self.marks = {
+            name: mark for name, mark in self.marks.items() if not f"{mark.subject}/".startswith(f"{subject}/")
+        }
+
+
+_KINDS = {
+    fact.kind
+    for fact in (
+        events.RunBegun,
+        events.AgentStarted,
+        events.AgentEnded,
+        events.UnitLanded,
+        events.IterationCommitted,
+        events.RunStopped,
+        events.WorkerReaped,
+        engine_events.RunParked,
+        engine_events.RunUnparked,
+        BudgetWarned,
+        BudgetSpent,
+        DecisionRaised,
+        DecisionAnswered,
+    )
+}
+
+
+def _used(fact: events.AgentEnded) -> Spent:
+    cost = fact.cost_usd
+    if cost is None and fact.usage and all(used.cost_usd is not None for used in fact.usage):
+        cost = sum(used.cost_usd or 0.0 for used in fact.usage)
+    if fact.outcome == Ending.LAUNCH_FAILED and not fact.usage:
+        return Spent(seconds=fact.seconds)  # what never ran costs nothing
+    tokens = sum(
+        used.input_tokens + used.cached_tokens + used.cache_write_tokens + used.output_tokens for used in fact.usage
+    )
+    return Spent(
+        usd=cost or 0.0,
+        unpriced=int(cost is None),
+        tokens=tokens,
+        unmetered=int(not fact.usage),
+        seconds=fact.seconds,
+    )
+
+
+def _mark(scope: str, subject: str, measure: str) -> str:
+    return f"{scope}/{subject}/{measure}"

@@ -1,0 +1,160 @@
+"""What whoever watches a fleet wants to know of it: who is at what since when, what holds each up, what came of it."""
+
+from typing import ClassVar
+
+from msgspec import Struct, field
+
+from dos.journal import engine_events, events
+from dos.journal.events import Event
+from dos.records.endings import LIMITS, Ending
+
+HOUR_MS = 3_600_000
+HOURS_KEPT = 24
+LANDINGS_KEPT = 20
+RUNS_KEPT = 200
+
+
+class Parked(Struct, frozen=True, kw_only=True):
+    why: str
+    detail: str
+    since_ms: int
+    until_ms: int | None
+
+
+class Run(Struct, kw_only=True):
+    """A run that has not stopped, as far as the journal knows."""
+
+    lane: str
+    began_ms: int
+    last_ms: int  # of the newest event that speaks of it
+    unit: str = ""
+    unit_since_ms: int = 0
+    iteration: int = 0
+    agent: str = ""
+    agent_since_ms: int = 0  # 0: none is at work
+    ended_with: str = ""  # its newest agent
+    parked: Parked | None = None
+    provider: Parked | None = None  # its agent waits for it, and tries again by itself
+    spinning: str = ""  # why it was flagged
+    halting: bool = False
+
+
+class Tally(Struct, kw_only=True):
+    """What one lane came to in one hour."""
+
+    landed: int = 0
+    rejected: int = 0
+    usd: float = 0.0
+    unpriced: int = 0  # starts of an agent whose cost nobody knows
+    tokens: int = 0
+
+
+class Pause(Struct, frozen=True, kw_only=True):
+    since_ms: int
+    by: str
+    reason: str
+
+
+class Landing(Struct, frozen=True, kw_only=True):
+    unit: str
+    lane: str
+    commit: str
+    at_ms: int
+
+
+class Watching(Struct, kw_only=True):
+    name: ClassVar[str] = "watching"
+
+    runs: dict[str, Run] = field(default_factory=dict)
+    tallies: dict[str, dict[int, Tally]] = field(default_factory=dict)  # by lane, then by the hours since 1970
+    pauses: dict[str, Pause] = field(default_factory=dict)  # by lane; under no name, the whole fleet's
+    landings: list[Landing] = field(default_factory=list)  # newest last
+
+    def apply(self, event: Event) -> None:
+        match events.decode(event):
+            case engine_events.PauseRequested() as fact:
+                self.pauses[fact.lane] = Pause(since_ms=event.at_ms, by=fact.by, reason=fact.reason)
+            case engine_events.PauseEnded() as fact:
+                self.pauses.pop(fact.lane, None)
+            case events.Fact() as fact:
+                self._apply_work(fact, event)
+
+    def _apply_work(self, fact: events.Fact, event: Event) -> None:
+        match fact:
+            case events.RunBegun():
+                self._run(fact.run_id, fact.lane, event)
+            case events.UnitClaimed():
+                run = self._run(fact.run_id, fact.lane, event)
+                run.unit, run.unit_since_ms, run.iteration = fact.unit, event.at_ms, fact.iteration
+            case events.AgentStarted():
+                run = self._run(fact.run_id, fact.lane, event)
+                run.agent, run.agent_since_ms = fact.agent, event.at_ms
+            case events.AgentEnded():
+                run = self._run(fact.run_id, fact.lane, event)
+                run.agent_since_ms, run.ended_with, run.provider = 0, fact.outcome, None
+                self._spent(fact, event)
+            case events.WorkMeasured() if fact.verdict != "DELIVERED":
+                run = self._run(fact.run_id, fact.lane, event)
+                # That its provider had no room, or that a person ended it, says nothing about the work.
+                if run.ended_with not in LIMITS and not run.halting:
+                    self._tally(fact.lane, event).rejected += 1
+            case events.LandingRefused():
+                self._run(fact.run_id, fact.lane, event)
+                self._tally(fact.lane, event).rejected += 1
+            case events.UnitLanded():
+                self._run(fact.run_id, fact.lane, event).spinning = ""
+                self._tally(fact.lane, event).landed += 1
+                landing = Landing(unit=fact.unit, lane=fact.lane, commit=fact.commit, at_ms=event.at_ms)
+                self.landings = [*self.landings, landing][-LANDINGS_KEPT:]
+            case events.IterationCommitted():
+                run = self._run(fact.run_id, fact.lane, event)
+                run.unit, run.iteration, run.agent_since_ms = "", fact.iteration, 0
+            case _:
+                self._apply_standing(fact, event)
+
+    def _apply_standing(self, fact: events.Fact, event: Event) -> None:
+        match fact:
+            case engine_events.RunParked():
+                self._run(fact.run_id, fact.lane, event).parked = Parked(
+                    why=fact.why, detail=fact.detail, since_ms=event.at_ms, until_ms=fact.until_ms
+                )
+            case engine_events.RunUnparked():
+                self._run(fact.run_id, fact.lane, event).parked = None
+            case engine_events.AgentWaiting():
+                self._run(fact.run_id, fact.lane, event).provider = Parked(
+                    why="quota", detail=f"{fact.ending} {fact.detail}".strip(), since_ms=event.at_ms, until_ms=None
+                )
+            case engine_events.AgentWentOn():
+                self._run(fact.run_id, fact.lane, event).provider = None
+            case engine_events.SpinFlagged():
+                self._run(fact.run_id, fact.lane, event).spinning = fact.reason
+            case engine_events.HaltRequested() if fact.run_id in self.runs:
+                self.runs[fact.run_id].halting = True
+            case events.WorkerReaped() | events.RunStopped():
+                self.runs.pop(fact.run_id, None)
+
+    def _run(self, run_id: str, lane: str, event: Event) -> Run:
+        run = self.runs.setdefault(run_id, Run(lane=lane, began_ms=event.at_ms, last_ms=event.at_ms))
+        run.last_ms = event.at_ms
+        while len(self.runs) > RUNS_KEPT:  # of those that died and were never reaped
+            del self.runs[next(iter(self.runs))]
+        return run
+
+    def _tally(self, lane: str, event: Event) -> Tally:
+        hours, hour = self.tallies.setdefault(lane, {}), event.at_ms // HOUR_MS
+        tally = hours.setdefault(hour, Tally())
+        for old in [each for each in hours if each <= hour - HOURS_KEPT]:
+            del hours[old]
+        return tally
+
+    def _spent(self, fact: events.AgentEnded, event: Event) -> None:
+        tally = self._tally(fact.lane, event)
+        tally.tokens += sum(
+            used.input_tokens + used.cached_tokens + used.cache_write_tokens + used.output_tokens for used in fact.usage
+        )
+        if fact.cost_usd is not None:
+            tally.usd += fact.cost_usd
+        elif fact.usage and all(used.cost_usd is not None for used in fact.usage):
+            tally.usd += sum(used.cost_usd or 0.0 for used in fact.usage)
+        elif fact.usage or fact.outcome != Ending.LAUNCH_FAILED:  # what never ran costs nothing
+            tally.unpriced += 1

@@ -1,0 +1,296 @@
+"""May another agent be paid for, and with how much? Money, tokens, time and iterations all count."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from re import compile as pattern
+from typing import Protocol
+
+from msgspec import Struct
+
+from dos.records.endings import Usage
+
+MILLION = 1_000_000
+# How providers date a model's name: `large-1-20260101` costs what `large-1` does; `large-1-mini` does not.
+_DATED = pattern(r"(?:[-@]\d{8}|-\d{4}-\d{2}-\d{2}|-latest)\Z")
+
+
+class Scope(StrEnum):
+    ITERATION = "iteration"
+    RUN = "run"
+    LANE = "lane"  # of one day
+    DAY = "day"  # of the whole fleet
+
+
+class Measure(StrEnum):
+    USD = "usd"
+    TOKENS = "tokens"
+    WALL_MINUTES = "wall_minutes"
+    ITERATIONS = "iterations"
+
+
+class Answer(StrEnum):
+    WITHIN = "WITHIN"
+    WARN = "WARN"  # go on; somebody should know
+    UNPRICED = "UNPRICED"  # money is limited, and what an agent cost is not known; start nothing
+    SPENT = "SPENT"  # start nothing; a person is asked
+    REFUSED = "REFUSED"  # spent, and the person who was asked said no: stop
+
+
+class Budget(Protocol):
+    @property
+    def usd(self) -> float | None: ...
+    @property
+    def tokens(self) -> int | None: ...
+    @property
+    def wall_minutes(self) -> float | None: ...
+    @property
+    def iterations(self) -> int | None: ...
+
+
+class Budgets(Protocol):
+    """The [budgets] tables are one."""
+
+    @property
+    def iteration(self) -> Budget: ...
+    @property
+    def run(self) -> Budget: ...
+    @property
+    def lane(self) -> Budget: ...
+    @property
+    def day(self) -> Budget: ...
+    @property
+    def warn_at(self) -> float: ...
+    @property
+    def unknown_price(self) -> str: ...
+
+
+class TokenPrice(Protocol):
+    """What a million tokens cost."""
+
+    @property
+    def input(self) -> float: ...
+    @property
+    def output(self) -> float: ...
+    @property
+    def cached(self) -> float: ...
+    @property
+    def cache_write(self) -> float | None: ...
+
+
+class Spent(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What went away. Dollars and tokens are those that are known; the counts say how many agents' are not."""
+
+    usd: float = 0.0
+    unpriced: int = 0
+    tokens: int = 0
+    unmetered: int = 0
+    seconds: float = 0.0
+    iterations: int = 0
+    agents: int = 0
+
+    def __add__(self, other: "Spent") -> "Spent":
+        return Spent(
+            usd=round(self.usd + other.usd, 9),
+            unpriced=self.unpriced + other.unpriced,
+            tokens=self.tokens + other.tokens,
+            unmetered=self.unmetered + other.unmetered,
+            seconds=round(self.seconds + other.seconds, 3),
+            iterations=self.iterations + other.iterations,
+            agents=self.agents + other.agents,
+        )
+
+    def of(self, measure: Measure) -> float:
+        match measure:
+            case Measure.USD:
+                return self.usd
+            case Measure.TOKENS:
+                return self.tokens
+            case Measure.WALL_MINUTES:
+                return self.seconds / 60
+            case Measure.ITERATIONS:
+                return self.iterations
+
+
+class Standing(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What people were told of one budget, and what they said."""
+
+    raised: float = 0.0  # by how much, in all
+    said: str = ""  # the newest answer: raise | wait | stop
+    asked: int = 0  # how many questions were answered
+    warned_at: float = 0.0  # the limit that people were warned of
+    spent_at: float = 0.0  # the limit that was written down as spent
+
+
+class Ledger(Protocol):
+    """What was spent, folded from the journal."""
+
+    def spent(self, scope: str, subject: str) -> Spent: ...
+    def standing(self, scope: str, subject: str, measure: str) -> Standing: ...
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """One limit."""
+
+    scope: Scope
+    subject: str
+    measure: Measure
+    spent: float
+    limit: float
+    unpriced: int = 0  # agents whose cost is not in `spent`
+    standing: Standing = Standing()
+
+    @property
+    def share(self) -> float:
+        return self.spent / self.limit
+
+    @property
+    def is_spent(self) -> bool:
+        return self.spent >= self.limit
+
+    @property
+    def ends_ms(self) -> int | None:
+        """When the budget is another one, because the day is."""
+        return day_end_ms(self.subject[:10]) if self.scope in (Scope.DAY, Scope.LANE) else None
+
+    def __str__(self) -> str:
+        known = f" and {self.unpriced} of unknown cost" if self.unpriced else ""
+        return f"{self.scope} {self.subject}: {self.spent:g} of {self.limit:g} {self.measure}{known}"
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    answer: Answer
+    reason: str
+    rows: tuple[Row, ...] = ()
+    to_warn: tuple[Row, ...] = ()  # near their end, and nobody was told
+    to_ask: tuple[Row, ...] = ()  # spent, and no answer yet
+    until_ms: int | None = None  # when waiting is over, where a person said to wait
+
+    @property
+    def may_start(self) -> bool:
+        return self.answer in (Answer.WITHIN, Answer.WARN)
+
+
+class Left(Struct, frozen=True, kw_only=True):
+    """What one agent may use at most; None: nothing limits it."""
+
+    usd: float | None = None
+    tokens: int | None = None
+    wall_seconds: float | None = None
+
+
+def judge(
+    ledger: Ledger, budgets: Budgets, *, run_id: str, lane: str, day: str, iteration: int = 0, priced: bool = True
+) -> Verdict:
+    """Asked before an agent is started; `priced` is false where it is known that its cost will not be."""
+    rows = tuple(_rows(ledger, budgets, _subjects(run_id, lane, day, iteration)))
+    spent = [row for row in rows if row.is_spent]
+    to_ask = tuple(row for row in spent if row.standing.said in ("", "raise"))
+    near = [row for row in rows if not row.is_spent and row.share >= budgets.warn_at]
+    to_warn = tuple(row for row in near if row.standing.warned_at < row.limit)
+    if refused := [row for row in spent if row.standing.said == "stop"]:
+        answer, why = Answer.REFUSED, refused
+    elif spent:
+        answer, why = Answer.SPENT, spent
+    elif blind := _blind(rows, budgets, priced=priced):
+        answer, why = Answer.UNPRICED, blind
+    elif near:
+        answer, why = Answer.WARN, near
+    else:
+        answer, why = Answer.WITHIN, []
+    ends = [row.ends_ms for row in spent if row.standing.said == "wait"]
+    waiting = answer is Answer.SPENT and not to_ask
+    return Verdict(
+        answer=answer,
+        reason="; ".join(map(str, why)) or "within every budget",
+        rows=rows,
+        to_warn=to_warn,
+        to_ask=to_ask,
+        until_ms=max((end for end in ends if end is not None), default=None) if waiting else None,
+    )
+
+
+def left(verdict: Verdict) -> Left:
+    """The least that any of the limits leaves."""
+    rest: dict[Measure, float] = {}
+    for row in verdict.rows:
+        rest[row.measure] = min(rest.get(row.measure, row.limit), max(0.0, row.limit - row.spent))
+    minutes, tokens = rest.get(Measure.WALL_MINUTES), rest.get(Measure.TOKENS)
+    return Left(
+        usd=rest.get(Measure.USD),
+        tokens=None if tokens is None else int(tokens),
+        wall_seconds=None if minutes is None else minutes * 60,
+    )
+
+
+def price(usage: Sequence[Usage], prices: Mapping[str, TokenPrice]) -> float | None:
+    """In dollars; what the program told wins. None: nobody knows, and nothing at all is not known to be free."""
+    costs = [_price(used, prices) for used in usage]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if costs and len(known) == len(costs) else None
+
+
+def day_of(at_ms: int) -> str:
+    """In UTC, so that a budget does not depend on the host."""
+    return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d}"
+
+
+def day_end_ms(day: str) -> int:
+    return int((datetime.fromisoformat(day).replace(tzinfo=UTC) + timedelta(days=1)).timestamp() * 1000)
+
+
+def _subjects(run_id: str, lane: str, day: str, iteration: int) -> dict[Scope, str]:
+    return {
+        Scope.ITERATION: iteration_subject(run_id, iteration),
+        Scope.RUN: run_id,
+        Scope.LANE: lane_subject(day, lane),
+        Scope.DAY: day,
+    }
+
+
+def iteration_subject(run_id: str, iteration: int) -> str:
+    return f"{run_id}/{iteration}"
+
+
+def lane_subject(day: str, lane: str) -> str:
+    return f"{day}/{lane}"
+
+
+def _rows(ledger: Ledger, budgets: Budgets, subjects: Mapping[Scope, str]) -> Iterator[Row]:
+    for scope, subject in subjects.items():
+        budget: Budget = getattr(budgets, scope)
+        for measure in Measure:
+            limit: float | None = getattr(budget, measure)
+            if limit is None or (scope is Scope.ITERATION and measure is Measure.ITERATIONS):
+                continue
+            spent, standing = ledger.spent(scope, subject), ledger.standing(scope, subject, measure)
+            yield Row(
+                scope=scope,
+                subject=subject,
+                measure=measure,
+                spent=spent.of(measure),
+                limit=limit + standing.raised,
+                unpriced=spent.unpriced if measure is Measure.USD else 0,
+                standing=standing,
+            )
+
+
+def _blind(rows: Sequence[Row], budgets: Budgets, *, priced: bool) -> list[Row]:
+    if budgets.unknown_price != "refuse":
+        return []
+    return [row for row in rows if row.measure is Measure.USD and (row.unpriced or not priced)]
+
+
+def _price(used: Usage, prices: Mapping[str, TokenPrice]) -> float | None:
+    if used.cost_usd is not None:
+        return used.cost_usd
+    found = prices.get(used.model) or prices.get(_DATED.sub("", used.model))
+    if found is None:
+        return None
+    cache_write = found.input if found.cache_write is None else found.cache_write
+    return (
+        used.input_tokens * found.input
+        + used.cached_tokens * found.cached
+        + used.cache_write_tokens * cache_write
+        + used.output_tokens * found.output
+    ) / MILLION

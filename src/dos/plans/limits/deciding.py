@@ -1,0 +1,145 @@
+"""The questions that only a person can answer: each with its choices, what waits, and what happens without an answer.
+
+The id is made of what is asked about and of which time it is, so that asking twice is asking once.
+"""
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+from msgspec import Struct, field
+
+from dos.plans.limits.budget import Row, Scope
+from dos.plans.limits.quota import Limit
+
+LONGEST = 200
+
+
+class Question(Struct, frozen=True, kw_only=True):
+    id: str
+    about: str
+    question: str
+    choices: Mapping[str, str]  # what can be answered, and what it means
+    waits: Sequence[str] = ()  # lane:L, unit:U, run:R, fleet
+    expires_ms: int | None = None
+    otherwise: str = ""  # the choice that is taken then
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+def name(about: str, subject: str, ordinal: int) -> str:
+    """For example `lane-failed-api-1`: it can be typed, and two subjects never share one."""
+    typed = "".join(c if c.isascii() and (c.isalnum() or c in "-._/:@+") else f"%{ord(c):x}." for c in subject)
+    short = typed if len(typed) <= LONGEST else f"{typed[:60]}%{sha256(subject.encode()).hexdigest()[:32]}"
+    return f"{about.replace('_', '-')}-{short}-{ordinal}"
+
+
+def lane_failed(lane: str, reason: str, *, ordinal: int = 1) -> Question:
+    """`ordinal` counts how often the lane was given up on."""
+    return Question(
+        id=name("lane_failed", lane, ordinal),
+        about="lane_failed",
+        question=f"The workers of lane {lane} keep dying: {reason}. What now?",
+        choices={"retry": "the lane is worked on again", "leave": "it stays as it is until the next `dos up`"},
+        waits=[f"lane:{lane}"],
+        detail={"lane": lane, "reason": reason},
+    )
+
+
+def lane_stopped(lane: str, run_id: str, reason: str) -> Question:
+    """A run ended for a reason that only a person can clear, and the lane has work."""
+    return Question(
+        id=name("lane_stopped", run_id, 1),
+        about="lane_stopped",
+        question=f"Lane {lane} stopped and has work left: {reason}. What now?",
+        choices={"retry": "the lane is worked on again", "leave": "it stays as it is until the next `dos up`"},
+        waits=[f"lane:{lane}"],
+        detail={"lane": lane, "run_id": run_id, "reason": reason},
+    )
+
+
+def landing_conflict(unit: str, reasons: Sequence[str], *, lane: str = "", ordinal: int = 1) -> Question:
+    """`ordinal` counts how often the question came up for the unit."""
+    return Question(
+        id=name("landing_conflict", unit, ordinal),
+        about="landing_conflict",
+        question=f"{unit} was done and could not land, {len(reasons)} times: {reasons[-1] if reasons else ''}",
+        choices={
+            "retry": "an agent tries again, and is told why the others did not land",
+            "hold": "its commits are kept, and nobody works on it until the next `dos up`",
+            "drop": "it is not worked on any more",
+        },
+        waits=[f"unit:{unit}"],
+        detail={"unit": unit, "lane": lane, "reasons": list(reasons)},
+    )
+
+
+def unit_undone(unit: str, *, commit: str, why: str = "", ordinal: int = 1) -> Question:
+    """It had landed, and git does not show it any more."""
+    return Question(
+        id=name("unit_undone", f"{unit}-{commit[:9]}", ordinal),
+        about="unit_undone",
+        question=f"{unit} landed as {commit[:9]} and is not there any more{f': {why}' if why else ''}. Do it again?",
+        choices={"again": "it is offered to the workers again", "leave": "it stays undone"},
+        waits=[f"unit:{unit}"],
+        detail={"unit": unit, "commit": commit},
+    )
+
+
+def limit(found: Limit) -> Question:
+    """A limit that no waiting clears."""
+    key, place = found.key, found.key.stream.removeprefix("limit/")
+    return Question(
+        id=name("limit", place, found.lifts + 1),
+        about="limit",
+        question=f"{key} answers {found.ending}: {found.found or 'no more is known'}. Is it put right?",
+        choices={"fixed": "it is used again", "leave": "nothing is started on it"},
+        waits=[f"limit:{place}"],
+        detail={"vendor": key.vendor, "account": key.account, "model": key.model, "ending": found.ending},
+    )
+
+
+def spinning(run_id: str, lane: str, reason: str, *, expires_ms: int | None = None) -> Question:
+    """Nothing waits for the answer: the worker goes on unless a person stops it."""
+    return Question(
+        id=name("spinning", run_id, 1),
+        about="spinning",
+        question=f"The run {run_id} on lane {lane} goes on and lands nothing: {reason}. Stop it?",
+        choices={"halt": "its worker and its agent are stopped; the work is kept", "leave": "it goes on"},
+        expires_ms=expires_ms,
+        otherwise="leave" if expires_ms is not None else "",
+        detail={"run_id": run_id, "lane": lane},
+    )
+
+
+def budget(row: Row) -> Question:
+    """A spent budget. The budgets of a day are waited for until the day is over, and then nobody need answer."""
+    choices = {"raise": f"up to {2 * row.limit:g} {row.measure}", "stop": "what waits here ends"}
+    if row.ends_ms is not None:
+        choices["wait"] = "go on tomorrow"
+    return Question(
+        id=name("budget", f"{row.scope}-{row.subject}-{row.measure}", row.standing.asked + 1),
+        about="budget",
+        question=f"The budget is spent: {row}. Raise it?",
+        choices=choices,
+        waits=[_waiting(row)],
+        expires_ms=row.ends_ms,
+        otherwise="wait" if row.ends_ms is not None else "",
+        detail={
+            "scope": row.scope,
+            "subject": row.subject,
+            "measure": row.measure,
+            "spent": row.spent,
+            "limit": row.limit,
+            "by": row.limit,
+        },
+    )
+
+
+def _waiting(row: Row) -> str:
+    match row.scope:
+        case Scope.DAY:
+            return "fleet"
+        case Scope.LANE:
+            return f"lane:{row.subject[11:]}"
+        case _:
+            return f"run:{row.subject.partition('/')[0]}"

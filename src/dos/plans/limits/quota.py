@@ -1,0 +1,225 @@
+"""Has the provider room for another agent, who asks it first after a limit, and who takes over meanwhile?"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Protocol
+from zlib import crc32
+
+from msgspec import Struct
+
+from dos.records.endings import LIMITS, PERSONAL, Ending, Outcome, Scope
+from dos.records.moments import second_stamp
+from dos.records.reasons import Needs
+
+# That the program came as far as any of these shows that its provider answered.
+ANSWERED = frozenset({Ending.OK, Ending.CONTEXT, Ending.TURN_CAP, Ending.BUDGET_CAP, Ending.PERMISSION})
+
+
+class Policy(Protocol):
+    """The [quota] table is one."""
+
+    @property
+    def failover(self) -> bool: ...
+    @property
+    def backoff_seconds(self) -> tuple[float, ...]: ...
+    @property
+    def jitter_seconds(self) -> float: ...
+    @property
+    def probe_seconds(self) -> float: ...
+
+
+class Key(Struct, frozen=True, kw_only=True):
+    """What a limit is a limit of; without a model, of all the account's."""
+
+    vendor: str
+    account: str = ""
+    model: str = ""
+
+    @property
+    def stream(self) -> str:
+        parts = [self.vendor, self.account, *([self.model] if self.model else [])]
+        return "/".join(["limit", *(part.replace("%", "%25").replace("/", "%2F") for part in parts)])
+
+    def __str__(self) -> str:
+        return " ".join(part for part in (self.vendor, self.account, self.model) if part)
+
+
+class Going(Struct, frozen=True, kw_only=True):
+    """The one that went first."""
+
+    run_id: str
+    lane: str
+    at_ms: int
+    over: bool = False  # its run ended without saying whether the provider answered
+
+
+class Limit(Struct, frozen=True, kw_only=True):
+    """What is known of one key, newest first; `ending` is empty when the limit was lifted."""
+
+    key: Key
+    ending: str = ""
+    hit_ms: int = 0
+    resets_at_ms: int | None = None
+    retry_after_seconds: float | None = None
+    times: int = 0  # in a row: hit, waited for, hit again
+    found: str = ""
+    probe: Going | None = None
+    lifted_ms: int = 0
+    lifts: int = 0
+    version: int = 0  # of the stream: a probe is written on top of it, so that only one wins
+
+
+class Open(Struct, frozen=True, kw_only=True):
+    """Start."""
+
+
+class Probe(Struct, frozen=True, kw_only=True):
+    """Start, if writing that you go first succeeds on this version of the stream; look again if it does not."""
+
+    key: Key
+    version: int
+
+    @property
+    def stream(self) -> str:
+        return self.key.stream
+
+
+class Gated(Struct, frozen=True, kw_only=True):
+    """Start nothing. Without a time nothing but a person's word opens it."""
+
+    key: Key
+    until_ms: int | None
+    why: str
+    needs: Needs
+
+
+Room = Open | Probe | Gated
+
+
+class Candidate(Struct, frozen=True, kw_only=True):
+    """An agent that could be started, and whose limits it shares."""
+
+    name: str
+    vendor: str
+    account: str = ""
+    model: str = ""
+
+
+class Choice(Struct, frozen=True, kw_only=True):
+    agent: Candidate | None  # None: nobody may start
+    room: Room  # of that agent; without one, the gate that opens first
+    gated: tuple[tuple[Candidate, Gated], ...] = ()  # those before it in the list, and why not they
+
+
+def room(
+    limits: Mapping[str, Limit], *, vendor: str, account: str, model: str, lane: str, now_ms: int, policy: Policy
+) -> Room:
+    """The account's limit covers all its models. A gate outranks leave to go first."""
+    keys = [Key(vendor=vendor, account=account), *([Key(vendor=vendor, account=account, model=model)] if model else [])]
+    found = [_room(limits[key.stream], lane, now_ms, policy) for key in keys if key.stream in limits]
+    if gates := [each for each in found if isinstance(each, Gated)]:
+        return max(gates, key=_opens_ms)
+    return next((each for each in found if isinstance(each, Probe)), Open())
+
+
+def choose(
+    limits: Mapping[str, Limit], agents: Sequence[Candidate], *, lane: str, now_ms: int, policy: Policy
+) -> Choice:
+    """The first in the list that is not gated.
+
+    Going first is not put off in favour of a later agent that is open: then nobody would ever find out that the
+    first one is back.
+    """
+    gated: list[tuple[Candidate, Gated]] = []
+    for agent in agents if policy.failover else agents[:1]:
+        found = room(
+            limits,
+            vendor=agent.vendor,
+            account=agent.account,
+            model=agent.model,
+            lane=lane,
+            now_ms=now_ms,
+            policy=policy,
+        )
+        if not isinstance(found, Gated):
+            return Choice(agent=agent, room=found, gated=tuple(gated))
+        gated.append((agent, found))
+    return Choice(agent=None, room=min((gate for _, gate in gated), key=_opens_ms), gated=tuple(gated))
+
+
+def opens_ms(limit: Limit, policy: Policy) -> int | None:
+    """When somebody may ask the provider again; None: when a person says so."""
+    if limit.ending in PERSONAL:
+        return None
+    told = [limit.resets_at_ms] if limit.resets_at_ms is not None else []
+    if limit.retry_after_seconds is not None:
+        told.append(limit.hit_ms + int(limit.retry_after_seconds * 1000))
+    # A time that was over when it was told is no time: the program repeats an old message.
+    if told and max(told) > limit.hit_ms:
+        return max(told)
+    steps = policy.backoff_seconds
+    return limit.hit_ms + int(steps[min(max(limit.times, 1), len(steps)) - 1] * 1000)
+
+
+def wakes_ms(limit: Limit, lane: str, policy: Policy) -> int:
+    """After a lift the lanes come one after the other, each at a moment of its own; who went first is there already."""
+    if limit.probe and limit.probe.lane == lane:
+        return limit.lifted_ms
+    spread_ms = int(policy.jitter_seconds * 1000)
+    return limit.lifted_ms + crc32(f"{lane}\0{limit.key.stream}".encode()) % (spread_ms + 1)
+
+
+class Told(Struct, frozen=True, kw_only=True):
+    """What an agent's end says about its provider."""
+
+    key: Key
+    ending: Ending
+    resets_at_ms: int | None = None
+    retry_after_seconds: float | None = None
+    window: str = ""
+    found: str = ""
+
+
+def told(outcome: Outcome, *, vendor: str, account: str, model: str) -> Told | None:
+    """The limit that an agent ran into, under the model that was asked for; None: it ran into none."""
+    if outcome.ending not in LIMITS:
+        return None
+    of_model = outcome.ending is Ending.MODEL_UNAVAILABLE or outcome.scope is Scope.MODEL
+    return Told(
+        key=Key(vendor=vendor, account=account, model=model if of_model else ""),
+        ending=outcome.ending,
+        resets_at_ms=_milliseconds(outcome.resets_at),
+        retry_after_seconds=outcome.retry_after_seconds,
+        window=outcome.window,
+        found=outcome.found.raw or outcome.found.field,
+    )
+
+
+def _room(limit: Limit, lane: str, now_ms: int, policy: Policy) -> Room:
+    if not limit.ending:
+        wakes = wakes_ms(limit, lane, policy)
+        if limit.lifts and now_ms < wakes:
+            return _gate(limit, wakes, f"{limit.key} has room again; the lanes come one after the other")
+        return Open()
+    opens = opens_ms(limit, policy)
+    if opens is None:
+        return _gate(limit, None, f"{limit.key}: {limit.ending}; waiting does not clear it")
+    if now_ms < opens:
+        return _gate(limit, opens, f"{limit.key}: {limit.ending} until {second_stamp(opens)}")
+    if (going := limit.probe) and not going.over:
+        astray = going.at_ms + int(policy.probe_seconds * 1000)
+        if now_ms < astray:
+            return _gate(limit, astray, f"{limit.key}: {going.lane} goes first and sees whether there is room")
+    return Probe(key=limit.key, version=limit.version)
+
+
+def _gate(limit: Limit, until_ms: int | None, why: str) -> Gated:
+    return Gated(key=limit.key, until_ms=until_ms, why=why, needs=Needs.OPERATOR if until_ms is None else Needs.TIME)
+
+
+def _opens_ms(gate: Gated) -> float:
+    return float("inf") if gate.until_ms is None else gate.until_ms
+
+
+def _milliseconds(moment: datetime | None) -> int | None:
+    return None if moment is None else int(moment.timestamp() * 1000)

@@ -1,0 +1,67 @@
+"""A person's answer to a question of the fleet: the first one counts, and what follows from it is written with it."""
+
+from msgspec import Struct, field
+
+from dos.errors import BadInput, Conflict
+from dos.journal import fold
+from dos.journal.states import decisions
+from dos.journal.states.decisions import Answered, Decisions, Standing
+from dos.journal.store import Store
+from dos.records.names import checked, listed, shown
+
+
+class Result(Struct, frozen=True, kw_only=True):
+    answered: Answered
+    ours: bool  # this answer was written; else somebody was quicker, and nothing was
+    released: list[str] = field(default_factory=list)  # what waited for it and for nothing else
+
+
+def find(store: Store, decision: str) -> Standing | Answered:
+    """By its id; of one that was answered long ago its own stream still tells."""
+    known = fold.fold(Decisions(), store.load(decisions.stream(checked(decision, "decision"))))
+    found = known.open.get(decision) or known.answered.get(decision)
+    if found is None:
+        raise BadInput(f"there is no decision {shown(decision)}", hint=_open(store))
+    return found
+
+
+def numbered(store: Store, number: int) -> str:
+    """The id of one in the list. Only to look at: the list may have moved since it was printed."""
+    waiting, _ = fold.current(store, Decisions)
+    names = [asked.raised.id for asked in decisions.in_order(waiting)]
+    if not 1 <= number <= len(names):
+        raise BadInput(f"there is no decision number {number}", hint=_open(store))
+    return names[number - 1]
+
+
+def choice_of(asked: Standing | Answered, choice: str) -> str:
+    names = [each.name for each in asked.raised.choices]
+    if choice not in names:
+        raise BadInput(
+            f"{shown(choice)} is no answer to {asked.raised.id}", hint=f"It can be answered with: {', '.join(names)}."
+        )
+    return choice
+
+
+def answer(store: Store, asked: Standing | Answered, choice: str, *, by: str) -> Result:
+    if isinstance(asked, Answered):
+        return Result(answered=asked, ours=False)
+    waiting, _ = fold.current(store, Decisions)
+    try:
+        store.append_all(decisions.answering(asked, choice_of(asked, choice), by=by))
+    except Conflict:
+        return Result(answered=_answered(store, asked), ours=False)
+    released = sorted(decisions.released(waiting, asked.raised.id))
+    return Result(answered=_answered(store, asked), ours=True, released=released)
+
+
+def _answered(store: Store, asked: Standing) -> Answered:
+    found = find(store, asked.raised.id)
+    if isinstance(found, Standing):
+        raise Conflict(f"the question {asked.raised.id} changed while it was answered", hint="Try again.")
+    return found
+
+
+def _open(store: Store) -> str:
+    waiting, _ = fold.current(store, Decisions)
+    return f"These wait: {listed(waiting.open)}." if waiting.open else "None waits; `dos decisions --all` shows all."

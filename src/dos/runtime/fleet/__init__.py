@@ -1,0 +1,1 @@
+"""What a supervisor sees of its fleet, and where its workers run."""

@@ -1,0 +1,55 @@
+"""The commands that judge work: a unit's acceptance, the workspace's tests, the setup of a new tree."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from dos.config.tables import Config
+from dos.records.leases import Lease
+from dos.records.receipts import Source
+from dos.records.units import Unit
+from dos.runtime import leftovers, measuring
+from dos.runtime.receipts import landings
+from dos.runtime.trees import ports
+from dos.sources.git import Git
+from dos.sources.workspace import Workspace
+
+PRIVATE = ("DOS_", "GIT_", "CID_", "DISPATCH_")
+IDENTITY = ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "GIT_SSH_COMMAND")
+
+
+class Checks:
+    def __init__(self, place: Workspace, config: Config, is_lost: Callable[[], bool]) -> None:
+        self._place = place
+        self._workers = config.workers
+        self._lanes = config.roster()
+        self._is_lost = is_lost
+
+    def environment(self, lease: Lease) -> dict[str, str]:
+        """The user's environment, what names this lease, and nothing of the fleet's own or of a git around us."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(PRIVATE) or name in IDENTITY}
+        offered = ports.block(self._lanes, lease.lane, self._workers.port_base, self._workers.ports)
+        return kept | leftovers.marks(str(self._place.root), lease) | ports.environment(offered)
+
+    def prefix(self) -> str:
+        """Where dos.toml is below the top of the work tree, as git's paths begin; empty at the top itself."""
+        return Git(self._place.root).run("rev-parse", "--show-prefix").strip()
+
+    def run(self, tree: Path, command: str, lease: Lease, seconds: float | None = None) -> measuring.Accepted:
+        limit = self._workers.wall_seconds if seconds is None else seconds
+        answer = measuring.accept(tree, command, self.environment(lease), limit, self._is_lost)
+        leftovers.end(str(self._place.root), lease)
+        return answer
+
+    def acceptance(self, unit: Unit) -> str:
+        return unit.acceptance or self._workers.acceptance
+
+    def gate(self, unit: Unit, *, again: bool) -> str:
+        """The workspace's tests always; the unit's acceptance again only when its base has changed."""
+        commands = [self.acceptance(unit) if again else "", self._workers.test]
+        return landings.together([command for command in commands if command])
+
+    def declared(self, unit: Unit) -> landings.Declared:
+        scripts = tuple(filter(None, (self.acceptance(unit), self._workers.test)))
+        by_unit = Source.BOTH if self._workers.test else Source.UNIT
+        return landings.Declared(scripts=scripts, source=by_unit if unit.acceptance else Source.WORKSPACE)

@@ -1,0 +1,140 @@
+"""Each lane in a worktree of its own; what is proven there lands on the target branch, or on one for a pull request."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from msgspec import structs
+
+from dos.config.tables import Config
+from dos.errors import BadInput
+from dos.runtime import effects, landing, measuring, worktrees
+from dos.runtime.drive import Performers
+from dos.runtime.ground.checks import Checks
+from dos.runtime.receipts import landings
+from dos.runtime.sharing.targets import Target
+from dos.sources.git import Git
+from dos.sources.workspace import Workspace
+
+
+class LaneTrees:
+    def __init__(
+        self,
+        place: Workspace,
+        config: Config,
+        git: Git,
+        *,
+        target: Target,
+        branch: Callable[[], str],
+        checks: Checks,
+    ) -> None:
+        self.place = place
+        self.workers = config.workers
+        self.git = git
+        self.target = target
+        self.branch = branch  # that is landed on
+        self.checks = checks
+
+    def performers(self) -> Performers:
+        return {
+            effects.PrepareWorktree: self.prepare,
+            effects.MeasureWork: self.measure,
+            effects.SaveChanges: self.save_changes,
+            effects.SaveCommits: self.save_commits,
+            effects.PrepareLanding: self.prepare_landing,
+            effects.MoveBranch: self.move_branch,
+            effects.HasLanded: self.has_landed,
+            effects.IssueReceipt: self.issue_receipt,
+        }
+
+    def prepare(self, effect: effects.PrepareWorktree) -> effects.Worktree:
+        branch = self.branch()
+        made = worktrees.prepare(
+            self.git,
+            self.place.state,
+            lane=effect.lane,
+            run_id=effect.run_id,
+            target=branch,
+            places=self.place.worktrees,
+            base=self.target.newest(branch),
+        )
+        if not made.ready:
+            inside = Git(Path(made.path))
+            setup = self.checks.run(inside.tree, self.workers.setup, effect.lease, self.workers.setup_seconds)
+            if setup.passed is False:
+                worktrees.clear(inside, made.base)  # what it left is nobody's work
+                raise BadInput(
+                    f"the setup command failed in {made.path}: {setup.detail}", hint="[workers] setup in dos.toml"
+                )
+            worktrees.mark_ready(inside)
+        return made
+
+    def measure(self, effect: effects.MeasureWork) -> effects.Measured:
+        return measuring.measure(effect.worktree, effect.lease, self._judged(effect), self.checks.prefix())
+
+    def _judged(self, effect: effects.MeasureWork) -> measuring.Accept:
+        return partial(self.checks.run, command=self.checks.acceptance(effect.unit), lease=effect.lease)
+
+    def save_changes(self, effect: effects.SaveChanges) -> list[effects.Salvage]:
+        inside = Git(Path(effect.worktree.path))
+        return worktrees.save_changes(
+            inside, self.place.state, run_id=effect.run_id, why="left uncommitted", base=effect.worktree.base
+        )
+
+    def save_commits(self, effect: effects.SaveCommits) -> list[effects.Salvage]:
+        inside = Git(Path(effect.worktree.path))
+        worktrees.clear(inside, "HEAD")  # what acceptance and tests left is nobody's work
+        landed = inside.commit_of(self.target.ref(effect.worktree.target)) or effect.worktree.base
+        return worktrees.save_commits(inside, run_id=effect.run_id, why="did not land", base=landed)
+
+    def prepare_landing(self, effect: effects.PrepareLanding) -> effects.Landing | effects.NotLanded:
+        newest = self.target.newest(effect.worktree.target)
+        ready = landing.prepare(effect.unit.name, effect.worktree, effect.head, newest=newest)
+        if isinstance(ready, effects.NotLanded):
+            return ready
+        # On what will stand on the branch: another unit may have landed beneath this one.
+        inside = Git(Path(effect.worktree.path))
+        if strays := measuring.strays(inside, ready.old, ready.new, effect.lease, self.checks.prefix()):
+            return effects.NotLanded(reason=f"on top of {ready.branch!r} it changes {strays[0]}, outside of the lane")
+        if alone := worktrees.unpublished_submodule(inside, ready.old, ready.new):
+            return effects.NotLanded(reason=f"the commit of the submodule {alone} is in no remote of it; push it first")
+        if self.workers.landing == "branch":
+            ready = landing.on_own_branch(effect.lease.lane, ready)
+        return self.tested(effect, ready, inside)
+
+    def tested(
+        self, effect: effects.PrepareLanding, ready: effects.Landing, inside: Git
+    ) -> effects.Landing | effects.NotLanded:
+        """With the receipt drafted from what was checked, unless the workspace's tests say no."""
+        moved = ready.old != effect.worktree.base
+        gate = self.checks.run(inside.tree, self.checks.gate(effect.unit, again=moved), effect.lease)
+        if gate.passed is False:
+            return effects.NotLanded(reason=f"the tests fail on top of {ready.branch!r}: {gate.detail}")
+        accepted = None if moved else effect.run  # else it was run again with the tests
+        drafted = landings.draft(
+            inside,
+            _landed(ready),
+            lane=effect.lease.region,
+            region_root=self.checks.prefix(),
+            runs=[run for run in (accepted, gate.run) if run],
+            declared=self.checks.declared(effect.unit),
+        )
+        return structs.replace(ready, receipt=drafted)
+
+    def move_branch(self, effect: effects.MoveBranch) -> effects.NotLanded | None:
+        lane, fence = effect.lease.lane, effect.lease.fence
+        if self.workers.landing == "branch":
+            return landing.to_branch(self.git, lane=lane, fence=fence, landing=effect.landing)
+        return self.target.move(effect.landing, lane=lane, fence=fence)
+
+    def has_landed(self, effect: effects.HasLanded) -> bool:
+        if self.workers.landing == "branch":
+            return landing.has_landed(self.git, effect.landing)
+        return self.target.has_landed(effect.landing)
+
+    def issue_receipt(self, effect: effects.IssueReceipt) -> landings.Issued:
+        return landings.issue(self.git, self.place, _landed(effect.landing), effect.landing.receipt)
+
+
+def _landed(ready: effects.Landing) -> landings.Landed:
+    return landings.Landed(unit=ready.unit, branch=ready.branch, base=ready.old, commit=ready.new)

@@ -1,0 +1,41 @@
+"""All lanes in the one work tree, on the target branch itself: nothing there is reset, moved or removed."""
+
+from pathlib import Path
+
+from dos.runtime import effects, measuring
+from dos.runtime.ground.lane_trees import LaneTrees
+from dos.runtime.trees import shared
+from dos.sources.git import Git
+
+
+class OneTree(LaneTrees):
+    def prepare(self, effect: effects.PrepareWorktree) -> effects.Worktree:
+        return shared.prepare(self.git, effect.lease, target=self.branch(), prefix=self.checks.prefix())
+
+    def measure(self, effect: effects.MeasureWork) -> effects.Measured:
+        return shared.measure(
+            effect.worktree, effect.unit.name, effect.lease, self._judged(effect), self.checks.prefix()
+        )
+
+    def save_changes(self, effect: effects.SaveChanges) -> list[effects.Salvage]:
+        return []  # they lie in the tree, where a person sees them
+
+    def save_commits(self, effect: effects.SaveCommits) -> list[effects.Salvage]:
+        return []  # they are on the branch
+
+    def prepare_landing(self, effect: effects.PrepareLanding) -> effects.Landing | effects.NotLanded:
+        ready = shared.prepare_landing(
+            effect.unit.name, effect.worktree, effect.head, effect.lease, self.checks.prefix()
+        )
+        if isinstance(ready, effects.NotLanded):
+            return ready
+        tree = Git(Path(effect.worktree.path))
+        tested = self.tested(effect, ready, tree)
+        if isinstance(tested, effects.Landing) and measuring.strays(
+            tree, ready.old, ready.new, effect.lease, self.checks.prefix()
+        ):
+            return ready  # commits of other lanes lie in between: a receipt would speak for them too
+        return tested
+
+    def move_branch(self, effect: effects.MoveBranch) -> effects.NotLanded | None:
+        return shared.confirm(self.git, lane=effect.lease.lane, fence=effect.lease.fence, ready=effect.landing)

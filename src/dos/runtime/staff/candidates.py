@@ -1,0 +1,48 @@
+"""The agents of dos.toml, in the order in which they are asked."""
+
+from msgspec import Struct
+
+from dos.agents import registry
+from dos.agents.adapter import Adapter, Settings
+from dos.config.agents import Agent
+from dos.config.tables import Config
+from dos.errors import BadInput
+from dos.plans.limits.quota import Candidate
+
+OURS = ("command", "scripted")  # what [workers] command is for
+
+
+class Employed(Struct, frozen=True, kw_only=True):
+    candidate: Candidate
+    adapter: Adapter
+    agent: Agent
+    settings: Settings
+
+
+def employed(config: Config) -> list[Employed]:
+    """The first and those that take over for it; each is known, or this says which is not."""
+    workers = config.workers
+    if not workers.agent:
+        raise BadInput(
+            "no agent is configured, so there is nobody to do the work",
+            hint=f"One of {', '.join(registry.names())}: dos config set workers.agent claude_code",
+        )
+    return [_employed(config, name) for name in dict.fromkeys((workers.agent, *workers.fallback))]
+
+
+def _employed(config: Config, name: str) -> Employed:
+    agent = config.agents.get(name, Agent())
+    adapter = registry.find(agent.adapter or name)
+    ours = adapter.name in OURS and not agent.command
+    return Employed(
+        candidate=Candidate(name=name, vendor=adapter.vendor, account=agent.account, model=agent.model),
+        adapter=adapter,
+        agent=agent,
+        settings=Settings(
+            command=config.workers.command if ours else agent.command,
+            arguments=agent.arguments,
+            model=agent.model,
+            max_turns=agent.max_turns,
+            max_usd=agent.max_usd,
+        ),
+    )

@@ -1,0 +1,70 @@
+"""Who may be started now: by what the providers said, and by what the budgets leave."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from dos.config.tables import Config
+from dos.journal.engine_events import BudgetSpent, BudgetWarned
+from dos.journal.events import Fact
+from dos.journal.states.quota import Quota
+from dos.journal.states.spend import Spend
+from dos.plans.limits import budget, deciding, quota
+from dos.plans.limits.budget import Answer, Row
+from dos.plans.limits.quota import Candidate, Gated, Probe
+from dos.records.reasons import Needs
+from dos.runtime.effects import Chosen, NoRoom
+
+
+def choose(
+    config: Config,
+    agents: Sequence[Candidate],
+    limits: Quota,
+    spend: Spend,
+    *,
+    run_id: str,
+    lane: str,
+    iteration: int,
+    now_ms: int,
+) -> Chosen | NoRoom:
+    verdict = budget.judge(
+        spend, config.budgets, run_id=run_id, lane=lane, day=budget.day_of(now_ms), iteration=iteration
+    )
+    if not verdict.may_start:
+        return _spent(verdict)
+    choice = quota.choose(limits.limits, agents, lane=lane, now_ms=now_ms, policy=config.quota)
+    told: list[Fact] = [BudgetWarned(**_amounts(row)) for row in verdict.to_warn]
+    if choice.agent is None:
+        assert isinstance(choice.room, Gated)
+        return _gated(choice.room, limits, told)
+    left = budget.left(verdict)
+    probe = choice.room if isinstance(choice.room, Probe) else None
+    return Chosen(agent=choice.agent, now_ms=now_ms, probe=probe, max_usd=left.usd, told=told)
+
+
+def _spent(verdict: budget.Verdict) -> NoRoom:
+    waits = verdict.until_ms is not None
+    fresh = [row for row in verdict.to_ask if row.standing.spent_at < row.limit]
+    return NoRoom(
+        why="budget",
+        detail=verdict.reason,
+        until_ms=verdict.until_ms,
+        needs=Needs.TIME if waits else Needs.OPERATOR,
+        questions=[deciding.budget(row) for row in verdict.to_ask] if verdict.answer is Answer.SPENT else [],
+        told=[BudgetSpent(**_amounts(row)) for row in fresh],
+    )
+
+
+def _gated(gate: Gated, limits: Quota, told: list[Fact]) -> NoRoom:
+    found = limits.limits.get(gate.key.stream)
+    asks = [deciding.limit(found)] if gate.until_ms is None and found else []
+    return NoRoom(why="quota", detail=gate.why, until_ms=gate.until_ms, needs=gate.needs, questions=asks, told=told)
+
+
+def _amounts(row: Row) -> dict[str, Any]:
+    return {
+        "scope": row.scope,
+        "subject": row.subject,
+        "measure": row.measure,
+        "spent": row.spent,
+        "limit": row.limit,
+    }

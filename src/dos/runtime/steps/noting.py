@@ -1,0 +1,57 @@
+"""A run's pen: what it writes carries its fence and a key, so that it is written once, however often it is sent."""
+
+from collections.abc import Generator, Iterable
+from copy import copy
+from itertools import count
+from typing import Any
+
+from dos.journal import events
+from dos.journal.events import Fact
+from dos.journal.states import decisions
+from dos.plans.limits.deciding import Question
+from dos.records.leases import Lease
+from dos.runtime import effects
+
+Steps = Generator[Any, Any, Any]
+
+
+class Pen:
+    def __init__(self, *, run_id: str, lease: Lease) -> None:
+        self.run_id = run_id
+        self.lease = lease  # that is worked under
+        self._own = lease  # that is written under
+        self._counter = count(1)
+
+    @property
+    def who(self) -> dict[str, str]:
+        return {"run_id": self.run_id, "lane": self._own.lane}
+
+    def on(self, lease: Lease) -> "Pen":
+        """The same pen, for work under another lease of the same run."""
+        other = copy(self)
+        other.lease = lease
+        return other
+
+    def note(self, fact: Fact) -> Steps:
+        """To the run's own stream."""
+        key = f"{fact.kind}/{self._own.fence}.{next(self._counter)}"
+        yield effects.Record(stream=f"run/{self.run_id}", fact=fact, key=key, fence=self._own.fence)
+
+    def write(self, stream: str, fact: Fact, key: str) -> Steps:
+        yield effects.Record(stream=stream, fact=fact, key=key, fence=self._own.fence)
+
+    def share(self, stream: str, fact: Fact, key: str, *, expect: int | None = None) -> Steps:
+        """To a stream that all lanes write to: there, one fence says nothing about another."""
+        yield effects.Record(stream=stream, fact=fact, key=key, expect=expect)
+
+    def ask(self, questions: Iterable[Question]) -> Steps:
+        """Of a person; one that was asked before is not asked again."""
+        for question in questions:
+            entry = decisions.raising(question)
+            yield from self.share(entry.stream, entry.body, decisions.RAISED)
+
+    def note_salvage(self, salvaged: Iterable[effects.Salvage]) -> Steps:
+        for saved in salvaged:
+            yield from self.note(
+                events.WorkSalvaged(**self.who, ref=saved.ref, commit=saved.commit, why=saved.why),
+            )

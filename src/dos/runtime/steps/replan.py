@@ -1,0 +1,42 @@
+"""Ask an agent to groom the plan documents; what it did lands like any other work."""
+
+from dos.plans.iterations import IterationOutcome, OutcomeKind, Productivity
+from dos.records.leases import Refusal
+from dos.records.units import Unit
+from dos.runtime import effects
+from dos.runtime.steps.dispatch import Dispatch, Done, dispatch
+from dos.runtime.steps.noting import Pen, Steps
+
+PLAN = "REPLAN"  # of the units that stand for a replan
+
+
+def replan(pen: Pen, chosen: effects.Chosen, before: effects.Backlog, iteration: int, attempt: int) -> Steps:
+    """→ tuple[Done | None, Backlog]: how its agent ended, where one was started, and the backlog as it stands now"""
+    plans: effects.Plans | Refusal = yield effects.TakePlans(lease=pen.lease, run_id=pen.run_id)
+    if isinstance(plans, Refusal):
+        return None, before  # somebody is at work where the plans are
+    name = pen.lease.lane
+    asked = Dispatch(
+        unit=Unit(plan=PLAN, id=name, title="groom the plan"),
+        iteration=iteration,
+        attempt=attempt,
+        chosen=chosen,
+        history=[f"{each.unit}: {each.evidence}" for each in before.held],
+        repeated=False,
+        refused_before=[],
+        documents=plans.documents,
+    )
+    done: Done = yield from dispatch(pen.on(plans.lease), asked)
+    if plans.lease.fence != pen.lease.fence:
+        yield effects.ReleaseLease(lease=plans.lease, reason="the plans are groomed")
+    after: effects.Backlog = yield effects.SurveyBacklog(lease=pen.lease)
+    return done, after
+
+
+def weighed(done: Done | None, before: effects.Backlog, after: effects.Backlog) -> IterationOutcome:
+    """Whether more can be offered than before is counted, whatever the agent says of it."""
+    if done and done.outcome.kind is not OutcomeKind.SHIPPED:
+        return done.outcome  # it had no clear end, or no room: that is what is decided on
+    more = len(after.open) > len(before.open)
+    found = Productivity.PRODUCTIVE if more else Productivity.UNPRODUCTIVE
+    return IterationOutcome(kind=OutcomeKind.REPLAN_DONE, replan_productivity=found)

@@ -1,0 +1,166 @@
+"""Which work was saved and did not land: git's refs, the folders beside them, and what the journal tells of each."""
+
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from msgspec import Struct, structs
+
+from dos.errors import BadInput
+from dos.journal import events
+from dos.journal.events import Event
+from dos.records.names import listed, shown
+from dos.sources.git import Git
+
+PREFIX = "refs/dos/salvage/"
+EARLIER = "left by an earlier run"  # so not by the run that saved it
+MOST_FILES = 100_000  # that are counted in a folder
+SHORTEST_COMMIT = 6
+_ASIDE = re.compile(r"\d+-")
+_FIELDS = (
+    "refname", "objectname", "committerdate:unix", "contents:subject", "contents:trailers:key=Unit,valueonly",
+)  # fmt: skip
+_FORMAT = "".join(f"%({field})%00" for field in _FIELDS) + "%01"
+
+
+class Saved(Struct, frozen=True, kw_only=True):
+    number: int  # the oldest is 1: what comes later changes no number
+    ref: str  # a ref, or where a folder is that git could not hold
+    commit: str = ""  # empty for a folder
+    base: str = ""  # what the commit is a change of; empty: of nothing
+    at_ms: int = 0
+    run_id: str = ""
+    lane: str = ""
+    unit: str = ""
+    why: str = ""
+    files: int = 0
+    bytes: int = 0
+
+    @property
+    def name(self) -> str:
+        """As short as it can be typed."""
+        return self.ref.removeprefix(PREFIX)
+
+
+def read(git: Git, state: Path, happened: Iterable[Event]) -> list[Saved]:
+    """Everything that is there, oldest first; what the journal tells of and is gone is gone."""
+    told = _told(happened)
+    found = [*_refs(git), *_folders(state / "salvage")]
+    known = [_completed(saved, told.get(saved.ref)) for saved in found]
+    known.sort(key=lambda saved: (saved.at_ms, saved.ref))
+    return [structs.replace(saved, number=number) for number, saved in enumerate(known, 1)]
+
+
+def sized(git: Git, saved: Saved) -> Saved:
+    """With how many files it changes, and how much is in them."""
+    if not saved.commit:
+        return saved
+    base = base_of(git, saved.commit)
+    words = ("diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev", base, saved.commit)
+    states = [record.split(" ") for record in git.run(*words).split("\0")[::2] if record]
+    blobs = [state[3] for state in states if state[1] not in ("000000", ":000000", "160000")]
+    said = (
+        git.run("cat-file", "--batch-check=%(objectsize)", feed="".join(f"{blob}\n" for blob in blobs)) if blobs else ""
+    )
+    size = sum(int(line) for line in said.split() if line.isdigit())
+    return structs.replace(saved, base=base, files=len(states), bytes=size)
+
+
+def base_of(git: Git, commit: str) -> str:
+    """What the saved commit is a change of: its parent where dos or a stash made it, else where it left our history."""
+    subject, _, parents = git.run("show", "--no-patch", "--format=%s%x00%P", commit).rstrip("\n").partition("\0")
+    first, *others = parents.split() or [""]
+    is_stash = bool(others) and git.run("show", "--no-patch", "--format=%s", others[0]).startswith("index on ")
+    if subject.startswith("Salvaged by dos: ") or is_stash:
+        return first or _nothing(git)
+    return git.attempt("merge-base", "HEAD", commit).stdout.strip() or first or _nothing(git)
+
+
+def find(everything: list[Saved], asked: str) -> Saved:
+    """By its number, its ref, the end of it, or its commit."""
+    if asked.isascii() and asked.isdigit() and len(asked) < SHORTEST_COMMIT:
+        found = [saved for saved in everything if saved.number == int(asked)]
+    else:
+        names = {asked, f"refs/{asked}", f"{PREFIX}{asked}"}
+        found = [saved for saved in everything if saved.ref in names or saved.ref.endswith(f"/salvage/{asked}")]
+        if not found and len(asked) >= SHORTEST_COMMIT:
+            found = [saved for saved in everything if saved.commit.startswith(asked)]
+    if not found:
+        there = listed([f"{saved.number} ({saved.name})" for saved in reversed(everything)])
+        raise BadInput(
+            f"no saved work is called {shown(asked)}; " + (f"there is {there}" if there else "there is none at all"),
+            hint="`dos salvage list` shows what there is.",
+        )
+    return found[-1]
+
+
+class _Told(Struct, frozen=True):
+    at_ms: int
+    fact: events.WorkSalvaged
+    unit: str
+
+
+def _told(happened: Iterable[Event]) -> dict[str, _Told]:
+    claimed: dict[str, str] = {}  # the unit that each run is at
+    told: dict[str, _Told] = {}
+    for event in happened:
+        match events.decode(event):
+            case events.UnitClaimed() as fact:
+                claimed[fact.run_id] = fact.unit
+            case events.WorkSalvaged() as fact:
+                unit = "" if fact.why.startswith(EARLIER) else claimed.get(fact.run_id, "")
+                told[fact.ref] = _Told(event.at_ms, fact, unit)
+    return told
+
+
+def _completed(saved: Saved, told: _Told | None) -> Saved:
+    # A number that was given out again after a drop is other work than the journal tells of.
+    if told is None or told.fact.commit != saved.commit:
+        return saved
+    unit = told.unit or saved.unit
+    return structs.replace(saved, at_ms=told.at_ms, lane=told.fact.lane, unit=unit, why=told.fact.why)
+
+
+def _refs(git: Git) -> list[Saved]:
+    said = git.run("for-each-ref", f"--format={_FORMAT}", PREFIX)
+    found = []
+    for record in said.split("\0\1\n"):
+        if not record:
+            continue
+        ref, commit, seconds, subject, unit = record.split("\0")
+        found.append(
+            Saved(
+                number=0,
+                ref=ref,
+                commit=commit,
+                at_ms=int(seconds or 0) * 1000,
+                run_id=ref.removeprefix(PREFIX).partition("/")[0],
+                unit=unit.strip(),
+                why=subject.removeprefix("Salvaged by dos: "),
+            )
+        )
+    return found
+
+
+def _folders(place: Path) -> list[Saved]:
+    """What was moved as it was: below its run, or beside the runs where a person was told to put it."""
+    if not place.is_dir():
+        return []
+    runs = [path for path in place.iterdir() if path.is_dir() and not _ASIDE.match(path.name)]
+    found = [("", path) for path in place.iterdir() if _ASIDE.match(path.name)]
+    found += [(run.name, path) for run in runs for path in run.iterdir()]
+    return [_folder(run_id, path) for run_id, path in found]
+
+
+def _folder(run_id: str, path: Path) -> Saved:
+    files = size = 0
+    for folder, _, names in os.walk(path):
+        for name in names[: MOST_FILES - files]:
+            files, size = files + 1, size + (Path(folder) / name).lstat().st_size
+    at_ms = path.lstat().st_ctime_ns // 1_000_000
+    return Saved(number=0, ref=str(path), at_ms=at_ms, run_id=run_id, why="a folder", files=files, bytes=size)
+
+
+def _nothing(git: Git) -> str:
+    return git.run("hash-object", "-w", "-t", "tree", "--stdin", feed="").strip()

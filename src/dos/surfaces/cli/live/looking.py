@@ -1,0 +1,60 @@
+"""Who looks at the fleet of this desk, again and again; over a journal that may be away, or not there yet."""
+
+import os
+import sys
+
+from rich.console import Console, ConsoleDimensions
+
+from dos.errors import DosError, StoreFailed
+from dos.evidence.watching import Watcher
+from dos.journal.backends.memory import MemoryBackend
+from dos.surfaces.cli.desk import Desk
+from dos.views.live.top import View, view
+
+FALLBACK = (80, 24)  # for a terminal that does not know its size
+SILENT_SHARE = 0.5  # of the time after which a silent agent is taken to hang
+
+
+def watcher(desk: Desk) -> Watcher:
+    world = desk.journal_world
+    return Watcher(
+        world.journal,
+        world.workspace.state,
+        roster=[] if world.loaded.problems else world.config.roster(),  # what a broken file declares, nobody knows
+        silent_after_ms=int(world.config.workers.silence_seconds * SILENT_SHARE * 1000),
+    )
+
+
+def fit(console: Console) -> tuple[int, int]:
+    """The terminal's width and height as they are now; $LINES and $COLUMNS tell what they once were."""
+    columns, lines = os.get_terminal_size(sys.__stdout__.fileno() if sys.__stdout__ else 1)
+    console.size = ConsoleDimensions(columns or FALLBACK[0], lines or FALLBACK[1])
+    return console.size
+
+
+class Looking:
+    """The newest view, or why there is none now."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self.trouble = ""
+        self.view: View | None = None
+        self._watcher: Watcher | None = None
+
+    def moved(self) -> bool:
+        """Something was written since the last look."""
+        if self._watcher is None:
+            return False
+        try:
+            return self.desk.journal_world.journal.last() > self._watcher.pos
+        except StoreFailed:
+            return True  # the next look says what is wrong
+
+    def look(self) -> None:
+        try:
+            if self._watcher is None or isinstance(self.desk.journal_world.journal.backend, MemoryBackend):
+                self.desk.look_again()
+                self._watcher = watcher(self.desk)
+            self.view, self.trouble = view(self._watcher.look()), ""
+        except DosError as error:  # what is wrong now may be right at the next look
+            self._watcher, self.trouble = None, error.message

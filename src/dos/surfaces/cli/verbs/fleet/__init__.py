@@ -1,0 +1,1 @@
+"""Verbs that watch a fleet, hold it, and keep it going."""

@@ -1,0 +1,132 @@
+"""What came of the fleet's time, each landing with its proof?
+
+It tells what landed, what was claimed and not believed, what crashed and went on, what waited and for how long, what
+was saved, what waits for a person, and what it cost. Without --since it begins where the fleet was last started; one
+that was killed and started again is the same fleet. --html writes it as one page that can be given away.
+"""
+
+import secrets
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+from msgspec import Struct
+
+from dos.errors import BadInput
+from dos.evidence.work import proofs
+from dos.journal import fold
+from dos.journal.events import Event
+from dos.journal.states.decisions import Decisions, in_order
+from dos.journal.states.spend import Spend
+from dos.journal.store import Store
+from dos.records.names import LONGEST_PATH, shown
+from dos.records.unknown import Unknown
+from dos.sources.witnesses import places
+from dos.sources.world import World
+from dos.surfaces.cli.desk import Desk, Reply
+from dos.surfaces.cli.options import Option
+from dos.views import report
+from dos.views.live import report_page
+from dos.views.live.proving import proved
+from dos.views.live.report_page import Sheet
+from dos.views.live.telling import last_start, tell
+from dos.views.people import costs, decisions
+
+EXITS = {"reported": 0, "contract_error": 2}
+LAST = "last"
+LONGEST_POSITION = 18  # digits; no journal is longer
+EXAMPLES = "For example: --since last, --since 2026-08-01, --since 2026-08-01T22:00, or a position of the journal."
+
+
+class Args(Struct, kw_only=True):
+    since: Annotated[
+        str,
+        Option(
+            help="`last`: the last start; else a date, in UTC; or a position of the journal", metavar="DATE|POSITION"
+        ),
+    ] = LAST
+    html: Annotated[str, Option(help="write it as a page into this file", metavar="FILE")] = ""
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    world = desk.journal_world
+    if args.html:
+        _check_replaceable(args.html)
+    asked = fold.current(world.journal, Decisions)[0]
+    sheet = _sheet(world, list(_since(world.journal, args.since)), asked)
+    data = report_page.data(sheet)
+    if args.html:
+        _write(args.html, report_page.page(sheet))
+        return Reply(text=f"the report is in {args.html}", data=data | {"html": args.html}, indented=True)
+    return Reply(text=_text(sheet, asked), data=data, indented=True)
+
+
+def _sheet(world: World, happened: list[Event], asked: Decisions) -> Sheet:
+    told = tell(happened)
+    landed = [proofs.Landed(each.unit, each.branch, each.commit) for each in told.landed]
+    found = proofs.gather(world, landed)
+    return Sheet(
+        workspace=world.workspace.root.name,
+        told=told,
+        proofs={each.commit: proved(proof) for each, proof in found.items()},
+        questions=decisions.rows(asked, world.journal.now_ms()),
+        costs=costs.costs(fold.fold(Spend(), happened), "unit"),
+    )
+
+
+def _text(sheet: Sheet, asked: Decisions) -> str:
+    questions = [each.raised for each in in_order(asked)]
+    told = report.render(report.words(sheet.told, sheet.proofs, questions))
+    if sheet.told.since is None:
+        return told
+    parts = [report_page.heading(sheet), told, costs.render(sheet.costs)]
+    return "\n\n".join(parts) + (f"\n{report_page.unseen(sheet.told)}" if sheet.told.lost else "")
+
+
+def _since(journal: Store, since: str) -> Iterator[Event]:
+    if since == LAST:
+        began = last_start(journal.load("fleet"))
+        return journal.events(began.pos - 1 if began else 0)
+    if since.isascii() and since.isdecimal():
+        return _from_position(journal, since)
+    try:
+        at = datetime.fromisoformat(since)
+        since_ms = int(at.replace(tzinfo=at.tzinfo or UTC).timestamp() * 1000)
+    except (ValueError, OverflowError):
+        raise BadInput(f"--since {shown(since)} is no date and no position", hint=EXAMPLES) from None
+    return (event for event in journal.events() if event.at_ms >= since_ms)
+
+
+def _from_position(journal: Store, since: str) -> Iterator[Event]:
+    last = journal.last()
+    if len(since) > LONGEST_POSITION or int(since) > last:
+        raise BadInput(f"--since {shown(since)} is after the newest event, which has position {last}", hint=EXAMPLES)
+    return journal.events(max(0, int(since) - 1))
+
+
+def _check_replaceable(name: str) -> None:
+    """Only another report is written over: not a device, and not whatever else is there."""
+    path = Path(name)
+    try:
+        there = path.exists() or path.is_symlink()
+    except (OSError, ValueError):
+        return  # what is wrong with it is said when it is written
+    old = places.contents(path) if there else b""
+    if there and (isinstance(old, Unknown) or not old.startswith(report_page.HEAD.encode())):
+        raise BadInput(f"{shown(name, LONGEST_PATH)} is there, and is no report of ours", hint="Name another --html.")
+
+
+def _write(name: str, page: str) -> None:
+    """Whole or not at all."""
+    try:
+        path = Path(name)
+        half = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+        try:
+            half.write_text(page, encoding="utf-8", newline="\n")
+            half.replace(path)
+        finally:
+            half.unlink(missing_ok=True)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "that is no path"
+        raise BadInput(f"{shown(name, LONGEST_PATH)} cannot be written: {why}", hint="Name another --html.") from error

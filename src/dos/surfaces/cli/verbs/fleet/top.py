@@ -1,0 +1,39 @@
+"""What is running, what is waiting and on what, what landed, what it cost?
+
+On a terminal it goes on until q or Ctrl-C, and shows what happens as it happens. It only reads: no supervisor is needed
+for it, and none is disturbed.
+"""
+
+import shutil
+import sys
+from typing import Annotated
+
+from msgspec import Struct, to_builtins
+
+from dos.surfaces.cli.desk import Desk, Reply
+from dos.surfaces.cli.options import Option
+from dos.views.live import top
+
+EXITS = {"reported": 0, "contract_error": 2}
+WIDTH_WITHOUT_A_TERMINAL = 120
+
+
+class Args(Struct, kw_only=True):
+    once: Annotated[bool, Option(help="show it once; so it is wherever stdout is no terminal")] = False
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    from dos.surfaces.cli.live import looking
+
+    if not (args.once or desk.as_json or desk.plain) and sys.stdout.isatty() and sys.stdin.isatty():
+        from dos.surfaces.cli.live import screen
+
+        screen.show(desk)
+        return Reply()
+    seen = top.view(looking.watcher(desk).look())
+    if desk.as_json:
+        return Reply(data=to_builtins(seen), indented=True)
+    from dos.surfaces.cli.live.page import page, plain
+
+    width = shutil.get_terminal_size((WIDTH_WITHOUT_A_TERMINAL, 0)).columns
+    return Reply(text=plain(page(seen, width, name=desk.journal_world.workspace.root.name)), data=to_builtins(seen))

@@ -1,0 +1,1 @@
+"""Verbs for what only a person can do: decide, and pay."""

@@ -1,0 +1,36 @@
+"""Answer a question of the fleet, and let go exactly what waited for it.
+
+The first answer counts. Who comes second is told what was answered and by whom, and nothing is written.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct, to_builtins
+
+from dos.records.names import checked
+from dos.runtime.by_hand import answering
+from dos.surfaces.cli.desk import Desk, Reply, actor
+from dos.surfaces.cli.options import Option
+from dos.views.people import decisions as view
+
+EXITS = {"answered": 0, "already-answered": 1, "contract_error": 2, "lock-busy": 4}
+
+
+class Args(Struct, kw_only=True):
+    decision: Annotated[str, Option(positional=True, help="its id, as `dos decisions` prints it", metavar="ID")]
+    choice: Annotated[str, Option(positional=True, help="one of its choices", metavar="CHOICE")]
+    by: Annotated[str, Option(help="who answers; you when not given", metavar="WHO")] = ""
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    by = checked(args.by, "name") if args.by else actor()
+    asked = answering.find(desk.journal_world.journal, args.decision)
+    choice = answering.choice_of(asked, args.choice)
+    result = answering.answer(desk.journal, asked, choice, by=by)
+    row = view.row(result.answered, desk.journal.now_ms())
+    data = to_builtins(row) | {"answered": result.ours, "released": result.released}
+    if not result.ours:
+        text = f"{row.id} was answered before, and nothing was changed\n{view.render_one(row)}"
+        return Reply(code=1, text=text, data=data, indented=True)
+    released = f"; free to go on: {', '.join(result.released)}" if result.released else ""
+    return Reply(text=f"{row.id}: {choice}{released}", data=data, indented=True)

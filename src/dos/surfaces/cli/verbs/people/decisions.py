@@ -1,0 +1,32 @@
+"""What needs a person, and what is stuck behind it?
+
+Each question says what waits for its answer, since when, and what happens if nobody answers in time.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct, to_builtins
+
+from dos.journal import fold
+from dos.journal.states.decisions import Decisions
+from dos.surfaces.cli.desk import Desk, Reply
+from dos.surfaces.cli.options import Option
+from dos.surfaces.cli.verbs.people import show
+from dos.views.people import decisions as view
+
+EXITS = {"listed": 0, "none-to-show": 1, "contract_error": 2}
+
+
+class Args(Struct, kw_only=True):
+    number: Annotated[str, Option(positional=True, help="only this one: its number or its id", metavar="N")] = ""
+    all: Annotated[bool, Option(help="those that were answered too")] = False
+    no_tui: Annotated[bool, Option(help="print a list, as is always done", hidden=True)] = False
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    if args.number:
+        return show.run(show.Args(decision=args.number), desk)
+    journal = desk.journal_world.journal
+    found, _ = fold.current(journal, Decisions)
+    rows = view.rows(found, journal.now_ms(), with_answered=args.all)
+    return Reply(text=view.render(rows), data=to_builtins(rows), indented=True)

@@ -1,0 +1,29 @@
+"""One question, whole: what waits for it, which answers there are, and what each of them does."""
+
+from typing import Annotated
+
+from msgspec import Struct, to_builtins
+
+from dos.journal import fold
+from dos.journal.states.decisions import Decisions
+from dos.runtime.by_hand import answering
+from dos.surfaces.cli.desk import Desk, Reply
+from dos.surfaces.cli.options import Option
+from dos.views.people import decisions as view
+
+EXITS = {"shown": 0, "none-to-show": 1, "contract_error": 2}
+
+
+class Args(Struct, kw_only=True):
+    decision: Annotated[str, Option(positional=True, help="its id, or its number in the list", metavar="ID")]
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    journal = desk.journal_world.journal
+    decision = args.decision
+    if decision.isdecimal():
+        if not fold.current(journal, Decisions)[0].open:
+            return Reply(code=1, text="nothing waits for a person", data=None)
+        decision = answering.numbered(journal, int(decision))
+    row = view.row(answering.find(journal, decision), journal.now_ms())
+    return Reply(text=view.render_one(row), data=to_builtins(row), indented=True)

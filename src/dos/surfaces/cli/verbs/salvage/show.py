@@ -1,0 +1,59 @@
+"""Show one piece of saved work: whose it was, why it was saved, which files it changes."""
+
+from typing import Annotated, Any
+
+from msgspec import Struct
+
+from dos.records.moments import second_stamp
+from dos.records.names import on_one_line
+from dos.runtime.trees import salvaged, salvaging
+from dos.runtime.trees.salvaged import Saved
+from dos.sources.git import Git
+from dos.surfaces.cli.desk import Desk, Reply
+from dos.surfaces.cli.options import Option
+from dos.surfaces.cli.verbs.salvage import reading
+
+EXITS = {"shown": 0, "contract_error": 2}
+
+
+class Args(Struct, kw_only=True):
+    ref: Annotated[str, Option(help="its number, its ref or its commit", positional=True, metavar="REF|NUMBER")]
+    patch: Annotated[bool, Option(help="the change itself, too")] = False
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    git = desk.journal_world.git
+    saved = salvaged.sized(git, salvaged.find(reading.everything(desk), args.ref))
+    changed = _changed(git, saved) if saved.commit else []
+    patch = _patch(git, saved) if args.patch and saved.commit else ""
+    told = [
+        f"{saved.number}  {saved.ref}",
+        f"saved   {second_stamp(saved.at_ms)}" + (f" by {saved.run_id}" if saved.run_id else ""),
+        f"whose   {reading.story(saved)}",
+        f"size    {salvaging.measure(saved)}",
+        *([f"commit  {saved.commit}, a change of {saved.base[:9]}"] if saved.commit else []),
+        *(f"  {how} {on_one_line(path)}" for how, path in changed),
+        *([patch] if patch else []),
+    ]
+    data: dict[str, Any] = reading.row(saved) | {"changed": [{"how": how, "path": path} for how, path in changed]}
+    return Reply(
+        text="\n".join(told),
+        data=data | ({"patch": patch} if args.patch else {}),
+        indented=True,
+        next_action=f"`dos salvage apply {saved.number}` takes it back." if saved.commit else f"ls -A {saved.ref}",
+    )
+
+
+def _changed(git: Git, saved: Saved) -> list[tuple[str, str]]:
+    """A added, M changed, D deleted: and the path, as text."""
+    words = git.run("diff-tree", "-r", "-z", "--no-renames", "--name-status", saved.base, saved.commit).split("\0")
+    return [(how, _text(path)) for how, path in zip(words[::2], words[1::2], strict=False)]
+
+
+def _patch(git: Git, saved: Saved) -> str:
+    words = ("diff", "--no-color", "--no-ext-diff", "--no-textconv", "--binary", saved.base, saved.commit)
+    return _text(git.run(*words)).rstrip("\n")
+
+
+def _text(said: str) -> str:
+    return said.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

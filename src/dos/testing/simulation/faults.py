@@ -1,0 +1,113 @@
+"""What goes wrong in a simulation. Each seed switches some of it on, at rates of its own."""
+
+from bisect import bisect
+from itertools import accumulate
+from random import Random
+
+FAULT_MINUTES = 15
+END_MINUTES = 40
+
+# Between two effects of a process.
+CRASH_BEFORE = "crash before an effect"
+CRASH_AFTER = "crash after an effect"
+LOST_ANSWER = "answer lost"
+DUPLICATE = "effect delivered twice"
+LATE_DUPLICATE = "effect delivered again, late"
+PAUSE = "pause between check and use"
+STEPS = (CRASH_BEFORE, CRASH_AFTER, LOST_ANSWER, DUPLICATE, LATE_DUPLICATE, PAUSE)
+
+# At some moment, to a host or to all.
+PARTITION = "host cut off"
+SUPERVISOR_DEATH = "supervisor killed"
+BRANCH_MOVED = "branch moved by another"
+DRAIN = "drain asked for"
+HOLD = "pause asked for"
+REAP = "leases reaped by hand"
+SECOND_START = "supervisor started twice"
+HALT = "run halted by a person"
+BY_HAND = "worker started by hand"
+MOMENTS = (PARTITION, SUPERVISOR_DEATH, BRANCH_MOVED, DRAIN, HOLD, REAP, SECOND_START, HALT, BY_HAND)
+
+SKEW = "host clock off"
+SLOW_START = "worker slow to start"
+NO_START = "worker not started"
+DIES_AT_START = "worker dies at its start"
+RED_ON_TARGET = "tests fail on the moved branch"
+NOT_FITTING = "rebase conflict"
+SETTINGS = (SKEW, SLOW_START, NO_START, DIES_AT_START, RED_ON_TARGET, NOT_FITTING)
+
+# What an agent does instead of its work.
+LIE = "agent lies"
+STRAY = "agent strays"
+RED = "agent's work is rejected"
+STALL = "agent stalls"
+SPIN = "agent spins"
+LIMIT = "agent is limited"
+LIMIT_UNTIL = "agent is limited until a time"
+OVERLOADED = "provider overloaded"
+NO_CREDIT = "account without credit"
+AGENT_CRASH = "agent crashes"
+AGENT_MISSING = "agent does not start"
+LEFTOVERS = "agent leaves changes"
+AGENTS = (
+    LIE, STRAY, RED, STALL, SPIN, LIMIT, LIMIT_UNTIL, OVERLOADED, NO_CREDIT, AGENT_CRASH, AGENT_MISSING, LEFTOVERS
+)  # fmt: skip
+
+FAULTS = (*STEPS, *MOMENTS, *SETTINGS, *AGENTS)
+
+# What the fleet has to say no to, or be told no about, if it is tested at all.
+LEASE_HELD = "lane refused: held"
+OVERLAP = "lane refused: overlaps"
+BUDGET = "lane refused: class budget"
+SECOND_SUPERVISOR = "second supervisor refused"
+STALE_WRITE = "write refused: stale fence"
+START_CONFLICT = "start refused: another was quicker"
+REAP_REFUSED = "reap refused: its holder moved"
+STALE_MOVE = "branch refused: stale fence"
+BRANCH_RACE = "branch refused: it has moved"
+PLANS_HELD = "plans refused: somebody is at them"
+PROBE_RACE = "probe refused: another goes first"
+ANSWER_RACE = "answer refused: another was quicker"
+LEASE_LOST = "lease lost"
+GIVEN_UP = "lane given up on"
+REFUSALS = (
+    LEASE_HELD, OVERLAP, BUDGET, SECOND_SUPERVISOR, STALE_WRITE, START_CONFLICT, REAP_REFUSED, STALE_MOVE, BRANCH_RACE,
+    PLANS_HELD, PROBE_RACE, ANSWER_RACE, LEASE_LOST, GIVEN_UP,
+)  # fmt: skip
+
+
+class Swarm:
+    """One seed's choice of faults."""
+
+    def __init__(self, random: Random) -> None:
+        self._random = random
+        self.rates = {name: _rate(random) for name in STEPS if random.random() < 0.4}
+        self._names = list(self.rates)
+        self._steps = list(accumulate(self.rates.values()))
+        self.most = self._steps[-1] if self._steps else 0.0
+        self.moments = [name for name in MOMENTS if random.random() < 0.3]
+        self.settings = {name: 0.05 + 0.8 * random.random() for name in SETTINGS if random.random() < 0.25}
+        self.late = 0.25 if PAUSE in self.rates else 0.0  # of sleeping where that is worst
+        self.agents = {name: 0.05 + 0.25 * random.random() for name in AGENTS if random.random() < 0.2}
+
+    def step(self) -> str:
+        """What happens at this effect; empty: nothing."""
+        drawn = self._random.random()
+        return self._names[bisect(self._steps, drawn)] if drawn < self.most else ""
+
+    def happens(self, name: str) -> bool:
+        rate = self.settings.get(name)
+        return rate is not None and self._random.random() < rate
+
+    def agent(self) -> str:
+        """What the next agent does instead of its work; empty: its work."""
+        drawn = self._random.random()
+        for name, rate in self.agents.items():
+            if (drawn := drawn - rate) < 0:
+                return name
+        return ""
+
+
+def _rate(random: Random) -> float:
+    """From one in five hundred to one in forty, even over the powers."""
+    return float(0.002 * 12.5 ** random.random())

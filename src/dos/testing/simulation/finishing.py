@@ -1,0 +1,79 @@
+"""What is looked at when a simulation has come to rest."""
+
+from zlib import crc32
+
+from dos.journal import fold, retention
+from dos.journal.states.fleet import Fleet
+from dos.journal.states.leases import Leases
+from dos.runtime import effects
+from dos.runtime.fleet import observing
+from dos.testing.simulation import invariants
+from dos.testing.simulation.clock import BEGIN_MS
+from dos.testing.simulation.fleet_performers import FleetPerformers
+from dos.testing.simulation.invariants import Broken
+from dos.testing.simulation.site import Site
+from dos.testing.simulation.watching import Watch
+
+LATER_MS = 30 * retention.DAY_MS
+
+
+def check(site: Site, watch: Watch, fleets: FleetPerformers, *, thorough: bool) -> None:
+    _check_repository(site, watch)
+    _check_liveness(site, fleets)
+    if watch.seen != len(site.reader.tail(0)):
+        raise Broken(invariants.POSITIONS, f"{watch.seen} events were seen")
+    if thorough:
+        _check_retention(site)
+
+
+def digest(site: Site) -> str:
+    """Of everything that was written and landed: the same for the same seed, wherever it runs."""
+    seen = 0
+    for event in site.store.events():
+        row = (event.stream, event.ver, event.kind, event.raw, event.fence, event.key, event.at_ms, event.actor)
+        seen = crc32(repr(row).encode(), seen)
+    return f"{crc32(repr((site.repository.target, site.repository.salvaged)).encode(), seen):08x}"
+
+
+def _check_repository(site: Site, watch: Watch) -> None:
+    repository = site.repository
+    if repository.doubled:
+        raise Broken(invariants.ONCE, f"git holds {repository.doubled[0]} twice")
+    for unit, commit in repository.landed.items():
+        if commit not in watch.intended:
+            raise Broken(invariants.INTENT, f"{unit} is on the branch in {commit}, which was never written as intended")
+    missing = set(range(1, repository.edits + 1)) - repository.reachable_edits()
+    if missing:
+        raise Broken(invariants.KEPT, f"edit {min(missing)} is nowhere any more")
+
+
+def _check_liveness(site: Site, fleets: FleetPerformers) -> None:
+    machine = site.machine
+    running = [process for process in machine.processes.values() if process.alive]
+    # Told to wait until tomorrow is an end for today; its supervisors stay with it.
+    waits = any(_waits_for_long(process.effect, machine.ends_at) for process in running)
+    if running and not waits:
+        which = running[0]
+        doing = type(which.effect).__name__
+        raise Broken(invariants.LIVENESS, f"{which.lane} ({which.run_id or 'supervisor'}) still runs, at {doing}")
+    seen = fleets.seen(site.hosts[0])
+    for lane in site.setting.config.roster():
+        starts = site.fleet.starts.get(lane)
+        stopped = starts is not None and (starts.stopped or starts.failed)
+        typed = stopped or site.fleet.drain or waits or observing.waits_for_a_person(seen, lane)
+        if seen.offered[lane] and not typed:
+            raise Broken(invariants.LIVENESS, f"lane {lane} has work to offer, and nobody works on it")
+
+
+def _waits_for_long(effect: object, ends_at: int) -> bool:
+    return isinstance(effect, effects.Park) and (effect.until_ms or 0) > BEGIN_MS + ends_at
+
+
+def _check_retention(site: Site) -> None:
+    happened = list(site.store.events())
+    gone = retention.superseded(happened, older_than_ms=0, now_ms=site.machine.clock.wall_ms() + LATER_MS)
+    removed = {event.pos for event in gone}
+    kept = [event for event in happened if event.pos not in removed]
+    for kind in (Fleet, Leases):
+        if fold.fold(kind(), kept) != fold.fold(kind(), happened):
+            raise Broken(invariants.RETENTION, f"{kind.name} without {len(gone)} events is another")

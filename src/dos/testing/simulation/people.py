@@ -1,0 +1,175 @@
+"""What comes from outside at some moment: cuts, deaths, and what people do to a fleet that runs."""
+
+from collections.abc import Callable
+from typing import Any
+
+from dos.errors import Conflict
+from dos.journal.engine_events import HaltRequested, PauseEnded, PauseRequested
+from dos.journal.events import DrainRequested
+from dos.journal.states import decisions
+from dos.journal.states.decisions import Standing
+from dos.records import run_ids
+from dos.records.leases import Lease
+from dos.testing.simulation import faults
+from dos.testing.simulation.machine import Host, Process
+from dos.testing.simulation.site import Site
+
+LAST_WORDS = ("nothing is left to do", "drained on request")
+LONGEST_SKEW_MS = 10 * 60_000
+
+
+class People:
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.machine = site.machine
+        self.random = site.random
+        self._acts: dict[str, Callable[[Any], None]] = {
+            faults.PARTITION: self.cut_off,
+            faults.SUPERVISOR_DEATH: self.kill_supervisor,
+            faults.BRANCH_MOVED: self.move_branch,
+            faults.DRAIN: self.drain,
+            faults.HOLD: self.hold,
+            faults.REAP: self.look_for_the_dead,
+            faults.SECOND_START: self.second_supervisor,
+            faults.HALT: self.halt,
+            faults.BY_HAND: self.start_worker,
+        }
+
+    def begin(self) -> None:
+        for host in self.site.hosts:
+            if self.site.swarm.happens(faults.SKEW):
+                self.machine.counts[faults.SKEW] += 1
+                host.wrong_by_ms = self.random.randint(-LONGEST_SKEW_MS, LONGEST_SKEW_MS)
+            self.site.start_supervisor(host)
+        for name in self.site.swarm.moments:
+            for _ in range(self.random.randint(1, 2 if name == faults.DRAIN else 4)):
+                # Most of what is worth disturbing happens early.
+                moment = self.random.random() ** 2 * self.machine.calm_at
+                self.machine.after(moment, self._acts[name])
+
+    def paused(self, length_ms: int) -> None:
+        """Who frees lanes by hand does it when somebody looks dead: just before he wakes."""
+        if faults.REAP in self.site.swarm.moments and self.random.random() < 0.5:
+            self.machine.after(length_ms - self.random.randint(500, 10_000), self.look_for_the_dead)
+
+    def ended(self, process: Process, answer: Any) -> None:
+        """A supervisor that did not end by itself is started again, sooner or later."""
+        if not process.is_supervisor:
+            return
+        if process.host.supervisor is not process:
+            return  # the second one of its host
+        process.host.supervisor = None
+        if answer == LAST_WORDS[0] or (answer == LAST_WORDS[1] and self.random.random() < 0.3):
+            return
+        self.machine.active += 1
+        self.machine.after(self.random.randint(2_000, 90_000), self._return, process.host)
+
+    def _return(self, host: Host) -> None:
+        self.machine.active -= 1
+        if host.supervisor is None:
+            self.site.start_supervisor(host)
+
+    def cut_off(self, _: object) -> None:
+        self.machine.counts[faults.PARTITION] += 1
+        host = self.random.choice(self.site.hosts)
+        host.away_until = self.machine.now + self.random.randint(1_000, 90_000)
+
+    def kill_supervisor(self, _: object) -> None:
+        host = self.random.choice(self.site.hosts)
+        if host.supervisor is not None:
+            self.machine.counts[faults.SUPERVISOR_DEATH] += 1
+            self.machine.kill(host.supervisor)
+
+    def second_supervisor(self, _: object) -> None:
+        """Somebody types `dos up` where one runs already."""
+        self.machine.counts[faults.SECOND_START] += 1
+        host = self.random.choice(self.site.hosts)
+        running = host.supervisor
+        self.site.start_supervisor(host)
+        host.supervisor = running or host.supervisor
+
+    def start_worker(self, _: object) -> None:
+        """Somebody types `dos worker`, whatever the supervisors think of it."""
+        self.machine.counts[faults.BY_HAND] += 1
+        roster = self.site.setting.config.roster()
+        planned = {unit.lane for unit in self.site.units}
+        # Where there is nothing to do nobody else starts one: its workers look for something.
+        for lane in [lane for lane in roster if lane not in planned] or [self.random.choice(roster)]:
+            now_ms = self.machine.clock.wall_ms()
+            made = run_ids.mint(now_ms, self.random.getrandbits(run_ids.ENTROPY_BITS), "by-hand")
+            self.site.start_worker(self.random.choice(self.site.hosts), lane, made.run_id, 500)
+
+    def move_branch(self, _: object) -> None:
+        self.machine.counts[faults.BRANCH_MOVED] += 1
+        self.site.repository.move_by_another()
+        if self.random.random() < 0.5:
+            self.machine.after(self.random.randint(1, 20_000), self.move_branch_again)
+
+    def move_branch_again(self, _: object) -> None:
+        self.site.repository.move_by_another()
+
+    def drain(self, _: object) -> None:
+        self.machine.counts[faults.DRAIN] += 1
+        self.site.store.record("fleet", DrainRequested(reason="a person said so"))
+        self.machine.look()
+
+    def hold(self, _: object) -> None:
+        self.machine.counts[faults.HOLD] += 1
+        lane = self.random.choice(["", *self.site.setting.config.roster()])
+        self.site.store.record("fleet", PauseRequested(lane=lane, by="person"))
+        self.machine.look()
+        self.machine.after(self.random.randint(5_000, 120_000), self._go_on, lane)
+
+    def _go_on(self, lane: str) -> None:
+        self.site.store.record("fleet", PauseEnded(lane=lane, by="person"))
+        self.machine.look()
+
+    def halt(self, _: object) -> None:
+        """One run is stopped, and its agent with it."""
+        live = self.site.live()
+        if live:
+            self.machine.counts[faults.HALT] += 1
+            lease = self.random.choice(live)
+            self.site.store.record(f"run/{lease.run_id}", HaltRequested(run_id=lease.run_id, by="person"))
+            self.machine.look()
+            if holder := self.site.holder(lease):
+                self.machine.after(1_000, self.on_halt, holder)
+
+    def on_halt(self, process: Process) -> None:
+        """Its worker sees it, and ends its agent."""
+
+    def read_question(self, decision: str) -> None:
+        """Most questions are answered, some by two people at once, some by nobody."""
+        drawn = self.random.random()
+        for _ in range(0 if drawn < 0.2 else 1 if drawn < 0.7 else 2):
+            self.machine.after(self.random.randint(2_000, 60_000), self._consider, decision)
+
+    def _consider(self, decision: str) -> None:
+        asked = self.site.decisions.open.get(decision)
+        if asked is not None:
+            # Nobody here can wait until tomorrow.
+            choice = self.random.choice([each.name for each in asked.raised.choices if each.name != "wait"])
+            self.machine.after(self.random.randint(1, 30_000), self._answer, (asked, choice))
+
+    def _answer(self, meant: tuple[Standing, str]) -> None:
+        asked, choice = meant
+        try:
+            self.site.store.append_all(decisions.answering(asked, choice, by="person"))
+        except Conflict:
+            self.machine.counts[faults.ANSWER_RACE] += 1
+        self.machine.look()
+
+    def look_for_the_dead(self, _: object) -> None:
+        """Somebody frees the lanes of the dead: looks at them all, and then revokes what looked dead."""
+        self.machine.counts[faults.REAP] += 1
+        host = self.random.choice(self.site.hosts)
+        for lease in self.site.store.leases():
+            if self.site.store.lapsed(lease) or self.site.is_gone(lease, host):
+                self.machine.after(self.random.randint(1, 20_000), self._reap, lease)
+
+    def _reap(self, lease: Lease) -> None:
+        try:
+            self.site.store.revoke(lease.fence, version=lease.version, reason="reaped by hand")
+        except Conflict:
+            self.machine.counts[faults.REAP_REFUSED] += 1
+        self.machine.look()

@@ -1,0 +1,161 @@
+"""Git as far as a fleet leans on it: commits, a target branch, fences, salvage refs, a tree for each lane."""
+
+from collections.abc import Callable
+
+from msgspec import Struct, field
+
+from dos.errors import Fenced
+from dos.runtime.effects import Landing, NotLanded, Salvage
+from dos.runtime.steps.replan import PLAN as REPLAN
+
+TARGET = "main"
+
+
+class Commit(Struct, frozen=True):
+    id: str
+    parent: str
+    units: tuple[str, ...]  # whose work it holds
+    edits: tuple[int, ...]
+    strays: bool = False
+    red: bool = False  # the acceptance command fails on it
+
+
+class Tree(Struct):
+    """A lane's worktree on one host."""
+
+    base: str
+    head: str
+    dirty: list[int] = field(default_factory=list)  # edits that nobody committed
+
+
+class Repository:
+    def __init__(self) -> None:
+        self.commits: dict[str, Commit] = {}
+        self.target = self._add("", (), ())
+        self.landed: dict[str, str] = {}  # unit -> the commit of the target branch that holds it
+        self.on_target = {self.target: None}  # ordered, as everything that is walked here
+        self.fences: dict[str, int] = {}
+        self.salvaged: dict[str, str] = {}  # ref -> commit
+        self.trees: dict[str, Tree] = {}  # by path
+        self.edits = 0
+        self.doubled: list[str] = []  # units that the target branch got twice
+        self.on_replanned: Callable[[str], None] = lambda lane: None
+        self.stale: list[str] = []  # moves that were let through under an old fence
+
+    # What agents and other people do
+
+    def edit(self, tree: Tree) -> None:
+        self.edits += 1
+        tree.dirty.append(self.edits)
+
+    def commit(self, tree: Tree, unit: str, *, strays: bool = False, red: bool = False) -> None:
+        units = (unit,) if unit else ()
+        tree.head = self._add(tree.head, units, tuple(tree.dirty), strays=strays, red=red)
+        tree.dirty = []
+
+    def move_by_another(self) -> None:
+        self._advance(self._add(self.target, (), ()))
+
+    # What a worker does
+
+    def tree(self, path: str) -> Tree:
+        return self.trees.setdefault(path, Tree(self.target, self.target))
+
+    def prepare(self, tree: Tree, run_id: str) -> list[Salvage]:
+        why = "left by an earlier run"
+        saved = self.save_commits(tree, run_id, why) + self.save_changes(tree, run_id, why)
+        tree.base = tree.head = self.target
+        return saved
+
+    def save_changes(self, tree: Tree, run_id: str, why: str) -> list[Salvage]:
+        if not tree.dirty:
+            return []
+        saved = self._add(tree.head, (), tuple(tree.dirty))
+        tree.dirty = []
+        return [self._keep(run_id, saved, f"{why}: uncommitted changes")]
+
+    def save_commits(self, tree: Tree, run_id: str, why: str) -> list[Salvage]:
+        if tree.head in self.on_target or tree.head in self.salvaged.values():
+            return []
+        return [self._keep(run_id, tree.head, f"{why}: commits")]
+
+    def since(self, base: str, head: str) -> list[Commit]:
+        """The commits between two, oldest first."""
+        found = []
+        while head and head != base and head not in self.on_target:
+            found.append(self.commits[head])
+            head = found[-1].parent
+        return found[::-1]
+
+    def prepare_landing(self, unit: str, tree: Tree, head: str) -> Landing:
+        tree.head, tree.dirty = head, []  # cleared: what acceptance left is nobody's work
+        if self.target != tree.base:
+            onto = self.target
+            for each in self.since(tree.base, head):
+                onto = self._add(onto, each.units, each.edits, strays=each.strays, red=each.red)
+            tree.head = onto
+        return Landing(unit=unit, branch=TARGET, old=self.target, new=tree.head)
+
+    def raise_fence(self, lane: str, fence: int) -> None:
+        if self.fences.get(lane, 0) > fence:
+            raise Fenced(f"git knows a newer fence for lane {lane!r} than {fence}")
+        self.fences[lane] = fence
+
+    def move(self, lane: str, fence: int, landing: Landing, *, fence_counts: bool = True) -> NotLanded | None:
+        """My fence is still the newest, the branch is still where I saw it, and now it is here."""
+        if landing.new not in self.commits:
+            return NotLanded(reason=f"commit {landing.new} is not there any more")
+        newest = self.fences.get(lane, 0)
+        moved = self.target != landing.old
+        if (fence_counts and newest != fence) or moved:
+            why = "the branch has moved" if moved else "its fence is not the newest"
+            return NotLanded(reason=f"git refused to move {landing.branch!r}: {why}", retryable=moved)
+        if newest != fence:
+            self.stale.append(f"{landing.new} under fence {fence} of lane {lane}, where {newest} is the newest")
+        self._advance(landing.new)
+        return None
+
+    # What is looked at in the end
+
+    def reachable_edits(self) -> set[int]:
+        """Every edit that somebody can still find: on the target branch, on a salvage ref, or in a tree."""
+        heads = [self.target, *self.salvaged.values(), *(tree.head for tree in self.trees.values())]
+        found = {edit for tree in self.trees.values() for edit in tree.dirty}
+        seen: set[str] = set()
+        for head in heads:
+            while head and head not in seen:
+                seen.add(head)
+                found.update(self.commits[head].edits)
+                head = self.commits[head].parent
+        return found
+
+    def _advance(self, new: str) -> None:
+        for each in self.since(self.target, new):
+            for unit in each.units:
+                plan, _, lane = unit.partition("/")
+                if plan == REPLAN:
+                    self.on_replanned(lane)
+                    continue
+                if unit in self.landed:
+                    self.doubled.append(unit)
+                self.landed[unit] = each.id
+            self.on_target[each.id] = None
+        self.target = new
+
+    def _add(
+        self,
+        parent: str,
+        units: tuple[str, ...],
+        edits: tuple[int, ...],
+        *,
+        strays: bool = False,
+        red: bool = False,
+    ) -> str:
+        made = f"c{len(self.commits):05d}"
+        self.commits[made] = Commit(made, parent, units, edits, strays, red)
+        return made
+
+    def _keep(self, run_id: str, commit: str, why: str) -> Salvage:
+        ref = f"refs/dos/salvage/{run_id}/{len(self.salvaged) + 1}"
+        self.salvaged[ref] = commit
+        return Salvage(ref=ref, commit=commit, why=why)

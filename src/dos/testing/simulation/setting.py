@@ -1,0 +1,97 @@
+"""The workspace of a simulation: its lanes, its units, its configuration."""
+
+from functools import cache
+from random import Random
+
+from msgspec import Struct, structs
+
+from dos.config.agents import Budget, Budgets, Quota
+from dos.config.fleet import Leases, Loop, Supervise, Workers
+from dos.config.lanes import ConcurrencyClass, Lanes
+from dos.config.tables import Config, Cooldown
+from dos.evidence.loop_state import fresh
+from dos.plans.iterations import LoopState
+from dos.plans.limits.quota import Candidate
+from dos.records.regions import Region, region
+from dos.records.units import Unit
+
+HOSTS = ("north", "south")
+FIRST = Candidate(name="first", vendor="vendor-one", account="shared", model="large")
+SECOND = Candidate(name="second", vendor="vendor-two", account="shared")
+COST_USD = 1.0  # of one agent, on average
+SILENCE_SECONDS = 90
+WALL_SECONDS = 240
+
+
+class Setting(Struct, frozen=True, kw_only=True):
+    config: Config
+    agents: tuple[Candidate, ...]
+    units: tuple[Unit, ...]
+    target: int
+    tick_seconds: float
+    ttl_ms: int
+    state: LoopState
+    regions: dict[str, Region]
+    budgets: dict[str, int]  # of leases, by class
+    spends: bool  # money is limited
+    plans_apart: bool  # the plan documents lie in no lane
+
+
+def draw(random: Random) -> Setting:
+    lanes = random.choice((2, 3, 3, 4))
+    overlap = random.random() < 0.3
+    cap = 2 if random.random() < 0.15 else 0
+    ttl = random.choice((50.0, 80.0, 120.0))
+    empty = 2 if lanes > 2 and random.random() < 0.2 else 0  # lanes whose plan is yet to be written
+    units = tuple(0 if lane < empty else random.choice((1, 1, 1, 2, 3)) for lane in range(lanes))
+    budget = random.choice(("run", "lane", "day")) if random.random() < 0.15 else ""
+    config, state = _config(lanes, overlap, cap, ttl, random.choice(("soft", "hard")), budget)
+    return Setting(
+        config=config,
+        agents=(FIRST, SECOND) if random.random() < 0.2 else (FIRST,),
+        units=_units(units, random.random() < 0.2),
+        target=random.choice((2, lanes, lanes)),
+        tick_seconds=random.choice((10.0, 20.0, 30.0)),
+        ttl_ms=int(ttl * 1000),
+        state=state,
+        regions={name: config.lane_region(name) or region([]) for name in config.roster()},
+        budgets=config.class_budgets(),
+        spends=bool(budget),
+        plans_apart=random.random() < 0.5,
+    )
+
+
+@cache
+def _config(lanes: int, overlap: bool, cap: int, ttl: float, gate: str, budget: str) -> tuple[Config, LoopState]:
+    names = tuple("abcd"[:lanes])
+    trees: dict[str, tuple[str, ...]] = {name: (f"src/{name}/**",) for name in names}
+    if overlap:
+        trees[names[-1]] = ("src/a/inner/**",)
+    config = Config(
+        lanes=Lanes(concurrent=names, trees=trees),
+        concurrency_class=(ConcurrencyClass(name="cluster", max_concurrent=cap),) if cap else (),
+        supervise=Supervise(),
+        workers=Workers(silence_seconds=SILENCE_SECONDS, wall_seconds=WALL_SECONDS, max_iterations=6),
+        quota=Quota(backoff_seconds=(30.0, 60.0, 120.0), jitter_seconds=10.0, probe_seconds=300.0),
+        budgets=structs.replace(Budgets(), **({budget: Budget(usd=2 * COST_USD)} if budget else {})),
+        leases=Leases(ttl_seconds=ttl),
+        loop=Loop(gate_mode=gate),  # type: ignore[arg-type]
+        cooldown=Cooldown(window_ms=60_000, error_window_ms=30_000),
+    )
+    return config, fresh(config)
+
+
+@cache
+def _units(counts: tuple[int, ...], chained: bool) -> tuple[Unit, ...]:
+    """With `chained`, each unit of a lane waits for the one before it."""
+    return tuple(
+        Unit(
+            plan="PLAN",
+            id=f"{lane.upper()}{number}",
+            title=f"unit {number} of lane {lane}",
+            lane=lane,
+            depends=(f"PLAN/{lane.upper()}{number - 1}",) if chained and number > 1 else (),
+        )
+        for lane, count in zip("abcd", counts, strict=False)
+        for number in range(1, count + 1)
+    )

@@ -1,0 +1,171 @@
+"""All of one simulated system: the machine, the store, the repository, two hosts, and who watches them."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
+from random import Random
+from typing import TypeVar
+
+from dos.journal import engine_events, events
+from dos.journal.backends.memory import MemoryBackend
+from dos.journal.events import Event, LeaseRenewed
+from dos.journal.states.decisions import Decisions
+from dos.journal.states.fleet import Fleet
+from dos.journal.states.quota import Quota
+from dos.journal.states.spend import Spend
+from dos.journal.store import Backend, Reading, Store
+from dos.records.leases import Lease, Request
+from dos.records.units import Unit
+from dos.runtime.supervisor import Supervisor
+from dos.runtime.worker import Worker
+from dos.testing.simulation import setting
+from dos.testing.simulation.clock import VirtualClock
+from dos.testing.simulation.faults import Swarm
+from dos.testing.simulation.machine import Host, Machine, Performer, Process
+from dos.testing.simulation.repository import Repository
+from dos.verdicts.access import admission
+
+T = TypeVar("T")
+MOST_EVENTS = 1_000_000
+OFFERING = {
+    kind.kind
+    for kind in (
+        events.UnitClaimed,
+        events.UnitAttempted,
+        events.AgentEnded,
+        events.WorkMeasured,
+        events.LandingIntended,
+        events.LandingRefused,
+        events.UnitLanded,
+        events.IterationCommitted,
+        events.FleetStarted,
+        engine_events.DecisionRaised,
+        engine_events.DecisionAnswered,
+    )
+}
+
+
+class Reader:
+    """Looks at the store very often. In memory one view stays open: opening one costs more than what is asked of it."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._open = ExitStack()
+        self._view: Reading | None = None
+        if isinstance(backend, MemoryBackend):
+            self._view = self._open.enter_context(backend.read())
+
+    def close(self) -> None:
+        self._open.close()
+
+    def tail(self, after: int) -> list[Event]:
+        return self._ask(lambda view: view.tail(after, MOST_EVENTS))
+
+    def leases(self) -> list[Lease]:
+        return self._ask(lambda view: view.leases())
+
+    def last(self) -> int:
+        return self._ask(lambda view: view.last())
+
+    def _ask(self, question: Callable[[Reading], T]) -> T:
+        if self._view is not None:
+            return question(self._view)
+        with self._backend.read(once=True) as view:
+            return question(view)
+
+
+class Site:
+    """What the performers share."""
+
+    def __init__(self, random: Random, backend: Backend, clock: VirtualClock) -> None:
+        self.random = random
+        self.setting = setting.draw(random)
+        self.swarm = Swarm(random)
+        self.machine = Machine(random, self.swarm, clock)
+        self.machine.patience_ms = self.setting.ttl_ms
+        self.backend = backend
+        self.store = Store(backend, actor="person")
+        self.reader = Reader(backend)
+        self.repository = Repository()
+        self.repository.on_replanned = self._add_unit
+        self.units = list(self.setting.units)
+        self.hosts = [Host(name) for name in setting.HOSTS]
+        # Folded event by event, for everybody who asks.
+        self.fleet = Fleet()
+        self.quota = Quota()
+        self.spend = Spend()
+        self.decisions = Decisions()
+        self.news = 0  # events that are more than a sign of life
+        self.offers = 0  # of those, the ones that may change what can be offered
+        self.admit = partial(admission.judge, budgets=self.setting.budgets)
+        self.worker_performers: dict[type, Performer] = {}
+        self.fleet_performers: dict[type, Performer] = {}
+        self._by_run: dict[str, Process] = {}
+        self._pid = 100
+
+    def _add_unit(self, lane: str) -> None:
+        """A plan that was groomed may hold one more unit, once for each lane."""
+        unit = Unit(plan="PLAN", id=f"{lane.upper()}9", title="found by a replan", lane=lane)
+        if unit not in self.units and self.random.random() < 0.5:
+            self.units.append(unit)
+
+    def start_supervisor(self, host: Host) -> Process:
+        process = self._process(host, f"supervisor/{host.name}", "")
+        supervisor = Supervisor(
+            host=host.name,
+            pid=process.pid,
+            target=self.setting.target,
+            tick_seconds=self.setting.tick_seconds,
+            until_idle=True,
+        )
+        process.generator = supervisor.supervise()
+        process.performers = self.fleet_performers
+        host.supervisor = process
+        self.machine.after(self.random.randint(50, 3_000), self.machine.begin, process)
+        return process
+
+    def start_worker(self, host: Host, lane: str, run_id: str, launch_ms: int) -> Process:
+        process = self._process(host, lane, run_id)
+        process.generator = Worker(lane=lane, run_id=run_id, state=self.setting.state).work()
+        process.performers = self.worker_performers
+        self.machine.after(launch_ms, self.machine.begin, process)
+        return process
+
+    def _process(self, host: Host, lane: str, run_id: str) -> Process:
+        self._pid += 1
+        store = Store(self.backend, actor=run_id or lane)
+        process = Process(host, self._pid, self.machine.now / 1000, store, lane, run_id)
+        self.machine.add(process)
+        self._by_run[run_id] = process
+        return process
+
+    def runs(self, run_id: str) -> bool:
+        """A process of this run lives, here or there."""
+        process = self._by_run.get(run_id)
+        return process is not None and process.alive
+
+    def holder(self, lease: Request) -> Process | None:
+        return self.machine.processes.get(lease.pid or 0)
+
+    def is_gone(self, lease: Request, host: Host) -> bool:
+        """By the word of a host's system, which knows of its own processes alone."""
+        if lease.host != host.name:
+            return False
+        process = self.holder(lease)
+        return process is None or not process.alive
+
+    def live(self) -> list[Lease]:
+        """The leases of lanes that have not lapsed."""
+        now = self.machine.clock.lease_ms()
+        return [lease for lease in self.reader.leases() if not lease.is_lock and lease.expires_ms > now]
+
+    def apply(self, event: Event) -> None:
+        if event.kind == LeaseRenewed.kind:
+            return
+        self.news += 1
+        self.offers += event.kind in OFFERING
+        self.fleet.apply(event)
+        self.quota.apply(event)
+        if self.setting.spends:
+            self.spend.apply(event)
+        self.decisions.apply(event)

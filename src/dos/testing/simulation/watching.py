@@ -1,0 +1,261 @@
+"""Whoever watches the journal of a simulation: reads each event once, and holds it against the invariants."""
+
+from collections import Counter, deque
+from collections.abc import Callable
+from typing import Any
+
+from dos.journal import engine_events, events
+from dos.journal.events import Event
+from dos.journal.states import decided
+from dos.journal.states.leases import KINDS, Leases
+from dos.plans import replaying
+from dos.plans.iterations import OutcomeKind, StopReason
+from dos.records import regions
+from dos.records.leases import Lease
+from dos.runtime.fleet.observing import START_SECONDS
+from dos.runtime.steps.replan import PLAN as REPLAN
+from dos.runtime.worker import Ended
+from dos.testing.simulation import faults, invariants
+from dos.testing.simulation.fleet_performers import FleetPerformers
+from dos.testing.simulation.invariants import Broken
+from dos.testing.simulation.site import Site
+
+REASONS = {*StopReason, *Ended}
+SHOWN = 14  # events before the one that broke something
+
+
+class Start:
+    """A lane's newest start."""
+
+    __slots__ = ("at_ms", "host", "run_id", "settled")
+
+    def __init__(self, run_id: str, host: str, at_ms: int) -> None:
+        self.run_id, self.host, self.at_ms, self.settled = run_id, host, at_ms, False
+
+
+class Watch:
+    def __init__(self, site: Site, fleets: FleetPerformers) -> None:
+        self.site = site
+        self.fleets = fleets
+        self.leases = Leases()
+        self.last = 0
+        self.seen = 0
+        self.newest: deque[Event] = deque(maxlen=SHOWN)
+        self.stopped: dict[str, str] = {}  # run -> why
+        self._versions: dict[str, int] = {}
+        self._fence = 0
+        self._tries: dict[str, tuple[int, int]] = {}  # run -> its newest iteration and attempt
+        self._landed: dict[str, str] = {}
+        self.intended: set[str] = set()
+        self._recent: dict[str, dict[str, int]] = {}  # lane -> its starts that did not end with a word
+        self._starts: dict[str, Start] = {}
+        self._spent: Counter[tuple[str, str]] = Counter()  # scope and subject, in dollars
+        self._budget_asked: dict[str, dict[str, Any]] = {}
+        self._raised: set[str] = set()
+        self.on_question: Callable[[str], None] = lambda decision: None
+        self._answered: set[str] = set()
+        self._checks: dict[str, Callable[[Event, Any], None]] = {
+            events.SpawnIntended.kind: self._spawn_intended,
+            events.WorkerReaped.kind: self._reaped,
+            events.FleetStarted.kind: self._fleet_started,
+            events.LaneFailed.kind: self._lane_failed,
+            events.AgentStarted.kind: self._agent_started,
+            events.AgentEnded.kind: self._agent_ended,
+            events.IterationCommitted.kind: self._committed,
+            events.LandingIntended.kind: self._landing_intended,
+            events.UnitLanded.kind: self._unit_landed,
+            events.RunStopped.kind: self._run_stopped,
+            engine_events.PauseEnded.kind: self._pause_ended,
+            engine_events.DecisionRaised.kind: self._decision_raised,
+            engine_events.DecisionAnswered.kind: self._decision_answered,
+        }
+
+    def look(self) -> None:
+        """At everything that was written since the last look."""
+        for event in self.site.reader.tail(self.last):
+            self.newest.append(event)
+            self._envelope(event)
+            if event.kind in KINDS:
+                self._lease_event(event)
+            elif check := self._checks.get(event.kind):
+                check(event, events.decode(event))
+            self.site.apply(event)
+        stale = self.site.repository.stale
+        if stale:
+            raise Broken(invariants.GIT_FENCE, stale[0])
+
+    # Every event
+
+    def _envelope(self, event: Event) -> None:
+        if event.pos <= self.last:
+            raise Broken(invariants.POSITIONS, f"event {event.pos} comes after {self.last}")
+        if event.ver != self._versions.get(event.stream, 0) + 1:
+            raise Broken(invariants.POSITIONS, f"event {event.pos} is version {event.ver} of {event.stream}")
+        self._versions[event.stream] = event.ver
+        self.last = event.pos
+        self.seen += 1
+        if event.fence is not None and event.fence not in self.leases.live:
+            raise Broken(invariants.NO_ZOMBIE, f"event {event.pos} ({event.kind}) has fence {event.fence}, which ended")
+        # What people say of a run may come late; what it says itself may not.
+        if event.fence is not None and event.stream[:4] == "run/" and event.stream[4:] in self.stopped:
+            raise Broken(invariants.STOPPED, f"event {event.pos} ({event.kind}) of {event.stream}")
+
+    # Leases
+
+    def _lease_event(self, event: Event) -> None:
+        fact: Any = events.decode(event)
+        if isinstance(fact, events.LeaseGranted):
+            self._granted(event, fact)
+        elif isinstance(fact, events.LeaseRenewed):
+            self._standing(event, fact.lease)
+        else:
+            self._ended(event, fact)
+        self.leases.apply(event)
+        # A transaction may end a lease and grant another: it is compared when its last event is here.
+        if event.pos != self.site.reader.last():
+            return
+        table = {lease.fence: lease for lease in self.site.reader.leases()}
+        if table != self.leases.live:
+            raise Broken(invariants.TABLE, f"after event {event.pos}: {sorted(table)} and {sorted(self.leases.live)}")
+
+    def _granted(self, event: Event, fact: events.LeaseGranted) -> None:
+        asked = fact.asked
+        if event.pos <= self._fence:
+            raise Broken(invariants.FENCES, f"fence {event.pos} comes after {self._fence}")
+        self._fence = event.pos
+        same_kind = 1
+        for lease in self.leases.live.values():
+            if lease.is_lock != asked.is_lock:
+                continue
+            same_kind += lease.kind == asked.kind
+            overlap = not asked.is_lock and regions.conflict(asked.region, asked.mode, lease.region, lease.mode)
+            if lease.lane == asked.lane or overlap:
+                raise Broken(invariants.DISJOINT, f"{asked.lane} is granted beside {lease.lane} ({lease.fence})")
+        cap = self.site.setting.budgets.get(asked.kind)
+        if cap and same_kind > cap:
+            raise Broken(invariants.BUDGET, f"{same_kind} leases of kind {asked.kind}, where {cap} may be")
+        if (start := self._starts.get(asked.lane)) and start.run_id == asked.run_id:
+            start.settled = True
+
+    def _standing(self, event: Event, fence: int) -> Lease:
+        lease = self.leases.live.get(fence)
+        if lease is None:
+            raise Broken(invariants.CURRENT, f"event {event.pos} ({event.kind}) is of lease {fence}, which ended")
+        return lease
+
+    def _ended(self, event: Event, fact: Any) -> None:
+        lease = self._standing(event, fact.lease)
+        lapsed = lease.expires_ms <= self.site.machine.now
+        if isinstance(fact, events.LeaseExpired) and not lapsed:
+            left = (lease.expires_ms - self.site.machine.now) / 1000
+            raise Broken(invariants.STORE_TIME, f"lease {lease.fence} of {lease.lane} expired {left:g} s too early")
+        holder = self.site.holder(lease)
+        if isinstance(fact, events.LeaseRevoked) and not lapsed and holder is not None and holder.alive:
+            beat = (self.site.machine.clock.wall_ms() - lease.beat_ms) / 1000
+            raise Broken(
+                invariants.DEAD_ONLY, f"lease {lease.fence} of {lease.lane} was revoked, {beat:g} s after a beat"
+            )
+
+    # Starts
+
+    def _spawn_intended(self, event: Event, fact: events.SpawnIntended) -> None:
+        now = event.at_ms
+        self._check_pending(event, fact)
+        recent = self._recent.setdefault(fact.lane, {})
+        recent[fact.run_id] = now
+        policy = self.site.setting.config.supervise
+        within = sum(now - at < policy.restart_period_seconds * 1000 for at in recent.values())
+        if within > policy.restart_intensity:
+            raise Broken(invariants.INTENSITY, f"{within} starts of lane {fact.lane} within the period")
+        self._starts[fact.lane] = Start(fact.run_id, fact.host, now)
+        seen, started = self.fleets.population.get(fact.host, (0, 0))
+        self.fleets.population[fact.host] = seen, started + 1
+        if seen + started + 1 > self.site.setting.target:
+            more = f"{seen} seen and {started + 1} started"
+            raise Broken(invariants.POPULATION, f"{fact.host}: {more}, where {self.site.setting.target} are wanted")
+
+    def _check_pending(self, event: Event, fact: events.SpawnIntended) -> None:
+        start = self._starts.get(fact.lane)
+        if start is None or start.settled or start.run_id in self.stopped:
+            return
+        # Only its own host can say that it is not there; for the others it may be on its way.
+        gone = start.host == fact.host and not self.site.runs(start.run_id)
+        if not gone and event.at_ms - start.at_ms < START_SECONDS * 1000:
+            age = (event.at_ms - start.at_ms) / 1000
+            raise Broken(invariants.PENDING, f"lane {fact.lane} was started {age:g} s ago, as {start.run_id}")
+
+    def _reaped(self, event: Event, fact: events.WorkerReaped) -> None:
+        if start := self._starts.get(fact.lane):
+            start.settled = True
+
+    def _fleet_started(self, event: Event, fact: events.FleetStarted) -> None:
+        self._recent.clear()  # a person's word: the lanes are tried again
+
+    def _pause_ended(self, event: Event, fact: engine_events.PauseEnded) -> None:
+        self._recent.pop(fact.lane, None)
+
+    def _lane_failed(self, event: Event, fact: events.LaneFailed) -> None:
+        self.site.machine.counts[faults.GIVEN_UP] += 1
+
+    # Runs and units
+
+    def _committed(self, event: Event, fact: events.IterationCommitted) -> None:
+        this = (fact.iteration, fact.attempt)
+        if this <= self._tries.get(fact.run_id, (0, 0)):
+            raise Broken(invariants.ONCE, f"event {event.pos}: iteration {this[0]}.{this[1]} of {fact.run_id} again")
+        self._tries[fact.run_id] = this
+        if fact.outcome == OutcomeKind.RATE_LIMITED and fact.state and fact.decision:
+            before, after = fact.state, fact.decision["next_state"]
+            if after["consecutive_unclear"] > before["consecutive_unclear"]:
+                raise Broken(invariants.LIMITS, f"event {event.pos} counts a limit as a failure")
+        replay = replaying.replay(decided.read([event]))
+        if replay.difference:
+            raise Broken(invariants.REPLAY, f"event {event.pos}: now {replay.difference.replayed.action}")
+
+    def _agent_started(self, event: Event, fact: events.AgentStarted) -> None:
+        for scope, subject in (("run", fact.run_id), ("lane", fact.lane)):
+            limit = getattr(self.site.setting.config.budgets, scope).usd
+            spent = self._spent[scope, subject]
+            if limit is not None and spent >= limit:
+                raise Broken(invariants.MONEY, f"event {event.pos}: {scope} {subject} has used {spent:g} of {limit:g}")
+
+    def _agent_ended(self, event: Event, fact: events.AgentEnded) -> None:
+        self._spent["run", fact.run_id] += fact.cost_usd or 0  # type: ignore[assignment]
+        self._spent["lane", fact.lane] += fact.cost_usd or 0  # type: ignore[assignment]
+
+    def _landing_intended(self, event: Event, fact: events.LandingIntended) -> None:
+        self.intended.add(fact.new)
+
+    def _unit_landed(self, event: Event, fact: events.UnitLanded) -> None:
+        repository = self.site.repository
+        if fact.commit not in repository.on_target or fact.unit not in repository.commits[fact.commit].units:
+            raise Broken(invariants.NO_LIE, f"event {event.pos}: {fact.unit} is not in {fact.commit} on the branch")
+        if fact.unit in self._landed and not fact.unit.startswith(f"{REPLAN}/"):
+            raise Broken(invariants.ONCE, f"event {event.pos}: {fact.unit} landed again")
+        if fact.commit not in self.intended:
+            raise Broken(invariants.INTENT, f"event {event.pos}: {fact.commit} was never written as intended")
+        self._landed[fact.unit] = fact.commit
+
+    def _run_stopped(self, event: Event, fact: events.RunStopped) -> None:
+        if fact.stop_reason not in REASONS or not fact.needs:
+            raise Broken(invariants.TYPED, f"event {event.pos}: {fact.run_id} stopped for {fact.stop_reason!r}")
+        if fact.run_id in self.stopped:
+            raise Broken(invariants.TYPED, f"event {event.pos}: {fact.run_id} stopped twice")
+        self.stopped[fact.run_id] = fact.stop_reason
+        self._recent.get(fact.lane, {}).pop(fact.run_id, None)
+
+    # Questions
+
+    def _decision_raised(self, event: Event, fact: engine_events.DecisionRaised) -> None:
+        if fact.id not in self._raised:
+            self._raised.add(fact.id)
+            self.on_question(fact.id)
+            if fact.about == "budget":
+                self._budget_asked[fact.id] = fact.detail
+
+    def _decision_answered(self, event: Event, fact: engine_events.DecisionAnswered) -> None:
+        if fact.id not in self._raised or fact.id in self._answered:
+            raise Broken(invariants.ONE_ANSWER, f"event {event.pos}: decision {fact.id}")
+        self._answered.add(fact.id)
+        if fact.choice == "raise" and (asked := self._budget_asked.get(fact.id)):
+            self._spent[asked["scope"], asked["subject"].rpartition("/")[2]] -= asked["by"]

@@ -1,0 +1,305 @@
+"""How a worker's effects are performed in a simulation: one method for each."""
+
+from collections.abc import Callable, Collection
+from math import inf
+
+from msgspec import structs
+
+from dos.errors import Conflict, Fenced
+from dos.journal.events import Event
+from dos.journal.states.fleet import Fleet
+from dos.journal.states.fleet import Unit as Seen
+from dos.records.leases import Lease, Refusal, RefusalReason, Request
+from dos.records.regions import Region, region
+from dos.runtime import backlog, effects
+from dos.runtime.receipts.landings import Issued
+from dos.runtime.staff import choosing
+from dos.testing.simulation import faults
+from dos.testing.simulation.agents import Agents
+from dos.testing.simulation.clock import BEGIN_MS
+from dos.testing.simulation.machine import WAITING, Later, Performer, Process, Waiting
+from dos.testing.simulation.repository import TARGET
+from dos.testing.simulation.site import Site
+
+NOWHERE = region([])
+DOCUMENTS = region(["docs/**"])
+LOCK_MS = 180_000  # of a supervisor: shorter ones add renewals and no risk, since its host tells of its death
+LOOK_MS = 10_000  # between two looks of whoever waits
+REFUSED = {
+    RefusalReason.LANE_HELD: faults.LEASE_HELD,
+    RefusalReason.REGION_OVERLAP: faults.OVERLAP,
+    RefusalReason.CLASS_BUDGET_EXHAUSTED: faults.BUDGET,
+}
+
+
+class WorkerPerformers:
+    def __init__(self, site: Site, agents: Agents) -> None:
+        self.site = site
+        self.machine = site.machine
+        self.repository = site.repository
+        self.agents = agents
+
+    def table(self) -> dict[type, Performer]:
+        return {
+            effects.TakeLease: self.take_lease,
+            effects.ReleaseLease: self.release_lease,
+            effects.Record: self.record,
+            effects.SurveyBacklog: self.survey,
+            effects.PrepareWorktree: self.prepare_worktree,
+            effects.ChooseAgent: self.choose_agent,
+            effects.TakePlans: self.take_plans,
+            effects.RunAgent: self.run_agent,
+            effects.MeasureWork: self.measure,
+            effects.SaveChanges: self.save_changes,
+            effects.SaveCommits: self.save_commits,
+            effects.PrepareLanding: self.prepare_landing,
+            effects.MoveBranch: self.move_branch,
+            effects.IssueReceipt: self.issue_receipt,
+            effects.HasLanded: self.has_landed,
+            effects.Pause: self.pause,
+            effects.BackOff: self.back_off,
+            effects.Park: self.park,
+        }
+
+    # Leases and the journal
+
+    def take_lease(self, process: Process, effect: effects.TakeLease) -> Lease | Refusal:
+        is_lock = effect.is_lock
+        region = NOWHERE if is_lock else self.site.setting.regions[effect.lane]
+        taken = self._take(process, self._request(process, effect.lane, effect.run_id, region, is_lock=is_lock))
+        if isinstance(taken, Refusal):
+            name = faults.SECOND_SUPERVISOR if is_lock else REFUSED.get(taken.reason, str(taken.reason))
+            self.machine.counts[name] += 1
+        return taken
+
+    def take_plans(self, process: Process, effect: effects.TakePlans) -> effects.Plans | Refusal:
+        """The documents lie in the lane itself, or beside all lanes."""
+        documents, own = ["docs/plan.md"], effect.lease
+        if not self.site.setting.plans_apart:
+            return effects.Plans(lease=own, documents=documents)
+        taken = self._take(process, self._request(process, f"replan-{own.lane}", effect.run_id, DOCUMENTS))
+        if isinstance(taken, Refusal):
+            self.machine.counts[faults.PLANS_HELD] += 1
+            return taken
+        return effects.Plans(lease=taken, documents=documents)
+
+    def _take(self, process: Process, asked: Request) -> Lease | Refusal:
+        asked_at, before = self.machine.now, self.site.reader.leases()
+        taken = self._granted(process, asked) or self._acquire(process, asked)
+        if isinstance(taken, Lease):
+            self.machine.keep(process, taken, asked_at)
+            if not taken.is_lock:
+                self._end_predecessors(process, taken, before)
+                self.repository.raise_fence(taken.lane, taken.fence)
+        return taken
+
+    def _request(self, process: Process, lane: str, run_id: str, region: Region, *, is_lock: bool = False) -> Request:
+        return Request(
+            lane=lane,
+            holder=f"{process.host.name}:{process.pid}",
+            host=process.host.name,
+            ttl_ms=LOCK_MS if is_lock else self.site.setting.ttl_ms,
+            region=region,
+            kind="lock" if is_lock else "cluster",
+            is_lock=is_lock,
+            run_id=run_id,
+            pid=process.pid,
+            pid_started=process.started,
+            start_sha=self.repository.target,
+        )
+
+    def _granted(self, process: Process, asked: Request) -> Lease | None:
+        """What was granted to this very process already, when the answer was lost on its way."""
+        for lease in self.site.reader.leases():
+            if lease.pid == asked.pid and lease.lane == asked.lane and lease.run_id == asked.run_id:
+                return next(iter(process.store.renew([lease.fence]).kept), None)
+        return None
+
+    def _acquire(self, process: Process, asked: Request) -> Lease | Refusal:
+        taken = process.store.acquire(asked, self.site.admit)
+        if isinstance(taken, Refusal) and self._bury(process, taken.blocked_by):
+            taken = process.store.acquire(asked, self.site.admit)
+        return taken
+
+    def _bury(self, process: Process, fence: int | None) -> bool:
+        """End a lease whose process is dead on this very host, instead of waiting until it runs out."""
+        for lease in self.site.reader.leases():
+            if lease.fence == fence and self.site.is_gone(lease, process.host):
+                try:
+                    process.store.revoke(lease.fence, version=lease.version, reason="its process is gone")
+                except Conflict:
+                    pass  # another was quicker
+                return True
+        return False
+
+    def _end_predecessors(self, process: Process, mine: Lease, before: list[Lease]) -> None:
+        for lease in before:
+            held = lease.lane == mine.lane and lease.fence != mine.fence and lease.host == process.host.name
+            if held and (old := self.site.holder(lease)) and old is not process:
+                self.machine.kill(old)
+        self.agents.end_leftovers(process.host.name, mine.lane, mine.fence - 1)
+
+    def release_lease(self, process: Process, effect: effects.ReleaseLease) -> None:
+        self.machine.let_go(process, effect.lease.fence)
+        try:
+            process.store.release(effect.lease.fence, effect.reason)
+        except Fenced:
+            pass  # it is not its own any more, and that is what was wanted
+
+    def record(self, process: Process, effect: effects.Record) -> Event:
+        try:
+            return process.store.record(
+                effect.stream, effect.fact, key=effect.key, fence=effect.fence, expect=effect.expect
+            )
+        except Fenced:
+            self.machine.counts[faults.STALE_WRITE] += 1
+            raise
+        except Conflict:
+            starts = effect.stream.startswith("spawn/")
+            self.machine.counts[faults.START_CONFLICT if starts else faults.PROBE_RACE] += 1
+            raise
+
+    def survey(self, process: Process, effect: effects.SurveyBacklog) -> effects.Backlog:
+        fleet, lease = self.as_git_shows(self.site.fleet), effect.lease
+        process.surveyed = fleet.word
+        others = {each.run_id for each in self.site.live() if each.fence != lease.fence} - {""}
+        found = self.backlog(fleet, lease.lane, self.machine.clock.wall_ms(), others, lease.run_id)
+        orders = fleet.orders(lease)
+        return structs.replace(found, drain_requested=orders.drain, halted=orders.halted, paused=orders.paused)
+
+    def backlog(
+        self, fleet: Fleet, lane: str, now_ms: int, others: Collection[str] = frozenset(), run_id: str = ""
+    ) -> effects.Backlog:
+        setting = self.site.setting
+        return backlog.survey(
+            setting.units,
+            setting.config,
+            fleet,
+            lane,
+            others,
+            run_id=run_id,
+            now_ms=now_ms,
+            answers=self.site.decisions,
+        )
+
+    def as_git_shows(self, fleet: Fleet) -> Fleet:
+        """With what the target branch holds, where no landing of it is under way."""
+        shown = {
+            name: structs.replace(fleet.units.get(name, Seen()), landed=commit)
+            for name, commit in self.repository.landed.items()
+            if not (seen := fleet.units.get(name, Seen())).landed and seen.intended is None
+        }
+        return structs.replace(fleet, units={**fleet.units, **shown}) if shown else fleet
+
+    # The repository
+
+    def prepare_worktree(self, process: Process, effect: effects.PrepareWorktree) -> effects.Worktree:
+        path = f"{process.host.name}/{effect.lane}"
+        tree = self.repository.tree(path)
+        saved = self.repository.prepare(tree, effect.run_id)
+        return effects.Worktree(path=path, target=TARGET, base=tree.base, salvaged=saved)
+
+    def choose_agent(self, process: Process, effect: effects.ChooseAgent) -> effects.Chosen | effects.NoRoom:
+        process.surveyed = self.site.fleet.word
+        return choosing.choose(
+            self.site.setting.config,
+            self.site.setting.agents,
+            self.site.quota,
+            self.site.spend,
+            run_id=effect.run_id,
+            lane=effect.lease.lane,
+            iteration=effect.iteration,
+            now_ms=self.machine.clock.wall_ms(),
+        )
+
+    def run_agent(self, process: Process, effect: effects.RunAgent) -> Waiting:
+        self.agents.start(process, effect)
+        return WAITING
+
+    def measure(self, process: Process, effect: effects.MeasureWork) -> Later:
+        tree = self.repository.trees[effect.worktree.path]
+        commits = self.repository.since(effect.worktree.base, tree.head)
+        strays = ["outside.txt"] if any(each.strays for each in commits) else []
+        accepted = not any(each.red for each in commits) if commits and not strays else None
+        measured = effects.Measured(
+            head=tree.head,
+            commits=[each.id for each in commits],
+            strays=strays,
+            changed_paths=len(commits),
+            accepted=accepted,
+        )
+        return Later(self.site.random.randint(1, 8), measured)
+
+    def save_changes(self, process: Process, effect: effects.SaveChanges) -> list[effects.Salvage]:
+        tree = self.repository.trees[effect.worktree.path]
+        return self.repository.save_changes(tree, effect.run_id, "left uncommitted")
+
+    def save_commits(self, process: Process, effect: effects.SaveCommits) -> list[effects.Salvage]:
+        tree = self.repository.trees[effect.worktree.path]
+        return self.repository.save_commits(tree, effect.run_id, "did not land")
+
+    def prepare_landing(
+        self, process: Process, effect: effects.PrepareLanding
+    ) -> Later | effects.Landing | effects.NotLanded:
+        tree = self.repository.trees[effect.worktree.path]
+        if not self.machine.calm and self.repository.target != tree.base:
+            for name in (faults.NOT_FITTING, faults.RED_ON_TARGET):
+                if self.site.swarm.happens(name):
+                    self.machine.counts[name] += 1
+                    return effects.NotLanded(reason=name)
+        ready = self.repository.prepare_landing(effect.unit.name, tree, effect.head)
+        return Later(self.site.random.random() * 4, ready)  # the tests run, and others land meanwhile
+
+    def move_branch(self, process: Process, effect: effects.MoveBranch) -> effects.NotLanded | None:
+        lane, fence = effect.lease.lane, effect.lease.fence
+        stale = self.repository.fences.get(lane) != fence
+        refused = self.repository.move(lane, fence, effect.landing)
+        if refused:
+            self.machine.counts[faults.STALE_MOVE if stale else faults.BRANCH_RACE] += 1
+        return refused
+
+    def issue_receipt(self, process: Process, effect: effects.IssueReceipt) -> Issued:
+        return Issued(receipt=None, said="simulated")
+
+    def has_landed(self, process: Process, effect: effects.HasLanded) -> bool:
+        return effect.landing.new in self.repository.on_target
+
+    # Time
+
+    def pause(self, process: Process, effect: effects.Pause) -> Later:
+        return Later(effect.seconds)
+
+    def back_off(self, process: Process, effect: effects.BackOff) -> Waiting:
+        """A drain ends it, also one that was asked for just before it began."""
+        began = self.machine.now
+        self._wait(process, began + effect.seconds * 1000, lambda: self._told_to_end(process), lambda: None)
+        return WAITING
+
+    def park(self, process: Process, effect: effects.Park) -> Waiting:
+        """Until the time is over, or until somebody says something, or has said it since the process last looked."""
+        began, said = self.machine.now, process.surveyed
+        deadline = inf if effect.until_ms is None else effect.until_ms - BEGIN_MS
+        self._wait(process, deadline, lambda: self.site.fleet.word != said, lambda: (self.machine.now - began) / 1000)
+        return WAITING
+
+    def _wait(
+        self, process: Process, deadline: float, is_over: Callable[[], bool], answer: Callable[[], object]
+    ) -> None:
+        left = deadline - self.machine.now
+        over = left <= 0 or self.machine.is_lost(process) or is_over()
+        if not process.alive:
+            return
+        if process.paused_until > self.machine.now:
+            left = process.paused_until - self.machine.now
+        elif over:
+            self.machine.after(0, self._go_on, (process, answer))
+            return
+        self.machine.after(min(left, LOOK_MS), lambda _: self._wait(process, deadline, is_over, answer))
+
+    def _go_on(self, waited: tuple[Process, Callable[[], object]]) -> None:
+        process, answer = waited
+        if process.alive:
+            self.machine.go_on(process, answer())
+
+    def _told_to_end(self, process: Process) -> bool:
+        return any(self.site.fleet.orders(keeper.lease).ends for keeper in process.keepers.values())

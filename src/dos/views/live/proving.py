@@ -1,0 +1,82 @@
+"""The proof of a landing as people read it: the verdict, who signed the receipt, the command that was run."""
+
+from msgspec import Struct
+
+from dos.evidence.belief.receipts import Checked
+from dos.evidence.work.proofs import Proof
+from dos.records.receipts import Algorithm
+from dos.records.unknown import Unknown
+
+UNKNOWN = "UNKNOWN"
+
+
+class Signed(Struct, frozen=True, kw_only=True):
+    """A receipt, and whether it counts here."""
+
+    valid: bool
+    why: str
+    verdict: str = ""
+    key_id: str = ""  # empty: nobody signed it
+    runner: str = ""
+    command: str = ""
+    exit_code: int | None = None
+
+
+class Proved(Struct, frozen=True, kw_only=True):
+    answer: str  # of `dos verify`; UNKNOWN: it could not be asked
+    tier: str
+    tier_name: str
+    reason: str
+    receipt: Signed | None
+
+    @property
+    def line(self) -> str:
+        """The verdict, what it goes by, and the command; in one line."""
+        return f"{self.verdict}, {self.signed}" + (f", `{self.command}`" if self.command else "")
+
+    @property
+    def verdict(self) -> str:
+        return f"{self.answer} {self.tier} {self.tier_name}".rstrip()
+
+    @property
+    def signed(self) -> str:
+        if self.receipt is None:
+            return "no receipt"
+        if not self.receipt.key_id:
+            return f"a receipt that nobody signed ({self.receipt.why})"
+        who = f"signed by {self.receipt.key_id}" + (f" on {self.receipt.runner}" if self.receipt.runner else "")
+        return who if self.receipt.valid else f"{who}, and does not hold: {self.receipt.why}"
+
+    @property
+    def command(self) -> str:
+        return self.receipt.command if self.receipt else ""
+
+
+def proved(proof: Proof) -> Proved:
+    receipt = _signed(proof.receipt) if proof.receipt else None
+    verdict = proof.verdict
+    if isinstance(verdict, Unknown):
+        return Proved(answer=UNKNOWN, tier="", tier_name="", reason=verdict.why, receipt=receipt)
+    return Proved(
+        answer=verdict.answer,
+        tier=f"T{int(verdict.tier)}",
+        tier_name=verdict.tier.name.lower().replace("_", " "),
+        reason=verdict.reason,
+        receipt=receipt,
+    )
+
+
+def _signed(checked: Checked) -> Signed:
+    found = checked.receipt
+    if found is None:
+        return Signed(valid=checked.valid, why=checked.why)
+    words = found.command[2:] if found.command[:2] == ("sh", "-c") else found.command
+    return Signed(
+        valid=checked.valid,
+        why=checked.why,
+        verdict=found.verdict,
+        key_id="" if found.algorithm == Algorithm.NONE else found.key_id,
+        runner=found.runner,
+        command=" ".join(words),
+        exit_code=found.exit_code,
+    )

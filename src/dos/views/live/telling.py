@@ -1,0 +1,274 @@
+"""A fleet's time, told from its events."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from dos.journal import engine_events, events
+from dos.journal.events import Event, Fact
+from dos.journal.states.fleet import NO_ROOM
+from dos.records.endings import Ending
+from dos.records.reasons import Needs
+from dos.views.live.session import (
+    LEFT,
+    LOST,
+    Bar,
+    Crash,
+    Disbelief,
+    How,
+    Landing,
+    Limit,
+    Saved,
+    Session,
+    Start,
+    Stop,
+    Wait,
+)
+
+CRASHED_HOW: dict[str, str] = {
+    Ending.CRASH: "crashed",
+    Ending.KILLED: "was killed",
+    Ending.HANG: "hung, and was ended",
+    Ending.LAUNCH_FAILED: "failed to start",
+    Ending.UNKNOWN: "ended, nobody knows how,",
+}
+LATEST_MS = 253_402_300_799_000  # of the year 9999: no stamp can name a later moment
+CRASHES = frozenset({*CRASHED_HOW, "crashed"})  # and what it was called once
+NOBODY = frozenset({Needs.NOBODY, Needs.TIME})
+
+
+def tell(happened: Iterable[Event]) -> Session:
+    teller = _Teller()
+    for event in happened:
+        if (fact := events.decode(event)) is not None:
+            teller.hear(fact, moment(event.at_ms))
+    return teller.told()
+
+
+def last_start(happened: Iterable[Event]) -> Event | None:
+    """Where the newest session of the fleet began: a start after one that had not stopped only goes on with it."""
+    began: Event | None = None
+    running: set[str] = set()  # hosts
+    for event in happened:
+        match events.decode(event):
+            case events.FleetStarted() as fact:
+                began = began if began and fact.host in running else event
+                running.add(fact.host)
+            case events.FleetStopped() as fact:
+                running.discard(fact.host)
+    return began
+
+
+def moment(at_ms: int) -> datetime:
+    return datetime.fromtimestamp(min(max(at_ms, 0), LATEST_MS) / 1000, UTC)
+
+
+class _Teller:
+    def __init__(self) -> None:
+        self.session = Session()
+        self.now = moment(0)
+        self.open_bars: dict[str, Bar] = {}  # by lane: it has one agent at a time
+        self.newest: dict[tuple[str, str], Bar] = {}  # by run and unit
+        self.open_waits: dict[tuple[str, bool], Wait] = {}  # by run; and whether its agent waits
+        self.open_limits: dict[tuple[str, str, str], Limit] = {}
+        self.standing: dict[str, Stop] = {}  # by lane
+        self.finished: dict[str, bool] = {}  # by host
+
+    def hear(self, fact: Fact, at: datetime) -> None:
+        self.now = max(self.now, at)
+        known = self._of_fleet(fact, at) or self._of_agent(fact, at) or self._of_work(fact, at)
+        if known or self._of_waiting(fact, at):
+            self.session.since = self.session.since or at
+            self.session.until = self.now
+
+    def told(self) -> Session:
+        told = self.session
+        running: list[Bar | Wait | Limit] = [
+            *self.open_bars.values(),
+            *self.open_waits.values(),
+            *self.open_limits.values(),
+        ]
+        for each in running:
+            each.end = self.now
+        if running:
+            told.until = self.now
+        if told.since and told.bars:
+            told.since = min(told.since, *(bar.start for bar in told.bars))
+        told.stopped = list(self.standing.values())
+        landed = {each.unit: each for each in told.landed}
+        for crash in told.crashed:
+            found = landed.get(crash.unit)
+            if found and found.at >= crash.at:
+                crash.then = f"landed later as {found.commit[:9]}"
+        return told
+
+    def _of_fleet(self, fact: Fact, at: datetime) -> bool:
+        match fact:
+            case events.FleetStarted():
+                found = "" if self.finished.get(fact.host, True) else "the one before had ended without a word"
+                self.session.starts.append(Start(at=at, host=fact.host, pid=fact.pid, found=found))
+                self.session.ended, self.finished[fact.host] = "", False
+            case events.FleetStopped():
+                self.session.ended, self.finished[fact.host] = fact.reason, True
+            case events.WorkerReaped():
+                self._lose(fact.lane, at, fact.run_id)
+                self._end_waits(fact.run_id, at)
+                unit = next((bar.unit for bar in reversed(self.session.bars) if bar.run_id == fact.run_id), "")
+                what = f"{LOST} ({fact.reason})"
+                self.session.crashed.append(Crash(at=at, lane=fact.lane, run_id=fact.run_id, unit=unit, what=what))
+            case events.LaneFailed():
+                self.standing[fact.lane] = Stop(
+                    at=at, lane=fact.lane, reason="given up on", needs=Needs.OPERATOR, detail=fact.reason
+                )
+            case events.RunBegun():
+                self.standing.pop(fact.lane, None)
+                for crash in self.session.crashed:
+                    if crash.lane == fact.lane and crash.run_id != fact.run_id:
+                        crash.then = crash.then or "another went on"
+            case events.RunStopped():
+                if bar := self._lose(fact.lane, at, fact.run_id):
+                    bar.how, bar.ending = How.UNDECIDED, LEFT
+                self._end_waits(fact.run_id, at)
+                if fact.needs not in NOBODY:
+                    self.standing[fact.lane] = Stop(
+                        at=at, lane=fact.lane, reason=fact.stop_reason, needs=fact.needs, detail=fact.reason
+                    )
+            case _:
+                return False
+        return True
+
+    def _of_agent(self, fact: Fact, at: datetime) -> bool:
+        match fact:
+            case events.AgentStarted():
+                self._lose(fact.lane, at)
+                bar = Bar(
+                    lane=fact.lane, unit=fact.unit, agent=fact.agent, run_id=fact.run_id, iteration=fact.iteration,
+                    start=at, end=at,
+                )  # fmt: skip
+                self.session.bars.append(bar)
+                self.open_bars[fact.lane] = self.newest[fact.run_id, fact.unit] = bar
+                for crash in self.session.crashed:
+                    if crash.unit == fact.unit and not crash.then:
+                        crash.then = "tried again"
+            case events.AgentEnded():
+                self._end_agent(fact, at)
+            case _:
+                return False
+        return True
+
+    def _end_agent(self, fact: events.AgentEnded, at: datetime) -> None:
+        bar = self.open_bars.get(fact.lane)
+        if bar and bar.run_id == fact.run_id:
+            del self.open_bars[fact.lane]
+        else:  # it was started before all this
+            bar = Bar(
+                lane=fact.lane, unit=fact.unit, agent=fact.agent, run_id=fact.run_id, iteration=fact.iteration,
+                start=moment(int((at.timestamp() - max(0.0, fact.seconds)) * 1000)), end=at,
+            )  # fmt: skip
+            self.session.bars.append(bar)
+            self.newest[fact.run_id, fact.unit] = bar
+        bar.end, bar.ending, bar.claim, bar.agent = at, fact.outcome, fact.claim, fact.agent or bar.agent
+        self._end_wait((fact.run_id, True), at)
+        if fact.outcome in CRASHES:
+            bar.how = How.CRASHED
+            how = CRASHED_HOW.get(fact.outcome, fact.outcome)
+            what = f"its agent {how} after {fact.seconds:.1f} s"
+            self.session.crashed.append(Crash(at=at, lane=fact.lane, run_id=fact.run_id, unit=fact.unit, what=what))
+        elif fact.outcome in NO_ROOM:
+            bar.how = How.LIMITED
+        else:
+            bar.how = How.UNDECIDED if fact.outcome == Ending.OK else How.CUT_SHORT
+
+    def _of_work(self, fact: Fact, at: datetime) -> bool:
+        match fact:
+            case events.WorkMeasured():
+                bar = self.newest.get((fact.run_id, fact.unit))
+                if fact.verdict != "DELIVERED" and (bar is None or bar.how not in (How.CRASHED, How.LIMITED)):
+                    self._disbelieve(fact, at)
+            case events.LandingRefused():
+                self._disbelieve(fact, at)
+            case events.UnitLanded():
+                bar = self.newest.get((fact.run_id, fact.unit)) or self._last_at(fact.unit)
+                if bar:
+                    bar.how = How.LANDED
+                self.session.landed.append(
+                    Landing(
+                        at=at, unit=fact.unit, lane=fact.lane, run_id=fact.run_id, commit=fact.commit,
+                        branch=fact.branch, claim=bar.claim if bar else "", recognised=fact.recognised,
+                    )
+                )  # fmt: skip
+            case events.WorkSalvaged():
+                self.session.salvaged.append(
+                    Saved(at=at, lane=fact.lane, run_id=fact.run_id, ref=fact.ref, commit=fact.commit, why=fact.why)
+                )
+            case _:
+                return False
+        return True
+
+    def _disbelieve(self, fact: events.WorkMeasured | events.LandingRefused, at: datetime) -> None:
+        bar = self.newest.get((fact.run_id, fact.unit))
+        if bar and bar.how is How.UNDECIDED:
+            bar.how = How.DISBELIEVED
+        claim = bar.claim if bar else ""
+        self.session.disbelieved.append(
+            Disbelief(at=at, unit=fact.unit, lane=fact.lane, run_id=fact.run_id, claim=claim, fact=fact.reason)
+        )
+
+    def _last_at(self, unit: str) -> Bar | None:
+        """Whoever was at it before its worker died; another only found that it had landed."""
+        return next((bar for bar in reversed(self.session.bars) if bar.unit == unit), None)
+
+    def _of_waiting(self, fact: Fact, at: datetime) -> bool:
+        match fact:
+            case engine_events.RunParked():
+                self._wait((fact.run_id, False), fact.lane, fact.why, fact.detail, at)
+            case engine_events.RunUnparked():
+                self._end_wait((fact.run_id, False), at)
+            case engine_events.AgentWaiting():
+                self._wait((fact.run_id, True), fact.lane, "provider", fact.detail or fact.ending, at)
+            case engine_events.AgentWentOn():
+                self._end_wait((fact.run_id, True), at)
+            case engine_events.LimitHit():
+                self._hit(fact, at)
+            case engine_events.LimitLifted():
+                lifted = self.open_limits.pop((fact.vendor, fact.account, fact.model), None)
+                if lifted:
+                    lifted.end, lifted.is_over = at, True
+            case _:
+                return False
+        return True
+
+    def _hit(self, fact: engine_events.LimitHit, at: datetime) -> None:
+        key = (fact.vendor, fact.account, fact.model)
+        resets_at = None if fact.resets_at_ms is None else moment(fact.resets_at_ms)
+        if known := self.open_limits.get(key):
+            known.times, known.resets_at = known.times + 1, resets_at or known.resets_at
+            return
+        limit = Limit(
+            vendor=fact.vendor, account=fact.account, model=fact.model, ending=fact.ending, lane=fact.lane,
+            found=fact.found, start=at, end=at, resets_at=resets_at,
+        )  # fmt: skip
+        self.open_limits[key] = limit
+        self.session.limits.append(limit)
+
+    def _wait(self, key: tuple[str, bool], lane: str, why: str, detail: str, at: datetime) -> None:
+        self._end_wait(key, at)
+        wait = Wait(lane=lane, run_id=key[0], why=why, detail=detail, start=at, end=at)
+        self.open_waits[key] = wait
+        self.session.waits.append(wait)
+
+    def _end_wait(self, key: tuple[str, bool], at: datetime) -> None:
+        if wait := self.open_waits.pop(key, None):
+            wait.end, wait.is_over = at, True
+
+    def _end_waits(self, run_id: str, at: datetime) -> None:
+        for is_agent in (False, True):
+            self._end_wait((run_id, is_agent), at)
+
+    def _lose(self, lane: str, at: datetime, run_id: str = "") -> Bar | None:
+        """Whoever is still said to be at work there is not: another is, or its worker is gone."""
+        bar = self.open_bars.get(lane)
+        if bar is None or run_id not in ("", bar.run_id):
+            return None
+        bar.end, bar.how, bar.ending = at, How.CRASHED, LOST
+        self._end_waits(bar.run_id, at)
+        return self.open_bars.pop(lane)

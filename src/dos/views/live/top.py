@@ -1,0 +1,318 @@
+"""The fleet as whoever watches it sees it: a row for each lane that says what it is at or what it waits for."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from msgspec import Struct, structs
+
+from dos.evidence.watching import Held, Seen
+from dos.journal.states.decisions import Standing, in_order
+from dos.journal.states.fleet import Starts
+from dos.journal.states.watching import HOUR_MS, HOURS_KEPT, Parked, Run, Tally
+from dos.plans.limits.quota import Limit as Known
+from dos.records.names import folded
+
+START_MS = 120_000  # whoever was started and has not come by then is not coming
+REST_MS = 30_000  # after a run was told to wait
+LANDINGS_SHOWN = 10
+LATEST_MS = 253_402_300_799_000  # of the year 9999: no stamp can name a later moment
+
+
+class State(StrEnum):
+    WORKING = "working"
+    PERSON = "waiting on a person"
+    QUOTA = "waiting on quota"
+    SILENT = "silent"
+    SPINNING = "spinning"
+    STARTING = "starting"
+    PAUSED = "paused"
+    RESTING = "resting"  # it goes on by itself after a while
+    HELD = "held"  # by somebody who is no worker
+    IDLE = "idle"
+    FATAL = "FATAL"  # given up on until a person looks
+
+
+_PARKED = {
+    "quota": State.QUOTA,
+    "budget": State.PERSON,
+    "decision": State.PERSON,
+    "pause": State.PAUSED,
+    "back-off": State.RESTING,
+}
+
+
+class Spend(Struct, frozen=True, kw_only=True):
+    usd: float = 0.0  # as far as prices are known
+    unpriced: int = 0  # starts of an agent that cost nobody knows what
+    tokens: int = 0
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    lane: str
+    state: State
+    since: datetime | None = None  # in this state, or at this unit
+    unit: str = ""
+    agent: str = ""
+    run_id: str = ""
+    iteration: int = 0
+    host: str = ""
+    last_activity: datetime | None = None
+    waits_for: str = ""  # what, or why; for a lane without a worker, why it has none
+    until: datetime | None = None
+    landed: int = 0  # these and the spend: within the last day
+    rejected: int = 0
+    spend: Spend = Spend()
+
+
+class Supervisor(Struct, frozen=True, kw_only=True):
+    host: str
+    pid: int | None
+    state: str  # running | draining | silent: its lease ran out | gone: its process, by the system's word
+
+
+class Limit(Struct, frozen=True, kw_only=True):
+    vendor: str
+    account: str
+    model: str
+    ending: str
+    since: datetime
+    resets_at: datetime | None
+
+
+class Decisions(Struct, frozen=True, kw_only=True):
+    open: int = 0
+    first_id: str = ""
+    first_question: str = ""
+
+
+class Landing(Struct, frozen=True, kw_only=True):
+    unit: str
+    lane: str
+    commit: str
+    at: datetime
+
+
+class Totals(Struct, frozen=True, kw_only=True):
+    lanes: int
+    workers: int
+    states: dict[str, int]
+    landed: int
+    rejected: int
+    spend: Spend
+
+
+class View(Struct, frozen=True, kw_only=True):
+    at: datetime
+    rows: list[Row]
+    totals: Totals
+    supervisors: list[Supervisor]
+    paused: str | None  # why the whole fleet is; None: it is not
+    decisions: Decisions
+    limits: list[Limit]
+    landings: list[Landing]  # newest first
+
+
+def view(seen: Seen) -> View:
+    lanes = _Lanes(seen)
+    rows = [lanes.row(name) for name in lanes.names()]
+    totals = Totals(
+        lanes=len(rows),
+        workers=sum(bool(row.run_id) for row in rows),
+        states={state.value: count for state in State if (count := sum(row.state is state for row in rows))},
+        landed=sum(row.landed for row in rows),
+        rejected=sum(row.rejected for row in rows),
+        spend=_together(row.spend for row in rows),
+    )
+    pause = seen.watching.pauses.get("")
+    questions = in_order(seen.decisions)
+    return View(
+        at=moment(seen.now_ms),
+        rows=rows,
+        totals=totals,
+        supervisors=[_supervisor(each, seen.fleet.drain) for each in seen.supervisors],
+        paused=_said(pause.by, pause.reason) if pause else None,
+        decisions=Decisions(
+            open=len(questions),
+            first_id=questions[0].raised.id if questions else "",
+            first_question=questions[0].raised.question if questions else "",
+        ),
+        limits=[_limit(each) for each in seen.quota.limits.values() if each.ending],
+        landings=[
+            Landing(unit=each.unit, lane=each.lane, commit=each.commit, at=moment(each.at_ms))
+            for each in reversed(seen.watching.landings[-LANDINGS_SHOWN:])
+        ],
+    )
+
+
+class _Lanes:
+    def __init__(self, seen: Seen) -> None:
+        self._seen = seen
+        self._held = {folded(each.lease.lane): each for each in seen.held}
+
+    def names(self) -> list[str]:
+        """Those of the roster in its order, then those that somebody holds or that something waits for."""
+        seen = self._seen
+        failed = [lane for lane, starts in seen.fleet.starts.items() if starts.failed or starts.pending]
+        worked = [lane for lane in seen.watching.tallies if self._tallies(lane)]
+        others = [*(each.lease.lane for each in seen.held), *failed, *worked, *seen.watching.pauses]
+        names: dict[str, str] = {}
+        for lane in filter(None, [*seen.roster, *others]):
+            names.setdefault(folded(lane), lane)
+        return list(names.values())
+
+    def row(self, lane: str) -> Row:
+        held = self._held.get(folded(lane))
+        made = self._worked_on(lane, held) if held else self._free(lane)
+        tallies = self._tallies(lane)
+        return _with_tallies(made, tallies)
+
+    def _worked_on(self, lane: str, held: Held) -> Row:
+        lease, seen = held.lease, self._seen
+        run = seen.watching.runs.get(lease.run_id)
+        if not lease.run_id:
+            lost = _lost(held)
+            state = State.SILENT if lost else State.HELD
+            return Row(
+                lane=lane, state=state, since=moment(lease.granted_ms), host=lease.host,
+                waits_for=lost or f"{lease.holder} has it", until=None,
+            )  # fmt: skip
+        spoken_ms = seen.spoken_ms.get(lease.run_id)
+        heard_ms = max(spoken_ms or 0, run.last_ms if run else 0) or None
+        state, since_ms, waits_for, until_ms = self._at_work(lane, held, run, spoken_ms)
+        return Row(
+            lane=lane,
+            state=state,
+            since=moment(since_ms),
+            unit=run.unit if run else "",
+            agent=run.agent if run and run.agent_since_ms else "",
+            run_id=lease.run_id,
+            iteration=run.iteration if run else 0,
+            host=lease.host,
+            last_activity=_moment(heard_ms),
+            waits_for=waits_for,
+            until=_moment(until_ms),
+        )
+
+    def _at_work(
+        self, lane: str, held: Held, run: Run | None, spoken_ms: int | None
+    ) -> tuple[State, int, str, int | None]:
+        """The state of a lane that a worker has, since when, what it waits for, until when."""
+        granted_ms, seen = held.lease.granted_ms, self._seen
+        if lost := _lost(held):
+            return State.SILENT, held.lease.beat_ms, lost, None
+        if run is None:
+            return State.STARTING, granted_ms, "", None
+        if parked := run.parked or run.provider:
+            return _PARKED.get(parked.why, State.RESTING), parked.since_ms, _why(parked), parked.until_ms
+        since_ms = run.unit_since_ms if run.unit else run.last_ms
+        soon = "halts now" if run.halting else "pauses after this" if self._pause(lane) else ""
+        if run.spinning:
+            return State.SPINNING, since_ms, run.spinning, None
+        # The agent that was started before this one may have left an old log.
+        quiet_since_ms = max(spoken_ms or 0, run.agent_since_ms)
+        listening = run.agent_since_ms and spoken_ms is not None and seen.silent_after_ms is not None
+        if listening and seen.now_ms - quiet_since_ms > (seen.silent_after_ms or 0):
+            return State.SILENT, quiet_since_ms, soon or "its agent says nothing", None
+        return State.WORKING, since_ms, soon, None
+
+    def _free(self, lane: str) -> Row:
+        """Nobody has it: why not?"""
+        seen = self._seen
+        starts = seen.fleet.starts.get(lane, Starts())
+        if starts.failed:
+            return Row(lane=lane, state=State.FATAL, since=_moment(starts.at_ms or None), waits_for=starts.failed)
+        if starts.pending and seen.now_ms - starts.at_ms <= START_MS:
+            return Row(
+                lane=lane, state=State.STARTING, since=moment(starts.at_ms), run_id=starts.run_id, host=starts.host
+            )
+        if asked := self._asked(lane):
+            return Row(lane=lane, state=State.PERSON, since=moment(asked.at_ms), waits_for=asked.raised.question)
+        if pause := self._pause(lane):
+            return Row(lane=lane, state=State.PAUSED, since=moment(pause[0]), waits_for=pause[1])
+        stopped, since = "", None
+        if last := starts.stopped:
+            stopped, since = f"{last.reason}: {last.detail}", moment(last.at_ms)
+            if last.needs in ("operator", "environment"):
+                return Row(lane=lane, state=State.PERSON, since=since, waits_for=stopped)
+        until_ms = starts.told_to_wait_ms + REST_MS
+        if starts.told_to_wait_ms and seen.now_ms < until_ms:
+            return Row(lane=lane, state=State.RESTING, since=since, waits_for=stopped, until=moment(until_ms))
+        return Row(lane=lane, state=State.IDLE, since=since, waits_for=stopped)
+
+    def _pause(self, lane: str) -> tuple[int, str] | None:
+        pauses = self._seen.watching.pauses
+        own = next((pause for name, pause in pauses.items() if name and folded(name) == folded(lane)), None)
+        found = own or pauses.get("")
+        return (found.since_ms, _said(found.by, found.reason)) if found else None
+
+    def _asked(self, lane: str) -> Standing | None:
+        """The question that a person has to answer before anybody works here."""
+        waiting = {f"lane:{lane}", "fleet"}
+        return next((each for each in in_order(self._seen.decisions) if waiting & set(each.raised.waits)), None)
+
+    def _tallies(self, lane: str) -> list[Tally]:
+        first = self._seen.now_ms // HOUR_MS - HOURS_KEPT
+        return [tally for hour, tally in self._seen.watching.tallies.get(lane, {}).items() if hour > first]
+
+
+def _with_tallies(row: Row, tallies: list[Tally]) -> Row:
+    return structs.replace(
+        row,
+        landed=sum(each.landed for each in tallies),
+        rejected=sum(each.rejected for each in tallies),
+        spend=Spend(
+            usd=sum(each.usd for each in tallies),
+            unpriced=sum(each.unpriced for each in tallies),
+            tokens=sum(each.tokens for each in tallies),
+        ),
+    )
+
+
+def _together(spends: Iterable[Spend]) -> Spend:
+    all_of_them = list(spends)
+    return Spend(
+        usd=sum(each.usd for each in all_of_them),
+        unpriced=sum(each.unpriced for each in all_of_them),
+        tokens=sum(each.tokens for each in all_of_them),
+    )
+
+
+def _supervisor(held: Held, drain: int) -> Supervisor:
+    lease = held.lease
+    alive = "draining" if drain > lease.fence else "running"
+    return Supervisor(host=lease.host, pid=lease.pid, state="gone" if held.gone else "silent" if held.lapsed else alive)
+
+
+def _limit(found: Known) -> Limit:
+    waits_ms = None if found.retry_after_seconds is None else found.hit_ms + int(found.retry_after_seconds * 1000)
+    return Limit(
+        vendor=found.key.vendor,
+        account=found.key.account,
+        model=found.key.model,
+        ending=found.ending,
+        since=moment(found.hit_ms),
+        resets_at=_moment(waits_ms if found.resets_at_ms is None else found.resets_at_ms),
+    )
+
+
+def _lost(held: Held) -> str:
+    if held.gone:
+        return "its process is gone"
+    return "its lease ran out" if held.lapsed else ""
+
+
+def _why(parked: Parked) -> str:
+    return parked.detail or parked.why
+
+
+def _said(by: str, reason: str) -> str:
+    return ": ".join(part for part in (f"by {by}" if by else "", reason) if part)
+
+
+def moment(at_ms: int) -> datetime:
+    return datetime.fromtimestamp(min(max(at_ms, 0), LATEST_MS) / 1000, UTC)
+
+
+def _moment(at_ms: int | None) -> datetime | None:
+    return None if at_ms is None else moment(at_ms)

@@ -1,0 +1,1 @@
+"""What a person is asked, and what a person paid."""

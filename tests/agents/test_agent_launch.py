@@ -1,0 +1,84 @@
+"""How each program is started, and whether its version is one that was tried."""
+
+import sys
+
+import pytest
+
+from dos.agents import registry, version
+from dos.agents.adapter import Settings
+from dos.agents.version import Verdict
+
+LONG = "do the work " * 10_000
+PROGRAMS = ("claude_code", "codex", "gemini", "opencode")
+HEADLESS = {
+    "claude_code": ["claude", "-p", "acceptEdits", "stream-json", "--verbose"],
+    "codex": ["codex", "exec", "--json", "--dangerously-bypass-approvals-and-sandbox", "-"],
+    "gemini": ["gemini", "stream-json", "--yolo", "--skip-trust"],
+    "opencode": ["opencode", "run", "json", "--print-logs", "--auto"],
+}
+
+
+@pytest.mark.parametrize("name", registry.NAMES)
+def test_a_long_prompt_goes_to_standard_input(name):
+    launch = registry.find(name).launch(LONG, Settings(command=("agent",)))
+    assert launch.stdin == LONG
+    assert not [word for word in launch.argv if len(word) > 1000]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_is_started_without_anybody_to_ask(name):
+    argv = registry.find(name).launch("p", Settings()).argv
+    assert [word for word in argv if word in HEADLESS[name]] == HEADLESS[name]
+    assert argv[0] == registry.find(name).program
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_settings_choose_the_program_the_model_and_further_arguments(name):
+    settings = Settings(command=("nice", "agent"), model="some/model", arguments=("--more", "1"))
+    argv = registry.find(name).launch("p", settings).argv
+    assert argv[:2] == ["nice", "agent"]
+    assert argv[argv.index("--model") + 1] == "some/model"
+    assert argv[argv.index("--more") + 1] == "1"
+
+
+def test_claude_is_told_how_much_it_may_use():
+    argv = registry.find("claude_code").launch("p", Settings(max_turns=7, max_usd=0.00005)).argv
+    assert argv[argv.index("--max-turns") + 1] == "7"
+    assert argv[argv.index("--max-budget-usd") + 1] == "0.000050"
+
+
+def test_without_settings_nothing_is_limited():
+    argv = registry.find("claude_code").launch("p", Settings()).argv
+    assert not {"--model", "--max-turns", "--max-budget-usd"} & set(argv)
+
+
+def test_any_program_is_started_as_it_stands():
+    settings = Settings(command=("sh", "agent.sh"), arguments=("--fast",))
+    assert registry.find("command").launch("p", settings).argv == ["sh", "agent.sh", "--fast"]
+
+
+def test_the_scripted_agent_runs_under_this_very_python():
+    argv = registry.find("scripted").launch("p", Settings(command=("script.json",))).argv
+    assert argv == [sys.executable, "-P", "-m", "dos.testing.scripted_agent", "script.json"]
+
+
+@pytest.mark.parametrize(
+    ("name", "printed", "verdict"),
+    [
+        ("claude_code", "2.1.197 (Claude Code)", Verdict.TESTED),
+        ("claude_code", "2.1.109 (Claude Code)", Verdict.OLDER),
+        ("claude_code", "2.2.0 (Claude Code)", Verdict.NEWER),
+        ("codex", "codex-cli 0.166.0", Verdict.TESTED),
+        ("codex", "codex-cli 0.98.2", Verdict.OLDER),
+        ("codex", "codex-cli 0.167.0-alpha.3", Verdict.NEWER),
+        ("gemini", "0.61.0", Verdict.TESTED),
+        ("gemini", "0.9.0", Verdict.OLDER),
+        ("opencode", "1.18.33", Verdict.TESTED),
+        ("opencode", "v2.0", Verdict.NEWER),
+        ("opencode", "command not found", Verdict.UNREADABLE),
+        ("opencode", "", Verdict.UNREADABLE),
+        ("command", "nothing at all", Verdict.TESTED),
+    ],
+)
+def test_a_version_is_compared_with_those_that_were_tried(name, printed, verdict):
+    assert version.judge(printed, registry.find(name).tested) is verdict

@@ -1,0 +1,65 @@
+"""A fleet that has nothing to do, or may not do it, starts nobody: no worker, no agent, and so no call of a model."""
+
+import time
+
+import pytest
+from engine_fleet import WORK, EngineFleet, wait_until
+from promises import broken
+
+FAR_AWAY_SECONDS = 6 * 3600
+LIMITED = [{"limit": FAR_AWAY_SECONDS}]
+RESTING = {"idle": [WORK], "gated": [LIMITED]}
+STARTED = ("spawn_intended", "worker_spawned", "agent_started", "lease_granted")
+
+
+def at_rest(fleet: EngineFleet, why: str) -> None:
+    """Everything has landed, or a limit holds until much later."""
+    fleet.play({"*": RESTING[why]})
+    fleet.up("--target", "2")
+    if why == "idle":
+        wait_until(lambda: len(fleet.facts("run_stopped")) == 2, "everything has landed")
+    else:
+        wait_until(lambda: fleet.facts("limit_hit"), "the limit is hit")
+        wait_until(lambda: len(fleet.facts("run_parked")) + len(fleet.facts("run_stopped")) >= 2, "both lanes rest")
+
+
+def started(fleet: EngineFleet) -> dict[str, int]:
+    return {"agents": len(fleet.agent_starts())} | {kind: len(fleet.facts(kind)) for kind in STARTED}
+
+
+def stays_at_rest(fleet: EngineFleet, seconds: float) -> None:
+    before, words = started(fleet), len(fleet.events())
+    time.sleep(seconds)
+    assert started(fleet) == before
+    kinds = {event.kind for event in fleet.events()[words:]}
+    assert kinds <= {"lease_renewed"}, "and it has nothing to tell"
+
+
+@pytest.mark.parametrize("why", RESTING)
+def test_a_fleet_at_rest_starts_nobody(tmp_path, why):
+    with EngineFleet(tmp_path / "fleet", {"one": 1, "two": 1}) as fleet:
+        at_rest(fleet, why)
+        stays_at_rest(fleet, 5)
+        assert fleet.dos("down").returncode == 0
+        assert fleet.started[-1].wait(timeout=30) == 0
+        assert broken(fleet, all_landed=why == "idle") == []
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("why", RESTING)
+def test_a_fleet_that_rests_for_long_starts_nobody(tmp_path, why):
+    with EngineFleet(tmp_path / "fleet", {"one": 1, "two": 1}) as fleet:
+        at_rest(fleet, why)
+        stays_at_rest(fleet, 60)
+
+
+def test_a_limit_outlives_everybody_who_knew_of_it(tmp_path):
+    """Killed and started again, the fleet asks nobody whether the limit still holds."""
+    with EngineFleet(tmp_path / "fleet", {"one": 1, "two": 1}) as fleet:
+        at_rest(fleet, "gated")
+        agents = len(fleet.agent_starts())
+        fleet.kill_everything()
+        fleet.up("--target", "2")
+        wait_until(lambda: len(fleet.facts("fleet_started")) == 2, "the fleet is up again")
+        time.sleep(4)
+        assert len(fleet.agent_starts()) == agents

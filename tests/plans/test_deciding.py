@@ -1,0 +1,185 @@
+"""Questions for a person: asked once, answered once, and exactly what waited is let go."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from told_events import Teller
+
+from dos.errors import BadInput, Conflict
+from dos.journal import fold
+from dos.journal.backends.memory import MemoryBackend
+from dos.journal.engine_events import HaltRequested, LimitHit, LimitLifted
+from dos.journal.states import decisions, quota
+from dos.journal.states.decisions import ANSWERED_KEPT, Answered, Decisions, Standing
+from dos.journal.states.quota import Quota
+from dos.journal.store import Store
+from dos.plans.limits import deciding
+from dos.plans.limits.budget import Row
+from dos.plans.limits.budget import Standing as Told
+from dos.plans.limits.quota import Key, Limit
+from dos.runtime.by_hand import answering
+
+LIMIT = Limit(key=Key(vendor="acme", account="work", model="large"), ending="auth", found="401", lifts=2)
+DAY = Row(scope="day", subject="2027-01-15", measure="usd", spent=10, limit=10)
+LANE = Row(scope="lane", subject="2027-01-15/api", measure="tokens", spent=10, limit=10, standing=Told(asked=1))
+RUN = Row(scope="run", subject="RID-1", measure="usd", spent=10, limit=10)
+
+QUESTIONS = [
+    (deciding.lane_failed("api", "exit 1", ordinal=2), "lane-failed-api-2", ["lane:api"], ["retry", "leave"]),
+    (
+        deciding.landing_conflict("AUTH/U1", ["red"], ordinal=1),
+        "landing-conflict-AUTH/U1-1",
+        ["unit:AUTH/U1"],
+        ["retry", "hold", "drop"],
+    ),
+    (deciding.unit_undone("U1", commit="abcdef0123"), "unit-undone-U1-abcdef012-1", ["unit:U1"], ["again", "leave"]),
+    (deciding.limit(LIMIT), "limit-acme/work/large-3", ["limit:acme/work/large"], ["fixed", "leave"]),
+    (deciding.spinning("RID-1", "api", "an hour", expires_ms=5), "spinning-RID-1-1", [], ["halt", "leave"]),
+    (deciding.budget(DAY), "budget-day-2027-01-15-usd-1", ["fleet"], ["raise", "stop", "wait"]),
+    (deciding.budget(LANE), "budget-lane-2027-01-15/api-tokens-2", ["lane:api"], ["raise", "stop", "wait"]),
+    (deciding.budget(RUN), "budget-run-RID-1-usd-1", ["run:RID-1"], ["raise", "stop"]),
+]
+
+
+@pytest.mark.parametrize(("question", "name", "waits", "choices"), QUESTIONS, ids=[row[1] for row in QUESTIONS])
+def test_questions(question, name, waits, choices):
+    assert (question.id, list(question.waits), list(question.choices)) == (name, waits, choices)
+    assert (question.otherwise in choices) == (question.expires_ms is not None)
+    assert question.question
+
+
+@given(st.text(max_size=300), st.text(max_size=300), st.integers(1, 99), st.integers(1, 99))
+def test_two_subjects_never_share_an_id(one, other, first, second):
+    same = deciding.name("lane_failed", one, first) == deciding.name("lane_failed", other, second)
+    assert same == ((one, first) == (other, second))
+
+
+def opened():
+    return Store(MemoryBackend(), actor="fleet")
+
+
+def state(store):
+    return fold.current(store, Decisions)[0]
+
+
+def test_asking_twice_is_asking_once():
+    store = opened()
+    for _ in range(3):
+        store.append_all([decisions.raising(deciding.lane_failed("api", "exit 1"))])
+    assert list(state(store).open) == ["lane-failed-api-1"]
+    assert store.last() == 1
+
+
+def test_asking_again_after_the_answer_asks_nothing():
+    store = opened()
+    store.append_all([decisions.raising(deciding.lane_failed("api", "exit 1"))])
+    answering.answer(store, answering.find(store, "lane-failed-api-1"), "leave", by="ann")
+    store.append_all([decisions.raising(deciding.lane_failed("api", "exit 1"))])
+    assert state(store).open == {}
+    assert state(store).knows("lane-failed-api-1")
+
+
+def test_the_answer_lets_go_exactly_what_waited():
+    store = opened()
+    for question in (deciding.lane_failed("api", "x"), deciding.lane_failed("docs", "x"), deciding.budget(LANE)):
+        store.append_all([decisions.raising(question)])
+    assert decisions.held(state(store)) == {"lane:api", "lane:docs"}
+    assert decisions.released(state(store), "lane-failed-docs-1") == {"lane:docs"}
+    assert decisions.released(state(store), "lane-failed-api-1") == set(), "the lane waits for its budget too"
+    answering.answer(store, answering.find(store, "lane-failed-docs-1"), "retry", by="ann")
+    assert decisions.held(state(store)) == {"lane:api"}
+
+
+def test_the_second_answer_is_told_the_first_and_writes_nothing():
+    store = opened()
+    store.append_all([decisions.raising(deciding.lane_failed("api", "x"))])
+    asked = answering.find(store, "lane-failed-api-1")
+    first = answering.answer(store, asked, "retry", by="ann")
+    written = store.last()
+    for seen in (asked, answering.find(store, "lane-failed-api-1")):  # who looked before, and who looks after
+        second = answering.answer(store, seen, "leave", by="bob")
+        assert (second.ours, second.answered) == (False, first.answered)
+    assert first.ours
+    assert (first.answered.choice, first.answered.by) == ("retry", "ann")
+    assert store.last() == written
+
+
+def test_what_cannot_be_answered_says_what_can():
+    store = opened()
+    store.append_all([decisions.raising(deciding.lane_failed("api", "x"))])
+    with pytest.raises(BadInput) as unknown:
+        answering.find(store, "lane-failed-web-1")
+    assert "lane-failed-api-1" in unknown.value.hint
+    with pytest.raises(BadInput) as wrong:
+        answering.answer(store, answering.find(store, "lane-failed-api-1"), "maybe", by="ann")
+    assert "retry, leave" in wrong.value.hint
+    assert store.last() == 1
+
+
+def test_a_limit_that_is_put_right_is_lifted_in_the_same_transaction():
+    store = opened()
+    hit = LimitHit(vendor="acme", account="work", model="large", ending="auth", found="401")
+    store.record(quota.stream_of(hit), hit)
+    (limit,) = fold.current(store, Quota)[0].limits.values()
+    store.append_all([decisions.raising(deciding.limit(limit))])
+    asked = answering.find(store, deciding.limit(limit).id)
+    answering.answer(store, asked, "fixed", by="ann")
+    (lifted,) = fold.current(store, Quota)[0].limits.values()
+    assert (lifted.ending, lifted.lifts) == ("", 1)
+    assert deciding.limit(lifted).id != asked.raised.id, "the next time it is another question"
+
+
+@pytest.mark.parametrize(
+    ("question", "choice", "kinds"),
+    [
+        (deciding.limit(LIMIT), "fixed", [LimitLifted]),
+        (deciding.limit(LIMIT), "leave", []),
+        (deciding.spinning("RID-1", "api", "x"), "halt", [HaltRequested]),
+        (deciding.spinning("RID-1", "api", "x"), "leave", []),
+        (deciding.lane_failed("api", "x"), "retry", []),
+        (deciding.budget(RUN), "raise", []),
+    ],
+)
+def test_what_follows_from_an_answer(question, choice, kinds):
+    facts = decisions.consequences(decisions.raising(question).body, choice, by="ann")
+    assert [type(fact) for _, fact in facts] == kinds
+
+
+def test_when_nobody_answers_in_time_what_was_said_happens():
+    store = opened()
+    store.append_all([decisions.raising(deciding.spinning("RID-1", "api", "x", expires_ms=5_000))])
+    store.append_all([decisions.raising(deciding.lane_failed("api", "x"))])
+    assert decisions.due(state(store), 4_999) == []
+    (over,) = decisions.due(state(store), 5_000)
+    store.append_all(decisions.expiring(over))
+    with pytest.raises(Conflict):
+        store.append_all(decisions.expiring(over))
+    told = state(store).answered["spinning-RID-1-1"]
+    assert (told.choice, told.expired) == ("leave", True)
+    assert decisions.due(state(store), 10**15) == []
+
+
+def test_an_old_answer_is_forgotten_by_the_list_and_not_by_the_journal():
+    store = opened()
+    for number in range(ANSWERED_KEPT + 5):
+        store.append_all([decisions.raising(deciding.lane_failed(f"l{number}", "x"))])
+        answering.answer(store, answering.find(store, f"lane-failed-l{number}-1"), "leave", by="ann")
+    assert len(state(store).answered) == ANSWERED_KEPT
+    assert isinstance(answering.find(store, "lane-failed-l0-1"), Answered)
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), max_size=15), st.integers(0, 15))
+def test_folding_in_two_parts_is_folding_at_once(steps, cut):
+    teller = Teller()
+    for number, (lane, answers) in enumerate(steps):
+        question = deciding.lane_failed(lane, "x")
+        waiting = fold.fold(Decisions(), teller.happened).open.get(question.id)
+        if answers and isinstance(waiting, Standing):
+            entry = decisions.answering(waiting, "retry", by="ann")[0]
+        else:
+            entry = decisions.raising(question)
+        teller.tell(entry.stream, entry.body, number)
+    kept = fold.decode(Decisions, fold.encode(fold.fold(Decisions(), teller.happened[:cut])))
+    whole = fold.fold(Decisions(), teller.happened)
+    assert fold.fold(kept, teller.happened[cut:]) == whole
+    assert not set(whole.open) & set(whole.answered)

@@ -1,0 +1,191 @@
+"""A sample repository whose fleet runs real agent programs, with nothing of this machine's own in their environment."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import tomlkit
+from installing import START_SECONDS, path_of
+from model_server import ModelServer
+from programs import Program, Step
+
+UP_SECONDS = 240
+IDENTITY = {"NAME": "Tester", "EMAIL": "tester@example.invalid"}
+
+
+class AgentFleet:
+    def __init__(self, home: Path, lanes: dict[str, list[str]]) -> None:
+        """`lanes`: each lane's units; each of them is done when its file is there."""
+        self.home = home
+        self.root = home / "repository"
+        self.lanes = lanes
+        self._models: list[ModelServer] = []
+        self._up: subprocess.Popen[str] | None = None
+        self._config: dict[str, Any] = {
+            "lanes": {
+                "concurrent": list(lanes),
+                "autopick": list(lanes),
+                "trees": {lane: [f"{lane}/**"] for lane in lanes},
+            },
+            "supervise": {"target": len(lanes)},
+            "quota": {"backoff_seconds": [2], "jitter_seconds": 0},
+            "workers": {"silence_seconds": 60, "wall_seconds": 120},
+            "agents": {},
+        }
+        self.environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(home / "home"),
+            "LANG": "C.UTF-8",
+            **{f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER") for what, value in IDENTITY.items()},
+        }
+        (home / "home").mkdir(parents=True)
+
+    def staff(self, program: Program, script: object) -> ModelServer:
+        """The first is the fleet's agent, the next ones take over from it."""
+        model = ModelServer(self.home / f"model-{program.name}", script)
+        self._models.append(model)
+        first, workers = not self._config["agents"], self._config["workers"]
+        self._config["agents"][program.name] = {"command": [str(path_of(program))], **program.settings(model.url)}
+        if first:
+            workers["agent"] = program.name
+        else:
+            workers.setdefault("fallback", []).append(program.name)
+        for name, text in program.files(model.url).items():
+            path = self.home / "home" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        if program.first:
+            words = [path_of(program), *program.first]
+            subprocess.run(words, env=self.environment, check=True, capture_output=True, timeout=START_SECONDS)
+        return model
+
+    def configure(self, table: str, **values: object) -> None:
+        self._config[table] |= values
+
+    def up(self) -> None:
+        """Until nothing is left to do."""
+        self.start()
+        self.finish()
+
+    def start(self) -> None:
+        self._begin()
+        self._up = subprocess.Popen(
+            [sys.executable, "-m", "dos", "up", "--until-idle", "--tick", "0.5"],
+            cwd=self.root,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def finish(self) -> None:
+        assert self._up
+        story, _ = self._up.communicate(timeout=UP_SECONDS)
+        assert self._up.returncode == 0, story
+
+    def await_row(self, **wanted: str) -> dict[str, Any]:
+        """Look at the fleet as a person does, until a lane is as wanted."""
+        deadline = time.monotonic() + UP_SECONDS
+        while time.monotonic() < deadline:
+            rows = json.loads(self.dos("top", "--once", "--json").stdout)["rows"]
+            for row in rows:
+                if row.items() >= wanted.items():
+                    return row
+            time.sleep(0.5)
+        raise AssertionError(f"no lane was {wanted}; in the end: {rows}")
+
+    def dos(self, *words: str) -> subprocess.CompletedProcess[str]:
+        words = (sys.executable, "-m", "dos", *words)
+        return subprocess.run(words, cwd=self.root, env=self.environment, capture_output=True, text=True, timeout=60)
+
+    def events(self, *kinds: str) -> list[dict[str, Any]]:
+        """The journal's, oldest first: position, kind and what is in it."""
+        shown = map(json.loads, self.dos("journal", "tail", "0").stdout.splitlines())
+        return [event for event in shown if not kinds or event["kind"] in kinds]
+
+    def landed(self) -> list[str]:
+        units = json.loads(self.dos("status", "--json").stdout)["units"]
+        return sorted(unit["unit"] for unit in units if unit["state"] == "landed")
+
+    def units(self) -> list[str]:
+        return sorted(unit for units in self.lanes.values() for unit in units)
+
+    def git(self, *words: str) -> str:
+        done = subprocess.run(
+            ["git", *words], cwd=self.root, env=self.environment, check=True, capture_output=True, text=True
+        )
+        return done.stdout.strip()
+
+    def stop(self) -> None:
+        """Whatever is left of it: by id, those that work in this very repository."""
+        if self._up and self._up.poll() is None:
+            self._up.send_signal(signal.SIGKILL)
+            self._up.communicate()
+        for process in psutil.process_iter(["cwd"]):
+            if (process.info["cwd"] or "").startswith(str(self.home)):
+                process.kill()
+        for model in self._models:
+            model.stop()
+
+    def _begin(self) -> None:
+        for lane in self.lanes:
+            (self.root / lane).mkdir(parents=True)
+            (self.root / lane / "keep").touch()
+        (self.root / "docs").mkdir()
+        (self.root / "docs" / "sample-plan.md").write_text(plan(self.lanes))
+        (self.root / "dos.toml").write_text(tomlkit.dumps(self._config))
+        self.git("init", "--quiet", "--initial-branch", "main")
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "-m", "Begin")
+
+
+def plan(lanes: dict[str, list[str]]) -> str:
+    parts = ["# A plan"]
+    for lane, units in lanes.items():
+        for unit in units:
+            heading = f"## {unit.replace('/', ' ')}: write a file"
+            parts.append(
+                f"{heading}\nWrite `{made_by(lane, unit)}`.\n- lane: {lane}\n- acceptance: `{check(lane, unit)}`"
+            )
+    return "\n\n".join(parts) + "\n"
+
+
+def made_by(lane: str, unit: str) -> str:
+    return f"{lane}/{unit.rpartition('/')[2].lower()}.py"
+
+
+def check(lane: str, unit: str) -> str:
+    return f"grep -q {unit} {made_by(lane, unit)}"
+
+
+def told(unit: str) -> str:
+    """What only the prompt for this unit holds: the names of others may be in it by their commits."""
+    return f"# Unit {unit}:"
+
+
+def work(lane: str, unit: str, *, before: str = "true", also: str = "") -> list[Step]:
+    """What a model does that does its work; `also` is a file that is none of its business."""
+    files = [made_by(lane, unit), *([also] if also else [])]
+    writes = [f"echo \"made_by = '{unit}'\" > {path}" for path in files]
+    return [{"bash": " && ".join([before, *writes, committing(unit)])}, *say_done(unit)]
+
+
+def work_with(program: Program, lane: str, unit: str) -> list[Step]:
+    """The same, with the program's own tool for files."""
+    write = program.write(made_by(lane, unit), f"made_by = '{unit}'\n")
+    return [write, {"bash": committing(unit)}, *say_done(unit)]
+
+
+def committing(unit: str) -> str:
+    return f"git add -A && git commit -q -m 'Write a file for {unit}' -m 'Unit: {unit}'"
+
+
+def say_done(unit: str) -> list[Step]:
+    return [{"say": f"{unit} is done, all tests pass."}]

@@ -1,0 +1,92 @@
+"""Each real program does a unit, lies about one, and strays from one; git and the journal say how that ended."""
+
+import json
+
+import pytest
+from agent_fleet import AgentFleet, made_by, say_done, told, work, work_with
+from programs import ALL, Program
+
+LANES = {"api": ["GREET/GREET1"], "guide": ["DOCS/DOCS1"], "site": ["SITE/SITE1"]}
+HONEST, LYING, STRAYING = ("GREET/GREET1", "DOCS/DOCS1", "SITE/SITE1")
+STRAYED = "api/not_mine.py"
+AGAIN = "It was tried before"
+pytestmark = pytest.mark.timeout(900)  # the first run on a machine installs the programs
+
+
+def script(program: Program) -> dict[str, object]:
+    return {
+        "match": [
+            {"if": told(HONEST), "steps": work_with(program, "api", HONEST)},
+            {"if": [told(LYING), AGAIN], "steps": work("guide", LYING)},
+            {"if": told(LYING), "steps": say_done(LYING)},
+            {"if": [told(STRAYING), AGAIN], "steps": work("site", STRAYING)},
+            {"if": told(STRAYING), "steps": work("site", STRAYING, also=STRAYED)},
+        ]
+    }
+
+
+@pytest.fixture(scope="module", params=ALL, ids=lambda program: program.name)
+def program(request: pytest.FixtureRequest) -> Program:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def fleet(program, new_fleet) -> AgentFleet:
+    """One fleet for each program, at rest: three units of three lanes, done side by side."""
+    fleet = new_fleet(LANES, program)
+    fleet.staff(program, script(program))
+    fleet.up()
+    return fleet
+
+
+def of(fleet: AgentFleet, unit: str, kind: str) -> list[dict]:
+    return [event["body"] for event in fleet.events(kind) if event["body"]["unit"] == unit]
+
+
+def test_every_unit_lands_and_git_proves_it(fleet):
+    assert fleet.landed() == fleet.units()
+    assert fleet.dos("verify", "--all").returncode == 0
+    for lane, (unit,) in LANES.items():
+        assert unit in fleet.git("show", f"main:{made_by(lane, unit)}")
+    assert fleet.dos("journal", "check").returncode == 0
+
+
+def test_the_receipt_of_a_landing_holds(fleet):
+    for unit in fleet.units():
+        receipt = fleet.home / "receipt.json"
+        assert fleet.dos("receipt", unit, "--out", str(receipt)).returncode == 0
+        assert fleet.dos("verify-receipt", "--receipt", str(receipt), "--unit", unit).returncode == 0
+
+
+def test_how_it_ended_and_what_it_used_is_written_down(fleet, program):
+    (started,), (ended,) = of(fleet, HONEST, "agent_started"), of(fleet, HONEST, "agent_ended")
+    assert started["agent"] == ended["agent"] == program.name
+    assert ended["outcome"] == "ok"
+    assert ended["exit_code"] == 0
+    assert "all tests pass" in ended["claim"]
+    # The scripted model counts 100 in and 20 out for each of its answers: a file, a commit, the last word.
+    assert sum(used["input_tokens"] for used in ended["usage"]) == 300
+    assert sum(used["output_tokens"] for used in ended["usage"]) == 60
+
+
+def test_a_lie_is_caught_and_the_unit_is_done_on_the_next_try(fleet):
+    lied, worked = of(fleet, LYING, "agent_ended")
+    assert lied["outcome"] == "ok"  # nothing that it printed gives it away
+    assert "all tests pass" in lied["claim"]
+    empty, full = of(fleet, LYING, "work_measured")
+    assert empty["commits"] == []
+    assert len(full["commits"]) == 1
+    assert len(of(fleet, LYING, "unit_landed")) == 1
+    assert worked["outcome"] == "ok"
+
+
+def test_work_outside_of_the_lane_is_refused_and_not_landed(fleet):
+    strayed, tidy = of(fleet, STRAYING, "work_measured")
+    assert strayed["strays"] == [STRAYED]
+    assert tidy["strays"] == []
+    assert STRAYED not in fleet.git("ls-tree", "-r", "--name-only", "main")
+    (landed,) = of(fleet, STRAYING, "unit_landed")
+    assert landed["commit"] not in strayed["commits"]
+    salvaged = [event["body"]["commit"] for event in fleet.events("work_salvaged")]
+    assert strayed["commits"][-1] in salvaged  # refused, and not lost
+    assert json.loads(fleet.dos("status", "--json").stdout)["workers"] == []

@@ -1,0 +1,110 @@
+"""What a program of ours left behind is ended, and nothing else."""
+
+import os
+import subprocess
+import sys
+
+import psutil
+import pytest
+from msgspec import structs
+
+from dos.records.leases import Lease
+from dos.records.regions import region
+from dos.runtime import leftovers
+
+LEASE = Lease(
+    lane="one",
+    holder="h",
+    host="here",
+    region=region(["one/**"]),
+    fence=7,
+    version=1,
+    ttl_ms=1000,
+    boot="",
+    granted_ms=0,
+    beat_ms=0,
+    expires_ms=0,
+)
+
+
+@pytest.fixture
+def sleeping():
+    """Start a process that carries marks; it is ended at the end of the test."""
+    started = []
+
+    def start(workspace="/work/a", lane="one", fence=7):
+        lease = structs.replace(LEASE, lane=lane, fence=fence)
+        environment = os.environ | leftovers.marks(workspace, lease)
+        started.append(subprocess.Popen(["sleep", "60"], env=environment, start_new_session=True))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.parametrize(
+    ("carried", "is_ended"),
+    [
+        ({}, True),
+        ({"fence": 6}, True),
+        ({"fence": 8}, False),
+        ({"lane": "two"}, False),
+        ({"workspace": "/work/another-clone"}, False),
+    ],
+)
+def test_only_what_carries_this_workspace_this_lane_and_no_newer_fence_is_ended(sleeping, carried, is_ended):
+    process = sleeping(**carried)
+    assert leftovers.end("/work/a", LEASE) == int(is_ended)
+    assert (process.poll() is not None) == is_ended
+
+
+STARTS_OTHERS = "for each in $(seq 500); do sleep 60 & done; wait"
+
+
+def test_what_starts_others_while_it_is_being_ended_is_ended_with_them():
+    environment = os.environ | leftovers.marks("/work/a", LEASE)
+    process = subprocess.Popen(["sh", "-c", STARTS_OTHERS], env=environment)
+    while not psutil.Process(process.pid).children():
+        assert process.poll() is None
+    leftovers.end("/work/a", LEASE)
+    process.wait()
+    assert [each for each in psutil.process_iter() if leftovers._is_left(each, "/work/a", LEASE)] == []
+
+
+FORGETS = """
+import subprocess, sys
+from dos.runtime import leftovers
+from test_leftovers import LEASE
+if sys.argv[1] == "heir":
+    leftovers.inherit()
+shell = "setsid env -i sleep 60 >/dev/null 2>&1 & echo $!"
+print(subprocess.run(["sh", "-c", shell], stdout=subprocess.PIPE, text=True).stdout.strip(), flush=True)
+print(leftovers.end("/work/a", LEASE), flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets a process inherit orphans")
+@pytest.mark.parametrize(("kind", "ended"), [("heir", 1), ("stranger", 0)])
+def test_what_cleared_its_environment_is_found_by_whoever_inherits_it(kind, ended):
+    path = os.pathsep.join(sys.path)
+    done = subprocess.run(
+        [sys.executable, "-c", FORGETS, kind], env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True
+    )
+    pid, count = done.stdout.split()
+    try:
+        assert int(count) == ended, done.stderr
+        assert psutil.pid_exists(int(pid)) == (not ended)
+    finally:
+        if psutil.pid_exists(int(pid)):
+            psutil.Process(int(pid)).kill()
+
+
+def test_the_process_that_asks_is_never_ended():
+    code = (
+        "from test_leftovers import LEASE\nfrom dos.runtime import leftovers\nprint(leftovers.end('/work/a', LEASE))\n"
+    )
+    environment = os.environ | leftovers.marks("/work/a", LEASE) | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert done.stdout == "0\n", done.stderr

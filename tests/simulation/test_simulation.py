@@ -1,0 +1,119 @@
+"""The fleet under faults: many seeds, the same on every store and in every process, and every planted bug is found."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from dos.errors import Internal
+from dos.runtime import effects
+from dos.testing.simulation import faults, many, planted, seeds
+from dos.testing.simulation.invariants import INVARIANTS
+from dos.testing.simulation.many import Asked, Summary
+
+JOBS = 2
+MOST_SEEDS_FOR_A_BUG = 5_000
+
+
+def run(**asked) -> Summary:
+    *_, last = many.run(Asked(**{"jobs": JOBS, **asked}))
+    return last
+
+
+def shown(summary: Summary, **asked) -> str:
+    return "\n".join(many.told(summary, Asked(**asked)))
+
+
+def test_nothing_that_is_promised_breaks_in_two_thousand_seeds():
+    summary = run(count=2_000)
+    assert summary.seeds == 2_000
+    assert not summary.failing, shown(summary)
+    assert summary.silent == []  # every fault struck and every refusal was given, or nothing was tested
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(2400)
+def test_nothing_that_is_promised_breaks_in_a_hundred_thousand_seeds():
+    summary = run(first=10_000, count=100_000)
+    assert not summary.failing, shown(summary)
+
+
+@pytest.mark.parametrize("bug", planted.PLANTED)
+def test_a_planted_bug_is_found(bug):
+    summary = run(count=MOST_SEEDS_FOR_A_BUG, plant=bug, jobs=1)  # it is found long before another process is up
+    assert summary.failing, f"{bug} was not found in {summary.seeds} seeds"
+    found = summary.failures[0]
+    assert found.invariant in INVARIANTS and found.story
+    again = seeds.simulate(found.seed, plant=bug)
+    assert again.failure == found  # the seed alone brings it back
+    assert not seeds.simulate(found.seed).failure  # and without the bug there is nothing to find
+
+
+def same_everywhere(first: int, count: int) -> None:
+    for seed in range(first, first + count):
+        model = seeds.simulate(seed, with_digest=True)
+        real = seeds.simulate(seed, store="sqlite", with_digest=True)
+        assert (model.events, model.counts, model.digest) == (real.events, real.counts, real.digest), seed
+
+
+def test_sqlite_writes_what_the_model_writes():
+    same_everywhere(0, 30)
+
+
+@pytest.mark.soak
+def test_sqlite_writes_what_the_model_writes_for_many_seeds():
+    same_everywhere(1_000, 300)
+
+
+def digests(hash_seed: str) -> str:
+    script = (
+        "from dos.testing.simulation.seeds import simulate\n"
+        "import sys\n"
+        "for seed in range(40): sys.stdout.write(simulate(seed, with_digest=True).digest + ' ')"
+    )
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+    return subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True).stdout
+
+
+def test_a_seed_is_the_same_whatever_the_hash_seed():
+    one, other = digests("1"), digests("2")
+    assert one == other
+    assert len(set(one.split())) == 40
+
+
+def test_seeds_do_the_same_on_one_process_and_on_two():
+    one, two = run(count=120, jobs=1), run(count=120)
+    for name in ("seeds", "events", "effects", "virtual_seconds"):
+        assert getattr(one, name) == pytest.approx(getattr(two, name)), name
+    assert one.counts == two.counts
+
+
+def test_a_run_in_which_something_never_happened_says_so():
+    counts = dict.fromkeys((*faults.FAULTS, *faults.REFUSALS), 1)
+    assert Summary(seeds=many.ENOUGH, counts=counts).silent == []
+    assert Summary(seeds=many.ENOUGH, counts={**counts, faults.DRAIN: 0}).silent == [faults.DRAIN]
+    assert Summary(seeds=many.ENOUGH - 1).silent == []
+
+
+def test_an_effect_that_the_simulator_does_not_know_fails_with_its_name(monkeypatch):
+    tables = seeds.WorkerPerformers.table
+    monkeypatch.setattr(
+        seeds.WorkerPerformers,
+        "table",
+        lambda self: {kind: act for kind, act in tables(self).items() if kind is not effects.MeasureWork},
+    )
+    with pytest.raises(Internal, match="MeasureWork"):
+        for seed in range(20):
+            seeds.simulate(seed)
+
+
+def test_every_effect_of_the_product_has_its_performer():
+    """An effect says in its docstring what the answer is; everything else there is an answer."""
+    wanted = {
+        found
+        for found in vars(effects).values()
+        if isinstance(found, type) and found.__module__ == effects.__name__ and (found.__doc__ or "").startswith("→")
+    }
+    simulation = seeds.Simulation(0, seeds.MemoryBackend(clock=seeds.VirtualClock()), seeds.VirtualClock())
+    assert wanted <= set(simulation.fleets.table())
