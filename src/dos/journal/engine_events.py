@@ -44,6 +44,16 @@ class LimitLifted(Fact, frozen=True, kw_only=True):
     reason: str = ""
 
 
+class UnitsScreened(Fact, frozen=True, kw_only=True):
+    """What could be taken when a worker looked, and what could not, each for its one reason."""
+
+    kind = "units_screened"
+    run_id: str
+    lane: str
+    offered: list[str] = field(default_factory=list)
+    held: dict[str, str] = field(default_factory=dict)
+
+
 class RunParked(Fact, frozen=True, kw_only=True):
     """A run waits for a time or a person, not for its agent. Parked time is nobody's fault."""
 

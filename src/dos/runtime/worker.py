@@ -32,6 +32,9 @@ from dos.runtime.steps.dispatch import Dispatch, Done, dispatch
 from dos.runtime.steps.noting import Pen, Steps
 
 
+SCREENED_KEPT = 100  # units of one look that are written down
+
+
 class Ended(StrEnum):
     """Why a run ends that was not at fault: beside what the loop decides."""
 
@@ -104,6 +107,7 @@ class Worker:
             if backlog.paused or isinstance(chosen, effects.NoRoom):
                 backlog = yield effects.SurveyBacklog(lease=lease)
                 continue
+            yield from self.pen.note(self._screened(backlog))
             done: Done | None = None
             if unit and chosen:
                 done = yield from dispatch(self.pen, self._asked(unit, chosen, backlog))
@@ -138,6 +142,15 @@ class Worker:
             lane=self.lane,
             start_sha=self.pen.lease.start_sha,
             steps=list(backlog.completion.residual) if backlog.completion else [],
+        )
+
+    def _screened(self, backlog: effects.Backlog) -> engine_events.UnitsScreened:
+        resting = {each.unit_id: each.answer for each in backlog.resting}
+        held = resting | {each.unit: str(each.reason) for each in backlog.held}
+        return engine_events.UnitsScreened(
+            **self.pen.who,
+            offered=[unit.name for unit in backlog.open[:SCREENED_KEPT]],
+            held=dict(list(held.items())[:SCREENED_KEPT]),
         )
 
     def _asked(self, unit: Unit, chosen: effects.Chosen, backlog: effects.Backlog) -> Dispatch:

@@ -67,7 +67,7 @@ class Process:
 
     __slots__ = (
         "agent", "alive", "away_since", "doubtful", "effect", "generator", "host", "is_supervisor", "keepers", "lane",
-        "launching", "paused_until", "performers", "pid", "proven", "run_id", "started", "store", "surveyed", "tries",
+        "launching", "paused_until", "performers", "pid", "proven", "run_id", "started", "store", "tries",
     )  # fmt: skip
 
     def __init__(self, host: Host, pid: int, started: float, store: Store, lane: str, run_id: str) -> None:
@@ -89,7 +89,6 @@ class Process:
         self.proven = False  # the lease was looked at, and then the process slept
         self.away_since: int | None = None
         self.tries = 0
-        self.surveyed = 0
 
 
 class Keeper:

@@ -161,7 +161,6 @@ class WorkerPerformers:
 
     def survey(self, process: Process, effect: effects.SurveyBacklog) -> effects.Backlog:
         fleet, lease = self.as_git_shows(self.site.fleet), effect.lease
-        process.surveyed = fleet.word
         others = {each.run_id for each in self.site.live() if each.fence != lease.fence} - {""}
         found = self.backlog(fleet, lease.lane, self.machine.clock.wall_ms(), others, lease.run_id)
         orders = fleet.orders(lease)
@@ -200,7 +199,6 @@ class WorkerPerformers:
         return effects.Worktree(path=path, target=TARGET, base=tree.base, salvaged=saved)
 
     def choose_agent(self, process: Process, effect: effects.ChooseAgent) -> effects.Chosen | effects.NoRoom:
-        process.surveyed = self.site.fleet.word
         return choosing.choose(
             self.site.setting.config,
             self.site.setting.agents,
@@ -277,9 +275,9 @@ class WorkerPerformers:
 
     def park(self, process: Process, effect: effects.Park) -> Waiting:
         """Until the time is over, or until somebody says something, or has said it since the process last looked."""
-        began, said = self.machine.now, process.surveyed
+        began, said = self.machine.now, effect.word
         deadline = inf if effect.until_ms is None else effect.until_ms - BEGIN_MS
-        self._wait(process, deadline, lambda: self.site.fleet.word != said, lambda: (self.machine.now - began) / 1000)
+        self._wait(process, deadline, lambda: self.site.fleet.word > said, lambda: (self.machine.now - began) / 1000)
         return WAITING
 
     def _wait(
