@@ -31,7 +31,6 @@ from dos.runtime.steps import land, replan
 from dos.runtime.steps.dispatch import Dispatch, Done, dispatch
 from dos.runtime.steps.noting import Pen, Steps
 
-
 SCREENED_KEPT = 100  # units of one look that are written down
 
 

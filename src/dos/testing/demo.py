@@ -116,14 +116,13 @@ def play(home: Path) -> int:
     code = _start(repository).wait(timeout=120)
     _say("\n$ dos verify --all")
     proven = _dos(repository, "verify", "--all")
-    _say("\n$ dos costs")
-    _dos(repository, "costs")
     page = Path(tempfile.gettempdir()) / f"dos-demo-{os.getpid()}.html"
+    _say(f"\n$ dos report --html {page}")
     _dos(repository, "report", "--html", str(page))
     shown = _dos(repository, "status", "--json", quiet=True)
     units = json.decode(shown.stdout)["units"]
     done = sum(unit["state"] == "landed" for unit in units)
-    _say(f"\n{done} of {len(units)} units landed, in {time.monotonic() - began:.0f} s. The report: {page}")
+    _say(f"\n{done} of {len(units)} units landed, in {time.monotonic() - began:.0f} s.")
     return code or proven.returncode or int(done != len(units))
 
 

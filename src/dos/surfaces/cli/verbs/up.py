@@ -34,6 +34,7 @@ from dos.surfaces.cli.live import watching
 from dos.surfaces.cli.main import complain
 from dos.surfaces.cli.options import Option
 from dos.views import report, story
+from dos.views.live.telling import last_start
 
 EXITS = {"stopped": 0, "already-running": 1, "contract_error": 2}
 LONGEST_TICK_SECONDS = 3_600
@@ -90,7 +91,8 @@ def run(args: Args, desk: Desk) -> Reply:
     if reason.startswith("another supervisor"):
         return Reply(code=1, text=reason, data={"reason": reason, "target": target})
     with desk.reader() as journal:
-        made = report.report(journal.events(before))
+        began = last_start(journal.load("fleet"))  # what a supervisor before us began, and did not end, is told too
+        made = report.report(journal.events(began.pos - 1 if began else before))
     data = {"reason": reason, "target": target, "warnings": warnings}
     return Reply(text="\n" + report.render(made), data=data | to_builtins(made))
 
