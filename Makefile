@@ -17,12 +17,12 @@ demo: $(READY)
 	@$(BIN)/python -m dos.testing.demo
 
 lint: $(READY)
-	@$(BIN)/ruff check src tests bench
-	@$(BIN)/ruff format --check src tests bench
+	@$(BIN)/ruff check src tests bench tools
+	@$(BIN)/ruff format --check src tests bench tools
 	@$(BIN)/mypy
 
 test: lint
-	@$(BIN)/python -m pytest -m 'not soak'
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not soak'
 
 soak: $(READY)
 	@$(BIN)/python -m pytest -m soak --timeout 2400

@@ -22,6 +22,7 @@ The class is chosen by what the caller can do about it, and carries the exit cod
     │   ├── JournalCorrupt  something stored is not what was written
     │   └── JournalTooNew   a newer `dos` wrote it
     ├── GitFailed           git said no (2)
+    │   └── RemoteAway     the shared repository cannot be asked now (2)
     └── Internal            a bug of ours (70)
 """
 
@@ -112,6 +113,10 @@ class JournalTooNew(StoreFailed):
 
 class GitFailed(DosError):
     pass
+
+
+class RemoteAway(GitFailed):
+    """The shared repository cannot be asked now. It may be back in a moment, and nobody knows what it did last."""
 
 
 class Internal(DosError):

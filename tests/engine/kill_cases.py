@@ -105,10 +105,10 @@ def _done_too_often(fleet: EngineFleet, point: str, deaths: int) -> Iterator[str
                 landing.discard(event.body["unit"])
             case "agent_started" if event.body["unit"] in landing:
                 yield f"{event.body['unit']} was done again although its landing had begun"
-    workers = sum(event.kind == "lease_granted" and not event.body["asked"].get("is_lock") for event in recorded)
+    begun = sum(each.startswith("supervisor:SpawnWorker:before:") for each in fleet.passed())
     most = deaths if point.startswith("supervisor:") else 1 + deaths  # workers outlive their supervisor
-    if workers > most:
-        yield f"{workers} workers took the lane; {most} would have done"
+    if begun > most + (point == "supervisor:SpawnWorker:before:1"):  # then it was only about to be
+        yield f"{begun} workers were started; {most} would have done"
 
 
 def boundaries(passed: Iterable[str], role: str, *, repeated: int = 3) -> list[str]:

@@ -59,13 +59,16 @@ def test_every_kind_of_effect_of_an_iteration_is_in_the_table(tmp_path):
 
 def test_workers_outlive_their_supervisor_and_the_next_one_adopts_them(tmp_path):
     with EngineFleet(tmp_path / "fleet", {"one": 1, "two": 1}) as fleet:
-        fleet.play({"*": [[EDIT, {"sleep": 5}, COMMIT, DONE]]})
-        supervisor = fleet.up("--target", "2")
+        seen = tmp_path / "seen"
+        fleet.play({"*": [[EDIT, {"run": f"until test -e {seen}; do sleep 0.1; done"}, COMMIT, DONE]]})
+        first = fleet.up("--target", "2")
         wait_until(lambda: len(fleet.edits()) == 2, "both agents are at work")
-        supervisor.kill()
-        supervisor.wait()
-        assert fleet.until_idle("--target", "2") == 0
-        [found] = fleet.facts("fleet_found")
+        first.kill()
+        first.wait()
+        second = fleet.up("--target", "2", "--until-idle")
+        [found] = wait_until(lambda: fleet.facts("fleet_found"), "the next one says what it found")
+        seen.touch()
+        assert second.wait(timeout=60) == 0, fleet.story()
         assert sorted(line.partition(":")[0] for line in found["adopted"]) == ["one", "two"]
         assert len(fleet.facts("spawn_intended")) == len(fleet.agent_starts()) == 2
         assert broken(fleet) == []

@@ -148,7 +148,7 @@ def test_a_landing_of_an_older_version_gets_a_receipt_by_git_alone(repository):
     first = receipt_of(repository, "DEMO/A1")
     landing = effects.Landing(unit="DEMO/A1", branch="main", old=str(first["base"]), new=str(first["commit"]))
     acting = open_effects(repository)
-    again = acting.issue_receipt(effects.IssueReceipt(landing=landing)).receipt
+    again = acting.ground.issue_receipt(effects.IssueReceipt(landing=landing)).receipt
     acting.close()
     assert (again["verdict"], again["bound"], again["ancestor"]) == ("UNWITNESSED", False, True)
 
@@ -157,7 +157,7 @@ def test_a_name_that_no_receipt_may_hold_is_said_and_lands(repository):
     git = Git(repository.root)
     head = repository.git("rev-parse", "HEAD")
     landed = landings.Landed(unit="DEMO/A\n1", branch="main", base=head, commit=head)
-    found = landings.issue(git, World(repository.root).workspace, landed, None)
+    found = landings.issue(git, World(repository.root).workspace, landed, None, ref="refs/heads/main")
     assert found.receipt is None
     assert "no receipt" in found.said
 
@@ -168,7 +168,9 @@ def test_it_does_not_survive_where_its_file_was_changed_again(repository):
     (repository.root / "one" / "a.txt").write_text("changed\n")
     repository.commit_all("Again")
     landed = landings.Landed(unit="DEMO/A1", branch="main", base=str(first["base"]), commit=str(first["commit"]))
-    found = landings.issue(Git(repository.root), World(repository.root).workspace, landed, first).receipt
+    found = landings.issue(
+        Git(repository.root), World(repository.root).workspace, landed, first, ref="refs/heads/main"
+    ).receipt
     assert (found["ancestor"], found["survives"]) == (True, False)
 
 

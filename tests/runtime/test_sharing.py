@@ -11,7 +11,7 @@ from msgspec import structs
 from sample_repository import CONFIG, PLAN
 
 from dos.config.load import load
-from dos.errors import BadInput, Fenced
+from dos.errors import BadInput, Fenced, RemoteAway
 from dos.evidence import holders
 from dos.evidence.access.lane import rules
 from dos.journal.events import UnitClaimed
@@ -246,7 +246,7 @@ def test_a_remote_that_is_away_is_its_own_kind_of_trouble(remote, here):
         lambda: pushing.raise_fence(here.git, "origin", "one", 6),
         lambda: here.lands(landing, fence=5),
     ):
-        with pytest.raises(fetching.RemoteAway, match="origin"):
+        with pytest.raises(RemoteAway, match="origin"):
             act()
     remote.with_name("unplugged").rename(remote)
     assert here.lands(landing, fence=5) is None

@@ -7,12 +7,12 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
-from dos.errors import DosError, Internal, StoreBusy, StoreUnreachable
+from dos.errors import DosError, Internal, RemoteAway, StoreBusy, StoreUnreachable
 
 R = TypeVar("R")
 Performers = Mapping[type, Callable[[Any], Any]]
 
-AWAY = (StoreUnreachable, StoreBusy)  # it may be back in a moment, unlike a disk that is full or damaged
+AWAY = (StoreUnreachable, StoreBusy, RemoteAway)  # it may be back in a moment, unlike a disk that is full or damaged
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 2.0
 
@@ -54,6 +54,7 @@ class Patience:
 
     def outlast(self, act: Callable[[], R]) -> R:
         away_since: float | None = None
+        missed = False  # the remote, and not the journal
         pause = FIRST_PAUSE_SECONDS
         while True:
             try:
@@ -61,7 +62,7 @@ class Patience:
                 answer = act()
             except AWAY as error:
                 if away_since is None:
-                    away_since = time.monotonic()
+                    away_since, missed = time.monotonic(), isinstance(error, RemoteAway)
                     _say(f"{error}; trying again for {self._seconds:g} s")
                 if time.monotonic() - away_since >= self._seconds:
                     raise
@@ -69,7 +70,7 @@ class Patience:
                 pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
             else:
                 if away_since is not None:
-                    _say("the journal is back")
+                    _say(f"the {'remote' if missed else 'journal'} is back")
                 return answer
 
     def _perform(self, perform: Callable[[Any], Any], effect: Any) -> Any:

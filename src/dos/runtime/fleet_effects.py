@@ -17,6 +17,7 @@ from dos.journal.states.quota import Quota
 from dos.journal.states.spend import Spend
 from dos.records import run_ids
 from dos.records.leases import Lease, stream_of
+from dos.records.units import Unit
 from dos.runtime import backlog, effects, leftovers, logs
 from dos.runtime.drive import Performers
 from dos.runtime.fleet import observing
@@ -29,6 +30,7 @@ from dos.sources import own_processes, processes
 from dos.sources.workspace import Workspace
 from dos.verdicts.progress import liveness
 
+SHORTEST_TICK_SECONDS = 0.5
 SPIN_LOOK_SECONDS = 60.0
 SPIN_ANSWER_MS = 4 * 3_600_000
 
@@ -56,10 +58,14 @@ class FleetEffects(WorkerEffects):
         leases = {lease.lane: lease for lease in self.watch.look()}
         recorded, answers = self.watch.state(folded.Fleet), self.watch.state(Decisions)
         now_ms = self.store.now_ms()  # of the clock that wrote the times in the journal: this host's may be another
-        units = backlog.read_units(self.place, self.config)
-        state = self._on_target.known(recorded, units, self.target_ref(), answers)
+        units = self.units()
+        state = self._on_target.known(recorded, units, self._landing_on, self.target(), answers)
+        lane_of = {unit.name: backlog.lane_of(unit, self.config) or "" for unit in units}
+        by_lane: dict[str, list[Unit]] = {name: [] for name in self.config.roster()}
+        for unit in units:
+            by_lane.setdefault(lane_of[unit.name], []).append(unit)
         offered = {
-            name: len(backlog.survey(units, self.config, state, name, now_ms=now_ms, answers=answers).open)
+            name: len(backlog.survey(by_lane[name], self.config, state, name, now_ms=now_ms, answers=answers).open)
             for name in self.config.roster()
         }
         seen = Seen(
@@ -68,7 +74,7 @@ class FleetEffects(WorkerEffects):
             answers=answers,
             leases=leases,
             offered=offered,
-            lane_of={unit.name: backlog.lane_of(unit, self.config) or "" for unit in units},
+            lane_of=lane_of,
             roomless=self._roomless(offered, leases, now_ms),
             now_ms=now_ms,
             gone=holders.gone,
@@ -174,6 +180,12 @@ class FleetEffects(WorkerEffects):
         return run_ids.mint(now_ms, secrets.randbits(run_ids.ENTROPY_BITS), effect.process).run_id
 
     def pause(self, effect: effects.Pause) -> None:
-        """Wait for the journal to move or for the time to pass; and take in the children that ended."""
+        """Wait for the journal to move or for the time to pass; and take in the children that ended.
+
+        A fleet that is busy moves it all the time, and need not be looked at each time.
+        """
+        began = time.monotonic()
         self.store.wait(self.store.last(), effect.seconds)
+        if (left := min(effect.seconds, SHORTEST_TICK_SECONDS) - (time.monotonic() - began)) > 0:
+            self._pause(left)
         self._executor.take_in()

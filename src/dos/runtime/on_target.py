@@ -9,6 +9,7 @@ from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet
 from dos.journal.states.fleet import Unit as Seen
 from dos.records.units import Unit
+from dos.runtime.sharing.targets import Target
 from dos.sources.git import Git
 from dos.sources.workspace import Workspace
 from dos.sources.world import World
@@ -22,12 +23,14 @@ class OnTarget:
         self._asked: object = None
         self._shown: dict[str, Seen] = {}
 
-    def known(self, fleet: Fleet, units: Sequence[Unit], ref: str, answers: Decisions) -> Fleet:
+    def known(self, fleet: Fleet, units: Sequence[Unit], target: Target, branch: str, answers: Decisions) -> Fleet:
         """The fleet's state as git shows it. What a person wants again is as if it had never landed."""
         names = [name for unit in units for name in (unit.name, *unit.depends)]
-        tip = Git(self._place.root).commit_of(ref)
-        asked = tip, names, [(seen.landed, bool(seen.intended)) for seen in fleet.units.values()]
+        ref, landings = target.ref(branch), [(seen.landed, bool(seen.intended)) for seen in fleet.units.values()]
+        asked = Git(self._place.root).commit_of(ref), names, landings
         if asked != self._asked:
+            # After the journal was read: whatever that calls landed is there to see, whichever host landed it.
+            asked = target.newest(branch), names, landings
             with World(self._place.root, lenient=True) as world:
                 _, state = landed.look(world, names, fleet, ref=ref)
             self._shown = {name: seen for name, seen in state.units.items() if seen is not fleet.units.get(name)}

@@ -22,6 +22,7 @@ from dos.journal.store import Store
 from dos.records import regions
 from dos.records.leases import Lease, Refusal, Request
 from dos.records.regions import region
+from dos.records.units import Unit
 from dos.runtime import backlog, effects, leftovers, logs, renewing
 from dos.runtime.drive import AWAY, Patience, Performers
 from dos.runtime.ground.checks import Checks
@@ -54,6 +55,8 @@ class WorkerEffects:
         self.patience = Patience(config.leases.ttl_seconds, prove=self._prove, pause=self._pause)
         self.holding = Holding(self._open)
         self._on_target = OnTarget(place)
+        self._documents: object = None  # as they were when the units were read
+        self._units: list[Unit] = []
         self.checks = Checks(place, config, self._is_lost)
         self._landing_on = targets.of(self.git, config.workers.remote)
         ground = OneTree if config.workers.isolation == "shared" else LaneTrees
@@ -164,9 +167,9 @@ class WorkerEffects:
     def survey(self, effect: effects.SurveyBacklog) -> effects.Backlog:
         live = self.watch.look()
         fleet, lease = self.watch.state(Fleet), effect.lease
-        units = backlog.read_units(self.place, self.config)
+        units = self.units()
         answers = self.watch.state(Decisions)
-        fleet = self._on_target.known(fleet, units, self.target_ref(), answers)
+        fleet = self._on_target.known(fleet, units, self._landing_on, self.target(), answers)
         others = {each.run_id for each in live if each.fence != lease.fence} - {""}
         found = backlog.survey(
             units,
@@ -180,6 +183,20 @@ class WorkerEffects:
         )
         orders = self._orders(lease, look=False)
         return structs.replace(found, drain_requested=orders.drain, halted=orders.halted, paused=orders.paused)
+
+    def units(self) -> list[Unit]:
+        """The units of the plans; documents that have not changed are not read again."""
+        if self.config.plans.source != "documents":
+            return backlog.read_units(self.place, self.config)
+        paths = self.config.paths
+        found = plan_documents.documents(self.place.root, paths.plans_glob, paths.next_packets)
+        try:
+            seen = [(path, (known := path.stat()).st_mtime_ns, known.st_size, known.st_ino) for path in found]
+        except OSError:
+            return backlog.read_units(self.place, self.config)  # one is being replaced
+        if seen != self._documents:
+            self._units, self._documents = backlog.read_units(self.place, self.config), seen
+        return self._units
 
     def _orders(self, lease: Lease, *, look: bool = True) -> Orders:
         if look:
@@ -269,9 +286,6 @@ class WorkerEffects:
             )
         self._target_branch = found
         return found
-
-    def target_ref(self) -> str:
-        return self._landing_on.ref(self.target())
 
     def _prove(self, doubtful: bool) -> None:
         self.holding.prove(self.store, doubtful=doubtful)

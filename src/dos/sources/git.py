@@ -95,13 +95,15 @@ class Git:
 
     def paths_between(self, base: str, head: str) -> list[str]:
         """Every path that differs, both names of a rename."""
-        return _records(self.run("diff-tree", "-r", "-z", "--no-renames", "--name-only", base, head))
+        words = ("diff-tree", "-r", "-z", "--no-renames", "--ignore-submodules=none", "--name-only")
+        return _records(self.run(*words, base, head))
 
     def paths_unlike(self, commit: str) -> list[str]:
         """Every tracked path whose file or index entry is not as a commit has it."""
+        words = ("diff-index", "-z", "--no-renames", "--name-only")
         return [
-            *_records(self.run("diff-index", "-z", "--no-renames", "--name-only", commit)),
-            *_records(self.run("diff-index", "-z", "--no-renames", "--name-only", "--cached", commit)),
+            *_records(self.run(*words, commit)),
+            *_records(self.run(*words, "--ignore-submodules=none", "--cached", commit)),
         ]
 
     def paths_of(self, commit: str) -> list[str]:

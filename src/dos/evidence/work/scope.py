@@ -30,6 +30,7 @@ class Declarations:
         self._inside = "" if inside == "." else inside + "/"
         self._texts: dict[str, tuple[str, str]] = {}  # as written, and with case folded
         self._documents: dict[str, Document] = {}
+        self._ids: dict[str, dict[str, list[tuple[int, Unit]]]] = {}
         self._configs: dict[str, Config] = {}
         self._listed: dict[tuple[str, str], list[tuple[str, str]]] = {}
         self._scopes: dict[tuple[str, str, str], Scope] = {}
@@ -97,11 +98,21 @@ class Declarations:
         return list({unit.name: unit for unit in reversed(found)}.values())[::-1]
 
     def _units(self, tree: str, name: Name) -> Iterator[Unit]:
-        spellings = [spelling.casefold() for spelling in name.spellings]
+        spellings = dict.fromkeys(spelling.casefold() for spelling in name.spellings)
         for path, sha in self._plan_documents(tree):
             text = self._text(sha)[1]
             if any(spelling in text for spelling in spellings):  # most documents are about something else
-                yield from (unit for unit in self._document(path, sha).units if name.is_of(unit.plan, unit.id))
+                declared = self._by_id(path, sha)
+                found = (each for spelling in spellings for each in declared.get(spelling, ()))
+                yield from (unit for _, unit in sorted(found, key=_place) if name.is_of(unit.plan, unit.id))
+
+    def _by_id(self, path: str, sha: str) -> dict[str, list[tuple[int, Unit]]]:
+        """A document's units, with their places in it, by their ids with case folded."""
+        if sha not in self._ids:
+            self._ids[sha] = {}
+            for place, unit in enumerate(self._document(path, sha).units):
+                self._ids[sha].setdefault(unit.id.casefold(), []).append((place, unit))
+        return self._ids[sha]
 
     def _document(self, path: str, sha: str) -> Document:
         if sha not in self._documents:
@@ -131,6 +142,10 @@ class Declarations:
                 if (folded := globs.folded_path(path)) is not None and globs.matches(glob, folded)
             ]
         return self._listed[key]
+
+
+def _place(found: tuple[int, Unit]) -> int:
+    return found[0]
 
 
 def _usable(paths: Iterable[str]) -> tuple[str, ...]:

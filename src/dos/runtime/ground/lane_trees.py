@@ -133,7 +133,9 @@ class LaneTrees:
         return self.target.has_landed(effect.landing)
 
     def issue_receipt(self, effect: effects.IssueReceipt) -> landings.Issued:
-        return landings.issue(self.git, self.place, _landed(effect.landing), effect.landing.receipt)
+        branch = effect.landing.branch
+        ref = f"refs/heads/{branch}" if self.workers.landing == "branch" else self.target.ref(branch)
+        return landings.issue(self.git, self.place, _landed(effect.landing), effect.landing.receipt, ref=ref)
 
 
 def _landed(ready: effects.Landing) -> landings.Landed:

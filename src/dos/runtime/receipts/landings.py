@@ -110,15 +110,18 @@ def can_fail(scripts: Sequence[str]) -> bool:
     return any(not cannot_fail(("sh", "-c", script)) for script in scripts)
 
 
-def issue(git: Git, place: Workspace, landed: Landed, drafted: dict[str, Any] | None) -> Issued:
-    """Sign what was drafted and lay it into the notes. A landing is never undone because of its receipt."""
+def issue(git: Git, place: Workspace, landed: Landed, drafted: dict[str, Any] | None, *, ref: str) -> Issued:
+    """Sign what was drafted and lay it into the notes. A landing is never undone because of its receipt.
+
+    `ref` is what shows here where it landed.
+    """
     # Without a draft nobody knows any more what was run: then git alone is the witness.
     found = receipts.read(drafted or draft(git, landed, lane=region([]), region_root=""))
     if isinstance(found, Rejected):
         return Issued(receipt=None, said="it has no receipt: a name in it holds what a receipt may not")
     said = []
     try:
-        receipt = _as_it_stands(git, found, landed)
+        receipt = _as_it_stands(git, found, landed, ref)
         receipt, made = _signed(receipt, place)
         said += [made] if made else []
     except (DosError, OSError) as error:
@@ -131,10 +134,9 @@ def issue(git: Git, place: Workspace, landed: Landed, drafted: dict[str, Any] | 
     return Issued(receipt=to_builtins(receipt), said="; ".join(said))
 
 
-def _as_it_stands(git: Git, receipt: Receipt, landed: Landed) -> Receipt:
-    branch = f"refs/heads/{landed.branch}"
-    holds = git.is_ancestor(landed.commit, branch)
-    survives = holds and bindings.survives(git, landed.base, landed.commit, branch)
+def _as_it_stands(git: Git, receipt: Receipt, landed: Landed, ref: str) -> Receipt:
+    holds = git.is_ancestor(landed.commit, ref)
+    survives = holds and bindings.survives(git, landed.base, landed.commit, ref)
     return structs.replace(receipt, ancestor=holds, survives=survives)
 
 

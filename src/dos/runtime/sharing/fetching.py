@@ -6,7 +6,7 @@ another worker heard a moment earlier.
 
 from msgspec import Struct
 
-from dos.errors import BadInput, GitFailed
+from dos.errors import BadInput, GitFailed, RemoteAway
 from dos.records.names import listed, shown, slug
 from dos.runtime.effects import Landing
 from dos.runtime.landing import fence_ref
@@ -17,10 +17,6 @@ _QUIETLY = (
     "--quiet", "--no-tags", "--no-prune", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules",
 )  # fmt: skip
 _MOVED = ("cannot lock ref", "couldn't find remote ref")  # between the question and the fetch
-
-
-class RemoteAway(GitFailed):
-    """The shared repository cannot be asked now. It may be back in a moment, and nobody knows what it did last."""
 
 
 class Fence(Struct, frozen=True, kw_only=True):

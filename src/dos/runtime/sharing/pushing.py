@@ -6,11 +6,11 @@ fence, which is written anew every time. A ref that stays the same would not be 
 
 import secrets
 
-from dos.errors import Fenced
+from dos.errors import Fenced, RemoteAway
 from dos.runtime import landing as local
 from dos.runtime.effects import Landing, NotLanded
 from dos.runtime.landing import fence_ref
-from dos.runtime.sharing.fetching import TRIES, RemoteAway, Seen, away, look, said, shared_ref, tell
+from dos.runtime.sharing.fetching import TRIES, Seen, away, look, said, shared_ref, tell
 from dos.sources import processes
 from dos.sources.git import AS_DOS, Git
 

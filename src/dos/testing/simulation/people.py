@@ -123,6 +123,7 @@ class People:
     def _go_on(self, lane: str) -> None:
         self.site.store.record("fleet", PauseEnded(lane=lane, by="person"))
         self.machine.look()
+        self._see_that_one_runs()
 
     def halt(self, _: object) -> None:
         """One run is stopped, and its agent with it."""
@@ -158,6 +159,12 @@ class People:
         except Conflict:
             self.machine.counts[faults.ANSWER_RACE] += 1
         self.machine.look()
+        self._see_that_one_runs()
+
+    def _see_that_one_runs(self) -> None:
+        """Whoever lets work go on sees to it that somebody is there to start it."""
+        if all(host.supervisor is None for host in self.site.hosts):
+            self.site.start_supervisor(self.random.choice(self.site.hosts))
 
     def look_for_the_dead(self, _: object) -> None:
         """Somebody frees the lanes of the dead: looks at them all, and then revokes what looked dead."""
