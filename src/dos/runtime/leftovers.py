@@ -57,15 +57,14 @@ def end(workspace: str, lease: Lease) -> int:
 
 
 def end_worker(state: Path, before: Sequence[Lease], mine: Lease) -> None:
-    """End the worker whose lease ran out and was taken over: if it woke in the middle of a git command, it would clear
-    the worktree that is its successor's now."""
+    """End the worker whose lease ran out or was revoked: if it woke in the middle of a git command, it would clear the
+    worktree that is its successor's now."""
     held = {(lease.pid, lease.pid_started) for lease in before if lease.fence != mine.fence and _may_live(lease)}
-    if not held:
-        return
     import psutil
 
     for found in own_processes.running(state):
-        if found.verb == "worker" and (found.identity.pid, found.identity.started) in held:
+        was_here = found.option("--lane") == mine.lane and found.identity.pid != mine.pid
+        if found.verb == "worker" and (was_here or (found.identity.pid, found.identity.started) in held):
             try:
                 process = psutil.Process(found.identity.pid)
                 if processes.identify(process.pid) != found.identity:

@@ -170,7 +170,7 @@ class WorkerEffects:
         units = self.units()
         answers = self.watch.state(Decisions)
         fleet = self._on_target.known(fleet, units, self._landing_on, self.target(), answers)
-        others = {each.run_id for each in live if each.fence != lease.fence} - {""}
+        others = {each.run_id for each in live} - {"", lease.run_id}
         found = backlog.survey(
             units,
             self.config,

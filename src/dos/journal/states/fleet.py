@@ -152,7 +152,8 @@ class Fleet(Struct, kw_only=True):
                 if starts := self.starts.get(fact.lane):
                     starts.may_go_on()
             case engine_events.HaltRequested():
-                self.halts[fact.run_id] = fact.reason or "halted by a person"
+                if not self.runs.get(fact.run_id, Run(lane="", begun_ms=0)).stop_reason:
+                    self.halts[fact.run_id] = fact.reason or "halted by a person"
             case engine_events.DecisionAnswered() | engine_events.LimitLifted() | engine_events.LimitHit():
                 pass
             case _:

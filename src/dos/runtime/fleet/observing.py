@@ -59,7 +59,7 @@ def _lane(seen: Seen, name: str) -> Lane:
         exclusive=seen.config.is_exclusive(name) or (lease is not None and lease.exclusive),
         offerable=seen.offered.get(name, 0),
         held=lease is not None,
-        ours=lease is None or bool(lease.run_id),
+        ours=lease is None or _is_of_worker(seen, lease),
         holder_gone=lease is not None and seen.gone(lease),
         pending=lease is None and _pending(seen, starts),
         failed=waits_for_a_person(seen, name),
@@ -67,6 +67,12 @@ def _lane(seen: Seen, name: str) -> Lane:
         recent_starts=len(recent),
         most_starts=policy.restart_intensity,
     )
+
+
+def _is_of_worker(seen: Seen, lease: Lease) -> bool:
+    """A worker's own lane: what it holds besides, to groom the plans, is no second worker."""
+    run = seen.state.runs.get(lease.run_id)
+    return bool(lease.run_id) and (run is None or run.lane == lease.lane)
 
 
 def waits_for_a_person(seen: Seen, lane: str) -> bool:
@@ -132,15 +138,16 @@ def found(seen: Seen, landed: Sequence[str]) -> starting.Found:
                 holder=lease.holder if lease else "",
                 process_gone=lease is not None and seen.gone(lease),
                 iterations=run.iterations,
-                unit="" if _is_intended(seen, run.unit) else run.unit,
+                unit="" if _is_done(seen, run.unit) else run.unit,
             )
         )
     return starting.plan(lefts, landed)
 
 
-def _is_intended(seen: Seen, unit: str) -> bool:
-    """Its landing was under way: git says how far it came, and it is not done again."""
-    return unit in seen.state.units and seen.state.units[unit].intended is not None
+def _is_done(seen: Seen, unit: str) -> bool:
+    """It landed, or its landing was under way: git says how far that came, and it is not done again."""
+    found = seen.state.units.get(unit)
+    return found is not None and bool(found.landed or found.intended)
 
 
 def _pending(seen: Seen, starts: folded.Starts) -> bool:
