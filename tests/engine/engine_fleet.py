@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,7 @@ class EngineFleet:
         self.script = home / "script.json"
         self.words = home / "words"
         self.points = home / "points"
+        self.lanes = list(lanes)
         self.units = [f"WORK/{lane.upper()}{number}" for lane, most in lanes.items() for number in range(1, most + 1)]
         self.started: list[subprocess.Popen[bytes]] = []
         self.environment = {
@@ -145,27 +146,31 @@ class EngineFleet:
             found.append(f"{point}:{seen[point]}")
         return found
 
-    def processes(self) -> list[psutil.Process]:
+    def processes(self, **marks: str) -> list[psutil.Process]:
         """Whatever was started for this fleet and lives, however it detached: all inherit its folder's name."""
-        mine = str(self.home / "state")
+        marks["XDG_STATE_HOME"] = str(self.home / "state")
         found = []
         for process in psutil.process_iter():
             try:
-                if process.pid != os.getpid() and process.environ().get("XDG_STATE_HOME") == mine:
+                carried = marks.items() <= process.environ().items() and process.pid != os.getpid()
+                if carried and process.status() != psutil.STATUS_ZOMBIE:
                     found.append(process)
             except (psutil.NoSuchProcess, psutil.AccessDenied):
                 continue
-        return [process for process in found if process.is_running() and process.status() != psutil.STATUS_ZOMBIE]
+        return found
+
+    def kill(self, processes: Iterable[psutil.Process]) -> None:
+        for process in (killed := list(processes)):
+            try:
+                process.kill()
+            except psutil.NoSuchProcess:
+                continue
+        psutil.wait_procs(killed, timeout=5)
 
     def kill_everything(self) -> None:
         """As a machine that loses its power does."""
         while found := self.processes():
-            for process in found:
-                try:
-                    process.kill()
-                except psutil.NoSuchProcess:
-                    continue
-            psutil.wait_procs(found, timeout=5)
+            self.kill(found)
         for child in self.started:
             child.wait(timeout=10)
 

@@ -107,7 +107,7 @@ def _done_too_often(fleet: EngineFleet, point: str, deaths: int) -> Iterator[str
                 yield f"{event.body['unit']} was done again although its landing had begun"
     begun = sum(each.startswith("supervisor:SpawnWorker:before:") for each in fleet.passed())
     most = deaths if point.startswith("supervisor:") else 1 + deaths  # workers outlive their supervisor
-    if begun > most + (point == "supervisor:SpawnWorker:before:1"):  # then it was only about to be
+    if begun > most:
         yield f"{begun} workers were started; {most} would have done"
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 from engine_fleet import EngineFleet
 from msgspec import convert
 
@@ -24,11 +25,19 @@ def broken(fleet: EngineFleet, *, all_landed: bool = True) -> list[str]:
         *twice(recorded),
         *overlapping(recorded),
         *_lost(fleet),
-        *(f"left running: {' '.join(process.cmdline())}" for process in fleet.processes()),
+        *_running(fleet),
         *_worktrees(fleet),
     ]
     checked = fleet.dos("journal", "check")
     return [*found, *([] if checked.returncode == 0 else [f"journal check: {checked.stdout}{checked.stderr}"])]
+
+
+def _running(fleet: EngineFleet) -> Iterator[str]:
+    for process in fleet.processes():
+        try:
+            yield f"left running: {' '.join(process.cmdline())}"
+        except psutil.NoSuchProcess:
+            continue  # it was about to end
 
 
 def _landed(fleet: EngineFleet, recorded: list[Event], *, all_landed: bool) -> Iterator[str]:
@@ -97,6 +106,10 @@ def _lost(fleet: EngineFleet) -> Iterator[str]:
 
 
 def _worktrees(fleet: EngineFleet) -> Iterator[str]:
-    for line in fleet.git("worktree", "list", "--porcelain").splitlines():
-        if line.startswith(("locked", "prunable")):
-            yield f"a worktree is {line}"
+    """At most one for each lane, all of them git's, none locked."""
+    listed = fleet.git("worktree", "list", "--porcelain").splitlines()
+    yield from (f"a worktree is {line}" for line in listed if line.startswith(("locked", "prunable")))
+    known = {Path(line.partition(" ")[2]) for line in listed if line.startswith("worktree ")} - {fleet.root}
+    there = set(Path(fleet.environment["XDG_STATE_HOME"]).glob("dos/*/worktrees/*"))
+    yield from (f"nobody's worktree: {path}" for path in there ^ known)
+    yield from (f"no lane has the worktree {path}" for path in known if path.name not in fleet.lanes)

@@ -46,11 +46,14 @@ def test_a_fleet_at_rest_starts_nobody(tmp_path, why):
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("why", RESTING)
-def test_a_fleet_that_rests_for_long_starts_nobody(tmp_path, why):
-    with EngineFleet(tmp_path / "fleet", {"one": 1, "two": 1}) as fleet:
-        at_rest(fleet, why)
-        stays_at_rest(fleet, 60)
+def test_fleets_that_rest_for_long_start_nobody(tmp_path):
+    lanes = {"one": 1, "two": 1}
+    with EngineFleet(tmp_path / "idle", lanes) as idle, EngineFleet(tmp_path / "gated", lanes) as gated:
+        at_rest(idle, "idle")
+        at_rest(gated, "gated")
+        before = started(idle), started(gated)
+        stays_at_rest(idle, 60)
+        assert (started(idle), started(gated)) == before
 
 
 def test_a_limit_outlives_everybody_who_knew_of_it(tmp_path):

@@ -12,7 +12,7 @@ from promises import broken
 
 from disk.limits import full_disk
 
-SLOW = [EDIT, {"sleep": 3}, COMMIT, DONE]
+SLOW = [EDIT, {"sleep": 2}, COMMIT, DONE]
 WRONG_CLOCK = Path(__file__).with_name("wrong_clock")
 HOUR_SECONDS = 3600
 
@@ -23,7 +23,7 @@ def on_a_small_disk(tmp_path) -> Iterator[tuple[EngineFleet, Path]]:
         if small.how != "tmpfs":
             pytest.skip("no small disk can be mounted here")
         tables = f'[store]\nurl = "sqlite:{small.directory}/state.db"'
-        with EngineFleet(tmp_path / "fleet", {"one": 2, "two": 2}, tables=tables) as fleet:
+        with EngineFleet(tmp_path / "fleet", {"one": 1, "two": 1}, tables=tables) as fleet:
             fleet.play({"*": [SLOW]})
             yield fleet, small.directory
 

@@ -216,6 +216,7 @@ class MoveBranch(Struct, frozen=True, kw_only=True):
 class NotLanded(Struct, frozen=True, kw_only=True):
     reason: str
     retryable: bool = False  # the same work may land in a moment
+    moved: bool = False  # only because another's work landed first
     conflict: bool = False  # it does not fit on what others have landed since; the reason shows where
 
 

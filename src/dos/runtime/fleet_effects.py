@@ -23,6 +23,7 @@ from dos.runtime.drive import Performers
 from dos.runtime.fleet import observing
 from dos.runtime.fleet.executing import Executor, LocalExecutor
 from dos.runtime.fleet.observing import Seen
+from dos.runtime.on_target import OnTarget
 from dos.runtime.staff import choosing
 from dos.runtime.supervisor import Fleet, Spinning
 from dos.runtime.worker_effects import WorkerEffects
@@ -31,6 +32,7 @@ from dos.sources.workspace import Workspace
 from dos.verdicts.progress import liveness
 
 SHORTEST_TICK_SECONDS = 0.5
+LOOKING_SHARE = 0.03  # of the time, at history: a worker looks for itself before it takes a unit on
 SPIN_LOOK_SECONDS = 60.0
 SPIN_ANSWER_MS = 4 * 3_600_000
 
@@ -41,6 +43,7 @@ class FleetEffects(WorkerEffects):
     def __init__(self, place: Workspace, config: Config, *, actor: str, executor: Executor | None = None) -> None:
         super().__init__(place, config, actor=actor)
         self._executor = executor or LocalExecutor()
+        self._on_target = OnTarget(place, share=LOOKING_SHARE)
         self._looked_for_spinning = 0.0
 
     def performers(self) -> Performers:

@@ -166,7 +166,8 @@ def _swap(git: Git, lane: str, fence: int, landing: Landing) -> NotLanded | None
     if done.returncode == 0:
         return None
     moved = (git.commit_of(branch) or "0" * len(landing.new)) != landing.old
-    return NotLanded(reason=f"git refused to move {landing.branch!r}: {_last_line(done.stderr)}", retryable=moved)
+    reason = f"git refused to move {landing.branch!r}: {_last_line(done.stderr)}"
+    return NotLanded(reason=reason, retryable=moved, moved=moved)
 
 
 def _trees_on(git: Git, branch: str) -> list[Git]:

@@ -1,5 +1,6 @@
 """What the target branch itself shows: units that a person committed, landed before, or took out again."""
 
+import time
 from collections.abc import Sequence
 
 from msgspec import structs
@@ -16,25 +17,38 @@ from dos.sources.world import World
 
 
 class OnTarget:
-    """Asked at every survey; history is looked at only when the branch, the plans or the landings have changed."""
+    """Asked at every survey; history is looked at only when the branch, the plans or the landings have changed.
 
-    def __init__(self, place: Workspace) -> None:
+    With a `share`, looking takes no more than that of the time: what a worker landed is in the journal anyway.
+    """
+
+    def __init__(self, place: Workspace, *, share: float = 1.0) -> None:
         self._place = place
+        self._share = share
+        self._not_before = 0.0
         self._asked: object = None
-        self._shown: dict[str, Seen] = {}
+        self._names: list[str] = []
+        self._shown: dict[str, tuple[str, Seen]] = {}  # beside what the journal called landed then
 
     def known(self, fleet: Fleet, units: Sequence[Unit], target: Target, branch: str, answers: Decisions) -> Fleet:
         """The fleet's state as git shows it. What a person wants again is as if it had never landed."""
         names = [name for unit in units for name in (unit.name, *unit.depends)]
         ref, landings = target.ref(branch), [(seen.landed, bool(seen.intended)) for seen in fleet.units.values()]
         asked = Git(self._place.root).commit_of(ref), names, landings
-        if asked != self._asked:
+        if asked != self._asked and (names != self._names or time.monotonic() >= self._not_before):
+            began = time.monotonic()
             # After the journal was read: whatever that calls landed is there to see, whichever host landed it.
             asked = target.newest(branch), names, landings
             with World(self._place.root, lenient=True) as world:
                 _, state = landed.look(world, names, fleet, ref=ref)
-            self._shown = {name: seen for name, seen in state.units.items() if seen is not fleet.units.get(name)}
-            self._asked = asked
+            self._shown = {
+                name: (fleet.units.get(name, Seen()).landed, seen)
+                for name, seen in state.units.items()
+                if seen is not fleet.units.get(name)
+            }
+            self._asked, self._names = asked, names
+            now = time.monotonic()
+            self._not_before = now + (now - began) * (1 / self._share - 1)
         # What was tried or claimed since then is the journal's to tell.
         again = {
             (asked.raised.detail["unit"], asked.raised.detail["commit"])
@@ -42,8 +56,10 @@ class OnTarget:
             if asked.raised.about == "unit_undone" and asked.choice == "again"
         }
         shown = {}
-        for name, seen in self._shown.items():
+        for name, (landed_then, seen) in self._shown.items():
             before = fleet.units.get(name, Seen())
+            if before.landed != landed_then:
+                continue  # it landed since
             undone = "" if (name, before.landed) in again else seen.undone
             shown[name] = structs.replace(before, landed=seen.landed, undone=undone)
         return structs.replace(fleet, units={**fleet.units, **shown}) if shown else fleet

@@ -109,7 +109,7 @@ def _refused(remote: str, lane: str, fence: int, landing: Landing, seen: Seen) -
         )
     if seen.target != landing.old:
         moved = f"{landing.branch!r} of {remote} has moved to {seen.target[:9]}"
-        return NotLanded(reason=moved, retryable=True)
+        return NotLanded(reason=moved, retryable=True, moved=True)
     return None
 
 

@@ -10,7 +10,9 @@ from dos.runtime.steps.noting import Pen, Steps
 from dos.verdicts.work import delivered
 
 LANDING_TRIES = 6
+MOST_RACES = 40  # lost to others that landed: each of them was progress
 FIRST_PAUSE_SECONDS = 0.1
+LONGEST_PAUSE_SECONDS = 3.0
 MOST_REFUSALS = 2  # of one unit's landing, in a row: then a person is asked
 
 
@@ -48,7 +50,7 @@ def measure_and_land(
     if refused:
         yield from pen.note(events.LandingRefused(**pen.who, unit=unit.name, reason=refused.reason))
         times = [*refused_before, refused.reason]
-        if len(times) % MOST_REFUSALS == 0:
+        if len(times) % MOST_REFUSALS == 0 and not refused.moved:
             ordinal = len(times) // MOST_REFUSALS
             question = deciding.landing_conflict(
                 unit.name, times[-MOST_REFUSALS:], lane=pen.lease.lane, ordinal=ordinal
@@ -59,22 +61,17 @@ def measure_and_land(
 
 def _land(pen: Pen, unit: Unit, worktree: effects.Worktree, measured: effects.Measured, iteration: int) -> Steps:
     """Again and again while only the branch has moved: the work is done, and another's landing does not undo it."""
-    pause = FIRST_PAUSE_SECONDS
-    for _ in range(LANDING_TRIES):
+    pause, tried = FIRST_PAUSE_SECONDS, 0
+    while True:
+        tried += 1
         landing = yield effects.PrepareLanding(
             unit=unit, lease=pen.lease, worktree=worktree, head=measured.head, run=measured.run
         )
-        if isinstance(landing, effects.NotLanded):
-            if not landing.retryable:
-                return landing
-            refused = landing
-        else:
-            refused = yield from _move(pen, landing, iteration)
-            if refused is None or not refused.retryable:
-                return refused
+        refused = landing if isinstance(landing, effects.NotLanded) else (yield from _move(pen, landing, iteration))
+        if refused is None or not refused.retryable or tried >= (MOST_RACES if refused.moved else LANDING_TRIES):
+            return refused
         yield effects.Pause(seconds=pause)
-        pause *= 2
-    return refused
+        pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
 
 def _move(pen: Pen, landing: effects.Landing, iteration: int) -> Steps:

@@ -52,7 +52,7 @@ class FleetPerformers:
         recorded, answers, now_ms = seen.state, seen.answers, seen.now_ms
         lanes = [self.lane(each) for each in observing.lanes(seen)]
         busy = any((lane.held and lane.ours) or lane.pending for lane in lanes)
-        self.population[process.host.name] = sum(lane.taken and not lane.holder_gone for lane in lanes), 0
+        self.population[process.host.name] = sum(lane.taken and lane.ours and not lane.holder_gone for lane in lanes), 0
         return Fleet(
             lanes=lanes,
             leases=dict(seen.leases),

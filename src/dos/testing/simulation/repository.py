@@ -109,7 +109,7 @@ class Repository:
         moved = self.target != landing.old
         if (fence_counts and newest != fence) or moved:
             why = "the branch has moved" if moved else "its fence is not the newest"
-            return NotLanded(reason=f"git refused to move {landing.branch!r}: {why}", retryable=moved)
+            return NotLanded(reason=f"git refused to move {landing.branch!r}: {why}", retryable=moved, moved=moved)
         if newest != fence:
             self.stale.append(f"{landing.new} under fence {fence} of lane {lane}, where {newest} is the newest")
         self._advance(landing.new)

@@ -133,9 +133,11 @@ class WorkerPerformers:
         return False
 
     def _end_predecessors(self, process: Process, mine: Lease, before: list[Lease]) -> None:
-        for lease in before:
-            held = lease.lane == mine.lane and lease.fence != mine.fence and lease.host == process.host.name
-            if held and (old := self.site.holder(lease)) and old is not process:
+        """Also one whose lease somebody else took first, and died before it came so far."""
+        held = {lease.pid for lease in before if lease.lane == mine.lane and lease.host == process.host.name}
+        for old in list(self.machine.processes.values()):
+            was_here = old.lane == mine.lane and not old.is_supervisor and old.host is process.host
+            if old is not process and old.alive and (was_here or old.pid in held):
                 self.machine.kill(old)
         self.agents.end_leftovers(process.host.name, mine.lane, mine.fence - 1)
 

@@ -1,0 +1,43 @@
+"""Two supervisors under two hosts' names share one journal, and all of one host dies at once."""
+
+import pytest
+from engine_fleet import COMMIT, DONE, EDIT, EngineFleet, wait_until
+from promises import broken
+
+LEFT, RIGHT = {"DISPATCH_HOST_ID": "left"}, {"DISPATCH_HOST_ID": "right"}
+
+
+def hosts_of(fleet: EngineFleet, kind: str) -> dict[str, str]:
+    return {fact["lane"]: fact["host"] for fact in fleet.facts(kind)}
+
+
+def test_what_a_dead_host_was_at_is_done_by_the_other_when_its_leases_have_run_out(tmp_path):
+    go_on = tmp_path / "go-on"
+    with EngineFleet(tmp_path / "fleet", {"one": 2, "two": 2}, ttl=4.0) as fleet:
+        fleet.play({"*": [[EDIT, {"run": f"until test -e {go_on}; do sleep 0.1; done"}, COMMIT, DONE]]})
+        fleet.up("--target", "1", **LEFT)
+        wait_until(lambda: len(fleet.edits()) == 1, "the left host is at work")
+        right = fleet.up("--target", "2", "--until-idle", **RIGHT)
+        wait_until(lambda: len(fleet.edits()) == 2, "the right host is at work")
+        before = hosts_of(fleet, "worker_spawned")
+        assert sorted(before.values()) == ["left", "right"], "no lane is started twice"
+        fleet.kill(fleet.processes(**LEFT))  # the agents die with their workers
+        go_on.touch()
+        assert right.wait(timeout=90) == 0, fleet.story()
+        assert set(hosts_of(fleet, "worker_spawned").values()) == {"right"}, "the newest worker of each lane"
+        assert fleet.facts("worker_reaped") == [], "of another host nobody can say that a process is gone"
+        assert len(fleet.facts("lease_expired")) == 1
+        assert broken(fleet) == []
+
+
+@pytest.mark.soak
+def test_two_hosts_that_come_back_after_a_power_cut_share_the_work_again(tmp_path):
+    with EngineFleet(tmp_path / "fleet", {"one": 2, "two": 2}, ttl=4.0) as fleet:
+        fleet.play({"*": [[EDIT, {"sleep": 1}, COMMIT, DONE]]})
+        for host in (LEFT, RIGHT):
+            fleet.up("--target", "1", **host)
+        wait_until(lambda: len(fleet.edits()) >= 2, "both are at work")
+        fleet.kill_everything()
+        again = [fleet.up("--target", "1", "--until-idle", **host) for host in (LEFT, RIGHT)]
+        assert [process.wait(timeout=90) for process in again] == [0, 0], fleet.story()
+        assert broken(fleet) == []
