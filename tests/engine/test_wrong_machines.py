@@ -51,10 +51,8 @@ def test_without_room_for_the_journal_everybody_stops_and_with_room_everything_g
     assert "no room is left" in said and "Traceback" not in fleet.story()
     wait_until(lambda: fleet.processes() == [], "the workers stop where they would have written")
     before = [event.pos for event in fleet.events()]
-    assert (
-        sorted(fleet.agent_starts()) == ["WORK/ONE1", "WORK/TWO1"]
-        and fleet.git("log", "--format=%s", "main") == "Begin"
-    )
+    assert sorted(fleet.agent_starts()) == ["WORK/ONE1", "WORK/TWO1"]
+    assert fleet.git("log", "--format=%s", "main") == "Begin"
 
     assert fleet.until_idle("--target", "2") == 2, "and nothing starts"
     assert [event.pos for event in fleet.events()] == before and len(fleet.agent_starts()) == 2
@@ -65,7 +63,7 @@ def test_without_room_for_the_journal_everybody_stops_and_with_room_everything_g
     assert broken(fleet) == []
 
 
-def test_a_journal_that_cannot_be_read_starts_nothing_and_ends_nobody(tmp_path):
+def test_a_journal_that_cannot_be_read_starts_nothing_until_it_can(tmp_path):
     with EngineFleet(tmp_path / "fleet", {"one": 1}) as fleet:
         fleet.play({"*": [SLOW]})
         fleet.up("--target", "1")

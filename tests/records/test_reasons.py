@@ -31,11 +31,11 @@ STOPS = [*StopReason, "drain-requested", "lease-lost", "lane-held"]
 @pytest.mark.parametrize(
     ("token", "kind"),
     [
-        *((token, Kind.REFUSAL) for token in (*RefusalReason, *OF_LANES, *SIDECARS)),
+        *((token, Kind.REFUSAL) for token in (*RefusalReason, *sorted(OF_LANES), *sorted(SIDECARS))),
         *((token, Kind.HOLD) for token in pickable.Answer),
-        *((token, Kind.CAUSE) for token in CAUSE_KEYS if token != "lane_all_inflight_or_deferred"),
-        *((token, Kind.RESULT) for token in RESULTS),
-        *((token, Kind.STOP) for token in STOPS),
+        *((token, Kind.CAUSE) for token in sorted(CAUSE_KEYS) if token != "lane_all_inflight_or_deferred"),
+        *((token, Kind.RESULT) for token in sorted(RESULTS)),
+        *((token, Kind.STOP) for token in sorted(STOPS)),
     ],
 )
 def test_every_token_that_somebody_uses_has_exactly_one_row(token, kind):

@@ -16,6 +16,7 @@ from dos.testing.simulation.site import Site
 
 LAST_WORDS = ("nothing is left to do", "drained on request")
 LONGEST_SKEW_MS = 10 * 60_000
+LEAVES_WITHIN_MS = 300_000  # a supervisor that has decided to, paused as long as one can be
 
 
 class People:
@@ -162,7 +163,17 @@ class People:
         self._see_that_one_runs()
 
     def _see_that_one_runs(self) -> None:
-        """Whoever lets work go on sees to it that somebody is there to start it."""
+        """Whoever lets work go on sees to it that somebody is there to start it: also after a while, since one that is
+        still there may have been about to leave."""
+        self._start_where_none_runs()
+        self.machine.active += 1
+        self.machine.after(LEAVES_WITHIN_MS, self._look_again)
+
+    def _look_again(self, _: object) -> None:
+        self.machine.active -= 1
+        self._start_where_none_runs()
+
+    def _start_where_none_runs(self) -> None:
         if all(host.supervisor is None for host in self.site.hosts):
             self.site.start_supervisor(self.random.choice(self.site.hosts))
 
