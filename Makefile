@@ -25,7 +25,7 @@ test: lint
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not soak'
 
 soak: $(READY)
-	@$(BIN)/python -m pytest -m soak --timeout 2400
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -m soak --timeout 2400
 
 bench: $(READY)
 	@for script in bench/bench_*.py; do echo; $(BIN)/python $$script || exit 1; done

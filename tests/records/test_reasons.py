@@ -15,6 +15,7 @@ from dos.records import reasons
 from dos.records.leases import RefusalReason
 from dos.records.reason_rows.blocked import CAUSE_KEYS
 from dos.records.reasons import Category, ClearsBy, Kind, Reason, Registry
+from dos.runtime.worker import Ended
 from dos.verdicts.access import pickable
 from dos.verdicts.recovery import outcome
 
@@ -25,7 +26,7 @@ OF_LANES = [
 ]  # fmt: skip
 SIDECARS = [code for code in ReasonCode if code is not ReasonCode.OK]
 RESULTS = ["RESULT_EMPTY", *(f"RESULT_DEAD_{each}" for each in outcome.Class if each is not outcome.Class.NONE)]
-STOPS = [*StopReason, "drain-requested", "lease-lost", "lane-held"]
+STOPS = [*StopReason, *Ended]
 
 
 @pytest.mark.parametrize(
@@ -35,7 +36,7 @@ STOPS = [*StopReason, "drain-requested", "lease-lost", "lane-held"]
         *((token, Kind.HOLD) for token in pickable.Answer),
         *((token, Kind.CAUSE) for token in sorted(CAUSE_KEYS) if token != "lane_all_inflight_or_deferred"),
         *((token, Kind.RESULT) for token in sorted(RESULTS)),
-        *((token, Kind.STOP) for token in sorted(STOPS)),
+        *((token, Kind.STOP) for token in STOPS),
     ],
 )
 def test_every_token_that_somebody_uses_has_exactly_one_row(token, kind):

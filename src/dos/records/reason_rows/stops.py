@@ -35,7 +35,7 @@ STOPS = (
     ),
     _row(
         "halted", Category.UNCLASSIFIED, ClearsBy.OPERATOR, "A person stopped this run.",
-        "`dos resume --lane LANE` lets the lane go on; so does `dos up`.", retryable=True,
+        "`dos resume LANE` lets the lane go on; so does `dos up`.",
     ),
     _row(
         "decision-needed", Category.OPERATOR_GATE, ClearsBy.OPERATOR, "It cannot go on until a person has answered.",
