@@ -20,7 +20,8 @@ def fleet(state):
         yield store
 
 
-def test_it_is_shown_once_where_nobody_looks(dos, fleet):
+def test_it_is_shown_once_where_nobody_looks(dos, fleet, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "140")
     answer = dos("top")
     assert answer.code == 0
     [row] = [line for line in answer.out.splitlines() if line.startswith("api ")]

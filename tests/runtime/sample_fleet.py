@@ -10,6 +10,7 @@ from typing import Any
 import psutil
 from sample_repository import Repository
 
+from dos.sources.workspace import find
 from dos.sources.world import World
 
 
@@ -45,7 +46,7 @@ class Fleet:
         return wait_for(found)
 
     def stray_processes(self) -> list[str]:
-        mine = str(self.repository.root)
+        mine = (str(self.repository.root), str(find(self.repository.root).worktrees))
         found = []
         for process in psutil.process_iter(["cmdline", "cwd"]):
             if (process.info["cwd"] or "").startswith(mine):

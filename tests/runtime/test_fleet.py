@@ -170,11 +170,23 @@ def test_in_the_background_it_answers_when_it_is_up(fleet):
     assert fleet.dos("down", "--timeout", "0").returncode == 1
 
 
-def test_settings_that_are_not_built_are_refused(fleet):
+def test_settings_that_contradict_one_another_are_refused(fleet):
     config = fleet.repository.root / "dos.toml"
-    config.write_text(config.read_text() + 'landing = "branch"\n')
+    config.write_text(config.read_text() + 'landing = "branch"\nisolation = "shared"\n')
     done = fleet.dos("up", "--until-idle")
     assert done.returncode == 2 and "landing" in done.stderr
+
+
+def test_for_those_who_merge_by_pull_request_each_unit_waits_on_a_branch_and_is_not_done_again(fleet):
+    config = fleet.repository.root / "dos.toml"
+    config.write_text(config.read_text() + 'landing = "branch"\n')
+    assert fleet.dos("up", "--until-idle").returncode == 0
+    assert fleet.repository.subjects() == ["Begin"]
+    assert fleet.repository.git("branch", "--list", "dos/*", "--format=%(refname:short)").split() == [
+        "dos/one/DEMO/A1", "dos/one/DEMO/A2", "dos/two/DEMO/B1"
+    ]  # fmt: skip
+    assert fleet.dos("up", "--until-idle").returncode == 0
+    assert sorted(fleet.repository.starts()) == ["DEMO/A1", "DEMO/A2", "DEMO/B1"]
 
 
 def test_an_agent_does_not_outlive_its_killed_worker(fleet):

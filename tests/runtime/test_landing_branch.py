@@ -9,7 +9,7 @@ from dos.runtime import landing, worktrees
 from dos.runtime.effects import Landing, NotLanded, Worktree
 from dos.sources.git import Git
 
-BRANCH = "dos/one/_44__45__4d__4f__2f__41_1"  # of the unit DEMO/A1
+BRANCH = "dos/one/DEMO/A1"
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from dos.records.leases import Lease
 from dos.records.regions import region
 from dos.runtime import leftovers
 
+WORKSPACE = f"/work/{os.getpid()}"  # others may run these tests at the same time
 LEASE = Lease(
     lane="one",
     holder="h",
@@ -32,7 +33,7 @@ def sleeping():
     """Start a process that carries marks; it is ended at the end of the test."""
     started = []
 
-    def start(workspace="/work/a", lane="one", fence=7):
+    def start(workspace=WORKSPACE, lane="one", fence=7):
         lease = structs.replace(LEASE, lane=lane, fence=fence)
         environment = os.environ | leftovers.marks(workspace, lease)
         started.append(subprocess.Popen(["sleep", "60"], env=environment, start_new_session=True))
@@ -51,12 +52,12 @@ def sleeping():
         ({"fence": 6}, True),
         ({"fence": 8}, False),
         ({"lane": "two"}, False),
-        ({"workspace": "/work/another-clone"}, False),
+        ({"workspace": f"{WORKSPACE}-another-clone"}, False),
     ],
 )
 def test_only_what_carries_this_workspace_this_lane_and_no_newer_fence_is_ended(sleeping, carried, is_ended):
     process = sleeping(**carried)
-    assert leftovers.end("/work/a", LEASE) == int(is_ended)
+    assert leftovers.end(WORKSPACE, LEASE) == int(is_ended)
     assert (process.poll() is not None) == is_ended
 
 
@@ -64,13 +65,13 @@ STARTS_OTHERS = "for each in $(seq 500); do sleep 60 & done; wait"
 
 
 def test_what_starts_others_while_it_is_being_ended_is_ended_with_them():
-    environment = os.environ | leftovers.marks("/work/a", LEASE)
+    environment = os.environ | leftovers.marks(WORKSPACE, LEASE)
     process = subprocess.Popen(["sh", "-c", STARTS_OTHERS], env=environment)
     while not psutil.Process(process.pid).children():
         assert process.poll() is None
-    leftovers.end("/work/a", LEASE)
+    leftovers.end(WORKSPACE, LEASE)
     process.wait()
-    assert [each for each in psutil.process_iter() if leftovers._is_left(each, "/work/a", LEASE)] == []
+    assert [each for each in psutil.process_iter() if leftovers._is_left(each, WORKSPACE, LEASE)] == []
 
 
 FORGETS = """
@@ -81,7 +82,7 @@ if sys.argv[1] == "heir":
     leftovers.inherit()
 shell = "setsid env -i sleep 60 >/dev/null 2>&1 & echo $!"
 print(subprocess.run(["sh", "-c", shell], stdout=subprocess.PIPE, text=True).stdout.strip(), flush=True)
-print(leftovers.end("/work/a", LEASE), flush=True)
+print(leftovers.end(sys.argv[2], LEASE), flush=True)
 """
 
 
@@ -90,7 +91,10 @@ print(leftovers.end("/work/a", LEASE), flush=True)
 def test_what_cleared_its_environment_is_found_by_whoever_inherits_it(kind, ended):
     path = os.pathsep.join(sys.path)
     done = subprocess.run(
-        [sys.executable, "-c", FORGETS, kind], env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True
+        [sys.executable, "-c", FORGETS, kind, WORKSPACE],
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
     )
     pid, count = done.stdout.split()
     try:
@@ -103,8 +107,9 @@ def test_what_cleared_its_environment_is_found_by_whoever_inherits_it(kind, ende
 
 def test_the_process_that_asks_is_never_ended():
     code = (
-        "from test_leftovers import LEASE\nfrom dos.runtime import leftovers\nprint(leftovers.end('/work/a', LEASE))\n"
+        "from test_leftovers import LEASE\nfrom dos.runtime import leftovers\n"
+        f"print(leftovers.end({WORKSPACE!r}, LEASE))\n"
     )
-    environment = os.environ | leftovers.marks("/work/a", LEASE) | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    environment = os.environ | leftovers.marks(WORKSPACE, LEASE) | {"PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     assert done.stdout == "0\n", done.stderr

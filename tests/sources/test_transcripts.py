@@ -48,6 +48,8 @@ def test_the_last_word_of_each_captured_conversation(path):
         assert (found.text, found.results_after) == ("Done. Shipped AUTH1 and AUTH2.", 0)
     elif path.stem == "claude-max-turns":
         assert (found.text, found.results_after) == ("", 1) and found.last.has_content
+    elif path.stem in ("claude-budget", "claude-permission"):
+        assert found.last.model.startswith("claude-")
     elif path.stem.startswith("claude"):
         assert found.last.model == "<synthetic>"
     else:

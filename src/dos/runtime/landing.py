@@ -4,6 +4,7 @@ Git keeps the fence too, so git itself refuses a stale worker.
 """
 
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
@@ -17,6 +18,7 @@ from dos.runtime.trees import conflicts
 from dos.sources.git import AS_DOS, Git
 
 UNFINISHED = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
+_PLAIN_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 # Whatever the user has configured: no branch of others comes along, no commit is melted into another, none is resolved
 # as another was once.
 _PLAIN_REBASE = (
@@ -106,7 +108,14 @@ def has_landed(git: Git, landing: Landing) -> bool:
 
 def branch_for(lane: str, unit: str) -> str:
     """The branch that a unit's work is delivered on, for those who merge by pull request."""
-    return f"dos/{slug(lane)}/{slug(unit)}"
+    return "/".join(["dos", _readable(lane), *map(_readable, unit.split("/"))])
+
+
+def _readable(word: str) -> str:
+    """As people wrote it, where git takes that for a part of a branch's name."""
+    return (
+        word if _PLAIN_WORD.fullmatch(word) and not word.endswith((".", ".lock")) and ".." not in word else slug(word)
+    )
 
 
 def on_own_branch(lane: str, landing: Landing) -> Landing:

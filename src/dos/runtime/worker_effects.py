@@ -13,7 +13,7 @@ from dos.errors import BadInput, Conflict, Fenced
 from dos.evidence import holders
 from dos.evidence.access.lane import rules
 from dos.journal import fold
-from dos.journal.events import Event, Fact
+from dos.journal.events import Event
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet, Orders
 from dos.journal.states.quota import Quota
@@ -24,7 +24,7 @@ from dos.records.leases import Lease, Refusal, Request
 from dos.records.regions import region
 from dos.records.units import Unit
 from dos.runtime import backlog, effects, leftovers, logs, renewing
-from dos.runtime.drive import AWAY, Patience, Performers
+from dos.runtime.drive import Patience, Performers
 from dos.runtime.ground.checks import Checks
 from dos.runtime.ground.lane_trees import LaneTrees
 from dos.runtime.ground.one_tree import OneTree
@@ -227,8 +227,7 @@ class WorkerEffects:
             | {"DOS_RUN_ID": effect.run_id, "DOS_UNIT": effect.unit.name},
             log=logs.of_agent(self.place.state, effect),
             is_lost=self._is_lost,
-            is_halted=lambda: bool(self._orders(effect.lease).halted),
-            tell=lambda fact: self._tell(effect, fact),
+            open_store=self._open,
         )
         leftovers.end(str(self.place.root), effect.lease)
         return ended
@@ -240,13 +239,6 @@ class WorkerEffects:
             return prompt.replan(effect.documents, lanes=lanes, held=effect.history, globs=globs)
         acceptance = self.checks.acceptance(effect.unit)
         return prompt.prompt(effect.unit, globs=globs, acceptance=acceptance, history=effect.history)
-
-    def _tell(self, effect: effects.RunAgent, fact: Fact) -> None:
-        """What is seen while an agent runs; when the journal is away just then, nobody misses it."""
-        try:
-            self.store.record(f"run/{effect.run_id}", fact, fence=effect.lease.fence)
-        except AWAY:
-            pass
 
     def back_off(self, effect: effects.BackOff) -> None:
         """A drain ends it, also one that was asked for just before it began."""

@@ -1,7 +1,6 @@
 """Where we are: the workspace's root, its git directories, and the directory that holds its state."""
 
 import os
-from hashlib import sha256
 from pathlib import Path
 
 from msgspec import Struct
@@ -29,6 +28,8 @@ class Workspace(Struct, frozen=True, kw_only=True):
         home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")  # noqa: PTH111
         if not os.path.isabs(home):  # noqa: PTH117 - there may be no home
             return self.state / "worktrees"
+        from hashlib import sha256  # most verbs need neither
+
         clone = sha256(os.fsencode(self.state)).hexdigest()[:12]
         return Path(home) / "dos" / f"{self.root.name}-{clone}" / "worktrees"
 

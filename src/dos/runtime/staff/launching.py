@@ -1,7 +1,6 @@
 """Runs an agent on a unit, listens to it, and says how it ended."""
 
 import threading
-import time
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -10,8 +9,10 @@ from msgspec import structs
 
 from dos.agents.adapter import Adapter, Clocks, Waiting
 from dos.config.tables import Config
-from dos.journal.engine_events import AgentWaiting, AgentWentOn
+from dos.errors import Fenced, StoreFailed
+from dos.journal.engine_events import AgentWaiting, AgentWentOn, HaltRequested
 from dos.journal.events import Fact
+from dos.journal.store import Store
 from dos.plans.limits import budget
 from dos.runtime import running
 from dos.runtime.effects import Ended, RunAgent
@@ -19,7 +20,8 @@ from dos.runtime.running import Limits, Ran, Why
 from dos.runtime.staff.candidates import Employed
 from dos.sources.git import Git
 
-TELL_SECONDS = 1.0  # between two looks at what is to be written down, or at whether a person has said to stop
+LOOK_SECONDS = 1.0
+LEAVE_SECONDS = 2.0  # for a look that is under way
 
 
 def run(
@@ -31,28 +33,31 @@ def run(
     environment: dict[str, str],
     log: Path,
     is_lost: Callable[[], bool],
-    is_halted: Callable[[], bool],
-    tell: Callable[[Fact], None],
+    open_store: Callable[[], Store],
 ) -> Ended:
     adapter, workers = employed.adapter, config.workers
     launch = adapter.launch(prompt, structs.replace(employed.settings, max_usd=_least(employed, effect)))
-    listening = Listening(adapter, effect, tell, is_lost, is_halted)
+    attendant = Attendant(adapter, effect, open_store)
+    attendant.start()
     tree = Git(Path(effect.worktree.path))
-    ran = running.run(
-        launch.argv,
-        cwd=tree.tree,
-        environment={**environment, **launch.environment, **employed.agent.environment},
-        limits=Limits(
-            wall_seconds=workers.wall_seconds,
-            silence_seconds=workers.silence_seconds,
-            idle_seconds=workers.idle_seconds or float("inf"),
-        ),
-        feed=launch.stdin,
-        log=log,
-        stopped=listening.is_to_stop,
-        heard=listening.hear,
-        changing=lambda: (tree.commit_of("HEAD"), tuple(tree.dirty_paths())),
-    )
+    try:
+        ran = running.run(
+            launch.argv,
+            cwd=tree.tree,
+            environment={**environment, **launch.environment, **employed.agent.environment},
+            limits=Limits(
+                wall_seconds=workers.wall_seconds,
+                silence_seconds=workers.silence_seconds,
+                idle_seconds=workers.idle_seconds or float("inf"),
+            ),
+            feed=launch.stdin,
+            log=log,
+            stopped=lambda: is_lost() or attendant.halted.is_set(),
+            heard=attendant.hear,
+            changing=lambda: (tree.commit_of("HEAD"), tuple(tree.dirty_paths())),
+        )
+    finally:
+        attendant.leave()
     outcome = adapter.outcome(ran.lines, ran.exit_code, _clocks(ran))
     # Some programs do not say which model it was.
     used = tuple(structs.replace(each, model=each.model or employed.settings.model) for each in outcome.usage)
@@ -75,47 +80,57 @@ def _clocks(ran: Ran) -> Clocks:
     )
 
 
-class Listening:
-    """What an agent's stream says while it runs. Lines come from a thread; the journal is written by its owner's."""
+class Attendant(threading.Thread):
+    """Beside an agent that runs: writes down when it waits for its provider, and hears when a person stops its run.
 
-    def __init__(
-        self,
-        adapter: Adapter,
-        effect: RunAgent,
-        tell: Callable[[Fact], None],
-        is_lost: Callable[[], bool],
-        is_halted: Callable[[], bool],
-    ) -> None:
+    A thread with a journal of its own: when that is away, nobody may wait for it who has to see that a lease is lost.
+    """
+
+    def __init__(self, adapter: Adapter, effect: RunAgent, open_store: Callable[[], Store]) -> None:
+        super().__init__(name="attendant", daemon=True)
+        self.halted = threading.Event()
         self._adapter = adapter
+        self._fence = effect.lease.fence
         self._who = {"run_id": effect.run_id, "lane": effect.lease.lane, "unit": effect.unit.name}
-        self._tell = tell
-        self._is_lost = is_lost
-        self._is_halted = is_halted
+        self._open_store = open_store
+        self._done = threading.Event()
         self._lock = threading.Lock()
         self._waiting: Waiting | None = None
         self._told: Waiting | None = None
-        self._looked = time.monotonic()
+        self._heeded = 0  # of the run's stream
 
     def hear(self, line: str) -> None:
+        """From the thread that reads what the agent prints."""
         for heard in self._adapter.parse(line):
             with self._lock:
                 self._waiting = heard if isinstance(heard, Waiting) else None
 
-    def is_to_stop(self) -> bool:
-        if self._is_lost():
-            return True
-        now = time.monotonic()
-        if now - self._looked < TELL_SECONDS:
-            return False
-        self._looked = now
-        self._tell_of_waiting()
-        return self._is_halted()
+    def leave(self) -> None:
+        self._done.set()
+        self.join(LEAVE_SECONDS)
 
-    def _tell_of_waiting(self) -> None:
+    def run(self) -> None:
+        while not self._done.is_set():
+            try:
+                with self._open_store() as store:
+                    while not self._done.wait(LOOK_SECONDS):
+                        self._look(store)
+            except Fenced:
+                return  # who lost the lane has nothing to say about it any more
+            except StoreFailed:
+                self._done.wait(LOOK_SECONDS)  # then the journal is opened anew
+
+    def _look(self, store: Store) -> None:
+        stream = f"run/{self._who['run_id']}"
+        for event in store.load(stream, after=self._heeded):
+            self._heeded = event.ver
+            if event.kind == HaltRequested.kind:
+                self.halted.set()
         with self._lock:
             waiting = self._waiting
         if waiting and self._told is None:
-            self._tell(AgentWaiting(**self._who, ending=waiting.ending, detail=waiting.text))
+            fact: Fact = AgentWaiting(**self._who, ending=waiting.ending, detail=waiting.text)
+            store.record(stream, fact, fence=self._fence)
         elif self._told and waiting is None:
-            self._tell(AgentWentOn(**self._who))
+            store.record(stream, AgentWentOn(**self._who), fence=self._fence)
         self._told = waiting

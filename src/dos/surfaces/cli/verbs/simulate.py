@@ -18,7 +18,7 @@ from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
 
 EXITS = {"held": 0, "failed": 1, "contract_error": 2}
-SEEDS = 1_000
+SEEDS = 200
 
 
 class Args(Struct, kw_only=True):
