@@ -15,7 +15,7 @@ from dos.evidence.access.lane import rules
 from dos.journal import fold
 from dos.journal.events import Event
 from dos.journal.states.decisions import Decisions
-from dos.journal.states.fleet import Fleet, Orders
+from dos.journal.states.fleet import Fleet
 from dos.journal.states.quota import Quota
 from dos.journal.states.spend import Spend
 from dos.journal.store import Store
@@ -60,7 +60,15 @@ class WorkerEffects:
         self.checks = Checks(place, config, self._is_lost)
         self._landing_on = targets.of(self.git, config.workers.remote)
         ground = OneTree if config.workers.isolation == "shared" else LaneTrees
-        self.ground = ground(place, config, self.git, target=self._landing_on, branch=self.target, checks=self.checks)
+        self.ground = ground(
+            place,
+            config,
+            self.git,
+            target=self._landing_on,
+            branch=self.target,
+            checks=self.checks,
+            prove=partial(self._prove, True),
+        )
         self.watch = fold.Watch(self.store, Fleet, Quota, Spend, Decisions, keep=True)
 
     @cached_property
@@ -181,7 +189,7 @@ class WorkerEffects:
             now_ms=self.store.now_ms(),
             answers=answers,
         )
-        orders = self._orders(lease, look=False)
+        orders = self.watch.state(Fleet).orders(lease)
         return structs.replace(found, drain_requested=orders.drain, halted=orders.halted, paused=orders.paused)
 
     def units(self) -> list[Unit]:
@@ -197,11 +205,6 @@ class WorkerEffects:
         if seen != self._documents:
             self._units, self._documents = backlog.read_units(self.place, self.config), seen
         return self._units
-
-    def _orders(self, lease: Lease, *, look: bool = True) -> Orders:
-        if look:
-            self.watch.look()
-        return self.watch.state(Fleet).orders(lease)
 
     def choose_agent(self, effect: effects.ChooseAgent) -> effects.Chosen | effects.NoRoom:
         self.watch.look()
@@ -245,7 +248,8 @@ class WorkerEffects:
         deadline = time.monotonic() + effect.seconds
         while (left := deadline - time.monotonic()) > 0 and not self._is_lost():
             self.watch.look()
-            if any(self._orders(held, look=False).ends for held in self.holding.lanes.values()):
+            fleet = self.watch.state(Fleet)
+            if any(fleet.orders(held).ends for held in self.holding.lanes.values()):
                 return
             self.store.wait(self.watch.pos, min(left, 1.0))
 

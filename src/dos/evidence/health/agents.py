@@ -32,7 +32,7 @@ def versions(world: World) -> dict[str, str | Unknown]:
 
 
 def examine(world: World) -> list[Finding]:
-    return [*_configured(world), *_silent(world), *_untested(world)]
+    return [*_configured(world), *_silent(world), *untested(world)]
 
 
 def _silent(world: World) -> list[Finding]:
@@ -48,13 +48,15 @@ def _silent(world: World) -> list[Finding]:
     ]
 
 
-def _untested(world: World) -> list[Finding]:
+def untested(world: World) -> list[Finding]:
     """Only of those that are to be started here: what it prints may have changed since it was last looked at."""
     found = []
     for name in dict.fromkeys((world.config.workers.agent, *world.config.workers.fallback)):
         adapter = _adapter(world, name)
-        told = versions(world).get(adapter.program) if adapter else None
-        if adapter is None or not isinstance(told, str):
+        if adapter is None or not adapter.program:
+            continue
+        told = versions(world).get(adapter.program)
+        if not isinstance(told, str):
             continue
         verdict = version.judge(told, adapter.tested)
         if verdict in (Verdict.NEWER, Verdict.OLDER):

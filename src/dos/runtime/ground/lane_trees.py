@@ -27,6 +27,7 @@ class LaneTrees:
         target: Target,
         branch: Callable[[], str],
         checks: Checks,
+        prove: Callable[[], None],
     ) -> None:
         self.place = place
         self.workers = config.workers
@@ -34,6 +35,7 @@ class LaneTrees:
         self.target = target
         self.branch = branch  # that is landed on
         self.checks = checks
+        self.prove = prove  # raises when the lease is not surely ours any more
 
     def performers(self) -> Performers:
         return {
@@ -62,6 +64,7 @@ class LaneTrees:
             inside = Git(Path(made.path))
             setup = self.checks.run(inside.tree, self.workers.setup, effect.lease, self.workers.setup_seconds)
             if setup.passed is False:
+                self.prove()  # it may have taken long, and then the tree is another's
                 worktrees.clear(inside, made.base)  # what it left is nobody's work
                 raise BadInput(
                     f"the setup command failed in {made.path}: {setup.detail}", hint="[workers] setup in dos.toml"

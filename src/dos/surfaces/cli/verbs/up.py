@@ -14,11 +14,13 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from datetime import datetime
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
 from dos.errors import BadInput, DosError, StoreFailed
+from dos.evidence.health import agents
 from dos.journal.events import DrainRequested
 from dos.journal.store import Store
 from dos.records.names import slug, visible
@@ -29,6 +31,7 @@ from dos.runtime.staff import candidates
 from dos.runtime.supervisor import Supervisor
 from dos.runtime.worker_effects import check_settings
 from dos.sources import processes
+from dos.sources.world import World
 from dos.surfaces.cli.desk import Desk, Reply, colour
 from dos.surfaces.cli.live import watching
 from dos.surfaces.cli.main import complain
@@ -72,6 +75,7 @@ def run(args: Args, desk: Desk) -> Reply:
     effects = FleetEffects(desk.world.workspace, config, actor=f"supervisor/{slug(host)}")
     effects.target()
     _drain_on_interrupt(effects)
+    threading.Thread(target=_warn_of_versions, args=(desk, desk.world.workspace.root), daemon=True).start()
     ended = threading.Event()
     before = effects.store.last()
     teller = threading.Thread(target=_tell, args=(desk, before, ended), daemon=True)
@@ -95,6 +99,13 @@ def run(args: Args, desk: Desk) -> Reply:
         made = report.report(journal.events(began.pos - 1 if began else before))
     data = {"reason": reason, "target": target, "warnings": warnings}
     return Reply(text="\n" + report.render(made), data=data | to_builtins(made))
+
+
+def _warn_of_versions(desk: Desk, root: Path) -> None:
+    """Beside the fleet: a program may take seconds to say its version."""
+    with World(root, lenient=True) as world:
+        for found in agents.untested(world):
+            desk.complain(f"warning: {found.what}. {found.why}")
 
 
 def _detached(args: Args, desk: Desk) -> Reply:
