@@ -4,7 +4,7 @@ import json
 
 import pytest
 from agent_fleet import AgentFleet, made_by, say_done, told, work, work_with
-from programs import ALL, Program
+from programs import ALL, OPENCODE, Program
 
 LANES = {"api": ["GREET/GREET1"], "guide": ["DOCS/DOCS1"], "site": ["SITE/SITE1"]}
 HONEST, LYING, STRAYING = ("GREET/GREET1", "DOCS/DOCS1", "SITE/SITE1")
@@ -25,7 +25,11 @@ def script(program: Program) -> dict[str, object]:
     }
 
 
-@pytest.fixture(scope="module", params=ALL, ids=lambda program: program.name)
+@pytest.fixture(
+    scope="module",
+    params=[*(each for each in ALL if each is not OPENCODE), pytest.param(OPENCODE, marks=pytest.mark.soak)],
+    ids=lambda program: program.name,
+)
 def program(request: pytest.FixtureRequest) -> Program:
     return request.param
 
