@@ -1,11 +1,14 @@
 """Agents by name: our own, and those that other packages add."""
 
 import sys
+from datetime import UTC, datetime
 
 import pytest
 
 from dos.agents import registry
+from dos.agents.adapter import Clocks, Settings
 from dos.errors import BadInput
+from dos.records.endings import Ending
 
 PLUGIN = """
 from dos.agents.adapter import Launch
@@ -27,6 +30,15 @@ class Robot:
     launch = staticmethod(launch)
     parse = staticmethod(parse)
     outcome = staticmethod(outcome)
+
+def breaks(*given):
+    raise RuntimeError("out of order")
+
+class Broken(Robot):
+    launch = parse = outcome = staticmethod(breaks)
+
+class Wrong(Robot):
+    launch = parse = outcome = staticmethod(lambda *given: 42)
 
 class Half:
     name = "half"
@@ -107,3 +119,14 @@ def test_an_unknown_name_is_answered_with_the_known_ones(install):
         registry.find("claud")
     assert "'claud'" in raised.value.message
     assert all(name in raised.value.message for name in (*registry.NAMES, "robot"))
+
+
+@pytest.mark.parametrize("value", ["robots:Broken", "robots:Wrong"])
+def test_what_goes_wrong_in_an_agent_of_another_package_is_told_and_ends_nobody(install, value):
+    install(f"robot = {value}")
+    adapter = registry.find("robot")
+    with pytest.raises(BadInput, match="'robot' cannot be launched"):
+        adapter.launch("do it", Settings())
+    assert adapter.parse("a line") == ()
+    ended = adapter.outcome(["a line"], 0, Clocks(ended_at=datetime.now(UTC)))
+    assert (ended.ending, ended.found.field) == (Ending.OK, "outcome")

@@ -52,7 +52,9 @@ def _load(point: "EntryPoint") -> Adapter:
         wrong.append("tested")
     if wrong:
         raise _broken(point, f"has no usable {', '.join(wrong)}")
-    return cast(Adapter, loaded)
+    from dos.agents.guarded import Guarded
+
+    return Guarded(cast(Adapter, loaded))
 
 
 def _made(point: "EntryPoint") -> object:
