@@ -74,6 +74,7 @@ def run(args: Args, desk: Desk) -> Reply:
     )
     effects = FleetEffects(desk.world.workspace, config, actor=f"supervisor/{slug(host)}")
     effects.target()
+    _warn_of_other_clones(desk, effects)
     _drain_on_interrupt(effects)
     threading.Thread(target=_warn_of_versions, args=(desk, desk.world.workspace.root), daemon=True).start()
     ended = threading.Event()
@@ -99,6 +100,18 @@ def run(args: Args, desk: Desk) -> Reply:
         made = report.report(journal.events(began.pos - 1 if began else before))
     data = {"reason": reason, "target": target, "warnings": warnings}
     return Reply(text="\n" + report.render(made), data=data | to_builtins(made))
+
+
+def _warn_of_other_clones(desk: Desk, effects: FleetEffects) -> None:
+    config, host = effects.config, processes.host()
+    if config.workers.remote or not config.store.url.startswith("postgres"):
+        return
+    locks = effects.store.leases(locks=True, lapsed=False)
+    for other in (lock.host for lock in locks if lock.lane.startswith("supervisor/") and lock.host != host):
+        desk.complain(
+            f"warning: {other} works on this fleet too, and [workers] remote is not set: unless it has this very clone,"
+            " neither sees what the other lands. dos config set workers.remote origin"
+        )
 
 
 def _warn_of_versions(desk: Desk, root: Path) -> None:
