@@ -80,7 +80,7 @@ def check_a_longer_id_never_names_a_shorter_one(plan, begin, tail, form, stamp):
 BOUNDARY = (series, begins, tails, st.sampled_from(FORMS), stamps)
 
 
-@few(400)
+@few(200)
 @given(*BOUNDARY)
 def test_a_longer_id_never_names_a_shorter_one(plan, begin, tail, form, stamp):
     check_a_longer_id_never_names_a_shorter_one(plan, begin, tail, form, stamp)
@@ -113,9 +113,9 @@ def test_a_commit_that_names_another_ships_nothing(story, tail, forms):
 
 
 @pytest.mark.soak
-@few(2_000)
+@few(1_000)
 @given(*OTHERS)
-def test_a_commit_that_names_another_ships_nothing_in_2000_repositories(story, tail, forms):
+def test_a_commit_that_names_another_ships_nothing_in_1000_repositories(story, tail, forms):
     check_a_commit_that_names_another_ships_nothing(story, tail, forms)
 
 
@@ -138,9 +138,9 @@ def test_commits_about_something_else_change_nothing(story, noise):
 
 
 @pytest.mark.soak
-@few(1_200)
+@few(600)
 @given(stories(most=20, clocks=("steady", "still")), NOISE)
-def test_commits_about_something_else_change_nothing_in_1200_repositories(story, noise):
+def test_commits_about_something_else_change_nothing_in_600_repositories(story, noise):
     check_strangers_change_nothing(story, noise)
 
 
@@ -185,9 +185,9 @@ def test_a_revert_takes_back_and_its_revert_puts_back(story, ship, form, between
 
 
 @pytest.mark.soak
-@few(2_000)
+@few(1_000)
 @given(*REVERTS)
-def test_a_revert_takes_back_and_its_revert_puts_back_in_2000_repositories(story, ship, form, between, clock):
+def test_a_revert_takes_back_and_its_revert_puts_back_in_1000_repositories(story, ship, form, between, clock):
     check_reverts(story, ship, form, between, clock)
 
 
@@ -379,9 +379,9 @@ def test_an_index_that_followed_any_tips_gives_the_same_verdicts(story, order, m
 
 
 @pytest.mark.soak
-@few(400)
+@few(200)
 @given(stories(most=25, clocks=("steady", "still", "backwards"), units=UNITS[:2], kinds=BRANCHES), *SPLITS)
-def test_an_index_that_followed_any_tips_gives_the_same_verdicts_in_400_repositories(story, order, many):
+def test_an_index_that_followed_any_tips_gives_the_same_verdicts_in_200_repositories(story, order, many):
     check_the_index_changes_nothing(story, order, many)
 
 
