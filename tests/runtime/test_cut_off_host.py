@@ -16,10 +16,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from msgspec import json
 from sample_fleet import wait_for
-from sample_repository import commit, write
-from test_shared_fleet import CONFIG, LANES, PLAN, UNITS, Host, everything_landed, holders, subjects
+from test_shared_fleet import Host, everything_landed, holders, publish_plan, subjects
 from test_sharing import git, make_remote
 
 from dos.sources.world import World
@@ -130,21 +128,7 @@ def hosts(cable, postgres, tmp_path) -> Iterator[tuple[FarHost, Host]]:
             *(f"--port={git_port}", f"--base-path={tmp_path}", str(tmp_path)),
         ]
     )
-    seed = tmp_path / "seed"
-    for lane in LANES:
-        (seed / lane).mkdir(exist_ok=True)
-        (seed / lane / "keep").touch()
-    (seed / "docs" / "demo-plan.md").write_text(PLAN)
-    trees = "\n".join(f'{lane} = ["{lane}/**"]' for lane in LANES)
-    script = tmp_path / "script.json"
-    text = CONFIG.format(lanes=list(LANES), trees=trees, url=url, script=script, target=4).replace("'", '"')
-    (seed / "dos.toml").write_text(text)
-    wait = {"run": f"until test -e {tmp_path}/go; do sleep 0.1; done"}
-    steps = {unit: [wait, write(f"{lane}/{unit[-1]}.txt"), commit(f"Write {unit}")] for unit, lane in UNITS.items()}
-    script.write_bytes(json.encode({unit: [each] for unit, each in steps.items()}))
-    git(seed, "add", "--all")
-    git(seed, "commit", "-qm", "The plan")
-    git(seed, "push", "-q", str(remote), "main")
+    publish_plan(remote, url)
     made = FarHost(remote, "far", cable.space), Host(remote, "near")
     for host in made:
         git(host.tree, "remote", "set-url", "origin", f"git://{cable.address}:{git_port}/remote.git")

@@ -88,9 +88,9 @@ def remote(tmp_path) -> Path:
     return make_remote(tmp_path)
 
 
-@pytest.fixture
-def hosts(remote, postgres, tmp_path) -> Iterator[tuple[Host, Host]]:
-    url = postgres.createdb(f"hosts_{time.time_ns()}")
+def publish_plan(remote: Path, url: str) -> None:
+    """Units whose agents wait until there is a file `go`; to be worked on under the journal at a url."""
+    tmp_path = remote.parent
     seed = tmp_path / "seed"
     for lane in LANES:
         (seed / lane).mkdir(exist_ok=True)
@@ -106,6 +106,12 @@ def hosts(remote, postgres, tmp_path) -> Iterator[tuple[Host, Host]]:
     git(seed, "add", "--all")
     git(seed, "commit", "-qm", "The plan")
     git(seed, "push", "-q", str(remote), "main")
+
+
+@pytest.fixture
+def hosts(remote, postgres, tmp_path) -> Iterator[tuple[Host, Host]]:
+    url = postgres.createdb(f"hosts_{time.time_ns()}")
+    publish_plan(remote, url)
     made = Host(remote, "host-a"), Host(remote, "host-b")
     yield made
     for host in made:

@@ -123,7 +123,7 @@ class Spend(Struct, kw_only=True):
             case events.AgentStarted() as fact:
                 self._start(fact, event)
             case events.AgentEnded() as fact:
-                self._spend(self._purse(fact.run_id, fact.lane, event), fact.unit, fact.agent, _used(fact), event)
+                self._spend(self._purse(fact.run_id, fact.lane, event), fact.unit, fact.agent, spent_by(fact), event)
             case events.UnitLanded() as fact:
                 self._land(fact, event)
             case events.IterationCommitted() as fact:
@@ -287,7 +287,8 @@ _KINDS = {
 }
 
 
-def _used(fact: events.AgentEnded) -> Spent:
+def spent_by(fact: events.AgentEnded) -> Spent:
+    """What one agent took, as far as its program or its price told."""
     cost = fact.cost_usd
     if cost is None and fact.usage and all(used.cost_usd is not None for used in fact.usage):
         cost = sum(used.cost_usd or 0.0 for used in fact.usage)

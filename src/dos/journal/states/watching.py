@@ -6,7 +6,8 @@ from msgspec import Struct, field
 
 from dos.journal import engine_events, events
 from dos.journal.events import Event
-from dos.records.endings import LIMITS, Ending
+from dos.journal.states import spend
+from dos.records.endings import LIMITS
 
 HOUR_MS = 3_600_000
 HOURS_KEPT = 24
@@ -64,6 +65,7 @@ class Landing(Struct, frozen=True, kw_only=True):
 
 class Watching(Struct, kw_only=True):
     name: ClassVar[str] = "watching"
+    made_with: ClassVar[tuple[str, ...]] = (spend.__name__,)
 
     runs: dict[str, Run] = field(default_factory=dict)
     tallies: dict[str, dict[int, Tally]] = field(default_factory=dict)  # by lane, then by the hours since 1970
@@ -148,13 +150,7 @@ class Watching(Struct, kw_only=True):
         return tally
 
     def _spent(self, fact: events.AgentEnded, event: Event) -> None:
-        tally = self._tally(fact.lane, event)
-        tally.tokens += sum(
-            used.input_tokens + used.cached_tokens + used.cache_write_tokens + used.output_tokens for used in fact.usage
-        )
-        if fact.cost_usd is not None:
-            tally.usd += fact.cost_usd
-        elif fact.usage and all(used.cost_usd is not None for used in fact.usage):
-            tally.usd += sum(used.cost_usd or 0.0 for used in fact.usage)
-        elif fact.usage or fact.outcome != Ending.LAUNCH_FAILED:  # what never ran costs nothing
-            tally.unpriced += 1
+        tally, spent = self._tally(fact.lane, event), spend.spent_by(fact)
+        tally.tokens += spent.tokens
+        tally.usd += spent.usd
+        tally.unpriced += spent.unpriced

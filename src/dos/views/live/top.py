@@ -1,7 +1,7 @@
 """The fleet as whoever watches it sees it: a row for each lane that says what it is at or what it waits for."""
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 
 from msgspec import Struct, structs
@@ -12,6 +12,7 @@ from dos.journal.states.fleet import Starts
 from dos.journal.states.watching import HOUR_MS, HOURS_KEPT, Parked, Run, Tally
 from dos.plans.limits.quota import Limit as Known
 from dos.records.names import folded
+from dos.views.live.telling import moment
 
 START_MS = 120_000  # whoever was started and has not come by then is not coming
 REST_MS = 30_000  # after a run was told to wait
@@ -308,10 +309,6 @@ def _why(parked: Parked) -> str:
 
 def _said(by: str, reason: str) -> str:
     return ": ".join(part for part in (f"by {by}" if by else "", reason) if part)
-
-
-def moment(at_ms: int) -> datetime:
-    return datetime.fromtimestamp(min(max(at_ms, 0), LATEST_MS) / 1000, UTC)
 
 
 def _moment(at_ms: int | None) -> datetime | None:
