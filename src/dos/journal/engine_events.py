@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from dos.journal.events import Fact
+from dos.journal.events import AgentEnded, Fact, IterationCommitted, RunStopped, WorkerReaped
 
 
 class LimitHit(Fact, frozen=True, kw_only=True):
@@ -166,6 +166,24 @@ class BudgetSpent(Fact, frozen=True, kw_only=True):
     measure: str
     spent: float
     limit: float
+
+
+BUDGET = "budget"  # the stream of promises: who writes to it has seen all that were made before
+
+
+class BudgetPromised(Fact, frozen=True, kw_only=True):
+    """Before an agent is started: what the budgets that it shares with others may lose to it at most."""
+
+    kind = "budget_promised"
+    run_id: str
+    lane: str
+    iteration: int
+    usd: float  # 0: nothing bounds what it costs
+    until_ms: int  # it has ended by then
+
+
+# After each of them its run has no agent, so nothing need be kept for one.
+NOT_AT_WORK = (AgentEnded, IterationCommitted, RunStopped, WorkerReaped, RunParked)
 
 
 class FleetFound(Fact, frozen=True, kw_only=True):

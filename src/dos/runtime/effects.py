@@ -4,8 +4,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from dos.journal.engine_events import BudgetPromised
 from dos.journal.events import Fact
 from dos.journal.states import decisions
+from dos.plans.limits.budget import Left
 from dos.plans.limits.deciding import Question
 from dos.plans.limits.quota import Candidate, Probe
 from dos.records.endings import Outcome
@@ -108,8 +110,14 @@ class Chosen(Struct, frozen=True, kw_only=True):
     agent: Candidate
     now_ms: int
     probe: Probe | None = None  # it goes first after a limit, if writing that down succeeds
-    max_usd: float | None = None  # what the budgets leave for it
+    promise: "Promise | None" = None  # of budgets that others share; it counts if writing that down succeeds
+    left: Left = Left()  # by the budgets
     told: list[Fact] = []  # what people are to be warned of
+
+
+class Promise(Struct, frozen=True, kw_only=True):
+    fact: BudgetPromised
+    version: int  # of the stream, when it was seen that there is room
 
 
 class NoRoom(Struct, frozen=True, kw_only=True):
@@ -153,7 +161,7 @@ class RunAgent(Struct, frozen=True, kw_only=True):
     worktree: Worktree
     history: list[str]
     agent: str
-    max_usd: float | None = None
+    left: Left = Left()  # what the budgets leave for it
     documents: list[str] = []  # to be groomed: then the unit is a replan
 
 

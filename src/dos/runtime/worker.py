@@ -23,6 +23,7 @@ from dos.plans.iterations import (
     OutcomeKind,
     StopReason,
 )
+from dos.plans.limits.quota import Probe
 from dos.records.leases import Refusal
 from dos.records.reasons import Needs
 from dos.records.units import Unit
@@ -164,7 +165,7 @@ class Worker:
         )
 
     def _choose(self) -> Steps:
-        """→ Chosen | NoRoom. Whoever goes first after a limit writes it down; of several that try, one succeeds."""
+        """→ Chosen | NoRoom. What only one of several may do is written down first; of those that try, one succeeds."""
         while True:
             chosen = yield effects.ChooseAgent(lease=self.pen.lease, run_id=self.run_id, iteration=self.state.iteration)
             for fact in chosen.told:
@@ -172,16 +173,20 @@ class Worker:
             if isinstance(chosen, effects.NoRoom):
                 yield from self.pen.ask(chosen.questions)
                 return chosen
-            if chosen.probe is None:
-                return chosen
-            key = chosen.probe.key
-            going = engine_events.LimitProbed(vendor=key.vendor, account=key.account, model=key.model, **self.pen.who)
-            version = chosen.probe.version
             try:
-                yield from self.pen.share(key.stream, going, f"probe/{self.run_id}/{version}", expect=version)
+                if promise := chosen.promise:
+                    key = f"promise/{self.run_id}/{promise.version}"
+                    yield from self.pen.share(engine_events.BUDGET, promise.fact, key, expect=promise.version)
+                if probe := chosen.probe:
+                    key = f"probe/{self.run_id}/{probe.version}"
+                    yield from self.pen.share(probe.key.stream, self._probing(probe), key, expect=probe.version)
             except Conflict:
                 continue
             return chosen
+
+    def _probing(self, probe: Probe) -> engine_events.LimitProbed:
+        key = probe.key
+        return engine_events.LimitProbed(vendor=key.vendor, account=key.account, model=key.model, **self.pen.who)
 
     def _park(self, why: str, detail: str, until_ms: int | None, word: int) -> Steps:
         yield from self.pen.note(engine_events.RunParked(**self.pen.who, why=why, detail=detail, until_ms=until_ms))

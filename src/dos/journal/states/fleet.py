@@ -102,11 +102,14 @@ class Fleet(Struct, kw_only=True):
     drain: int = 0  # the newest request to drain: it concerns whoever took a lease before it
     paused: dict[str, str] = field(default_factory=dict)  # lane -> why; the empty name is the whole fleet
     halts: dict[str, str] = field(default_factory=dict)  # run -> why
+    promised: set[str] = field(default_factory=set)  # runs for whose agent something is kept of a shared budget
     word: int = 0  # the position of the newest thing that may end a wait
     started_ms: int = 0  # when a person last started the fleet
 
     def apply(self, event: Event) -> None:
-        match events.decode(event):
+        fact = events.decode(event)
+        self._hear_of_promise(fact, event)
+        match fact:
             case events.SpawnIntended() as fact:
                 starts = self._starts(fact.lane, event)
                 starts.unended = dict([*starts.unended.items(), (fact.run_id, event.at_ms)][-STARTS_KEPT:])
@@ -140,6 +143,14 @@ class Fleet(Struct, kw_only=True):
         return Orders(
             drain=self.drain > born, halted=self.halts.get(lease.run_id, ""), paused=paused[0] if paused else ""
         )
+
+    def _hear_of_promise(self, fact: events.Fact | None, event: Event) -> None:
+        """An agent's end may be room for one that waits."""
+        if isinstance(fact, engine_events.BudgetPromised):
+            self.promised.add(fact.run_id)
+        elif isinstance(fact, engine_events.NOT_AT_WORK) and fact.run_id in self.promised:
+            self.promised.discard(fact.run_id)
+            self.word = event.pos
 
     def _apply_order(self, fact: events.Fact, event: Event) -> None:
         match fact:

@@ -6,7 +6,7 @@ from typing import ClassVar
 from msgspec import Struct, field, structs
 
 from dos.journal import engine_events, events
-from dos.journal.engine_events import BudgetSpent, BudgetWarned, DecisionAnswered, DecisionRaised
+from dos.journal.engine_events import BudgetPromised, BudgetSpent, BudgetWarned, DecisionAnswered, DecisionRaised
 from dos.journal.events import Event
 from dos.plans.iterations import OutcomeKind
 from dos.plans.limits import budget
@@ -70,6 +70,23 @@ class Purse(Struct, kw_only=True, omit_defaults=True):
     ended: bool = False
 
 
+class Promise(Struct, frozen=True, kw_only=True):
+    """What a run's next agent, or the one at work, may still use of the budgets that it shares."""
+
+    lane: str
+    day: str
+    until_ms: int
+    spent: Spent
+
+    def is_of(self, scope: str, subject: str) -> bool:
+        match scope:
+            case Scope.DAY:
+                return subject == self.day
+            case Scope.LANE:
+                return subject == lane_subject(self.day, self.lane)
+        return False
+
+
 class Mark(Struct, frozen=True, kw_only=True):
     """A budget that people were told of."""
 
@@ -96,6 +113,8 @@ class Spend(Struct, kw_only=True):
     agents: dict[str, Book] = field(default_factory=dict)
     marks: dict[str, Mark] = field(default_factory=dict)
     asked: dict[str, Asked] = field(default_factory=dict)  # the open questions about a budget
+    promises: dict[str, Promise] = field(default_factory=dict)  # by run
+    promised_at: int = 0  # the version of the stream that promises are written to
 
     def spent(self, scope: str, subject: str) -> Spent:
         match scope:
@@ -111,13 +130,22 @@ class Spend(Struct, kw_only=True):
             return purse.book.total
         return purse.in_iteration if iteration == str(purse.iteration) else Spent()
 
+    def promised(self, scope: str, subject: str, *, besides: str, now_ms: int) -> Spent:
+        """To the agents of other runs; nothing is promised of what is a run's own."""
+        others = (promise for run_id, promise in self.promises.items() if run_id != besides)
+        standing = (each.spent for each in others if each.until_ms > now_ms and each.is_of(scope, subject))
+        return sum(standing, start=Spent())
+
     def standing(self, scope: str, subject: str, measure: str) -> Standing:
         return self.marks.get(_mark(scope, subject, measure), Mark(subject=subject)).standing
 
     def apply(self, event: Event) -> None:
         if event.kind not in _KINDS:
             return
-        match events.decode(event):
+        fact = events.decode(event)
+        if isinstance(fact, engine_events.NOT_AT_WORK):
+            self.promises.pop(fact.run_id, None)
+        match fact:
             case events.RunBegun() as fact:
                 self._purse(fact.run_id, fact.lane, event)
             case events.AgentStarted() as fact:
@@ -130,6 +158,8 @@ class Spend(Struct, kw_only=True):
                 self._commit(fact, event)
             case events.RunStopped() | events.WorkerReaped() as fact if fact.run_id in self.runs:
                 self._end(self.runs[fact.run_id], event, seen=isinstance(fact, events.RunStopped))
+            case BudgetPromised() as fact:
+                self._promise(fact, event)
             case engine_events.RunParked() as fact:
                 self._purse(fact.run_id, fact.lane, event).parked_ms = event.at_ms
             case engine_events.RunUnparked() as fact:
@@ -167,7 +197,20 @@ class Spend(Struct, kw_only=True):
         is_new = fact.iteration != purse.iteration
         if is_new:
             purse.iteration, purse.in_iteration = fact.iteration, Spent()
+        if promise := self.promises.get(fact.run_id):  # of the iterations, it has had its own now
+            self.promises[fact.run_id] = structs.replace(promise, spent=Spent(usd=promise.spent.usd))
         self._spend(purse, fact.unit, fact.agent, Spent(iterations=int(is_new), agents=1), event)
+
+    def _promise(self, fact: BudgetPromised, event: Event) -> None:
+        purse = self.runs.get(fact.run_id)
+        is_new = purse is None or fact.iteration != purse.iteration
+        self.promised_at = event.ver
+        self.promises[fact.run_id] = Promise(
+            lane=fact.lane,
+            day=day_of(event.at_ms),
+            until_ms=fact.until_ms,
+            spent=Spent(usd=fact.usd, iterations=int(is_new)),
+        )
 
     def _spend(self, purse: Purse, unit: str, agent: str, spent: Spent, event: Event) -> None:
         piece = Piece(day=day_of(event.at_ms), unit=unit, agent=agent or purse.agent, spent=spent)
@@ -281,6 +324,7 @@ _KINDS = {
         engine_events.RunUnparked,
         BudgetWarned,
         BudgetSpent,
+        BudgetPromised,
         DecisionRaised,
         DecisionAnswered,
     )

@@ -29,6 +29,9 @@ class Measure(StrEnum):
     ITERATIONS = "iterations"
 
 
+SHARED = (Scope.LANE, Scope.DAY)  # by several agents at a time
+
+
 class Answer(StrEnum):
     WITHIN = "WITHIN"
     WARN = "WARN"  # go on; somebody should know
@@ -126,6 +129,7 @@ class Ledger(Protocol):
     """What was spent, folded from the journal."""
 
     def spent(self, scope: str, subject: str) -> Spent: ...
+    def promised(self, scope: str, subject: str, *, besides: str, now_ms: int) -> Spent: ...
     def standing(self, scope: str, subject: str, measure: str) -> Standing: ...
 
 
@@ -138,6 +142,7 @@ class Row(Struct, frozen=True, kw_only=True):
     spent: float
     limit: float
     unpriced: int = 0  # agents whose cost is not in `spent`
+    promised: float = 0.0  # of what is left, to agents of other runs
     standing: Standing = Standing()
 
     @property
@@ -149,13 +154,18 @@ class Row(Struct, frozen=True, kw_only=True):
         return self.spent >= self.limit
 
     @property
+    def rest(self) -> float:
+        return max(0.0, self.limit - self.spent - self.promised)
+
+    @property
     def ends_ms(self) -> int | None:
         """When the budget is another one, because the day is."""
         return day_end_ms(self.subject[:10]) if self.scope in (Scope.DAY, Scope.LANE) else None
 
     def __str__(self) -> str:
         known = f" and {self.unpriced} of unknown cost" if self.unpriced else ""
-        return f"{self.scope} {self.subject}: {self.spent:g} of {self.limit:g} {self.measure}{known}"
+        promised = f", {self.promised:g} promised to agents at work" if self.promised else ""
+        return f"{self.scope} {self.subject}: {self.spent:g} of {self.limit:g} {self.measure}{known}{promised}"
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
@@ -175,15 +185,12 @@ class Left(Struct, frozen=True, kw_only=True):
     """What one agent may use at most; None: nothing limits it."""
 
     usd: float | None = None
-    tokens: int | None = None
     wall_seconds: float | None = None
 
 
-def judge(
-    ledger: Ledger, budgets: Budgets, *, run_id: str, lane: str, day: str, iteration: int = 0, priced: bool = True
-) -> Verdict:
-    """Asked before an agent is started; `priced` is false where it is known that its cost will not be."""
-    rows = tuple(_rows(ledger, budgets, _subjects(run_id, lane, day, iteration)))
+def judge(ledger: Ledger, budgets: Budgets, *, run_id: str, lane: str, now_ms: int, iteration: int = 0) -> Verdict:
+    """Asked before an agent is started."""
+    rows = tuple(_rows(ledger, budgets, _subjects(run_id, lane, day_of(now_ms), iteration), run_id, now_ms))
     spent = [row for row in rows if row.is_spent]
     to_ask = tuple(row for row in spent if row.standing.said in ("", "raise"))
     near = [row for row in rows if not row.is_spent and row.share >= budgets.warn_at]
@@ -192,7 +199,7 @@ def judge(
         answer, why = Answer.REFUSED, refused
     elif spent:
         answer, why = Answer.SPENT, spent
-    elif blind := _blind(rows, budgets, priced=priced):
+    elif blind := _blind(rows, budgets):
         answer, why = Answer.UNPRICED, blind
     elif near:
         answer, why = Answer.WARN, near
@@ -214,13 +221,25 @@ def left(verdict: Verdict) -> Left:
     """The least that any of the limits leaves."""
     rest: dict[Measure, float] = {}
     for row in verdict.rows:
-        rest[row.measure] = min(rest.get(row.measure, row.limit), max(0.0, row.limit - row.spent))
-    minutes, tokens = rest.get(Measure.WALL_MINUTES), rest.get(Measure.TOKENS)
-    return Left(
-        usd=rest.get(Measure.USD),
-        tokens=None if tokens is None else int(tokens),
-        wall_seconds=None if minutes is None else minutes * 60,
-    )
+        rest[row.measure] = min(rest.get(row.measure, row.limit), row.rest)
+    minutes = rest.get(Measure.WALL_MINUTES)
+    return Left(usd=rest.get(Measure.USD), wall_seconds=None if minutes is None else minutes * 60)
+
+
+def bound(verdict: Verdict, max_usd: float | None) -> float:
+    """The most that one start can cost, by what its program keeps to and by the budgets of its own; 0: nobody knows."""
+    own = [row.rest for row in verdict.rows if row.measure is Measure.USD and row.scope not in SHARED]
+    return min((*own, *([max_usd] if max_usd else [])), default=0.0)
+
+
+def crowded(verdict: Verdict, usd: float) -> list[Row]:
+    """The budgets whose rest the agents at work may need, so that one more that costs up to `usd` has to wait."""
+    return [row for row in verdict.rows if row.promised and _is_short(row, usd)]
+
+
+def _is_short(row: Row, usd: float) -> bool:
+    need = usd if row.measure is Measure.USD else 1.0
+    return row.rest <= 0 or row.rest < min(need, row.limit - row.spent)
 
 
 def price(usage: Sequence[Usage], prices: Mapping[str, TokenPrice]) -> float | None:
@@ -256,7 +275,7 @@ def lane_subject(day: str, lane: str) -> str:
     return f"{day}/{lane}"
 
 
-def _rows(ledger: Ledger, budgets: Budgets, subjects: Mapping[Scope, str]) -> Iterator[Row]:
+def _rows(ledger: Ledger, budgets: Budgets, subjects: Mapping[Scope, str], run_id: str, now_ms: int) -> Iterator[Row]:
     for scope, subject in subjects.items():
         budget: Budget = getattr(budgets, scope)
         for measure in Measure:
@@ -264,6 +283,7 @@ def _rows(ledger: Ledger, budgets: Budgets, subjects: Mapping[Scope, str]) -> It
             if limit is None or (scope is Scope.ITERATION and measure is Measure.ITERATIONS):
                 continue
             spent, standing = ledger.spent(scope, subject), ledger.standing(scope, subject, measure)
+            promised = ledger.promised(scope, subject, besides=run_id, now_ms=now_ms)
             yield Row(
                 scope=scope,
                 subject=subject,
@@ -271,14 +291,15 @@ def _rows(ledger: Ledger, budgets: Budgets, subjects: Mapping[Scope, str]) -> It
                 spent=spent.of(measure),
                 limit=limit + standing.raised,
                 unpriced=spent.unpriced if measure is Measure.USD else 0,
+                promised=promised.of(measure),
                 standing=standing,
             )
 
 
-def _blind(rows: Sequence[Row], budgets: Budgets, *, priced: bool) -> list[Row]:
+def _blind(rows: Sequence[Row], budgets: Budgets) -> list[Row]:
     if budgets.unknown_price != "refuse":
         return []
-    return [row for row in rows if row.measure is Measure.USD and (row.unpriced or not priced)]
+    return [row for row in rows if row.measure is Measure.USD and row.unpriced]
 
 
 def _price(used: Usage, prices: Mapping[str, TokenPrice]) -> float | None:

@@ -103,6 +103,7 @@ class Candidate(Struct, frozen=True, kw_only=True):
     vendor: str
     account: str = ""
     model: str = ""
+    max_usd: float | None = None  # what one start may cost, where its program keeps to that
 
 
 class Choice(Struct, frozen=True, kw_only=True):

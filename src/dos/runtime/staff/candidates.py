@@ -35,7 +35,9 @@ def _employed(config: Config, name: str) -> Employed:
     adapter = registry.find(agent.adapter or name)
     ours = adapter.name in OURS and not agent.command
     return Employed(
-        candidate=Candidate(name=name, vendor=adapter.vendor, account=agent.account, model=agent.model),
+        candidate=Candidate(
+            name=name, vendor=adapter.vendor, account=agent.account, model=agent.model, max_usd=agent.max_usd
+        ),
         adapter=adapter,
         agent=agent,
         settings=Settings(

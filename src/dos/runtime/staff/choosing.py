@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dos.config.tables import Config
-from dos.journal.engine_events import BudgetSpent, BudgetWarned
+from dos.journal.engine_events import BudgetPromised, BudgetSpent, BudgetWarned
 from dos.journal.events import Fact
 from dos.journal.states.quota import Quota
 from dos.journal.states.spend import Spend
@@ -12,7 +12,9 @@ from dos.plans.limits import budget, deciding, quota
 from dos.plans.limits.budget import Answer, Row
 from dos.plans.limits.quota import Candidate, Gated, Probe
 from dos.records.reasons import Needs
-from dos.runtime.effects import Chosen, NoRoom
+from dos.runtime.effects import Chosen, NoRoom, Promise
+
+LATE_MS = 600_000  # after its wall clock, an agent that has not ended has no worker any more
 
 
 def choose(
@@ -26,9 +28,7 @@ def choose(
     iteration: int,
     now_ms: int,
 ) -> Chosen | NoRoom:
-    verdict = budget.judge(
-        spend, config.budgets, run_id=run_id, lane=lane, day=budget.day_of(now_ms), iteration=iteration
-    )
+    verdict = budget.judge(spend, config.budgets, run_id=run_id, lane=lane, now_ms=now_ms, iteration=iteration)
     if not verdict.may_start:
         return _spent(verdict)
     choice = quota.choose(limits.limits, agents, lane=lane, now_ms=now_ms, policy=config.quota)
@@ -36,9 +36,28 @@ def choose(
     if choice.agent is None:
         assert isinstance(choice.room, Gated)
         return _gated(choice.room, limits, told)
-    left = budget.left(verdict)
-    probe = choice.room if isinstance(choice.room, Probe) else None
-    return Chosen(agent=choice.agent, now_ms=now_ms, probe=probe, max_usd=left.usd, told=told)
+    usd = budget.bound(verdict, choice.agent.max_usd)
+    if crowded := budget.crowded(verdict, usd):
+        return _crowded(crowded, spend, now_ms)
+    promise = None
+    if any(row.scope in budget.SHARED for row in verdict.rows):
+        until_ms = now_ms + int((config.workers.setup_seconds + config.workers.wall_seconds) * 1000) + LATE_MS
+        fact = BudgetPromised(run_id=run_id, lane=lane, iteration=iteration, usd=usd, until_ms=until_ms)
+        promise = Promise(fact=fact, version=spend.promised_at)
+    return Chosen(
+        agent=choice.agent,
+        now_ms=now_ms,
+        probe=choice.room if isinstance(choice.room, Probe) else None,
+        promise=promise,
+        left=budget.left(verdict),
+        told=told,
+    )
+
+
+def _crowded(rows: Sequence[Row], spend: Spend, now_ms: int) -> NoRoom:
+    """The end of any of the agents at work is a word that is heard; one whose end nobody wrote down is outwaited."""
+    ends = [promise.until_ms for promise in spend.promises.values() if promise.until_ms > now_ms]
+    return NoRoom(why="budget", detail="; ".join(map(str, rows)), until_ms=min(ends), needs=Needs.TIME)
 
 
 def _spent(verdict: budget.Verdict) -> NoRoom:

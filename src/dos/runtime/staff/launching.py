@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from datetime import datetime
+from math import inf
 from pathlib import Path
 
 from msgspec import structs
@@ -46,9 +47,9 @@ def run(
             cwd=tree.tree,
             environment={**environment, **launch.environment, **employed.agent.environment},
             limits=Limits(
-                wall_seconds=workers.wall_seconds,
+                wall_seconds=min(workers.wall_seconds, effect.left.wall_seconds or inf),
                 silence_seconds=workers.silence_seconds,
-                idle_seconds=workers.idle_seconds or float("inf"),
+                idle_seconds=workers.idle_seconds or inf,
             ),
             feed=launch.stdin,
             log=log,
@@ -67,7 +68,7 @@ def run(
 
 
 def _least(employed: Employed, effect: RunAgent) -> float | None:
-    return min((each for each in (employed.settings.max_usd, effect.max_usd) if each is not None), default=None)
+    return min((each for each in (employed.settings.max_usd, effect.left.usd) if each is not None), default=None)
 
 
 def _clocks(ran: Ran) -> Clocks:
@@ -115,6 +116,7 @@ class Attendant(threading.Thread):
                 with self._open_store() as store:
                     while not self._done.wait(LOOK_SECONDS):
                         self._look(store)
+                    self._look(store)  # it may have gone on, and ended, since the last
             except Fenced:
                 return  # who lost the lane has nothing to say about it any more
             except StoreFailed:

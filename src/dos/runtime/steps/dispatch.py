@@ -85,7 +85,7 @@ def run_agent(pen: Pen, asked: Dispatch, worktree: effects.Worktree) -> Steps:
         worktree=worktree,
         history=asked.history,
         agent=agent.name,
-        max_usd=asked.chosen.max_usd,
+        left=asked.chosen.left,
         documents=asked.documents,
     )
     outcome = ended.outcome

@@ -108,12 +108,19 @@ class Agents:
             agent.worker.agent = None
             self.machine.go_on(agent.worker, ended)
 
+    def _cost(self, agent: Agent) -> float:
+        """A program that is told how much it may cost keeps to the least of what it was told."""
+        cost = round(2 * COST_USD * self.site.random.random(), 2)
+        most = next(each.max_usd for each in self.site.setting.agents if each.name == agent.effect.agent)
+        left = agent.effect.left.usd
+        return cost if most is None else min(cost, most, cost if left is None else left)
+
     def _ended(self, agent: Agent, how: Ending) -> effects.Ended:
         resets_at = None
         if agent.fault == faults.LIMIT_UNTIL:
             wait = self.site.random.randint(30, LONGEST_LIMIT_SECONDS)
             resets_at = datetime.fromtimestamp(self.machine.clock.wall_ms() / 1000, UTC) + timedelta(seconds=wait)
-        cost = round(2 * COST_USD * self.site.random.random(), 2)
+        cost = self._cost(agent)
         outcome = Outcome(
             ending=how,
             claim="SHIPPED" if how is Ending.OK else "",

@@ -67,12 +67,14 @@ STALE_MOVE = "branch refused: stale fence"
 BRANCH_RACE = "branch refused: it has moved"
 PLANS_HELD = "plans refused: somebody is at them"
 PROBE_RACE = "probe refused: another goes first"
+PROMISE_RACE = "promise refused: another was quicker"
+PROMISED = "agent refused: the rest of the budget is promised"
 ANSWER_RACE = "answer refused: another was quicker"
 LEASE_LOST = "lease lost"
 GIVEN_UP = "lane given up on"
 REFUSALS = (
     LEASE_HELD, OVERLAP, BUDGET, SECOND_SUPERVISOR, STALE_WRITE, START_CONFLICT, REAP_REFUSED, STALE_MOVE, BRANCH_RACE,
-    PLANS_HELD, PROBE_RACE, ANSWER_RACE, LEASE_LOST, GIVEN_UP,
+    PLANS_HELD, PROBE_RACE, PROMISE_RACE, PROMISED, ANSWER_RACE, LEASE_LOST, GIVEN_UP,
 )  # fmt: skip
 
 

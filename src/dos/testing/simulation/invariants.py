@@ -25,6 +25,7 @@ TYPED = "one-typed-reason-a-stop"
 PENDING = "no-start-over-a-start"
 BUDGET = "class-budget-not-overdrawn"
 MONEY = "no-agent-past-its-budget"
+OVERDRAWN = "shared-budget-not-overdrawn"
 
 INVARIANTS = {
     POSITIONS: "Positions strictly grow, versions have no gap, and whoever follows the journal sees each event once.",
@@ -51,6 +52,7 @@ INVARIANTS = {
     TYPED: "A run stops once, for one reason from the table.",
     PENDING: "A lane whose last start may still show up is not started again.",
     MONEY: "No agent is started for a run or a lane whose money is spent, unless a person raised it.",
+    OVERDRAWN: "Where each agent keeps to what one start may cost, all together keep to the budget that they share.",
     BUDGET: "No class of lanes holds more leases than its budget.",
 }
 

@@ -9,6 +9,8 @@ from msgspec import structs
 
 from dos.journal import store
 from dos.journal.events import Event, LandingIntended
+from dos.journal.states.spend import Spend
+from dos.plans.limits.budget import Spent
 from dos.records.leases import Lease
 from dos.runtime import effects
 from dos.testing.simulation.machine import Host, Later, Process
@@ -172,6 +174,15 @@ def answered_again(simulation: "Simulation", patches: Patches) -> None:
     patches.enter_context(patch.object(store.Store, "append_all", append_all))
 
 
+def promises_ignored(simulation: "Simulation", patches: Patches) -> None:
+    """What is left of a shared budget is given to everybody who asks."""
+
+    def promised(self: Spend, scope: str, subject: str, *, besides: str, now_ms: int) -> Spent:
+        return Spent()
+
+    patches.enter_context(patch.object(Spend, "promised", promised))
+
+
 PLANTED: dict[str, Callable[["Simulation", Patches], None]] = {
     "fence-not-checked": fence_not_checked,
     "branch-without-fence": branch_without_fence,
@@ -187,6 +198,7 @@ PLANTED: dict[str, Callable[["Simulation", Patches], None]] = {
     "landing-without-intent": landing_without_intent,
     "cleared-unsaved": cleared_unsaved,
     "answered-again": answered_again,
+    "promises-ignored": promises_ignored,
 }
 
 

@@ -44,11 +44,14 @@ def draw(random: Random) -> Setting:
     ttl = random.choice((50.0, 80.0, 120.0))
     empty = 2 if lanes > 2 and random.random() < 0.2 else 0  # lanes whose plan is yet to be written
     units = tuple(0 if lane < empty else random.choice((1, 1, 1, 2, 3)) for lane in range(lanes))
-    budget = random.choice(("run", "lane", "day")) if random.random() < 0.15 else ""
+    budget = random.choice(("run", "lane", "day", "day")) if random.random() < 0.2 else ""
+    max_usd = COST_USD if random.random() < 0.5 else None
     config, state = _config(lanes, overlap, cap, ttl, random.choice(("soft", "hard")), budget)
     return Setting(
         config=config,
-        agents=(FIRST, SECOND) if random.random() < 0.2 else (FIRST,),
+        agents=tuple(
+            structs.replace(each, max_usd=max_usd) for each in ((FIRST, SECOND) if random.random() < 0.2 else (FIRST,))
+        ),
         units=_units(units, random.random() < 0.2),
         target=random.choice((2, lanes, lanes)),
         tick_seconds=random.choice((10.0, 20.0, 30.0)),

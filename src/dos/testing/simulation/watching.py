@@ -10,6 +10,7 @@ from dos.journal.states import decided
 from dos.journal.states.leases import KINDS, Leases
 from dos.plans import replaying
 from dos.plans.iterations import OutcomeKind, StopReason
+from dos.plans.limits import budget
 from dos.records import regions
 from dos.records.leases import Lease
 from dos.runtime.fleet.observing import START_SECONDS
@@ -21,6 +22,7 @@ from dos.testing.simulation.invariants import Broken
 from dos.testing.simulation.site import Site
 
 REASONS = {*StopReason, *Ended}
+LEAST_USD = 0.001  # sums of floats are not exact
 SHOWN = 14  # events before the one that broke something
 
 
@@ -222,6 +224,12 @@ class Watch:
     def _agent_ended(self, event: Event, fact: events.AgentEnded) -> None:
         self._spent["run", fact.run_id] += fact.cost_usd or 0  # type: ignore[assignment]
         self._spent["lane", fact.lane] += fact.cost_usd or 0  # type: ignore[assignment]
+        day = ("day", budget.day_of(event.at_ms))
+        self._spent[day] += fact.cost_usd or 0  # type: ignore[assignment]
+        setting = self.site.setting
+        limit = setting.config.budgets.day.usd
+        if limit is not None and setting.agents[0].max_usd is not None and self._spent[day] > limit + LEAST_USD:
+            raise Broken(invariants.OVERDRAWN, f"event {event.pos}: {self._spent[day]:g} of {limit:g} dollars")
 
     def _landing_intended(self, event: Event, fact: events.LandingIntended) -> None:
         self.intended.add(fact.new)

@@ -6,6 +6,7 @@ from math import inf
 from msgspec import structs
 
 from dos.errors import Conflict, Fenced
+from dos.journal.engine_events import BUDGET
 from dos.journal.events import Event
 from dos.journal.states.fleet import Fleet
 from dos.journal.states.fleet import Unit as Seen
@@ -30,6 +31,7 @@ REFUSED = {
     RefusalReason.REGION_OVERLAP: faults.OVERLAP,
     RefusalReason.CLASS_BUDGET_EXHAUSTED: faults.BUDGET,
 }
+RACES = {"spawn": faults.START_CONFLICT, "limit": faults.PROBE_RACE, BUDGET: faults.PROMISE_RACE}  # by stream
 
 
 class WorkerPerformers:
@@ -157,8 +159,7 @@ class WorkerPerformers:
             self.machine.counts[faults.STALE_WRITE] += 1
             raise
         except Conflict:
-            starts = effect.stream.startswith("spawn/")
-            self.machine.counts[faults.START_CONFLICT if starts else faults.PROBE_RACE] += 1
+            self.machine.counts[RACES[effect.stream.partition("/")[0]]] += 1
             raise
 
     def survey(self, process: Process, effect: effects.SurveyBacklog) -> effects.Backlog:
@@ -201,7 +202,7 @@ class WorkerPerformers:
         return effects.Worktree(path=path, target=TARGET, base=tree.base, salvaged=saved)
 
     def choose_agent(self, process: Process, effect: effects.ChooseAgent) -> effects.Chosen | effects.NoRoom:
-        return choosing.choose(
+        chosen = choosing.choose(
             self.site.setting.config,
             self.site.setting.agents,
             self.site.quota,
@@ -211,6 +212,9 @@ class WorkerPerformers:
             iteration=effect.iteration,
             now_ms=self.machine.clock.wall_ms(),
         )
+        if isinstance(chosen, effects.NoRoom) and "promised" in chosen.detail:
+            self.machine.counts[faults.PROMISED] += 1
+        return chosen
 
     def run_agent(self, process: Process, effect: effects.RunAgent) -> Waiting:
         self.agents.start(process, effect)
