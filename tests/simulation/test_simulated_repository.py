@@ -16,7 +16,7 @@ def worked(repository: Repository, unit: str = "PLAN/A1", lane: str = "a"):
 
 def test_the_newest_fence_moves_the_branch_and_an_older_one_does_not():
     repository = Repository()
-    landing = repository.prepare_landing("PLAN/A1", (tree := worked(repository)), tree.head)
+    landing = repository.prepare_landing("PLAN/A1", (tree := worked(repository)), tree.head, tree.base)
     repository.raise_fence("a", 7)
     refused = repository.move("a", 6, landing)
     assert refused and not refused.retryable
@@ -37,11 +37,11 @@ def test_a_branch_that_has_moved_is_landed_on_after_a_rebase():
     repository.raise_fence("a", 1)
     tree = worked(repository)
     head = tree.head
-    landing = repository.prepare_landing("PLAN/A1", tree, head)
+    landing = repository.prepare_landing("PLAN/A1", tree, head, tree.base)
     repository.move_by_another()
     refused = repository.move("a", 1, landing)
     assert refused and refused.retryable
-    again = repository.prepare_landing("PLAN/A1", tree, head)
+    again = repository.prepare_landing("PLAN/A1", tree, head, tree.base)
     assert again.old == repository.target and again.new != landing.new
     assert repository.move("a", 1, again) is None
     assert repository.doubled == []
@@ -50,7 +50,7 @@ def test_a_branch_that_has_moved_is_landed_on_after_a_rebase():
 def test_the_same_landing_is_not_done_twice():
     repository = Repository()
     repository.raise_fence("a", 1)
-    landing = repository.prepare_landing("PLAN/A1", (tree := worked(repository)), tree.head)
+    landing = repository.prepare_landing("PLAN/A1", (tree := worked(repository)), tree.head, tree.base)
     assert repository.move("a", 1, landing) is None
     assert repository.move("a", 1, landing) is not None
     assert repository.doubled == []

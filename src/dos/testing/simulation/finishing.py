@@ -58,11 +58,11 @@ def _check_liveness(site: Site, fleets: FleetPerformers) -> None:
         raise Broken(invariants.LIVENESS, f"{which.lane} ({which.run_id or 'supervisor'}) still runs, at {doing}")
     seen = fleets.seen(site.hosts[0])
     for lane in site.setting.config.roster():
-        starts = site.fleet.starts.get(lane)
-        stopped = starts is not None and (starts.stopped or starts.failed)
-        typed = stopped or site.fleet.drain or waits or observing.waits_for_a_person(seen, lane)
+        typed = site.fleet.drain or waits or observing.waits_for_a_person(seen, lane)
         if seen.offered[lane] and not typed:
             raise Broken(invariants.LIVENESS, f"lane {lane} has work to offer, and nobody works on it")
+    for question in [] if site.fleet.drain else observing.questions(seen, {}):
+        raise Broken(invariants.LIVENESS, f"nobody was asked: {question.question}")
 
 
 def _waits_for_long(effect: object, ends_at: int) -> bool:

@@ -10,7 +10,6 @@ from dos.records.leases import Lease, stream_of
 from dos.runtime import effects
 from dos.runtime.fleet import observing
 from dos.runtime.fleet.observing import Seen
-from dos.runtime.staff import choosing
 from dos.runtime.supervisor import Fleet, Spinning
 from dos.sources.processes import Identity
 from dos.testing.simulation import faults
@@ -19,6 +18,9 @@ from dos.testing.simulation.site import Site
 from dos.testing.simulation.worker_performers import WorkerPerformers
 
 FOREVER_MS = 1 << 50
+NOTHING = effects.Backlog(
+    open=[], held=[], resting=[], landed=[], completion=None, interrupted=[], unsettled=[], history={}
+)
 QUIET_TICKS = 3
 SPIN_MS = 120_000  # without anything landed
 SPIN_LOOK_MS = 60_000
@@ -33,7 +35,7 @@ class FleetPerformers:
         self.machine = site.machine
         self.workers = workers
         self.population: dict[str, tuple[int, int]] = {}  # host -> how many it saw, and has started since
-        self._offered: dict[str, tuple[object, int, int]] = {}
+        self._surveyed: dict[str, tuple[object, int, effects.Backlog]] = {}
         self._looked_for_spinning: dict[str, int] = {}
 
     def table(self) -> dict[type, Performer]:
@@ -43,50 +45,46 @@ class FleetPerformers:
             effects.SpawnWorker: self.spawn,
             effects.RevokeLease: self.revoke,
             effects.LetExpire: self.let_expire,
+            effects.Complain: self.complain,
             effects.MintRun: self.mint,
             effects.Pause: self.pause,
         }
 
     def observe(self, process: Process, effect: effects.ObserveFleet) -> Fleet:
         seen = self.seen(process.host)
-        recorded, answers, now_ms = seen.state, seen.answers, seen.now_ms
         lanes = [self.lane(each) for each in observing.lanes(seen)]
-        busy = any((lane.held and lane.ours) or lane.pending for lane in lanes)
         self.population[process.host.name] = sum(lane.taken and lane.ours and not lane.holder_gone for lane in lanes), 0
-        return Fleet(
+        return observing.fleet(
+            seen,
             lanes=lanes,
-            leases=dict(seen.leases),
-            versions={name: starts.version for name, starts in recorded.starts.items()},
-            drain_requested=recorded.drain > effect.lease.fence,
-            busy=busy,
-            idle=not busy and not any(lane.offerable and not lane.failed for lane in lanes),
-            times_failed={name: starts.times_failed for name, starts in recorded.starts.items()},
-            questions=list(observing.questions(seen, {})),
-            due=decisions.due(answers, now_ms),
+            supervisor=effect.lease,
             spinning=self._spinning(process.host, seen),
-            found=observing.found(seen, list(self.site.repository.landed)) if effect.first else None,
+            undone={},
+            first=effect.first,
         )
 
     def seen(self, host: Host) -> Seen:
-        state, now_ms = self.workers.as_git_shows(self.site.fleet), self.machine.clock.wall_ms()
-        leases = {lease.lane: lease for lease in self.site.live()}
-        # What a lane that is held could offer is asked only about one that had stopped for a person before.
-        offered = {
-            name: self._offerable(name, state, now_ms) if name not in leases or self._had_stopped(name) else 0
-            for name in self.site.setting.regions
-        }
+        site, now_ms = self.site, self.machine.clock.wall_ms()
+        state, setting = self.workers.as_git_shows(site.fleet), site.setting
+        leases = {lease.lane: lease for lease in site.live()}
+        # What a lane could offer is asked only where nobody works.
+        backlogs = {name: NOTHING if name in leases else self._backlog(name, state, now_ms) for name in setting.regions}
+        free = [lane for lane, found in backlogs.items() if found.open]
+        limited = site.quota.limits or setting.spends
         return Seen(
-            config=self.site.setting.config,
-            state=self.site.fleet,
-            answers=self.site.decisions,
+            config=setting.config,
+            state=site.fleet,
+            answers=site.decisions,
             leases=leases,
-            offered=offered,
-            lane_of={unit.name: unit.lane for unit in self.site.units},
-            roomless=self._roomless([lane for lane, units in offered.items() if units and lane not in leases], now_ms),
+            backlogs=backlogs,
+            roomless=observing.roomless(
+                setting.config, setting.agents, site.quota, site.spend, site.fleet, free if limited else [],
+                now_ms=now_ms,
+            ),
             now_ms=now_ms,
             gone=lambda lease: self.gone(lease, host),
             never_came=lambda starts: self._never_came(starts, host),
-        )
+        )  # fmt: skip
 
     def gone(self, lease: Lease, host: Host) -> bool:
         return self.site.is_gone(lease, host)
@@ -95,47 +93,32 @@ class FleetPerformers:
         """Of a process elsewhere a host cannot say that it is gone."""
         return starts.host == host.name and not self.site.runs(starts.run_id)
 
-    def _had_stopped(self, lane: str) -> bool:
-        starts = self.site.fleet.starts.get(lane)
-        return starts is not None and starts.stopped is not None
-
     def lane(self, seen: Lane) -> Lane:
         """As it is; a planted bug sees something else."""
         return seen
 
-    def _roomless(self, lanes: list[str], now_ms: int) -> dict[str, effects.NoRoom]:
-        site, setting = self.site, self.site.setting
-        if not (site.quota.limits or setting.spends):
-            return {}
-        rooms = {
-            lane: choosing.choose(
-                setting.config, setting.agents, site.quota, site.spend, run_id="", lane=lane, iteration=0, now_ms=now_ms
-            )
-            for lane in lanes
-        }
-        return {lane: room for lane, room in rooms.items() if isinstance(room, effects.NoRoom)}
-
-    def _offerable(self, lane: str, state: folded.Fleet, now_ms: int) -> int:
+    def _backlog(self, lane: str, state: folded.Fleet, now_ms: int) -> effects.Backlog:
         """Surveyed anew only when something was said, or a unit's rest is over."""
         asked = self.site.offers, self.site.repository.target
-        before, until_ms, offered = self._offered.get(lane, (None, 0, 0))
+        before, until_ms, found = self._surveyed.get(lane, (None, 0, NOTHING))
         if before != asked or now_ms >= until_ms:
             found = self.workers.backlog(state, lane, now_ms)
             until_ms = min((rest.until_ms for rest in found.resting), default=now_ms + FOREVER_MS)
-            offered = len(found.open)
-            self._offered[lane] = asked, until_ms, offered
-        return offered
+            self._surveyed[lane] = asked, until_ms, found
+        return found
 
     def _spinning(self, host: Host, seen: Seen) -> list[Spinning]:
         if self.machine.now - self._looked_for_spinning.get(host.name, 0) < SPIN_LOOK_MS:
             return []
         self._looked_for_spinning[host.name] = self.machine.now
         return [
-            Spinning(lease=lease, reason="nothing lands", expires_ms=seen.now_ms + SPIN_ANSWER_MS)
+            Spinning(
+                lease=lease, reason="nothing lands", expires_ms=seen.now_ms + SPIN_ANSWER_MS, ordinal=run.landed + 1
+            )
             for lease in seen.leases.values()
             if (run := seen.state.runs.get(lease.run_id))
-            and not (run.parked or run.flagged or run.landed)
-            and seen.now_ms - run.begun_ms > SPIN_MS
+            and not (run.parked or run.flagged)
+            and seen.now_ms - max(run.begun_ms, run.landed_ms) > SPIN_MS
         ]
 
     def spawn(self, process: Process, effect: effects.SpawnWorker) -> Identity | None:
@@ -169,6 +152,9 @@ class FleetPerformers:
         """It was this supervisor that did it, and the answer was lost on its way."""
         following = process.store.load(stream_of(lease.lane, is_lock=lease.is_lock), after=lease.version, limit=1)
         return any(event.kind == LeaseRevoked.kind and event.actor == process.store.actor for event in following)
+
+    def complain(self, process: Process, effect: effects.Complain) -> None:
+        """Nobody here reads it."""
 
     def let_expire(self, process: Process, effect: effects.LetExpire) -> None:
         try:

@@ -29,12 +29,14 @@ SENT = (
     effects.TakePlans,
     effects.ReleaseLease,
     effects.Record,
+    effects.RecordAll,
+    effects.ClaimUnit,
     effects.RevokeLease,
     effects.LetExpire,
 )
 WRITES = (*SENT, effects.MoveBranch)  # what there is something to look at after
 LATE = (effects.MoveBranch, effects.RevokeLease)  # where sleeping between check and use is worst
-REPEATED_LATE = (effects.Record, effects.MoveBranch)
+REPEATED_LATE = (effects.Record, effects.RecordAll, effects.MoveBranch)
 # Of the process's own host: nothing is asked of anybody else.
 LOCAL = (effects.Pause, effects.BackOff, effects.RunAgent, effects.MintRun, effects.SpawnWorker)
 

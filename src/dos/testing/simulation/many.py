@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from dos.errors import BadInput
 from dos.testing.simulation import faults, seeds
 from dos.testing.simulation.invariants import INVARIANTS
-from dos.testing.simulation.planted import PLANTED
+from dos.testing.simulation.planted.table import PLANTED
 from dos.testing.simulation.seeds import STORES, Failure, Outcome
 
 CHUNK = 40  # seeds that a process does at a time

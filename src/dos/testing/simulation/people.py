@@ -10,11 +10,12 @@ from dos.journal.states import decisions
 from dos.journal.states.decisions import Standing
 from dos.records import run_ids
 from dos.records.leases import Lease
+from dos.runtime.supervisor import Why
 from dos.testing.simulation import faults
 from dos.testing.simulation.machine import Host, Process
 from dos.testing.simulation.site import Site
 
-LAST_WORDS = ("nothing is left to do", "drained on request")
+IDLE = (Why.IDLE, Why.WORK_LEFT)
 LONGEST_SKEW_MS = 10 * 60_000
 LEAVES_WITHIN_MS = 300_000  # a supervisor that has decided to, paused as long as one can be
 
@@ -60,7 +61,8 @@ class People:
         if process.host.supervisor is not process:
             return  # the second one of its host
         process.host.supervisor = None
-        if answer == LAST_WORDS[0] or (answer == LAST_WORDS[1] and self.random.random() < 0.3):
+        why = answer.why if answer else None
+        if why in IDLE or (why is Why.DRAINED and self.random.random() < 0.3):
             return
         self.machine.active += 1
         self.machine.after(self.random.randint(2_000, 90_000), self._return, process.host)

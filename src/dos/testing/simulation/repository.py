@@ -5,6 +5,7 @@ from collections.abc import Callable
 from msgspec import Struct, field
 
 from dos.errors import Fenced
+from dos.journal.events import EARLIER
 from dos.runtime.effects import Landing, NotLanded, Salvage
 from dos.runtime.steps.replan import PLAN as REPLAN
 
@@ -62,8 +63,7 @@ class Repository:
         return self.trees.setdefault(path, Tree(self.target, self.target))
 
     def prepare(self, tree: Tree, run_id: str) -> list[Salvage]:
-        why = "left by an earlier run"
-        saved = self.save_commits(tree, run_id, why) + self.save_changes(tree, run_id, why)
+        saved = self.save_commits(tree, run_id, EARLIER) + self.save_changes(tree, run_id, EARLIER)
         tree.base = tree.head = self.target
         return saved
 
@@ -87,11 +87,11 @@ class Repository:
             head = found[-1].parent
         return found[::-1]
 
-    def prepare_landing(self, unit: str, tree: Tree, head: str) -> Landing:
+    def prepare_landing(self, unit: str, tree: Tree, head: str, base: str) -> Landing:
         tree.head, tree.dirty = head, []  # cleared: what acceptance left is nobody's work
-        if self.target != tree.base:
+        if self.target != base:
             onto = self.target
-            for each in self.since(tree.base, head):
+            for each in self.since(base, head):
                 onto = self._add(onto, each.units, each.edits, strays=each.strays, red=each.red)
             tree.head = onto
         return Landing(unit=unit, branch=TARGET, old=self.target, new=tree.head)

@@ -11,12 +11,13 @@ from msgspec import Struct, field
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events import Event
 from dos.journal.store import Backend
-from dos.testing.simulation import finishing, planted
+from dos.testing.simulation import finishing
 from dos.testing.simulation.agents import Agents
 from dos.testing.simulation.clock import VirtualClock
 from dos.testing.simulation.fleet_performers import FleetPerformers
 from dos.testing.simulation.invariants import Broken
 from dos.testing.simulation.people import People
+from dos.testing.simulation.planted.table import switched_on
 from dos.testing.simulation.site import Site
 from dos.testing.simulation.watching import Watch
 from dos.testing.simulation.worker_performers import WorkerPerformers
@@ -83,7 +84,7 @@ def simulate(seed: int, *, store: str = "memory", plant: str = "", with_digest: 
     clock = VirtualClock()
     with _backend(store, clock) as backend:
         simulation = Simulation(seed, backend, clock)
-        with planted.switched_on(plant, simulation), closing(simulation.site.reader):
+        with switched_on(plant, simulation), closing(simulation.site.reader):
             failure = simulation.run(thorough=seed % 8 == 0)
         site = simulation.site
         return Outcome(

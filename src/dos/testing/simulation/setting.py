@@ -19,6 +19,7 @@ HOSTS = ("north", "south")
 FIRST = Candidate(name="first", vendor="vendor-one", account="shared", model="large")
 SECOND = Candidate(name="second", vendor="vendor-two", account="shared")
 COST_USD = 1.0  # of one agent, on average
+CHAINS = ((False, False), (True, False), (False, True))  # units that wait for their lane's own, and for another's
 SILENCE_SECONDS = 90
 WALL_SECONDS = 240
 
@@ -52,7 +53,7 @@ def draw(random: Random) -> Setting:
         agents=tuple(
             structs.replace(each, max_usd=max_usd) for each in ((FIRST, SECOND) if random.random() < 0.2 else (FIRST,))
         ),
-        units=_units(units, random.random() < 0.2),
+        units=_units(units, *random.choices(CHAINS, (3, 1, 1))[0]),
         target=random.choice((2, lanes, lanes)),
         tick_seconds=random.choice((10.0, 20.0, 30.0)),
         ttl_ms=int(ttl * 1000),
@@ -85,16 +86,20 @@ def _config(lanes: int, overlap: bool, cap: int, ttl: float, gate: str, budget: 
 
 
 @cache
-def _units(counts: tuple[int, ...], chained: bool) -> tuple[Unit, ...]:
-    """With `chained`, each unit of a lane waits for the one before it."""
+def _units(counts: tuple[int, ...], chained: bool, across: bool) -> tuple[Unit, ...]:
+    """With `chained`, each unit of a lane waits for the one before it; with `across`, its last one for another lane."""
+    firsts = [f"PLAN/{lane.upper()}1" if count else "" for lane, count in zip("abcd", counts, strict=False)]
     return tuple(
         Unit(
             plan="PLAN",
             id=f"{lane.upper()}{number}",
             title=f"unit {number} of lane {lane}",
             lane=lane,
-            depends=(f"PLAN/{lane.upper()}{number - 1}",) if chained and number > 1 else (),
+            depends=(
+                *([f"PLAN/{lane.upper()}{number - 1}"] if chained and number > 1 else []),
+                *([before] if across and before and number == count else []),
+            ),
         )
-        for lane, count in zip("abcd", counts, strict=False)
+        for lane, before, count in zip("abcd", ["", *firsts], counts, strict=False)
         for number in range(1, count + 1)
     )

@@ -1,11 +1,12 @@
 """All of one simulated system: the machine, the store, the repository, two hosts, and who watches them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextlib import ExitStack
 from functools import partial
 from random import Random
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from dos.evidence import loop_state
 from dos.journal import engine_events, events
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events import Event, LeaseRenewed
@@ -17,7 +18,7 @@ from dos.journal.store import Backend, Reading, Store
 from dos.records.leases import Lease, Request
 from dos.records.units import Unit
 from dos.runtime.supervisor import Supervisor
-from dos.runtime.worker import Worker
+from dos.runtime.worker import Stop, Worker
 from dos.testing.simulation import setting
 from dos.testing.simulation.clock import VirtualClock
 from dos.testing.simulation.faults import Swarm
@@ -126,10 +127,19 @@ class Site:
 
     def start_worker(self, host: Host, lane: str, run_id: str, launch_ms: int) -> Process:
         process = self._process(host, lane, run_id)
-        process.generator = Worker(lane=lane, run_id=run_id, state=self.setting.state).work()
+        process.generator = self._work(process)
         process.performers = self.worker_performers
         self.machine.after(launch_ms, self.machine.begin, process)
         return process
+
+    def _work(self, process: Process) -> Generator[Any, Any, Stop]:
+        """It goes on after whoever died on its lane."""
+        dead = loop_state.dead_run(
+            self.fleet, self.live(), process.lane, lambda lease: self.is_gone(lease, process.host)
+        )
+        first = self.setting.state
+        state = loop_state.after(self.store.load(f"run/{dead}"), first) if dead else first
+        return (yield from Worker(lane=process.lane, run_id=process.run_id, state=state).work())
 
     def _process(self, host: Host, lane: str, run_id: str) -> Process:
         self._pid += 1

@@ -11,9 +11,9 @@ from dos.journal.states.leases import KINDS, Leases
 from dos.plans import replaying
 from dos.plans.iterations import OutcomeKind, StopReason
 from dos.plans.limits import budget
+from dos.plans.staffing import START_SECONDS
 from dos.records import regions
 from dos.records.leases import Lease
-from dos.runtime.fleet.observing import START_SECONDS
 from dos.runtime.steps.replan import PLAN as REPLAN
 from dos.runtime.worker import Ended
 from dos.testing.simulation import faults, invariants
@@ -67,7 +67,8 @@ class Watch:
             events.LandingIntended.kind: self._landing_intended,
             events.UnitLanded.kind: self._unit_landed,
             events.RunStopped.kind: self._run_stopped,
-            engine_events.PauseEnded.kind: self._pause_ended,
+            engine_events.PauseEnded.kind: self._let_go_on,
+            engine_events.LaneCleared.kind: self._let_go_on,
             engine_events.DecisionRaised.kind: self._decision_raised,
             engine_events.DecisionAnswered.kind: self._decision_answered,
         }
@@ -193,7 +194,7 @@ class Watch:
     def _fleet_started(self, event: Event, fact: events.FleetStarted) -> None:
         self._recent.clear()  # a person's word: the lanes are tried again
 
-    def _pause_ended(self, event: Event, fact: engine_events.PauseEnded) -> None:
+    def _let_go_on(self, event: Event, fact: engine_events.PauseEnded | engine_events.LaneCleared) -> None:
         self._recent.pop(fact.lane, None)
 
     def _lane_failed(self, event: Event, fact: events.LaneFailed) -> None:

@@ -5,7 +5,7 @@ from math import inf
 
 from msgspec import structs
 
-from dos.errors import Conflict, Fenced
+from dos.errors import Conflict, Fenced, Halted
 from dos.journal.engine_events import BUDGET
 from dos.journal.events import Event
 from dos.journal.states.fleet import Fleet
@@ -46,6 +46,8 @@ class WorkerPerformers:
             effects.TakeLease: self.take_lease,
             effects.ReleaseLease: self.release_lease,
             effects.Record: self.record,
+            effects.RecordAll: self.record_all,
+            effects.ClaimUnit: self.claim_unit,
             effects.SurveyBacklog: self.survey,
             effects.PrepareWorktree: self.prepare_worktree,
             effects.ChooseAgent: self.choose_agent,
@@ -162,6 +164,20 @@ class WorkerPerformers:
             self.machine.counts[RACES[effect.stream.partition("/")[0]]] += 1
             raise
 
+    def record_all(self, process: Process, effect: effects.RecordAll) -> list[Event]:
+        try:
+            return process.store.append_all([each.entry for each in effect.records])
+        except Fenced:
+            self.machine.counts[faults.STALE_WRITE] += 1
+            raise
+
+    def claim_unit(self, process: Process, effect: effects.ClaimUnit) -> None:
+        version = max((event.ver for event in process.store.load(effect.mark.stream)), default=0)
+        others = {lease.run_id for lease in self.site.live()} - {"", effect.lease.run_id}
+        backlog.check_claim(self.site.fleet, effect.unit, others)
+        mark = structs.replace(effect.mark, expect=version)
+        self.record_all(process, effects.RecordAll(records=[effect.claim, mark]))
+
     def survey(self, process: Process, effect: effects.SurveyBacklog) -> effects.Backlog:
         fleet, lease = self.as_git_shows(self.site.fleet), effect.lease
         others = {each.run_id for each in self.site.live() if each.fence != lease.fence} - {""}
@@ -220,7 +236,13 @@ class WorkerPerformers:
         self.agents.start(process, effect)
         return WAITING
 
+    def _heed(self, lease: Lease) -> None:
+        """Of a run that a person has stopped nothing is measured or landed any more."""
+        if why := self.site.fleet.orders(lease).halted:
+            raise Halted(why)
+
     def measure(self, process: Process, effect: effects.MeasureWork) -> Later:
+        self._heed(effect.lease)
         tree = self.repository.trees[effect.worktree.path]
         commits = self.repository.since(effect.worktree.base, tree.head)
         strays = ["outside.txt"] if any(each.strays for each in commits) else []
@@ -246,12 +268,13 @@ class WorkerPerformers:
         self, process: Process, effect: effects.PrepareLanding
     ) -> Later | effects.Landing | effects.NotLanded:
         tree = self.repository.trees[effect.worktree.path]
-        if not self.machine.calm and self.repository.target != tree.base:
+        if not self.machine.calm and self.repository.target != effect.worktree.base:
             for name in (faults.NOT_FITTING, faults.RED_ON_TARGET):
                 if self.site.swarm.happens(name):
                     self.machine.counts[name] += 1
                     return effects.NotLanded(reason=name)
-        ready = self.repository.prepare_landing(effect.unit.name, tree, effect.head)
+        self._heed(effect.lease)
+        ready = self.repository.prepare_landing(effect.unit.name, tree, effect.head, effect.worktree.base)
         return Later(self.site.random.random() * 4, ready)  # the tests run, and others land meanwhile
 
     def move_branch(self, process: Process, effect: effects.MoveBranch) -> effects.NotLanded | None:

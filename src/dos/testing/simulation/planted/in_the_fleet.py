@@ -1,0 +1,66 @@
+"""What a supervisor must not do: each a small change of what it sees."""
+
+from contextlib import ExitStack as Patches
+from typing import TYPE_CHECKING
+
+from msgspec import structs
+
+from dos.records.leases import Lease
+from dos.runtime import effects
+from dos.testing.simulation.machine import Host, Process
+
+if TYPE_CHECKING:
+    from dos.testing.simulation.seeds import Simulation
+
+SPIN_MS = 60_000
+
+
+def reap_reads_again(simulation: "Simulation", patches: Patches) -> None:
+    """Whoever reaps a lane takes its lease as it is by then, not the one that was judged."""
+    fleets, site = simulation.fleets, simulation.site
+    revoke = fleets.revoke
+
+    def revoked(process: Process, effect: effects.RevokeLease) -> bool:
+        now = [lease for lease in site.reader.leases() if lease.lane == effect.lease.lane]
+        return revoke(process, structs.replace(effect, lease=now[0]) if now else effect)
+
+    fleets.revoke = revoked  # type: ignore[method-assign]
+
+
+def no_pending(simulation: "Simulation", patches: Patches) -> None:
+    """A lane is started again at once, although its worker may be on its way."""
+    simulation.fleets.lane = lambda seen: structs.replace(seen, pending=False, resting=False)  # type: ignore[method-assign]
+
+
+def no_intensity(simulation: "Simulation", patches: Patches) -> None:
+    """A lane whose workers keep dying is started for ever."""
+    simulation.fleets.lane = lambda seen: structs.replace(seen, recent_starts=0, resting=False)  # type: ignore[method-assign]
+
+
+def spinning_is_dead(simulation: "Simulation", patches: Patches) -> None:
+    """A worker that lands nothing for a while is taken for dead."""
+    fleets, site = simulation.fleets, simulation.site
+    gone = fleets.gone
+
+    def holder_gone(lease: Lease, host: Host) -> bool:
+        run = site.fleet.runs.get(lease.run_id)
+        spins = run is not None and not run.landed and site.machine.clock.wall_ms() - run.begun_ms > SPIN_MS
+        return spins or gone(lease, host)
+
+    fleets.gone = holder_gone  # type: ignore[method-assign]
+
+
+def one_too_many(simulation: "Simulation", patches: Patches) -> None:
+    """The fleet is kept at one more than was asked for."""
+    site = simulation.site
+    start = site.start_supervisor
+
+    def started(host: Host) -> Process:
+        wanted = site.setting
+        site.setting = structs.replace(wanted, target=wanted.target + 1)
+        try:
+            return start(host)
+        finally:
+            site.setting = wanted
+
+    site.start_supervisor = started  # type: ignore[method-assign]

@@ -1,0 +1,56 @@
+"""All of them: what each is, and which promise it breaks."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from dos.testing.simulation import invariants
+from dos.testing.simulation.planted import in_the_fleet, in_the_store, in_the_worker
+
+if TYPE_CHECKING:
+    from dos.testing.simulation.seeds import Simulation
+
+
+class Bug(NamedTuple):
+    plant: Callable[["Simulation", ExitStack], None]
+    breaks: str
+
+
+PLANTED = {
+    "fence-not-checked": Bug(in_the_store.fence_not_checked, invariants.NO_ZOMBIE),
+    "reap-by-fence-alone": Bug(in_the_store.reap_by_fence_alone, invariants.DEAD_ONLY),
+    "host-clock": Bug(in_the_store.host_clock, invariants.STORE_TIME),
+    "answered-again": Bug(in_the_store.answered_again, invariants.ONE_ANSWER),
+    "versions-skipped": Bug(in_the_store.versions_skipped, invariants.POSITIONS),
+    "everything-admitted": Bug(in_the_store.everything_admitted, invariants.DISJOINT),
+    "class-not-counted": Bug(in_the_store.class_not_counted, invariants.BUDGET),
+    "table-left-behind": Bug(in_the_store.table_left_behind, invariants.TABLE),
+    "ended-again": Bug(in_the_store.ended_again, invariants.CURRENT),
+    "too-much-pruned": Bug(in_the_store.too_much_pruned, invariants.RETENTION),
+    "branch-without-fence": Bug(in_the_worker.branch_without_fence, invariants.GIT_FENCE),
+    "resume-without-git": Bug(in_the_worker.resume_without_git, invariants.ONCE),
+    "claim-believed": Bug(in_the_worker.claim_believed, invariants.NO_LIE),
+    "no-key": Bug(in_the_worker.no_key, invariants.ONCE),
+    "landing-without-intent": Bug(in_the_worker.landing_without_intent, invariants.INTENT),
+    "cleared-unsaved": Bug(in_the_worker.cleared_unsaved, invariants.KEPT),
+    "promises-ignored": Bug(in_the_worker.promises_ignored, invariants.OVERDRAWN),
+    "money-forgotten": Bug(in_the_worker.money_forgotten, invariants.MONEY),
+    "word-after-the-last": Bug(in_the_worker.word_after_the_last, invariants.STOPPED),
+    "untyped-stop": Bug(in_the_worker.untyped_stop, invariants.TYPED),
+    "deaf": Bug(in_the_worker.deaf, invariants.LIVENESS),
+    "decided-by-another-state": Bug(in_the_worker.decided_by_another_state, invariants.REPLAY),
+    "limit-is-a-failure": Bug(in_the_worker.limit_is_a_failure, invariants.LIMITS),
+    "reap-reads-again": Bug(in_the_fleet.reap_reads_again, invariants.DEAD_ONLY),
+    "no-pending": Bug(in_the_fleet.no_pending, invariants.PENDING),
+    "no-intensity": Bug(in_the_fleet.no_intensity, invariants.INTENSITY),
+    "spinning-is-dead": Bug(in_the_fleet.spinning_is_dead, invariants.DEAD_ONLY),
+    "one-too-many": Bug(in_the_fleet.one_too_many, invariants.POPULATION),
+}
+
+
+@contextmanager
+def switched_on(name: str, simulation: "Simulation") -> Iterator[None]:
+    with ExitStack() as patches:
+        if name:
+            PLANTED[name].plant(simulation, patches)
+        yield
