@@ -12,7 +12,12 @@ def subject(number: int) -> str:
 
 
 def make(
-    home: Path, commits: int, named: dict[int, str] | None = None, *, text: Callable[[int], str] = subject
+    home: Path,
+    commits: int,
+    named: dict[int, str] | None = None,
+    *,
+    text: Callable[[int], str] = subject,
+    place: Callable[[int], str] = "src/unit{}.py".format,
 ) -> Path:
     """A repository of that many commits; `named` has the subjects of some, each of which adds a file of its own."""
     root = home / f"history-{commits}"
@@ -22,7 +27,7 @@ def make(
     for number in range(commits):
         own = (named or {}).get(number)
         message = (own or text(number)).encode()
-        path = f"src/unit{number}.py" if own else f"src/part{number % FILES}.py"
+        path = place(number) if own else f"src/part{number % FILES}.py"
         content = f"def part_{number}():\n    return {number}\n".encode()
         process.stdin.write(
             b"commit refs/heads/main\ncommitter A <a@b> %d +0000\ndata %d\n%s\nM 644 inline %s\ndata %d\n%s\n"

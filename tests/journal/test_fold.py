@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+from collections import Counter
 from itertools import islice
 from typing import ClassVar
 
@@ -13,8 +14,9 @@ from msgspec import Struct
 
 from dos.errors import JournalTooNew
 from dos.journal import fold
+from dos.journal.backends import memory
 from dos.journal.backends.sqlite import SqliteBackend
-from dos.journal.events import Event
+from dos.journal.events import Event, JournalPruned
 from dos.journal.retention import prune
 from dos.journal.states.fleet import Fleet
 from dos.journal.states.leases import Leases
@@ -107,15 +109,118 @@ def test_a_newer_schema_is_refused():
 
 def test_a_snapshot_is_written_when_it_pays_and_only_when_asked_for():
     store = memory_store()
+    keeping, looking = fold.Watch(store, Tally, keep=True), fold.Watch(store, Tally)
     for number in range(fold.SNAPSHOT_EVERY):
         store.append("run/1", "step", number)
-    fold.current(store, Tally, keep=True)
+    keeping.look()
     assert _snapshot(store, Tally) is None
     store.append("run/1", "step", "one more")
+    looking.look()
     fold.current(store, Tally)
     assert _snapshot(store, Tally) is None
-    fold.current(store, Tally, keep=True)
+    keeping.look()
     assert _snapshot(store, Tally) == (store.last(), b'{"seen":1001}')
+
+
+class Numbers(Struct):
+    """A position that is missed, or taken twice, shows."""
+
+    name: ClassVar[str] = "numbers"
+    heard: list[int] = []
+
+    def apply(self, event: Event) -> None:
+        self.heard.append(event.pos)
+
+
+@pytest.fixture
+def counts(monkeypatch):
+    """How often the tail was read, and a snapshot written."""
+    found = Counter()
+
+    def counted(name):
+        real = getattr(memory.Rows, name)
+
+        def counting(rows, *given):
+            found[name] += 1
+            return real(rows, *given)
+
+        monkeypatch.setattr(memory.Rows, name, counting)
+
+    counted("tail")
+    counted("keep_snapshot")
+    return found
+
+
+def test_a_look_reads_what_is_new_once_however_many_states_it_serves(counts):
+    store = memory_store()
+    store.append("run/1", "step", 0)
+    watch = fold.Watch(store, Tally, Numbers, Leases, Fleet)
+    for expected in (2, 3):  # a page, and that there is no more; then only that there is none
+        watch.look()
+        assert counts["tail"] == expected
+    store.append("run/1", "step", 1)
+    watch.look()
+    assert counts["tail"] == 5
+    assert watch.state(Tally).seen == 2 and watch.state(Numbers).heard == [1, 2]
+
+
+def test_many_that_watch_write_as_many_snapshots_as_one(counts):
+    store = memory_store()
+    watches = [fold.Watch(store, Tally, Numbers, keep=True) for _ in range(9)]
+    for number in range(5 * fold.SNAPSHOT_EVERY):
+        store.append("run/1", "step", number)
+        if number % 100 == 0:
+            for place, watch in enumerate(watches):
+                if (number // 100 + place) % 3 == 0:  # not all of them at once
+                    watch.look()
+    assert 6 <= counts["keep_snapshot"] <= 10  # two states, and a snapshot for each thousand events
+
+
+def test_of_those_that_look_at_the_same_moment_one_writes_the_snapshot(counts, monkeypatch):
+    store = memory_store()
+    for number in range(fold.SNAPSHOT_EVERY + 2):
+        store.append("run/1", "step", number)
+    real = fold.encode
+
+    def while_the_other_writes(state):
+        monkeypatch.setattr(fold, "encode", real)
+        fold.keep(store, Tally(seen=1001), 1001)
+        return real(state)
+
+    monkeypatch.setattr(fold, "encode", while_the_other_writes)
+    fold.Watch(store, Tally, keep=True).look()
+    assert counts["keep_snapshot"] == 1
+
+
+@given(history=steps, first=st.integers(0, 80), second=st.integers(0, 80), cut=st.integers(0, 80))
+def test_what_is_watched_from_snapshots_of_different_ages_is_a_full_fold(history, first, second, cut):
+    clock = FakeClock()
+    told = memory_store(clock)
+    play(told, clock, history)
+    happened, store = list(told.events()), memory_store()
+    watch = fold.Watch(store, Leases, Fleet, Numbers)
+    for number, event in enumerate(happened, 1):
+        store.append(event.stream, event.kind, event.body)
+        for kind, at in ((Leases, first), (Fleet, second)):
+            if number == at:
+                fold.keep(store, *fold.current(store, kind))
+        if number == cut:
+            watch.look()
+    watch.look()
+    for kind in (*STATES, Numbers):
+        assert watch.state(kind) == fold.fold(kind(), store.events())
+    assert watch.pos == store.last()
+
+
+def test_a_snapshot_that_a_pruning_has_outdated_is_replaced_though_it_is_not_far_behind(counts):
+    store = memory_store()
+    for number in range(fold.SNAPSHOT_EVERY + 1):
+        store.append("run/1", "step", number)
+    fold.keep(store, Tally(seen=5), store.last() - 1)
+    store.record(fold.PRUNINGS, JournalPruned(through=store.last(), removed=1))
+    fold.Watch(store, Tally, keep=True).look()
+    assert counts["keep_snapshot"] == 2
+    assert _snapshot(store, Tally) == (store.last(), b'{"seen":1002}')
 
 
 def test_a_state_is_folded_on_from_its_snapshot_and_not_again():

@@ -115,6 +115,12 @@ class Story(Struct):
             case "rename" if tree:
                 suffix = path.rpartition(".")[2]
                 tree[f"moved/{len(self.nodes)}.{suffix}"] = tree.pop(path)
+            case "declare":
+                unit, place = UNITS[move.pick % len(UNITS)], PATHS[move.amount % len(PATHS)]
+                plan = f"docs/{unit[0].lower()}-plan.md"
+                tree[plan] = (*tree.get(plan, ())[:9], f"## {unit[0]} {unit[1]}: do it", f"- paths: {place}", "")
+            case "configure":
+                tree["dos.toml"] = ("[verify]", f'require = "{("live", "named")[move.pick % 2]}"')
             case "fork":
                 self.branches.append(self.branches[branch])
                 return

@@ -106,7 +106,7 @@ def check_a_commit_that_names_another_ships_nothing(story, tail, forms):
 OTHERS = (stories(most=5, units=[]), tails, st.permutations(FORMS).map(lambda forms: [*forms[:5], PLAIN_FORMS[0]]))
 
 
-@few(40)
+@few(20)
 @given(*OTHERS)
 def test_a_commit_that_names_another_ships_nothing(story, tail, forms):
     check_a_commit_that_names_another_ships_nothing(story, tail, forms)
@@ -131,7 +131,7 @@ def check_strangers_change_nothing(story, noise):
             assert essence(repository.verify(unit)) == essence(repository.verify(unit, before)), unit
 
 
-@few(45)
+@few(25)
 @given(stories(), NOISE)
 def test_commits_about_something_else_change_nothing(story, noise):
     check_strangers_change_nothing(story, noise)
@@ -178,7 +178,7 @@ REVERTS = (
 )
 
 
-@few(50)
+@few(25)
 @given(*REVERTS)
 def test_a_revert_takes_back_and_its_revert_puts_back(story, ship, form, between, clock):
     check_reverts(story, ship, form, between, clock)
@@ -340,9 +340,7 @@ def test_a_file_that_came_while_another_went_is_not_the_same_one(tmp_path):
 BOASTS = "\n\nTests: passed\nCI: GREEN\nReviewed-by: CI <ci@example.org>\nWitnessed: T6 attested"
 
 
-@few(40)
-@given(stories(), st.sampled_from(["witnessed", "attested"]))
-def test_commits_alone_are_never_witnessed(story, require):
+def check_commits_alone_are_never_witnessed(story, require):
     story.nodes = [structs.replace(node, message=node.message + BOASTS) for node in story.nodes]
     with written(story) as repository:
         (repository.root / "dos.state.yaml").write_text(
@@ -354,6 +352,19 @@ def test_commits_alone_are_never_witnessed(story, require):
         for unit in UNITS:
             assert repository.verify(unit).tier <= Tier.LIVE
             assert not repository.verify(unit, require=require).shipped
+
+
+@few(15)
+@given(stories(), st.sampled_from(["witnessed", "attested"]))
+def test_commits_alone_are_never_witnessed(story, require):
+    check_commits_alone_are_never_witnessed(story, require)
+
+
+@pytest.mark.soak
+@few(300)
+@given(stories(), st.sampled_from(["witnessed", "attested"]))
+def test_commits_alone_are_never_witnessed_in_300_repositories(story, require):
+    check_commits_alone_are_never_witnessed(story, require)
 
 
 # The index never changes an answer.
@@ -372,7 +383,7 @@ BRANCHES = ("work", "work", "work", "fork", "fork", "merge", "merge", "merge", "
 SPLITS = (st.lists(st.integers(0, 30), min_size=1, max_size=5), st.sampled_from([0, 1, 3, 2_000]))
 
 
-@few(25)
+@few(15)
 @given(stories(units=UNITS[:1], kinds=BRANCHES), *SPLITS)
 def test_an_index_that_followed_any_tips_gives_the_same_verdicts(story, order, many):
     check_the_index_changes_nothing(story, order, many)
@@ -394,9 +405,7 @@ PLAN = tuple(
 )
 
 
-@few(30)
-@given(st.lists(moves(), min_size=3, max_size=14))
-def test_all_units_are_answered_as_each_is(drawn):
+def check_all_units_are_answered_as_each_is(drawn):
     begun = Node(message="begin", tree={"docs/all-plan.md": PLAN, "src/a.py": ("start = 1",)})
     story = Story(nodes=[begun], branches=[0])
     for move in drawn:
@@ -408,6 +417,19 @@ def test_all_units_are_answered_as_each_is(drawn):
         together = evidence.verify(world, None, ask)
         assert [(verdict.plan, verdict.phase) for verdict in together] == UNITS
         assert together == [evidence.verify(World(repository.root), [unit], ask)[0] for unit in UNITS]
+
+
+@few(15)
+@given(st.lists(moves(), min_size=3, max_size=14))
+def test_all_units_are_answered_as_each_is(drawn):
+    check_all_units_are_answered_as_each_is(drawn)
+
+
+@pytest.mark.soak
+@few(200)
+@given(st.lists(moves(), min_size=3, max_size=14))
+def test_all_units_are_answered_as_each_is_in_200_repositories(drawn):
+    check_all_units_are_answered_as_each_is(drawn)
 
 
 # What cannot be read is not answered.

@@ -42,57 +42,43 @@ def fold(state: AnyState, happened: Iterable[Event]) -> AnyState:
     return state
 
 
-def current(store: Store, kind: type[AnyState], *, keep: bool = False) -> tuple[AnyState, int]:
-    """The state now, and the position of the newest event in it; with `keep`, snapshots are written as it pays.
+def current(store: Store, kind: type[AnyState]) -> tuple[AnyState, int]:
+    """The state now, and the position of the newest event in it.
 
     All of it is read in one view: if old events were removed between two pages, an ending could be missed.
     """
     with store.backend.read() as view:
-        state, pos, folded = _fold_all(view, kind)
-    if keep and folded > SNAPSHOT_EVERY:
-        _keep(store, state, pos)
+        state, pos = _newest(view, kind)
+        while page := view.tail(pos, PAGE):
+            fold(state, map(readable, page))
+            pos = page[-1].pos
     return state, pos
-
-
-def with_leases(store: Store, kind: type[AnyState], *, keep: bool = False) -> tuple[AnyState, int, list[Lease]]:
-    """Also the leases that have not lapsed, as of the same moment: between two looks a worker could end."""
-    with store.backend.read() as view:
-        state, pos, folded = _fold_all(view, kind)
-        leases = [lease for lease in unlapsed(view) if not lease.is_lock]
-    if keep and folded > SNAPSHOT_EVERY:
-        _keep(store, state, pos)
-    return state, pos, leases
 
 
 class Watch:
     """States that are kept up to date as the journal grows, and read with the leases as of the same moment.
 
-    Only what is new is folded. Whoever reads a state must not change it.
+    Only what is new is read, once for all of them. Whoever reads a state must not change it.
     """
 
     def __init__(self, store: Store, *kinds: type[State], keep: bool = False) -> None:
-        self._store = store
-        self._keep = keep
+        self._store, self._kinds, self._keep = store, kinds, keep
         self._states: dict[type[State], State] = {}
-        self._seen = dict.fromkeys(kinds, 0)  # the position that each state has come to
-        self._kept = dict.fromkeys(kinds, 0)
+        self._kept: dict[type[State], int] = {}  # the position of the newest snapshot that we know of
         self.pos = 0
 
     def look(self) -> list[Lease]:
         """Take in what has happened; the leases that have not lapsed."""
         with self._store.backend.read() as view:
-            for kind in self._seen:
-                if kind not in self._states:
-                    self._states[kind], self._seen[kind], folded = _fold_all(view, kind)
-                    self._kept[kind] = self._seen[kind] - folded
-                else:
-                    self._follow(view, kind)
-            self.pos = max(self._seen.values(), default=0)
+            if self._states:
+                self._follow(view)
+            else:
+                self._begin(view)
             leases = [lease for lease in unlapsed(view) if not lease.is_lock]
-        for kind, seen in self._seen.items():
-            if self._keep and seen - self._kept[kind] > SNAPSHOT_EVERY:
-                keep(self._store, self._states[kind], seen)
-                self._kept[kind] = seen
+            due = [kind for kind in self._kinds if self._keep and self._is_due(view, kind)]
+        for kind in due:
+            keep(self._store, self._states[kind], self.pos, beyond=SNAPSHOT_EVERY)
+            self._kept[kind] = self.pos
         return leases
 
     def state(self, kind: type[AnyState]) -> AnyState:
@@ -100,34 +86,41 @@ class Watch:
         assert isinstance(found, kind)
         return found
 
-    def _follow(self, view: Reading, kind: type[State]) -> None:
-        state = self._states[kind]
-        while page := view.tail(self._seen[kind], PAGE):
+    def _begin(self, view: Reading) -> None:
+        """Each state from its snapshot: they lie at positions of their own."""
+        found = {kind: _newest(view, kind) for kind in self._kinds}
+        pos = min((kept for _, kept in found.values()), default=0)
+        while page := view.tail(pos, PAGE):
             for event in map(readable, page):
-                state.apply(event)
-                self._seen[kind] = event.pos
+                for state, kept in found.values():
+                    if event.pos > kept:
+                        state.apply(event)
+                pos = event.pos
+        self._states = {kind: state for kind, (state, _) in found.items()}
+        self._kept = {kind: kept for kind, (_, kept) in found.items()}
+        self.pos = pos
+
+    def _follow(self, view: Reading) -> None:
+        while page := view.tail(self.pos, PAGE):
+            for event in map(readable, page):
+                for state in self._states.values():
+                    state.apply(event)
+                self.pos = event.pos
+
+    def _is_due(self, view: Reading, kind: type[State]) -> bool:
+        """Whether the newest snapshot is far behind, whoever of all that watch wrote it."""
+        if self.pos - self._kept[kind] > SNAPSHOT_EVERY and (found := _snapshot(view, kind)):
+            self._kept[kind] = found[0]
+        return self.pos - self._kept[kind] > SNAPSHOT_EVERY
 
 
-def _fold_all(view: Reading, kind: type[AnyState]) -> tuple[AnyState, int, int]:
-    """The state, the position of its newest event, and how many events had to be folded."""
-    state, pos = _newest(view, kind)
-    folded = 0
-    while page := view.tail(pos, PAGE):
-        fold(state, map(readable, page))
-        pos, folded = page[-1].pos, folded + len(page)
-    return state, pos, folded
-
-
-def keep(store: Store, state: State, pos: int) -> None:
-    """Remember the state as of a position, unless a later one is remembered already."""
-    code, raw = code_hash(type(state)), encode(state)
+def keep(store: Store, state: State, pos: int, *, beyond: int = 0) -> None:
+    """Remember the state as of a position, unless one is remembered that is later, or not `beyond` before it."""
+    raw = encode(state)
     with store.backend.write() as tx:
-        found = tx.snapshot(state.name, code)
-        if found is None or found[0] < pos:
-            tx.keep_snapshot(state.name, code, pos, raw)
-
-
-_keep = keep  # in `current` the plain name is a flag
+        found = _snapshot(tx, type(state))
+        if found is None or found[0] + beyond < pos:
+            tx.keep_snapshot(state.name, code_hash(type(state)), pos, raw)
 
 
 def encode(state: State) -> bytes:
@@ -164,12 +157,15 @@ def _source(loader: object, origin: str) -> bytes:
     return found
 
 
-def _newest(view: Reading, kind: type[AnyState]) -> tuple[AnyState, int]:
+def _snapshot(view: Reading, kind: type[State]) -> tuple[int, bytes] | None:
     found = view.snapshot(kind.name, code_hash(kind))
     # Below the pruned part the ending of a lease may be gone that a snapshot from within it still holds.
-    if found is None or found[0] < pruned_through(view):
-        return kind(), 0
+    return found if found and found[0] >= pruned_through(view) else None
+
+
+def _newest(view: Reading, kind: type[AnyState]) -> tuple[AnyState, int]:
+    found = _snapshot(view, kind)
     try:
-        return decode(kind, found[1]), found[0]
+        return (decode(kind, found[1]), found[0]) if found else (kind(), 0)
     except ValueError:
         return kind(), 0  # no loss: the events are there

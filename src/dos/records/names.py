@@ -44,6 +44,11 @@ def on_one_line(path: str) -> str:
     return path if path.isprintable() else shown(path, LONGEST_PATH)
 
 
+def as_text(said: str) -> str:
+    """What bytes that need not be text were read as, in a form that can be printed and stored."""
+    return said.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
 def visible(text: str) -> str:
     """The text with all that a terminal would act on, or hide, written as an escape; JSON stays the same JSON."""
     return text if text.isprintable() else text.translate(_ESCAPES)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from msgspec import structs
 
 from dos.evidence.work import landed
+from dos.evidence.work.remembered import Memory
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet
 from dos.journal.states.fleet import Unit as Seen
@@ -29,6 +30,7 @@ class OnTarget:
         self._asked: object = None
         self._names: list[str] = []
         self._shown: dict[str, tuple[str, Seen]] = {}  # beside what the journal called landed then
+        self._memory = Memory()
 
     def known(self, fleet: Fleet, units: Sequence[Unit], target: Target, branch: str, answers: Decisions) -> Fleet:
         """The fleet's state as git shows it. What a person wants again is as if it had never landed."""
@@ -40,7 +42,7 @@ class OnTarget:
             # After the journal was read: whatever that calls landed is there to see, whichever host landed it.
             asked = target.newest(branch), names, landings
             with World(self._place.root, lenient=True) as world:
-                _, state = landed.look(world, names, fleet, ref=ref)
+                _, state = landed.look(world, names, fleet, ref=ref, memory=self._memory)
             self._shown = {
                 name: (fleet.units.get(name, Seen()).landed, seen)
                 for name, seen in state.units.items()

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from dos.errors import BadInput, GitFailed
-from dos.records.names import shown
+from dos.records.names import as_text, shown
 from dos.records.unknown import Unknown
 from dos.sources.git import Git
 from dos.sources.history import log
@@ -96,7 +96,7 @@ def after(git: Git, base: str, head: str = "HEAD") -> list[Commit] | Unknown:
     except GitFailed as error:
         return Unknown(error.message)
     fields = said.split("\0")
-    return [Commit(sha=sha, subject=_text(subject)) for sha, subject in zip(fields[::2], fields[1::2], strict=False)]
+    return [Commit(sha=sha, subject=as_text(subject)) for sha, subject in zip(fields[::2], fields[1::2], strict=False)]
 
 
 def paths_of_each(git: Git, commits: Sequence[Commit]) -> dict[str, list[str]]:
@@ -124,11 +124,6 @@ def _changes(said: str) -> Iterator[Change]:
         path = next(fields)
         moved = next(fields) if status[0] in "RC" else ""
         yield Change(path=path, old=_blob(old), new=_blob(new), moved_to=moved)
-
-
-def _text(said: str) -> str:
-    """What a person wrote in whatever encoding, as text that can be printed and stored."""
-    return said.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _blob(name: str) -> str:

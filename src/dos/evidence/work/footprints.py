@@ -8,7 +8,8 @@ from dos.errors import GitFailed
 from dos.records.changes import FileChange
 from dos.records.names import on_one_line
 from dos.sources.git import Git
-from dos.sources.history import fates, trees
+from dos.sources.history import trees
+from dos.sources.history.fates import Fates
 from dos.sources.history.objects import SUBMODULE, Commit, Objects
 from dos.verdicts.commits import content, paths
 from dos.verdicts.commits.paths import Kind
@@ -34,19 +35,24 @@ class Footprints:
         seen = structs.replace(seen, footprint=found, is_scoped=before.is_declared)
         if found.flaw:
             return seen
+        fates = Fates(self._git, self._objects, commit.sha, self._tip)
+        seen = self._survived(seen, fates)
+        return structs.replace(seen, looked_at=frozenset(fates.paths), is_walked=fates.is_walked)
+
+    def _survived(self, seen: Seen, fates: Fates) -> Seen:
         taken_by, files = "", []
-        for file in found.files:
-            now, by = self._now(file, commit)
+        for file in seen.footprint.files:
+            now, by = self._now(file, fates)
             files.append(now)
             taken_by = taken_by or by
         verdict = survival.judge(files)
         seen = structs.replace(seen, survival=verdict)
         if verdict.fate is Fate.LIVE:
             return seen
-        reverted = fates.reverted_by(self._git, commit.sha, self._tip.sha)
+        reverted = fates.reverted_by()
         if verdict.fate is Fate.PARTIAL and not reverted:
             return seen
-        by = reverted or taken_by or fates.last_touching(self._git, commit.sha, self._tip.sha, verdict.lost)
+        by = reverted or taken_by or fates.last_touching(verdict.lost)
         return structs.replace(seen, is_reverted=bool(reverted), undone_by=by)
 
     def _change(self, each: FileChange) -> Change:
@@ -54,28 +60,28 @@ class Footprints:
         new, is_new_text = self._lines(each.path, each.new_blob, each.new_mode)
         return Change(file=File(path=each.path, old=old, new=new, now=None), is_text=is_text and is_new_text)
 
-    def _now(self, file: File, commit: Commit) -> tuple[File, str]:
+    def _now(self, file: File, fates: Fates) -> tuple[File, str]:
         """The file where we look, wherever it moved to; and who took it away, if it is gone."""
         path = file.path
-        if file.new is not None and self._objects.at(self._tip.tree, path) is None:
-            path, by = fates.moved_to(self._git, self._objects, commit.sha, self._tip, path)
+        if file.new is not None and fates.at(path) is None:
+            path, by = fates.moved_to(path)
             if not path or _is_put_away(file.path, path):
-                by = by or fates.last_touching(self._git, commit.sha, self._tip.sha, file.path)
-                return self._folded(file, by), by
-        lines = self._lines_now(path)
+                by = by or fates.last_touching(file.path)
+                return self._folded(file, by, fates), by
+        lines = self._lines_now(path, fates)
         return structs.replace(file, now=lines, now_path=path if path != file.path else ""), ""
 
-    def _folded(self, file: File, by: str) -> File:
+    def _folded(self, file: File, by: str, fates: Fates) -> File:
         """The file as it stands in others, if who deleted it put it there."""
-        for path in fates.touched_by(self._objects, by)[:MOST_FOLDED] if by else ():
-            if paths.kind(path) is paths.kind(file.path) and (lines := self._lines_now(path)):
+        for path in fates.touched_by(by)[:MOST_FOLDED] if by else ():
+            if paths.kind(path) is paths.kind(file.path) and (lines := self._lines_now(path, fates)):
                 moved = structs.replace(file, now=lines, now_path=path)
                 if moved.kept >= survival.ENOUGH * moved.weights.total():
                     return moved
         return file
 
-    def _lines_now(self, path: str) -> Sequence[str] | None:
-        entry = self._objects.at(self._tip.tree, path)
+    def _lines_now(self, path: str, fates: Fates) -> Sequence[str] | None:
+        entry = fates.at(path)
         if entry is None or entry.is_tree:
             return None
         return self._lines(path, entry.sha, f"{entry.mode:06o}")[0]

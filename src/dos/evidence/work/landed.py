@@ -9,12 +9,13 @@ from collections.abc import Collection, Iterable, Mapping
 from msgspec import Struct, structs
 
 from dos.errors import DosError, GitFailed
-from dos.evidence.work import shipped as oracle
+from dos.evidence.work.remembered import Memory
 from dos.journal import fold
 from dos.journal.states.fleet import Fleet
 from dos.journal.states.fleet import Unit as Seen
 from dos.records.unknown import Unknown
 from dos.sources.git import Git
+from dos.sources.history import log
 from dos.sources.history.place import is_shallow
 from dos.sources.world import World
 from dos.verdicts.work.shipped import Answer, Verdict
@@ -31,6 +32,7 @@ class NotLanded(Struct, frozen=True):
 
 
 Truth = Landed | NotLanded | Unknown
+_DELIVERED = "refs/heads/dos/"  # branches of their own, for somebody to merge
 
 
 def gather(world: World, units: Iterable[str], fleet: Fleet | None = None) -> dict[str, Truth]:
@@ -38,17 +40,19 @@ def gather(world: World, units: Iterable[str], fleet: Fleet | None = None) -> di
     return look(world, units, fleet or fold.current(world.journal, Fleet)[0])[0]
 
 
-def look(world: World, units: Iterable[str], fleet: Fleet, ref: str = "") -> tuple[dict[str, Truth], Fleet]:
+def look(
+    world: World, units: Iterable[str], fleet: Fleet, ref: str = "", memory: Memory | None = None
+) -> tuple[dict[str, Truth], Fleet]:
     """The truth about each unit, and the fleet's state with it in the place of what the journal remembers.
 
-    The state is a copy: only what happened is kept in the journal.
+    The state is a copy: only what happened is kept in the journal. A `memory` is what was seen at the same ref before.
     """
     names = list(dict.fromkeys(units))
     commits = {name: seen.landed for name in names if (seen := fleet.units.get(name)) and seen.landed}
-    where = ref or target(world)
-    on_target = _on_target(world, set(commits.values()), where) if commits else set()
+    where, memory = ref or target(world), memory or Memory()
+    shown = _shown(world, names, where, memory)
+    on_target = _on_target(world, set(commits.values()), where, memory) if commits else set()
     delivered = _delivered(world, fleet, commits, where)
-    shown = _shown(world, names, where)
     truths = {
         name: Landed(commits[name], "branch")
         if name in delivered
@@ -89,16 +93,15 @@ def target(world: World) -> str | Unknown:
     return shared if world.config.workers.remote and git.commit_of(shared) else f"refs/heads/{branch}"
 
 
-def _shown(world: World, names: list[str], ref: str | Unknown) -> dict[str, Verdict | Unknown]:
+def _shown(world: World, names: list[str], ref: str | Unknown, memory: Memory) -> Mapping[str, Verdict | Unknown]:
     """What the target shows of each unit."""
     if isinstance(ref, Unknown):
         return dict.fromkeys(names, ref)
-    pairs = [(plan, phase) for plan, _, phase in (name.rpartition("/") for name in names)]
     try:
-        found = oracle.verify(world, pairs, oracle.Ask(ref=ref, is_vouched=False)) if pairs else []
+        return memory.verify(world, names, ref) if names else {}
     except DosError as error:
+        memory.forget()
         return dict.fromkeys(names, Unknown(error.message))
-    return dict(zip(names, found, strict=True))
 
 
 def _truth(world: World, commit: str, on_target: set[str] | Unknown, shown: Verdict | Unknown) -> Truth:
@@ -125,35 +128,56 @@ def _is_undone_since(git: Git, commit: str, shown: Verdict) -> bool:
     return shown.answer is Answer.UNDONE and by is not None and not git.is_ancestor(by, commit)
 
 
-def _on_target(world: World, commits: Collection[str], ref: str | Unknown) -> set[str] | Unknown:
+def _on_target(world: World, commits: set[str], ref: str | Unknown, memory: Memory) -> set[str] | Unknown:
     """Those of the commits that the target holds."""
     if isinstance(ref, Unknown):
         return ref
+    asked = commits - memory.holds.keys()
     try:
-        held = on_branch(world.git, commits, ref)
-        if not isinstance(held, Unknown) and len(held) < len(commits) and is_shallow(world.workspace):
-            return Unknown("the history here is cut off, and may not hold every landing")
-        return held
+        found = _on_branch(world.git, asked, memory.tip or ref)
     except GitFailed as error:
         return Unknown(error.message)
+    if isinstance(found, Unknown):
+        return found
+    told = memory.holds | {commit: commit in found for commit in asked}
+    if memory.tip:
+        memory.holds = told
+    held = {commit for commit in commits if told[commit]}
+    if len(held) < len(commits) and is_shallow(world.workspace):
+        return Unknown("the history here is cut off, and may not hold every landing")
+    return held
 
 
 def _delivered(world: World, fleet: Fleet, commits: Mapping[str, str], ref: str | Unknown) -> set[str]:
     """What lies on a branch of its own, for somebody to merge: it is done, as long as the branch is there."""
     own = {name: f"refs/heads/{branch}" for name in commits if (branch := fleet.units[name].landed_on)}
-    waiting = {name for name, branch in own.items() if branch != ref and branch.startswith("refs/heads/dos/")}
-    return {name for name in waiting if world.git.is_ancestor(commits[name], own[name])}
+    waiting = {name for name, branch in own.items() if branch != ref and branch.startswith(_DELIVERED)}
+    if not waiting:
+        return set()
+    said = world.git.run("for-each-ref", "--format=%(objectname) %(refname)", _DELIVERED)
+    tips = {branch: tip for tip, _, branch in (line.partition(" ") for line in said.splitlines())}
+    return {
+        name
+        for name in waiting
+        if (tip := tips.get(own[name])) and (tip == commits[name] or world.git.is_ancestor(commits[name], tip))
+    }
 
 
-def on_branch(git: Git, commits: Collection[str], ref: str) -> set[str] | Unknown:
+def _on_branch(git: Git, commits: Collection[str], ref: str) -> set[str] | Unknown:
     """Those of the commits that a ref holds, in one question to git."""
+    if not commits:
+        return set()
     there = list(commits)
     elsewhere = _not_on(git, there, ref)
     if isinstance(elsewhere, Unknown):
         # One that is not there at all makes git refuse to look at the others.
         there = _existing(git, there)
         elsewhere = _not_on(git, there, ref)
-    return elsewhere if isinstance(elsewhere, Unknown) else set(there) - elsewhere
+    if isinstance(elsewhere, Unknown):
+        return elsewhere
+    doubtful = elsewhere.intersection(there)  # where dates lie, git stops before it has seen that the ref holds it
+    tip = git.commit_of(ref) if doubtful else None
+    return set(there) - (doubtful - log.holds(git, tip, doubtful) if tip else doubtful)
 
 
 def _not_on(git: Git, commits: Collection[str], ref: str) -> set[str] | Unknown:

@@ -1,6 +1,7 @@
 """Where a unit said that its work would be, read from a tree of git and never from the files on disk."""
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from msgspec import structs
@@ -10,6 +11,7 @@ from dos.config.tables import Config
 from dos.errors import RegionInvalid
 from dos.plans.documents import document, mentions
 from dos.plans.documents.document import Document
+from dos.plans.documents.grammar import Grammar
 from dos.records import globs, regions
 from dos.records.units import Unit
 from dos.sources.history.objects import Objects
@@ -47,8 +49,9 @@ class Declarations:
         own = [spelling for spelling in name.spellings if name.holds_series(spelling) or spelling == name.phase]
         for form in (*(f"{name.plan}/{spelling}" for spelling in name.spellings), *own):
             if (found := written.get(form.casefold())) is not None:
-                return Scope(paths=found.paths, purpose=Purpose(found.kind), acceptance=found.accept)
-        first, *others = [self._scope(unit) for unit in self._units(tree, name)] or [Scope()]
+                paths = _below(self._folder(tree), found.paths)
+                return Scope(paths=paths, purpose=Purpose(found.kind), acceptance=found.accept)
+        first, *others = [self._scope(unit, self._folder(tree)) for unit in self._units(tree, name)] or [Scope()]
         return structs.replace(first, others=tuple(other for other in others if other.is_declared))
 
     def config(self, tree: str) -> Config:
@@ -78,7 +81,7 @@ class Declarations:
         entry = self._objects.at(tree, self._folder(tree) + path)
         return content.decoded(self._objects.blob(entry.sha) or b"") if entry and not entry.is_tree else ""
 
-    def _scope(self, unit: Unit) -> Scope:
+    def _scope(self, unit: Unit, folder: str) -> Scope:
         stamp = self._config.stamp
         named = (
             ()
@@ -89,17 +92,21 @@ class Declarations:
         )
         purpose = Purpose.DOCS if unit.plan_class.lower() == "docs" else Purpose.CODE
         return Scope(
-            title=unit.title, paths=_usable(unit.paths), files=named, purpose=purpose, acceptance=unit.acceptance
+            title=unit.title,
+            paths=_below(folder, _usable(unit.paths)),
+            files=named,
+            purpose=purpose,
+            acceptance=unit.acceptance,
         )
 
     def units(self, tree: str) -> list[Unit]:
         """Every unit that the plan documents of a tree declare, each once."""
-        found = [unit for path, sha in self._plan_documents(tree) for unit in self._document(path, sha).units]
+        found = [unit for path, sha in self.documents(tree) for unit in self._document(path, sha).units]
         return list({unit.name: unit for unit in reversed(found)}.values())[::-1]
 
     def _units(self, tree: str, name: Name) -> Iterator[Unit]:
         spellings = dict.fromkeys(spelling.casefold() for spelling in name.spellings)
-        for path, sha in self._plan_documents(tree):
+        for path, sha in self.documents(tree):
             text = self._text(sha)[1]
             if any(spelling in text for spelling in spellings):  # most documents are about something else
                 declared = self._by_id(path, sha)
@@ -116,9 +123,7 @@ class Declarations:
 
     def _document(self, path: str, sha: str) -> Document:
         if sha not in self._documents:
-            self._documents[sha] = document.read(
-                self._text(sha)[0], plan=document.plan_name(path), document=path, grammar=self._config.enumerate.grammar
-            )
+            self._documents[sha] = _read(self._text(sha)[0], path, self._config.enumerate.grammar)
         return self._documents[sha]
 
     def _text(self, sha: str) -> tuple[str, str]:
@@ -127,7 +132,7 @@ class Declarations:
             self._texts[sha] = text, text.casefold()
         return self._texts[sha]
 
-    def _plan_documents(self, tree: str) -> list[tuple[str, str]]:
+    def documents(self, tree: str) -> list[tuple[str, str]]:
         """Path and blob of each. Most trees have the same folder of them."""
         glob = self._folder(tree) + self._config.paths.plans_glob
         folder = globs.literal_folder(glob)
@@ -144,8 +149,18 @@ class Declarations:
         return self._listed[key]
 
 
+@lru_cache(maxsize=8)  # whoever looks again and again finds the same documents
+def _read(text: str, path: str, grammar: Grammar) -> Document:
+    return document.read(text, plan=document.plan_name(path), document=path, grammar=grammar)
+
+
 def _place(found: tuple[int, Unit]) -> int:
     return found[0]
+
+
+def _below(folder: str, paths: Iterable[str]) -> tuple[str, ...]:
+    """They are meant from where dos.toml is; git names files from the top."""
+    return tuple(f"{folder}{path}" for path in paths)
 
 
 def _usable(paths: Iterable[str]) -> tuple[str, ...]:

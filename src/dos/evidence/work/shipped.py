@@ -32,6 +32,7 @@ Units = Sequence[tuple[str, str]]
 
 class Ask(Struct, frozen=True, kw_only=True):
     ref: str = "HEAD"
+    since: str = ""  # only by what the ref has since this commit
     merged_into: str = ""
     uses_index: bool = True
     asks_ci: bool = True
@@ -55,41 +56,62 @@ def gather(
         why = f"{world.workspace.root} is not in a git repository"
         return [_blank(unit, ask, limits=("no_git",), unreadable=why) for unit in units or ()], Policy()
     with Objects(world.git) as objects:
-        tip = objects.commit(ask.ref)
-        if tip is None:
-            if ask.ref == "HEAD" and objects.is_unborn():
-                return [_blank(unit, ask) for unit in units or ()], Policy()
-            raise _no_commit(ask.ref)
-        look = _Look(world, objects, ask, tip)
+        if ask.ref == "HEAD" and objects.commit("HEAD") is None and objects.is_unborn():
+            return [_blank(unit, ask) for unit in units or ()], Policy()
+        look = Look(world, objects, ask)
         return look.at(look.all_units() if units is None else units, progress)
 
 
-class _Look:
-    def __init__(self, world: World, objects: Objects, ask: Ask, tip: Commit) -> None:
+class Look:
+    """One look at a history, for any number of units: the answer about one does not depend on the others."""
+
+    def __init__(self, world: World, objects: Objects, ask: Ask) -> None:
         self.world, self.place = world, world.workspace
-        self.git, self.objects, self.ask, self.tip = world.git, objects, ask, tip
-        branch = objects.commit(ask.merged_into) if ask.merged_into else tip
-        if branch is None:
-            raise _no_commit(ask.merged_into)
-        self.judged_at: Commit = branch  # a protected branch also keeps the policy, and has to hold the work
-        self.config = Declarations(objects, self.place, Config()).strict_config(branch.tree)
+        self.git, self.objects, self.ask = world.git, objects, ask
+        self.tip = _commit(objects, ask.ref)
+        # A protected branch also keeps the policy, and has to hold the work.
+        self.judged_at = _commit(objects, ask.merged_into) if ask.merged_into else self.tip
+        self.config = Declarations(objects, self.place, Config()).strict_config(self.judged_at.tree)
         self.declarations = Declarations(objects, self.place, self.config)
         self.stamp = self.config.stamp.grammar
         self.footprints = Footprints(self.git, objects, self.judged_at)
-        self.limits = tuple(_limits(world, objects, tip))
+        self.limits = tuple(_limits(world, objects, self.tip))
         self.is_dirty = _is_dirty(self.place.root, self.config)
 
     def all_units(self) -> Units:
         """Every unit that the plans declare at the ref that is judged."""
         return [(unit.plan, unit.id) for unit in self.declarations.units(self.judged_at.tree)]
 
-    def at(self, units: Units, progress: Callable[[int], None] | None) -> tuple[list[Evidence], Policy]:
+    @property
+    def surroundings(self) -> tuple[object, ...]:
+        """What every answer depends on, beside commits and the files that they changed."""
+        registered = self._kept_text(self.config.paths.execution_state)
+        return (
+            self.ask,
+            self.declarations.text(self.judged_at.tree, "dos.toml"),
+            self.declarations.documents(self.judged_at.tree),
+            registered,
+            registry.done_rows(registered) and self.tip.sha,  # what they point at may come to be part of it
+            self._kept_text(self.config.paths.soaks_index),
+            self.limits,
+            place.cut_off_at(self.place),
+            self.is_dirty,
+            place.has_replacements(self.place),
+        )
+
+    def needles(self, unit: tuple[str, str]) -> index.Needles:
+        """What a message holds that names the unit."""
+        name = Name(*unit, self.stamp)
+        return name.needles() if name.plan and name.phase else []
+
+    def at(self, units: Units, progress: Callable[[int], None] | None = None) -> tuple[list[Evidence], Policy]:
         names = [Name(plan, phase, self.stamp) for plan, phase in units]
         found = index.find(
             self.git,
             self.tip.sha,
-            [name.needles() if name.plan and name.phase else [] for name in names],
-            place.index(self.place) if self.ask.uses_index else None,
+            [self.needles(unit) for unit in units],
+            place.index(self.place) if self.ask.uses_index and not self.ask.since else None,
+            since=self.ask.since,
             bundles=self.stamp.summary_bundle_prefixes,
             progress=progress or (lambda count: None),
         )
@@ -113,7 +135,7 @@ class _Look:
 
     def _evidence(self, name: Name, shas: Sequence[str]) -> Evidence:
         named = self._named(name, shas)
-        unbacked = self._registered(name, named)
+        unbacked = "" if self.ask.since else self._registered(name, named)
         merged = {commit.sha for commit, _ in named}
         if self.judged_at is not self.tip:
             merged = log.holds(self.git, self.judged_at.sha, merged)
@@ -187,8 +209,11 @@ def _blank(unit: tuple[str, str], ask: Ask, *, limits: tuple[str, ...] = (), unr
     return Evidence(plan=unit[0], phase=unit[1], ref=ask.ref, limits=limits, unreadable=unreadable)
 
 
-def _no_commit(ref: str) -> BadInput:
-    return BadInput(f"{shown(ref)} is no commit of this repository", hint="`git branch -a` lists what there is.")
+def _commit(objects: Objects, ref: str) -> Commit:
+    found = objects.commit(ref)
+    if found is None:
+        raise BadInput(f"{shown(ref)} is no commit of this repository", hint="`git branch -a` lists what there is.")
+    return found
 
 
 def _is_about(row: registry.Row, name: Name) -> bool:

@@ -39,12 +39,14 @@ def find(
     wanted: Iterable[Needles],
     path: Path | None,
     *,
+    since: str = "",
     bundles: tuple[str, ...] = (),
     progress: Progress = lambda count: None,
 ) -> list[list[str]]:
     """For each set of needles the commits of a tip that hold one of them, newest last.
 
-    `bundles` begin the subjects of commits that list others: the whole of their messages counts.
+    `bundles` begin the subjects of commits that list others: the whole of their messages counts. What the
+    commit `since` holds is left out.
     """
     asked, lowered = list(wanted), tuple(prefix.lower() for prefix in bundles)
     if path is not None:
@@ -56,7 +58,7 @@ def find(
                 break  # somebody else writes it, or it cannot be written: the history itself answers
             except sqlite3.DatabaseError:
                 remove(path)
-    records = list(_counted(log.records(git, tip), progress))
+    records = list(_counted(log.records(git, tip, *([f"^{since}"] if since else [])), progress))
     return [_matching(records, needles) for needles in asked]
 
 

@@ -43,6 +43,13 @@ def difference(git: Git, old: str, new: str) -> tuple[set[str], set[str]]:
     return gone, {line[1:] for line in said if line.startswith(">")}
 
 
+def touched(git: Git, commits: Iterable[str]) -> set[str]:
+    """Every path that one of the commits changed; a merge is left out."""
+    words = ("diff-tree", "--stdin", "-r", "-z", "--root", "--no-renames", "--ignore-submodules=none")
+    said = _read(git, *words, "--name-only", "--no-commit-id", feed="".join(f"{sha}\n" for sha in commits))
+    return {path for path in said.split("\0") if path}
+
+
 def holds(git: Git, ref: str, commits: Collection[str]) -> set[str]:
     """Those of the commits that another one, named by its hash, holds."""
     if not commits:

@@ -25,6 +25,7 @@ _ENCODING = re.compile(rb"\nencoding ([^\n]+)")
 _TREE = 0o040000
 _SHA1 = 40  # characters of a name
 SUBMODULE = 0o160000
+MOST_ENTRIES = 200_000  # of trees that are kept: each commit of a large folder has a tree of its own
 _AT_ONCE = 500  # names that a pipe holds, so that neither side waits for the other
 
 
@@ -52,6 +53,7 @@ class Objects:
         self._git = git
         self._process: subprocess.Popen[bytes] | None = None
         self._trees: dict[str, dict[str, Entry]] = {}
+        self._entries = 0  # in all of them
 
     def __enter__(self) -> Self:
         return self
@@ -101,6 +103,10 @@ class Objects:
                 known = _entries(found[2], len(sha) // 2)
             except ValueError as error:
                 raise self._damaged(f"tree {sha} is not written as one") from error
+            self._entries += len(known)
+            if self._entries > MOST_ENTRIES:
+                self._trees.clear()
+                self._entries = len(known)
             self._trees[sha] = known
         return known
 

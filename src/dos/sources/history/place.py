@@ -28,7 +28,12 @@ def index(place: Workspace) -> Path | None:
 
 
 def is_shallow(place: Workspace) -> bool:
-    return place.common is not None and bool(small_text(place.common / "shallow"))
+    return bool(cut_off_at(place))
+
+
+def cut_off_at(place: Workspace) -> str:
+    """The commits whose parents a shallow clone does not have, as git notes them."""
+    return small_text(place.common / "shallow") if place.common else ""
 
 
 def has_replacements(place: Workspace) -> bool:
