@@ -1,10 +1,13 @@
 """What the real programs printed, and how each of them is taken to have ended."""
 
+from datetime import UTC, datetime
+
 import pytest
 from captures import ENDED, FOLDER, SILENT, adapter_of, lines
 
 from dos.agents import registry
 from dos.agents.adapter import Used, Waiting
+from dos.agents.tallying import Tally
 from dos.records.endings import Ending, Usage
 
 ENDINGS = [
@@ -22,6 +25,9 @@ ENDINGS = [
     ("claude-max-turns.jsonl", 1, Ending.TURN_CAP),
     ("claude-not-logged-in.jsonl", 1, Ending.AUTH),
     ("claude-unknown-option.log", 1, Ending.LAUNCH_FAILED),
+    ("claude-window-no-result.jsonl", 1, Ending.USAGE_WINDOW),
+    ("claude-window-no-result.jsonl", 0, Ending.USAGE_WINDOW),
+    ("claude-auth-no-result.jsonl", 1, Ending.AUTH),
     ("codex-ok.jsonl", 0, Ending.OK),
     ("codex-401.jsonl", 1, Ending.AUTH),
     ("codex-404.jsonl", 1, Ending.MODEL_UNAVAILABLE),
@@ -34,7 +40,12 @@ ENDINGS = [
     ("gemini-400.log", 144, Ending.CONTEXT),
     ("gemini-401.jsonl", 145, Ending.AUTH),
     ("gemini-404.log", 1, Ending.MODEL_UNAVAILABLE),
+    ("gemini-credit.jsonl", 1, Ending.SPEND_STOP),
     ("gemini-no-key.log", 41, Ending.AUTH),
+    ("gemini-no-result.jsonl", 145, Ending.AUTH),  # what a status leaves of itself in an exit code
+    ("gemini-no-result.jsonl", 173, Ending.TRANSIENT),
+    ("gemini-no-result.jsonl", 247, Ending.OVERLOADED),
+    ("gemini-no-result.jsonl", 3, Ending.CRASH),
     ("opencode-ok.jsonl", 0, Ending.OK),
     ("opencode-401.jsonl", 1, Ending.AUTH),
     ("opencode-no-model.log", 1, Ending.MODEL_UNAVAILABLE),
@@ -42,6 +53,8 @@ ENDINGS = [
 ]
 # Ended by us, since nothing was heard any more. Gemini exits with 0 when it is asked to end.
 SILENT_ENDINGS = [
+    ("claude-window-no-result.jsonl", 143, Ending.USAGE_WINDOW),
+    ("claude-auth-no-result.jsonl", 143, Ending.AUTH),
     ("gemini-429.jsonl", 0, Ending.HANG),
     ("gemini-429-retrying.log", 0, Ending.TRANSIENT),
     ("gemini-529-retrying.log", 0, Ending.OVERLOADED),
@@ -87,7 +100,7 @@ def test_a_silent_program_is_taken_to_wait_for_what_it_told_last(file, exit_code
     assert judge(file, exit_code, SILENT).ending is ending
 
 
-@pytest.mark.parametrize("file", [file for file, _, ending in SILENT_ENDINGS if ending is not Ending.HANG])
+@pytest.mark.parametrize("file", [file for file, *_ in SILENT_ENDINGS if "retrying" in file])
 def test_each_retry_is_heard_while_it_waits(file):
     waits = [each for each in heard(file) if isinstance(each, Waiting)]
     assert len(waits) >= 3
@@ -116,10 +129,11 @@ def test_what_was_said_and_used_is_told(file, session, model, usage):
 
 @pytest.mark.parametrize("file", [file for file, *_ in GOOD])
 def test_what_is_heard_while_it_runs_adds_up_to_what_it_used(file):
-    told = [each.usage for each in heard(file) if isinstance(each, Used)]
-    outcome = judge(file, 0)
-    assert sum(usage.input_tokens for usage in told) == sum(usage.input_tokens for usage in outcome.usage)
-    assert sum(usage.output_tokens for usage in told) == sum(usage.output_tokens for usage in outcome.usage)
+    tally = Tally()
+    for each in heard(file):
+        if isinstance(each, Used):
+            tally.add(each)
+    assert tally.usage() == judge(file, 0).usage
 
 
 @pytest.mark.parametrize("file", [file for file, *_ in GOOD])
@@ -138,6 +152,11 @@ def test_claude_cut_off_before_its_result_has_used_what_its_messages_told():
     outcome = registry.find("claude_code").outcome(lines("claude-ok.jsonl")[:-1], -9, ENDED)
     assert (outcome.ending, outcome.signal) == (Ending.KILLED, 9)
     assert outcome.usage == (Usage(model="claude-opus-4-8", input_tokens=200, output_tokens=40),)
+
+
+def test_claude_without_a_result_tells_when_its_window_opens():
+    outcome = judge("claude-window-no-result.jsonl", 1)
+    assert (outcome.resets_at, outcome.window) == (datetime(2026, 11, 15, 16, 0, tzinfo=UTC), "five_hour")
 
 
 def test_what_was_denied_is_told_also_of_a_good_end():

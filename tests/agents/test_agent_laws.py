@@ -1,6 +1,7 @@
 """What holds of every adapter, whatever a program prints."""
 
 from functools import partial
+from importlib import import_module
 
 import pytest
 from captures import ENDED, FOLDER, NOW, SILENT, adapter_of, lines
@@ -44,7 +45,7 @@ CLOCKS = st.builds(partial(Clocks, ended_at=NOW), silent=st.booleans(), idle=st.
 @ALL
 @given(said=LINES, exit_code=EXITS, clocks=CLOCKS)
 def test_nothing_that_is_printed_is_too_strange_to_be_judged(name, said, exit_code, clocks):
-    adapter = registry.find(name)
+    adapter = import_module(f"dos.agents.{name}")  # without the guard that it has otherwise
     for line in said:
         adapter.parse(line)
     outcome = adapter.outcome(said, exit_code, clocks)

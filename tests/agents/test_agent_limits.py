@@ -117,6 +117,40 @@ def test_the_cost_of_claude_is_that_of_its_latest_result():
     assert outcome.usage == (Usage(model="a", input_tokens=25, cached_tokens=7, cache_write_tokens=3, cost_usd=0.3),)
 
 
+def test_claude_that_tells_no_models_costs_what_it_tells_in_all():
+    result = {"type": "result", "subtype": "success", "is_error": False, "modelUsage": {}, "total_cost_usd": 0.5}
+    told = line(**result, usage={"input_tokens": 8, "output_tokens": 2})
+    assert claude_code.outcome([told], 0, ENDED).usage == (Usage(input_tokens=8, output_tokens=2, cost_usd=0.5),)
+
+
+def claude_that_broke_off(words, error="", model="<synthetic>"):
+    message = {"id": "m", "model": model, "content": [{"type": "text", "text": words}]}
+    return [
+        line(type="system", subtype="init", session_id="s", model="m"),
+        line(type="assistant", message=message, **({"error": error} if error else {})),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "ending"),
+    [
+        ("You've hit your session limit · resets 4pm", "rate_limit", Ending.USAGE_WINDOW),
+        ("API Error: Repeated 529 Overloaded errors", "overloaded", Ending.OVERLOADED),
+        ("Credit balance is too low", "billing_error", Ending.SPEND_STOP),
+        ("Invalid API key", "", Ending.AUTH),
+        ("No response requested.", "", Ending.CRASH),
+        ("something that nobody has seen", "unknown", Ending.CRASH),
+    ],
+)
+def test_claude_without_a_result_ended_by_the_last_thing_that_it_made_up(words, error, ending):
+    assert claude_code.outcome(claude_that_broke_off(words, error), 1, ENDED).ending is ending
+
+
+def test_what_a_model_says_of_limits_is_no_limit():
+    said = claude_that_broke_off("You've hit your session limit · resets 4pm", model="claude-opus-4-8")
+    assert claude_code.outcome(said, 1, ENDED).ending is Ending.CRASH
+
+
 @pytest.mark.parametrize(
     ("words", "ending", "resets_at", "scope"),
     [

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from dos.agents import registry
+from dos.agents import codex, registry
 from dos.agents.adapter import Clocks, Settings
 from dos.errors import BadInput
 from dos.records.endings import Ending
@@ -111,6 +111,14 @@ def test_nobody_takes_one_of_our_own_names(install):
     install("codex = robots")
     assert registry.find("codex").vendor == "openai"
     assert registry.names() == list(registry.NAMES)
+
+
+def test_a_bug_in_one_of_our_own_costs_a_line_and_not_the_reader(monkeypatch):
+    def broken(line):
+        raise RuntimeError("a line that nobody thought of")
+
+    monkeypatch.setattr(codex, "parse", broken)
+    assert registry.find("codex").parse("{}") == ()
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones(install):

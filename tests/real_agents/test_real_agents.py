@@ -1,6 +1,7 @@
 """Each real program does a unit, lies about one, and strays from one; git and the journal say how that ended."""
 
 import json
+import uuid
 
 import pytest
 from agent_fleet import AgentFleet, made_by, say_done, told, work, work_with
@@ -71,6 +72,14 @@ def test_how_it_ended_and_what_it_used_is_written_down(fleet, program):
     # The scripted model counts 100 in and 20 out for each of its answers: a file, a commit, the last word.
     assert sum(used["input_tokens"] for used in ended["usage"]) == 300
     assert sum(used["output_tokens"] for used in ended["usage"]) == 60
+
+
+def test_the_conversation_can_be_found_again(fleet, program):
+    (ended,) = of(fleet, HONEST, "agent_ended")
+    assert ended["session"]
+    if program.name == "claude_code":  # which lets us name it before it begins
+        start = f"{ended['run_id']}/{ended['iteration']}.1"
+        assert ended["session"] == str(uuid.uuid5(uuid.NAMESPACE_OID, start))
 
 
 def test_a_lie_is_caught_and_the_unit_is_done_on_the_next_try(fleet):

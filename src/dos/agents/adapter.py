@@ -19,6 +19,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     model: str = ""
     max_turns: int | None = None
     max_usd: float | None = None
+    session: str = ""  # a UUID that no other start has, for programs that let us name the conversation
 
 
 class Launch(Struct, frozen=True, kw_only=True):
@@ -35,6 +36,7 @@ class Clocks(Struct, frozen=True, kw_only=True):
     overtime: bool = False  # ended by us: the whole took too long
     idle: bool = False  # ended by us: lines, and no change in git for too long
     stopped: bool = False  # ended by us: the lease was lost, or a person said so
+    overspent: str = ""  # ended by us: what it had used, and how much it was given
 
     @property
     def hung(self) -> bool:
@@ -56,7 +58,11 @@ class Waiting(Struct, frozen=True, kw_only=True):
 
 
 class Used(Struct, frozen=True, kw_only=True):
+    """One more step, unless it says otherwise."""
+
     usage: Usage
+    part: str = ""  # a message that is told of in several lines: the last of them counts
+    whole: bool = False  # all that was used of this model up to now
 
 
 Heard = Activity | Waiting | Used
@@ -79,6 +85,8 @@ def by_exit(exit_code: int | None, clocks: Clocks) -> Ending:
     """All that can be said of a program that prints nothing we can read."""
     if clocks.stopped:
         return Ending.KILLED
+    if clocks.overspent:
+        return Ending.BUDGET_CAP
     if clocks.hung:
         return Ending.HANG
     if exit_code in (None, LAUNCH_FAILED):

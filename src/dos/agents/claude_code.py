@@ -22,6 +22,9 @@ _ARGUMENTS = ("-p", "--allowedTools", _TOOLS, "--permission-mode", "acceptEdits"
 _SPEAKING = ("--output-format", "stream-json", "--verbose")
 _TOLD_OF_TOOLS = ("command", "file_path", "pattern", "description", "prompt", "url")
 _OF_ONE_MODEL = ("seven_day_opus", "seven_day_sonnet")
+_OF_SESSIONS = ("--session-id", "--resume", "--continue", "-r", "-c")  # the user's own choice of a conversation
+_MADE_UP = "<synthetic>"  # the model of what it says itself
+_LESS_THAN_REJECTED = (Ending.TRANSIENT, Ending.USAGE_WINDOW, Ending.UNKNOWN)
 
 
 def launch(prompt: str, settings: Settings) -> Launch:
@@ -32,6 +35,8 @@ def launch(prompt: str, settings: Settings) -> Launch:
         argv += ["--max-turns", str(settings.max_turns)]
     if settings.max_usd is not None:
         argv += ["--max-budget-usd", f"{settings.max_usd:.6f}"]
+    if settings.session and not any(word.startswith(_OF_SESSIONS) for word in settings.arguments):
+        argv += ["--session-id", settings.session]
     return Launch(argv=[*argv, *settings.arguments], stdin=prompt)
 
 
@@ -39,13 +44,14 @@ def parse(line: str) -> tuple[Heard, ...]:
     said = reading.record(line)
     match said.get("type"), said.get("subtype"):
         case "assistant", _ if not said.get("error"):
-            return _activities(said)
+            part = text(within(said, "message", "id"))
+            return (*_activities(said), *reading.used(_own_usage(mapping(said.get("message"))), part=part))
         case "system", "api_retry":
             return (_retry(said),)
         case "rate_limit_event", _ if _is_rejected(said):
             return (Waiting(ending=Ending.USAGE_WINDOW, text=text(within(said, "rate_limit_info", "rateLimitType"))),)
         case "result", _:
-            return tuple(heard for usage in _usage(said) for heard in reading.used(usage))
+            return tuple(heard for usage in _usage(said) for heard in reading.used(usage, whole=True))
     return ()
 
 
@@ -64,9 +70,10 @@ def outcome(lines: Sequence[str], exit_code: int | None, clocks: Clocks) -> Outc
                 rejected = _rejection(said, now) if _is_rejected(said) else None
                 told.pending = rejected
             case "assistant", _:
-                told.pending, last_error = None, text(said.get("error"))
+                last_error = text(said.get("error"))
+                told.pending = _failure(said, last_error, rejected, now)
                 told.claim = _said(said) or told.claim
-                spoken[text(within(said, "message", "id"))] = _message_usage(said)
+                spoken[text(within(said, "message", "id"))] = _own_usage(mapping(said.get("message")))
             case "user", _:
                 told.pending = None
             case "result", _:
@@ -77,7 +84,19 @@ def outcome(lines: Sequence[str], exit_code: int | None, clocks: Clocks) -> Outc
     if not told.usage:
         for usage in spoken.values():
             told.use(usage)
+    if exit_code == 0 and not told.final:
+        told.final = told.pending  # the last thing that it told is why it could not go on
     return reading.concluded(told, exit_code, clocks, lines)
+
+
+def _failure(said: dict[str, Any], error: str, rejected: Outcome | None, now: datetime) -> Outcome | None:
+    """What an answer that it made up itself would end it with; None: it goes on."""
+    if not error and within(said, "message", "model") != _MADE_UP:
+        return None
+    judged = failures.judge(_said(said), now, kinds=[error])
+    if rejected and judged.ending in _LESS_THAN_REJECTED:
+        return structs.replace(rejected, resets_at=rejected.resets_at or judged.resets_at)
+    return judged if judged.ending is not Ending.UNKNOWN else None
 
 
 def _judge(result: dict[str, Any], last_error: str, rejected: Outcome | None, now: datetime) -> Outcome:
@@ -92,7 +111,7 @@ def _judge(result: dict[str, Any], last_error: str, rejected: Outcome | None, no
         status=_status(result.get("api_error_status")),
         kinds=[text(result.get("subtype")), text(result.get("terminal_reason")), last_error],
     )
-    if rejected and judged.ending in (Ending.TRANSIENT, Ending.USAGE_WINDOW, Ending.UNKNOWN):
+    if rejected and judged.ending in _LESS_THAN_REJECTED:
         return structs.replace(rejected, resets_at=rejected.resets_at or judged.resets_at)
     if denials and judged.ending is Ending.UNKNOWN:
         return Outcome(ending=Ending.PERMISSION, found=denials)
@@ -154,10 +173,11 @@ def _activities(said: dict[str, Any]) -> tuple[Activity, ...]:
     return heard
 
 
-def _message_usage(said: dict[str, Any]) -> Usage:
-    usage = mapping(within(said, "message", "usage"))
+def _own_usage(told: dict[str, Any]) -> Usage:
+    """Of a message; or of a result, for the main conversation alone."""
+    usage = mapping(told.get("usage"))
     return Usage(
-        model=text(within(said, "message", "model")),
+        model=text(told.get("model")),
         input_tokens=reading.count(usage.get("input_tokens")),
         cached_tokens=reading.count(usage.get("cache_read_input_tokens")),
         cache_write_tokens=reading.count(usage.get("cache_creation_input_tokens")),
@@ -167,6 +187,9 @@ def _message_usage(said: dict[str, Any]) -> Usage:
 
 def _usage(result: dict[str, Any]) -> list[Usage]:
     """Of the latest result: it holds the whole process, helpers and other models included."""
+    by_model = mapping(result.get("modelUsage"))
+    if not by_model and (cost := reading.amount(result.get("total_cost_usd"))):
+        return [structs.replace(_own_usage(result), cost_usd=cost)]
     return [
         Usage(
             model=model,
@@ -176,5 +199,5 @@ def _usage(result: dict[str, Any]) -> list[Usage]:
             output_tokens=reading.count(mapping(used).get("outputTokens")),
             cost_usd=reading.amount(mapping(used).get("costUSD")),
         )
-        for model, used in mapping(result.get("modelUsage")).items()
+        for model, used in by_model.items()
     ]

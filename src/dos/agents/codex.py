@@ -31,7 +31,7 @@ def parse(line: str) -> tuple[Heard, ...]:
         case "error":
             return (failures.waiting(text(said.get("message"))),)
         case "turn.completed":
-            return reading.used(_usage(said))
+            return reading.used(_usage(said), whole=True)  # the thread's, not the turn's
     return ()
 
 

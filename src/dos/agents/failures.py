@@ -30,6 +30,7 @@ _KINDS = {
     "rate_limit": Ending.TRANSIENT,
     "server_error": Ending.TRANSIENT,
     # Gemini: an error's type
+    "INSUFFICIENT_G1_CREDITS_BALANCE": Ending.SPEND_STOP,
     "TerminalQuotaError": Ending.USAGE_WINDOW,
     "RetryableQuotaError": Ending.TRANSIENT,
     "ModelNotFoundError": Ending.MODEL_UNAVAILABLE,

@@ -20,6 +20,7 @@ tested = ("0.61", "0.61")
 _ARGUMENTS = ("--output-format", "stream-json", "--yolo", "--skip-trust")
 _RETRY = re.compile(r"^Attempt \d+ failed(?: with status (\d{3}))?\b.{0,80}?Retrying")
 _SHORT_QUOTA = timedelta(minutes=5)  # what is back sooner is no window: the program itself waits that long
+_NO_CREDIT = "INSUFFICIENT_G1_CREDITS_BALANCE"
 _EXITS = {
     41: Ending.AUTH,
     42: Ending.LAUNCH_FAILED,  # bad input
@@ -49,7 +50,7 @@ def parse(line: str) -> tuple[Heard, ...]:
             about = text(given.get("command")) or text(given.get("file_path"))
             return reading.activity(text(said.get("tool_name")), about)
         case "result":
-            return tuple(heard for usage in _usage(said) for heard in reading.used(usage))
+            return tuple(heard for usage in _usage(said) for heard in reading.used(usage, whole=True))
     return ()
 
 
@@ -76,18 +77,26 @@ def outcome(lines: Sequence[str], exit_code: int | None, clocks: Clocks) -> Outc
             case "result":
                 told.usage = {usage.model: usage for usage in _usage(said)}
                 told.final = _judge(said, exit_code, clocks)
-    if not told.final and not clocks.hung and exit_code in _EXITS:
-        told.final = Outcome(ending=_EXITS[exit_code], found=reading.found("exit", exit_code))
-    elif not told.final and complaint and exit_code:
-        told.final = failures.judge(complaint, clocks.ended_at)
+    told.final = told.final or _by_exit(exit_code, complaint, told.pending, clocks)
     return reading.concluded(told, exit_code, clocks, lines)
+
+
+def _by_exit(exit_code: int | None, complaint: str, pending: Outcome | None, clocks: Clocks) -> Outcome | None:
+    """Of one that ended without a result. What it last waited for says more than a status that it passed on."""
+    if exit_code in _EXITS and not clocks.hung:
+        return Outcome(ending=_EXITS[exit_code], found=reading.found("exit", exit_code))
+    if exit_code in _PASSED_ON and not clocks.hung and not pending:
+        return _bounded(failures.judge(complaint, clocks.ended_at, status=_PASSED_ON[exit_code]), clocks)
+    return failures.judge(complaint, clocks.ended_at) if complaint and exit_code else None
 
 
 def _judge(said: dict[str, Any], exit_code: int | None, clocks: Clocks) -> Outcome:
     if said.get("status") == "success":
         return Outcome(ending=Ending.OK, found=reading.found("status", "success"))
     words, now = text(within(said, "error", "message")), clocks.ended_at
-    judged = failures.judge(words, now, kinds=[text(within(said, "error", "type"))])
+    # Every quota that is used up has the same type, also one that only money brings back.
+    kinds = [*([_NO_CREDIT] if _NO_CREDIT in words else []), text(within(said, "error", "type"))]
+    judged = failures.judge(words, now, kinds=kinds)
     if judged.ending is Ending.UNKNOWN and exit_code in _PASSED_ON:
         judged = failures.judge(words, now, status=_PASSED_ON[exit_code])
     return _bounded(judged, clocks)

@@ -1,4 +1,4 @@
-"""An agent of another package: whatever goes wrong in its code is told of it, and harms nobody else."""
+"""Any agent, as it is used: whatever goes wrong in its code is told of it, and harms nobody else."""
 
 from collections.abc import Sequence
 from functools import partial

@@ -30,12 +30,8 @@ _IN = re.compile(
 )
 
 
-def timed(outcome: Outcome, words: str, now: datetime) -> Outcome:
-    """With the time that the words name: a window resets at a moment, anything else may be tried after a while."""
-    return at(outcome, read(words, now), now)
-
-
 def at(outcome: Outcome, moment: datetime | None, now: datetime) -> Outcome:
+    """With the time that was named: a window resets at a moment, anything else may be tried after a while."""
     if moment is None:
         return outcome
     if outcome.ending is Ending.USAGE_WINDOW:

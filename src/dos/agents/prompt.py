@@ -25,6 +25,7 @@ def prompt(unit: Unit, *, globs: Sequence[str], acceptance: str, history: Sequen
         f"# Unit {unit.name}: {unit.title}",
         unit.text,
         f"You may change only: {', '.join(globs)}. Work that touches anything else is not taken.",
+        f"The work is to be in: {', '.join(unit.paths)}." if unit.paths else "",
         _COMMITTING.format(trailer=f"Unit: {unit.name}"),
     ]
     if acceptance:

@@ -123,6 +123,8 @@ def concluded(told: Told, exit_code: int | None, clocks: Clocks, lines: Sequence
         outcome = told.final
     elif told.pending and ending in (Ending.HANG, Ending.CRASH):
         outcome = told.pending
+    elif ending is Ending.BUDGET_CAP:
+        outcome = Outcome(ending=ending, found=found("budget", clocks.overspent))
     elif ending is Ending.HANG:
         outcome = Outcome(ending=ending, found=found("clock", _clock(clocks)))
     elif ending is Ending.CRASH and signal:
@@ -157,5 +159,5 @@ def by_waiting(waiting: Waiting) -> Outcome:
     return Outcome(ending=waiting.ending, retry_after_seconds=waiting.seconds, found=found("waiting", waiting.text))
 
 
-def used(usage: Usage) -> tuple[Used, ...]:
-    return (Used(usage=usage),) if usage != Usage(model=usage.model) else ()
+def used(usage: Usage, *, part: str = "", whole: bool = False) -> tuple[Used, ...]:
+    return (Used(usage=usage, part=part, whole=whole),) if usage != Usage(model=usage.model) else ()

@@ -5,7 +5,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from dos.agents.adapter import Adapter
+from dos.agents.guarded import Guarded
 from dos.errors import BadInput
+from dos.verdicts.access.admission import Fault, attempt
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -23,7 +25,7 @@ def names() -> list[str]:
 
 def find(name: str) -> Adapter:
     if name in NAMES:
-        return cast(Adapter, import_module(f"dos.agents.{name}"))
+        return Guarded(cast(Adapter, import_module(f"dos.agents.{name}")))
     if point := _plugins().get(name):
         return _load(point)
     raise BadInput(
@@ -40,8 +42,6 @@ def _plugins() -> "dict[str, EntryPoint]":
 
 
 def _load(point: "EntryPoint") -> Adapter:
-    from dos.verdicts.access.admission import Fault, attempt  # only strangers need the door
-
     loaded = attempt(partial(_made, point))
     if isinstance(loaded, Fault):
         raise _broken(point, f"cannot be loaded: {loaded.text}")
@@ -52,8 +52,6 @@ def _load(point: "EntryPoint") -> Adapter:
         wrong.append("tested")
     if wrong:
         raise _broken(point, f"has no usable {', '.join(wrong)}")
-    from dos.agents.guarded import Guarded
-
     return Guarded(cast(Adapter, loaded))
 
 

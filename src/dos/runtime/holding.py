@@ -1,6 +1,6 @@
 """The leases that this process holds, each kept alive by a thread of its own."""
 
-import time
+import threading
 from collections.abc import Callable
 
 from dos.journal.store import Store
@@ -12,10 +12,14 @@ class Holding:
     def __init__(self, open_store: Callable[[], Store]) -> None:
         self._open_store = open_store
         self._keepers: dict[int, Keeper] = {}
+        self._some_lost = threading.Event()
         self.lanes: dict[int, Lease] = {}  # by fence; locks are none
 
     def keep(self, lease: Lease, *, asked_at: float) -> None:
-        keeper = Keeper(lease, self._open_store, asked_at=asked_at)
+        """Also when it is said again: then its keeper is at it already."""
+        if lease.fence in self._keepers:
+            return
+        keeper = Keeper(lease, self._open_store, asked_at=asked_at, tell=self._some_lost)
         keeper.start()
         self._keepers[lease.fence] = keeper
         if not lease.is_lock:
@@ -25,6 +29,9 @@ class Holding:
         self.lanes.pop(fence, None)
         if keeper := self._keepers.pop(fence, None):
             keeper.stop()
+        self._some_lost.clear()
+        if any(keeper.lost.is_set() for keeper in self._keepers.values()):
+            self._some_lost.set()
 
     def prove(self, store: Store, *, doubtful: bool) -> None:
         """Raise unless all of them are surely ours."""
@@ -35,12 +42,8 @@ class Holding:
         return any(keeper.is_lost() for keeper in self._keepers.values())
 
     def pause(self, seconds: float) -> None:
-        """Shorter when a lease is lost meanwhile."""
-        first = next(iter(self._keepers.values()), None)
-        if first:
-            first.lost.wait(seconds)
-        else:
-            time.sleep(seconds)
+        """Shorter when any of them is lost meanwhile."""
+        self._some_lost.wait(seconds)
 
     def close(self) -> None:
         for fence in list(self._keepers):

@@ -42,15 +42,19 @@ def end(workspace: str, lease: Lease) -> int:
     import psutil
 
     ended = 0
+    denied: set[psutil.Process] = set()  # another user's: only that user can end them
     for _ in range(ROUNDS):
-        found = list(_left(workspace, lease))
+        found = [each for each in _left(workspace, lease) if each not in denied]
         for process in found:
             try:
                 process.kill()  # which looks again whether the pid is still the same process
             except psutil.NoSuchProcess:
                 pass  # it has ended by itself
-        psutil.wait_procs(found, timeout=WAIT_SECONDS)
-        ended += len(found)
+            except psutil.AccessDenied:
+                denied.add(process)
+        killed = [each for each in found if each not in denied]
+        psutil.wait_procs(killed, timeout=WAIT_SECONDS)
+        ended += len(killed)
         if not found:
             break
     return ended
@@ -70,8 +74,8 @@ def end_worker(state: Path, before: Sequence[Lease], mine: Lease) -> None:
                 if processes.identify(process.pid) != found.identity:
                     continue  # the pid is another's now
                 process.kill()
-            except psutil.NoSuchProcess:
-                continue  # it has ended by itself
+            except (psutil.NoSuchProcess, psutil.AccessDenied):
+                continue  # it has ended by itself, or is another user's
             psutil.wait_procs([process], timeout=WAIT_SECONDS)
 
 

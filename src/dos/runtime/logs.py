@@ -5,13 +5,15 @@ from pathlib import Path
 from dos.records.leases import Lease
 from dos.records.names import slug
 from dos.runtime.effects import RunAgent
+from dos.runtime.running import OLDER
 
 RUN_ID_LENGTH = 19
+STARTS_KEPT = 100  # of one run: a worker may live for weeks
 LARGEST_SUPERVISOR_LOG = 10_000_000
 
 
 def of_agent(state: Path, started: RunAgent) -> Path:
-    return _folder(state, started.lease.lane) / f"{started.run_id}-{started.iteration}.{started.attempt}.log"
+    return _folder(state, started.own.lane) / f"{started.run_id}-{started.iteration}.{started.attempt}.log"
 
 
 def of_worker(state: Path, lane: str, run_id: str) -> Path:
@@ -37,6 +39,16 @@ def prune(state: Path, lease: Lease, keep: float | None) -> None:
     runs.pop(lease.run_id, None)
     newest = sorted(runs.values(), key=lambda files: max(map(_changed, files)), reverse=True)
     for log in (log for files in newest[max(1, int(keep) - 1) :] for log in files):
+        log.unlink(missing_ok=True)
+
+
+def prune_run(state: Path, lane: str, run_id: str) -> None:
+    """Remove the logs of a run's oldest agents."""
+    starts: dict[str, list[Path]] = {}
+    for log in _folder(state, lane).glob(f"{run_id}-*.log"):
+        starts.setdefault(log.name.removesuffix(".log").removesuffix(OLDER), []).append(log)
+    newest = sorted(starts.values(), key=lambda files: max(map(_changed, files)), reverse=True)
+    for log in (log for files in newest[STARTS_KEPT:] for log in files):
         log.unlink(missing_ok=True)
 
 

@@ -11,6 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing, nullcontext
 from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
@@ -24,7 +25,8 @@ GRACE_SECONDS = 5.0  # between asking a program to end and ending it
 LINGER_SECONDS = 1.0  # for what is still in the pipe when the program itself has ended
 LINES_KEPT = 20_000
 LONGEST_LINE = 1_000_000
-LARGEST_LOG = 64_000_000
+OLDER = ".older"  # in the name of the part of a log that was put aside
+LARGEST_LOG = 64_000_000  # with what was put aside of it
 SHORTEST_LOOK_SECONDS = 0.05
 LONGEST_LOOK_SECONDS = 0.5
 
@@ -57,6 +59,7 @@ class Why(StrEnum):
 class Ran(Struct, frozen=True, kw_only=True):
     exit_code: int
     lines: list[str]  # the last ones
+    is_whole: bool  # there were no others
     why: Why | None  # it was ended by us
     seconds: float
     output_digest: str = ""  # of every byte that it printed, as far as it was heard
@@ -98,18 +101,20 @@ def run(
 ) -> Ran:
     """`heard` is told each line, from a thread of its own; `changing` is asked now and then what there is."""
     began = time.monotonic()
-    output = (
-        log.open("wb", buffering=0) if log else None
-    )  # before anything is started: what cannot be logged is not begun
-    process = subprocess.Popen(
-        [sys.executable, "-I", "-S", "-c", _LEASH, str(os.getpid()), *argv],
-        cwd=cwd,
-        env=environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
+    with ExitStack() as opened:
+        output = _Log(log) if log else None  # before anything is started: what cannot be logged is not begun
+        if output:
+            opened.callback(output.close)
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", _LEASH, str(os.getpid()), *argv],
+            cwd=cwd,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        opened.pop_all()  # now it is for who listens to close it
     listening = _Listening(process, feed, output, heard)
     try:
         why = _wait(process, listening, limits, stopped, changing)
@@ -119,6 +124,7 @@ def run(
     return Ran(
         exit_code=process.returncode,
         lines=listening.lines(),
+        is_whole=listening.is_whole(),
         why=why,
         seconds=time.monotonic() - began,
         output_digest=listening.digest.hexdigest(),
@@ -170,16 +176,55 @@ class _Change:
         return now - self._changed > self._seconds
 
 
+class _Log:
+    """What was printed, the newest part of it: once the file is full it is put aside, and another one is begun."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._aside = path.with_name(f"{path.stem}{OLDER}{path.suffix}")
+        self._file: IO[bytes] | None = path.open("wb", buffering=0)
+        self._size = self._removed = 0
+
+    def write(self, piece: bytes) -> None:
+        """A disk without room costs the log, and not the program: somebody has to go on listening to it."""
+        if not self._file:
+            return
+        try:
+            if self._size + len(piece) > LARGEST_LOG // 2:
+                whole, end, piece = piece.rpartition(b"\n")
+                self._size += self._file.write(whole + end)
+                self._roll()
+            self._size += self._file.write(piece)
+        except OSError as error:
+            sys.stderr.write(f"the log cannot be written any more: {error}\n")
+            self.close()
+
+    def close(self) -> None:
+        if self._file:
+            self._file.close()
+        self._file = None
+
+    def _roll(self) -> None:
+        assert self._file
+        gone = f"; {self._removed:,} bytes before that were removed" if self._removed else ""
+        self._file.close()
+        self._path.replace(self._aside)
+        self._file = self._path.open("wb", buffering=0)
+        self._file.write(f"what was printed before this is in {self._aside.name}{gone}\n".encode())
+        self._removed, self._size = self._removed + self._size, 0
+
+
 class _Listening:
     """Two threads: one feeds the program, one takes what it prints, in pieces, so that no line is too long."""
 
     def __init__(
-        self, process: "subprocess.Popen[bytes]", feed: str, log: IO[bytes] | None, heard: Callable[[str], None]
+        self, process: "subprocess.Popen[bytes]", feed: str, log: _Log | None, heard: Callable[[str], None]
     ) -> None:
         assert process.stdin is not None and process.stdout is not None
         self.heard_at = time.monotonic()
         self.digest = sha256()
         self._kept: deque[str] = deque(maxlen=LINES_KEPT)
+        self._count = 0
         self._open = b""
         self._log = log
         self._heard = heard
@@ -194,34 +239,28 @@ class _Listening:
         rest = [self._open.decode("utf-8", "replace")] if self._open else []
         return [*self._kept, *rest]
 
-    def _read(self, pipe: IO[bytes]) -> None:
-        room = LARGEST_LOG
-        while piece := os.read(pipe.fileno(), 65536):
-            self.heard_at = time.monotonic()
-            self.digest.update(piece)
-            if self._log and room > 0:
-                room -= self._keep(self._log, piece)
-            *whole, self._open = (self._open + piece).split(b"\n")
-            self._open = self._open[-LONGEST_LINE:]
-            for line in (each.decode("utf-8", "replace") for each in whole):
-                self._kept.append(line)
-                self._heard(line)
-        if self._log:
-            self._log.close()
+    def is_whole(self) -> bool:
+        return self._count <= LINES_KEPT
 
-    def _keep(self, log: IO[bytes], piece: bytes) -> int:
-        """A disk without room costs the log, and not the program: somebody has to go on listening to it."""
-        try:
-            return log.write(piece)
-        except OSError as error:
-            sys.stderr.write(f"the log cannot be written any more: {error}\n")
-            return LARGEST_LOG
+    def _read(self, pipe: IO[bytes]) -> None:
+        with pipe, closing(self._log) if self._log else nullcontext():
+            while piece := os.read(pipe.fileno(), 65536):
+                self.heard_at = time.monotonic()
+                self.digest.update(piece)
+                if self._log:
+                    self._log.write(piece)
+                *whole, self._open = (self._open + piece).split(b"\n")
+                self._open = self._open[-LONGEST_LINE:]
+                self._count += len(whole)
+                for line in (each.decode("utf-8", "replace") for each in whole):
+                    self._kept.append(line)
+                    self._heard(line)
 
 
 def _feed(pipe: IO[bytes], text: bytes) -> None:
     try:
-        pipe.write(text)
-        pipe.close()
+        with pipe:
+            pipe.write(text)
     except BrokenPipeError:
         pass  # it did not want to be told; how it ends will say more
 

@@ -63,10 +63,8 @@ class Quota(Struct, kw_only=True):
         # Agents that were at work when the limit came tell of it one after the other: that is one hit, not many.
         if limit.ending and not went_first:
             hit = structs.replace(hit, times=limit.times, probe=limit.probe)
-            if _WEIGHT.get(limit.ending, 0) > _WEIGHT.get(fact.ending, 0):
+            if _outlasts(limit, hit):
                 hit = limit
-            elif hit.resets_at_ms is None:
-                hit = structs.replace(hit, resets_at_ms=limit.resets_at_ms)
         self._keep(hit, event)
 
     def _over(self, run_id: str, but: str = "") -> None:
@@ -80,6 +78,15 @@ class Quota(Struct, kw_only=True):
 
     def _keep(self, limit: Limit, event: Event) -> None:
         self.limits[limit.key.stream] = structs.replace(limit, version=event.ver)
+
+
+def _outlasts(known: Limit, hit: Limit) -> bool:
+    """Of what weighs the same, what lasts longer: an account has several windows, and each of them shuts it."""
+    weights = _WEIGHT.get(known.ending, 0), _WEIGHT.get(hit.ending, 0)
+    if weights[0] != weights[1]:
+        return weights[0] > weights[1]
+    until_ms = quota.told_ms(known)
+    return until_ms is not None and until_ms > max(hit.hit_ms, quota.told_ms(hit) or 0)
 
 
 _KINDS = {

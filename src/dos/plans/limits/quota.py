@@ -54,7 +54,7 @@ class Going(Struct, frozen=True, kw_only=True):
 
 
 class Limit(Struct, frozen=True, kw_only=True):
-    """What is known of one key, newest first; `ending` is empty when the limit was lifted."""
+    """What is known of one key, what lasts longest first; `ending` is empty when the limit was lifted."""
 
     key: Key
     ending: str = ""
@@ -78,10 +78,6 @@ class Probe(Struct, frozen=True, kw_only=True):
 
     key: Key
     version: int
-
-    @property
-    def stream(self) -> str:
-        return self.key.stream
 
 
 class Gated(Struct, frozen=True, kw_only=True):
@@ -109,7 +105,6 @@ class Candidate(Struct, frozen=True, kw_only=True):
 class Choice(Struct, frozen=True, kw_only=True):
     agent: Candidate | None  # None: nobody may start
     room: Room  # of that agent; without one, the gate that opens first
-    gated: tuple[tuple[Candidate, Gated], ...] = ()  # those before it in the list, and why not they
 
 
 def room(
@@ -131,7 +126,7 @@ def choose(
     Going first is not put off in favour of a later agent that is open: then nobody would ever find out that the
     first one is back.
     """
-    gated: list[tuple[Candidate, Gated]] = []
+    gates: list[Gated] = []
     for agent in agents if policy.failover else agents[:1]:
         found = room(
             limits,
@@ -143,21 +138,26 @@ def choose(
             policy=policy,
         )
         if not isinstance(found, Gated):
-            return Choice(agent=agent, room=found, gated=tuple(gated))
-        gated.append((agent, found))
-    return Choice(agent=None, room=min((gate for _, gate in gated), key=_opens_ms), gated=tuple(gated))
+            return Choice(agent=agent, room=found)
+        gates.append(found)
+    return Choice(agent=None, room=min(gates, key=_opens_ms))
+
+
+def told_ms(limit: Limit) -> int | None:
+    """Until when it lasts, as far as anybody told."""
+    told = [limit.resets_at_ms] if limit.resets_at_ms is not None else []
+    if limit.retry_after_seconds is not None:
+        told.append(limit.hit_ms + int(limit.retry_after_seconds * 1000))
+    # A time that was over when it was told is no time: the program repeats an old message.
+    return max((each for each in told if each > limit.hit_ms), default=None)
 
 
 def opens_ms(limit: Limit, policy: Policy) -> int | None:
     """When somebody may ask the provider again; None: when a person says so."""
     if limit.ending in PERSONAL:
         return None
-    told = [limit.resets_at_ms] if limit.resets_at_ms is not None else []
-    if limit.retry_after_seconds is not None:
-        told.append(limit.hit_ms + int(limit.retry_after_seconds * 1000))
-    # A time that was over when it was told is no time: the program repeats an old message.
-    if told and max(told) > limit.hit_ms:
-        return max(told)
+    if (told := told_ms(limit)) is not None:
+        return told
     steps = policy.backoff_seconds
     return limit.hit_ms + int(steps[min(max(limit.times, 1), len(steps)) - 1] * 1000)
 

@@ -10,6 +10,8 @@ from dos.sources.git import Git
 
 
 class Target(Protocol):
+    stays_behind: str  # why the branch of this clone did not come along the last time
+
     def ref(self, branch: str) -> str:
         """The ref of this repository that shows where the branch was when it was last looked at."""
         ...
@@ -31,6 +33,8 @@ def of(git: Git, remote: str) -> Target:
 
 
 class Here:
+    stays_behind = ""
+
     def __init__(self, git: Git) -> None:
         self._git = git
 
@@ -54,7 +58,7 @@ class Shared:
     def __init__(self, git: Git, remote: str) -> None:
         self._git, self._remote = git, remote
         self._looked: dict[str, float] = {}
-        self.stays_behind = ""  # why the branch of this clone did not come along the last time
+        self.stays_behind = ""
 
     def ref(self, branch: str) -> str:
         return fetching.shared_ref(branch)

@@ -50,6 +50,7 @@ def choose(
         probe=choice.room if isinstance(choice.room, Probe) else None,
         promise=promise,
         left=budget.left(verdict),
+        rows=verdict.rows,
         told=told,
     )
 
@@ -69,7 +70,7 @@ def _spent(verdict: budget.Verdict) -> NoRoom:
         until_ms=verdict.until_ms,
         needs=Needs.TIME if waits else Needs.OPERATOR,
         questions=[deciding.budget(row) for row in verdict.to_ask] if verdict.answer is Answer.SPENT else [],
-        told=[BudgetSpent(**_amounts(row)) for row in fresh],
+        told=spent(fresh),
     )
 
 
@@ -77,6 +78,10 @@ def _gated(gate: Gated, limits: Quota, told: list[Fact]) -> NoRoom:
     found = limits.limits.get(gate.key.stream)
     asks = [deciding.limit(found)] if gate.until_ms is None and found else []
     return NoRoom(why="quota", detail=gate.why, until_ms=gate.until_ms, needs=gate.needs, questions=asks, told=told)
+
+
+def spent(rows: Sequence[Row]) -> list[Fact]:
+    return [BudgetSpent(**_amounts(row)) for row in rows]
 
 
 def _amounts(row: Row) -> dict[str, Any]:
