@@ -57,6 +57,12 @@ def test_the_document_has_every_key_that_scripts_read(healthy, dos):
     assert len(seen["env"]["digest"]) == 12
 
 
+def test_the_hooks_that_guard_the_lanes_are_named(healthy, dos):
+    assert "none; `dos hooks git install`" in dos("doctor").out
+    dos("hooks", "git", "install")
+    assert "git hooks" in dos("doctor").out and dos("doctor", "--json").json["git_hooks"] == "in place"
+
+
 def test_looking_leaves_no_trace(healthy, dos):
     dos("doctor")
     assert not (healthy / ".git" / "dos").exists()
@@ -77,6 +83,9 @@ def test_looking_leaves_no_trace(healthy, dos):
         (configured("workers.agent", '"nobody"'), "AGENT_UNKNOWN", "error"),
         (configured("workers.agent", '""'), "AGENT_UNSET", "error"),
         (configured("workers.command", '["no-such-program"]'), "AGENT_MISSING", "error"),
+        (configured("workers.command", '["./agent.sh"]'), "AGENT_MISSING", "error"),
+        (troubles.with_uncommitted_agent, "AGENT_MISSING", "error"),
+        (troubles.with_unscripted_agent, "AGENT_MISSING", "error"),
         (configured("workers.command", "[]"), "CONFIG_INVALID", "error"),
         (configured("supervise.targe", "1"), "CONFIG_INVALID", "error"),
         (configured("overlap.policy", '"mine"'), "OVERLAP_POLICY_UNKNOWN", "error"),

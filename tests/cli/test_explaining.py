@@ -132,6 +132,7 @@ def test_an_unknown_lane_exits_1_with_the_known_ones(dos):
 def test_reasons_are_listed_and_explained(dos):
     listed = dos("man", "wedge").out
     assert "LANE_DRAINED" in listed and "TRUE_DRAIN" in listed and "iteration-cap" in listed
+    assert dos("man", "decision-needed").out == dos("man", "wedge", "decision-needed").out
     page = dos("man", "wedge", "lane_held").out
     for label in ("NAME", "CATEGORY", "REFUSAL?", "TYPICAL FIX", "SEE ALSO", "LIVE"):
         assert label in page

@@ -111,6 +111,7 @@ LEFT_TO_A_PERSON = [
     (configured("workers.agent", '"nobody"'), "AGENT_UNKNOWN"),
     (configured("workers.agent", '""'), "AGENT_UNSET"),
     (configured("workers.command", '["no-such-program"]'), "AGENT_MISSING"),
+    (troubles.with_uncommitted_agent, "AGENT_MISSING"),
     (configured("supervise.targe", "1"), "CONFIG_INVALID"),
     (written("dos.toml", "[lanes"), "CONFIG_INVALID"),
     (written("dos.toml", "[lanes"), "STORE_UNCERTAIN"),

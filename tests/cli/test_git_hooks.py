@@ -48,12 +48,20 @@ def test_nothing_is_there_then_it_is_and_then_it_is_gone(dos, hooks):
     assert dos("hooks", "git", "remove").code == 0
 
 
-@pytest.mark.parametrize("mode", [0o755, 0o700, 0o644], ids=oct)
-@pytest.mark.parametrize("text", [PRE_COMMIT, "", "no line end", "#!/usr/bin/env python3\nimport sys\n\r\n"])
+@pytest.mark.parametrize(
+    ("text", "mode"),
+    [
+        (PRE_COMMIT, 0o755),
+        (PRE_COMMIT, 0o644),
+        ("", 0o700),
+        ("no line end", 0o644),
+        ("#!/usr/bin/env python3\nimport sys\n\r\n", 0o700),
+    ],
+)
 def test_what_was_there_is_given_back_byte_for_byte_however_often_it_was_installed(dos, hooks, text, mode):
     put(hooks / "pre-commit", text, mode)
     before, inode = everything(hooks), (hooks / "pre-commit").stat().st_ino
-    for _ in range(3):
+    for _ in range(2):
         assert dos("hooks", "git", "install").code == 0
         once = everything(hooks)
         assert dos("hooks", "git", "install").code == 0

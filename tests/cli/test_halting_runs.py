@@ -110,6 +110,12 @@ def test_a_real_worker_ends_its_agent_saves_what_it_did_and_gives_its_lane_back(
     assert [git("show", f"{ref}:api/half.txt", cwd=workspace) for ref in saved] == ["half"]
 
 
+def test_a_run_is_stopped_by_the_name_of_its_lane(dos, worker):
+    process = worker()
+    assert dos("halt", "api", "--json").json == dos("halt", RUN, "--json").json
+    process.wait(timeout=30)
+
+
 def test_a_run_that_is_to_go_on_later_is_put_aside(dos, worker):
     worker()
     answer = dos("halt", RUN, "--resumable")

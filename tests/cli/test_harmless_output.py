@@ -50,13 +50,15 @@ ASKED = [
     *(
         name.split()
         for name, verb in VERBS.items()
-        if name not in ("up", "init", "down") and not any(field.required for field in catalogue.arguments(verb))
+        if name not in ("up", "init", "down", "simulate")
+        and not any(field.required for field in catalogue.arguments(verb))
     ),
     ["arbitrate", "--lane", "api", "--exact", "--explain"],
     ["lease-lane", "acquire", "--lane", "api", "--owner", "B"],
     ["lease-lane", "acquire", "--lane", NASTY_LANE, "--owner", "B"],
     ["lease-lane", "wait", "--lane", "api", "--timeout", "0"],
     ["down", "--timeout", "0"],
+    ["simulate", "--seeds", "2"],
     ["lease-lane", "reap", "--dry-run"],
     ["lease-lane", "adopt", "--lane", "api", "--owner", "B"],
     ["man", "lane", NASTY_LANE],

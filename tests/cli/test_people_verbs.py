@@ -53,7 +53,7 @@ def test_the_list_says_what_waits_since_when_and_what_happens_without_an_answer(
     said = dos("decisions").out
     assert "2 questions for a person" in said
     assert "lane:api waits since" in said
-    assert "at 2027-01-15T08:00:00Z: leave" in said
+    assert "expires 2027-01-15T08:00:00Z, then: leave" in said
     assert "dos decide-for lane-failed-api-1 retry|leave" in said
     first, second = dos("decisions", "--json").json
     assert (first["id"], first["kind"]) == ("spinning-RID-1-1", "LIVENESS"), "who spins costs money all the time"
@@ -76,7 +76,7 @@ def test_one_question_is_shown_by_its_id_and_by_its_number(dos: Dos, journal: St
     shown = dos("decisions", "show", "lane-failed-api-1")
     assert (shown.code, shown.out) == (0, dos("decisions", "2").out)
     assert "the lane is worked on again" in shown.out
-    assert "expires  never" in shown.out
+    assert "expires  with the next `dos up`, then: retry" in shown.out
     for wrong in ("3", "0", "lane-failed-web-1"):
         answer = dos("decisions", "show", wrong)
         assert (answer.code, answer.out) == (2, "")
@@ -115,6 +115,18 @@ def test_an_answer_to_nothing_or_that_is_none_changes_nothing(
     assert (answer.code, answer.out) == (2, "")
     assert told in answer.err
     assert journal.last() == 1
+
+
+def test_the_lane_that_waits_stands_for_the_one_question_about_it(dos: Dos, journal: Store) -> None:
+    ask(journal, FAILED, SPINS)
+    assert dos("decide-for", "docs", "leave").code == 2, "nothing waits for that one"
+    assert dos("decide-for", "2", "retry").code == 2, "the list may have changed since it was printed"
+    assert dos("decide-for", "api", "retry", "--json").json["id"] == FAILED.id
+
+
+def test_of_two_questions_about_a_lane_one_must_be_named(dos: Dos, journal: Store) -> None:
+    ask(journal, FAILED, deciding.lane_failed("api", "exit 2", ordinal=2))
+    assert dos("decide-for", "api", "retry").code == 2
 
 
 def test_what_follows_from_an_answer_is_written_with_it(dos: Dos, journal: Store) -> None:

@@ -57,6 +57,20 @@ def test_a_position_and_a_date_say_from_when_on(dos: Dos, state: Path) -> None:
     assert units(dos("report", "--since", "9000-01-01T12:00+02:00", "--json")) == []
 
 
+def test_a_time_ago_says_from_when_on(dos: Dos, state: Path) -> None:
+    write(state, landed("P/ONE"))
+    assert (
+        units(dos("report", "--since", "8h", "--json")) == units(dos("report", "--since", "2d", "--json")) == ["P/ONE"]
+    )
+    assert units(dos("report", "--since", "0m", "--json")) == []
+
+
+def test_a_start_after_which_nobody_worked_says_where_the_rest_is(dos: Dos, state: Path) -> None:
+    write(state, STARTED, landed("P/OLD"), STOPPED, STARTED)
+    assert "`dos report --since 0` tells what was before" in dos("report").out
+    assert "--since 0" not in dos("report", "--since", "0").out
+
+
 @pytest.mark.parametrize(
     "since", ["yesterday", "3", "9" * 30, "²", "1.5", "2026-13-01", "\x1b[31m", "20260801", "-1", ""]
 )

@@ -2,6 +2,7 @@
 
 import pytest
 from commanding import in_process
+from fleet_scenes import journal, work
 
 RUN = "RID-0123456789ABCDE"
 EMPTY_SHIP = '{"kind":"SHIPPED","packet_judge":"SHIPPED-DIRTY","ship_count":0}'
@@ -40,6 +41,20 @@ def test_why_as_json_has_the_evidence_and_the_policy_in_force(decided):
 
 def test_why_shows_one_iteration_when_asked(decided):
     assert len(in_process("why", RUN, "--iteration", "2", "--json").json["steps"]) == 2
+
+
+@pytest.mark.parametrize("name", ["api", "P/U1", "U1"])
+def test_a_run_is_found_by_its_lane_and_by_its_unit(workspace, state, name):
+    with journal(state) as store:
+        work(store, run_id=RUN)
+    in_process("run", "begin", "later", "--lane", "docs")
+    assert in_process("why", name, "--json").json["run_id"] == RUN
+
+
+def test_a_name_that_nothing_ran_under_is_told_what_could_be_meant(decided):
+    answer = in_process("why", "docs")
+    assert answer.code == 2
+    assert "no run id, no lane that was worked on, and no unit that was tried" in answer.err
 
 
 def test_the_newest_run_is_meant_when_none_is_named(decided):

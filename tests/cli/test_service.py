@@ -51,7 +51,8 @@ def test_systemd_starts_it_again_and_lets_the_workers_live(install, home, worksp
     [command] = [line for line in found if line.startswith("ExecStart=")]
     words = f'"{sys.executable}" "-P" "-m" "dos" "--workspace" "{workspace}" "up" "--plain" "--target" "2"'
     assert command == f"ExecStart={words}"
-    assert any(line == f'Environment="PATH={os.environ["PATH"]}"' for line in found)
+    for name in ("PATH", "XDG_STATE_HOME"):  # the worktrees lie where the user has them
+        assert f'Environment="{name}={os.environ[name]}"' in found
     assert [" ".join(each.split()[:2]) for each in answer.json["commands"]] == ["systemctl --user"] * 2
 
 

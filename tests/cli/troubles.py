@@ -93,6 +93,18 @@ def configured(key, value):
     return change
 
 
+def with_uncommitted_agent(place, monkeypatch, tmp_path):
+    configured("workers.command", '["./agent.sh"]')(place, monkeypatch, tmp_path)
+    (place / "agent.sh").write_text("#!/bin/sh\n")
+    (place / "agent.sh").chmod(0o755)
+
+
+def with_unscripted_agent(place, monkeypatch, tmp_path):
+    configured("workers.agent", '"scripted"')(place, monkeypatch, tmp_path)
+    text = (place / "dos.toml").read_text()
+    (place / "dos.toml").write_text("\n".join(line for line in text.splitlines() if not line.startswith("command =")))
+
+
 def written(name, text):
     def change(place, monkeypatch, tmp_path):
         (place / name).parent.mkdir(exist_ok=True)

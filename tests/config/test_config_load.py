@@ -145,7 +145,7 @@ def test_a_byte_order_mark_and_either_newline_are_read(tmp_path: Path, before: b
         (b"[supervise]\ntarget = three\n", "dos.toml:2: not TOML at column 10"),
         (b"[supervise]\ntarget = 1\ntarget = 2\n", "dos.toml:3: not TOML"),
         (b"[supervise]\ntarget = [1,\n", "dos.toml:2: not TOML at the end of the file"),
-        (b"[a]\n[a]\n", "dos.toml:2: not TOML"),
+        (b"[a.b]\n[a.b]\n", "dos.toml:2: not TOML at column 5: cannot declare a.b twice"),
         (b"x = " + b"9" * 5000, "dos.toml: not TOML"),
         (b"x = " + b"[" * 50_000, "nested too deeply"),
         (b"x = " + b"{a=" * 50_000, "nested too deeply"),

@@ -58,6 +58,7 @@ DEFAULTS = {
     "workers.agent": "",
     "workers.fallback": [],
     "workers.command": [],
+    "workers.pass_environment": [],
     "workers.setup": "",
     "workers.setup_seconds": 600,
     "workers.ports": 10,

@@ -154,6 +154,7 @@ def _tables(text: str, path: Path) -> dict[str, Any]:
         if found is not None:
             place = f":{found[1] or max(1, len(text.splitlines()))}"
             column = f" at column {found[2]}" if found[2] else " at the end of the file"
+        message = re.sub(r"\((?:'[^']*',? ?)+\)", lambda key: ".".join(re.findall(r"'([^']*)'", key[0])), message)
         raise ConfigInvalid(
             f"{path}{place}: not TOML{column}: {message[:1].lower()}{message[1:]}",
             hint="Correct that line: strings need quotes, and a key can be set only once.",

@@ -12,7 +12,7 @@ from dos.evidence.health.configuration import OVERLAP_POLICIES
 from dos.evidence.health.disk import sized
 from dos.evidence.health.facts import Facts
 from dos.evidence.health.finding import Finding
-from dos.records.names import listed
+from dos.records.names import counted, listed
 from dos.views.findings import first_of_each_kind
 
 MARKS = {Severity.ERROR: "✗", Severity.WARN: "!", Severity.INFO: "i"}
@@ -36,6 +36,7 @@ class Report(Struct, frozen=True, kw_only=True):
     config: Config
     findings: list[Finding]
     repairs: list[Repair] | None = None  # None: nobody asked for any
+    git_hooks: str = ""  # how those that guard the lanes are; empty: there are none
 
     @property
     def gating(self) -> list[Finding]:
@@ -60,6 +61,7 @@ def document(report: Report, exits: Exits) -> dict[str, Any]:
             "kernel_runtime_files_present": facts.kernel_files,
         },
         "runtime_hooks": {},
+        "git_hooks": report.git_hooks,
         "env": _environment(facts),
         "exit_codes": exits,
         "journal": to_builtins(facts.journal),
@@ -136,7 +138,7 @@ def _environment(facts: Facts) -> dict[str, Any]:
 
 def render(report: Report, *, unicode: bool = True, colour: bool = False) -> str:
     lines = []
-    for title, rows in _groups(report.facts, report.config).items():
+    for title, rows in _groups(report).items():
         lines += [f"{title}:", *(f"  {label:<14} {value}" for label, value in rows), ""]
     lines += _repair_lines(report.repairs or [])
     marks = MARKS if unicode else ASCII_MARKS
@@ -167,10 +169,12 @@ def _repair_lines(repairs: Sequence[Repair]) -> list[str]:
     return [*said, ""] if said else []
 
 
-def _groups(facts: Facts, config: Config) -> dict[str, list[tuple[str, str]]]:
+def _groups(report: Report) -> dict[str, list[tuple[str, str]]]:
+    facts, config = report.facts, report.config
     seen = facts.verifiability
     agents = [f"{name} {version or '(version unknown)'}" for name, version in facts.agents.items()]
     exclusive = f"; alone: {listed(config.lanes.exclusive)}" if config.lanes.exclusive else ""
+    units = "unread" if facts.units is None else counted(facts.units, "unit")
     room = "unknown" if facts.free_bytes is None else f"{sized(facts.free_bytes)} free"
     return {
         "This machine": [
@@ -186,7 +190,7 @@ def _groups(facts: Facts, config: Config) -> dict[str, list[tuple[str, str]]]:
             ("state", facts.state),
             ("journal", _journal_line(facts)),
             ("branch", facts.branch or "none"),
-            ("plans", f"{config.paths.plans_glob}: {'unread' if facts.units is None else f'{facts.units} units'}"),
+            ("plans", f"{config.paths.plans_glob}: {units}"),
             ("verifiable", f"{seen.recognized} of the last {seen.commits_read} commits name a unit of a plan"),
         ],
         "Fleet": [
@@ -195,7 +199,7 @@ def _groups(facts: Facts, config: Config) -> dict[str, list[tuple[str, str]]]:
             ("autopick", listed(config.lanes.autopick) or "none"),
             ("predicates", ", ".join(facts.predicates)),
             ("overlap", f"{config.overlap.policy}, {config.overlap.tolerance:.0%} tolerated"),
-            ("hooks", "none wired"),
+            ("git hooks", report.git_hooks or "none; `dos hooks git install` lets git refuse what leaves its lane"),
         ],
     }
 

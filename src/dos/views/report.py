@@ -1,4 +1,4 @@
-"""How a fleet's time ended, in words: what landed, what was claimed and not believed, what crashed and went on."""
+"""How a fleet's time ended, in words: what landed, what was claimed and not believed, what became of what crashed."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -38,7 +38,8 @@ def words(told: Session, proofs: Mapping[str, Proved] = {}, questions: Sequence[
         landed=[_landed(each, proofs.get(each.commit)) for each in told.landed],
         disbelieved=[f"{each.unit}: {_said(each.claim)}{each.fact}" for each in told.disbelieved],
         crashed=[
-            f"{each.unit or each.lane}: {each.what}" + (f"; {each.then}" if each.then else "") for each in told.crashed
+            f"{each.unit or each.lane}: {each.what}; {each.then or 'nobody has gone on with it'}"
+            for each in told.crashed
         ],
         limited=[*map(_limited, told.limits), *(_waited(each) for each in told.waits)],
         salvaged=[f"{each.ref}  {each.why}" for each in told.salvaged],
@@ -53,7 +54,7 @@ def render(made: Report) -> str:
     parts = [
         _part("landed, each with its commit", made.landed),
         _part("claimed, and not believed", made.disbelieved),
-        _part("crashed, and went on", made.crashed),
+        _part("crashed, and what came of it", made.crashed),
         _part("waited", made.limited),
         _part("saved before it was cleared away", made.salvaged),
         _part("waiting for somebody", made.stopped),

@@ -25,6 +25,10 @@ _PACKAGES = {
 }
 
 
+CONFIGURED = ("command", "scripted")  # what [workers] command is for
+_SCRIPT = '`dos.testing.scripted_agent` says what a script holds: [workers] command = ["script.json"].'
+
+
 @lru_cache(maxsize=1)  # asking takes seconds, and the report and the findings both want to know
 def versions(world: World) -> dict[str, str | Unknown]:
     """The agent programs on the path, with what they say their versions are."""
@@ -95,29 +99,45 @@ def _configured(world: World) -> list[Finding]:
 
 
 def _startable(world: World, agent: str, adapter: Adapter) -> list[Finding]:
-    configured = world.config.agents[agent].command if agent in world.config.agents else ()
+    own = world.config.agents[agent].command if agent in world.config.agents else ()
+    configured = own or (world.config.workers.command if adapter.name in CONFIGURED else ())
+    edit = editing(world).at(*(("agents", agent, "command") if own else ("workers", "command")))
+    if adapter.name == "scripted":
+        unscripted = error("AGENT_MISSING", f"the agent {agent!r} has no script to play", _SCRIPT, edit)
+        return [] if configured else [unscripted]
     program = configured[0] if configured else adapter.program
-    if adapter.name == "command" and not configured:
-        program = world.config.workers.command[0]
     # As a worker would find it: a relative path is one inside its worktree.
     place = Path(world.workspace.root, program) if "/" in program else None
-    if not program or shutil.which(str(place or program)):
+    if not program:
         return []
+    if shutil.which(str(place or program)):
+        return _uncommitted(world, agent, program)
     if program in _PACKAGES:
         fix = _installed(program)
     elif place and place.is_file() and not os.access(place, os.X_OK):
         fix = f"chmod +x {quote(str(place))}"
     else:
-        fix = editing(world).at(*(("agents", agent, "command") if configured else ("workers", "command")))
+        fix = edit
     what = f"the agent {agent!r} starts {program!r}, which is {'no program' if place else 'not on the path'}"
     return [error("AGENT_MISSING", what, "Every iteration would end as launch-failed.", fix)]
 
 
+def _uncommitted(world: World, agent: str, program: str) -> list[Finding]:
+    """A worktree holds what is committed."""
+    if "/" not in program or Path(program).is_absolute() or world.config.workers.isolation == "shared":
+        return []
+    if world.workspace.common is None or world.git.attempt("ls-files", "--", program).stdout:
+        return []
+    what = f"the agent {agent!r} starts {program!r}, which is not in git, so no worktree has it"
+    fix = f"git add {quote(program)} && git commit -m 'Add the agent' -- {quote(program)}"
+    return [error("AGENT_MISSING", what, "Commit it, or name it by its whole path.", fix)]
+
+
 def _choice() -> str:
-    """An agent whose program is there; where there is none, the first step to one."""
+    """An agent whose program is there; where there is none, one that can be had."""
     for program in surroundings.agent_programs():
         return commands.put(("workers", "agent"), surroundings.AGENT_PROGRAMS[program])
-    return _installed("claude")
+    return f"{_installed('claude')} && {commands.put(('workers', 'agent'), 'claude_code')}"
 
 
 def _installed(program: str) -> str:

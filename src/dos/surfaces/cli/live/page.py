@@ -77,7 +77,7 @@ def _head(view: View, name: str) -> list[tuple[str, str]]:
     if not view.supervisors:
         lines.append(("no supervisor runs; `dos up` starts one", "dim"))
     if view.paused is not None:
-        why = f" {view.paused}" if view.paused else ""
+        why = f": {view.paused}" if view.paused else ""
         lines.append((f"the fleet is paused{why}; `dos resume` lets it go on", "yellow"))
     totals = view.totals
     lines.append((f"last 24 hours: {totals.landed} landed, {totals.rejected} rejected, {_spent(totals.spend)}", ""))

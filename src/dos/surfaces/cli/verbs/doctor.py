@@ -8,8 +8,9 @@ from typing import Annotated
 
 from msgspec import Struct, structs
 
-from dos.errors import BadInput
+from dos.errors import BadInput, DosError
 from dos.evidence.health import commands, examine, facts
+from dos.sources.workspace import Workspace
 from dos.surfaces.cli import catalogue
 from dos.surfaces.cli.desk import Desk, Reply, colour, speaks_unicode
 from dos.surfaces.cli.options import Option
@@ -35,7 +36,13 @@ def run(args: Args, desk: Desk) -> Reply:
         repairs = mending.mend(world, lambda: desk.journal, dry_run=args.dry_run)
     begin = commands.from_here(world)
     findings = [structs.replace(found, fix=begin + found.fix) for found in examine.examine(world)]
-    report = health.Report(facts=facts.gather(world), config=world.config, findings=findings, repairs=repairs)
+    report = health.Report(
+        facts=facts.gather(world),
+        config=world.config,
+        findings=findings,
+        repairs=repairs,
+        git_hooks=_git_hooks(world.workspace),
+    )
     return Reply(
         code=int(args.check and bool(report.gating)),
         text="" if desk.as_json else health.render(report, unicode=speaks_unicode(), colour=colour()),
@@ -43,3 +50,14 @@ def run(args: Args, desk: Desk) -> Reply:
         data=health.document(report, catalogue.all_exits()) if desk.as_json else None,
         next_action=report.gating[0].fix if report.gating else "dos up",
     )
+
+
+def _git_hooks(place: Workspace) -> str:
+    from dos.runtime.gatekeeping import installing
+
+    try:
+        hooks = installing.look(installing.find(place).directory)
+    except DosError:
+        return ""  # where there could be none, there is none
+    states = {hook.state for hook in hooks}
+    return "" if states == {installing.State.MISSING} else ", ".join(sorted(states)).replace("_", " ")

@@ -2,13 +2,15 @@
 
 `dos man lane` and `dos man wedge` list what there is; with a name they explain one. A wedge is whatever keeps a lane
 from moving: a reason for a refusal, a hold, a block or a stop. Anything else is taken for a verb, and its help page is
-shown. A lane or a reason that is not on its list exits 1; a section or a verb that there is not exits 2, as everywhere.
+shown; or for a reason, when there is no such verb. A lane or a reason that is not on its list exits 1; a section or a
+verb that there is not exits 2, as everywhere.
 """
 
 from typing import Annotated
 
 from msgspec import Struct
 
+from dos.errors import BadInput
 from dos.journal import fold
 from dos.journal.states.fleet import Fleet
 from dos.records.names import meant, shown
@@ -31,7 +33,12 @@ def run(args: Args, desk: Desk) -> Reply:
             return _lane(" ".join(args.entry), desk)
         case "wedge":
             return _reason(" ".join(args.entry), desk)
-    text = help_verb.page([args.section, *args.entry])
+    try:
+        text = help_verb.page([args.section, *args.entry])
+    except BadInput:
+        if args.entry or reasons.one(desk.world.config, args.section) is None:
+            raise
+        return _reason(args.section, desk)
     return Reply(text=text, data={"verb": " ".join([args.section, *args.entry]), "text": text})
 
 
@@ -61,7 +68,7 @@ def _reason(token: str, desk: Desk) -> Reply:
     if not token:
         table = reasons.every(config)
         return Reply(
-            text=_listed([(row.token, row.category) for row in table]),
+            text=_listed([(row.token, f"{row.category:<13}  {row.summary}".rstrip()) for row in table]),
             data={"reasons": [row.to_json() for row in table]},
             next_action="dos man wedge TOKEN",
         )

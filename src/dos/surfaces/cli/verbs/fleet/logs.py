@@ -16,7 +16,7 @@ from dos.evidence import agent_logs
 from dos.evidence.agent_logs import Log
 from dos.journal import events, runs
 from dos.records import run_ids
-from dos.records.names import checked, folded, listed, shown, slug, visible
+from dos.records.names import as_text, checked, folded, listed, shown, slug, visible
 from dos.sources import processes
 from dos.sources.world import World
 from dos.surfaces.cli.desk import Desk, Reply
@@ -143,7 +143,7 @@ def _print_raw(line: str) -> None:
     """To a file or a program byte for byte; a terminal is shown what would act on it."""
     raw = getattr(sys.stdout, "buffer", None)
     if raw is None or sys.stdout.isatty():
-        text = line.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        text = as_text(line)
         sys.stdout.write(visible(text) + "\n")
     else:
         sys.stdout.flush()

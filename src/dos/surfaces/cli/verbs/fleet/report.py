@@ -1,10 +1,11 @@
 """What came of the fleet's time, each landing with its proof?
 
-It tells what landed, what was claimed and not believed, what crashed and went on, what waited and for how long, what
-was saved, what waits for a person, and what it cost. Without --since it begins where the fleet was last started; one
-that was killed and started again is the same fleet. --html writes it as one page that can be given away.
+It tells what landed, what was claimed and not believed, what crashed and what came of it, what waited and for how
+long, what was saved, what waits for a person, and what it cost. Without --since it begins where the fleet was last
+started; one that was killed and started again is the same fleet. --html writes it as one page that can be given away.
 """
 
+import re
 import secrets
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -36,14 +37,17 @@ from dos.views.people import costs, decisions
 EXITS = {"reported": 0, "contract_error": 2}
 LAST = "last"
 LONGEST_POSITION = 18  # digits; no journal is longer
-EXAMPLES = "For example: --since last, --since 2026-08-01, --since 2026-08-01T22:00, or a position of the journal."
+EXAMPLES = "For example: --since last, --since 8h, --since 2026-08-01, --since 2026-08-01T22:00, or a position."
+UNITS_MS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000}
+AGO = re.compile(r"([0-9]{1,6})([mhd])")
 
 
 class Args(Struct, kw_only=True):
     since: Annotated[
         str,
         Option(
-            help="`last`: the last start; else a date, in UTC; or a position of the journal", metavar="DATE|POSITION"
+            help="`last`: the last start; a time ago, as 8h or 2d; a date, in UTC; or a position of the journal",
+            metavar="WHEN",
         ),
     ] = LAST
     html: Annotated[str, Option(help="write it as a page into this file", metavar="FILE")] = ""
@@ -59,7 +63,7 @@ def run(args: Args, desk: Desk) -> Reply:
     if args.html:
         _write(args.html, report_page.page(sheet))
         return Reply(text=f"the report is in {args.html}", data=data | {"html": args.html}, indented=True)
-    return Reply(text=_text(sheet, asked), data=data, indented=True)
+    return Reply(text=_text(sheet, asked, only_last=args.since == LAST), data=data, indented=True)
 
 
 def _sheet(world: World, happened: list[Event], asked: Decisions) -> Sheet:
@@ -75,12 +79,14 @@ def _sheet(world: World, happened: list[Event], asked: Decisions) -> Sheet:
     )
 
 
-def _text(sheet: Sheet, asked: Decisions) -> str:
+def _text(sheet: Sheet, asked: Decisions, *, only_last: bool) -> str:
     questions = [each.raised for each in in_order(asked)]
     told = report.render(report.words(sheet.told, sheet.proofs, questions))
     if sheet.told.since is None:
         return told
     parts = [report_page.heading(sheet), told, costs.render(sheet.costs)]
+    if only_last and not sheet.told.bars:
+        parts.append("No agent was started since then; `dos report --since 0` tells what was before.")
     return "\n\n".join(parts) + (f"\n{report_page.unseen(sheet.told)}" if sheet.told.lost else "")
 
 
@@ -90,6 +96,9 @@ def _since(journal: Store, since: str) -> Iterator[Event]:
         return journal.events(began.pos - 1 if began else 0)
     if since.isascii() and since.isdecimal():
         return _from_position(journal, since)
+    if ago := AGO.fullmatch(since):
+        since_ms = journal.now_ms() - int(ago[1]) * UNITS_MS[ago[2]]
+        return (event for event in journal.events() if event.at_ms >= since_ms)
     try:
         at = datetime.fromisoformat(since)
         since_ms = int(at.replace(tzinfo=at.tzinfo or UTC).timestamp() * 1000)

@@ -16,6 +16,7 @@ from dos.sources.workspace import Workspace
 
 MARKER = "Written by `dos service install`; `dos service remove` takes it away."
 KINDS = ("systemd", "launchd")
+KEPT = ("PATH", "XDG_STATE_HOME", "XDG_CONFIG_HOME")
 RESTART_SECONDS = 10
 ASK_SECONDS = 30.0
 
@@ -26,7 +27,7 @@ Description=dos fleet of {name}
 
 [Service]
 ExecStart={command}
-Environment={path}
+{environment}
 Restart=on-failure
 RestartSec={restart}
 KillMode=process
@@ -70,8 +71,10 @@ def planned(place: Workspace, *, kind: str, user: bool, system: bool, target: in
         raise BadInput("--user and --system are two different services", hint="Leave one of them out.")
     if target is not None and target < 1:
         raise BadInput(f"--target {target} is no number of workers", hint="For example: --target 2")
-    root, path = str(place.root), os.environ.get("PATH", os.defpath)
-    for what, text in (("the workspace", root), ("$PATH", path)):
+    root = str(place.root)
+    # Where the user's own state lies, too: the worktrees are there.
+    kept = {"PATH": os.defpath} | {name: os.environ[name] for name in KEPT if os.environ.get(name)}
+    for what, text in (("the workspace", root), *((f"${name}", value) for name, value in kept.items())):
         if not text.isprintable():
             raise BadInput(f"{what} has an unprintable name in it: {shown(text)}", hint="Rename it.")
     words = [sys.executable, "-P", "-m", "dos", "--workspace", root, "up", "--plain"]
@@ -79,7 +82,7 @@ def planned(place: Workspace, *, kind: str, user: bool, system: bool, target: in
     # Two workspaces may have the same name, in different places.
     name = f"dos-{slug(place.root.name)[:60]}-{sha256(root.encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
     made = kind or ("launchd" if sys.platform == "darwin" else "systemd")
-    return (_launchd if made == "launchd" else _systemd)(place, name, words, path, system)
+    return (_launchd if made == "launchd" else _systemd)(place, name, words, kept, system)
 
 
 def write(service: Service) -> bool:
@@ -138,7 +141,7 @@ def running(service: Service) -> str:
     return done.stdout.strip()
 
 
-def _systemd(place: Workspace, name: str, words: list[str], path: str, system: bool) -> Service:
+def _systemd(place: Workspace, name: str, words: list[str], kept: dict[str, str], system: bool) -> Service:
     unit = f"{name}.service"
     control = ["systemctl"] if system else ["systemctl", "--user"]
     home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
@@ -148,7 +151,7 @@ def _systemd(place: Workspace, name: str, words: list[str], path: str, system: b
         marker=MARKER,
         name=place.root.name.replace("%", "%%"),
         command=" ".join(_quoted(word).replace("$", "$$") for word in words),
-        path=_quoted(f"PATH={path}"),
+        environment="\n".join(f"Environment={_quoted(f'{name}={value}')}" for name, value in kept.items()),
         restart=RESTART_SECONDS,
         user=f"User={_owner(place)}\n" if system else "",
         target=target,
@@ -167,7 +170,7 @@ def _systemd(place: Workspace, name: str, words: list[str], path: str, system: b
     )
 
 
-def _launchd(place: Workspace, name: str, words: list[str], path: str, system: bool) -> Service:
+def _launchd(place: Workspace, name: str, words: list[str], kept: dict[str, str], system: bool) -> Service:
     import plistlib
 
     log = str(place.state / "logs" / "supervisor.log")
@@ -175,7 +178,7 @@ def _launchd(place: Workspace, name: str, words: list[str], path: str, system: b
         {
             "Label": name,
             "ProgramArguments": words,
-            "EnvironmentVariables": {"PATH": path},
+            "EnvironmentVariables": kept,
             "RunAtLoad": True,
             "KeepAlive": {"SuccessfulExit": False},
             "ThrottleInterval": RESTART_SECONDS,

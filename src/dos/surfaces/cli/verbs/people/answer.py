@@ -1,12 +1,17 @@
 """Answer a question of the fleet, and let go exactly what waited for it.
 
-The first answer counts. Who comes second is told what was answered and by whom, and nothing is written.
+The first answer counts. Who comes second is told what was answered and by whom, and nothing is written. The lane or
+the unit that waits stands for the question, as long as it waits for only one. A number of the list does not: the list
+may have changed since it was printed.
 """
 
 from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
+from dos.journal import fold
+from dos.journal.states.decisions import Decisions
+from dos.journal.store import Store
 from dos.records.names import checked
 from dos.runtime.by_hand import answering
 from dos.surfaces.cli.desk import Desk, Reply, actor
@@ -17,14 +22,16 @@ EXITS = {"answered": 0, "already-answered": 1, "contract_error": 2, "lock-busy":
 
 
 class Args(Struct, kw_only=True):
-    decision: Annotated[str, Option(positional=True, help="its id, as `dos decisions` prints it", metavar="ID")]
+    decision: Annotated[
+        str, Option(positional=True, help="its id, as `dos decisions` prints it; or the lane that waits", metavar="ID")
+    ]
     choice: Annotated[str, Option(positional=True, help="one of its choices", metavar="CHOICE")]
     by: Annotated[str, Option(help="who answers; you when not given", metavar="WHO")] = ""
 
 
 def run(args: Args, desk: Desk) -> Reply:
     by = checked(args.by, "name") if args.by else actor()
-    asked = answering.find(desk.journal_world.journal, args.decision)
+    asked = answering.find(desk.journal_world.journal, _meant(desk.journal_world.journal, args.decision))
     choice = answering.choice_of(asked, args.choice)
     result = answering.answer(desk.journal, asked, choice, by=by)
     row = view.row(result.answered, desk.journal.now_ms())
@@ -34,3 +41,11 @@ def run(args: Args, desk: Desk) -> Reply:
         return Reply(code=1, text=text, data=data, indented=True)
     released = f"; free to go on: {', '.join(result.released)}" if result.released else ""
     return Reply(text=f"{row.id}: {choice}{released}", data=data, indented=True)
+
+
+def _meant(journal: Store, word: str) -> str:
+    waiting, _ = fold.current(journal, Decisions)
+    behind = [
+        decision for decision, asked in waiting.open.items() if {f"lane:{word}", f"unit:{word}"} & {*asked.raised.waits}
+    ]
+    return behind[0] if len(behind) == 1 and word not in waiting.open else word

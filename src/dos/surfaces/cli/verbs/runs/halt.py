@@ -23,13 +23,14 @@ from dos.surfaces.cli.options import Option
 from dos.surfaces.cli.verbs.fleet import halting, pausing
 from dos.surfaces.cli.verbs.lanes import identity
 from dos.surfaces.cli.verbs.ledger import standing
+from dos.surfaces.cli.verbs.runs import found_run
 
 EXITS = {"recorded": 0, "halted": 0, "not-recorded": 1, "still-running": 1, "contract_error": 2, "lock-busy": 4}
 STREAM = "halts"  # of those that belong to no run
 
 
 class Args(Struct, kw_only=True):
-    run: Annotated[str, Option(help="the run that is to stop", positional=True, metavar="RUN")] = ""
+    run: Annotated[str, Option(help="the run that is to stop, or its lane", positional=True, metavar="RUN")] = ""
     handle: Annotated[str, Option(help="what somebody should stop: a pid, a session, a job", metavar="H")] = ""
     lane: Annotated[str, Option(help="with --handle: the lane it works on", metavar="LANE")] = ""
     loop_ts: Annotated[str, Option(help="with --handle: the stamp of its lease", metavar="STAMP")] = ""
@@ -44,7 +45,7 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, desk: Desk) -> Reply:
     if not args.run and not args.handle:
-        raise BadInput("nothing is named that could stop", hint="`dos top` shows the runs: dos halt RUN")
+        raise BadInput("nothing is named that could stop", hint="`dos top` shows the lanes: dos halt LANE")
     return _halted(args, desk) if args.run else _proposed(args, desk)
 
 
@@ -56,7 +57,7 @@ def _halted(args: Args, desk: Desk) -> Reply:
         )
     if args.timeout < 0:
         raise BadInput("--timeout cannot be below 0", hint="For example: --timeout 60; 0 only asks.")
-    run_id = run_ids.checked_id(args.run)
+    run_id = found_run.named(desk.journal_world.journal, args.run)
     by = checked(args.owner, "owner") if args.owner else actor()
     reason = standing.text(args.reason, "reason") or "halt"
     resume_sha = standing.commit(desk, args.resume_sha) if args.resume_sha else ""

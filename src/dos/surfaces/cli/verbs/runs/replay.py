@@ -25,7 +25,9 @@ EXITS = {"same": 0, "not-found": 1, "contract_error": 2, "differs": 3}
 
 
 class Args(Struct, kw_only=True):
-    run: Annotated[str, Option(positional=True, help="the run; the newest when not given", metavar="RUN")] = ""
+    run: Annotated[
+        str, Option(positional=True, help="run, lane or unit; the newest run when not given", metavar="RUN")
+    ] = ""
     policy: Annotated[str, Option(help="a dos.toml with other limits", metavar="FILE")] = ""
 
 
