@@ -22,7 +22,7 @@ lint: $(READY)
 	@$(BIN)/mypy
 
 test: lint
-	@$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not soak'
+	@$(BIN)/python -m pytest -n 3 --dist worksteal -m 'not soak'
 
 soak: $(READY)
 	@$(BIN)/python -m pytest -n 2 --dist worksteal -m soak --timeout 2400

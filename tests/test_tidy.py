@@ -1,6 +1,7 @@
 """The few rules that keep the house standing."""
 
 import ast
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -101,3 +102,8 @@ def test_folders_hold_at_most_sixteen_files():
 
 def test_importing_dos_imports_nothing_else():
     assert not imports(SOURCE / "__init__.py")
+
+
+def test_no_two_test_files_have_the_same_name():
+    names = Counter(path.name for path in (HOUSE / "tests").rglob("*.py") if path.name != "conftest.py")
+    assert [name for name, count in names.items() if count > 1] == []

@@ -12,7 +12,9 @@ The class is chosen by what the caller can do about it, and carries the exit cod
     ├── WorkspaceMissing    there is no repository here (2)
     ├── Refused             asked properly, and the answer is no (1)
     │   ├── Conflict        the stream moved on since it was read
-    │   └── Fenced          the lease this write was made under is gone
+    │   ├── Fenced          the lease this write was made under is gone
+    │   ├── Halted          a person has stopped the run that wanted it
+    │   └── NotReady        a worktree could not be set up for work
     ├── StoreFailed         the journal cannot be used now (2)
     │   ├── StoreBusy       somebody else holds the write lock for too long (4)
     │   ├── StoreFull       no room left
@@ -76,6 +78,14 @@ class Conflict(Refused):
 
 
 class Fenced(Refused):
+    pass
+
+
+class Halted(Refused):
+    pass
+
+
+class NotReady(Refused):
     pass
 
 

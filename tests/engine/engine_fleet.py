@@ -192,6 +192,7 @@ def _plan(lanes: Mapping[str, int]) -> str:
             lines += [
                 f"\n## WORK {name}: write {name}",
                 f"- lane: {lane}",
+                f"- paths: {lane}/**",
                 f"- acceptance: `test -s {lane}/{name}.txt`",
             ]
     return "\n".join(lines) + "\n"

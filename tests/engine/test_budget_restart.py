@@ -41,6 +41,9 @@ def fleet(budget, tmp_path) -> Iterator[EngineFleet]:
         yield made
 
 
+WORK_LEFT = 3
+
+
 def told(fleet: EngineFleet, kind: str) -> list[tuple[float, float]]:
     return [(fact["spent"], fact["limit"]) for fact in fleet.facts(kind)]
 
@@ -51,24 +54,24 @@ def test_a_budget_warns_pauses_asks_and_is_remembered(fleet, budget):
     assert told(fleet, "budget_warned") == [(4, 5)] and fleet.facts("decision_raised") == []
     assert len(fleet.agent_starts()) == budget.agents
 
-    assert fleet.until_idle() == 0, fleet.story()
+    assert fleet.until_idle() == WORK_LEFT, fleet.story()
     [asked] = fleet.facts("decision_raised")
     assert asked["about"] == "budget" and (asked["detail"]["spent"], asked["detail"]["limit"]) == (5, 5)
     assert len(fleet.agent_starts()) == budget.agents, "it was not forgotten"
     assert len(told(fleet, "budget_warned")) == 1, "nobody is told twice"
 
-    assert fleet.until_idle() == 0, fleet.story()
+    assert fleet.until_idle() == WORK_LEFT, fleet.story()
     assert len(fleet.agent_starts()) == budget.agents and len(fleet.facts("decision_raised")) == 1
 
     answered = fleet.dos("decisions", "answer", asked["id"], "raise")
     assert answered.returncode == 0, answered.stderr
-    assert fleet.until_idle() == 0, fleet.story()
+    assert fleet.until_idle() == WORK_LEFT, fleet.story()
     again = fleet.facts("decision_raised")[1]
     assert len(fleet.agent_starts()) == 2 * budget.agents and again["id"] != asked["id"]
     assert told(fleet, "budget_spent")[-1] == (10, 10)
 
     assert fleet.dos("decisions", "answer", again["id"], "stop").returncode == 0
-    assert fleet.until_idle() == 0, fleet.story()
+    assert fleet.until_idle() == WORK_LEFT, fleet.story()
     assert len(fleet.agent_starts()) == 2 * budget.agents, "it stays stopped"
     assert len(fleet.facts("decision_raised")) == 2
     assert broken(fleet, all_landed=False) == []

@@ -16,10 +16,10 @@ from promises import broken
 # One boundary for each kind of effect that a worker has; of its records, those on which the next step stands.
 WORKER = {
     "before its agent": ["TakeLease:after:1", "SurveyBacklog:after:1", "ChooseAgent:after:1",
-                         "Record/unit_claimed:after:1", "PrepareWorktree:after:1"],
+                         "ClaimUnit:after:1", "PrepareWorktree:after:1"],
     "after its agent": ["RunAgent:after:1", "SaveChanges:after:1", "MeasureWork:after:1", "PrepareLanding:after:1",
                         "Record/landing_intended:after:1"],
-    "while it lands": ["MoveBranch:after:1", "IssueReceipt:after:1", "Record/unit_landed:after:1"],
+    "while it lands": ["MoveBranch:after:1", "IssueReceipt:after:1", "RecordAll:after:1"],
     "after it landed": ["SaveCommits:after:1", "Record/iteration_committed:after:1", "ReleaseLease:before:1"],
 }  # fmt: skip
 SUPERVISOR = ["SpawnWorker:after:1", "Record/worker_spawned:after:1", "RevokeLease:after:1"]

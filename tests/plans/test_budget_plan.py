@@ -70,9 +70,35 @@ def test_a_budget_counts_its_own_subject_alone(subject, answer):
 
 def test_what_is_left_is_the_least_that_any_limit_leaves():
     budgets = Budgets(run=Budget(usd=10, tokens=10_000, wall_minutes=10), day=Budget(usd=9, tokens=900))
-    assert budget.left(judged(ONE_TURN.folded, budgets)) == budget.Left(usd=1.0, wall_seconds=120.0)
+    assert budget.left(judged(ONE_TURN.folded, budgets)) == budget.Left(usd=1.0, tokens=100.0, wall_seconds=120.0)
     assert budget.left(judged(ONE_TURN.folded, Budgets())) == budget.Left()
     assert budget.left(judged(ONE_TURN.folded, Budgets(run=Budget(usd=3)))).usd == 0.0
+
+
+@pytest.mark.parametrize(
+    ("left", "used", "why"),
+    [
+        (budget.Left(), Usage(output_tokens=10**9, cost_usd=99.0), ""),
+        (budget.Left(tokens=100), Usage(input_tokens=40, cached_tokens=30, output_tokens=29), ""),
+        (budget.Left(tokens=100), Usage(input_tokens=40, cached_tokens=30, output_tokens=30), "100 of 100 tokens"),
+        (budget.Left(usd=0.5), Usage(cost_usd=3.0), "3 of 0.5 usd"),
+        (budget.Left(usd=0.5), Usage(model="large", output_tokens=10**6), "2 of 0.5 usd"),
+        (budget.Left(usd=0.5), Usage(model="nobody-knows", output_tokens=10**6), ""),
+        (budget.Left(usd=1, tokens=1), Usage(output_tokens=1, cost_usd=1.0), "1 of 1 usd, 1 of 1 tokens"),
+    ],
+)
+def test_an_agent_has_used_all_that_it_may_by_what_it_told(left, used, why):
+    assert budget.overspent(left, [used], {"large": TokenPrice(input=1, output=2, cached=0)}) == why
+
+
+def test_an_iteration_that_an_agent_used_up_is_told_once():
+    budgets = Budgets(iteration=Budget(usd=9, tokens=900), run=Budget(usd=9))
+    rows = judged(ONE_TURN.folded, budgets, iteration=1).rows
+    (row,) = budget.used_up(rows, Spent(usd=1.0, tokens=50))
+    assert (row.scope, row.measure, row.spent) == ("iteration", "usd", 9.0)
+    story = Story().begin().turn(1, usd=8.0, tokens=800)
+    story.tell(BudgetSpent(**amounts(row)), stream="run/R1")
+    assert budget.used_up(judged(story.folded, budgets, iteration=1).rows, Spent(usd=1.0, tokens=50)) == []
 
 
 def test_people_are_warned_once_for_each_limit():
@@ -293,7 +319,8 @@ def test_a_restart_forgets_nothing():
     story = Story().begin().turn(1, usd=8.0)
     for event in story.teller.happened:
         store.append(event.stream, event.kind, event.body)
-    before, _ = fold.current(store, Spend, keep=True)
+    before, pos = fold.current(store, Spend)
+    fold.keep(store, before, pos)
     again, _ = fold.current(store, Spend)
     assert again == before
     assert again.spent("run", "R1").usd == 8.0

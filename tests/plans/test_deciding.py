@@ -8,7 +8,7 @@ from told_events import Teller
 from dos.errors import BadInput, Conflict
 from dos.journal import fold
 from dos.journal.backends.memory import MemoryBackend
-from dos.journal.engine_events import HaltRequested, LimitHit, LimitLifted
+from dos.journal.engine_events import HaltRequested, LaneCleared, LimitHit, LimitLifted
 from dos.journal.states import decisions, quota
 from dos.journal.states.decisions import ANSWERED_KEPT, Answered, Decisions, Standing
 from dos.journal.states.quota import Quota
@@ -44,7 +44,7 @@ QUESTIONS = [
 @pytest.mark.parametrize(("question", "name", "waits", "choices"), QUESTIONS, ids=[row[1] for row in QUESTIONS])
 def test_questions(question, name, waits, choices):
     assert (question.id, list(question.waits), list(question.choices)) == (name, waits, choices)
-    assert (question.otherwise in choices) == (question.expires_ms is not None)
+    assert question.otherwise in choices, "each says what happens without an answer"
     assert question.question
 
 
@@ -86,8 +86,15 @@ def test_the_answer_lets_go_exactly_what_waited():
     assert decisions.held(state(store)) == {"lane:api", "lane:docs"}
     assert decisions.released(state(store), "lane-failed-docs-1") == {"lane:docs"}
     assert decisions.released(state(store), "lane-failed-api-1") == set(), "the lane waits for its budget too"
-    answering.answer(store, answering.find(store, "lane-failed-docs-1"), "retry", by="ann")
-    assert decisions.held(state(store)) == {"lane:api"}
+    done = answering.answer(store, answering.find(store, "lane-failed-docs-1"), "retry", by="ann")
+    assert (done.released, decisions.held(state(store))) == (["lane:docs"], {"lane:api"})
+
+
+@pytest.mark.parametrize(("choice", "released"), [("retry", ["lane:api"]), ("leave", [])])
+def test_only_an_answer_that_lets_it_go_on_says_so(choice, released):
+    store = opened()
+    store.append_all([decisions.raising(deciding.lane_failed("api", "x"))])
+    assert answering.answer(store, answering.find(store, "lane-failed-api-1"), choice, by="ann").released == released
 
 
 def test_the_second_answer_is_told_the_first_and_writes_nothing():
@@ -136,7 +143,9 @@ def test_a_limit_that_is_put_right_is_lifted_in_the_same_transaction():
         (deciding.limit(LIMIT), "leave", []),
         (deciding.spinning("RID-1", "api", "x"), "halt", [HaltRequested]),
         (deciding.spinning("RID-1", "api", "x"), "leave", []),
-        (deciding.lane_failed("api", "x"), "retry", []),
+        (deciding.lane_failed("api", "x"), "retry", [LaneCleared]),
+        (deciding.lane_failed("api", "x"), "leave", []),
+        (deciding.lane_stopped("api", "RID-1", "x"), "retry", [LaneCleared]),
         (deciding.budget(RUN), "raise", []),
     ],
 )
@@ -157,6 +166,29 @@ def test_when_nobody_answers_in_time_what_was_said_happens():
     told = state(store).answered["spinning-RID-1-1"]
     assert (told.choice, told.expired) == ("leave", True)
     assert decisions.due(state(store), 10**15) == []
+
+
+def test_what_waits_until_the_fleet_is_started_again_is_over_then():
+    store = opened()
+    store.append_all([decisions.raising(deciding.lane_stopped("api", "RID-1", "x"))])
+    (asked,) = state(store).open.values()
+    assert decisions.due(state(store), 10**15, started_ms=asked.at_ms) == [], "it was asked after that"
+    assert decisions.due(state(store), 0, started_ms=asked.at_ms + 1) == [asked]
+
+
+def test_what_a_person_wants_of_a_unit_is_never_forgotten():
+    store = opened()
+    for ordinal, choice in ((1, "retry"), (2, "drop")):
+        question = deciding.landing_conflict("AUTH/U1", ["red"], ordinal=ordinal)
+        store.append_all([decisions.raising(question)])
+        answering.answer(store, answering.find(store, question.id), choice, by="ann")
+    for number in range(ANSWERED_KEPT + 5):
+        store.append_all([decisions.raising(deciding.lane_failed(f"l{number}", "x"))])
+        answering.answer(store, answering.find(store, f"lane-failed-l{number}-1"), "leave", by="ann")
+    kept = state(store).answered
+    assert kept["landing-conflict-AUTH/U1-2"].choice == "drop"
+    assert "landing-conflict-AUTH/U1-1" not in kept, "of each unit the newest"
+    assert len(kept) == ANSWERED_KEPT + 1
 
 
 def test_an_old_answer_is_forgotten_by_the_list_and_not_by_the_journal():

@@ -81,6 +81,9 @@ ROOMS = [
     ("after it one goes first", [HIT], 60, "Probe"),
     ("a time to retry counts too", [(0, hit(after=200))], 199, 200),
     ("the later of two times counts", [(0, hit(resets=100, after=200))], 150, 200),
+    ("a window that resets sooner opens no other", [(0, hit(resets=9000)), (5, hit(resets=100))], 101, 9000),
+    ("one that resets later keeps it shut", [HIT_UNTIL_100, (5, hit(resets=9000))], 101, 9000),
+    ("a time that is known outlasts none", [(0, hit(after=300)), (5, hit())], 200, 300),
     ("a reset that was over when it was told is none", [(50, hit(resets=10))], 51, 110),
     ("while one goes first the others wait", [HIT_UNTIL_100, GONE_FIRST], 102, 1001),
     ("one that does not come back went astray", [HIT_UNTIL_100, GONE_FIRST], 1001, "Probe"),
@@ -275,7 +278,7 @@ def test_of_many_who_ask_after_the_reset_exactly_one_goes_first(look_again):
         room = quota.room(seen, vendor="acme", account="work", model="", lane=lane, now_ms=now_ms, policy=policy)
         if isinstance(room, Probe):
             try:
-                store.record(room.stream, probed(run=f"R{number}", lane=lane), expect=room.version)
+                store.record(room.key.stream, probed(run=f"R{number}", lane=lane), expect=room.version)
             except Conflict:
                 continue
             won += 1

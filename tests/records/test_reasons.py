@@ -54,7 +54,7 @@ def test_no_row_is_there_for_nothing():
 
 NOBODY = {"iteration-cap", "complete", "drained-twice", "drain-requested", "lease-lost"}
 TIME = {"rate-limited", "consecutive-overloaded", "pick-cooldown", "lane-held"}
-ENVIRONMENT = {"launch-failed", "consecutive-unclear"}
+ENVIRONMENT = {"launch-failed", "consecutive-unclear", "not-ready"}
 
 
 @pytest.mark.parametrize("token", STOPS)

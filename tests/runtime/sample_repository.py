@@ -9,14 +9,17 @@ PLAN = """# A plan
 
 ## DEMO A1: first
 - lane: one
+- paths: one/**
 - acceptance: `test -s one/a.txt`
 
 ## DEMO A2: second
 - lane: one
+- paths: one/**
 - acceptance: `test -s one/b.txt`
 
 ## DEMO B1: third
 - lane: two
+- paths: two/**
 """
 
 CONFIG = """[lanes]

@@ -118,11 +118,29 @@ def test_an_interrupt_drains(fleet):
 
 def test_a_lane_whose_workers_keep_dying_is_given_up_on(fleet):
     config = fleet.repository.root / "dos.toml"
-    config.write_text(config.read_text() + 'setup = "exit 7"\n')
+    config.write_text(config.read_text() + 'setup = "kill -9 $PPID"\n')
     story, _ = fleet.up("--until-idle", "--target", "1").communicate(timeout=60)
     assert "given up on until a person looks" in story
     spawned = [event for event in history(fleet) if event["kind"] == "worker_spawned"]
     assert len([event for event in spawned if event["body"]["lane"] == "one"]) == 3
+
+
+def test_a_setup_that_fails_is_told_and_asked_about_and_locks_nothing(fleet):
+    config = fleet.repository.root / "dos.toml"
+    before = config.read_text()
+    config.write_text(before + 'setup = "echo no network; exit 3"\n')
+    fleet.up("--until-idle", "--target", "1").communicate(timeout=60)
+    stops = {event["body"]["lane"]: event["body"] for event in history(fleet) if event["kind"] == "run_stopped"}
+    assert {stop["stop_reason"] for stop in stops.values()} == {"not-ready"}
+    assert "no network" in stops["one"]["reason"]
+    asked = [event["body"] for event in history(fleet) if event["kind"] == "decision_raised"]
+    assert len(asked) == len(stops) and all("no network" in each["question"] for each in asked)
+    config.write_text(before)
+    fleet.repository.play({"*": [[{"run": "date > $DOS_LANE/a.txt"}, commit("Make it")]]})
+    for each in asked:
+        assert fleet.dos("decisions", "answer", each["id"], "retry").returncode == 0
+    fleet.up("--until-idle", "--target", "1").communicate(timeout=60)
+    assert "DEMO/A1" in landed(fleet)
 
 
 def test_workers_that_end_well_are_not_counted_as_dying(fleet):
@@ -293,8 +311,8 @@ def test_status_says_who_keeps_the_fleet_going(fleet):
 def test_units_that_nobody_will_ever_take_are_named(fleet):
     plan = fleet.repository.root / "docs" / "demo-plan.md"
     plan.write_text(plan.read_text() + "\n## DEMO X1: lost\n- lane: nowhere\n\n## DEMO A1: twin\n- lane: one\n")
-    lost = "docs/demo-plan.md:14: unit DEMO/X1 names the lane 'nowhere', which is not declared"
-    twin = "docs/demo-plan.md:17: unit DEMO/A1 has its heading in line 3 already"
+    lost = "docs/demo-plan.md:17: unit DEMO/X1 names the lane 'nowhere', which is not declared"
+    twin = "docs/demo-plan.md:20: unit DEMO/A1 has its heading in line 3 already"
     assert sorted(fleet.status()["warnings"]) == [lost, twin]
     story, _ = fleet.up("--until-idle").communicate(timeout=60)
     assert f"warning: {lost}" in story and f"warning: {twin}" in story

@@ -37,6 +37,8 @@ def sleeping():
         lease = structs.replace(LEASE, lane=lane, fence=fence)
         environment = os.environ | leftovers.marks(workspace, lease)
         started.append(subprocess.Popen(["sleep", "60"], env=environment, start_new_session=True))
+        while not psutil.Process(started[-1].pid).environ():  # empty for a moment, while it becomes another program
+            assert started[-1].poll() is None
         return started[-1]
 
     yield start
@@ -103,6 +105,21 @@ def test_what_cleared_its_environment_is_found_by_whoever_inherits_it(kind, ende
     finally:
         if psutil.pid_exists(int(pid)):
             psutil.Process(int(pid)).kill()
+
+
+def test_one_that_is_another_users_is_left_and_the_others_are_ended(sleeping, monkeypatch):
+    theirs, mine = sleeping(), sleeping()
+    kill = psutil.Process.kill
+
+    def denied(process):
+        if process.pid == theirs.pid:
+            raise psutil.AccessDenied(process.pid)
+        kill(process)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(psutil.Process, "kill", denied)
+        assert leftovers.end(WORKSPACE, LEASE) == 1
+    assert theirs.poll() is None and mine.poll() is not None
 
 
 def test_the_process_that_asks_is_never_ended():

@@ -59,18 +59,29 @@ def test_what_happened_and_who_holds_what_are_of_one_moment(supervisor, reposito
     world = World(repository.root)
     worker = WorkerEffects(world.workspace, world.config, actor="R")
     held = worker.take_lease(effects.TakeLease(lane="one", run_id="R"))
-    really, ending = fold.fold, [held]
+    really, ending = fold.readable, [held]
 
-    def fold_while_it_ends(state, happened):
+    def read_while_it_ends(event):
         while ending:
             worker.release_lease(effects.ReleaseLease(lease=ending.pop(), reason="done"))
-        return really(state, happened)
+        return really(event)
 
-    monkeypatch.setattr(fold, "fold", fold_while_it_ends)
+    monkeypatch.setattr(fold, "readable", read_while_it_ends)
     lease = supervisor.take_lease(effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True))
     seen = [supervisor.observe(effects.ObserveFleet(lease=lease)).lanes[0].held for _ in range(2)]
     worker.close()
     assert seen == [True, False]
+
+
+def test_what_is_written_during_a_tick_wakes_the_next(supervisor, monkeypatch):
+    lease = supervisor.take_lease(effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True))
+    supervisor.observe(effects.ObserveFleet(lease=lease))
+    seen = supervisor.store.last()
+    spawned(supervisor, "elsewhere")
+    waited = []
+    monkeypatch.setattr(supervisor.store, "wait", lambda after, seconds: waited.append(after))
+    supervisor.pause(effects.Pause(seconds=0.01))
+    assert waited == [seen]
 
 
 def test_a_worker_that_cannot_be_started_is_told_and_ends_nobody(supervisor, capfd):

@@ -21,7 +21,7 @@ from dos.records import run_ids
 from dos.runtime import effects
 from dos.runtime.drive import drive
 from dos.runtime.fleet_effects import FleetEffects
-from dos.runtime.supervisor import Supervisor
+from dos.runtime.supervisor import Supervisor, Why
 from dos.runtime.worker import Worker
 from dos.runtime.worker_effects import WorkerEffects
 from dos.sources.world import World
@@ -180,7 +180,7 @@ def test_a_supervisor_that_never_hears_that_it_was_heard_starts_each_worker_once
     world = World(repository.root)
     acting = FleetEffects(world.workspace, world.config, actor="test")
     supervisor = Supervisor(host="here", pid=os.getpid(), target=2, tick_seconds=0.2, until_idle=True)
-    assert drive(supervisor.supervise(), acting.performers()) == "nothing is left to do"
+    assert drive(supervisor.supervise(), acting.performers()).why is Why.IDLE
     acting.close()
     said = kinds(repository)
     for kind in ("fleet_started", "fleet_stopped"):

@@ -12,7 +12,7 @@ from dos.runtime.worker_effects import WorkerEffects
 from dos.sources.world import World
 
 EMPTY = "# A plan\n\nNothing yet.\n"
-REFILLED = "# A plan\n\n## DEMO A1: first\n- lane: one\n- acceptance: `test -s one/a.txt`\n"
+REFILLED = "# A plan\n\n## DEMO A1: first\n- lane: one\n- paths: one/**\n- acceptance: `test -s one/a.txt`\n"
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Programs that we run: every clock holds, every line is kept, nothing is left behind."""
 
+import gc
 import os
 import sys
 import threading
@@ -95,6 +96,32 @@ def test_a_line_without_end_and_a_log_without_end_are_cut(tmp_path, monkeypatch)
     ran = run("import sys; sys.stdout.write('x' * 5_000_000)", tmp_path, log=tmp_path / "log")
     assert len(ran.lines[0]) == 1000
     assert (tmp_path / "log").stat().st_size < 200_000
+
+
+def test_a_log_keeps_its_newest_part_and_says_where_the_rest_is(tmp_path, monkeypatch):
+    monkeypatch.setattr(running, "LARGEST_LOG", 200_000)
+    code = "for n in range(100_000): print(n, flush=n % 500 == 0)\nprint('the last line')"
+    run(code, tmp_path, log=tmp_path / "1.1.log")
+    older, newer = ((tmp_path / name).read_text() for name in ("1.1.older.log", "1.1.log"))
+    assert len(older) + len(newer) <= 200_200
+    first, *lines = newer.splitlines()
+    assert first.startswith("what was printed before this is in 1.1.older.log; ") and first.endswith(" were removed")
+    assert lines[-1] == "the last line"
+    assert older.splitlines()[-1] == str(int(lines[0]) - 1), "nothing is missing between the two, and no line is cut"
+
+
+def test_it_is_known_when_lines_are_missing(tmp_path, monkeypatch):
+    monkeypatch.setattr(running, "LINES_KEPT", 3)
+    assert run("for n in range(3): print(n)", tmp_path).is_whole
+    assert not run("for n in range(4): print(n)", tmp_path).is_whole
+
+
+@pytest.mark.filterwarnings("error::ResourceWarning", "error::pytest.PytestUnraisableExceptionWarning")
+def test_no_pipe_and_no_log_is_left_open(tmp_path):
+    run("print('x')", tmp_path, feed="x" * 3_000_000, log=tmp_path / "log")
+    with pytest.raises(ValueError, match="null byte"):
+        running.run(["a\0b"], cwd=tmp_path, environment={}, limits=Limits(wall_seconds=9), log=tmp_path / "log")
+    gc.collect()
 
 
 def test_a_disk_without_room_costs_the_log_and_not_the_program(tmp_path, capfd):

@@ -21,7 +21,7 @@ from dos.sources.world import World
 LANES = ("one", "two", "three", "four")
 UNITS = {f"DEMO/{lane.upper()}{number}": lane for lane in LANES for number in (1, 2)}
 PLAN = "# A plan\n" + "".join(
-    f"\n## DEMO {name.removeprefix('DEMO/')}: x\n- lane: {lane}\n" for name, lane in UNITS.items()
+    f"\n## DEMO {name.removeprefix('DEMO/')}: x\n- lane: {lane}\n- paths: {lane}/**\n" for name, lane in UNITS.items()
 )
 CONFIG = """[lanes]
 concurrent = {lanes}

@@ -18,7 +18,7 @@ from dos.journal.events import UnitClaimed
 from dos.records.leases import Lease, Refusal
 from dos.runtime import landing as local
 from dos.runtime.effects import Landing, NotLanded
-from dos.runtime.sharing import fetching, pushing
+from dos.runtime.sharing import fetching, pushing, targets
 from dos.runtime.worker_effects import request
 from dos.sources import workspace
 from dos.sources.git import Git
@@ -333,6 +333,18 @@ def test_what_the_user_has_in_the_way_is_left_and_said(here):
     assert "one/keep has changes" in here.follows(landing.new, fence=5)
     assert (here.tree / "one" / "keep").read_text() == "an edit of mine\n"
     assert git(here.tree, "rev-parse", "main") == landing.old
+
+
+def test_a_clone_that_stays_behind_says_so_until_it_comes_along(here):
+    target = targets.of(here.git, "origin")
+    target.raise_fence("one", 5)
+    first = here.work("one/keep")
+    (here.tree / "one" / "keep").write_text("an edit of mine\n")
+    assert target.move(first, lane="one", fence=5) is None
+    assert "stays behind the remote: one/keep has changes" in target.stays_behind
+    git(here.tree, "checkout", "-q", "--", "one/keep")
+    assert target.move(here.work("one/b"), lane="one", fence=5) is None
+    assert target.stays_behind == ""
 
 
 def test_commits_of_the_users_that_are_not_on_the_remote_are_left_and_said(here):

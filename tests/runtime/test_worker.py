@@ -1,15 +1,20 @@
 """A worker on a real repository, with a real journal and a real agent process, driven in this process."""
 
+from types import SimpleNamespace
+
 import pytest
 from msgspec import json
 from sample_repository import Repository, commit, write
 
-from dos.journal import fold
+from dos.errors import StoreUnreachable
+from dos.journal import events, fold
+from dos.journal.states import decisions
+from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet
 from dos.plans.gate import Mode
 from dos.plans.iterations import LoopState, StopReason
 from dos.records import run_ids
-from dos.runtime import effects
+from dos.runtime import backlog, effects
 from dos.runtime.drive import drive
 from dos.runtime.worker import Ended, Worker
 from dos.runtime.worker_effects import WorkerEffects
@@ -82,19 +87,69 @@ def test_the_users_own_files_follow_the_branch(repository):
     assert repository.git("status", "--porcelain") == ""
 
 
+def parking(act):
+    """Performers that do something instead of waiting."""
+    return lambda performers: {**performers, effects.Park: lambda effect: act(effect) or 0.0}
+
+
+def questions(repository) -> dict[str, str]:
+    """What is open, and what was answered."""
+    found = fold.current(World(repository.root).journal, Decisions)[0]
+    return {each.raised.about: "" for each in found.open.values()} | {
+        each.raised.about: each.choice for each in found.answered.values()
+    }
+
+
 @pytest.mark.parametrize("ignored", [False, True])
-def test_what_the_user_has_not_committed_is_left_alone_and_the_work_waits_on_a_ref(repository, impatient, ignored):
+def test_work_waits_until_what_the_user_has_not_committed_is_out_of_its_way(repository, impatient, ignored):
     if ignored:
         (repository.root / ".git" / "info" / "exclude").write_text("a.txt\n")
-    (repository.root / "one" / "a.txt").write_text("mine\n")
+    mine = repository.root / "one" / "a.txt"
+    mine.write_text("mine\n")
     steps = [write("one/a.txt"), {"run": "git add -f one/a.txt"}, commit("Write a")]
     repository.play({"DEMO/A1": [steps], "DEMO/A2": [[write("one/b.txt"), commit("Write b")]]})
-    work(repository)
-    assert (repository.root / "one" / "a.txt").read_text() == "mine\n"
-    assert repository.subjects() == ["Write b", "Begin"]
-    assert any("one/a.txt" in why for why in fleet(repository).units["DEMO/A1"].tries)
+    seen = []
+
+    def make_way(effect):
+        seen.append((mine.read_text(), repository.subjects(), questions(repository)))
+        mine.unlink()
+
+    assert work(repository, performers=parking(make_way)).reason is StopReason.COMPLETE
+    assert seen == [("mine\n", ["Write b", "Begin"], {"landing_blocked": ""})], "the rest of the lane went on"
+    assert repository.subjects() == ["Write a", "Write b", "Begin"]
+    assert repository.starts().count("DEMO/A1") == 1, "nobody did it again"
+    assert questions(repository) == {"landing_blocked": "retry"}
+    assert fleet(repository).units["DEMO/A1"].tries == []
+
+
+def test_work_that_the_users_own_commit_contradicts_goes_back_to_an_agent(repository, impatient):
+    mine = repository.root / "one" / "a.txt"
+    mine.write_text("mine\n")
+    stop = work(repository, performers=parking(lambda effect: None))
+    assert (stop.reason, stop.needs) == (Ended.DECISION_NEEDED, "operator")
     saved = fleet(repository).salvaged
     assert repository.git("show", f"{saved[0]}:one/a.txt") == "x"
+    mine.write_text("theirs\n")
+    repository.git("add", "--all")
+    repository.git("commit", "--quiet", "-m", "Their a")
+    work(repository, number=2, performers=parking(lambda effect: None))
+    tries = fleet(repository).units["DEMO/A1"].tries
+    assert any("does not fit on 'main' any more" in why for why in tries)
+    assert repository.subjects() == ["Write a", "Their a", "Write b", "Begin"]
+
+
+def test_dropped_work_that_was_in_the_way_of_nobody_is_not_landed_later(repository, impatient):
+    mine = repository.root / "one" / "a.txt"
+    mine.write_text("mine\n")
+    work(repository, performers=parking(lambda effect: None))
+    acting = open_effects(repository)
+    asked = next(iter(fold.current(acting.store, Decisions)[0].open.values()))
+    acting.store.append_all(decisions.answering(asked, "drop", by="tester"))
+    acting.close()
+    mine.unlink()
+    work(repository, number=2, performers=parking(lambda effect: None))
+    assert repository.subjects() == ["Write b", "Begin"]
+    assert repository.starts().count("DEMO/A1") == 1
 
 
 def test_nothing_lands_beneath_a_merge_that_the_user_has_not_finished(repository, impatient):
@@ -103,9 +158,16 @@ def test_nothing_lands_beneath_a_merge_that_the_user_has_not_finished(repository
     repository.git("checkout", "--quiet", "main")
     repository.commit_all("This line")
     repository.git("merge", "--no-commit", "--no-ff", "other")
-    work(repository)
-    assert repository.subjects() == ["This line", "Begin"]
-    assert any("MERGE_HEAD" in why for why in fleet(repository).units["DEMO/A1"].tries)
+    seen = []
+
+    def finish(effect):
+        seen.append(repository.subjects())
+        repository.git("commit", "--quiet", "-m", "Merge")
+
+    assert work(repository, performers=parking(finish)).reason is StopReason.COMPLETE
+    assert seen == [["This line", "Begin"]]
+    assert set(repository.subjects()) == {"Write a", "Write b", "Merge", "This line", "Another line", "Begin"}
+    assert sorted(repository.starts()) == ["DEMO/A1", "DEMO/A2"]
 
 
 def test_the_users_next_commit_takes_nothing_back(repository):
@@ -272,7 +334,7 @@ def count_effects(repository) -> int:
     return len(counted)
 
 
-EFFECTS_OF_TWO_UNITS = 49
+EFFECTS_OF_TWO_UNITS = 44
 
 
 def test_the_boundaries_of_a_run_are_all_known(repository):
@@ -365,6 +427,58 @@ def test_a_unit_that_another_lane_is_at_is_not_taken_when_the_plan_moves_it(repo
     work(repository, performers=move_the_unit)
     claims = [event.body["unit"] for event in World(repository.root).journal.events() if event.kind == "unit_claimed"]
     assert claims.count("DEMO/A1") == 1
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["before it looks", "while it looks"])
+def test_of_two_lanes_that_claim_one_unit_at_once_one_goes_on(repository, monkeypatch, late):
+    other = open_effects(repository)
+    taken = other.take_lease(effects.TakeLease(lane="two", run_id="R2"))
+
+    def claim_first():
+        who = {"run_id": "R2", "lane": "two", "unit": "DEMO/A1"}
+        other.store.record("run/R2", events.UnitClaimed(**who, iteration=1), fence=taken.fence)
+        other.store.record("unit/DEMO/A1", events.UnitTaken(**who))
+
+    def racing(performers):
+        real, waiting = performers[effects.ClaimUnit], [claim_first]
+
+        def claim(effect):
+            if waiting and late:  # after the stream was looked at, and before the claim is written
+                check = backlog.check_claim
+                monkeypatch.setattr(backlog, "check_claim", lambda *seen: (check(*seen), waiting and waiting.pop()()))
+            elif waiting:
+                waiting.pop()()
+            return real(effect)
+
+        return {**performers, effects.ClaimUnit: claim}
+
+    try:
+        work(repository, performers=racing)
+    finally:
+        other.close()
+    claims = [event.body for event in World(repository.root).journal.events() if event.kind == "unit_claimed"]
+    assert [(each["unit"], each["run_id"]) for each in claims if each["unit"] == "DEMO/A1"] == [("DEMO/A1", "R2")]
+    assert repository.starts() == ["DEMO/A2"]
+
+
+def test_an_outage_does_not_make_a_back_off_longer(repository, monkeypatch):
+    acting, clock = open_effects(repository), [0.0]
+    monkeypatch.setattr("dos.runtime.worker_effects.time", SimpleNamespace(monotonic=lambda: clock[0]))
+
+    def wait(after, seconds):
+        clock[0] += seconds
+        if clock[0] == 50.0:
+            raise StoreUnreachable("the journal is away")
+
+    monkeypatch.setattr(acting.store, "wait", wait)
+    pause = effects.BackOff(seconds=60.0)
+    with pytest.raises(StoreUnreachable):
+        acting.back_off(pause)
+    acting.back_off(pause)  # as it is repeated once the journal is back
+    assert clock == [60.0]
+    acting.back_off(effects.BackOff(seconds=5.0))
+    assert clock == [65.0]
+    acting.close()
 
 
 def test_the_setup_command_runs_once_in_a_new_worktree(repository):

@@ -90,7 +90,7 @@ PROVED = Proved(
     [
         ([ended(), measured(), LANDED], How.LANDED),
         ([ended(), measured("NOTHING")], How.DISBELIEVED),
-        ([ended(), measured(), events.LandingRefused(**UNIT, reason="red")], How.DISBELIEVED),
+        ([ended(), measured(), events.LandingRefused(**UNIT, reason="red")], How.REFUSED),
         ([ended("turn_cap"), measured("NOTHING")], How.CUT_SHORT),
         ([ended("turn_cap"), measured(), LANDED], How.LANDED),
         ([ended("crash"), measured("NOTHING")], How.CRASHED),

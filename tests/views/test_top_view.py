@@ -134,8 +134,8 @@ def test_a_lane_that_a_worker_has(place, facts, state, waits_for):
 SPAWNED = events.SpawnIntended(lane="api", run_id=RUN, host="h")
 
 
-def stopped(needs: str) -> events.RunStopped:
-    return events.RunStopped(**WHO, stop_reason="drain", needs=needs, reason="no unit is left")
+def stopped(needs: str, why: str = "drain") -> events.RunStopped:
+    return events.RunStopped(**WHO, stop_reason=why, needs=needs, reason="no unit is left")
 
 
 def question(*waits: str) -> engine.DecisionRaised:
@@ -148,13 +148,16 @@ def question(*waits: str) -> engine.DecisionRaised:
         ((), State.IDLE, ""),
         ((SPAWNED,), State.STARTING, ""),
         ((SPAWNED, events.LaneFailed(lane="api", reason="they die")), State.FATAL, "they die"),
+        ((events.LaneFailed(lane="api", reason="they die"), engine.LaneCleared(lane="api")), State.IDLE, ""),
         ((engine.PauseRequested(by="me", reason="lunch"),), State.PAUSED, "by me: lunch"),
         ((engine.PauseRequested(lane="API", reason="lunch"),), State.PAUSED, "lunch"),
         ((engine.PauseRequested(lane="docs"), engine.PauseEnded(lane="docs")), State.IDLE, ""),
         ((BEGUN, stopped("nobody")), State.IDLE, "drain: no unit is left"),
         ((BEGUN, stopped("time")), State.RESTING, "drain: no unit is left"),
-        ((BEGUN, stopped("operator")), State.PERSON, "drain: no unit is left"),
-        ((BEGUN, stopped("environment")), State.PERSON, "drain: no unit is left"),
+        ((BEGUN, stopped("operator")), State.IDLE, "drain: no unit is left"),
+        ((BEGUN, stopped("operator", "thrashing")), State.PERSON, "thrashing: no unit is left"),
+        ((BEGUN, stopped("operator", "decision-needed")), State.PERSON, "decision-needed: no unit is left"),
+        ((BEGUN, stopped("environment", "launch-failed")), State.PERSON, "launch-failed: no unit is left"),
         ((BEGUN, stopped("operator"), events.FleetStarted(host="h", pid=1, target=1)), State.IDLE, ""),
         ((question("lane:api"),), State.PERSON, "Again?"),
         ((question("fleet"),), State.PERSON, "Again?"),

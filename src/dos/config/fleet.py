@@ -30,12 +30,12 @@ class Supervise(Table, frozen=True, kw_only=True):
     """How many workers to keep alive, and what counts as one."""
 
     target: Count = 1
-    count_spinning_as_alive: bool = True
-    reap_stalled: bool = True
-    spin_halt_after_ms: Milliseconds | None = None
+    count_spinning_as_alive: bool = True  # else another lane gets a worker beside one that lands nothing
+    reap_stalled: bool = True  # else the lease of a dead worker is left until its time is over
+    spin_halt_after_ms: Milliseconds | None = None  # when a halt is proposed; `dos up` does at once when it is not set
     spin_halt_after_minutes: Minutes | None = None
-    worker_launch_template: str = "/dos-dispatch-loop --lane {lane}"
-    max_concurrency: Positive | None = None
+    worker_launch_template: str = "/dos-dispatch-loop --lane {lane}"  # for `dos loop`, which starts nobody itself
+    max_concurrency: Positive | None = None  # for `dos loop`: `dos up` has one worker on a lane
     restart_intensity: Positive = 3  # so many workers of one lane may die within the period; then a person is asked
     restart_period_seconds: Seconds = 60.0
     restart_backoff_seconds: Seconds = 1.0  # before the second start, then twice as long each time
@@ -144,6 +144,7 @@ class Workers(Table, frozen=True, kw_only=True):
     agent: str = ""
     fallback: tuple[str, ...] = ()  # the agents that take over, in this order, while that one has no room
     command: tuple[str, ...] = ()
+    pass_environment: tuple[str, ...] = ()  # variables that are handed on although they are ours or open a remote
     setup: str = ""
     setup_seconds: Seconds = 600.0
     ports: Ports = 10  # how many are offered to each lane, in DOS_PORT_BASE and DOS_PORT_COUNT
@@ -163,8 +164,9 @@ class Workers(Table, frozen=True, kw_only=True):
             check_text(getattr(self, name), (name,))
         for place, name in enumerate(self.fallback):
             check_name(name, ("fallback", place), "agent name")
-        for place, word in enumerate(self.command):
-            check_text(word, ("command", place))
+        for name in ("command", "pass_environment"):
+            for place, word in enumerate(getattr(self, name)):
+                check_text(word, (name, place))
         if self.agent:
             check_name(self.agent, ("agent",), "agent name")
         if self.command and not self.command[0].strip():

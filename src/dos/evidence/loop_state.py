@@ -1,12 +1,37 @@
-"""The state that a loop starts from, with the limits of `dos.toml`."""
+"""The state that a loop starts from, with the limits of `dos.toml`: a new one, or that of a run that died."""
+
+from collections.abc import Callable, Iterable
 
 from msgspec import structs
 
 from dos.config.tables import Config
+from dos.journal.events import Event
+from dos.journal.states import decided
+from dos.journal.states.fleet import Fleet, Starts
 from dos.plans.gate import Mode
 from dos.plans.iterations import LoopState
+from dos.plans.replaying import LIMITS
+from dos.records.leases import Lease
 
 
 def fresh(config: Config) -> LoopState:
     limits = structs.asdict(config.loop) | {"gate_mode": Mode(config.loop.gate_mode)}
     return LoopState(max_iterations=config.workers.max_iterations, **limits)
+
+
+def dead_run(fleet: Fleet, leases: Iterable[Lease], lane: str, gone: Callable[[Lease], bool]) -> str:
+    """The run that began on the lane and ended without a word; empty: none did. `leases` are those in force."""
+    run_id = fleet.starts.get(lane, Starts()).working
+    lives = any(lease.run_id == run_id and not gone(lease) for lease in leases)
+    return "" if lives else run_id
+
+
+def after(happened: Iterable[Event], first: LoopState) -> LoopState:
+    """How a run goes on after one that died: a crash takes back nothing of what was decided.
+
+    What that one had counted counts on, under the limits of `first`.
+    """
+    taken = decided.read(happened)
+    if not taken:
+        return first
+    return structs.replace(taken[-1].decision.next_state, **{name: getattr(first, name) for name in LIMITS})

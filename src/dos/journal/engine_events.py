@@ -60,7 +60,7 @@ class RunParked(Fact, frozen=True, kw_only=True):
     kind = "run_parked"
     run_id: str
     lane: str
-    why: str  # quota | budget | pause | decision | back-off
+    why: str  # quota | budget | pause | landing
     detail: str = ""
     until_ms: int | None = None
 
@@ -138,7 +138,8 @@ class DecisionRaised(Fact, frozen=True, kw_only=True):
     choices: list[Choice]
     waits: list[str] = field(default_factory=list)  # lane:L, unit:U, run:R, fleet, budget:S
     expires_ms: int | None = None
-    otherwise: str = ""  # the choice that is taken when nobody answers in time
+    otherwise: str = ""  # the choice that is taken when nobody answers in time; without one, what holds meanwhile
+    until_start: bool = False  # its time is over when the fleet is started again
     detail: dict[str, Any] = field(default_factory=dict)
 
 
@@ -148,6 +149,14 @@ class DecisionAnswered(Fact, frozen=True, kw_only=True):
     choice: str
     by: str = ""
     expired: bool = False  # nobody answered in time: this is what was said would happen then
+
+
+class LaneCleared(Fact, frozen=True, kw_only=True):
+    """A person's word: what the lane was given up on for, or stopped for, holds it no more."""
+
+    kind = "lane_cleared"
+    lane: str
+    by: str = ""
 
 
 class BudgetWarned(Fact, frozen=True, kw_only=True):

@@ -210,6 +210,18 @@ class UnitClaimed(Fact, frozen=True, kw_only=True):
     repeated: bool = False  # the same unit was claimed by a run that died before it could finish
 
 
+class UnitTaken(Fact, frozen=True, kw_only=True):
+    """In the unit's own stream, with a claim: of two that take it at once, one finds that the other was quicker."""
+
+    kind = "unit_taken"
+    run_id: str
+    lane: str
+    unit: str
+
+
+EARLIER = "left by an earlier run"  # so begins `why` where it was not done by the run that saved it
+
+
 class WorkSalvaged(Fact, frozen=True, kw_only=True):
     kind = "work_salvaged"
     run_id: str
@@ -227,6 +239,7 @@ class AgentStarted(Fact, frozen=True, kw_only=True):
     iteration: int
     agent: str
     base: str
+    said: str = ""  # what a person should know of where it works
 
 
 class AgentEnded(Fact, frozen=True, kw_only=True):
@@ -245,6 +258,7 @@ class AgentEnded(Fact, frozen=True, kw_only=True):
     found: str = ""  # what the outcome was told by
     usage: list[Usage] = field(default_factory=list)
     cost_usd: float | None = None  # None: nobody knows the price
+    session: str = ""  # the program's own name for the conversation
 
 
 class WorkMeasured(Fact, frozen=True, kw_only=True):
@@ -260,6 +274,7 @@ class WorkMeasured(Fact, frozen=True, kw_only=True):
     accepted: bool | None
     verdict: str
     reason: str
+    reconciled: str = ""  # what its agent claims by ending as it should, against what git shows
 
 
 class LandingIntended(Fact, frozen=True, kw_only=True):

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 from msgspec import Meta, Raw, Struct, json
 
 from dos.journal.events import Event
+from dos.records.moments import YEAR_10000_MS
 
 # The characters JSON may leave bare and at which some reader ends a line.
 _SEPARATORS = {character: f"\\u{character:04x}" for character in (0x7F, 0x85, 0x2028, 0x2029)}
-_LATEST_MS = 253_402_300_800_000  # the year 10000, which no stamp can name
 
 
 Whole = Annotated[int, Meta(ge=1, lt=1 << 62)]
@@ -22,7 +22,7 @@ class Line(Struct, kw_only=True):
     ver: Whole
     kind: Named
     at: str
-    at_ms: Annotated[int, Meta(ge=0, lt=_LATEST_MS)]
+    at_ms: Annotated[int, Meta(ge=0, lt=YEAR_10000_MS)]
     actor: str
     fence: Whole | None
     key: str | None

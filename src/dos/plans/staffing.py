@@ -5,15 +5,36 @@ The population plan, over the lanes that have work and may be worked on now.
 
 from collections.abc import Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from dos.plans.iterations import StopReason
 from dos.plans.population import supervise
 from dos.plans.ticks import LaneLiveness, SuperviseEvidence, SupervisePolicy
+from dos.records.reasons import Needs
 from dos.records.regions import Region
 from dos.verdicts.progress.liveness import Answer as Liveness
 
-# A lease may turn out to be alive when it is taken back: its lane is filled at the next look.
-POLICY = SupervisePolicy(reap_stalled=False)
+START_SECONDS = 120.0  # a worker that has not taken its lease by then is not coming
+REST_SECONDS = 30.0  # after a run was told to wait
+
+# What a run stopped for that found nothing it may take: over as soon as there is a unit to offer.
+WANTS_WORK = frozenset(
+    {
+        StopReason.PICK_HELD_INVARIANT,
+        StopReason.BLOCKED,
+        StopReason.BLOCKED_REDISPATCH_INVARIANT,
+        StopReason.STALE_STAMP_UNRECONCILED,
+        StopReason.REPLAN_STALLED,
+        StopReason.DRAIN,
+        StopReason.BENIGN_DRAIN,
+    }
+)
+WANTS_ROOM = "decision-needed"  # of a budget or a provider: over as soon as there is some
+
+
+def is_stuck(stop_reason: str, needs: str) -> bool:
+    """Only a person can clear what a lane's last run stopped for."""
+    return needs in (Needs.OPERATOR, Needs.ENVIRONMENT) and stop_reason not in (*WANTS_WORK, WANTS_ROOM)
 
 
 class Lane(Struct, frozen=True, kw_only=True):
@@ -29,6 +50,7 @@ class Lane(Struct, frozen=True, kw_only=True):
     pending: bool = False  # a worker was started and has no lease yet
     failed: bool = False  # given up on until a person clears it
     resting: bool = False  # there is something to wait for: a time, a limit, a pause
+    spinning: bool = False  # whoever holds it is flagged: alive, and lands nothing
     recent_starts: int = 0  # of workers that ended without a word
     most_starts: int = 3  # so many of them, and it is a person's decision
 
@@ -62,9 +84,10 @@ class GiveUp(Struct, frozen=True, tag="give_up"):
 Action = Spawn | Reap | GiveUp
 
 
-def plan(lanes: Sequence[Lane], target: int) -> list[Action]:
+def plan(lanes: Sequence[Lane], target: int, policy: SupervisePolicy = SupervisePolicy()) -> list[Action]:
     """Reap the dead, give up on lanes whose workers keep dying, then fill up to the target."""
-    actions: list[Action] = [Reap(lane.name, "its process is gone") for lane in lanes if lane.held and lane.holder_gone]
+    dead = [lane for lane in lanes if lane.held and lane.holder_gone and policy.reap_stalled]
+    actions: list[Action] = [Reap(lane.name, "its process is gone") for lane in dead]
     actions += [
         GiveUp(lane.name, f"{lane.recent_starts} workers died one after the other; `dos logs {lane.name}` says why")
         for lane in lanes
@@ -72,16 +95,18 @@ def plan(lanes: Sequence[Lane], target: int) -> list[Action]:
     ]
     seen = tuple(_liveness(lane) for lane in lanes if lane.taken or (lane.could_start and not lane.keeps_dying))
     theirs = sum(lane.held and not lane.ours and not lane.holder_gone for lane in lanes)
-    verdict = supervise(SuperviseEvidence(lanes=seen, target=target + theirs), POLICY)
+    # A lease may turn out to be alive when it is taken back: its lane is filled at the next look.
+    kept = structs.replace(policy, reap_stalled=False)
+    verdict = supervise(SuperviseEvidence(lanes=seen, target=target + theirs), kept)
     return actions + [Spawn(row.lane) for row in verdict.spawn]
 
 
 def _liveness(lane: Lane) -> LaneLiveness:
-    held = Liveness.STALLED if lane.holder_gone else Liveness.ADVANCING
+    held = Liveness.SPINNING if lane.spinning else Liveness.ADVANCING
     return LaneLiveness(
         lane=lane.name,
         tree=lane.region.globs,
         is_exclusive=lane.exclusive,
-        liveness=held if lane.held else None,
+        liveness=(Liveness.STALLED if lane.holder_gone else held) if lane.held else None,
         pending=lane.pending,
     )

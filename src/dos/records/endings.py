@@ -57,6 +57,10 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     output_tokens: int = 0  # reasoning included
     cost_usd: float | None = None  # as the program told it; None: it did not
 
+    @property
+    def tokens(self) -> int:
+        return self.input_tokens + self.cached_tokens + self.cache_write_tokens + self.output_tokens
+
 
 class Outcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ending: Ending

@@ -5,15 +5,17 @@ from collections.abc import Collection, Sequence
 from msgspec import structs
 
 from dos.config.tables import Config
-from dos.errors import BadInput
+from dos.errors import BadInput, Conflict
 from dos.evidence.access import cooldown as resting
 from dos.evidence.access import pickable as standing
+from dos.journal.engine_events import DecisionRaised
+from dos.journal.events import LandingIntended
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet
 from dos.journal.states.fleet import Unit as Seen
 from dos.records.attempts import Attempt, Outcome
 from dos.records.units import Trouble, Unit
-from dos.runtime.effects import Backlog, Landing
+from dos.runtime.effects import Backlog, Landing, Refusals, Unsettled
 from dos.sources.plans import units as sources
 from dos.sources.workspace import Workspace
 from dos.verdicts.access import cooldown, pickable
@@ -32,14 +34,15 @@ def survey(
     answers: Decisions | None = None,
 ) -> Backlog:
     """`others` are the runs that live on other lanes: what one is at is not ours, whatever the plan says now."""
-    units = _held_by_people(units, fleet, answers or Decisions())
+    answers = answers or Decisions()
+    units = _held_by_people(units, fleet, answers)
     theirs = {name for name, unit in fleet.units.items() if unit.claimed_by in others}
     mine = [unit for unit in units if lane_of(unit, config) == lane and unit.name not in theirs]
     known = {unit.name: fleet.units[unit.name] for unit in mine if unit.name in fleet.units}
-    landed = [name for name, unit in known.items() if unit.landed]
+    landed = {name: None for name, unit in known.items() if unit.landed}  # in order, and quick to look up
     left = [unit for unit in mine if unit.name not in landed]
     judged = [(unit, pickable.judge(standing.standing(unit, fleet, (), now_ms=now_ms))) for unit in left]
-    wanted = _wanted_again(answers or Decisions())
+    wanted = _wanted_again(answers)
     resting = {
         unit.name: rest
         for unit in left
@@ -49,24 +52,58 @@ def survey(
         open=[unit for unit, answer in judged if not answer.held and unit.name not in resting],
         held=[answer for _, answer in judged if answer.held],
         resting=list(resting.values()),
-        landed=landed,
+        landed=list(landed),
         completion=_completion(mine, landed),
         interrupted=[name for name, unit in known.items() if unit.claimed_by not in ("", run_id) and not unit.landed],
-        unsettled=[
-            Landing(
-                unit=name,
-                branch=unit.intended.branch,
-                old=unit.intended.old,
-                new=unit.intended.new,
-                receipt=unit.intended.receipt,
-            )
-            for name, unit in known.items()
-            if unit.intended
-        ],
-        history={name: unit.tries for name, unit in known.items() if unit.tries},
-        refusals={name: unit.refusals for name, unit in known.items() if unit.refusals},
+        unsettled=_unsettled(mine, fleet, lane, answers),
+        history={name: _history(unit) for name, unit in known.items()},
+        refusals={
+            name: Refusals(count=unit.refused, reasons=unit.refusals) for name, unit in known.items() if unit.refused
+        },
         word=fleet.word,
+        now_ms=now_ms,
     )
+
+
+def check_claim(fleet: Fleet, unit: str, others: Collection[str]) -> None:
+    """Raise when one of the other runs that live is at the unit."""
+    by = fleet.units.get(unit, Seen()).claimed_by
+    if by in others:
+        raise Conflict(f"{unit} is claimed by {by}")
+
+
+def _history(unit: Seen) -> list[str]:
+    if not unit.saved or unit.missed:
+        return unit.tries
+    return [*unit.tries, f"it was cut off; its work is on {', '.join(unit.saved)}"]
+
+
+def _unsettled(mine: Sequence[Unit], fleet: Fleet, lane: str, answers: Decisions) -> list[Unsettled]:
+    """Of the lane's units, and of what its runs were at that no plan declares: a replan, a unit that was taken out."""
+    declared = {unit.name: unit for unit in mine}
+    found = []
+    for name, seen in fleet.units.items():
+        to = seen.intended
+        if to is None or not (name in declared or to.lane == lane):
+            continue
+        asked = [name for name, each in answers.open.items() if _is_blocked(each.raised, to)]
+        told = [each.choice for each in answers.answered.values() if _is_blocked(each.raised, to)]
+        if "drop" in told:
+            continue
+        found.append(
+            Unsettled(
+                unit=declared.get(name),
+                landing=Landing(unit=name, branch=to.branch, old=to.old, new=to.new, receipt=to.receipt),
+                iteration=to.iteration,
+                question=asked[0] if asked else "",
+                answered=len(told),
+            )
+        )
+    return found
+
+
+def _is_blocked(raised: DecisionRaised, to: LandingIntended) -> bool:
+    return raised.about == "landing_blocked" and raised.detail["unit"] == to.unit
 
 
 def _held_by_people(units: Sequence[Unit], fleet: Fleet, answers: Decisions) -> list[Unit]:
@@ -79,7 +116,7 @@ def _held_by_people(units: Sequence[Unit], fleet: Fleet, answers: Decisions) -> 
     }
     for name, answered in answers.answered.items():
         kept = answered.choice == "drop" or (answered.choice == "hold" and answered.answered_ms >= fleet.started_ms)
-        if answered.raised.about == "landing_conflict" and kept:
+        if answered.raised.about in ("landing_conflict", "landing_blocked") and kept:
             held.setdefault(answered.raised.detail["unit"], f"a person put it aside: {name}")
     return [structs.replace(unit, gated=held[unit.name]) if unit.name in held else unit for unit in units]
 

@@ -1,5 +1,6 @@
 """What the supervisor and the worker can ask to be done: effects as values, each with the answer it gets."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -7,7 +8,8 @@ from msgspec import Struct
 from dos.journal.engine_events import BudgetPromised
 from dos.journal.events import Fact
 from dos.journal.states import decisions
-from dos.plans.limits.budget import Left
+from dos.journal.store import Entry
+from dos.plans.limits.budget import Left, Row
 from dos.plans.limits.deciding import Question
 from dos.plans.limits.quota import Candidate, Probe
 from dos.records.endings import Outcome
@@ -43,6 +45,32 @@ class Record(Struct, frozen=True, kw_only=True):
     fence: int | None = None
     expect: int | None = None
 
+    @property
+    def entry(self) -> Entry:
+        return Entry(
+            stream=self.stream,
+            kind=self.fact.kind,
+            body=self.fact,
+            key=self.key,
+            fence=self.fence,
+            expect=self.expect,
+        )
+
+
+class RecordAll(Struct, frozen=True, kw_only=True):
+    """→ list[Event]: all of them, or none"""
+
+    records: list[Record]
+
+
+class ClaimUnit(Struct, frozen=True, kw_only=True):
+    """→ None; Conflict when another run is at the unit"""
+
+    unit: str
+    lease: Lease
+    claim: Record
+    mark: Record  # in the unit's own stream, provided that nobody writes to it meanwhile
+
 
 class SurveyBacklog(Struct, frozen=True, kw_only=True):
     """→ Backlog"""
@@ -59,13 +87,31 @@ class Backlog(Struct, frozen=True, kw_only=True):
     landed: list[str]
     completion: complete.Verdict | None
     interrupted: list[str]  # claimed by a run that ended without a result
-    unsettled: list["Landing"]  # intended, and not known to have happened
+    unsettled: list["Unsettled"]
     history: dict[str, list[str]]  # unit -> why earlier tries did not land
-    refusals: dict[str, list[str]] = {}  # unit -> why its landing was refused, each time
+    refusals: dict[str, "Refusals"] = {}  # by unit
     drain_requested: bool = False
     halted: str = ""  # a person's word for why this run is to stop now
     paused: str = ""  # a person's word for why nothing is to begin
     word: int = 0  # the newest thing that anybody had said by then
+    now_ms: int = 0
+
+
+class Refusals(Struct, frozen=True, kw_only=True):
+    """How often a unit's landing was refused, and why the last times."""
+
+    count: int = 0
+    reasons: list[str] = []
+
+
+class Unsettled(Struct, frozen=True, kw_only=True):
+    """A landing that was intended, and is not known to have happened: a run died at it, or something is in its way."""
+
+    unit: Unit | None  # None: no plan declares it any more, or ever did
+    landing: "Landing"
+    iteration: int = 0
+    question: str = ""  # that is open about it
+    answered: int = 0  # how often a person has answered one about it
 
 
 class Landing(Struct, frozen=True, kw_only=True):
@@ -90,6 +136,7 @@ class Worktree(Struct, frozen=True, kw_only=True):
     base: str
     salvaged: list["Salvage"]
     ready: bool = True  # the setup command has run in it
+    said: str = ""  # what of the user's files it was to have, and has not
 
 
 class Salvage(Struct, frozen=True, kw_only=True):
@@ -112,6 +159,7 @@ class Chosen(Struct, frozen=True, kw_only=True):
     probe: Probe | None = None  # it goes first after a limit, if writing that down succeeds
     promise: "Promise | None" = None  # of budgets that others share; it counts if writing that down succeeds
     left: Left = Left()  # by the budgets
+    rows: Sequence[Row] = ()  # of them, as they stood then
     told: list[Fact] = []  # what people are to be warned of
 
 
@@ -154,7 +202,8 @@ class RunAgent(Struct, frozen=True, kw_only=True):
     """→ Ended"""
 
     unit: Unit
-    lease: Lease
+    lease: Lease  # that it works under
+    own: Lease  # the run's: what is told of it is written under this one, and its log lies there
     run_id: str
     iteration: int
     attempt: int
@@ -178,6 +227,7 @@ class MeasureWork(Struct, frozen=True, kw_only=True):
     unit: Unit
     lease: Lease
     worktree: Worktree
+    grooms: bool = False  # it is a replan: no plan declares it, so the oracle knows nothing of it
 
 
 class Measured(Struct, frozen=True, kw_only=True):
@@ -187,6 +237,7 @@ class Measured(Struct, frozen=True, kw_only=True):
     changed_paths: int
     accepted: bool | None  # None: there is no acceptance command, or nothing to run it on
     detail: str = ""
+    unproven: str = ""  # why the oracle would not call it shipped
     run: Run | None = None
 
 
@@ -212,6 +263,7 @@ class PrepareLanding(Struct, frozen=True, kw_only=True):
     worktree: Worktree
     head: str  # what was measured, and nothing else
     run: Run | None = None  # of the acceptance command, on that head
+    grooms: bool = False
 
 
 class MoveBranch(Struct, frozen=True, kw_only=True):
@@ -225,6 +277,7 @@ class NotLanded(Struct, frozen=True, kw_only=True):
     reason: str
     retryable: bool = False  # the same work may land in a moment
     moved: bool = False  # only because another's work landed first
+    obstacle: bool = False  # only because of something that a person has there
     conflict: bool = False  # it does not fit on what others have landed since; the reason shows where
 
 
@@ -257,6 +310,12 @@ class ObserveFleet(Struct, frozen=True, kw_only=True):
 
     lease: Lease
     first: bool = False  # also what was left by those before
+
+
+class Complain(Struct, frozen=True, kw_only=True):
+    """→ None: whoever runs this is told what goes wrong, and that it goes on"""
+
+    text: str
 
 
 class LetExpire(Struct, frozen=True, kw_only=True):

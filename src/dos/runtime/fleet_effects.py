@@ -24,7 +24,6 @@ from dos.runtime.fleet import observing
 from dos.runtime.fleet.executing import Executor, LocalExecutor
 from dos.runtime.fleet.observing import Seen
 from dos.runtime.on_target import OnTarget
-from dos.runtime.staff import choosing
 from dos.runtime.supervisor import Fleet, Spinning
 from dos.runtime.worker_effects import WorkerEffects
 from dos.sources import own_processes, processes
@@ -52,6 +51,7 @@ class FleetEffects(WorkerEffects):
             effects.SpawnWorker: self.spawn,
             effects.RevokeLease: self.revoke,
             effects.LetExpire: self.let_expire,
+            effects.Complain: self.complain,
             effects.MintRun: self.mint,
             effects.Pause: self.pause,
         }
@@ -63,42 +63,48 @@ class FleetEffects(WorkerEffects):
         now_ms = self.store.now_ms()  # of the clock that wrote the times in the journal: this host's may be another
         units = self.units()
         state = self._on_target.known(recorded, units, self._landing_on, self.target(), answers)
-        lane_of = {unit.name: backlog.lane_of(unit, self.config) or "" for unit in units}
-        by_lane: dict[str, list[Unit]] = {name: [] for name in self.config.roster()}
-        for unit in units:
-            by_lane.setdefault(lane_of[unit.name], []).append(unit)
-        offered = {
-            name: len(backlog.survey(by_lane[name], self.config, state, name, now_ms=now_ms, answers=answers).open)
-            for name in self.config.roster()
-        }
+        backlogs = self._backlogs(units, state, answers, leases, now_ms)
         seen = Seen(
             config=self.config,
             state=recorded,
             answers=answers,
             leases=leases,
-            offered=offered,
-            lane_of=lane_of,
-            roomless=self._roomless(offered, leases, now_ms),
+            backlogs=backlogs,
+            roomless=observing.roomless(
+                self.config,
+                [each.candidate for each in self.staff],
+                self.watch.state(Quota),
+                self.watch.state(Spend),
+                recorded,
+                [lane for lane, backlog in backlogs.items() if backlog.open and lane not in leases],
+                now_ms=now_ms,
+            ),
             now_ms=now_ms,
             gone=holders.gone,
             never_came=self._never_came,
         )
-        lanes = observing.lanes(seen)
-        busy = any((lane.held and lane.ours) or lane.pending for lane in lanes)
-        landed = [name for name, unit in state.units.items() if unit.landed]
-        return Fleet(
-            lanes=lanes,
-            leases=leases,
-            versions={name: starts.version for name, starts in recorded.starts.items()},
-            drain_requested=recorded.drain > effect.lease.fence,
-            busy=busy,
-            idle=not busy and not any(lane.offerable and not lane.failed for lane in lanes),
-            times_failed={name: starts.times_failed for name, starts in recorded.starts.items()},
-            questions=list(observing.questions(seen, {name: u.undone for name, u in state.units.items() if u.undone})),
-            due=asked.due(answers, now_ms),
+        return observing.fleet(
+            seen,
+            lanes=observing.lanes(seen),
+            supervisor=effect.lease,
             spinning=self._spinning(recorded, leases, now_ms),
-            found=observing.found(seen, landed) if effect.first else None,
+            undone={name: unit.undone for name, unit in state.units.items() if unit.undone},
+            first=effect.first,
         )
+
+    def _backlogs(
+        self, units: list[Unit], state: folded.Fleet, answers: Decisions, leases: dict[str, Lease], now_ms: int
+    ) -> dict[str, effects.Backlog]:
+        by_lane: dict[str, list[Unit]] = {name: [] for name in self.config.roster()}
+        for unit in units:
+            by_lane.setdefault(backlog.lane_of(unit, self.config) or "", []).append(unit)
+        found = {}
+        for lane in self.config.roster():
+            others = {lease.run_id for name, lease in leases.items() if name != lane} - {""}
+            found[lane] = backlog.survey(
+                by_lane[lane], self.config, state, lane, others, now_ms=now_ms, answers=answers
+            )
+        return found
 
     def _never_came(self, starts: folded.Starts) -> bool:
         """Of a process elsewhere this host cannot say that it is gone. Without a pid whoever started it died, or could
@@ -110,22 +116,8 @@ class FleetEffects(WorkerEffects):
         running = own_processes.running(self.place.state)
         return not any(found.option("--run-id") == starts.run_id for found in running)
 
-    def _roomless(self, offered: dict[str, int], leases: dict[str, Lease], now_ms: int) -> dict[str, effects.NoRoom]:
-        """The lanes that could be worked on, and on which no agent may be started: no worker is started either."""
-        limits, spend = self.watch.state(Quota), self.watch.state(Spend)
-        agents = [each.candidate for each in self.staff]
-        found = {}
-        for lane, units in offered.items():
-            if units and lane not in leases:
-                room = choosing.choose(
-                    self.config, agents, limits, spend, run_id="", lane=lane, iteration=0, now_ms=now_ms
-                )
-                if isinstance(room, effects.NoRoom):
-                    found[lane] = room
-        return found
-
     def _spinning(self, state: folded.Fleet, leases: dict[str, Lease], now_ms: int) -> list[Spinning]:
-        """Looked for now and then: git is asked for it."""
+        """Looked for now and then: git is asked for it. Where a halt is proposed after a while only, not before."""
         if time.monotonic() - self._looked_for_spinning < SPIN_LOOK_SECONDS:
             return []
         self._looked_for_spinning = time.monotonic()
@@ -136,12 +128,21 @@ class FleetEffects(WorkerEffects):
         ]
         if not working:
             return []
-        policy, found = policies.of_liveness(self.config), []
+        policy, found, halt_after = policies.of_liveness(self.config), [], self.config.supervise.spin_halt_after
         for fence, looked in evidence.gather(self.store, self.place, working).items():
             verdict = liveness.judge(looked, policy)
-            if verdict.answer is liveness.Answer.SPINNING:
+            age_ms = looked.age_ms if looked.progress_age_ms is None else looked.progress_age_ms
+            is_due = halt_after is None or age_ms >= halt_after.total_seconds() * 1000
+            if verdict.answer is liveness.Answer.SPINNING and is_due:
                 lease = next(each for each in working if each.fence == fence)
-                found.append(Spinning(lease=lease, reason=verdict.reason, expires_ms=now_ms + SPIN_ANSWER_MS))
+                found.append(
+                    Spinning(
+                        lease=lease,
+                        reason=verdict.reason,
+                        expires_ms=now_ms + SPIN_ANSWER_MS,
+                        ordinal=state.runs[lease.run_id].landed + 1,
+                    )
+                )
         return found
 
     def spawn(self, effect: effects.SpawnWorker) -> processes.Identity | None:
@@ -156,6 +157,9 @@ class FleetEffects(WorkerEffects):
         except OSError as error:  # no room for a log, or for a process: perhaps in a while
             sys.stderr.write(f"no worker could be started on {effect.lane}: {error}\n")
             return None
+
+    def complain(self, effect: effects.Complain) -> None:
+        sys.stderr.write(f"{effect.text}\n")
 
     def let_expire(self, effect: effects.LetExpire) -> None:
         try:
@@ -188,7 +192,7 @@ class FleetEffects(WorkerEffects):
         A fleet that is busy moves it all the time, and need not be looked at each time.
         """
         began = time.monotonic()
-        self.store.wait(self.store.last(), effect.seconds)
+        self.store.wait(self.watch.pos, effect.seconds)  # also what was written since the look
         if (left := min(effect.seconds, SHORTEST_TICK_SECONDS) - (time.monotonic() - began)) > 0:
             self._pause(left)
         self._executor.take_in()

@@ -83,18 +83,19 @@ def move_branch(git: Git, *, lane: str, fence: int, landing: Landing) -> NotLand
     """
     if not git.commit_of(landing.new):
         return NotLanded(reason=f"commit {landing.new[:9]} is not there any more")
+    if (at := git.commit_of(f"refs/heads/{landing.branch}") or "nothing") != landing.old:
+        return NotLanded(reason=f"{landing.branch!r} has moved to {at[:9]}", retryable=True, moved=True)
     trees = [tree for tree in _trees_on(git, landing.branch) if not _is_there(tree, landing)]
     for tree in trees:
         if why := _in_the_way(tree, landing):
-            return NotLanded(reason=why, retryable=True)
+            return NotLanded(reason=why, retryable=True, obstacle=True)
     brought: list[Git] = []
     for tree in trees:
         done = tree.attempt("read-tree", "-m", "-u", landing.old, landing.new)
         if done.returncode != 0:
             _take_back(brought, landing)
-            return NotLanded(
-                reason=f"the files in {tree.tree} cannot follow: {_last_line(done.stderr)}", retryable=True
-            )
+            why = f"the files in {tree.tree} cannot follow: {_last_line(done.stderr)}"
+            return NotLanded(reason=why, retryable=True, obstacle=True)
         brought.append(tree)
     refused = _swap(git, lane, fence, landing)
     if refused:
@@ -135,11 +136,11 @@ def to_branch(git: Git, *, lane: str, fence: int, landing: Landing) -> NotLanded
     if there == landing.new:
         return check_fence(git, lane, fence)
     if there and not git.is_ancestor(there, landing.new):
-        return NotLanded(
-            reason=f"the branch {landing.branch!r} holds other work ({there[:9]}); merge it or delete it first"
-        )
+        why = f"the branch {landing.branch!r} holds other work ({there[:9]}); merge it or delete it first"
+        return NotLanded(reason=why, obstacle=True)
     if there and (trees := _trees_on(git, landing.branch)):
-        return NotLanded(reason=f"the branch {landing.branch!r} is checked out in {trees[0].tree}", retryable=True)
+        why = f"the branch {landing.branch!r} is checked out in {trees[0].tree}"
+        return NotLanded(reason=why, retryable=True, obstacle=True)
     return _swap(git, lane, fence, structs.replace(landing, old=there or "0" * len(landing.new)))
 
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 from dos.records import regions
 from dos.records.leases import Lease
 from dos.records.moments import second_stamp
+from dos.records.names import as_text
 from dos.records.receipts import Run
 from dos.runtime import running
 from dos.runtime.effects import Measured, Worktree
@@ -22,9 +23,14 @@ class Accepted(Struct, frozen=True, kw_only=True):
 
 
 Accept = Callable[[Path], Accepted]
+Doubt = Callable[[str], str]  # of a head: why it does not show the unit
 
 
-def measure(worktree: Worktree, lease: Lease, accept: Accept, prefix: str = "") -> Measured:
+def certain(head: str) -> str:
+    return ""
+
+
+def measure(worktree: Worktree, lease: Lease, accept: Accept, prefix: str = "", *, doubt: Doubt = certain) -> Measured:
     inside = Git(Path(worktree.path))
     head = inside.run("rev-parse", "HEAD").strip()
     if not inside.is_ancestor(worktree.base, head):
@@ -41,6 +47,7 @@ def measure(worktree: Worktree, lease: Lease, accept: Accept, prefix: str = "") 
         changed_paths=len(paths),
         accepted=answer.passed,
         detail=answer.detail,
+        unproven=doubt(head) if paths and not outside and answer.passed is not False else "",
         run=answer.run,
     )
 
@@ -48,7 +55,7 @@ def measure(worktree: Worktree, lease: Lease, accept: Accept, prefix: str = "") 
 def strays(inside: Git, base: str, head: str, lease: Lease, prefix: str = "") -> list[str]:
     """The changed paths that lie outside of the lane, whose globs start where dos.toml is."""
     return [
-        _readable(path)
+        as_text(path)
         for path in inside.paths_between(base, head)
         # A backslash in one of git's names is part of the name; in a glob it would part folders.
         if "\\" in path or not path.startswith(prefix) or not regions.contains_path(lease.region, path[len(prefix) :])
@@ -59,8 +66,6 @@ def accept(
     tree: Path, command: str, environment: dict[str, str], seconds: float, stopped: Callable[[], bool] = running.never
 ) -> Accepted:
     """Run a command on a tree and take its exit code for the answer."""
-    if not command:
-        return Accepted()
     started, limits = now(), running.Limits(wall_seconds=seconds)
     ran = running.run(["sh", "-c", command], cwd=tree, environment=environment, limits=limits, stopped=stopped)
     code = None if ran.why else ran.exit_code
@@ -74,8 +79,3 @@ def accept(
 
 def now() -> str:
     return second_stamp(int(datetime.now(UTC).timestamp() * 1000))
-
-
-def _readable(path: str) -> str:
-    """A file name need not be text, and the journal holds only text."""
-    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -17,8 +17,17 @@ def now() -> float:
 
 
 class Keeper(threading.Thread):
-    def __init__(self, lease: Lease, open_store: Callable[[], Store], *, asked_at: float | None = None) -> None:
+    def __init__(
+        self,
+        lease: Lease,
+        open_store: Callable[[], Store],
+        *,
+        asked_at: float | None = None,
+        tell: threading.Event | None = None,
+    ) -> None:
+        """`tell` is set, too, when the lease is lost: for whoever waits for the first of several."""
         super().__init__(name="lease-keeper", daemon=True)
+        self._tell = tell
         self.lost = threading.Event()
         self._lease = lease
         self._open_store = open_store
@@ -52,16 +61,21 @@ class Keeper(threading.Thread):
                 return
             except StoreFailed:
                 if now() >= self._ends:
-                    self.lost.set()
+                    self._lose()
                     return
                 self._done.wait(self._pause() / 4)  # then the store is opened anew
 
     def _renew(self, store: Store) -> None:
         began = now()
         if store.renew([self._lease.fence]).lost:
-            self.lost.set()
+            self._lose()
             raise Fenced(f"the lease with fence {self._lease.fence} was taken over")
         self._ends = max(self._ends, began + self._lease.ttl_ms / 1000)
+
+    def _lose(self) -> None:
+        self.lost.set()
+        if self._tell:
+            self._tell.set()
 
     def _pause(self) -> float:
         return self._lease.ttl_ms / 4000

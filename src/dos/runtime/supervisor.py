@@ -4,26 +4,44 @@ Like the worker it only yields effects. Workers outlive it: the next supervisor 
 """
 
 from collections.abc import Generator
+from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct, structs
 
-from dos.errors import Conflict, Fenced
+from dos.errors import BadInput, Conflict, Fenced, GitFailed
 from dos.journal import engine_events, events
 from dos.journal.states import decisions
 from dos.plans import staffing, starting
 from dos.plans.limits import deciding
 from dos.plans.limits.deciding import Question
+from dos.plans.ticks import SupervisePolicy
 from dos.records.leases import Lease, Refusal
 from dos.runtime import effects
 
 Steps = Generator[Any, Any, Any]
 
 
+class Why(StrEnum):
+    """Why a supervisor ends."""
+
+    IDLE = "idle"
+    WORK_LEFT = "work-left"  # idle, and units wait for something that no worker can do
+    DRAINED = "drained"
+    SECOND = "already-running"
+    LOST = "lease-lost"
+
+
+class Ending(Struct, frozen=True):
+    why: Why
+    text: str
+
+
 class Spinning(Struct, frozen=True, kw_only=True):
     lease: Lease
     reason: str
     expires_ms: int
+    ordinal: int = 1  # which time it is for its run
 
 
 class Fleet(Struct, frozen=True, kw_only=True):
@@ -35,7 +53,9 @@ class Fleet(Struct, frozen=True, kw_only=True):
     drain_requested: bool
     busy: bool  # a worker of ours holds a lane, or is about to
     idle: bool  # nobody works and nothing is left to offer
+    left: list[starting.Unfinished] = []  # then
     times_failed: dict[str, int] = {}  # how often each lane was given up on before
+    told: list[events.Fact] = []  # what people are to be warned of
     questions: list[Question] = []  # for people, and not asked yet
     due: list[decisions.Standing] = []  # whose time to be answered is over
     spinning: list[Spinning] = []  # not flagged yet
@@ -43,60 +63,94 @@ class Fleet(Struct, frozen=True, kw_only=True):
 
 
 class Supervisor:
-    def __init__(self, *, host: str, pid: int, target: int, tick_seconds: float, until_idle: bool) -> None:
+    def __init__(
+        self,
+        *,
+        host: str,
+        pid: int,
+        target: int,
+        tick_seconds: float,
+        until_idle: bool,
+        policy: SupervisePolicy = SupervisePolicy(),
+    ) -> None:
         self.host = host
         self.pid = pid
         self.target = target
         self.tick_seconds = tick_seconds
         self.until_idle = until_idle
+        self.policy = policy
         self.lease: Lease
         self._notes = 0
 
-    def supervise(self) -> Generator[Any, Any, str]:
-        """Runs until the fleet is drained; the answer says why it ended."""
+    def supervise(self) -> Generator[Any, Any, Ending]:
+        """Runs until the fleet is drained, or idle where that is wanted."""
         taken = yield effects.TakeLease(lane=f"supervisor/{self.host}", run_id="", is_lock=True)
         if isinstance(taken, Refusal):
-            return f"another supervisor runs here: {taken.detail}"
+            return Ending(Why.SECOND, f"another supervisor runs here: {taken.detail}")
         self.lease = taken
         try:
             started = events.FleetStarted(host=self.host, pid=self.pid, target=self.target)
             yield from self._note("fleet", started, fence=taken.fence)
-            reason: str = yield from self._ticks()
-            yield from self._note("fleet", events.FleetStopped(host=self.host, reason=reason), fence=taken.fence)
-            yield effects.ReleaseLease(lease=taken, reason=reason)
-        except Fenced as lost:
-            return f"the supervisor lost its lease: {lost}"  # whoever takes it speaks for the fleet
-        return reason
+            ending: Ending = yield from self._ticks()
+            yield from self._note("fleet", events.FleetStopped(host=self.host, reason=ending.text), fence=taken.fence)
+            yield effects.ReleaseLease(lease=taken, reason=ending.text)
+        except Fenced as lost:  # whoever takes it speaks for the fleet
+            return Ending(Why.LOST, f"the supervisor lost its lease: {lost}")
+        return ending
 
     def _ticks(self) -> Steps:
-        first = True
+        """→ Ending. What cannot be looked at now is looked at in a while; only the first look has to succeed."""
+        first, complaint = True, ""
         while True:
-            fleet: Fleet = yield effects.ObserveFleet(lease=self.lease, first=first)
-            if fleet.found and not fleet.found.is_empty:
-                found = engine_events.FleetFound(host=self.host, **structs.asdict(fleet.found))
-                yield from self._note("fleet", found, fence=self.lease.fence)
-            first = False
-            yield from self._speak_with_people(fleet)
-            if fleet.drain_requested and not fleet.busy:
-                return "drained on request"
-            if self.until_idle and fleet.idle:
-                return "nothing is left to do"
-            for action in staffing.plan(fleet.lanes, 0 if fleet.drain_requested else self.target):
-                yield from self._perform(action, fleet)
+            try:
+                ending: Ending | None = yield from self._tick(first=first)
+            except (GitFailed, BadInput) as error:
+                if first:
+                    raise
+                if complaint != str(error):
+                    complaint = str(error)
+                    yield effects.Complain(text=f"{complaint}; trying again")
+            else:
+                if ending:
+                    return ending
+                first, complaint = False, ""
             yield effects.Pause(seconds=self.tick_seconds)
+
+    def _tick(self, *, first: bool) -> Steps:
+        """→ Ending | None"""
+        fleet: Fleet = yield effects.ObserveFleet(lease=self.lease, first=first)
+        if fleet.found and not fleet.found.is_empty:
+            found = engine_events.FleetFound(host=self.host, **structs.asdict(fleet.found))
+            yield from self._note("fleet", found, fence=self.lease.fence)
+        yield from self._speak_with_people(fleet)
+        if fleet.drain_requested and not fleet.busy:
+            return Ending(Why.DRAINED, "drained on request")
+        if self.until_idle and fleet.idle:
+            if fleet.left:
+                return Ending(Why.WORK_LEFT, starting.told(fleet.left))
+            return Ending(Why.IDLE, "nothing is left to do")
+        for action in staffing.plan(fleet.lanes, 0 if fleet.drain_requested else self.target, self.policy):
+            yield from self._perform(action, fleet)
+        return None
 
     def _speak_with_people(self, fleet: Fleet) -> Steps:
         for asked in fleet.due:
             yield effects.LetExpire(asked=asked)
+        for fact in fleet.told:
+            yield from self._note("fleet", fact)
         for question in fleet.questions:
             yield from self._ask(question)
         for found in fleet.spinning:
-            lease = found.lease
+            lease, ordinal = found.lease, found.ordinal
+            # Asked first: whoever is flagged is not looked at again.
+            question = deciding.spinning(
+                lease.run_id, lease.lane, found.reason, ordinal=ordinal, expires_ms=found.expires_ms
+            )
+            yield from self._ask(question)
             flag = engine_events.SpinFlagged(
                 lane=lease.lane, run_id=lease.run_id, lease=lease.fence, reason=found.reason
             )
-            yield effects.Record(stream=f"run/{lease.run_id}", fact=flag, key=f"spinning/{lease.fence}")
-            yield from self._ask(deciding.spinning(lease.run_id, lease.lane, found.reason, expires_ms=found.expires_ms))
+            yield effects.Record(stream=f"run/{lease.run_id}", fact=flag, key=f"spinning/{lease.fence}.{ordinal}")
 
     def _perform(self, action: staffing.Action, fleet: Fleet) -> Steps:
         match action:

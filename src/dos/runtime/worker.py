@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from dos.errors import Conflict, Fenced
+from dos.errors import Conflict, Fenced, Halted, NotReady
 from dos.journal import engine_events, events
 from dos.journal.run_events import IntentDeclared
 from dos.journal.states import decided
@@ -25,14 +25,27 @@ from dos.plans.iterations import (
 )
 from dos.plans.limits.quota import Probe
 from dos.records.leases import Refusal
+from dos.records.names import listed
 from dos.records.reasons import Needs
 from dos.records.units import Unit
 from dos.runtime import effects
 from dos.runtime.steps import land, replan
-from dos.runtime.steps.dispatch import Dispatch, Done, dispatch
+from dos.runtime.steps.dispatch import dispatch
 from dos.runtime.steps.noting import Pen, Steps
+from dos.runtime.steps.order import Dispatch, Done
+from dos.verdicts.access.pickable import Answer as Held
 
 SCREENED_KEPT = 100  # units of one look that are written down
+LOOK_MS = 30_000  # between two looks whether what was in the way of a landing is gone
+MOST_LOOKS = 20  # then a person has to say so
+
+# What a unit is held for, as the catalogue of blocked causes has it; the others have a word of their own.
+CAUSES = {
+    Held.DRAFT_CLASS: "operator_decision",
+    Held.OPERATOR_GATED: "operator_decision",
+    Held.SOAK_OPEN: "lane_soak_gated",
+    Held.STALE_CLAIM: "stale_claim_false_block",
+}
 
 
 class Ended(StrEnum):
@@ -43,6 +56,7 @@ class Ended(StrEnum):
     LANE_HELD = "lane-held"
     HALTED = "halted"
     DECISION_NEEDED = "decision-needed"
+    NOT_READY = "not-ready"
 
 
 class Stop(Struct, frozen=True):
@@ -54,12 +68,17 @@ class Stop(Struct, frozen=True):
         return loop.needs(self.reason)
 
 
+class Waited(Struct, frozen=True):
+    """Something may be otherwise now."""
+
+
 class Worker:
     def __init__(self, *, lane: str, run_id: str, state: LoopState) -> None:
         self.lane = lane
         self.run_id = run_id
         self.state = state
         self.attempt = 1  # at the same iteration: a provider that was overloaded is asked again
+        self.looks = 0  # in vain, whether a landing's way is free
         self.pen: Pen
 
     def work(self) -> Generator[Any, Any, Stop]:
@@ -71,7 +90,12 @@ class Worker:
         self.lane = taken.lane
         self.pen = Pen(run_id=self.run_id, lease=taken)
         try:
-            stop: Stop = yield from self._until_stopped()
+            try:
+                stop: Stop = yield from self._until_stopped()
+            except Halted as error:
+                stop = Stop(Ended.HALTED, str(error))
+            except NotReady as error:
+                stop = Stop(Ended.NOT_READY, str(error))
             yield from self.pen.note(self._stopped(stop))
             yield effects.ReleaseLease(lease=taken, reason=stop.reason)
         except Fenced as error:
@@ -85,32 +109,28 @@ class Worker:
 
     def _until_stopped(self) -> Steps:
         lease = self.pen.lease
-        backlog: effects.Backlog = yield effects.SurveyBacklog(lease=lease)
-        yield from land.settle(self.pen, backlog.unsettled)
         yield from self.pen.note(events.RunBegun(**self.pen.who, host=lease.host, start_sha=lease.start_sha))
-        backlog = yield effects.SurveyBacklog(lease=lease)
+        backlog: effects.Backlog = yield from self._survey()
         yield from self.pen.note(self._intent(backlog))
         again = mode = ""
         while True:
             if stop := _told_to_stop(backlog):
                 return stop
             unit = None if mode == "replan" else _pick(backlog, again)
-            chosen = None
-            if backlog.paused:
-                yield from self._park("pause", backlog.paused, None, backlog.word)
-            elif unit or mode == "replan":
-                chosen = yield from self._choose()
-                if isinstance(chosen, effects.NoRoom):
-                    if chosen.until_ms is None:
-                        return Stop(Ended.DECISION_NEEDED, chosen.detail)
-                    yield from self._park(chosen.why, chosen.detail, chosen.until_ms, backlog.word)
-            if backlog.paused or isinstance(chosen, effects.NoRoom):
-                backlog = yield effects.SurveyBacklog(lease=lease)
+            chosen = yield from self._room(backlog, unit, mode)
+            if isinstance(chosen, Stop):
+                return chosen
+            if isinstance(chosen, Waited):
+                backlog = yield from self._survey()
                 continue
             yield from self.pen.note(self._screened(backlog))
             done: Done | None = None
             if unit and chosen:
-                done = yield from dispatch(self.pen, self._asked(unit, chosen, backlog))
+                try:
+                    done = yield from dispatch(self.pen, self._asked(unit, chosen, backlog))
+                except Conflict:  # another lane has taken it since we looked
+                    backlog = yield from self._survey()
+                    continue
                 outcome = done.outcome
                 backlog = yield effects.SurveyBacklog(lease=lease)  # as it stands now, for the decision
             elif chosen:
@@ -131,8 +151,40 @@ class Worker:
             if once_more and not (done and done.limited):
                 yield effects.BackOff(seconds=decision.backoff_seconds)
             mode = decision.next_mode or mode
-            if not done or once_more:
-                backlog = yield effects.SurveyBacklog(lease=lease)
+            if not done or once_more or backlog.unsettled:
+                backlog = yield from self._survey()
+
+    def _survey(self) -> Steps:
+        """→ Backlog, once the landings that are left over were tried"""
+        backlog: effects.Backlog = yield effects.SurveyBacklog(lease=self.pen.lease)
+        if not backlog.unsettled or backlog.paused or _told_to_stop(backlog):
+            return backlog
+        yield from land.settle(self.pen, backlog.unsettled)
+        return (yield effects.SurveyBacklog(lease=self.pen.lease))
+
+    def _room(self, backlog: effects.Backlog, unit: Unit | None, mode: str) -> Steps:
+        """→ Chosen | Stop | Waited | None: who may be started; None where there is nothing to start one for"""
+        if backlog.paused:
+            yield from self._park("pause", backlog.paused, None, backlog.word)
+            return Waited()
+        if not unit and mode != "replan":
+            return (yield from self._wait_to_land(backlog)) if backlog.unsettled else None
+        chosen: effects.Chosen | effects.NoRoom = yield from self._choose()
+        if isinstance(chosen, effects.Chosen):
+            return chosen
+        if chosen.until_ms is None:
+            return Stop(Ended.DECISION_NEEDED, chosen.detail)
+        yield from self._park(chosen.why, chosen.detail, chosen.until_ms, backlog.word)
+        return Waited()
+
+    def _wait_to_land(self, backlog: effects.Backlog) -> Steps:
+        """→ Stop | Waited. Nothing tells when a person's own files are out of the way, so it is looked at."""
+        names = listed([each.landing.unit for each in backlog.unsettled])
+        if self.looks >= MOST_LOOKS:
+            return Stop(Ended.DECISION_NEEDED, f"done, and something is in the way of landing it: {names}")
+        self.looks += 1
+        yield from self._park("landing", names, backlog.now_ms + LOOK_MS, backlog.word)
+        return Waited()
 
     def _intent(self, backlog: effects.Backlog) -> IntentDeclared:
         """What the run sets out to do: so that anybody can ask later whether it did, and where to go on."""
@@ -161,7 +213,7 @@ class Worker:
             chosen=chosen,
             history=backlog.history.get(unit.name, []),
             repeated=unit.name in backlog.interrupted,
-            refused_before=backlog.refusals.get(unit.name, []),
+            refused=backlog.refusals.get(unit.name, effects.Refusals()),
         )
 
     def _choose(self) -> Steps:
@@ -214,17 +266,21 @@ def _told_to_stop(backlog: effects.Backlog) -> Stop | None:
 
 
 def _gate(backlog: effects.Backlog) -> IterationOutcome:
-    gate = Gate.BLOCKED if backlog.held or backlog.resting else Gate.DRAIN
-    return IterationOutcome(kind=OutcomeKind.GATE, verdict=gate)
+    """With the cause, where the first unit that is held has one."""
+    if not backlog.held and not backlog.resting:
+        return IterationOutcome(kind=OutcomeKind.GATE, verdict=Gate.DRAIN)
+    why = next((each.reason for each in backlog.held if each.reason), Held.COOLDOWN)
+    return IterationOutcome(kind=OutcomeKind.GATE, verdict=Gate.BLOCKED, blocked_cause=CAUSES.get(why, why))
 
 
 def _seen(state: LoopState, backlog: effects.Backlog) -> LoopState:
-    """The state with what was seen: of the next unit only when nothing else can be offered."""
+    """The state with what was seen: of the next unit only when nothing else can be offered, or waits to land."""
+    goes_on = backlog.open or backlog.unsettled
     return structs.replace(
         state,
         completion=backlog.completion,
-        pickability=None if backlog.open else next(iter(backlog.held), None),
-        cooldown=None if backlog.open else next(iter(backlog.resting), None),
+        pickability=None if goes_on else next(iter(backlog.held), None),
+        cooldown=None if goes_on else next(iter(backlog.resting), None),
     )
 
 
@@ -235,4 +291,5 @@ def _pick(backlog: effects.Backlog, again: str) -> Unit | None:
         tries = len(backlog.history.get(unit.name, []))
         return unit.name != again, unit.name not in backlog.interrupted, tries
 
-    return min(backlog.open, key=order, default=None)
+    waiting = {each.landing.unit for each in backlog.unsettled}
+    return min((unit for unit in backlog.open if unit.name not in waiting), key=order, default=None)

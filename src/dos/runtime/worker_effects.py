@@ -9,7 +9,7 @@ from msgspec import structs
 
 from dos.agents import prompt
 from dos.config.tables import Config
-from dos.errors import BadInput, Conflict, Fenced
+from dos.errors import BadInput, Conflict, Fenced, Halted
 from dos.evidence import holders
 from dos.evidence.access.lane import rules
 from dos.journal import fold
@@ -31,8 +31,9 @@ from dos.runtime.ground.one_tree import OneTree
 from dos.runtime.holding import Holding
 from dos.runtime.on_target import OnTarget
 from dos.runtime.sharing import targets
-from dos.runtime.staff import candidates, choosing, launching
+from dos.runtime.staff import candidates, choosing
 from dos.runtime.staff.candidates import Employed
+from dos.runtime.staff.launching import Launcher
 from dos.sources import processes
 from dos.sources.git import Git
 from dos.sources.plans import plan_documents
@@ -54,10 +55,13 @@ class WorkerEffects:
         self.store: Store = self._open()
         self.patience = Patience(config.leases.ttl_seconds, prove=self._prove, pause=self._pause)
         self.holding = Holding(self._open)
+        self._before: dict[tuple[str, str], list[Lease]] = {}  # of a lane that is being taken
         self._on_target = OnTarget(place)
+        self._backing_off: tuple[effects.BackOff | None, float] = (None, 0.0)  # until when
         self._documents: object = None  # as they were when the units were read
         self._units: list[Unit] = []
-        self.checks = Checks(place, config, self._is_lost)
+        self.checks = Checks(place, config, self._is_lost, self._open)
+        self._launcher = Launcher(config, is_lost=self._is_lost, open_store=self._open)
         self._landing_on = targets.of(self.git, config.workers.remote)
         ground = OneTree if config.workers.isolation == "shared" else LaneTrees
         self.ground = ground(
@@ -68,6 +72,7 @@ class WorkerEffects:
             branch=self.target,
             checks=self.checks,
             prove=partial(self._prove, True),
+            heed=self._heed,
         )
         self.watch = fold.Watch(self.store, Fleet, Quota, Spend, Decisions, keep=True)
 
@@ -81,6 +86,8 @@ class WorkerEffects:
                 effects.TakeLease: self.take_lease,
                 effects.ReleaseLease: self.release_lease,
                 effects.Record: self.record,
+                effects.RecordAll: self.record_all,
+                effects.ClaimUnit: self.claim_unit,
                 effects.SurveyBacklog: self.survey,
                 effects.ChooseAgent: self.choose_agent,
                 effects.TakePlans: self.take_plans,
@@ -102,13 +109,20 @@ class WorkerEffects:
         asked = request(
             self.config, effect.lane, run_id=effect.run_id, is_lock=effect.is_lock, start_sha=self._target_commit()
         )
-        asked_at, before = renewing.now(), self.store.leases()
+        taken = self._take(asked)
+        if isinstance(taken, Lease) and not effect.is_lock:
+            logs.prune(self.place.state, taken, self.config.retention.limit("runs_keep_last"))
+        return taken
+
+    def _take(self, asked: Request) -> Lease | Refusal:
+        """It can be repeated: who held the lane is only to be seen before it was taken."""
+        asked_at, before = renewing.now(), self._before.setdefault((asked.lane, asked.run_id), self.store.leases())
         taken = self._granted(asked) or self._acquire(asked)
         if isinstance(taken, Lease):
             self.holding.keep(taken, asked_at=asked_at)
-            if not effect.is_lock:
+            if not asked.is_lock:
                 self._make_room(taken, before)
-                logs.prune(self.place.state, taken, self.config.retention.limit("runs_keep_last"))
+        del self._before[asked.lane, asked.run_id]
         return taken
 
     def _make_room(self, taken: Lease, before: Sequence[Lease]) -> None:
@@ -128,13 +142,8 @@ class WorkerEffects:
         asked = structs.replace(
             request(self.config, own.lane, run_id=effect.run_id), lane=f"replan-{own.lane}", region=plans
         )
-        asked_at, before = renewing.now(), self.store.leases()
-        taken = self._granted(asked) or self._acquire(asked)
-        if isinstance(taken, Refusal):
-            return taken
-        self.holding.keep(taken, asked_at=asked_at)
-        self._make_room(taken, before)
-        return effects.Plans(lease=taken, documents=documents)
+        taken = self._take(asked)
+        return taken if isinstance(taken, Refusal) else effects.Plans(lease=taken, documents=documents)
 
     def _granted(self, asked: Request) -> Lease | None:
         """What was granted to this very process already, when the answer was lost on its way."""
@@ -171,6 +180,16 @@ class WorkerEffects:
 
     def record(self, effect: effects.Record) -> Event:
         return self.store.record(effect.stream, effect.fact, key=effect.key, fence=effect.fence, expect=effect.expect)
+
+    def record_all(self, effect: effects.RecordAll) -> list[Event]:
+        return self.store.append_all([each.entry for each in effect.records])
+
+    def claim_unit(self, effect: effects.ClaimUnit) -> None:
+        """What was claimed before the stream is looked at is known; what is claimed after that moves it."""
+        version = max((event.ver for event in self.store.load(effect.mark.stream)), default=0)
+        others = {lease.run_id for lease in self.watch.look()} - {"", effect.lease.run_id}
+        backlog.check_claim(self.watch.state(Fleet), effect.unit, others)
+        self.store.append_all([effect.claim.entry, structs.replace(effect.mark, expect=version).entry])
 
     def survey(self, effect: effects.SurveyBacklog) -> effects.Backlog:
         live = self.watch.look()
@@ -221,17 +240,15 @@ class WorkerEffects:
 
     def run_agent(self, effect: effects.RunAgent) -> effects.Ended:
         text = self._prompt(effect)
-        ended = launching.run(
+        ended = self._launcher.run(
             effect,
             next(each for each in self.staff if each.candidate.name == effect.agent),
-            self.config,
             prompt=text,
             environment=self.checks.environment(effect.lease)
             | {"DOS_RUN_ID": effect.run_id, "DOS_UNIT": effect.unit.name},
             log=logs.of_agent(self.place.state, effect),
-            is_lost=self._is_lost,
-            open_store=self._open,
         )
+        logs.prune_run(self.place.state, effect.own.lane, effect.run_id)
         leftovers.end(str(self.place.root), effect.lease)
         return ended
 
@@ -244,8 +261,10 @@ class WorkerEffects:
         return prompt.prompt(effect.unit, globs=globs, acceptance=acceptance, history=effect.history)
 
     def back_off(self, effect: effects.BackOff) -> None:
-        """A drain ends it, also one that was asked for just before it began."""
-        deadline = time.monotonic() + effect.seconds
+        """A drain ends it, also one that was asked for just before it began. An outage does not make it longer."""
+        if self._backing_off[0] is not effect:
+            self._backing_off = effect, time.monotonic() + effect.seconds
+        deadline = self._backing_off[1]
         while (left := deadline - time.monotonic()) > 0 and not self._is_lost():
             self.watch.look()
             fleet = self.watch.state(Fleet)
@@ -285,6 +304,12 @@ class WorkerEffects:
 
     def _prove(self, doubtful: bool) -> None:
         self.holding.prove(self.store, doubtful=doubtful)
+
+    def _heed(self, lease: Lease) -> None:
+        """Raise when a person has stopped the run: nothing of it is measured or landed any more."""
+        self.watch.look()
+        if why := self.watch.state(Fleet).orders(lease).halted:
+            raise Halted(why)
 
     def _is_lost(self) -> bool:
         return self.holding.is_lost()

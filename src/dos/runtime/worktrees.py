@@ -4,7 +4,8 @@ import shutil
 from pathlib import Path
 
 from dos.errors import GitFailed
-from dos.records.names import slug
+from dos.journal.events import EARLIER
+from dos.records.names import listed, slug
 from dos.runtime import leftovers
 from dos.runtime.effects import Salvage, Worktree
 from dos.runtime.trees import adding, includes
@@ -25,7 +26,7 @@ def prepare(
         raise GitFailed(
             f"the target branch {target!r} has no commit", hint=f"Commit something first: git -C {git.tree} commit"
         )
-    inside, why = Git(path), "left by an earlier run"
+    inside, why = Git(path), EARLIER
     salvaged: list[Salvage] = []
     if path.exists():
         leftovers.wait_for_git(path, of_workers=True)
@@ -41,9 +42,10 @@ def prepare(
         salvaged += _save_head(git, _known_head(git, path), run_id, why, base)
         adding.add(git, state, path, base)
         clear(inside, base)
-    includes.bring(git, inside)
+    left_out = includes.bring(git, inside).left_out
     ready = (_directory(inside) / READY).exists()
-    return Worktree(path=str(path), target=target, base=base, salvaged=salvaged, ready=ready)
+    said = f"not copied: {listed(left_out)}" if left_out else ""
+    return Worktree(path=str(path), target=target, base=base, salvaged=salvaged, ready=ready, said=said)
 
 
 def _is_unused(inside: Git) -> bool:

@@ -17,11 +17,16 @@ import time
 from pathlib import Path
 from typing import Any
 
-from msgspec import json
+from msgspec import DecodeError, json
 
 
 def main(arguments: list[str]) -> int:
-    script = json.decode(Path(arguments[0]).read_bytes())
+    try:
+        script = json.decode(Path(arguments[0]).read_bytes())
+    except (IndexError, OSError, DecodeError) as error:
+        why = "no script is named" if isinstance(error, IndexError) else f"{arguments[0]} cannot be played: {error}"
+        sys.stderr.write(f'scripted agent: {why}; [workers] command = ["script.json"] in dos.toml names one\n')
+        return 2
     unit = os.environ["DOS_UNIT"]
     sys.stdin.read()
     tries = script.get(unit) or script.get("*") or [[{"say": f"There is nothing in my script for {unit}."}]]

@@ -54,6 +54,8 @@ def _run(fact: events.Fact | None) -> tuple[str, str, str] | None:
         case events.UnitClaimed():
             again = " again, after a crash" if fact.repeated else ""
             return fact.lane, f"took {fact.unit}{again}", PLAIN
+        case events.AgentStarted() if fact.said:
+            return fact.lane, f"{fact.unit}: {fact.said}", BAD
         case events.AgentEnded():
             said = f" and said {fact.claim!r}" if fact.claim else ""
             return fact.lane, f"agent {fact.outcome} after {fact.seconds:.1f} s{said}", DIM

@@ -7,6 +7,7 @@ from pathlib import PurePath
 from dos.config.tables import Config
 from dos.errors import BadInput, GitFailed
 from dos.evidence.access import lane as lanes
+from dos.records.names import as_text
 from dos.sources.world import World
 from dos.verdicts.access import scope
 from dos.verdicts.access.scope import Evidence
@@ -66,5 +67,5 @@ def _text(path: str) -> str:
 
     A backslash would part folders, and a blank name would be passed over.
     """
-    text = path.encode("utf-8", "surrogateescape").decode("utf-8", "replace").replace("\\", "\N{SMALL REVERSE SOLIDUS}")
+    text = as_text(path).replace("\\", "\N{SMALL REVERSE SOLIDUS}")
     return text if text.strip() else repr(text)

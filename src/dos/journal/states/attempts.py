@@ -11,10 +11,9 @@ from dos.journal.events import Event
 from dos.journal.old_logs import import_events
 from dos.journal.old_logs.released import Readability, readability
 from dos.records.attempts import Attempt, Outcome
-from dos.records.moments import second_stamp
+from dos.records.moments import YEAR_10000_MS, second_stamp
 
 UNITS_KEPT = 5_000  # those that were tried longest ago are forgotten first
-_LATEST_MS = 253_402_300_800_000  # the year 10000, which no stamp can name
 _KINDS = (events.UnitAttempted.kind, import_events.LineImported.kind)
 
 
@@ -85,7 +84,7 @@ def _milliseconds(value: object) -> int | None:
         number = int(value)
     except (ValueError, OverflowError):
         return None
-    return number if 0 <= number < _LATEST_MS else None
+    return number if 0 <= number < YEAR_10000_MS else None
 
 
 def _moment(stamp: object) -> int | None:

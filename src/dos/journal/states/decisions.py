@@ -6,13 +6,20 @@ from typing import ClassVar
 from msgspec import Struct, field
 
 from dos.journal import engine_events, events
-from dos.journal.engine_events import Choice, DecisionAnswered, DecisionRaised, HaltRequested, LimitLifted
+from dos.journal.engine_events import (
+    Choice,
+    DecisionAnswered,
+    DecisionRaised,
+    HaltRequested,
+    LaneCleared,
+    LimitLifted,
+)
 from dos.journal.events import Event, Fact
 from dos.journal.states import quota
 from dos.journal.store import Entry
 from dos.plans.limits.deciding import Question
 
-ANSWERED_KEPT = 200
+ANSWERED_KEPT = 200  # beside the newest about each unit, which is the only memory of what a person wants of it
 RAISED = "raised"  # the key, in the question's own stream
 _KINDS = {DecisionRaised.kind, DecisionAnswered.kind}
 
@@ -32,6 +39,11 @@ class Answered(Struct, frozen=True, kw_only=True):
     by: str
     answered_ms: int
     expired: bool = False
+
+    @property
+    def unit(self) -> str:
+        """What it is about, where that is a unit."""
+        return str(self.raised.detail.get("unit", ""))
 
 
 class Decisions(Struct, kw_only=True):
@@ -55,8 +67,13 @@ class Decisions(Struct, kw_only=True):
                     answered_ms=event.at_ms,
                     expired=fact.expired,
                 )
-                for old in list(self.answered)[:-ANSWERED_KEPT]:
-                    del self.answered[old]
+                self._forget_old_answers()
+
+    def _forget_old_answers(self) -> None:
+        lasting = {(each.raised.about, unit): name for name, each in self.answered.items() if (unit := each.unit)}
+        passing = [name for name in self.answered if name not in lasting.values()]
+        for name in passing[:-ANSWERED_KEPT]:
+            del self.answered[name]
 
     def knows(self, decision: str) -> bool:
         return decision in self.open or decision in self.answered
@@ -76,6 +93,7 @@ def raising(question: Question) -> Entry:
         waits=list(question.waits),
         expires_ms=question.expires_ms,
         otherwise=question.otherwise,
+        until_start=question.until_start,
         detail=dict(question.detail),
     )
     return Entry(stream=stream(fact.id), kind=fact.kind, body=fact, key=RAISED)
@@ -101,6 +119,8 @@ def consequences(raised: DecisionRaised, choice: str, *, by: str = "") -> list[t
                 reason=f"{by or 'somebody'} said that it is put right",
             )
             return [(quota.stream_of(lifted), lifted)]
+        case "lane_failed" | "lane_stopped", "retry":
+            return [(f"spawn/{detail['lane']}", LaneCleared(lane=detail["lane"], by=by))]
         case "spinning", "halt":
             halt = HaltRequested(run_id=detail["run_id"], by=by, reason=raised.question)
             return [(f"run/{halt.run_id}", halt)]
@@ -112,12 +132,13 @@ def in_order(decisions: Decisions) -> list[Standing]:
     return sorted(decisions.open.values(), key=lambda asked: (asked.raised.about != "spinning", asked.at_ms))
 
 
-def due(decisions: Decisions, now_ms: int) -> list[Standing]:
-    """The open ones whose time is over; each is answered with its `otherwise`."""
+def due(decisions: Decisions, now_ms: int, *, started_ms: int = 0) -> list[Standing]:
+    """The open ones whose time is over, also because the fleet was started since; each gets its `otherwise`."""
     return [
         asked
         for asked in decisions.open.values()
-        if asked.raised.expires_ms is not None and asked.raised.expires_ms <= now_ms
+        if (asked.raised.expires_ms is not None and asked.raised.expires_ms <= now_ms)
+        or (asked.raised.until_start and asked.at_ms < started_ms)
     ]
 
 

@@ -6,14 +6,17 @@ from msgspec import Struct, field
 
 from dos.journal import engine_events, events
 from dos.journal.events import Event
-from dos.records.endings import LIMITS
+from dos.journal.states import quota
+from dos.plans.iterations import StopReason
+from dos.records.endings import LIMITS, Ending
 from dos.records.leases import Lease
+from dos.records.reasons import Needs
 
 ENDED_RUNS_KEPT = 200
 TRIES_KEPT = 5
-REFUSALS_KEPT = 20
+REFUSALS_KEPT = 5
 NO_ROOM = frozenset({*LIMITS, "limited"})  # and what it was called once
-STARTS_KEPT = 10
+DEATHS_KEPT = 1000  # of a lane: no more of them can be counted
 
 
 class Run(Struct, kw_only=True):
@@ -22,12 +25,15 @@ class Run(Struct, kw_only=True):
     unit: str = ""  # claimed, and not committed yet
     iterations: int = 0
     landed: int = 0
+    landed_ms: int = 0  # the newest
     stop_reason: str = ""
     stop_detail: str = ""
     needs: str = ""
     stopped_ms: int = 0
     parked: bool = False
     flagged: bool = False  # as spinning; whoever lands something is not any more
+    limit: str = ""  # the stream of what its last agent ran into
+    told: bool = False  # that it died was told to whoever started the fleet
 
 
 class Tried(Struct, kw_only=True, frozen=True):
@@ -46,7 +52,10 @@ class Unit(Struct, kw_only=True):
     outcome: str = ""  # how it ended last
     tries: list[str] = field(default_factory=list)  # why each try did not land, newest last
     intended: events.LandingIntended | None = None
-    refusals: list[str] = field(default_factory=list)  # why its landing was refused, each time
+    refusals: list[str] = field(default_factory=list)  # why its landing was refused, the last times
+    refused: int = 0  # how often
+    saved: list[str] = field(default_factory=list)  # where the work of the newest try lies that did not land
+    missed: bool = False  # the newest try did not land, and that was written down
     tried: Tried | None = None  # the newest try
     undone: str = ""  # never folded: what git shows, where it landed and is not there any more
 
@@ -57,6 +66,8 @@ class Stopped(Struct, kw_only=True, frozen=True):
     detail: str
     needs: str
     at_ms: int
+    landed: int = 0
+    limit: str = ""  # the stream of the limit that its agents could not be started for
 
 
 class Starts(Struct, kw_only=True):
@@ -74,6 +85,7 @@ class Starts(Struct, kw_only=True):
     failed: str = ""
     times_failed: int = 0
     stopped: Stopped | None = None  # how its last run ended, until somebody says that it may go on
+    working: str = ""  # the run that has begun here and not stopped: it is at work, or dead
     version: int = 0
 
     def may_go_on(self) -> None:
@@ -112,7 +124,7 @@ class Fleet(Struct, kw_only=True):
         match fact:
             case events.SpawnIntended() as fact:
                 starts = self._starts(fact.lane, event)
-                starts.unended = dict([*starts.unended.items(), (fact.run_id, event.at_ms)][-STARTS_KEPT:])
+                starts.unended = dict([*starts.unended.items(), (fact.run_id, event.at_ms)][-DEATHS_KEPT:])
                 starts.at_ms, starts.intended = event.at_ms, event.pos
                 starts.run_id, starts.host, starts.pending, starts.pid = fact.run_id, fact.host, True, 0
             case events.WorkerSpawned() as fact:
@@ -123,6 +135,8 @@ class Fleet(Struct, kw_only=True):
             case events.LaneFailed() as fact:
                 starts = self._starts(fact.lane, event)
                 starts.failed, starts.times_failed = fact.reason, starts.times_failed + 1
+            case engine_events.LaneCleared() as fact:
+                self._starts(fact.lane, event).may_go_on()
             case events.FleetStarted():
                 self.started_ms = event.at_ms
                 for starts in self.starts.values():  # starting the fleet is a person's word: try the lanes again
@@ -165,7 +179,12 @@ class Fleet(Struct, kw_only=True):
             case engine_events.HaltRequested():
                 if not self.runs.get(fact.run_id, Run(lane="", begun_ms=0)).stop_reason:
                     self.halts[fact.run_id] = fact.reason or "halted by a person"
-            case engine_events.DecisionAnswered() | engine_events.LimitLifted() | engine_events.LimitHit():
+            case engine_events.LimitHit():
+                if run := self.runs.get(fact.run_id):
+                    run.limit = quota.stream_of(fact)
+            case engine_events.LimitLifted():
+                self._let_go_of(quota.stream_of(fact))
+            case engine_events.DecisionAnswered():
                 pass
             case _:
                 return
@@ -174,12 +193,17 @@ class Fleet(Struct, kw_only=True):
     def _apply_run(self, fact: events.Fact, event: Event) -> None:
         match fact:
             case events.RunBegun():
+                self._forget_dead_runs(fact.lane)
                 self.runs[fact.run_id] = Run(lane=fact.lane, begun_ms=event.at_ms)
+                self.starts.setdefault(fact.lane, Starts()).working = fact.run_id
             case events.UnitClaimed():
                 self._run(fact.run_id, fact.lane, event).unit = fact.unit
                 unit = self._unit(fact.unit)
-                unit.claimed_by = fact.run_id
+                unit.claimed_by, unit.missed = fact.run_id, False
                 unit.deaths += fact.repeated
+                unit.saved = unit.saved if fact.repeated else []
+            case events.AgentStarted():
+                self._run(fact.run_id, fact.lane, event).limit = ""
             case events.AgentEnded():
                 unit = self._unit(fact.unit)
                 unit.claim, unit.outcome = fact.claim, fact.outcome
@@ -187,26 +211,31 @@ class Fleet(Struct, kw_only=True):
                 self._unit(fact.unit).tried = Tried(run_id=fact.run_id, outcome=fact.outcome, at_ms=event.at_ms)
             case events.WorkMeasured() if fact.verdict != "DELIVERED":
                 # That its provider had no room says nothing about the unit.
-                if self._unit(fact.unit).outcome not in NO_ROOM:
+                unit = self._unit(fact.unit)
+                if unit.outcome not in NO_ROOM or fact.commits or unit.saved:
                     self._missed(fact.unit, fact.reason)
             case events.LandingIntended():
                 self._unit(fact.unit).intended = fact
             case events.LandingRefused():
                 unit = self._unit(fact.unit)
-                unit.intended, unit.refusals = None, [*unit.refusals, fact.reason][-REFUSALS_KEPT:]
+                unit.intended, unit.refused = None, unit.refused + 1
+                unit.refusals = [*unit.refusals, fact.reason][-REFUSALS_KEPT:]
                 self._missed(fact.unit, fact.reason)
             case events.UnitLanded():
                 unit = self._unit(fact.unit)
                 unit.landed, unit.landed_on, unit.landed_ms = fact.commit, fact.branch, event.at_ms
-                unit.intended, unit.claimed_by = None, ""
+                unit.intended, unit.claimed_by, unit.saved = None, "", []
                 run = self._run(fact.run_id, fact.lane, event)
-                run.landed, run.flagged = run.landed + 1, False
+                run.landed, run.landed_ms, run.flagged = run.landed + 1, event.at_ms, False
             case engine_events.RunParked() | engine_events.RunUnparked():
                 self._run(fact.run_id, fact.lane, event).parked = isinstance(fact, engine_events.RunParked)
             case engine_events.SpinFlagged():
                 self._run(fact.run_id, fact.lane, event).flagged = True
             case events.WorkSalvaged():
                 self.salvaged = [*self.salvaged, fact.ref][-ENDED_RUNS_KEPT:]
+                at_work = self.runs.get(fact.run_id)
+                if at_work and at_work.unit and not fact.why.startswith(events.EARLIER):
+                    self._saved(at_work.unit, fact.ref)
             case events.IterationCommitted():
                 run = self._run(fact.run_id, fact.lane, event)
                 run.iterations, run.unit = fact.iteration, ""
@@ -214,22 +243,38 @@ class Fleet(Struct, kw_only=True):
                     unit = self._unit(fact.unit)
                     unit.claimed_by, unit.deaths = "", 0
             case events.RunStopped():
-                run = self._run(fact.run_id, fact.lane, event)
-                run.stop_reason, run.stop_detail, run.needs = fact.stop_reason, fact.reason, fact.needs
-                run.stopped_ms = event.at_ms
-                self.halts.pop(fact.run_id, None)
-                starts = self.starts.setdefault(fact.lane, Starts())
-                starts.stopped = Stopped(
-                    run_id=fact.run_id,
-                    reason=fact.stop_reason,
-                    detail=fact.reason,
-                    needs=fact.needs,
-                    at_ms=event.at_ms,
-                )
-                starts.unended.pop(fact.run_id, None)
-                starts.pending = starts.pending and starts.run_id != fact.run_id
-                starts.told_to_wait_ms = event.at_ms if fact.needs == "time" else 0
-                self._forget_old_runs()
+                self._stop(self._run(fact.run_id, fact.lane, event), fact, event)
+            case engine_events.FleetFound():
+                adopted = {line.rpartition(": ")[0] for line in fact.adopted}
+                for run in self.runs.values():
+                    run.told = run.told or run.lane not in adopted
+
+    def _stop(self, run: Run, fact: events.RunStopped, event: Event) -> None:
+        self._leave_unit(run, fact.run_id)
+        run.stop_reason, run.stop_detail, run.needs = fact.stop_reason, fact.reason, fact.needs
+        run.stopped_ms = event.at_ms
+        self.halts.pop(fact.run_id, None)
+        starts = self.starts.setdefault(fact.lane, Starts())
+        starts.stopped = Stopped(
+            run_id=fact.run_id,
+            reason=fact.stop_reason,
+            detail=fact.reason,
+            needs=fact.needs,
+            at_ms=event.at_ms,
+            landed=run.landed,
+            limit=run.limit if fact.stop_reason == StopReason.LAUNCH_FAILED else "",
+        )
+        starts.unended.pop(fact.run_id, None)
+        starts.pending = starts.pending and starts.run_id != fact.run_id
+        starts.working = "" if starts.working == fact.run_id else starts.working
+        starts.told_to_wait_ms = event.at_ms if fact.needs == Needs.TIME else 0
+        self._forget_old_runs()
+
+    def _let_go_of(self, limit: str) -> None:
+        """The lanes whose last run ended at this limit."""
+        for starts in self.starts.values():
+            if starts.stopped and starts.stopped.limit == limit:
+                starts.may_go_on()
 
     def _run(self, run_id: str, lane: str, event: Event) -> Run:
         return self.runs.setdefault(run_id, Run(lane=lane, begun_ms=event.at_ms))
@@ -244,9 +289,32 @@ class Fleet(Struct, kw_only=True):
 
     def _missed(self, name: str, why: str) -> None:
         unit = self._unit(name)
-        unit.tries = [*unit.tries, why][-TRIES_KEPT:]
+        how = f"its agent ended with {unit.outcome}: " if unit.outcome not in ("", Ending.OK) else ""
+        where = f"; its work is on {', '.join(unit.saved)}" if unit.saved else ""
+        unit.tries, unit.missed = [*unit.tries, f"{how}{why}{where}"][-TRIES_KEPT:], True
+
+    def _saved(self, name: str, ref: str) -> None:
+        unit = self._unit(name)
+        if unit.missed and unit.tries:
+            unit.tries[-1] += f", {ref}" if unit.saved else f"; its work is on {ref}"
+        unit.saved.append(ref)
+
+    def _leave_unit(self, run: Run, run_id: str) -> None:
+        """A run that stops with a word holds nothing back: a unit that it was at is offered again."""
+        unit = self.units.get(run.unit)
+        if unit and unit.claimed_by == run_id:
+            unit.claimed_by = ""
+            if unit.saved and not unit.missed:
+                self._missed(run.unit, "its run was stopped")
+        run.unit = ""
 
     def _forget_old_runs(self) -> None:
         ended = [run_id for run_id, run in self.runs.items() if run.stop_reason]
         for run_id in ended[: max(0, len(ended) - ENDED_RUNS_KEPT)]:
             del self.runs[run_id]
+
+    def _forget_dead_runs(self, lane: str) -> None:
+        """A lane has one run: whoever was there before and never stopped is dead."""
+        for run_id in [run_id for run_id, run in self.runs.items() if run.lane == lane and not run.stop_reason]:
+            del self.runs[run_id]
+            self.halts.pop(run_id, None)

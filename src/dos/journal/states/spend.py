@@ -338,13 +338,10 @@ def spent_by(fact: events.AgentEnded) -> Spent:
         cost = sum(used.cost_usd or 0.0 for used in fact.usage)
     if fact.outcome == Ending.LAUNCH_FAILED and not fact.usage:
         return Spent(seconds=fact.seconds)  # what never ran costs nothing
-    tokens = sum(
-        used.input_tokens + used.cached_tokens + used.cache_write_tokens + used.output_tokens for used in fact.usage
-    )
     return Spent(
         usd=cost or 0.0,
         unpriced=int(cost is None),
-        tokens=tokens,
+        tokens=sum(used.tokens for used in fact.usage),
         unmetered=int(not fact.usage),
         seconds=fact.seconds,
     )

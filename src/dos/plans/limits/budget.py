@@ -6,7 +6,7 @@ from enum import StrEnum
 from re import compile as pattern
 from typing import Protocol
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from dos.records.endings import Usage
 
@@ -185,6 +185,7 @@ class Left(Struct, frozen=True, kw_only=True):
     """What one agent may use at most; None: nothing limits it."""
 
     usd: float | None = None
+    tokens: float | None = None
     wall_seconds: float | None = None
 
 
@@ -223,7 +224,30 @@ def left(verdict: Verdict) -> Left:
     for row in verdict.rows:
         rest[row.measure] = min(rest.get(row.measure, row.limit), row.rest)
     minutes = rest.get(Measure.WALL_MINUTES)
-    return Left(usd=rest.get(Measure.USD), wall_seconds=None if minutes is None else minutes * 60)
+    return Left(
+        usd=rest.get(Measure.USD),
+        tokens=rest.get(Measure.TOKENS),
+        wall_seconds=None if minutes is None else minutes * 60,
+    )
+
+
+def overspent(left: Left, usage: Sequence[Usage], prices: Mapping[str, TokenPrice]) -> str:
+    """What an agent has used, as far as it told, once that is all that it may; empty while there is something left."""
+    used: dict[str, float | None] = {"usd": price(usage, prices), "tokens": sum(each.tokens for each in usage)}
+    given = {"usd": left.usd, "tokens": left.tokens}
+    over = [
+        f"{amount:g} of {most:g} {measure}"
+        for measure, most in given.items()
+        if most is not None and (amount := used[measure]) is not None and amount >= most
+    ]
+    return ", ".join(over)
+
+
+def used_up(rows: Sequence[Row], spent: Spent) -> list[Row]:
+    """The budgets of one iteration that an agent's end has used up, and nobody was told."""
+    after = (structs.replace(row, spent=row.spent + spent.of(row.measure)) for row in rows)
+    own = (row for row in after if row.scope is Scope.ITERATION and row.is_spent)
+    return [row for row in own if row.standing.spent_at < row.limit]
 
 
 def bound(verdict: Verdict, max_usd: float | None) -> float:

@@ -1,4 +1,4 @@
-"""The questions that only a person can answer: each with its choices, what waits, and what happens without an answer.
+"""The questions that only a person can answer: each with its choices, what waits, and what holds without an answer.
 
 The id is made of what is asked about and of which time it is, so that asking twice is asking once.
 """
@@ -13,6 +13,7 @@ from dos.plans.limits.budget import Row, Scope
 from dos.plans.limits.quota import Limit
 
 LONGEST = 200
+LETS_GO = frozenset({"retry", "raise", "fixed", "again"})  # after any other answer, what waited stays as it is
 
 
 class Question(Struct, frozen=True, kw_only=True):
@@ -22,7 +23,8 @@ class Question(Struct, frozen=True, kw_only=True):
     choices: Mapping[str, str]  # what can be answered, and what it means
     waits: Sequence[str] = ()  # lane:L, unit:U, run:R, fleet
     expires_ms: int | None = None
-    otherwise: str = ""  # the choice that is taken then
+    otherwise: str  # the choice that is taken then; where it never expires, what holds meanwhile
+    until_start: bool = False  # it expires when the fleet is started again
     detail: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -41,6 +43,8 @@ def lane_failed(lane: str, reason: str, *, ordinal: int = 1) -> Question:
         question=f"The workers of lane {lane} keep dying: {reason}. What now?",
         choices={"retry": "the lane is worked on again", "leave": "it stays as it is until the next `dos up`"},
         waits=[f"lane:{lane}"],
+        otherwise="retry",
+        until_start=True,
         detail={"lane": lane, "reason": reason},
     )
 
@@ -53,6 +57,8 @@ def lane_stopped(lane: str, run_id: str, reason: str) -> Question:
         question=f"Lane {lane} stopped and has work left: {reason}. What now?",
         choices={"retry": "the lane is worked on again", "leave": "it stays as it is until the next `dos up`"},
         waits=[f"lane:{lane}"],
+        otherwise="retry",
+        until_start=True,
         detail={"lane": lane, "run_id": run_id, "reason": reason},
     )
 
@@ -69,18 +75,38 @@ def landing_conflict(unit: str, reasons: Sequence[str], *, lane: str = "", ordin
             "drop": "it is not worked on any more",
         },
         waits=[f"unit:{unit}"],
+        otherwise="retry",
+        until_start=True,
         detail={"unit": unit, "lane": lane, "reasons": list(reasons)},
     )
 
 
-def unit_undone(unit: str, *, commit: str, why: str = "", ordinal: int = 1) -> Question:
+def landing_blocked(unit: str, reason: str, *, commit: str, lane: str = "", ordinal: int = 1) -> Question:
+    """It is done and proven, and something of a person's is in its way. `ordinal` counts the answers before."""
+    return Question(
+        id=name("landing_blocked", f"{unit}-{commit[:9]}", ordinal),
+        about="landing_blocked",
+        question=f"{unit} is done as {commit[:9]} and waits to land: {reason}. It lands by itself once that is gone",
+        choices={
+            "retry": "it is out of the way: the same commits land now",
+            "drop": "its commits are kept, and it is not worked on any more",
+        },
+        waits=[f"unit:{unit}"],
+        otherwise="retry",
+        until_start=True,
+        detail={"unit": unit, "lane": lane, "commit": commit, "reasons": [reason]},
+    )
+
+
+def unit_undone(unit: str, *, commit: str, why: str = "") -> Question:
     """It had landed, and git does not show it any more."""
     return Question(
-        id=name("unit_undone", f"{unit}-{commit[:9]}", ordinal),
+        id=name("unit_undone", f"{unit}-{commit[:9]}", 1),
         about="unit_undone",
         question=f"{unit} landed as {commit[:9]} and is not there any more{f': {why}' if why else ''}. Do it again?",
         choices={"again": "it is offered to the workers again", "leave": "it stays undone"},
         waits=[f"unit:{unit}"],
+        otherwise="leave",
         detail={"unit": unit, "commit": commit},
     )
 
@@ -94,19 +120,20 @@ def limit(found: Limit) -> Question:
         question=f"{key} answers {found.ending}: {found.found or 'no more is known'}. Is it put right?",
         choices={"fixed": "it is used again", "leave": "nothing is started on it"},
         waits=[f"limit:{place}"],
+        otherwise="leave",
         detail={"vendor": key.vendor, "account": key.account, "model": key.model, "ending": found.ending},
     )
 
 
-def spinning(run_id: str, lane: str, reason: str, *, expires_ms: int | None = None) -> Question:
-    """Nothing waits for the answer: the worker goes on unless a person stops it."""
+def spinning(run_id: str, lane: str, reason: str, *, ordinal: int = 1, expires_ms: int | None = None) -> Question:
+    """Nothing waits for the answer: the worker goes on unless a person stops it. `ordinal` counts how often it spun."""
     return Question(
-        id=name("spinning", run_id, 1),
+        id=name("spinning", run_id, ordinal),
         about="spinning",
         question=f"The run {run_id} on lane {lane} goes on and lands nothing: {reason}. Stop it?",
         choices={"halt": "its worker and its agent are stopped; the work is kept", "leave": "it goes on"},
         expires_ms=expires_ms,
-        otherwise="leave" if expires_ms is not None else "",
+        otherwise="leave",
         detail={"run_id": run_id, "lane": lane},
     )
 
@@ -123,7 +150,8 @@ def budget(row: Row) -> Question:
         choices=choices,
         waits=[_waiting(row)],
         expires_ms=row.ends_ms,
-        otherwise="wait" if row.ends_ms is not None else "",
+        otherwise="wait" if row.ends_ms is not None else "stop",
+        until_start=row.ends_ms is None,
         detail={
             "scope": row.scope,
             "subject": row.subject,

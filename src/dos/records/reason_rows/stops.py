@@ -42,6 +42,11 @@ STOPS = (
         "`dos decisions` shows the question and the choices.",
     ),
     _row(
+        "not-ready", Category.OPERATOR_GATE, ClearsBy.CODE_FIX, "The setup command failed in its worktree.",
+        "`dos config get workers.setup` shows the command; `[workers] setup_seconds` its time.",
+        needs=Needs.ENVIRONMENT,
+    ),
+    _row(
         "lease-lost", Category.UNCLASSIFIED, ClearsBy.OTHER_WORKER, "Somebody else has the lane now.",
         "What was not landed is salvaged; `dos status` names the refs.", needs=Needs.NOBODY,
     ),
@@ -68,7 +73,7 @@ STOPS = (
     _row(
         "consecutive-unclear", Category.UNCLASSIFIED, ClearsBy.CODE_FIX,
         "The agent ended without a result again and again.",
-        "Read its log under the state directory (`dos doctor` names it).", needs=Needs.ENVIRONMENT,
+        "`dos logs LANE` shows what it printed.", needs=Needs.ENVIRONMENT,
     ),
     _row(
         "blocked", Category.OPERATOR_GATE, ClearsBy.OPERATOR, "Units are left, and none of them may be offered.",

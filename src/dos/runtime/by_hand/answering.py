@@ -7,6 +7,7 @@ from dos.journal import fold
 from dos.journal.states import decisions
 from dos.journal.states.decisions import Answered, Decisions, Standing
 from dos.journal.store import Store
+from dos.plans.limits import deciding
 from dos.records.names import checked, listed, shown
 
 
@@ -51,7 +52,7 @@ def answer(store: Store, asked: Standing | Answered, choice: str, *, by: str) ->
         store.append_all(decisions.answering(asked, choice_of(asked, choice), by=by))
     except Conflict:
         return Result(answered=_answered(store, asked), ours=False)
-    released = sorted(decisions.released(waiting, asked.raised.id))
+    released = sorted(decisions.released(waiting, asked.raised.id)) if choice in deciding.LETS_GO else []
     return Result(answered=_answered(store, asked), ours=True, released=released)
 
 

@@ -1,4 +1,4 @@
-"""The fleet as a tick sees it: lanes with their work and their workers, questions for people, runs that spin."""
+"""The fleet as a tick sees it: lanes with their work and their workers, questions for people, what is left and why."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -8,21 +8,21 @@ from dos.config.tables import Config
 from dos.journal.states import decisions as asked
 from dos.journal.states import fleet as folded
 from dos.journal.states.decisions import Decisions
-from dos.plans import starting
+from dos.journal.states.quota import Quota
+from dos.journal.states.spend import Spend
+from dos.plans import staffing, starting
 from dos.plans.limits import deciding
 from dos.plans.limits.deciding import Question
-from dos.plans.staffing import Lane
-from dos.plans.starting import Left
+from dos.plans.limits.quota import Candidate
+from dos.plans.staffing import REST_SECONDS, START_SECONDS, WANTS_ROOM, Lane
+from dos.plans.starting import Left, Unfinished, WaitsFor
 from dos.records.leases import Lease
-from dos.records.reasons import Needs
 from dos.records.regions import region
-from dos.runtime.effects import NoRoom
+from dos.runtime.effects import Backlog, NoRoom
+from dos.runtime.staff import choosing
+from dos.runtime.supervisor import Fleet, Spinning
 
-START_SECONDS = 120.0  # a worker that has not taken its lease by then is not coming
-REST_SECONDS = 30.0  # after a run was told to wait
-GIVEN_UP = ("operator", "environment")
-LETS_GO = ("retry", "raise", "fixed", "again", "wait")  # the answers after which a lane is worked on again
-SAID_ALREADY = ("decision-needed", "halted", "drain", "benign-drain", "lane-held")
+SAID_ALREADY = ("halted",)  # by a person
 
 
 class Seen(Struct, frozen=True, kw_only=True):
@@ -32,41 +32,93 @@ class Seen(Struct, frozen=True, kw_only=True):
     state: folded.Fleet
     answers: Decisions
     leases: Mapping[str, Lease]  # by lane
-    offered: Mapping[str, int]  # how many units each lane could take
-    lane_of: dict[str, str] = {}  # by unit
-    roomless: Mapping[str, NoRoom]  # lanes on which no agent may be started now, and why
+    backlogs: Mapping[str, Backlog]  # of the roster's lanes
+    roomless: Mapping[str, NoRoom] = {}  # lanes on which no agent may be started now, and why
     now_ms: int
     gone: Callable[[Lease], bool]  # its process, by the word of its own system
     never_came: Callable[[folded.Starts], bool]  # the worker that was started, by the word of its own system
 
+    @property
+    def offered(self) -> dict[str, int]:
+        """How many units each lane could take."""
+        return {lane: len(backlog.open) for lane, backlog in self.backlogs.items()}
+
+    def starts(self, lane: str) -> folded.Starts:
+        return self.state.starts.get(lane) or folded.Starts()
+
+
+def fleet(
+    seen: Seen,
+    *,
+    lanes: list[Lane],
+    supervisor: Lease,
+    spinning: list[Spinning],
+    undone: Mapping[str, str],
+    first: bool,
+) -> Fleet:
+    """`undone` are the units that landed and are gone, each with why."""
+    due = asked.due(seen.answers, seen.now_ms, started_ms=seen.state.started_ms)
+    busy = any((lane.held and lane.ours) or lane.pending for lane in lanes)
+    idle = not (busy or due or any(lane.offerable and not lane.failed for lane in lanes))
+    return Fleet(
+        lanes=lanes,
+        leases=dict(seen.leases),
+        versions={name: starts.version for name, starts in seen.state.starts.items()},
+        drain_requested=seen.state.drain > supervisor.fence,
+        busy=busy,
+        idle=idle,
+        left=list(unfinished(seen)) if idle else [],
+        times_failed={name: starts.times_failed for name, starts in seen.state.starts.items()},
+        # Where nobody may be started, no worker comes to tell or to ask.
+        told=list(dict.fromkeys(fact for room in seen.roomless.values() for fact in room.told)),
+        questions=list(questions(seen, undone)),
+        due=due,
+        spinning=spinning,
+        found=found(seen) if first else None,
+    )
+
 
 def lanes(seen: Seen) -> list[Lane]:
     # A lease on a lane that the roster does not have keeps its region as any other does.
-    return [_lane(seen, name) for name in dict.fromkeys([*seen.offered, *seen.leases])]
+    return [_lane(seen, name) for name in dict.fromkeys([*seen.backlogs, *seen.leases])]
 
 
 def _lane(seen: Seen, name: str) -> Lane:
-    policy, lease = seen.config.supervise, seen.leases.get(name)
-    starts = seen.state.starts.get(name, folded.Starts())
+    policy, lease, starts = seen.config.supervise, seen.leases.get(name), seen.starts(name)
+    most = min(policy.restart_intensity, folded.DEATHS_KEPT)
     period_ms = policy.restart_period_seconds * 1000
     recent = [at for at in starts.unended.values() if seen.now_ms - at < period_ms]
-    back_off_ms = policy.restart_backoff_seconds * 1000 * 2 ** (len(recent) - 1) if recent else 0
-    paused = "" in seen.state.paused or name in seen.state.paused
-    waiting = seen.now_ms - starts.told_to_wait_ms < REST_SECONDS * 1000
+    # Twice as long each time, and never so long that the deaths that are allowed would not fit into the period.
+    doubled_ms = policy.restart_backoff_seconds * 500 * 2.0 ** min(len(recent), 64)
+    backs_off = bool(recent) and seen.now_ms - starts.at_ms < min(doubled_ms, period_ms / (2 * most))
+    run = seen.state.runs.get(lease.run_id) if lease else None
     return Lane(
         name=name,
         region=lease.region if lease else seen.config.lane_region(name) or region([]),
         exclusive=seen.config.is_exclusive(name) or (lease is not None and lease.exclusive),
-        offerable=seen.offered.get(name, 0),
+        offerable=len(seen.backlogs[name].open) if name in seen.backlogs else 0,
         held=lease is not None,
         ours=lease is None or _is_of_worker(seen, lease),
         holder_gone=lease is not None and seen.gone(lease),
         pending=lease is None and _pending(seen, starts),
         failed=waits_for_a_person(seen, name),
-        resting=paused or waiting or name in seen.roomless or seen.now_ms - starts.at_ms < back_off_ms,
+        resting=backs_off or name in seen.roomless or _is_paused(seen, name) or _rests(seen, starts),
+        spinning=run is not None and run.flagged,
         recent_starts=len(recent),
-        most_starts=policy.restart_intensity,
+        most_starts=most,
     )
+
+
+def _is_paused(seen: Seen, lane: str) -> bool:
+    return "" in seen.state.paused or lane in seen.state.paused
+
+
+def _rests(seen: Seen, starts: folded.Starts) -> bool:
+    """Its last run was told to wait; or came and found nothing that it may do, so that it saw another lane than we."""
+    stopped = starts.stopped
+    in_vain = stopped is not None and stopped.reason in (*staffing.WANTS_WORK, WANTS_ROOM) and not stopped.landed
+    since_ms = max(starts.told_to_wait_ms, stopped.at_ms if stopped and in_vain else 0)
+    return seen.now_ms - since_ms < REST_SECONDS * 1000
 
 
 def _is_of_worker(seen: Seen, lease: Lease) -> bool:
@@ -75,35 +127,59 @@ def _is_of_worker(seen: Seen, lease: Lease) -> bool:
     return bool(lease.run_id) and (run is None or run.lane == lease.lane)
 
 
-def waits_for_a_person(seen: Seen, lane: str) -> bool:
-    starts = seen.state.starts.get(lane, folded.Starts())
-    held = asked.held(seen.answers)
-    if lane in seen.roomless and seen.roomless[lane].needs is Needs.OPERATOR:
-        return True
-    if not held.isdisjoint({"fleet", f"lane:{lane}"}):
-        return True
-    stopped = starts.stopped
-    if starts.failed and not _let_go(seen, lane, "", since_ms=seen.state.started_ms):
-        return True
-    if stopped is None or stopped.needs not in GIVEN_UP:
+def _pending(seen: Seen, starts: folded.Starts) -> bool:
+    if not starts.pending or seen.now_ms - starts.at_ms > START_SECONDS * 1000:
         return False
-    return f"run:{stopped.run_id}" in held or not _let_go(seen, lane, stopped.run_id, since_ms=stopped.at_ms)
+    return not seen.never_came(starts)
 
 
-def _let_go(seen: Seen, lane: str, run_id: str, *, since_ms: int) -> bool:
-    """Somebody has answered since then that it may go on."""
-    mine = {
-        "fleet",
-        f"lane:{lane}",
-        f"run:{run_id}",
-        *(f"unit:{unit}" for unit, at in seen.lane_of.items() if at == lane),
-    }
-    return any(
-        answer.answered_ms >= since_ms
-        and answer.choice in LETS_GO
-        and any(waiting in mine or waiting.startswith("limit:") for waiting in answer.raised.waits)
-        for answer in seen.answers.answered.values()
-    )
+def waits_for_a_person(seen: Seen, lane: str) -> bool:
+    return bool(why_a_person(seen, lane))
+
+
+def why_a_person(seen: Seen, lane: str) -> str:
+    """What only a person can clear before anybody is started on the lane; empty: nothing."""
+    room = seen.roomless.get(lane)
+    if room and room.until_ms is None:
+        return room.detail or room.why
+    waiting = {"fleet", f"lane:{lane}"}
+    for name, question in seen.answers.open.items():
+        if not waiting.isdisjoint(question.raised.waits):
+            return f"`dos decisions show {name}`"
+    starts = seen.starts(lane)
+    if starts.failed:
+        return starts.failed
+    stopped = starts.stopped
+    if stopped and staffing.is_stuck(stopped.reason, stopped.needs):
+        return f"its last run stopped: {stopped.reason}, {stopped.detail}"
+    return ""
+
+
+def roomless(
+    config: Config,
+    agents: Sequence[Candidate],
+    limits: Quota,
+    spend: Spend,
+    state: folded.Fleet,
+    lanes: Sequence[str],
+    *,
+    now_ms: int,
+) -> dict[str, NoRoom]:
+    """The lanes on which no agent may be started: no worker is started either.
+
+    Where a run's own budget is spent it is that run's which counts, until somebody has answered.
+    """
+    found = {}
+    for lane in lanes:
+        stopped = state.starts.get(lane, folded.Starts()).stopped
+        run_id = stopped.run_id if stopped and stopped.reason == WANTS_ROOM else ""
+        iteration = spend.runs[run_id].iteration if run_id in spend.runs else 0
+        room = choosing.choose(
+            config, agents, limits, spend, run_id=run_id, lane=lane, iteration=iteration, now_ms=now_ms
+        )
+        if isinstance(room, NoRoom):
+            found[lane] = room
+    return found
 
 
 def questions(seen: Seen, undone: Mapping[str, str]) -> Iterator[Question]:
@@ -113,44 +189,54 @@ def questions(seen: Seen, undone: Mapping[str, str]) -> Iterator[Question]:
         for unit, why in undone.items()
         if unit in seen.state.units
     ]
-    # Where nobody may be started, no worker comes to ask.
     found += [question for room in seen.roomless.values() for question in room.questions]
-    for lane, starts in seen.state.starts.items():
-        stopped = starts.stopped
-        if not stopped or stopped.needs not in GIVEN_UP or stopped.reason in SAID_ALREADY:
+    for lane, backlog in seen.backlogs.items():
+        stopped = seen.starts(lane).stopped
+        if not stopped or not staffing.is_stuck(stopped.reason, stopped.needs) or lane in seen.leases:
             continue
-        if seen.offered.get(lane) and waits_for_a_person(seen, lane):
+        # Who stopped it, or what is asked about its limit, says all there is to say.
+        if stopped.reason not in SAID_ALREADY and not stopped.limit and _open_units(backlog):
             found.append(deciding.lane_stopped(lane, stopped.run_id, f"{stopped.reason}, {stopped.detail}"))
     fresh = {question.id: question for question in found if not seen.answers.knows(question.id)}
     yield from fresh.values()
 
 
-def found(seen: Seen, landed: Sequence[str]) -> starting.Found:
-    """What was left when the journal was last written."""
+def _open_units(backlog: Backlog) -> Sequence[str]:
+    return backlog.completion.residual if backlog.completion else ()
+
+
+def unfinished(seen: Seen) -> Iterator[Unfinished]:
+    """What is left when nobody works and nobody is to be started, and what each unit waits for."""
+    for lane, backlog in seen.backlogs.items():
+        person = why_a_person(seen, lane)
+        held = {each.unit: (starting.cleared_by(str(each.reason)), each.evidence) for each in backlog.held}
+        resting = {each.unit_id: (WaitsFor.TIME, each.reason) for each in backlog.resting}
+        for unit in _open_units(backlog):
+            waits_for, why = resting.get(unit, (WaitsFor.TIME, ""))
+            if person:
+                waits_for, why = WaitsFor.PERSON, person
+            if unit in held:
+                waits_for, why = held[unit]
+            yield Unfinished(unit=unit, waits_for=waits_for, why=why)
+
+
+def found(seen: Seen) -> starting.Found:
+    """What was left when the journal was last written. Of the dead, those that nobody was told of."""
     lefts = []
     for run_id, run in seen.state.runs.items():
         lease = next((each for each in seen.leases.values() if each.run_id == run_id), None)
-        if lease is None and run.stop_reason:
+        if lease is None and (run.stop_reason or run.told):
             continue
+        unit = seen.state.units.get(run.unit, folded.Unit())
         lefts.append(
             Left(
                 lane=run.lane,
                 holder=lease.holder if lease else "",
                 process_gone=lease is not None and seen.gone(lease),
                 iterations=run.iterations,
-                unit="" if _is_done(seen, run.unit) else run.unit,
+                unit=run.unit,
+                # Git says how far a landing came that was under way, and it is not done again.
+                landed=bool(unit.landed or unit.intended),
             )
         )
-    return starting.plan(lefts, landed)
-
-
-def _is_done(seen: Seen, unit: str) -> bool:
-    """It landed, or its landing was under way: git says how far that came, and it is not done again."""
-    found = seen.state.units.get(unit)
-    return found is not None and bool(found.landed or found.intended)
-
-
-def _pending(seen: Seen, starts: folded.Starts) -> bool:
-    if not starts.pending or seen.now_ms - starts.at_ms > START_SECONDS * 1000:
-        return False
-    return not seen.never_came(starts)
+    return starting.plan(lefts)

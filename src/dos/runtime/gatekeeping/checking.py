@@ -13,7 +13,7 @@ from dos.errors import DosError, StoreFailed
 from dos.journal.opening import embedded_path
 from dos.records import regions
 from dos.records.leases import Lease
-from dos.records.names import on_one_line, shown, slug
+from dos.records.names import as_text, on_one_line, shown, slug
 from dos.records.regions import Region
 from dos.sources import workspace
 from dos.sources.git import Git
@@ -216,7 +216,7 @@ def _strays(lane: Lane, paths: set[str]) -> Refused | None:
     found = sorted(path for path in paths if not _is_inside(lane, path))
     if not found:
         return None
-    some = ", ".join(on_one_line(_readable(path)) for path in found[:_MOST_SHOWN])
+    some = ", ".join(on_one_line(as_text(path)) for path in found[:_MOST_SHOWN])
     more = f" and {len(found) - _MOST_SHOWN} more" if len(found) > _MOST_SHOWN else ""
     verb = "lies" if len(found) == 1 else "lie"
     return Refused(
@@ -238,7 +238,7 @@ def _elsewhere(lane: Lane) -> Refused:
 
 def _not_yours(lane: Lane, ref: str) -> Refused:
     return Refused(
-        f"{on_one_line(_readable(ref))} is not for an agent to make, move or delete",
+        f"{on_one_line(as_text(ref))} is not for an agent to make, move or delete",
         f"{_where(lane)} What is good is landed from there.",
     )
 
@@ -274,7 +274,3 @@ def _leases(world: World) -> list[Lease] | None:
 
 def _paths(text: str) -> list[str]:
     return [path for path in text.split("\0") if path]
-
-
-def _readable(path: str) -> str:
-    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

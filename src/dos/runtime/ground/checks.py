@@ -5,29 +5,34 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dos.config.tables import Config
+from dos.errors import Halted
+from dos.journal.store import Store
 from dos.records.leases import Lease
 from dos.records.receipts import Source
 from dos.records.units import Unit
 from dos.runtime import leftovers, measuring
+from dos.runtime.ground import surroundings
+from dos.runtime.ground.hearing import Ear
 from dos.runtime.receipts import landings
 from dos.runtime.trees import ports
 from dos.sources.git import Git
 from dos.sources.workspace import Workspace
 
-PRIVATE = ("DOS_", "GIT_", "CID_", "DISPATCH_")
-IDENTITY = ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "GIT_SSH_COMMAND")
-
 
 class Checks:
-    def __init__(self, place: Workspace, config: Config, is_lost: Callable[[], bool]) -> None:
+    def __init__(
+        self, place: Workspace, config: Config, is_lost: Callable[[], bool], open_store: Callable[[], Store]
+    ) -> None:
         self._place = place
+        self._config = config
         self._workers = config.workers
         self._lanes = config.roster()
         self._is_lost = is_lost
+        self._open_store = open_store
 
     def environment(self, lease: Lease) -> dict[str, str]:
-        """The user's environment, what names this lease, and nothing of the fleet's own or of a git around us."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(PRIVATE) or name in IDENTITY}
+        """What is handed on of the user's, and what names this lease."""
+        kept = surroundings.handed_on(os.environ, self._config)
         offered = ports.block(self._lanes, lease.lane, self._workers.port_base, self._workers.ports)
         return kept | leftovers.marks(str(self._place.root), lease) | ports.environment(offered)
 
@@ -36,9 +41,17 @@ class Checks:
         return Git(self._place.root).run("rev-parse", "--show-prefix").strip()
 
     def run(self, tree: Path, command: str, lease: Lease, seconds: float | None = None) -> measuring.Accepted:
+        """Raises Halted when a person stops the run meanwhile."""
+        if not command:
+            return measuring.Accepted()
         limit = self._workers.wall_seconds if seconds is None else seconds
-        answer = measuring.accept(tree, command, self.environment(lease), limit, self._is_lost)
+        with Ear(lease.run_id, self._open_store) as ear:
+            answer = measuring.accept(
+                tree, command, self.environment(lease), limit, lambda: self._is_lost() or bool(ear.halted)
+            )
         leftovers.end(str(self._place.root), lease)
+        if ear.halted:
+            raise Halted(ear.halted)
         return answer
 
     def acceptance(self, unit: Unit) -> str:

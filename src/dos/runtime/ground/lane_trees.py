@@ -7,9 +7,11 @@ from pathlib import Path
 from msgspec import structs
 
 from dos.config.tables import Config
-from dos.errors import BadInput
+from dos.errors import Halted, NotReady
+from dos.records.leases import Lease
 from dos.runtime import effects, landing, measuring, worktrees
 from dos.runtime.drive import Performers
+from dos.runtime.ground import proving
 from dos.runtime.ground.checks import Checks
 from dos.runtime.receipts import landings
 from dos.runtime.sharing.targets import Target
@@ -28,6 +30,7 @@ class LaneTrees:
         branch: Callable[[], str],
         checks: Checks,
         prove: Callable[[], None],
+        heed: Callable[[Lease], None],
     ) -> None:
         self.place = place
         self.workers = config.workers
@@ -36,6 +39,7 @@ class LaneTrees:
         self.branch = branch  # that is landed on
         self.checks = checks
         self.prove = prove  # raises when the lease is not surely ours any more
+        self.heed = heed  # raises when a person has stopped the run
 
     def performers(self) -> Performers:
         return {
@@ -62,18 +66,25 @@ class LaneTrees:
         )
         if not made.ready:
             inside = Git(Path(made.path))
-            setup = self.checks.run(inside.tree, self.workers.setup, effect.lease, self.workers.setup_seconds)
+            try:
+                setup = self.checks.run(inside.tree, self.workers.setup, effect.lease, self.workers.setup_seconds)
+            except Halted:
+                worktrees.clear(inside, made.base)
+                raise
             if setup.passed is False:
                 self.prove()  # it may have taken long, and then the tree is another's
                 worktrees.clear(inside, made.base)  # what it left is nobody's work
-                raise BadInput(
-                    f"the setup command failed in {made.path}: {setup.detail}", hint="[workers] setup in dos.toml"
-                )
+                raise NotReady(f"the setup command failed: {setup.detail}", hint="[workers] setup in dos.toml")
             worktrees.mark_ready(inside)
         return made
 
     def measure(self, effect: effects.MeasureWork) -> effects.Measured:
-        return measuring.measure(effect.worktree, effect.lease, self._judged(effect), self.checks.prefix())
+        self.heed(effect.lease)
+        doubt = partial(self._doubt, effect, effect.worktree.base)
+        return measuring.measure(effect.worktree, effect.lease, self._judged(effect), self.checks.prefix(), doubt=doubt)
+
+    def _doubt(self, effect: effects.MeasureWork | effects.PrepareLanding, base: str, head: str) -> str:
+        return "" if effect.grooms else proving.unproven(self.place, effect.unit, base=base, head=head)
 
     def _judged(self, effect: effects.MeasureWork) -> measuring.Accept:
         return partial(self.checks.run, command=self.checks.acceptance(effect.unit), lease=effect.lease)
@@ -113,6 +124,9 @@ class LaneTrees:
         gate = self.checks.run(inside.tree, self.checks.gate(effect.unit, again=moved), effect.lease)
         if gate.passed is False:
             return effects.NotLanded(reason=f"the tests fail on top of {ready.branch!r}: {gate.detail}")
+        if moved and (why := self._doubt(effect, ready.old, ready.new)):
+            return effects.NotLanded(reason=f"on top of {ready.branch!r} git does not show it: {why}")
+        self.heed(effect.lease)  # what has not landed by now does not land
         accepted = None if moved else effect.run  # else it was run again with the tests
         drafted = landings.draft(
             inside,
@@ -138,7 +152,9 @@ class LaneTrees:
     def issue_receipt(self, effect: effects.IssueReceipt) -> landings.Issued:
         branch = effect.landing.branch
         ref = f"refs/heads/{branch}" if self.workers.landing == "branch" else self.target.ref(branch)
-        return landings.issue(self.git, self.place, _landed(effect.landing), effect.landing.receipt, ref=ref)
+        issued = landings.issue(self.git, self.place, _landed(effect.landing), effect.landing.receipt, ref=ref)
+        said = "; ".join(filter(None, (issued.said, self.target.stays_behind)))
+        return structs.replace(issued, said=said)
 
 
 def _landed(ready: effects.Landing) -> landings.Landed:

@@ -1,5 +1,6 @@
 """All lanes in the one work tree, on the target branch itself: nothing there is reset, moved or removed."""
 
+from functools import partial
 from pathlib import Path
 
 from dos.runtime import effects, measuring
@@ -13,8 +14,14 @@ class OneTree(LaneTrees):
         return shared.prepare(self.git, effect.lease, target=self.branch(), prefix=self.checks.prefix())
 
     def measure(self, effect: effects.MeasureWork) -> effects.Measured:
+        self.heed(effect.lease)
         return shared.measure(
-            effect.worktree, effect.unit.name, effect.lease, self._judged(effect), self.checks.prefix()
+            effect.worktree,
+            effect.unit.name,
+            effect.lease,
+            self._judged(effect),
+            self.checks.prefix(),
+            doubt=partial(self._doubt, effect, effect.worktree.base),
         )
 
     def save_changes(self, effect: effects.SaveChanges) -> list[effects.Salvage]:

@@ -20,6 +20,7 @@ from dos.records.names import shown
 from dos.records.receipts import Receipt, Source
 from dos.records.unknown import Unknown
 from dos.runtime import measuring
+from dos.runtime.ground import surroundings
 from dos.runtime.measuring import now
 from dos.runtime.receipts import landings
 from dos.sources import commits, processes
@@ -33,7 +34,6 @@ from dos.verdicts.belief.effect import EffectClaim, Verdict
 from dos.verdicts.belief.facts import EvidenceFacts, attest, no_signal, refute
 
 COMMAND, SNAPSHOTS = landings.COMMAND, "state_diff"
-PRIVATE = ("DOS_", "GIT_", "CID_", "DISPATCH_")
 _STATUS = ("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=none")
 
 
@@ -113,7 +113,7 @@ def _command(world: World, asked: Asked, receipt: Receipt) -> Seen:
             f"{git.tree} is not as {receipt.commit[:9]}: {dirty}; what is run there would be said of another tree",
             hint=f"git stash --include-untracked; or: git worktree add --detach ../clean {receipt.commit[:9]}",
         )
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(PRIVATE)}
+    environment = surroundings.handed_on(os.environ, world.config)
     answer = measuring.accept(git.tree, script, environment, world.config.workers.wall_seconds)
     run = answer.run
     assert run is not None

@@ -2,19 +2,20 @@
 
 from datetime import UTC, datetime
 
-from msgspec import Struct
-
 from dos.agents.adapter import LAUNCH_FAILED
+from dos.errors import Halted
 from dos.journal import engine_events, events
+from dos.journal.states.spend import spent_by
 from dos.plans.iterations import IterationOutcome, OutcomeKind
-from dos.plans.limits import quota
+from dos.plans.limits import budget, quota
 from dos.plans.tokens import PacketOutcome
 from dos.records.attempts import Outcome as Tried
 from dos.records.endings import LIMITS, PERSONAL, Ending
-from dos.records.units import Unit
 from dos.runtime import effects
+from dos.runtime.staff import choosing
 from dos.runtime.steps import land
 from dos.runtime.steps.noting import Pen, Steps
+from dos.runtime.steps.order import Dispatch, Done, Fate
 
 STUMBLED_SECONDS = 5.0
 
@@ -31,79 +32,80 @@ OUTCOMES = {
 # What a try that did not land was. That its provider had no room says nothing about a unit.
 TRIED = {OutcomeKind.SHIPPED: Tried.DRAINED, OutcomeKind.UNCLEAR: Tried.ERROR}
 
-
-class Dispatch(Struct, frozen=True, kw_only=True):
-    """What is to be done, and by whom."""
-
-    unit: Unit
-    iteration: int
-    attempt: int
-    chosen: effects.Chosen
-    history: list[str]
-    repeated: bool
-    refused_before: list[str]  # why its landing was refused, each time
-    documents: list[str] = []  # to be groomed, in a replan
-
-
-class Done(Struct, frozen=True, kw_only=True):
-    outcome: IterationOutcome
-    ended: effects.Ended
-    limited: bool = False  # the provider's fault; its governor says when to go on, and with whom
+_LEFT = "a run before was cut off at it; what that had done is on {ref}"
 
 
 def dispatch(pen: Pen, asked: Dispatch) -> Steps:
-    """→ Done"""
+    """→ Done; Halted once all that was done is saved; Conflict when another run is at the unit"""
     unit, number = asked.unit, asked.iteration
-    yield from pen.note(events.UnitClaimed(**pen.who, unit=unit.name, iteration=number, repeated=asked.repeated))
+    yield _claim(pen, asked)
     worktree: effects.Worktree = yield effects.PrepareWorktree(lane=pen.lease.lane, run_id=pen.run_id, lease=pen.lease)
     yield from pen.note_salvage(worktree.salvaged)
     ended: effects.Ended = yield from run_agent(pen, asked, worktree)
     yield from pen.note_salvage((yield effects.SaveChanges(run_id=pen.run_id, worktree=worktree)))
-    landed: bool = yield from land.measure_and_land(pen, unit, worktree, number, asked.refused_before)
+    halted: Halted | None = None
+    fate = Fate.MISSED
+    try:
+        fate = yield from land.measure_and_land(pen, asked, worktree, ended)
+    except Halted as error:
+        halted = error
     yield from pen.note_salvage((yield effects.SaveCommits(run_id=pen.run_id, worktree=worktree)))
-    limited = not landed and ended.outcome.ending in LIMITS
-    outcome: IterationOutcome = yield from _weighed(pen, ended, number, landed=landed)
-    tried = Tried.SHIPPED if landed else TRIED.get(outcome.kind)
+    if halted:
+        raise halted
+    limited = fate is Fate.MISSED and ended.outcome.ending in LIMITS
+    outcome: IterationOutcome = yield from _weighed(pen, ended, number, fate)
+    tried = Tried.SHIPPED if fate is Fate.LANDED else TRIED.get(outcome.kind) if fate is Fate.MISSED else None
     if tried is not None:
         fact = events.UnitAttempted(**pen.who, unit=unit.name, outcome=tried, host=pen.lease.host)
         yield from pen.write(f"unit/{unit.name}", fact, f"attempted/{pen.run_id}/{number}.{asked.attempt}")
     return Done(outcome=outcome, ended=ended, limited=limited)
 
 
+def _claim(pen: Pen, asked: Dispatch) -> effects.ClaimUnit:
+    unit = asked.unit.name
+    claim = events.UnitClaimed(**pen.who, unit=unit, iteration=asked.iteration, repeated=asked.repeated)
+    key = f"taken/{pen.run_id}/{asked.iteration}.{asked.attempt}"
+    # Without a fence: the last who took it may have been of another lane, and of a newer lease.
+    mark = effects.Record(stream=f"unit/{unit}", fact=events.UnitTaken(**pen.who, unit=unit), key=key)
+    return effects.ClaimUnit(unit=unit, lease=pen.lease, claim=pen.noted(claim), mark=mark)
+
+
 def run_agent(pen: Pen, asked: Dispatch, worktree: effects.Worktree) -> Steps:
     """→ Ended; what its end says about the provider is written down for everybody who shares it."""
     agent, name, number = asked.chosen.agent, asked.unit.name, asked.iteration
-    yield from pen.note(
-        events.AgentStarted(**pen.who, unit=name, iteration=number, agent=agent.name, base=worktree.base)
-    )
+    told = {"agent": agent.name, "base": worktree.base, "said": worktree.said}
+    yield from pen.note(events.AgentStarted(**pen.who, unit=name, iteration=number, **told))
     ended: effects.Ended = yield effects.RunAgent(
         unit=asked.unit,
         lease=pen.lease,
+        own=pen.own,
         run_id=pen.run_id,
         iteration=number,
         attempt=asked.attempt,
         worktree=worktree,
-        history=asked.history,
+        history=[*asked.history, *(_LEFT.format(ref=saved.ref) for saved in worktree.salvaged if asked.repeated)],
         agent=agent.name,
         left=asked.chosen.left,
         documents=asked.documents,
     )
     outcome = ended.outcome
-    yield from pen.note(
-        events.AgentEnded(
-            **pen.who,
-            unit=name,
-            iteration=number,
-            outcome=outcome.ending,
-            exit_code=ended.exit_code,
-            claim=outcome.claim,
-            seconds=round(ended.seconds, 3),
-            agent=agent.name,
-            found=outcome.found.raw or outcome.found.field,
-            usage=list(outcome.usage),
-            cost_usd=ended.cost_usd,
-        )
+    fact = events.AgentEnded(
+        **pen.who,
+        unit=name,
+        iteration=number,
+        outcome=outcome.ending,
+        exit_code=ended.exit_code,
+        claim=outcome.claim,
+        seconds=round(ended.seconds, 3),
+        agent=agent.name,
+        found=outcome.found.raw or outcome.found.field,
+        usage=list(outcome.usage),
+        cost_usd=ended.cost_usd,
+        session=outcome.session,
     )
+    yield from pen.note(fact)
+    for spent in choosing.spent(budget.used_up(asked.chosen.rows, spent_by(fact))):
+        yield from pen.note(spent)
     yield from _tell_of_room(pen, asked, ended)
     return ended
 
@@ -139,9 +141,12 @@ def _tell_of_room(pen: Pen, asked: Dispatch, ended: effects.Ended) -> Steps:
         yield from pen.share(probed.stream, lifted, f"lifted/{key}")
 
 
-def _weighed(pen: Pen, ended: effects.Ended, iteration: int, *, landed: bool) -> Steps:
+def _weighed(pen: Pen, ended: effects.Ended, iteration: int, fate: Fate) -> Steps:
     """→ IterationOutcome"""
     ending, exit_code = ended.outcome.ending, ended.exit_code
+    if fate is Fate.KEPT:  # its agent has done what there was to do, and nothing is held against it
+        return IterationOutcome(kind=OutcomeKind.SHIPPED)
+    landed = fate is Fate.LANDED
     kind = OutcomeKind.SHIPPED if landed else OUTCOMES.get(ending, OutcomeKind.UNCLEAR)
     if kind is OutcomeKind.SHIPPED:
         return IterationOutcome(

@@ -1,40 +1,95 @@
 """Measure what an agent did, and land what is proven: by git and exit codes alone, whatever the agent said."""
 
+from msgspec import Struct, structs
+
+from dos.errors import Conflict, Halted
 from dos.journal import events, receipt_events
+from dos.journal.engine_events import DecisionAnswered
 from dos.journal.receipt_events import ReceiptIssued
 from dos.journal.run_events import StepVerified
+from dos.journal.states import decisions
 from dos.plans.limits import deciding
+from dos.records.endings import Ending
+from dos.records.receipts import Run
 from dos.records.units import Unit
 from dos.runtime import effects
 from dos.runtime.steps.noting import Pen, Steps
-from dos.verdicts.work import delivered
+from dos.runtime.steps.order import Dispatch, Fate
+from dos.verdicts.work import claimed, delivered
 
-LANDING_TRIES = 6
+LANDING_TRIES = 6  # while something is in the way
 MOST_RACES = 40  # lost to others that landed: each of them was progress
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 3.0
 MOST_REFUSALS = 2  # of one unit's landing, in a row: then a person is asked
+RAISED_AT = 1  # the version of a question's stream until somebody answers
 
 
-def measure_and_land(
-    pen: Pen, unit: Unit, worktree: effects.Worktree, iteration: int, refused_before: list[str]
-) -> Steps:
-    """→ bool: it is on the target branch, or on a branch of its own where that is wanted"""
-    measured: effects.Measured = yield effects.MeasureWork(unit=unit, lease=pen.lease, worktree=worktree)
+class Work(Struct, frozen=True, kw_only=True):
+    """Commits that are to land."""
+
+    unit: Unit
+    worktree: effects.Worktree
+    head: str
+    iteration: int
+    run: Run | None = None  # of the acceptance command, on that head
+    grooms: bool = False
+
+
+def measure_and_land(pen: Pen, asked: Dispatch, worktree: effects.Worktree, ended: effects.Ended) -> Steps:
+    """→ Fate"""
+    measured: effects.Measured | None = yield from _measured(pen, asked, worktree, ended)
+    if measured is None:
+        return Fate.MISSED
+    unit, grooms = asked.unit, asked.grooms
+    work = Work(
+        unit=unit, worktree=worktree, head=measured.head, iteration=asked.iteration, run=measured.run, grooms=grooms
+    )
+    try:
+        landing, refused = yield from _land(pen, work)
+    except Halted:
+        stopped = "its run was halted before it had landed"
+        yield from pen.note(events.LandingRefused(**pen.who, unit=unit.name, reason=stopped))
+        raise
+    if refused is None:
+        return Fate.LANDED
+    if refused.obstacle and not grooms:
+        yield from pen.ask([_blocked(pen, landing, refused, 1)])
+        return Fate.KEPT
+    yield from pen.note(events.LandingRefused(**pen.who, unit=unit.name, reason=refused.reason))
+    count, reasons = asked.refused.count + 1, [*asked.refused.reasons, refused.reason]
+    if count % MOST_REFUSALS == 0 and not refused.moved:
+        told = reasons[-MOST_REFUSALS:]
+        ordinal = count // MOST_REFUSALS
+        yield from pen.ask([deciding.landing_conflict(unit.name, told, lane=pen.lease.lane, ordinal=ordinal)])
+    return Fate.MISSED
+
+
+def _measured(pen: Pen, asked: Dispatch, worktree: effects.Worktree, ended: effects.Ended) -> Steps:
+    """→ Measured | None: what was delivered, if it was"""
+    unit, ending = asked.unit, ended.outcome.ending
+    measured: effects.Measured = yield effects.MeasureWork(
+        unit=unit, lease=pen.lease, worktree=worktree, grooms=asked.grooms
+    )
     verdict = delivered.judge(
         delivered.Evidence(
             commits=len(measured.commits),
             changed_paths=measured.changed_paths,
             strays=measured.strays,
             accepted=measured.accepted,
+            ending=ending,
+            unproven=measured.unproven,
             detail=measured.detail,
         )
     )
+    is_delivered = verdict.answer is delivered.Answer.DELIVERED
+    # Who ends as it should says with it that the unit is done.
+    compared = claimed.reconcile(unit.name, claimed_done=ending is Ending.OK, oracle_shipped=is_delivered)
     yield from pen.note(
         events.WorkMeasured(
             **pen.who,
             unit=unit.name,
-            iteration=iteration,
+            iteration=asked.iteration,
             base=worktree.base,
             head=measured.head,
             commits=measured.commits,
@@ -42,34 +97,31 @@ def measure_and_land(
             accepted=measured.accepted,
             verdict=verdict.answer,
             reason=verdict.reason,
+            reconciled=compared.answer,
         )
     )
-    if verdict.answer is not delivered.Answer.DELIVERED:
-        return False
-    refused: effects.NotLanded | None = yield from _land(pen, unit, worktree, measured, iteration)
-    if refused:
-        yield from pen.note(events.LandingRefused(**pen.who, unit=unit.name, reason=refused.reason))
-        times = [*refused_before, refused.reason]
-        if len(times) % MOST_REFUSALS == 0 and not refused.moved:
-            ordinal = len(times) // MOST_REFUSALS
-            question = deciding.landing_conflict(
-                unit.name, times[-MOST_REFUSALS:], lane=pen.lease.lane, ordinal=ordinal
-            )
-            yield from pen.ask([question])
-    return refused is None
+    return measured if is_delivered else None
 
 
-def _land(pen: Pen, unit: Unit, worktree: effects.Worktree, measured: effects.Measured, iteration: int) -> Steps:
-    """Again and again while only the branch has moved: the work is done, and another's landing does not undo it."""
-    pause, tried = FIRST_PAUSE_SECONDS, 0
+def _land(pen: Pen, work: Work) -> Steps:
+    """→ (Landing, NotLanded | None); without a landing where it could not be prepared.
+
+    Again and again while only the branch has moved: the work is done, and another's landing does not undo it.
+    """
+    pause, races, refusals = FIRST_PAUSE_SECONDS, 0, 0
     while True:
-        tried += 1
         landing = yield effects.PrepareLanding(
-            unit=unit, lease=pen.lease, worktree=worktree, head=measured.head, run=measured.run
+            unit=work.unit, lease=pen.lease, worktree=work.worktree, head=work.head, run=work.run, grooms=work.grooms
         )
-        refused = landing if isinstance(landing, effects.NotLanded) else (yield from _move(pen, landing, iteration))
-        if refused is None or not refused.retryable or tried >= (MOST_RACES if refused.moved else LANDING_TRIES):
-            return refused
+        if isinstance(landing, effects.NotLanded):
+            landing, refused = None, landing
+        else:
+            refused = yield from _move(pen, landing, work.iteration)
+        if refused is None or not refused.retryable:
+            return landing, refused
+        races, refusals = races + refused.moved, refusals + (not refused.moved)
+        if races >= MOST_RACES or refusals >= LANDING_TRIES:
+            return landing, refused
         yield effects.Pause(seconds=pause)
         pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
@@ -93,32 +145,67 @@ def _move(pen: Pen, landing: effects.Landing, iteration: int) -> Steps:
     return refused
 
 
-def settle(pen: Pen, unsettled: list[effects.Landing]) -> Steps:
-    """Landings that were intended by a run that died: ask git how far each came, and finish it."""
-    for landing in unsettled:
+def settle(pen: Pen, unsettled: list[effects.Unsettled]) -> Steps:
+    """Landings that were intended and did not happen yet: ask git how far each came, and finish it."""
+    for each in unsettled:
+        landing = each.landing
         if (yield effects.HasLanded(landing=landing)):
             yield from _note_landed(pen, landing, recognised=True)
-        elif (refused := (yield effects.MoveBranch(lease=pen.lease, landing=landing))) is None:
-            yield from _note_landed(pen, landing, recognised=False)
+            refused = None
         else:
-            yield from pen.note(events.LandingRefused(**pen.who, unit=landing.unit, reason=refused.reason))
+            refused = yield effects.MoveBranch(lease=pen.lease, landing=landing)
+            if refused is None:
+                yield from _note_landed(pen, landing, recognised=False)
+            elif refused.moved and each.unit:
+                landing, refused = yield from _land_again(pen, each, each.unit)
+        if refused and refused.obstacle:
+            if not each.question:
+                yield from pen.ask([_blocked(pen, landing or each.landing, refused, each.answered + 1)])
+            continue
+        if refused:
+            yield from pen.note(events.LandingRefused(**pen.who, unit=each.landing.unit, reason=refused.reason))
+        yield from _close(pen, each.question)
+
+
+def _land_again(pen: Pen, each: effects.Unsettled, unit: Unit) -> Steps:
+    """The same commits, brought on top of what others have landed since, and tested there."""
+    worktree: effects.Worktree = yield effects.PrepareWorktree(lane=pen.lease.lane, run_id=pen.run_id, lease=pen.lease)
+    yield from pen.note_salvage(worktree.salvaged)
+    based = structs.replace(worktree, base=each.landing.old)
+    found = yield from _land(pen, Work(unit=unit, worktree=based, head=each.landing.new, iteration=each.iteration))
+    yield from pen.note_salvage((yield effects.SaveCommits(run_id=pen.run_id, worktree=worktree)))
+    return found
+
+
+def _blocked(pen: Pen, landing: effects.Landing, refused: effects.NotLanded, ordinal: int) -> deciding.Question:
+    return deciding.landing_blocked(
+        landing.unit, refused.reason, commit=landing.new, lane=pen.lease.lane, ordinal=ordinal
+    )
+
+
+def _close(pen: Pen, question: str) -> Steps:
+    """What was asked about has cleared by itself; unless a person was quicker to say so."""
+    if question:
+        answer = DecisionAnswered(id=question, choice="retry", by=pen.run_id)
+        try:
+            yield from pen.share(decisions.stream(question), answer, "cleared", expect=RAISED_AT)
+        except Conflict:
+            pass
 
 
 def _note_landed(pen: Pen, landing: effects.Landing, *, recognised: bool) -> Steps:
-    """The receipt first: until there is one, the landing is unsettled, and whoever comes next issues it."""
+    """With its receipt, or not at all: until then the landing is unsettled, and whoever comes next finishes it."""
     issued = yield effects.IssueReceipt(landing=landing)
-    stream = f"unit/{landing.unit}"
-    receipt = ReceiptIssued(**pen.who, unit=landing.unit, commit=landing.new, receipt=issued.receipt, said=issued.said)
-    yield from pen.write(stream, receipt, receipt_events.key_of(landing.new))
-    fact = events.UnitLanded(
-        **pen.who,
-        unit=landing.unit,
-        branch=landing.branch,
-        commit=landing.new,
-        base=landing.old,
-        recognised=recognised,
-    )
-    # The unit's own stream and key: one landing of one commit is written once, whoever finds it.
-    yield from pen.write(stream, fact, f"landed/{landing.new}")
+    unit = {**pen.who, "unit": landing.unit, "commit": landing.new}
+    receipt = ReceiptIssued(**unit, receipt=issued.receipt, said=issued.said)
+    landed = events.UnitLanded(**unit, branch=landing.branch, base=landing.old, recognised=recognised)
     step = StepVerified(run_id=pen.run_id, step=landing.unit, sha=landing.new, via="file-path")
-    yield from pen.write(f"run/{pen.run_id}", step, f"verified/{landing.new}")
+    # The unit's own stream and key: one landing of one commit is written once, whoever finds it.
+    stream = f"unit/{landing.unit}"
+    yield effects.RecordAll(
+        records=[
+            pen.record(stream, receipt, receipt_events.key_of(landing.new)),
+            pen.record(stream, landed, f"landed/{landing.new}"),
+            pen.record(f"run/{pen.run_id}", step, f"verified/{landing.new}"),
+        ]
+    )

@@ -19,12 +19,12 @@ class Pen:
     def __init__(self, *, run_id: str, lease: Lease) -> None:
         self.run_id = run_id
         self.lease = lease  # that is worked under
-        self._own = lease  # that is written under
+        self.own = lease  # that is written under
         self._counter = count(1)
 
     @property
     def who(self) -> dict[str, str]:
-        return {"run_id": self.run_id, "lane": self._own.lane}
+        return {"run_id": self.run_id, "lane": self.own.lane}
 
     def on(self, lease: Lease) -> "Pen":
         """The same pen, for work under another lease of the same run."""
@@ -34,11 +34,16 @@ class Pen:
 
     def note(self, fact: Fact) -> Steps:
         """To the run's own stream."""
-        key = f"{fact.kind}/{self._own.fence}.{next(self._counter)}"
-        yield effects.Record(stream=f"run/{self.run_id}", fact=fact, key=key, fence=self._own.fence)
+        yield self.noted(fact)
+
+    def noted(self, fact: Fact) -> effects.Record:
+        return self.record(f"run/{self.run_id}", fact, f"{fact.kind}/{self.own.fence}.{next(self._counter)}")
+
+    def record(self, stream: str, fact: Fact, key: str) -> effects.Record:
+        return effects.Record(stream=stream, fact=fact, key=key, fence=self.own.fence)
 
     def write(self, stream: str, fact: Fact, key: str) -> Steps:
-        yield effects.Record(stream=stream, fact=fact, key=key, fence=self._own.fence)
+        yield self.record(stream, fact, key)
 
     def share(self, stream: str, fact: Fact, key: str, *, expect: int | None = None) -> Steps:
         """To a stream that all lanes write to: there, one fence says nothing about another."""

@@ -1,11 +1,13 @@
 """Ask an agent to groom the plan documents; what it did lands like any other work."""
 
+from dos.errors import Halted
 from dos.plans.iterations import IterationOutcome, OutcomeKind, Productivity
 from dos.records.leases import Refusal
 from dos.records.units import Unit
 from dos.runtime import effects
-from dos.runtime.steps.dispatch import Dispatch, Done, dispatch
+from dos.runtime.steps.dispatch import dispatch
 from dos.runtime.steps.noting import Pen, Steps
+from dos.runtime.steps.order import Dispatch, Done
 
 PLAN = "REPLAN"  # of the units that stand for a replan
 
@@ -23,11 +25,16 @@ def replan(pen: Pen, chosen: effects.Chosen, before: effects.Backlog, iteration:
         chosen=chosen,
         history=[f"{each.unit}: {each.evidence}" for each in before.held],
         repeated=False,
-        refused_before=[],
         documents=plans.documents,
     )
-    done: Done = yield from dispatch(pen.on(plans.lease), asked)
-    if plans.lease.fence != pen.lease.fence:
+    is_apart = plans.lease.fence != pen.lease.fence
+    try:
+        done: Done = yield from dispatch(pen.on(plans.lease), asked)
+    except Halted:
+        if is_apart:
+            yield effects.ReleaseLease(lease=plans.lease, reason="halted")
+        raise
+    if is_apart:
         yield effects.ReleaseLease(lease=plans.lease, reason="the plans are groomed")
     after: effects.Backlog = yield effects.SurveyBacklog(lease=pen.lease)
     return done, after

@@ -1,6 +1,6 @@
 """What a rebase stopped at, in words for whoever tries next: the files, and the lines that both sides changed."""
 
-from dos.records.names import counted, listed, on_one_line
+from dos.records.names import as_text, counted, listed, on_one_line
 from dos.sources.git import Git
 
 MOST_LINES = 40
@@ -25,5 +25,5 @@ def told(inside: Git) -> str:
 
 def _plain(line: str) -> str:
     """A file need not be text, and the journal holds only text."""
-    text = line.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    text = as_text(line)
     return text if len(text) <= LONGEST_LINE else text[: LONGEST_LINE - 1] + "…"

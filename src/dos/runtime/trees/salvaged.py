@@ -14,7 +14,6 @@ from dos.records.names import listed, shown
 from dos.sources.git import Git
 
 PREFIX = "refs/dos/salvage/"
-EARLIER = "left by an earlier run"  # so not by the run that saved it
 MOST_FILES = 100_000  # that are counted in a folder
 SHORTEST_COMMIT = 6
 _ASIDE = re.compile(r"\d+-")
@@ -109,7 +108,7 @@ def _told(happened: Iterable[Event]) -> dict[str, _Told]:
             case events.UnitClaimed() as fact:
                 claimed[fact.run_id] = fact.unit
             case events.WorkSalvaged() as fact:
-                unit = "" if fact.why.startswith(EARLIER) else claimed.get(fact.run_id, "")
+                unit = "" if fact.why.startswith(events.EARLIER) else claimed.get(fact.run_id, "")
                 told[fact.ref] = _Told(event.at_ms, fact, unit)
     return told
 

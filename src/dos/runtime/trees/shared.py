@@ -16,7 +16,7 @@ from dos.records.leases import Lease
 from dos.records.names import counted, on_one_line
 from dos.runtime import landing
 from dos.runtime.effects import Landing, Measured, NotLanded, Worktree
-from dos.runtime.measuring import Accept, Accepted
+from dos.runtime.measuring import Accept, Accepted, Doubt, certain
 from dos.sources.git import Git
 
 
@@ -63,7 +63,9 @@ def uncommitted(tree: Git, lease: Lease, prefix: str = "") -> list[str]:
     return [on_one_line(path) for path in found if _inside(f"{path}x" if path.endswith("/") else path, lease, prefix)]
 
 
-def measure(worktree: Worktree, unit: str, lease: Lease, accept: Accept, prefix: str = "") -> Measured:
+def measure(
+    worktree: Worktree, unit: str, lease: Lease, accept: Accept, prefix: str = "", *, doubt: Doubt = certain
+) -> Measured:
     """As in a worktree, of the commits that are this unit's; and what becomes of those that are not taken."""
     tree = Git(Path(worktree.path))
     head = tree.run("rev-parse", "HEAD").strip()
@@ -77,13 +79,16 @@ def measure(worktree: Worktree, unit: str, lease: Lease, accept: Accept, prefix:
     # A command that ran beside changes of others says nothing about the commit alone.
     exact = [tree.commit_of("HEAD")] == share.mine[-1:] and not tree.dirty_paths()
     failed = answer.passed is False or bool(share.strays)
+    unproven = doubt(share.mine[-1]) if share.paths and not failed else ""
+    left = stays(share.mine, worktree.target) if failed or unproven else ""
     return Measured(
         head=share.mine[-1] if share.mine else head,
         commits=share.mine,
         strays=share.strays,
         changed_paths=len(share.paths),
         accepted=answer.passed,
-        detail="; ".join(filter(None, (answer.detail, stays(share.mine, worktree.target) if failed else ""))),
+        detail="; ".join(filter(None, (answer.detail, left))),
+        unproven="; ".join(filter(None, (unproven, left))) if unproven else "",
         run=answer.run if exact else None,
     )
 

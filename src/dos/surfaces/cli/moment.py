@@ -3,13 +3,12 @@
 import time
 
 from dos.errors import BadInput
-
-LATEST_MS = 253_402_300_800_000  # the year 10000, which no stamp can name
+from dos.records.moments import YEAR_10000_MS
 
 
 def now_ms(given: int | None) -> int:
     if given is None:
         return time.time_ns() // 1_000_000
-    if not 0 <= given < LATEST_MS:
+    if not 0 <= given < YEAR_10000_MS:
         raise BadInput(f"--now-ms {given} is no moment", hint="Give milliseconds since 1970, in UTC.")
     return given

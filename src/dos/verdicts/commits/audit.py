@@ -10,7 +10,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from dos.records.changes import FileChange
-from dos.records.names import listed
+from dos.records.names import as_text, listed
 from dos.verdicts.commits import paths
 from dos.verdicts.commits.claim_kinds import Claim, ClaimKind
 from dos.verdicts.commits.weakening import Weakening
@@ -146,29 +146,23 @@ def _verdict(seen: Evidence, answer: Answer, reason: str, *, config_only: bool =
         Answer.CLAIM_UNWITNESSED: Witness.SUBJECT_ONLY,
         Answer.ABSTAIN: Witness.ABSTAIN,
     }[answer]
-    touched = [(change.path, _readable(change.path)) for change in seen.files]
+    touched = [(change.path, as_text(change.path)) for change in seen.files]
     unread = "; a file of it is not in this clone" if Limit.UNREAD in seen.limits else ""
     return Verdict(
         sha=seen.sha,
         verdict=answer,
         claim_kind=seen.claim.kind,
         witness=witness,
-        reason=_readable(reason + unread),
+        reason=as_text(reason + unread),
         source_files=tuple(name for path, name in touched if paths.is_source(path)),
         test_files=tuple(name for path, name in touched if paths.is_test(path)),
         ci_files=tuple(name for path, name in touched if paths.is_ci(path)),
         config_only=config_only,
         weakened=tuple(
-            Weakening(path=_readable(each.path), what=each.what, detail=_readable(each.detail))
-            for each in seen.weakened
+            Weakening(path=as_text(each.path), what=each.what, detail=as_text(each.detail)) for each in seen.weakened
         ),
         limits=seen.limits,
     )
-
-
-def _readable(text: str) -> str:
-    """As text that can be printed and stored, whatever bytes a name or a line is made of."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _all(changes: Sequence[FileChange]) -> str:

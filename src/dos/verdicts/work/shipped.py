@@ -89,6 +89,8 @@ class Seen(Struct, frozen=True, kw_only=True):
     survival: Survival | None = None  # of what counts in it
     undone_by: str = ""
     is_reverted: bool = False  # a later commit says that it takes it back
+    looked_at: frozenset[str] = frozenset()  # the paths at the ref that this depends on
+    is_walked: bool = False  # it depends on what came after the commit, too
     is_merged: bool = True  # into the branch that was asked for
     witnessed: str = ""  # what a runner saw
     attested: str = ""  # who else says so

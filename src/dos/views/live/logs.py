@@ -1,12 +1,10 @@
 """What an agent said, as a person reads it: its own stream is made for programs."""
 
 from collections.abc import Callable
-from functools import partial
 
 from msgspec import Struct
 
 from dos.agents.adapter import Activity, Heard, Waiting
-from dos.verdicts.access.admission import Fault, attempt
 
 Parse = Callable[[str], tuple[Heard, ...]]
 
@@ -18,8 +16,8 @@ class Said(Struct, frozen=True):
 
 def said(line: str, parse: Parse) -> list[Said]:
     """Nothing for a line that only programs care about; a line that no program wrote stands for itself."""
-    heard = attempt(partial(parse, line))  # it may be a stranger's code
-    if isinstance(heard, Fault) or not heard:
+    heard = parse(line)
+    if not heard:
         return [] if not line.strip() or line.lstrip().startswith("{") else [Said("line", line)]
     return [told for each in heard if (told := _told(each))]
 

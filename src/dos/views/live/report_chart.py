@@ -13,6 +13,7 @@ from dos.views.people.decisions import span
 MARKS = {
     How.LANDED: "✓",
     How.DISBELIEVED: "✗",
+    How.REFUSED: "⊘",
     How.CUT_SHORT: "–",
     How.CRASHED: "!",
     How.LIMITED: "◔",

@@ -72,7 +72,7 @@ def page(sheet: Sheet) -> str:
         _section("timeline", "Timeline", _timeline(sheet.told)),
         _section("landed", "Landed, each with its proof", _landings(sheet)),
         _section("disbelieved", "Claimed, and not believed", map(_disbelief, sheet.told.disbelieved)),
-        _section("crashed", "Crashed, and went on", _crashes(sheet.told)),
+        _section("crashed", "Crashed, and what came of it", _crashes(sheet.told)),
         _section("waited", "Waited", _waits(sheet.told)),
         _section("salvaged", "Saved before it was cleared away", _salvaged(sheet.told)),
         _section("costs", "What it cost", _costs(sheet)),

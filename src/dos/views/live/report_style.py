@@ -58,18 +58,20 @@ details { margin-top: 12px; } summary { cursor: pointer; color: var(--dim); marg
 .chart .in-bar { fill: #fff; font-size: 12px; }
 .track { fill: var(--track); } .tick { stroke: var(--line); } .restart { stroke: var(--bad); stroke-dasharray: 4 3; }
 .bar { stroke: var(--paper); stroke-width: 1; }
-.bar.landed { fill: #1a7f37; } .bar.disbelieved, .bar.cut-short { fill: #9a6700; } .bar.crashed { fill: #cf222e; }
+.bar.landed { fill: #1a7f37; } .bar.disbelieved, .bar.refused, .bar.cut-short { fill: #9a6700; }
+.bar.crashed { fill: #cf222e; }
 .bar.limited { fill: #8250df; } .bar.working { fill: #0969da; } .bar.undecided { fill: #59636e; }
 rect.waiting { fill: var(--note); }
 .legend { display: flex; flex-wrap: wrap; gap: 4px 16px; margin: 4px 0 0; font-size: .85rem; color: var(--dim); }
 .legend i { display: inline-block; width: 18px; height: 16px; border-radius: 3px; color: #fff;
   font: 11px/16px system-ui; text-align: center; vertical-align: -3px; background: #59636e; }
-.legend .landed { background: #1a7f37; } .legend .disbelieved, .legend .cut-short { background: #9a6700; }
+.legend .landed { background: #1a7f37; }
+.legend .disbelieved, .legend .refused, .legend .cut-short { background: #9a6700; }
 .legend .crashed { background: #cf222e; } .legend .limited { background: #8250df; }
 .legend .working { background: #0969da; } .legend .thin { height: 4px; vertical-align: 3px; }
 .legend .waiting { background: var(--note); } .legend .restart { background: var(--bad); }
 td.how { font-weight: 600; white-space: nowrap; } td.landed { color: var(--good); } td.crashed { color: var(--bad); }
-td.disbelieved, td.cut-short { color: var(--warn); }
+td.disbelieved, td.refused, td.cut-short { color: var(--warn); }
 td.limited { color: var(--note); } td.working { color: var(--work); }
 @media (max-width: 640px) {
   main { padding: 16px 12px 40px; } section { padding: 14px 14px; } .beside { grid-template-columns: 1fr; gap: 8px; }

@@ -19,6 +19,7 @@ class How(StrEnum):
 
     LANDED = "landed"
     DISBELIEVED = "not believed"  # it ended as it should, and what it left was not enough
+    REFUSED = "did not land"  # done and proven, and there was no place for it
     CUT_SHORT = "cut short"  # by its turns, its context, its budget, a permission
     CRASHED = "crashed"
     LIMITED = "limited"  # its provider had no room

@@ -7,6 +7,7 @@ from dos.journal import engine_events, events
 from dos.journal.events import Event, Fact
 from dos.journal.states.fleet import NO_ROOM
 from dos.records.endings import Ending
+from dos.records.moments import YEAR_10000_MS
 from dos.records.reasons import Needs
 from dos.views.live.session import (
     LEFT,
@@ -31,7 +32,6 @@ CRASHED_HOW: dict[str, str] = {
     Ending.LAUNCH_FAILED: "failed to start",
     Ending.UNKNOWN: "ended, nobody knows how,",
 }
-LATEST_MS = 253_402_300_799_000  # of the year 9999: no stamp can name a later moment
 CRASHES = frozenset({*CRASHED_HOW, "crashed"})  # and what it was called once
 NOBODY = frozenset({Needs.NOBODY, Needs.TIME})
 
@@ -59,7 +59,7 @@ def last_start(happened: Iterable[Event]) -> Event | None:
 
 
 def moment(at_ms: int) -> datetime:
-    return datetime.fromtimestamp(min(max(at_ms, 0), LATEST_MS) / 1000, UTC)
+    return datetime.fromtimestamp(min(max(at_ms, 0), YEAR_10000_MS - 1) / 1000, UTC)
 
 
 class _Teller:
@@ -72,6 +72,7 @@ class _Teller:
         self.open_limits: dict[tuple[str, str, str], Limit] = {}
         self.standing: dict[str, Stop] = {}  # by lane
         self.finished: dict[str, bool] = {}  # by host
+        self.halted: set[str] = set()  # runs that a person told to stop
 
     def hear(self, fact: Fact, at: datetime) -> None:
         self.now = max(self.now, at)
@@ -168,7 +169,7 @@ class _Teller:
             self.newest[fact.run_id, fact.unit] = bar
         bar.end, bar.ending, bar.claim, bar.agent = at, fact.outcome, fact.claim, fact.agent or bar.agent
         self._end_wait((fact.run_id, True), at)
-        if fact.outcome in CRASHES:
+        if fact.outcome in CRASHES and fact.run_id not in self.halted:
             bar.how = How.CRASHED
             how = CRASHED_HOW.get(fact.outcome, fact.outcome)
             what = f"its agent {how} after {fact.seconds:.1f} s"
@@ -182,10 +183,15 @@ class _Teller:
         match fact:
             case events.WorkMeasured():
                 bar = self.newest.get((fact.run_id, fact.unit))
-                if fact.verdict != "DELIVERED" and (bar is None or bar.how not in (How.CRASHED, How.LIMITED)):
+                said_nothing = bar is not None and bar.how in (How.CRASHED, How.LIMITED)
+                # Journals of old do not tell how the claim was compared.
+                if fact.reconciled == "QUIET_INCOMPLETE" or (
+                    not fact.reconciled and fact.verdict != "DELIVERED" and not said_nothing
+                ):
                     self._disbelieve(fact, at)
             case events.LandingRefused():
-                self._disbelieve(fact, at)
+                if (bar := self.newest.get((fact.run_id, fact.unit))) and bar.how is How.UNDECIDED:
+                    bar.how = How.REFUSED
             case events.UnitLanded():
                 bar = self.newest.get((fact.run_id, fact.unit)) or self._last_at(fact.unit)
                 if bar:
@@ -204,7 +210,7 @@ class _Teller:
                 return False
         return True
 
-    def _disbelieve(self, fact: events.WorkMeasured | events.LandingRefused, at: datetime) -> None:
+    def _disbelieve(self, fact: events.WorkMeasured, at: datetime) -> None:
         bar = self.newest.get((fact.run_id, fact.unit))
         if bar and bar.how is How.UNDECIDED:
             bar.how = How.DISBELIEVED
@@ -219,6 +225,8 @@ class _Teller:
 
     def _of_waiting(self, fact: Fact, at: datetime) -> bool:
         match fact:
+            case engine_events.HaltRequested():
+                self.halted.add(fact.run_id)
             case engine_events.RunParked():
                 self._wait((fact.run_id, False), fact.lane, fact.why, fact.detail, at)
             case engine_events.RunUnparked():

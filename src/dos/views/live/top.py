@@ -10,14 +10,14 @@ from dos.evidence.watching import Held, Seen
 from dos.journal.states.decisions import Standing, in_order
 from dos.journal.states.fleet import Starts
 from dos.journal.states.watching import HOUR_MS, HOURS_KEPT, Parked, Run, Tally
+from dos.plans import staffing
 from dos.plans.limits.quota import Limit as Known
 from dos.records.names import folded
 from dos.views.live.telling import moment
 
-START_MS = 120_000  # whoever was started and has not come by then is not coming
-REST_MS = 30_000  # after a run was told to wait
+START_MS = int(staffing.START_SECONDS * 1000)
+REST_MS = int(staffing.REST_SECONDS * 1000)
 LANDINGS_SHOWN = 10
-LATEST_MS = 253_402_300_799_000  # of the year 9999: no stamp can name a later moment
 
 
 class State(StrEnum):
@@ -234,7 +234,7 @@ class _Lanes:
         stopped, since = "", None
         if last := starts.stopped:
             stopped, since = f"{last.reason}: {last.detail}", moment(last.at_ms)
-            if last.needs in ("operator", "environment"):
+            if staffing.is_stuck(last.reason, last.needs) or last.reason == staffing.WANTS_ROOM:
                 return Row(lane=lane, state=State.PERSON, since=since, waits_for=stopped)
         until_ms = starts.told_to_wait_ms + REST_MS
         if starts.told_to_wait_ms and seen.now_ms < until_ms:

@@ -11,7 +11,6 @@ from dos.journal.states.spend import LANDED, REJECTED, REPLAN, Book, Spend
 from dos.plans.limits.budget import Spent
 from dos.views.people.decisions import span
 
-HEADINGS = ("unit", "lane", "day", "agent")
 UNKNOWN = "unknown"
 
 

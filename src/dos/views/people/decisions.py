@@ -32,6 +32,7 @@ class Row(Struct, frozen=True, kw_only=True):
     waits: list[str]
     raised_at: str
     expires_at: str | None
+    expires_on_start: bool
     otherwise: str
     answer: Said | None
     detail: dict[str, Any]
@@ -70,6 +71,7 @@ def row(asked: Standing | Answered, now_ms: int) -> Row:
         waits=raised.waits,
         raised_at=second_stamp(asked.at_ms),
         expires_at=None if raised.expires_ms is None else second_stamp(raised.expires_ms),
+        expires_on_start=raised.until_start,
         otherwise=raised.otherwise,
         answer=said,
         detail=detail,
@@ -113,10 +115,7 @@ def render_one(each: Row) -> str:
     lines.append(f"waiting  {', '.join(each.waits) or 'nothing'}")
     if each.answer is not None:
         return "\n".join([*lines, f"answer   {_said(each.answer)}"])
-    if each.expires_at:
-        lines.append(f"expires  {each.expires_at}, then: {each.otherwise}")
-    else:
-        lines.append("expires  never")
+    lines.append(f"expires  {_expiry(each)}")
     lines.append("choices")
     lines += [f"  dos decide-for {each.id} {choice.name:<8} {choice.meaning}".rstrip() for choice in each.choices]
     return "\n".join(lines)
@@ -139,5 +138,13 @@ def _said(answer: Said) -> str:
 
 def _behind(each: Row) -> str:
     waits = f"{', '.join(each.waits)} waits" if each.waits else "nothing waits"
-    then = f"; at {each.expires_at}: {each.otherwise}" if each.expires_at else ""
-    return f"{waits} since {span(each.age_seconds)}{then}"
+    return f"{waits} since {span(each.age_seconds)}; expires {_expiry(each)}"
+
+
+def _expiry(each: Row) -> str:
+    """When the question is over without an answer, and what holds then."""
+    if each.expires_at:
+        return f"{each.expires_at}, then: {each.otherwise}"
+    if each.expires_on_start:
+        return f"with the next `dos up`, then: {each.otherwise}"
+    return f"never; until then: {each.otherwise}" if each.otherwise else "never"

@@ -1,7 +1,8 @@
 """Keep the wanted number of workers alive.
 
 In the foreground it tells what happens, line by line, until Ctrl-C, which lets the workers finish what they are at.
-Start it again after a crash of anything: it goes on from the journal.
+Start it again after a crash of anything: it goes on from the journal. With --until-idle, units that are left because
+they wait for a person, for time or for one another are named at the end, and the exit code says so.
 """
 
 import os
@@ -20,6 +21,7 @@ from typing import Annotated
 from msgspec import Struct, to_builtins
 
 from dos.errors import BadInput, DosError, StoreFailed
+from dos.evidence import supervise_policy
 from dos.evidence.health import agents
 from dos.journal.events import DrainRequested
 from dos.journal.store import Store
@@ -28,7 +30,7 @@ from dos.runtime import backlog, logs
 from dos.runtime.drive import drive
 from dos.runtime.fleet_effects import FleetEffects
 from dos.runtime.staff import candidates
-from dos.runtime.supervisor import Supervisor
+from dos.runtime.supervisor import Supervisor, Why
 from dos.runtime.worker_effects import check_settings
 from dos.sources import processes
 from dos.sources.world import World
@@ -39,7 +41,7 @@ from dos.surfaces.cli.options import Option
 from dos.views import report, story
 from dos.views.live.telling import last_start
 
-EXITS = {"stopped": 0, "already-running": 1, "contract_error": 2}
+EXITS = {"stopped": 0, "already-running": 1, "contract_error": 2, "work-left": 3}
 LONGEST_TICK_SECONDS = 3_600
 _COLOURS = {story.GOOD: "\x1b[32m", story.BAD: "\x1b[31m", story.DIM: "\x1b[2m"}
 
@@ -70,7 +72,12 @@ def run(args: Args, desk: Desk) -> Reply:
     host = processes.host()
     target = args.target or config.supervise.target
     supervisor = Supervisor(
-        host=host, pid=os.getpid(), target=target, tick_seconds=args.tick, until_idle=args.until_idle
+        host=host,
+        pid=os.getpid(),
+        target=target,
+        tick_seconds=args.tick,
+        until_idle=args.until_idle,
+        policy=supervise_policy.policy(config.supervise),
     )
     effects = FleetEffects(desk.world.workspace, config, actor=f"supervisor/{slug(host)}")
     effects.target()
@@ -87,19 +94,20 @@ def run(args: Args, desk: Desk) -> Reply:
         with watching.Watch(desk) if not args.plain and watching.wanted(desk) else nullcontext():
             teller.start()
             try:
-                reason = drive(supervisor.supervise(), performers)
+                ending = drive(supervisor.supervise(), performers)
             finally:
                 ended.set()
                 teller.join(timeout=5)
     finally:
         effects.close()
-    if reason.startswith("another supervisor"):
-        return Reply(code=1, text=reason, data={"reason": reason, "target": target})
+    data = {"reason": ending.text, "target": target}
+    if ending.why is Why.SECOND:
+        return Reply(code=1, text=ending.text, data=data)
     with desk.reader() as journal:
         began = last_start(journal.load("fleet"))  # what a supervisor before us began, and did not end, is told too
         made = report.report(journal.events(began.pos - 1 if began else before))
-    data = {"reason": reason, "target": target, "warnings": warnings}
-    return Reply(text="\n" + report.render(made), data=data | to_builtins(made))
+    code = EXITS.get(ending.why, 0)
+    return Reply(code=code, text="\n" + report.render(made), data=data | {"warnings": warnings} | to_builtins(made))
 
 
 def _warn_of_other_clones(desk: Desk, effects: FleetEffects) -> None:
@@ -154,7 +162,7 @@ def _came_up(child: "subprocess.Popen[bytes]", desk: Desk) -> bool:
             if any(lease.lane == name and lease.pid == child.pid for lease in journal.leases(locks=True)):
                 return True
             if child.poll() is not None:
-                return child.returncode == 0
+                return child.returncode in (EXITS["stopped"], EXITS["work-left"])
             journal.wait(journal.last(), 0.1)
     return False
 

@@ -1,7 +1,8 @@
 """Work on one lane.
 
 A worker takes the lane's lease, runs the agent on one unit after another, lands what git and the acceptance command
-prove, and ends with a typed reason. `dos up` starts workers; start one by hand to watch a single lane.
+prove, and ends with a typed reason. After a crash it goes on with what the run before it had counted. `dos up` starts
+workers; start one by hand to watch a single lane.
 """
 
 import os
@@ -13,7 +14,9 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from dos.evidence.loop_state import fresh
+from dos.evidence import holders, loop_state
+from dos.journal.states.fleet import Fleet
+from dos.plans.iterations import LoopState
 from dos.records import run_ids
 from dos.runtime import leftovers
 from dos.runtime.drive import drive
@@ -46,11 +49,8 @@ def run(args: Args, desk: Desk) -> Reply:
     leftovers.inherit()
     effects = WorkerEffects(desk.world.workspace, config, actor=run_id, target_branch=args.target_branch)
     try:
-        worker = Worker(
-            lane=args.lane,
-            run_id=run_id,
-            state=fresh(config),
-        )
+        state = effects.patience.outlast(lambda: _begin(effects, args.lane))
+        worker = Worker(lane=args.lane, run_id=run_id, state=state)
         performers = effects.performers()
         if "DOS_FAULT_LOG" in os.environ:  # a test kills us between two effects
             performers = import_module("dos.testing.fault_points").around("worker", performers)
@@ -62,6 +62,15 @@ def run(args: Args, desk: Desk) -> Reply:
         "run_id": run_id, "lane": args.lane, "stop_reason": stop.reason, "needs": stop.needs, "reason": stop.detail
     }  # fmt: skip
     return Reply(code=code, text=f"{stop.reason}  {stop.detail}", data=data)
+
+
+def _begin(effects: WorkerEffects, lane: str) -> LoopState:
+    """Where the run that died here before us had come to, if one did."""
+    live, config = effects.watch.look(), effects.config
+    fleet, name = effects.watch.state(Fleet), config.canonical_lane(lane) or lane
+    dead = loop_state.dead_run(fleet, live, name, holders.gone)
+    first = loop_state.fresh(config)
+    return loop_state.after(effects.store.load(f"run/{dead}"), first) if dead else first
 
 
 def _break_off(number: int, frame: object) -> None:

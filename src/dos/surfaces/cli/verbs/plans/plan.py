@@ -18,7 +18,7 @@ from dos.evidence.work import landed
 from dos.journal import fold
 from dos.journal.states.fleet import Fleet
 from dos.plans.documents.portfolio import Portfolio
-from dos.records.names import checked, shown
+from dos.records.names import as_text, checked, shown
 from dos.records.units import Unit
 from dos.runtime import backlog
 from dos.sources.plans import units as sources
@@ -113,5 +113,5 @@ def _activity(world: World) -> list[Commit]:
         said = world.git.attempt("log", f"-{COMMITS_SHOWN}", "-z", "--no-show-signature", "--format=%h %s").stdout
     except GitFailed:
         return []  # what git cannot say of the units is in their rows
-    records = said.encode("utf-8", "surrogateescape").decode("utf-8", "replace").split("\0")
+    records = as_text(said).split("\0")
     return [Commit(sha=sha, subject=subject) for sha, _, subject in (each.partition(" ") for each in records) if sha]

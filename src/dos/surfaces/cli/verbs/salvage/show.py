@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from msgspec import Struct
 
 from dos.records.moments import second_stamp
-from dos.records.names import on_one_line
+from dos.records.names import as_text, on_one_line
 from dos.runtime.trees import salvaged, salvaging
 from dos.runtime.trees.salvaged import Saved
 from dos.sources.git import Git
@@ -47,13 +47,9 @@ def run(args: Args, desk: Desk) -> Reply:
 def _changed(git: Git, saved: Saved) -> list[tuple[str, str]]:
     """A added, M changed, D deleted: and the path, as text."""
     words = git.run("diff-tree", "-r", "-z", "--no-renames", "--name-status", saved.base, saved.commit).split("\0")
-    return [(how, _text(path)) for how, path in zip(words[::2], words[1::2], strict=False)]
+    return [(how, as_text(path)) for how, path in zip(words[::2], words[1::2], strict=False)]
 
 
 def _patch(git: Git, saved: Saved) -> str:
     words = ("diff", "--no-color", "--no-ext-diff", "--no-textconv", "--binary", saved.base, saved.commit)
-    return _text(git.run(*words)).rstrip("\n")
-
-
-def _text(said: str) -> str:
-    return said.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return as_text(git.run(*words)).rstrip("\n")

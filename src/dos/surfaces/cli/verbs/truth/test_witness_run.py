@@ -14,7 +14,7 @@ from dos.errors import BadInput, StoreBusy, StoreFailed, WorkspaceMissing
 from dos.evidence.access import named_unit
 from dos.evidence.belief.test_witnesses import TYPED
 from dos.journal.truth.witness_events import TestWitnessed, witness_stream
-from dos.records.names import checked, listed
+from dos.records.names import as_text, checked, listed
 from dos.records.unknown import Unknown
 from dos.runtime.witnessing.witness import Asked, Witnessed, witness
 from dos.sources import commits, processes
@@ -146,7 +146,7 @@ def _data(asked: Asked, seen: Witnessed, command_from: str) -> dict[str, Any]:
     change = None if isinstance(seen.change, Unknown) else seen.change
     verdict: dict[str, Any] = to_builtins(seen.verdict)
     return verdict | {
-        "reason": _readable(seen.verdict.reason),
+        "reason": as_text(seen.verdict.reason),
         "commit": asked.commit,
         "parent": change.parent if change else None,
         "tree": change.tree if change else None,
@@ -154,10 +154,10 @@ def _data(asked: Asked, seen: Witnessed, command_from: str) -> dict[str, Any]:
         "command_from": command_from,
         "cells": {cell.value: to_builtins(seen.matrix.of(cell)) for cell in Cell},
         "tests": {
-            "changed": list(map(_readable, change.changed)) if change else [],
-            "deleted": list(map(_readable, change.deleted)) if change else [],
+            "changed": list(map(as_text, change.changed)) if change else [],
+            "deleted": list(map(as_text, change.deleted)) if change else [],
         },
-        "weakened": list(map(_readable, seen.matrix.weakened)),
+        "weakened": list(map(as_text, seen.matrix.weakened)),
         "network": seen.network or None,
         "limits": _limits(asked, seen),
         "kept": seen.kept or None,
@@ -169,21 +169,21 @@ def _limits(asked: Asked, seen: Witnessed) -> list[str]:
     if isinstance(seen.change, Unknown) or not seen.network:
         return []
     files = {**seen.change.old, **seen.change.new}
-    empty = [f"submodule {_readable(path)} is empty" for path, file in files.items() if file.mode == SUBMODULE]
+    empty = [f"submodule {as_text(path)} is empty" for path, file in files.items() if file.mode == SUBMODULE]
     harness = listed(seen.change.harness(asked.command))
-    changed = [f"the change also touches how tests are run: {_readable(harness)}"] if harness else []
+    changed = [f"the change also touches how tests are run: {as_text(harness)}"] if harness else []
     return [*changed, *empty, *(["the network could not be cut off"] if seen.network == "on" else [])]
 
 
 def _text(asked: Asked, seen: Witnessed, command_from: str) -> str:
-    lines = [f"{seen.verdict.answer}  {_readable(seen.verdict.reason)}"]
+    lines = [f"{seen.verdict.answer}  {as_text(seen.verdict.reason)}"]
     if seen.network:
         lines += ["", f"  {'':<12}{'old code':<14}new code"]
         for tests, cells in (("old", (Cell.OLD_OLD, Cell.OLD_NEW)), ("new", (Cell.NEW_OLD, Cell.NEW_NEW))):
             row = "".join(f"{_shown(seen.matrix.of(cell)):<14}" for cell in cells)
             lines.append(f"  {tests + ' tests':<12}{row}".rstrip())
         lines += ["", f"  {asked.commit[:12]}: {asked.command} ({command_from}); network {seen.network}"]
-    lines += [f"  weakened: {_readable(listed(seen.matrix.weakened))}"] if seen.matrix.weakened else []
+    lines += [f"  weakened: {as_text(listed(seen.matrix.weakened))}"] if seen.matrix.weakened else []
     lines += [f"  {limit}" for limit in _limits(asked, seen)]
     lines += [f"  the folders are in {seen.kept}"] if seen.kept else []
     return "\n".join(lines)
@@ -194,8 +194,3 @@ def _shown(runs: Runs) -> str:
     if len(set(said)) > 1:
         return "/".join(said)
     return (f"{said[0]} ×{len(said)}" if len(said) > 1 else said[0]) if said else "-"
-
-
-def _readable(text: str) -> str:
-    """A file name need not be text, and an answer holds only text."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -1,0 +1,40 @@
+"""What one iteration is sent to do, and what became of it."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from dos.plans.iterations import IterationOutcome
+from dos.records.units import Unit
+from dos.runtime import effects
+
+
+class Dispatch(Struct, frozen=True, kw_only=True):
+    """What is to be done, and by whom."""
+
+    unit: Unit
+    iteration: int
+    attempt: int
+    chosen: effects.Chosen
+    history: list[str]
+    repeated: bool  # a run before died at it
+    refused: effects.Refusals = effects.Refusals()  # its landings, so far
+    documents: list[str] = []  # to be groomed, in a replan
+
+    @property
+    def grooms(self) -> bool:
+        return bool(self.documents)
+
+
+class Fate(StrEnum):
+    """What became of the work."""
+
+    LANDED = "landed"
+    KEPT = "kept"  # done and proven; it lands once a person's own work is out of its way
+    MISSED = "missed"
+
+
+class Done(Struct, frozen=True, kw_only=True):
+    outcome: IterationOutcome
+    ended: effects.Ended
+    limited: bool = False  # the provider's fault; its governor says when to go on, and with whom

@@ -1,0 +1,103 @@
+"""A fleet whose units wait for something: what clears by itself is not asked of a person, and what is left is told."""
+
+import os
+import signal
+
+from sample_fleet import history, landed, wait_for
+from sample_repository import commit, write
+
+ACROSS = """# A plan
+
+## DEMO B1: first of two
+- lane: two
+
+## DEMO B2: second of two
+- lane: two
+- depends: DEMO/A1
+
+## DEMO A1: of one
+- lane: one
+"""
+CODE = "def answer():\n    return 42\n"
+WORKS = {
+    "DEMO/A1": [[{"sleep": 2}, write("one/a.py", CODE), commit("Write a")]],
+    "DEMO/B1": [[write("two/b.py", CODE), commit("Write b")]],
+    "DEMO/B2": [[write("two/c.py", CODE), commit("Write c")]],
+}
+
+
+def plan(fleet, text: str) -> None:
+    (fleet.repository.root / "docs" / "demo-plan.md").write_text(text)
+
+
+def of(fleet, kind: str) -> list[dict]:
+    return [event["body"] for event in history(fleet) if event["kind"] == kind]
+
+
+def test_a_unit_that_waits_for_another_lane_is_done_when_that_has_landed_and_nobody_is_asked(fleet):
+    plan(fleet, ACROSS)
+    fleet.repository.play(WORKS)
+    story, _ = (process := fleet.up("--until-idle", "--target", "2")).communicate(timeout=80)
+    assert landed(fleet) == ["DEMO/A1", "DEMO/B1", "DEMO/B2"], story
+    assert process.returncode == 0 and "nothing is left to do" in story
+    assert not of(fleet, "decision_raised")
+
+
+def test_a_plan_that_is_no_draft_any_more_is_worked_on_though_a_run_had_stopped_for_it(fleet):
+    plan(fleet, ACROSS.replace("- depends: DEMO/A1", "- class: draft"))
+    fleet.repository.play(WORKS)
+    process = fleet.up("--until-idle", "--target", "2")
+    wait_for(lambda: [event for event in of(fleet, "run_stopped") if event["lane"] == "two"])
+    plan(fleet, ACROSS.replace("- depends: DEMO/A1", ""))
+    process.communicate(timeout=80)
+    assert landed(fleet) == ["DEMO/A1", "DEMO/B1", "DEMO/B2"]
+    assert not of(fleet, "decision_raised")
+
+
+def test_what_is_left_is_named_at_the_end_with_what_it_waits_for_and_the_exit_code_says_so(fleet):
+    plan(fleet, ACROSS.replace("- depends: DEMO/A1", "- class: draft"))
+    fleet.repository.play(WORKS)
+    story, _ = (process := fleet.up("--until-idle", "--target", "2")).communicate(timeout=80)
+    assert process.returncode == 3
+    assert "1 unit left: 1 waits for a person (DEMO/B2: its plan is a draft)" in story
+
+
+FAILS = {"exit": 9}
+
+
+def stuck(fleet) -> str:
+    """Run until lane one has stopped for a person; what is asked about it."""
+    plan(fleet, "# A plan\n\n## DEMO A1: of one\n- lane: one\n")
+    fleet.repository.play({"DEMO/A1": [[FAILS], [FAILS], [FAILS], WORKS["DEMO/A1"][0]]})
+    process = fleet.up("--until-idle")
+    story, _ = process.communicate(timeout=80)
+    assert process.returncode == 3, story
+    (asked,) = of(fleet, "decision_raised")
+    return str(asked["id"])
+
+
+def test_a_lane_that_nobody_will_work_on_is_asked_about_though_its_units_rest(fleet):
+    assert stuck(fleet).startswith("lane-stopped-")
+
+
+def test_what_waits_until_the_next_start_goes_on_with_it(fleet):
+    question = stuck(fleet)
+    process = fleet.up("--until-idle")
+    story, _ = process.communicate(timeout=80)
+    assert (process.returncode, landed(fleet)) == (0, ["DEMO/A1"]), story
+    (answered,) = of(fleet, "decision_answered")
+    assert (answered["id"], answered["choice"], answered["expired"]) == (question, "retry", True)
+
+
+def test_a_crash_takes_nothing_back_of_what_a_run_had_counted(fleet):
+    plan(fleet, "# A plan\n\n## DEMO A1: first\n- lane: one\n\n## DEMO A2: second\n- lane: one\n")
+    fleet.repository.play({"DEMO/A1": [[FAILS]], "DEMO/A2": [[{"hang": True}], [FAILS]]})
+    process = fleet.up("--until-idle")
+    (first,) = wait_for(lambda: of(fleet, "iteration_committed"))
+    os.kill(fleet.worker_at("one"), signal.SIGKILL)
+    story, _ = process.communicate(timeout=80)
+    committed = of(fleet, "iteration_committed")
+    assert [each["iteration"] for each in committed] == [1, 2, 3], story
+    assert committed[0]["run_id"] == first["run_id"] != committed[1]["run_id"] == committed[2]["run_id"]
+    assert [each["state"].get("consecutive_unclear", 0) for each in committed] == [0, 1, 2]
+    assert of(fleet, "run_stopped")[0]["stop_reason"] == "consecutive-unclear"

@@ -1,0 +1,319 @@
+"""What a lane waits for, and what lets it go: exactly the answer, the limit or the unit that it waited for."""
+
+import pytest
+from msgspec import structs
+
+from dos.config.agents import Budget, Budgets
+from dos.config.fleet import Supervise
+from dos.config.lanes import Lanes
+from dos.config.tables import Config
+from dos.journal import engine_events as engine
+from dos.journal import events, fold
+from dos.journal.backends.memory import MemoryBackend
+from dos.journal.states import decisions, quota
+from dos.journal.states.decisions import Decisions
+from dos.journal.states.fleet import Fleet, Starts
+from dos.journal.states.quota import Quota
+from dos.journal.states.spend import Spend
+from dos.journal.store import Store
+from dos.plans import staffing
+from dos.plans.limits import deciding
+from dos.plans.limits.quota import Candidate
+from dos.plans.staffing import GiveUp, Spawn
+from dos.plans.starting import WaitsFor
+from dos.records.units import Unit
+from dos.runtime import backlog
+from dos.runtime.fleet import observing
+from dos.runtime.fleet.observing import Seen
+
+LANES = ("api", "docs")
+CONFIG = Config(lanes=Lanes(concurrent=LANES, trees={name: (f"{name}/**",) for name in LANES}))
+UNITS = [Unit(plan="P", id="A1", title="", lane="api"), Unit(plan="P", id="D1", title="", lane="docs")]
+AGENT = Candidate(name="agent", vendor="acme", account="work")
+
+
+class Story:
+    """A fleet of two lanes, told event by event."""
+
+    def __init__(self, config: Config = CONFIG) -> None:
+        self.config = config
+        self.store = Store(MemoryBackend(), actor="fleet")
+        self.units = list(UNITS)
+        self.later_ms = 0
+
+    def state(self, kind):
+        return fold.current(self.store, kind)[0]
+
+    def dies(self, *runs: str, lane: str = "api") -> None:
+        for run in runs:
+            self.store.record(f"spawn/{lane}", events.SpawnIntended(lane=lane, run_id=run, host="h"))
+
+    def stops(self, run: str, why: str, needs: str, lane: str = "api") -> None:
+        fact = events.RunStopped(run_id=run, lane=lane, stop_reason=why, needs=needs, reason="so")
+        self.store.record(f"run/{run}", fact)
+
+    def ask(self, question: deciding.Question) -> None:
+        self.store.append_all([decisions.raising(question)])
+
+    def answer(self, decision: str, choice: str, *, expired: bool = False) -> None:
+        asked = self.state(Decisions).open[decision]
+        self.store.append_all(decisions.answering(asked, choice, by="ann", expired=expired))
+
+    def seen(self) -> Seen:
+        state, answers, now_ms = self.state(Fleet), self.state(Decisions), self.store.now_ms() + self.later_ms
+        backlogs = {
+            lane: backlog.survey(self.units, self.config, state, lane, now_ms=now_ms, answers=answers) for lane in LANES
+        }
+        return Seen(
+            config=self.config,
+            state=state,
+            answers=answers,
+            leases={},
+            backlogs=backlogs,
+            roomless=observing.roomless(
+                self.config, [AGENT], self.state(Quota), self.state(Spend), state, LANES, now_ms=now_ms
+            ),
+            now_ms=now_ms,
+            gone=lambda lease: True,
+            never_came=lambda starts: True,
+        )
+
+    def actions(self) -> list[staffing.Action]:
+        self.later_ms += 30_001  # no rest lasts as long
+        return staffing.plan(observing.lanes(self.seen()), 2)
+
+    def waits(self, lane: str = "api") -> bool:
+        return observing.waits_for_a_person(self.seen(), lane)
+
+    def questions(self) -> list[str]:
+        return [question.id for question in observing.questions(self.seen(), {})]
+
+
+@pytest.fixture
+def story() -> Story:
+    return Story()
+
+
+@pytest.fixture
+def given_up(story) -> Story:
+    """Three workers died, one after the other."""
+    story.dies("R1", "R2", "R3")
+    story.later_ms = 5_000  # longer than the back-off, and shorter than the period
+    (action,) = (each for each in staffing.plan(observing.lanes(story.seen()), 2) if isinstance(each, GiveUp))
+    story.ask(deciding.lane_failed("api", action.reason))
+    story.store.record("spawn/api", events.LaneFailed(lane="api", reason=action.reason))
+    return story
+
+
+def test_a_lane_that_is_retried_is_tried_at_once_whatever_died_before(given_up):
+    assert given_up.waits()
+    given_up.answer("lane-failed-api-1", "retry")
+    assert staffing.plan(observing.lanes(given_up.seen()), 2) == [Spawn("api"), Spawn("docs")]
+    assert given_up.state(Fleet).starts["api"].failed == ""
+
+
+def test_a_lane_that_is_left_stays_left_also_after_an_earlier_retry(given_up):
+    given_up.answer("lane-failed-api-1", "retry")
+    given_up.store.record("spawn/api", events.LaneFailed(lane="api", reason="they die again"))
+    given_up.ask(deciding.lane_failed("api", "they die again", ordinal=2))
+    given_up.answer("lane-failed-api-2", "leave")
+    assert given_up.actions() == [Spawn("docs")]
+    given_up.store.record("fleet", events.FleetStarted(host="h", pid=1, target=2))
+    assert given_up.actions() == [Spawn("api"), Spawn("docs")], "until the next start"
+
+
+@pytest.mark.parametrize("why", sorted(staffing.WANTS_WORK))
+def test_a_run_that_found_nothing_to_take_holds_its_lane_no_longer_than_that(story, why):
+    story.units = [structs.replace(UNITS[0], depends=("P/D1",)), UNITS[1]]
+    story.stops("R1", why, "operator")
+    assert story.actions() == [Spawn("docs")] and not story.questions()
+    landed = events.UnitLanded(run_id="R2", lane="docs", unit="P/D1", branch="main", base="a", commit="b")
+    story.store.record("run/R2", landed)
+    assert story.actions() == [Spawn("api")]
+
+
+def test_a_worker_that_came_in_vain_is_not_followed_at_once(story):
+    story.stops("R1", "drain", "operator")
+    assert staffing.plan(observing.lanes(story.seen()), 2) == [Spawn("docs")]
+    assert story.actions() == [Spawn("api"), Spawn("docs")]
+
+
+@pytest.mark.parametrize("why", ["consecutive-unclear", "consecutive-dirty-zero", "thrashing", "launch-failed"])
+def test_what_only_a_person_can_clear_is_asked_once_and_holds_until_it_is_answered(story, why):
+    story.stops("R1", why, "operator")
+    assert story.questions() == ["lane-stopped-R1-1"]
+    story.ask(deciding.lane_stopped("api", "R1", why))
+    assert story.questions() == [] and story.waits()
+    story.answer("lane-stopped-R1-1", "leave")
+    assert story.questions() == [] and story.waits()
+
+
+def test_a_lane_whose_units_all_rest_is_asked_about_too(story):
+    tried = events.UnitAttempted(unit="P/A1", outcome="error", lane="api", run_id="R1")
+    story.store.record("unit/P/A1", tried)
+    story.stops("R1", "consecutive-unclear", "environment")
+    assert not story.seen().backlogs["api"].open
+    assert story.questions() == ["lane-stopped-R1-1"]
+
+
+def stuck(story: Story) -> None:
+    story.stops("R1", "thrashing", "operator")
+    story.ask(deciding.lane_stopped("api", "R1", "thrashing"))
+    story.answer("lane-stopped-R1-1", "leave")
+
+
+OTHERS = [
+    (deciding.lane_failed("docs", "x"), "retry"),
+    (deciding.lane_stopped("docs", "R9", "x"), "retry"),
+    (deciding.landing_conflict("P/A1", ["red"]), "retry"),
+    (deciding.unit_undone("P/A1", commit="abcdef0123"), "again"),
+    (deciding.spinning("R9", "api", "x"), "leave"),
+]
+
+
+@pytest.mark.parametrize(("question", "choice"), OTHERS, ids=[question.id for question, _ in OTHERS])
+def test_an_answer_about_something_else_lets_nothing_go(story, question, choice):
+    stuck(story)
+    story.ask(question)
+    story.answer(question.id, choice)
+    assert story.waits() and story.actions() == [Spawn("docs")]
+
+
+def hit(vendor: str, run: str) -> engine.LimitHit:
+    return engine.LimitHit(vendor=vendor, account="work", ending="auth", found="401", lane="api", run_id=run)
+
+
+def ended_at_limit(story: Story, vendor: str) -> None:
+    who = {"run_id": "R1", "lane": "api"}
+    story.store.record("run/R1", events.RunBegun(**who, host="h", start_sha=""))
+    fact = hit(vendor, "R1")
+    story.store.record(quota.stream_of(fact), fact)
+    story.stops("R1", "launch-failed", "environment")
+
+
+def test_a_limit_that_is_put_right_lets_those_go_that_ended_at_it_and_nobody_else(story):
+    ended_at_limit(story, "acme")
+    story.stops("R2", "thrashing", "operator", lane="docs")
+    assert story.waits() and story.waits("docs")
+    (limit,) = story.state(Quota).limits.values()
+    assert story.questions() == [deciding.limit(limit).id, "lane-stopped-R2-1"], "one question for each, not two"
+    story.ask(deciding.limit(limit))
+    story.answer(deciding.limit(limit).id, "fixed")
+    assert not story.waits() and story.waits("docs")
+
+
+def test_another_limit_that_is_put_right_lets_nothing_go(story):
+    ended_at_limit(story, "acme")
+    fact = hit("other", "R9")
+    story.store.record(quota.stream_of(fact), fact)
+    other = next(limit for limit in story.state(Quota).limits.values() if limit.key.vendor == "other")
+    story.ask(deciding.limit(other))
+    story.answer(deciding.limit(other).id, "fixed")
+    assert story.waits()
+
+
+def spent(scope: str) -> Story:
+    story = Story(structs.replace(CONFIG, budgets=structs.replace(Budgets(), **{scope: Budget(usd=1.0)})))
+    who = {"run_id": "R1", "lane": "api"}
+    story.store.record("run/R1", events.RunBegun(**who, host="h", start_sha=""))
+    ended = events.AgentEnded(
+        **who, unit="P/A1", iteration=1, outcome="ok", exit_code=0, claim="", seconds=1, cost_usd=2.0
+    )
+    story.store.record("run/R1", ended)
+    story.stops("R1", "decision-needed", "operator")
+    return story
+
+
+@pytest.mark.parametrize("scope", ["run", "lane", "day"])
+@pytest.mark.parametrize(("choice", "goes_on"), [("raise", True), ("stop", False)])
+def test_a_spent_budget_is_asked_about_and_only_its_own_answer_counts(scope, choice, goes_on):
+    story = spent(scope)
+    (asked,) = story.questions()
+    assert asked.startswith(f"budget-{scope}-") and story.waits()
+    (room,) = {room.detail: room for room in story.seen().roomless.values()}.values()
+    story.ask(room.questions[0])
+    story.ask(deciding.lane_failed("docs", "x"))
+    story.answer("lane-failed-docs-1", "retry")
+    assert story.waits()
+    # Two dollars are gone of one: the answer makes it two, which is not enough; the next one is.
+    for ordinal in range(2 if goes_on else 1):
+        if ordinal:
+            story.ask(story.seen().roomless["api"].questions[0])
+        story.answer(next(iter(story.state(Decisions).open)), choice)
+    assert story.waits() is not goes_on
+
+
+def test_a_day_that_is_waited_for_is_no_persons_matter_and_holds_its_own_lane_alone():
+    story = spent("lane")
+    story.ask(story.seen().roomless["api"].questions[0])
+    story.answer(next(iter(story.state(Decisions).open)), "wait", expired=True)
+    assert not story.waits()
+    assert staffing.plan(observing.lanes(story.seen()), 2) == [Spawn("docs")]
+
+
+def test_so_many_deaths_as_are_allowed_are_counted_and_fit_into_their_period():
+    supervise = Supervise(restart_intensity=25, restart_period_seconds=60)
+    story = Story(structs.replace(CONFIG, supervise=supervise))
+    for number in range(24):
+        story.dies(f"R{number}")
+    lane = observing.lanes(story.seen())[0]
+    assert (lane.recent_starts, lane.keeps_dying) == (24, False)
+    story.later_ms = 1_201
+    assert not observing.lanes(story.seen())[0].resting, "a back-off does not last until the deaths are forgotten"
+    story.dies("R24")
+    story.later_ms = 2_500
+    assert isinstance(staffing.plan(observing.lanes(story.seen()), 2)[0], GiveUp)
+
+
+def test_runs_that_died_are_forgotten_when_another_begins(story):
+    for number in range(50):
+        run = {"run_id": f"R{number}", "lane": "api"}
+        story.store.record(f"run/R{number}", events.RunBegun(**run, host="h", start_sha=""))
+        story.store.record(f"run/R{number}", events.UnitClaimed(**run, unit="P/A1", iteration=1))
+        story.store.record(f"run/R{number}", engine.HaltRequested(run_id=f"R{number}"))
+    state = story.state(Fleet)
+    assert (list(state.runs), list(state.halts)) == (["R49"], ["R49"])
+    assert observing.found(story.seen()).repeated == ["P/A1"]
+
+
+def test_what_died_is_told_once(story):
+    for lane in LANES:
+        run = {"run_id": f"R-{lane}", "lane": lane}
+        story.store.record(f"run/R-{lane}", events.RunBegun(**run, host="h", start_sha=""))
+        story.store.record(f"run/R-{lane}", events.UnitClaimed(**run, unit=f"P/{lane}", iteration=1))
+    assert observing.found(story.seen()).repeated == ["P/api", "P/docs"]
+    story.store.record("fleet", engine.FleetFound(host="h", adopted=["docs: h:12"], repeated=["P/api"]))
+    assert observing.found(story.seen()).repeated == ["P/docs"], "it was at work then, and has died since"
+
+
+def test_what_had_landed_when_its_run_died_is_skipped_and_what_landed_long_ago_is_no_news(story):
+    who = {"run_id": "R1", "lane": "api"}
+    story.store.record("run/R1", events.RunBegun(**who, host="h", start_sha=""))
+    for unit in ("P/A0", "P/A1"):
+        story.store.record("run/R1", events.UnitClaimed(**who, unit=unit, iteration=1))
+        story.store.record("run/R1", events.UnitLanded(**who, unit=unit, branch="main", base="a", commit="b"))
+    found = observing.found(story.seen())
+    assert (found.skipped, found.repeated) == (["P/A1"], [])
+
+
+def test_what_is_left_says_what_it_waits_for(story):
+    story.units = [
+        UNITS[0],
+        structs.replace(UNITS[1], plan_class="DRAFT"),
+        structs.replace(UNITS[1], id="D2", depends=("P/A1",)),
+        structs.replace(UNITS[1], id="D3", soak_until="2999-01-01"),
+    ]
+    stuck(story)
+    left = {each.unit: each.waits_for for each in observing.unfinished(story.seen())}
+    assert left == {
+        "P/A1": WaitsFor.PERSON, "P/D1": WaitsFor.PERSON, "P/D2": WaitsFor.UNIT, "P/D3": WaitsFor.TIME
+    }  # fmt: skip
+
+
+def test_the_run_that_began_and_never_stopped_is_the_one_to_follow(story):
+    for run in ("R1", "R2"):
+        story.store.record(f"run/{run}", events.RunBegun(run_id=run, lane="api", host="h", start_sha=""))
+    story.stops("R3", "lane-held", "time")
+    assert story.state(Fleet).starts["api"].working == "R2"
+    story.stops("R2", "complete", "nobody")
+    assert story.state(Fleet).starts.get("api", Starts()).working == ""
