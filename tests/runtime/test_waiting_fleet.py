@@ -78,6 +78,8 @@ def stuck(fleet) -> str:
 
 def test_a_lane_that_nobody_will_work_on_is_asked_about_though_its_units_rest(fleet):
     assert stuck(fleet).startswith("lane-stopped-")
+    (asked,) = of(fleet, "decision_raised")
+    assert "the last was DEMO/A1: its agent ended with crash: no commit was made" in asked["question"]
 
 
 def test_what_waits_until_the_next_start_goes_on_with_it(fleet):

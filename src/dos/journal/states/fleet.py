@@ -33,6 +33,7 @@ class Run(Struct, kw_only=True):
     parked: bool = False
     flagged: bool = False  # as spinning; whoever lands something is not any more
     limit: str = ""  # the stream of what its last agent ran into
+    missed: str = ""  # what did not land last, and why
     told: bool = False  # that it died was told to whoever started the fleet
 
 
@@ -68,6 +69,7 @@ class Stopped(Struct, kw_only=True, frozen=True):
     at_ms: int
     landed: int = 0
     limit: str = ""  # the stream of the limit that its agents could not be started for
+    missed: str = ""  # what did not land last, and why
 
 
 class Starts(Struct, kw_only=True):
@@ -213,20 +215,20 @@ class Fleet(Struct, kw_only=True):
                 # That its provider had no room says nothing about the unit.
                 unit = self._unit(fact.unit)
                 if unit.outcome not in NO_ROOM or fact.commits or unit.saved:
-                    self._missed(fact.unit, fact.reason)
+                    self._run(fact.run_id, fact.lane, event).missed = self._missed(fact.unit, fact.reason)
             case events.LandingIntended():
                 self._unit(fact.unit).intended = fact
             case events.LandingRefused():
                 unit = self._unit(fact.unit)
                 unit.intended, unit.refused = None, unit.refused + 1
                 unit.refusals = [*unit.refusals, fact.reason][-REFUSALS_KEPT:]
-                self._missed(fact.unit, fact.reason)
+                self._run(fact.run_id, fact.lane, event).missed = self._missed(fact.unit, fact.reason)
             case events.UnitLanded():
                 unit = self._unit(fact.unit)
                 unit.landed, unit.landed_on, unit.landed_ms = fact.commit, fact.branch, event.at_ms
                 unit.intended, unit.claimed_by, unit.saved = None, "", []
                 run = self._run(fact.run_id, fact.lane, event)
-                run.landed, run.landed_ms, run.flagged = run.landed + 1, event.at_ms, False
+                run.landed, run.landed_ms, run.flagged, run.missed = run.landed + 1, event.at_ms, False, ""
             case engine_events.RunParked() | engine_events.RunUnparked():
                 self._run(fact.run_id, fact.lane, event).parked = isinstance(fact, engine_events.RunParked)
             case engine_events.SpinFlagged():
@@ -263,6 +265,7 @@ class Fleet(Struct, kw_only=True):
             at_ms=event.at_ms,
             landed=run.landed,
             limit=run.limit if fact.stop_reason == StopReason.LAUNCH_FAILED else "",
+            missed=run.missed,
         )
         starts.unended.pop(fact.run_id, None)
         starts.pending = starts.pending and starts.run_id != fact.run_id
@@ -287,11 +290,13 @@ class Fleet(Struct, kw_only=True):
         starts.version = event.ver
         return starts
 
-    def _missed(self, name: str, why: str) -> None:
+    def _missed(self, name: str, why: str) -> str:
+        """In words, for people."""
         unit = self._unit(name)
         how = f"its agent ended with {unit.outcome}: " if unit.outcome not in ("", Ending.OK) else ""
         where = f"; its work is on {', '.join(unit.saved)}" if unit.saved else ""
         unit.tries, unit.missed = [*unit.tries, f"{how}{why}{where}"][-TRIES_KEPT:], True
+        return f"{name}: {how}{why}"
 
     def _saved(self, name: str, ref: str) -> None:
         unit = self._unit(name)

@@ -196,7 +196,8 @@ def questions(seen: Seen, undone: Mapping[str, str]) -> Iterator[Question]:
             continue
         # Who stopped it, or what is asked about its limit, says all there is to say.
         if stopped.reason not in SAID_ALREADY and not stopped.limit and _open_units(backlog):
-            found.append(deciding.lane_stopped(lane, stopped.run_id, f"{stopped.reason}, {stopped.detail}"))
+            last = f"; the last was {stopped.missed}" if stopped.missed else ""
+            found.append(deciding.lane_stopped(lane, stopped.run_id, f"{stopped.reason}, {stopped.detail}{last}"))
     fresh = {question.id: question for question in found if not seen.answers.knows(question.id)}
     yield from fresh.values()
 
