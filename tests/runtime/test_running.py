@@ -6,9 +6,12 @@ import sys
 import threading
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import psutil
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dos.agents.adapter import LAUNCH_FAILED
 from dos.records.leases import Lease
@@ -150,3 +153,24 @@ def test_who_left_the_group_is_found_by_what_it_inherited(tmp_path):
     while psutil.pid_exists(left) and psutil.Process(left).status() != psutil.STATUS_ZOMBIE:
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+@given(st.lists(st.lists(st.sampled_from([b"a", b"bb\n", b"\n", b"c" * 70]), min_size=1).map(b"".join), min_size=1))
+def test_however_it_is_printed_a_log_ends_with_what_came_last(pieces):
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patched:
+        patched.setattr(running, "LARGEST_LOG", 400)
+        log = running._Log(Path(folder, "1.1.log"))
+        for piece in pieces:
+            log.write(piece)
+        log.close()
+        newer, aside = Path(folder, "1.1.log").read_bytes(), Path(folder, "1.1.older.log")
+        printed = b"".join(pieces)
+        if not aside.exists():
+            assert newer == printed
+            return
+        told, _, newer = newer.partition(b"\n")
+        older = aside.read_bytes()
+        older = older.partition(b"\n")[2] if older.startswith(b"what was printed before this") else older
+        assert told.startswith(b"what was printed before this is in 1.1.older.log")
+        assert newer and printed.endswith(older + newer)
+        assert len(newer) <= 200 + len(max(pieces, key=len))

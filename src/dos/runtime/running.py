@@ -184,6 +184,7 @@ class _Log:
         self._aside = path.with_name(f"{path.stem}{OLDER}{path.suffix}")
         self._file: IO[bytes] | None = path.open("wb", buffering=0)
         self._size = self._removed = 0
+        self._is_between_lines = True
 
     def write(self, piece: bytes) -> None:
         """A disk without room costs the log, and not the program: somebody has to go on listening to it."""
@@ -191,10 +192,12 @@ class _Log:
             return
         try:
             if self._size + len(piece) > LARGEST_LOG // 2:
-                whole, end, piece = piece.rpartition(b"\n")
-                self._size += self._file.write(whole + end)
-                self._roll()
-            self._size += self._file.write(piece)
+                if not self._is_between_lines and b"\n" in piece:
+                    end, newline, piece = piece.partition(b"\n")
+                    self._put(end + newline)
+                if piece:  # else nothing newer is there yet
+                    self._roll()
+            self._put(piece)
         except OSError as error:
             sys.stderr.write(f"the log cannot be written any more: {error}\n")
             self.close()
@@ -203,6 +206,11 @@ class _Log:
         if self._file:
             self._file.close()
         self._file = None
+
+    def _put(self, piece: bytes) -> None:
+        assert self._file
+        self._size += self._file.write(piece)
+        self._is_between_lines = piece.endswith(b"\n") or (not piece and self._is_between_lines)
 
     def _roll(self) -> None:
         assert self._file
