@@ -75,7 +75,7 @@ def test_what_is_remembered_is_what_a_whole_look_shows(story, picks, grows, land
 
 
 @pytest.mark.soak
-@few(400)
+@few(120)
 @given(*GROWN)
-def test_what_is_remembered_is_what_a_whole_look_shows_in_400_repositories(story, picks, grows, landings):
+def test_what_is_remembered_is_what_a_whole_look_shows_in_120_repositories(story, picks, grows, landings):
     check_what_is_remembered_is_what_a_whole_look_shows(story, picks, grows, landings)

@@ -361,9 +361,9 @@ def test_commits_alone_are_never_witnessed(story, require):
 
 
 @pytest.mark.soak
-@few(300)
+@few(100)
 @given(stories(), st.sampled_from(["witnessed", "attested"]))
-def test_commits_alone_are_never_witnessed_in_300_repositories(story, require):
+def test_commits_alone_are_never_witnessed_in_100_repositories(story, require):
     check_commits_alone_are_never_witnessed(story, require)
 
 
@@ -426,9 +426,9 @@ def test_all_units_are_answered_as_each_is(drawn):
 
 
 @pytest.mark.soak
-@few(200)
+@few(70)
 @given(st.lists(moves(), min_size=3, max_size=14))
-def test_all_units_are_answered_as_each_is_in_200_repositories(drawn):
+def test_all_units_are_answered_as_each_is_in_70_repositories(drawn):
     check_all_units_are_answered_as_each_is(drawn)
 
 

@@ -5,7 +5,7 @@ from itertools import accumulate
 from random import Random
 
 FAULT_MINUTES = 15
-END_MINUTES = 40
+END_MINUTES = 60  # units that wait for one another are done one after the other
 
 # Between two effects of a process.
 CRASH_BEFORE = "crash before an effect"

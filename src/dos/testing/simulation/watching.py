@@ -48,6 +48,7 @@ class Watch:
         self._fence = 0
         self._tries: dict[str, tuple[int, int]] = {}  # run -> its newest iteration and attempt
         self._landed: dict[str, str] = {}
+        self.landed_at = self.fleet_ended_at = 0  # the positions of the newest
         self.intended: set[str] = set()
         self._recent: dict[str, dict[str, int]] = {}  # lane -> its starts that did not end with a word
         self._starts: dict[str, Start] = {}
@@ -60,6 +61,7 @@ class Watch:
             events.SpawnIntended.kind: self._spawn_intended,
             events.WorkerReaped.kind: self._reaped,
             events.FleetStarted.kind: self._fleet_started,
+            events.FleetStopped.kind: self._fleet_stopped,
             events.LaneFailed.kind: self._lane_failed,
             events.AgentStarted.kind: self._agent_started,
             events.AgentEnded.kind: self._agent_ended,
@@ -197,6 +199,9 @@ class Watch:
     def _let_go_on(self, event: Event, fact: engine_events.PauseEnded | engine_events.LaneCleared) -> None:
         self._recent.pop(fact.lane, None)
 
+    def _fleet_stopped(self, event: Event, fact: events.FleetStopped) -> None:
+        self.fleet_ended_at = event.pos
+
     def _lane_failed(self, event: Event, fact: events.LaneFailed) -> None:
         self.site.machine.counts[faults.GIVEN_UP] += 1
 
@@ -244,6 +249,7 @@ class Watch:
         if fact.commit not in self.intended:
             raise Broken(invariants.INTENT, f"event {event.pos}: {fact.commit} was never written as intended")
         self._landed[fact.unit] = fact.commit
+        self.landed_at = event.pos
 
     def _run_stopped(self, event: Event, fact: events.RunStopped) -> None:
         if fact.stop_reason not in REASONS or not fact.needs:
