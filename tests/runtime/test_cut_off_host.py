@@ -6,6 +6,7 @@ cable alone.
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -126,7 +127,8 @@ def hosts(cable, postgres, tmp_path) -> Iterator[tuple[FarHost, Host]]:
         [
             *("git", "daemon", "--export-all", "--enable=receive-pack", "--reuseaddr", f"--listen={cable.address}"),
             *(f"--port={git_port}", f"--base-path={tmp_path}", str(tmp_path)),
-        ]
+        ],
+        start_new_session=True,
     )
     publish_plan(remote, url)
     made = FarHost(remote, "far", cable.space), Host(remote, "near")
@@ -138,7 +140,7 @@ def hosts(cable, postgres, tmp_path) -> Iterator[tuple[FarHost, Host]]:
         if host.process:
             host.process.wait()
             host.log.close()
-    daemon.kill()
+    os.killpg(daemon.pid, signal.SIGKILL)  # `git daemon` is one process, and the server it starts another
     daemon.wait()
     door.close()
 
