@@ -93,9 +93,12 @@ def test_what_waits_until_the_next_start_goes_on_with_it(fleet):
 
 def test_a_crash_takes_nothing_back_of_what_a_run_had_counted(fleet):
     plan(fleet, "# A plan\n\n## DEMO A1: first\n- lane: one\n\n## DEMO A2: second\n- lane: one\n")
-    fleet.repository.play({"DEMO/A1": [[FAILS]], "DEMO/A2": [[{"hang": True}], [FAILS]]})
+    begun = fleet.repository.home / "begun"
+    hangs = [{"run": f"touch {begun}"}, {"hang": True}]
+    fleet.repository.play({"DEMO/A1": [[FAILS]], "DEMO/A2": [hangs, [FAILS]]})
     process = fleet.up("--until-idle")
-    (first,) = wait_for(lambda: of(fleet, "iteration_committed"))
+    wait_for(begun.exists)  # before that it has not counted as a try of the script
+    (first,) = of(fleet, "iteration_committed")
     os.kill(fleet.worker_at("one"), signal.SIGKILL)
     story, _ = process.communicate(timeout=80)
     committed = of(fleet, "iteration_committed")
