@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 NAMES = ("claude_code", "codex", "gemini", "opencode", "command", "scripted")
+CONFIGURED = ("command", "scripted")  # what [workers] command is for
 GROUP = "dos.agents"
 _TEXTS = ("name", "vendor", "program")
 _CALLED = ("launch", "parse", "outcome")

@@ -25,7 +25,6 @@ _PACKAGES = {
 }
 
 
-CONFIGURED = ("command", "scripted")  # what [workers] command is for
 _SCRIPT = '`dos.testing.scripted_agent` says what a script holds: [workers] command = ["script.json"].'
 
 
@@ -100,7 +99,7 @@ def _configured(world: World) -> list[Finding]:
 
 def _startable(world: World, agent: str, adapter: Adapter) -> list[Finding]:
     own = world.config.agents[agent].command if agent in world.config.agents else ()
-    configured = own or (world.config.workers.command if adapter.name in CONFIGURED else ())
+    configured = own or (world.config.workers.command if adapter.name in registry.CONFIGURED else ())
     edit = editing(world).at(*(("agents", agent, "command") if own else ("workers", "command")))
     if adapter.name == "scripted":
         unscripted = error("AGENT_MISSING", f"the agent {agent!r} has no script to play", _SCRIPT, edit)

@@ -9,8 +9,6 @@ from dos.config.tables import Config
 from dos.errors import BadInput
 from dos.plans.limits.quota import Candidate
 
-OURS = ("command", "scripted")  # what [workers] command is for
-
 
 class Employed(Struct, frozen=True, kw_only=True):
     candidate: Candidate
@@ -33,7 +31,7 @@ def employed(config: Config) -> list[Employed]:
 def _employed(config: Config, name: str) -> Employed:
     agent = config.agents.get(name, Agent())
     adapter = registry.find(agent.adapter or name)
-    ours = adapter.name in OURS and not agent.command
+    ours = adapter.name in registry.CONFIGURED and not agent.command
     return Employed(
         candidate=Candidate(
             name=name, vendor=adapter.vendor, account=agent.account, model=agent.model, max_usd=agent.max_usd
