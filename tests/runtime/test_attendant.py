@@ -18,13 +18,14 @@ from dos.records.regions import region
 from dos.records.units import Unit
 from dos.runtime.drive import drive
 from dos.runtime.effects import RunAgent, Worktree
-from dos.runtime.staff import attending
+from dos.runtime.ground import hearing
 from dos.runtime.staff.attending import Attendant
 from dos.runtime.worker import Worker
 from dos.runtime.worker_effects import WorkerEffects
 from dos.sources.world import World
 from dos.verdicts.access import admission
 
+RUN = "RID-0123456789ABCDE"
 WAITS = '{"type":"waiting","ending":"overloaded","seconds":5,"text":"overloaded; trying again"}'
 SAYS = '{"type":"say","text":"Done."}'
 USED = '{"type":"usage","output_tokens":60}'
@@ -32,12 +33,12 @@ USED = '{"type":"usage","output_tokens":60}'
 
 @pytest.fixture
 def store(monkeypatch) -> Store:
-    monkeypatch.setattr(attending, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(hearing, "LOOK_SECONDS", 0.02)
     return Store(MemoryBackend())
 
 
 def take(store: Store, lane: str) -> Lease:
-    asked = Request(lane=lane, holder="me", host="h", ttl_ms=60_000, region=region([f"{lane}/**"]), run_id="R")
+    asked = Request(lane=lane, holder="me", host="h", ttl_ms=60_000, region=region([f"{lane}/**"]), run_id=RUN)
     taken = store.acquire(asked, admission.judge)
     assert isinstance(taken, Lease)
     return taken
@@ -56,7 +57,7 @@ def attend(
         unit=Unit(plan="REPLAN", id="one", title="groom the plan"),
         lease=plans,
         own=own,
-        run_id="R",
+        run_id=RUN,
         iteration=1,
         attempt=1,
         worktree=Worktree(path="", target="main", base="", salvaged=[]),
@@ -69,7 +70,7 @@ def attend(
 
 
 def told(store: Store) -> list[str]:
-    return [event.kind for event in store.load("run/R")]
+    return [event.kind for event in store.load(f"run/{RUN}")]
 
 
 def wait_for(store: Store, kind: str) -> None:
@@ -84,17 +85,17 @@ def test_waiting_and_going_on_are_told_once_each(store):
     wait_for(store, "agent_waiting")
     attendant.hear(SAYS)
     wait_for(store, "agent_went_on")
-    attendant.leave()
+    attendant.__exit__()
     assert told(store) == ["agent_waiting", "agent_went_on"]
 
 
 def test_what_happened_since_the_last_look_is_told_at_the_end(store, monkeypatch):
-    monkeypatch.setattr(attending, "LOOK_SECONDS", 600.0)
     opened = threading.Event()
     attendant = attend(store, opened=opened)
     assert opened.wait(10)
+    monkeypatch.setattr(hearing, "LOOK_SECONDS", 600.0)
     attendant.hear(WAITS)
-    attendant.leave()
+    attendant.__exit__()
     assert told(store) == ["agent_waiting"]
 
 
@@ -103,26 +104,30 @@ def test_what_it_writes_is_of_the_run_whatever_it_works_under(store):
     own = next(lease for lease in store.leases() if lease.lane == "one")
     attendant.hear(WAITS)
     wait_for(store, "agent_waiting")
-    attendant.leave()
-    assert store.load("run/R")[0].body["lane"] == "one"
-    store.record("run/R", RunBegun(run_id="R", lane="one", host="h", start_sha=""), fence=own.fence)  # is not refused
+    attendant.__exit__()
+    assert store.load(f"run/{RUN}")[0].body["lane"] == "one"
+    store.record(
+        f"run/{RUN}", RunBegun(run_id=RUN, lane="one", host="h", start_sha=""), fence=own.fence
+    )  # is not refused
 
 
 def test_a_person_who_stops_the_run_is_heard(store):
     attendant = attend(store)
-    store.record("run/R", HaltRequested(run_id="R", reason="enough"))
-    assert attendant.halted.wait(10)
-    attendant.leave()
+    store.record(f"run/{RUN}", HaltRequested(run_id=RUN, reason="enough"))
+    while not attendant.halted:
+        store.wait(store.last(), 0.05)
+    assert attendant.halted == "enough"
+    attendant.__exit__()
 
 
 def test_what_was_heard_before_is_not_read_again(store):
-    store.record("run/R", HaltRequested(run_id="R", reason="for the one before"))
+    store.record(f"run/{RUN}", HaltRequested(run_id=RUN, reason="for the one before"))
     opened = threading.Event()
     attendant = attend(store, heeded=1, opened=opened)
     assert opened.wait(10)
-    store.record("run/R", AgentWaiting(run_id="R", lane="one", unit="U", ending="overloaded"))
-    attendant.leave()
-    assert (attendant.heeded, attendant.halted.is_set()) == (2, False)
+    store.record(f"run/{RUN}", AgentWaiting(run_id=RUN, lane="one", unit="U", ending="overloaded"))
+    attendant.__exit__()
+    assert (attendant.heeded, attendant.halted) == (2, "")
 
 
 def test_what_it_uses_is_added_up_and_judged_as_it_goes(store):
@@ -131,7 +136,7 @@ def test_what_it_uses_is_added_up_and_judged_as_it_goes(store):
     assert attendant.overspent == ""
     attendant.hear(USED)
     assert attendant.overspent == "too much"
-    attendant.leave()
+    attendant.__exit__()
 
 
 # With a real worker

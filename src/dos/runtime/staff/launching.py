@@ -43,8 +43,7 @@ class Launcher:
             heeded=self._heeded,
         )
         tree = Git(Path(effect.worktree.path))
-        attendant.start()
-        try:
+        with attendant:
             ran = running.run(
                 launch.argv,
                 cwd=tree.tree,
@@ -56,9 +55,7 @@ class Launcher:
                 heard=attendant.hear,
                 changing=lambda: (tree.commit_of("HEAD"), tuple(tree.dirty_paths())),
             )
-        finally:
-            attendant.leave()
-            self._heeded = attendant.heeded
+        self._heeded = attendant.heeded
         outcome = adapter.outcome(ran.lines, ran.exit_code, self._clocks(ran, attendant))
         # Its last lines may not tell of all that it used; and some programs do not say which model it was.
         used = outcome.usage if ran.is_whole else attendant.tally.usage() or outcome.usage
@@ -75,7 +72,7 @@ class Launcher:
         )
 
     def _is_told_to(self, attendant: Attendant) -> bool:
-        return self._is_lost() or attendant.halted.is_set()
+        return self._is_lost() or bool(attendant.halted)
 
     def _clocks(self, ran: Ran, attendant: Attendant) -> Clocks:
         overspent = attendant.overspent if ran.why is Why.STOPPED and not self._is_told_to(attendant) else ""
