@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test soak lint bench docs clean
+.PHONY: demo test soak night programs lint bench docs clean
 .DELETE_ON_ERROR:
 
 $(READY): pyproject.toml
@@ -22,10 +22,18 @@ lint: $(READY)
 	@$(BIN)/mypy
 
 test: lint
-	@$(BIN)/python -m pytest -n 3 --dist worksteal -m 'not soak'
+	@$(BIN)/python -m pytest -n 3 --dist worksteal -m 'not (soak or night or programs)'
 
 soak: $(READY)
-	@$(BIN)/python -m pytest -n 2 --dist worksteal -m soak --timeout 2400
+	@$(BIN)/python -m pytest -n 2 --dist worksteal -m 'soak and not (night or programs)' --timeout 2400
+
+# Hours: whatever soak holds at its full size, and what only a night has time for.
+night: $(READY)
+	@DOS_TESTS_FOR=night $(BIN)/python -m pytest -n 2 --dist worksteal -m '(soak or night) and not programs' --timeout 28800
+
+# All real agent programs, installed once into a cached folder outside of the repository.
+programs: $(READY)
+	@$(BIN)/python -m pytest -m programs --timeout 3600
 
 bench: $(READY)
 	@for script in bench/bench_*.py; do echo; $(BIN)/python $$script || exit 1; done
