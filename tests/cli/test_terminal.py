@@ -20,7 +20,9 @@ STREAMS = {"journal tail", "journal export"}  # one document a line
 WITHOUT_WORDS = [
     name
     for name, verb in VERBS.items()
-    if name not in ENDLESS and not any(field.required for field in catalogue.arguments(verb))
+    if name not in ENDLESS
+    and not any(field.required for field in catalogue.arguments(verb))
+    and not verb.module.endswith(".hooks.moments")  # which has nothing to say, in any form
 ]
 
 

@@ -389,7 +389,7 @@ def _decoder(kind: str) -> json.Decoder[Fact] | None:
 
 def kinds() -> list[type[Fact]]:
     # Their facts are kinds as well, and build on this module.
-    from dos.journal import engine_events, receipt_events, run_events  # noqa: F401
+    from dos.journal import engine_events, hook_events, receipt_events, run_events  # noqa: F401
     from dos.journal.old_logs import import_events  # noqa: F401
     from dos.journal.truth import witness_events  # noqa: F401
 

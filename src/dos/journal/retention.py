@@ -1,6 +1,7 @@
 """Which old events may go: only those that later ones have superseded, so that no state folded from the rest differs.
 
-Gone are the renewals of a lease but its newest, refusals, and whole leases that have ended and belong to no run.
+Gone are the renewals of a lease but its newest, refusals, faults of hooks, and whole leases that have ended and belong
+to no run.
 Everything else stays for ever, and so does the newest event of every stream, because the next version follows it.
 """
 
@@ -11,7 +12,7 @@ from pathlib import Path
 from msgspec import Struct, json
 
 from dos.errors import BadInput
-from dos.journal import events
+from dos.journal import events, hook_events
 from dos.journal.archive import Archive
 from dos.journal.events import Event, JournalPruned
 from dos.journal.fold import PRUNINGS, pruned_through
@@ -24,7 +25,7 @@ FLOOR_MS = DAY_MS  # nothing younger is ever removed
 KEYED_MS = 7 * DAY_MS  # a writer that retries with a key must find its first try
 BATCH = 5_000
 
-KINDS = leases.KINDS | {events.LeaseRefused.kind}
+KINDS = leases.KINDS | {events.LeaseRefused.kind, hook_events.HookFault.kind}
 Head = Callable[[str], int]
 
 

@@ -58,4 +58,5 @@ REFUSALS: dict[str, Callable[[str], dict[str, str]]] = {
     "cursor": lambda reason: {"followup_message": reason},
     "antigravity": lambda reason: {"decision": "continue", "reason": reason},
     "hermes": _block,
+    "opencode": _block,
 }

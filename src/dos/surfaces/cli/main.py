@@ -18,6 +18,7 @@ GLOBAL_FLAGS = {
     "-h": False,
 }
 BUG = 70
+HOOK = "hook"  # the verbs that agent programs call
 EXAMPLES = {"--workspace": "../other", "--output": "json", "--driver": "NAME"}
 
 
@@ -39,11 +40,31 @@ def run(arguments: list[str]) -> int:
         _let_go_of_stdout()
         return 0
     except KeyboardInterrupt:
-        return 130
+        return 0 if _is_hook(arguments) else 130
     except Exception as error:  # noqa: BLE001 - nothing may leave here as a traceback
-        code = _report(error)
-        # An agent does not lose its work because we have a bug: its hook is answered with silence.
-        return 0 if code == BUG and "hook" in arguments[:1] else code
+        return _hook_failed(error, arguments) if _is_hook(arguments) else _report(error)
+
+
+def _is_hook(arguments: list[str]) -> bool:
+    """Whether an agent program asks: the first word that is no flag, and no value of one, is `hook`."""
+    queue = list(arguments)
+    while queue and queue[0].startswith("-"):
+        del queue[: 2 if GLOBAL_FLAGS.get(queue[0]) else 1]
+    return queue[:1] == [HOOK]
+
+
+def _hook_failed(error: Exception, arguments: list[str]) -> int:
+    """Exit code 2 of a hook means "deny this call" to its host, so no error of ours may become one."""
+    try:
+        from dos.surfaces.cli import hook_faults
+
+        if hook_faults.is_usage(error):
+            _report(error)
+            return 2
+        hook_faults.report(error, arguments)
+    except Exception as second:  # noqa: BLE001 - whatever else is broken, the agent continues
+        complain(f"warning: dos hook: {type(second).__name__}: {second}")
+    return 0
 
 
 def _dispatch(arguments: list[str]) -> int:
@@ -164,6 +185,9 @@ def _without_second_word(word: str, wishes: dict[str, str]) -> int:
     if "help" in wishes or "h" in wishes:
         say(family_page(word))
         return 0
+    if word == HOOK:
+        moments = ", ".join(name.split()[1] for name in _family(HOOK))
+        raise _bad(f"dos hook wants a moment: {moments}", "For example: dos hook stop --dialect codex < event.json")
     complain(f"error: dos {word} wants one more word\n{family_page(word)}".rstrip("\n"))
     return 2
 

@@ -2,7 +2,8 @@
 
 For the stop hook of an agent program: reads the program's event from the input. Each unit that the agent calls done is
 looked up in git; one that is not there refuses the stop, and says what is missing. Prose is only warned of, unless
---strict. It exits with 0 and prints nothing where the agent may stop, and also where dos itself has a fault.
+--strict. It prints nothing where the agent may stop, and also where dos itself has a fault, which it says on stderr. It
+exits with 0 whatever happens: 2 is only for a person who types it on a terminal, where there is no event to read.
 """
 
 import os
@@ -10,20 +11,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from msgspec import DecodeError, Struct, json
+from msgspec import Struct, json
 
 from dos.agents.dialects import stop as dialects
 from dos.errors import BadInput, DosError
 from dos.evidence.speech import stop as evidence
-from dos.records.names import shown
-from dos.surfaces.cli import given_text
+from dos.surfaces.cli import hook_faults, hook_input
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
 from dos.verdicts.speech import stop
 from dos.verdicts.work import shipped
 
 EXITS = {"reported": 0, "contract_error": 2}
-LONGEST_EVENT = 64 << 20
 DEFAULT = "claude-code"
 
 
@@ -40,16 +39,17 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, desk: Desk) -> Reply:
     refusal = _usable(args)
+    told = dialects.Event()
     try:
-        event = _event()
-        if event is None and not args.transcript and not args.plan:
-            return _allowed(desk, None, "the input is empty, and no event of a hook")
-        told = dialects.parse(event or {})
+        told = dialects.parse(hook_input.event(may_be_missing=bool(args.transcript or args.plan)))
         if not told.is_stop or (told.already_continued and not args.force):
             why = "it was refused once already" if told.is_stop else "nobody wants to stop"
             return _allowed(desk, True, f"not checked: {why}", quiet=not args.debug)
         verdict = stop.judge(_seen(args, told, desk), strict=args.strict)
     except (DosError, OSError) as error:
+        if hook_input.at_terminal():
+            raise
+        hook_faults.record("stop", str(error), session=told.session, start=_place(told, desk))
         return _allowed(desk, None, f"the claims were not checked: {error}")
     text = json.encode(refusal(verdict.reason)).decode() if verdict.refused else ""
     complaint = "\n".join(f"warning: {each}" for each in verdict.warnings)
@@ -58,9 +58,7 @@ def run(args: Args, desk: Desk) -> Reply:
 
 def _usable(args: Args) -> Callable[[str], dict[str, str]]:
     """What was typed is checked first: bytes in the wrong dialect would be passed over in silence."""
-    if args.dialect not in dialects.REFUSALS:
-        known = ", ".join(dialects.REFUSALS)
-        raise BadInput(f"there is no dialect {shown(args.dialect)}", hint=f"The dialects are {known}.")
+    hook_input.check_dialect(args.dialect)
     if bool(args.plan) != bool(args.phase):
         raise BadInput("a unit is a plan and a phase", hint="Give both --plan and --phase, or neither.")
     if args.last_turns < 1:
@@ -71,21 +69,6 @@ def _usable(args: Args) -> Callable[[str], dict[str, str]]:
 def _allowed(desk: Desk, ok: bool | None, why: str, *, quiet: bool = False) -> Reply:
     data: dict[str, Any] = {"ok": ok, "reason": why, "results": []}
     return Reply(data=data if desk.as_json else None, complaint="" if quiet else f"warning: {why}")
-
-
-def _event() -> dict[str, Any] | None:
-    said = given_text.piped(LONGEST_EVENT)
-    if not said.strip():
-        return None
-    if len(said) > LONGEST_EVENT:
-        raise BadInput(f"the event on the input is larger than {LONGEST_EVENT >> 20} MiB")
-    try:
-        found = json.decode(said)
-    except (DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadInput(f"the input is not an event of a hook: {error}") from error
-    if not isinstance(found, dict):
-        raise BadInput("the input is JSON, and not an event of a hook")
-    return found
 
 
 def _seen(args: Args, told: dialects.Event, desk: Desk) -> stop.Evidence:
