@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, settings
-
 from disk.recorder import build_shim
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from postgres_server import PostgresServer
@@ -19,8 +18,10 @@ if TYPE_CHECKING:
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 
-# A shell that starts the tests in the background takes it away from them, and from every program that they start.
+# A shell that starts the tests in the background, or nohup, takes these away from them and from all that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session", autouse=True)

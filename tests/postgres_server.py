@@ -25,9 +25,10 @@ from urllib.parse import quote
 
 import psutil
 import psycopg
+from patience import wait_until_ended
 from psycopg import sql
 
-START_SECONDS = 60
+START_SECONDS = 300
 INSTALL_SECONDS = 300
 SETTINGS = {
     "fsync": "on",
@@ -242,13 +243,3 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-def wait_until_ended(processes: list[psutil.Process]) -> None:
-    """Orphans are reaped by init, or never: a zombie holds nothing any more."""
-    deadline = time.monotonic() + START_SECONDS
-    for process in processes:
-        while process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"process {process.pid} was killed and is still there")
-            time.sleep(0.01)

@@ -4,11 +4,10 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import postgres_server
 import psutil
 import psycopg
 import pytest
-
-import postgres_server
 from postgres_server import PostgresServer, PostgresUnavailable
 
 

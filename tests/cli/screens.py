@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from commanding import command
+from patience import PATIENCE
 
 
 class Screen:
@@ -51,9 +52,9 @@ class Screen:
         """With what has gone by above."""
         return self._tmux("capture-pane", "-p", "-S", "-").splitlines()
 
-    def shows(self, text: str, seconds: float = 30.0) -> list[str]:
+    def shows(self, text: str) -> list[str]:
         """Wait until it does; the screen as it is then."""
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
             lines = self.lines()
             if any(text in line for line in lines):
@@ -62,6 +63,8 @@ class Screen:
         raise AssertionError("\n".join([f"{text!r} does not appear on:", *self.lines()]))
 
     def _tmux(self, *words: str, check: bool = True) -> str:
-        done = subprocess.run(["tmux", "-S", str(self._socket), *words], capture_output=True, text=True, timeout=30)
+        done = subprocess.run(
+            ["tmux", "-S", str(self._socket), *words], capture_output=True, text=True, timeout=PATIENCE
+        )
         assert not check or done.returncode == 0, done.stderr
         return done.stdout

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from commanding import command, git, in_process
 from commit_histories import Told, write
+from patience import PATIENCE
 
 TEST = "import a\n\n\ndef test_act():\n    assert a.act(1) == 1\n\n\ndef test_other():\n    assert a.other(1) == 2\n"
 BASE = {
@@ -218,7 +219,9 @@ SETTINGS = {
 
 def as_asked(place: Path, *words: str, **environment: str) -> tuple[int, str]:
     asked = command("commit-audit", *words, "--json")
-    done = subprocess.run(asked, cwd=place, capture_output=True, text=True, env=os.environ | environment, timeout=60)
+    done = subprocess.run(
+        asked, cwd=place, capture_output=True, text=True, env=os.environ | environment, timeout=PATIENCE
+    )
     return done.returncode, done.stdout
 
 

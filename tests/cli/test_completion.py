@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 
 from dos.questions import VERBS
 from dos.surfaces.cli import catalogue, completion
@@ -36,7 +37,7 @@ def completed(script, cwd, *words):
     driver = DRIVER.replace('eval "$(dos completion bash)"', f'. "{script}"')
     done = subprocess.run(
         [bash, "--norc", "-c", driver, "bash", *words],
-        cwd=cwd, env={"PATH": path}, capture_output=True, text=True, timeout=60,
+        cwd=cwd, env={"PATH": path}, capture_output=True, text=True, timeout=PATIENCE,
     )  # fmt: skip
     assert done.stderr == ""
     return [line for line in done.stdout.splitlines() if line]
@@ -74,7 +75,7 @@ def test_the_script_that_dos_prints_can_be_evaluated(workspace):
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "--norc", "-c", DRIVER, "bash", "dos", "vers"],
-        cwd=workspace, env={"PATH": path}, capture_output=True, text=True, timeout=60,
+        cwd=workspace, env={"PATH": path}, capture_output=True, text=True, timeout=PATIENCE,
     )  # fmt: skip
     assert (done.stdout, done.stderr) == ("version\n", "")
 
@@ -101,7 +102,7 @@ def test_the_shell_itself_finds_no_mistake_in_the_script(shell, flags, tmp_path)
         pytest.skip(f"there is no {shell} here to read the script")
     path = tmp_path / "script"
     path.write_text(completion.script(shell))
-    done = subprocess.run([program, *flags, str(path)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([program, *flags, str(path)], capture_output=True, text=True, timeout=PATIENCE)
     assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 from commanding import command, git, in_its_own_process, in_process
+from patience import PATIENCE
 
 SHIPPED = '{"kind":"SHIPPED"}'
 EMPTY_SHIP = '{"kind":"SHIPPED","packet_judge":"SHIPPED-DIRTY","ship_count":0}'
@@ -74,7 +75,7 @@ def test_a_batch_answers_every_line_in_its_place(workspace):
     ]
     text = "\n".join(json.dumps(line) for line in lines) + "\n\n"
     done = subprocess.run(
-        command("decide", "--batch"), input=text, capture_output=True, text=True, timeout=60, cwd=workspace
+        command("decide", "--batch"), input=text, capture_output=True, text=True, timeout=PATIENCE, cwd=workspace
     )
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 2
@@ -133,7 +134,7 @@ def test_evidence_is_decided_on_and_kept_with_the_decision(workspace):
 def test_of_many_processes_that_tell_one_iteration_one_decides_it(workspace):
     words = command("decide", "--run", RUN, "--iteration", "1", "--outcome", SHIPPED, "--json")
     racers = [subprocess.Popen(words, cwd=workspace, stdout=subprocess.PIPE) for _ in range(6)]
-    answers = [json.loads(racer.communicate(timeout=60)[0]) for racer in racers]
+    answers = [json.loads(racer.communicate(timeout=PATIENCE)[0]) for racer in racers]
     assert {answer["iteration"] for answer in answers} == {1}
     steps = in_its_own_process("why", RUN, "--json", cwd=workspace).json["steps"]
     assert [step["iteration"] for step in steps] == [1]

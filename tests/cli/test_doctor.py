@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import troubles
 from commanding import git
+from patience import PATIENCE
 from troubles import REAL_PATH, configured, finding, kinds, on_path, written
 
 from dos.config.tables import Config
@@ -240,7 +241,7 @@ def test_a_program_that_hangs_is_given_up_on_with_all_it_started(tmp_path):
     found = programs.versions({"hangs": str(hanging)}, timeout_seconds=2)
     assert "2 s" in found["hangs"].why
     child = int((tmp_path / "hangs.child").read_text())
-    deadline = time.monotonic() + 30  # the system takes its time between the signal and the end
+    deadline = time.monotonic() + PATIENCE  # the system takes its time between the signal and the end
     while processes.identify(child) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert processes.identify(child) is None

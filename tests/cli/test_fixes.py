@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import troubles
 from commanding import git
+from patience import PATIENCE
 from troubles import REAL_PATH, configured, finding, kinds, with_config_that_is, written
 
 from dos.config.lint import Kind
@@ -40,7 +41,7 @@ def typed(healthy, monkeypatch, tmp_path):
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
 
     def type_it(line, cwd=healthy):
-        return subprocess.run(["sh", "-c", line], cwd=cwd, capture_output=True, text=True, timeout=60)
+        return subprocess.run(["sh", "-c", line], cwd=cwd, capture_output=True, text=True, timeout=PATIENCE)
 
     return type_it
 
@@ -337,9 +338,9 @@ def test_what_may_not_be_read_or_written_is_found_and_given_back(name, mode, kin
 
     def findings():
         asked = [*ordinary, sys.executable, "-m", "dos", "doctor", "--json"]
-        done = subprocess.run(asked, cwd=healthy, capture_output=True, text=True, timeout=60, check=True)
+        done = subprocess.run(asked, cwd=healthy, capture_output=True, text=True, timeout=PATIENCE, check=True)
         return {found["kind"]: found["fix"] for found in json.loads(done.stdout)["findings"]}
 
-    done = subprocess.run([*ordinary, "sh", "-c", findings()[kind]], cwd=healthy, timeout=60)
+    done = subprocess.run([*ordinary, "sh", "-c", findings()[kind]], cwd=healthy, timeout=PATIENCE)
     assert done.returncode == 0
     assert kind not in findings()

@@ -8,6 +8,7 @@ import pytest
 from commanding import command, git
 from fleet_scenes import OTHER, RUN, hold, journal, stopped, work
 from msgspec import json
+from patience import PATIENCE
 from screens import Screen
 
 from dos.journal import events
@@ -61,7 +62,7 @@ def test_a_run_is_asked_to_stop_and_waited_for(dos, worker):
     answer = dos("halt", RUN, "--reason", "wrong plan", "--json")
     assert answer.code == 0
     assert answer.json == {"run_id": RUN, "lane": "api", "halted": True, "stop_reason": "halted"}
-    assert process.wait(timeout=30) == 0
+    assert process.wait(timeout=PATIENCE) == 0
     asked = dict(written(dos))["halt_requested"]
     assert (asked["run_id"], asked["reason"], asked.get("resumable", False)) == (RUN, "wrong plan", False)
     assert "run_suspended" not in dict(written(dos))
@@ -95,7 +96,7 @@ def real_worker(workspace, tmp_path, monkeypatch):
 
 def test_a_real_worker_ends_its_agent_saves_what_it_did_and_gives_its_lane_back(dos, real_worker, workspace, state):
     # Its worktree holds the half of a file before it is asked.
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while '"type":"write"' not in "".join(log.read_text() for log in state.glob("logs/api/*.1.log")):
         assert real_worker.poll() is None, real_worker.stderr.read()
         assert time.monotonic() < deadline
@@ -103,7 +104,7 @@ def test_a_real_worker_ends_its_agent_saves_what_it_did_and_gives_its_lane_back(
     assert dos("top", "--json").json["rows"][0]["agent"] == "scripted"
     answer = dos("halt", RUN, "--reason", "wrong plan", "--json")
     assert (answer.code, answer.json["stop_reason"]) == (0, "halted")
-    out, err = real_worker.communicate(timeout=60)
+    out, err = real_worker.communicate(timeout=PATIENCE)
     assert (real_worker.returncode, json.decode(out)["stop_reason"]) == (0, "halted"), err
     assert dos("lease-lane", "live").json == []
     saved = git("for-each-ref", "--format=%(refname)", "refs/dos/salvage", cwd=workspace).split()
@@ -113,7 +114,7 @@ def test_a_real_worker_ends_its_agent_saves_what_it_did_and_gives_its_lane_back(
 def test_a_run_is_stopped_by_the_name_of_its_lane(dos, worker):
     process = worker()
     assert dos("halt", "api", "--json").json == dos("halt", RUN, "--json").json
-    process.wait(timeout=30)
+    process.wait(timeout=PATIENCE)
 
 
 def test_a_run_that_is_to_go_on_later_is_put_aside(dos, worker):
@@ -171,7 +172,7 @@ def test_down_now_asks_every_run_and_the_fleet(dos, worker, state):
     first, second = worker(), worker("docs", OTHER)
     answer = dos("down", "--now", "--json")
     assert (answer.code, answer.json) == (0, {"down": True, "left": []})
-    assert (first.wait(timeout=30), second.wait(timeout=30)) == (0, 0)
+    assert (first.wait(timeout=PATIENCE), second.wait(timeout=PATIENCE)) == (0, 0)
     for run_id in (RUN, OTHER):
         facts = dict(written(dos, run_id))
         assert facts["halt_requested"]["resumable"] and "run_suspended" in facts
@@ -188,10 +189,10 @@ def test_down_now_reaches_a_worker_that_shows_up_meanwhile(dos, worker, state):
         while not any(event.kind == "drain_requested" for event in store.load("fleet")):
             store.wait(store.last(), 1)
         late = worker()
-        assert late.wait(timeout=30) == 0
+        assert late.wait(timeout=PATIENCE) == 0
         [supervisor] = store.leases(locks=True)
         store.release(supervisor.fence)
-    out, _ = down.communicate(timeout=60)
+    out, _ = down.communicate(timeout=PATIENCE)
     assert (down.returncode, json.decode(out)["down"]) == (0, True)
 
 

@@ -9,6 +9,7 @@ from commanding import command, git, in_process
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import json
+from patience import PATIENCE
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 STOP = {"session_id": "s", "hook_event_name": "Stop", "stop_hook_active": False}
@@ -26,7 +27,7 @@ def repository(workspace):
 
 def stop(where, event, *words):
     raw = event if isinstance(event, bytes) else json.encode(event)
-    return subprocess.run(command("hook", "stop", *words), cwd=where, input=raw, capture_output=True, timeout=120)
+    return subprocess.run(command("hook", "stop", *words), cwd=where, input=raw, capture_output=True, timeout=PATIENCE)
 
 
 def claimed(*phases, **more):

@@ -8,6 +8,7 @@ import subprocess
 import pytest
 from commanding import command, in_its_own_process
 from msgspec import json
+from patience import PATIENCE
 
 from dos.journal.clock import SystemClock
 from dos.journal.opening import open_store
@@ -57,7 +58,7 @@ def test_following_shows_what_comes_later_and_waits_for_a_journal(dos, workspace
         second = follower.stdout.readline()
     finally:
         follower.terminate()
-        follower.wait(30)
+        follower.wait(PATIENCE)
     assert [json.decode(line)["kind"] for line in (first, second)] == ["lease_granted", "lease_released"]
 
 
@@ -240,7 +241,10 @@ def test_a_reader_that_goes_away_is_no_error(workspace, dos, state):
         store.append_all([*_many(3000)])
     words = " ".join(command("journal", "tail", "0"))
     done = subprocess.run(
-        ["bash", "-c", f"{words} | head -n 1; exit ${{PIPESTATUS[0]}}"], capture_output=True, text=True, timeout=60
+        ["bash", "-c", f"{words} | head -n 1; exit ${{PIPESTATUS[0]}}"],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0 and done.stderr == "" and len(done.stdout.splitlines()) == 1
 
@@ -258,7 +262,7 @@ def test_checking_shows_its_progress_on_a_terminal(workspace, dos, story):
     ours, theirs = pty.openpty()
     checking = subprocess.Popen(command("journal", "check"), stdout=subprocess.PIPE, stderr=theirs, text=True)
     os.close(theirs)
-    assert checking.communicate(timeout=60)[0].startswith("sound: ")
+    assert checking.communicate(timeout=PATIENCE)[0].startswith("sound: ")
     assert b"6 of 6 events" in os.read(ours, 4096)
     os.close(ours)
 
@@ -275,7 +279,7 @@ def test_standard_output_by_its_other_name_gets_the_lines_and_nothing_else(dos, 
         file.write("before\n")
         file.flush()
         words = command("journal", "export", "--to", "/dev/stdout", *flags)
-        done = subprocess.run(words, stdout=file, stderr=subprocess.PIPE, text=True, timeout=60)
+        done = subprocess.run(words, stdout=file, stderr=subprocess.PIPE, text=True, timeout=PATIENCE)
     assert (done.returncode, done.stderr) == (0, "")
     first, *lines = out.read_text().splitlines()
     assert first == "before" and [json.decode(line)["kind"] for line in lines] == story
@@ -314,7 +318,7 @@ def test_one_line_is_not_lines(dos, workspace, tmp_path):
 @pytest.mark.parametrize("words", [("journal", "tail"), ("journal", "export"), ("journal", "seq")], ids=" ".join)
 def test_an_answer_that_finds_no_room_is_an_error(dos, story, words):
     with open("/dev/full", "w") as full:
-        done = subprocess.run(command(*words), stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+        done = subprocess.run(command(*words), stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE)
     assert done.returncode == 2 and "No space left" in done.stderr and len(done.stderr.splitlines()) == 2
 
 

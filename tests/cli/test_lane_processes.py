@@ -6,6 +6,7 @@ from importlib import import_module
 
 import pytest
 from commanding import command, git, in_its_own_process
+from patience import PATIENCE
 
 from dos.questions import VERBS
 
@@ -13,7 +14,7 @@ from dos.questions import VERBS
 def all_at_once(cwd, lines):
     """Every command is started before any is waited for."""
     started = [subprocess.Popen(command(*words), cwd=cwd, stdout=subprocess.PIPE, text=True) for words in lines]
-    ended = [process.communicate(timeout=120)[0] for process in started]
+    ended = [process.communicate(timeout=PATIENCE)[0] for process in started]
     return [process.returncode for process in started], ended
 
 

@@ -9,6 +9,7 @@ import threading
 import pytest
 from commanding import command
 from msgspec import json
+from patience import PATIENCE
 
 from dos.surfaces.cli.desk import Desk
 
@@ -426,7 +427,7 @@ def test_waiting_ends_when_the_lane_is_released(dos, held):
     words = command("lease-lane", "release", "--lane", "api", "--owner", "A")
     release = subprocess.Popen(words, stdout=subprocess.DEVNULL)
     answer = dos("lease-lane", "wait", "--lane", "api", "--timeout", "60")
-    assert release.wait(60) == 0
+    assert release.wait(PATIENCE) == 0
     assert (answer.code, answer.json["free"]) == (0, True)
 
 

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from commanding import command, in_its_own_process
+from patience import PATIENCE
 
 from dos.journal.opening import open_store
 from dos.records import run_ids
@@ -43,7 +44,7 @@ def test_a_lock_that_is_released_is_had_by_who_waits(dos, workspace):
     dos("lease", "acquire", "X")
     waiting = subprocess.Popen(command("lease", "acquire", "Y", "--retries", "60"), stdout=subprocess.PIPE, text=True)
     dos("lease", "release", "X")
-    assert waiting.communicate(timeout=60)[0] == "acquired Y\n"
+    assert waiting.communicate(timeout=PATIENCE)[0] == "acquired Y\n"
 
 
 def test_the_archive_lock_stands_in_no_lanes_way(dos, workspace):

@@ -9,6 +9,7 @@ from queue import Empty, Queue
 import pytest
 from commanding import command
 from fleet_scenes import OTHER, RUN, journal, log, work
+from patience import PATIENCE
 
 from dos.agents.adapter import Activity, Used, Waiting
 from dos.records.endings import Ending, Usage
@@ -76,7 +77,7 @@ def test_nothing_that_an_agent_prints_acts_on_a_terminal(dos, lane, state):
 
 def test_raw_is_byte_for_byte(workspace, lane, state):
     log(state, "api", HOSTILE + b"\nmore\n")
-    done = subprocess.run(command("logs", "api", "--raw"), cwd=workspace, capture_output=True, timeout=60)
+    done = subprocess.run(command("logs", "api", "--raw"), cwd=workspace, capture_output=True, timeout=PATIENCE)
     assert (done.returncode, done.stdout, done.stderr) == (0, HOSTILE + b"\nmore\n", b"")
 
 
@@ -144,11 +145,11 @@ class Followed:
             self._lines.put(line.rstrip("\n"))
 
     def next(self):
-        return self._lines.get(timeout=30)
+        return self._lines.get(timeout=PATIENCE)
 
     def end(self):
         self.process.send_signal(signal.SIGINT)
-        assert self.process.wait(timeout=30) == 0
+        assert self.process.wait(timeout=PATIENCE) == 0
         with pytest.raises(Empty):
             self._lines.get(timeout=0.2)
 

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 from commanding import command, git
 from msgspec import json
+from patience import PATIENCE
 
 MINUTE = 60_000
 
@@ -160,7 +161,7 @@ def test_an_interrupt_ends_watching_without_a_word(workspace):
     )
     assert process.stdout.readline().startswith(b"SUPERVISE")
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=PATIENCE)
     assert (process.returncode, said) == (0, b"")
 
 

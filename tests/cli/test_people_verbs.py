@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from commanding import Answer, command, in_its_own_process
 from msgspec import json
+from patience import PATIENCE
 
 from dos.journal import fold
 from dos.journal.engine_events import DecisionAnswered, LimitHit, LimitLifted, RunParked, RunUnparked
@@ -152,7 +153,7 @@ def test_a_question_is_answered_once_however_many_processes_answer_it(workspace:
         )
         for number in range(RACERS)
     ]
-    ended = [(racer.communicate(timeout=120), racer.returncode) for racer in racers]
+    ended = [(racer.communicate(timeout=PATIENCE), racer.returncode) for racer in racers]
     assert sorted(code for _, code in ended) == [0] + [1] * (RACERS - 1), [errors for (_, errors), _ in ended]
     said = [json.decode(out)["answer"] for (out, _), _ in ended]
     assert all(each == said[0] for each in said), "all are told the same answer"

@@ -9,6 +9,7 @@ import time
 import pytest
 from commanding import git
 from msgspec import json
+from patience import PATIENCE
 
 from dos.journal.events import UnitClaimed, UnitLanded
 from dos.records.leases import Request
@@ -220,7 +221,7 @@ def test_on_a_terminal_the_board_is_drawn_again_until_it_is_interrupted(plans):
     with subprocess.Popen(words, cwd=plans, stdin=slave, stdout=slave, stderr=slave, start_new_session=True) as child:
         os.close(slave)
         seen = b""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while seen.count(b"AUTH/AUTH1") < 2 and time.monotonic() < deadline:
             seen += os.read(master, 65536)
         child.send_signal(2)
@@ -229,7 +230,7 @@ def test_on_a_terminal_the_board_is_drawn_again_until_it_is_interrupted(plans):
                 seen += os.read(master, 65536)
             except OSError:  # the other end is closed
                 break
-        assert child.wait(timeout=60) == 0
+        assert child.wait(timeout=PATIENCE) == 0
     os.close(master)
     assert seen.count(b"\x1b[H\x1b[2J") >= 2 and b"Traceback" not in seen
 
@@ -320,7 +321,7 @@ def test_a_race_beside_the_dispositions_is_the_answer(dos, plans):
 def test_packets_of_one_day_are_numbered_and_never_written_over(dos, plans):
     words = [sys.executable, "-m", "dos", "packet", "--write", "--json"]
     children = [subprocess.Popen(words, cwd=plans, stdout=subprocess.PIPE) for _ in range(4)]
-    written = [json.decode(child.communicate(timeout=120)[0])["paths"]["packet"] for child in children]
+    written = [json.decode(child.communicate(timeout=PATIENCE)[0])["paths"]["packet"] for child in children]
     assert len(set(written)) == 4
     assert sorted(name.rpartition("-")[2] for name in written) == ["1.md", "2.md", "3.md", "4.md"]
     assert not list((plans / ".dos" / "verdicts").glob(".writing-*"))

@@ -13,6 +13,7 @@ import pytest
 from commanding import git, in_process
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from patience import PATIENCE
 from test_hostile_values import CONTROLS, PYTHONISMS, TEXTS
 
 pytest.importorskip("cryptography")
@@ -620,7 +621,7 @@ def test_a_key_that_only_an_agent_has_signs(shipped, ssh_key, tmp_path, monkeypa
     agent = subprocess.Popen(["ssh-agent", "-D", "-a", str(socket)], stdout=subprocess.DEVNULL)
     try:
         monkeypatch.setenv("SSH_AUTH_SOCK", str(socket))
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         while not socket.exists() and time.monotonic() < deadline:
             time.sleep(0.02)
         subprocess.run(["ssh-add", "-q", str(ssh_key)], check=True)

@@ -5,6 +5,7 @@ import subprocess
 import pytest
 from commanding import command, in_process
 from msgspec import json
+from patience import PATIENCE
 
 CONTENDERS = 8
 
@@ -15,7 +16,7 @@ def race(workspace, *words):
         subprocess.Popen(command(*words), cwd=workspace, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for _ in range(CONTENDERS)
     ]
-    said = [each.communicate(timeout=120) for each in started]
+    said = [each.communicate(timeout=PATIENCE) for each in started]
     return [(each.returncode, *spoken) for each, spoken in zip(started, said, strict=True)]
 
 
@@ -55,5 +56,5 @@ def test_steps_that_are_verified_at_once_are_all_kept(workspace, dos):
     started = [
         subprocess.Popen(command("run", "verify", run_id, step, "--sha", "HEAD"), cwd=workspace) for step in steps
     ]
-    assert [each.wait(timeout=120) for each in started] == [0] * CONTENDERS
+    assert [each.wait(timeout=PATIENCE) for each in started] == [0] * CONTENDERS
     assert dos("complete", "--run-id", run_id).code == 0

@@ -8,6 +8,7 @@ from hashlib import sha256
 import pytest
 from commanding import command
 from msgspec import json
+from patience import PATIENCE
 from run_histories import RUN
 
 HALT_KEYS = {"recorded", "handle", "command", "lane", "loop_ts"}
@@ -232,6 +233,6 @@ def test_a_transcript_that_cannot_be_read_calls_nobody_dead(dos, workspace, path
 )
 def test_the_event_of_a_hook_names_the_transcript(workspace, event, code):
     (workspace / "t.jsonl").write_bytes(json.encode(LIMIT) + b"\n")
-    done = subprocess.run(command("verify-result"), cwd=workspace, input=event, capture_output=True, timeout=60)
+    done = subprocess.run(command("verify-result"), cwd=workspace, input=event, capture_output=True, timeout=PATIENCE)
     assert done.returncode == code, done
     assert b"Traceback" not in done.stderr and b"has a bug" not in done.stderr

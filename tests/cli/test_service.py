@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 
 
 @pytest.fixture
@@ -195,7 +196,7 @@ def test_systemd_itself_reads_the_file_also_of_an_odd_place(dos, home, workspace
     running = tmp_path / "running"
     running.mkdir(mode=0o700)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(running))
-    done = subprocess.run([analyze, "verify", "--user", path], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([analyze, "verify", "--user", path], capture_output=True, text=True, timeout=PATIENCE)
     mine = [line for line in done.stderr.splitlines() if Path(path).name in line]
     if done.returncode and not mine:
         pytest.skip(f"systemd-analyze cannot run here: {done.stderr[:200]}")

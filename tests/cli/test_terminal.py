@@ -10,6 +10,7 @@ import types
 
 import pytest
 from commanding import command, in_process
+from patience import PATIENCE
 
 from dos.questions import VERBS, Verb
 from dos.surfaces.cli import catalogue
@@ -31,7 +32,7 @@ def run(*words, cwd, environment=None, **settings):
     return subprocess.run(
         command(*words),
         cwd=cwd, env={**os.environ, **(environment or {})}, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
-        timeout=120, **settings,
+        timeout=PATIENCE, **settings,
     )  # fmt: skip
 
 
@@ -57,14 +58,14 @@ def test_a_reader_that_went_away_does_not_change_the_verdict(workspace):
 
 def test_the_first_line_can_be_taken_with_head(workspace):
     words = " ".join(f"'{word}'" for word in command("exit-codes"))
-    done = subprocess.run(["sh", "-c", f"{words} | head -1"], cwd=workspace, capture_output=True, timeout=60)
+    done = subprocess.run(["sh", "-c", f"{words} | head -1"], cwd=workspace, capture_output=True, timeout=PATIENCE)
     assert done.stderr == b"" and done.stdout.count(b"\n") == 1
 
 
 @pytest.mark.parametrize("words", [["--version"], ["status"]])
 def test_a_closed_output_is_no_error(words, workspace):
     line = " ".join(f"'{word}'" for word in command(*words))
-    done = subprocess.run(["sh", "-c", f"{line} >&-"], cwd=workspace, capture_output=True, timeout=60)
+    done = subprocess.run(["sh", "-c", f"{line} >&-"], cwd=workspace, capture_output=True, timeout=PATIENCE)
     assert (done.returncode, done.stderr) == (0, b"")
 
 
@@ -105,7 +106,7 @@ def test_an_interrupt_ends_it_with_130_and_without_a_word(workspace):
     )
     assert child.stdout.readline() == b"asleep\n"
     child.send_signal(signal.SIGINT)
-    out, err = child.communicate(timeout=60)
+    out, err = child.communicate(timeout=PATIENCE)
     assert (child.returncode, out, err) == (130, b"", b"")
 
 
@@ -146,7 +147,7 @@ def at_a_terminal(*words, cwd, environment):
             break
         seen += more
     os.close(screen)
-    child.wait(timeout=60)
+    child.wait(timeout=PATIENCE)
     return seen
 
 
@@ -222,7 +223,11 @@ def test_a_directory_that_was_removed_under_the_caller_is_said(words, workspace,
     line = " ".join(f"'{word}'" for word in command(*words))
     (tmp_path / "gone").mkdir()
     done = subprocess.run(
-        ["sh", "-c", f"rmdir ../gone && {line}"], cwd=tmp_path / "gone", capture_output=True, text=True, timeout=60
+        ["sh", "-c", f"rmdir ../gone && {line}"],
+        cwd=tmp_path / "gone",
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
     assert done.returncode == 2 and "not there any more" in done.stderr and "hint: " in done.stderr
 
@@ -267,7 +272,11 @@ def test_a_bug_shows_its_traceback_to_those_who_ask(broken_verb, workspace, monk
 
 def imported(*words, cwd):
     done = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "dos", *words], cwd=cwd, capture_output=True, text=True, timeout=60
+        [sys.executable, "-X", "importtime", "-m", "dos", *words],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
     return {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
 

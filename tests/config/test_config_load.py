@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from patience import PATIENCE
 
 from dos.config.load import LARGEST_BYTES, Loaded, load, parse
 from dos.config.notation import key_text, value_text
@@ -188,7 +189,7 @@ def test_a_directory_in_its_place_is_an_error(tmp_path: Path) -> None:
 def test_a_pipe_in_its_place_is_an_error_and_nothing_waits_for_it(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "dos.toml")
     code = "import sys, pathlib\nfrom dos.config.load import load\nload(pathlib.Path(sys.argv[1]))"
-    done = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, timeout=PATIENCE)
     assert "not a file" in done.stderr
 
 
@@ -318,7 +319,7 @@ def test_loading_a_good_file_imports_neither_the_editor_nor_the_spelling_checker
         "import sys, pathlib\nfrom dos.config.load import load\nload(pathlib.Path(sys.argv[1]))\n"
         "print([name for name in ('difflib', 'tomlkit') if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, timeout=PATIENCE)
     assert done.stdout.strip() == "[]", done.stderr
 
 

@@ -16,6 +16,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
+from patience import PATIENCE
+
 from disk.images import Image, crash_images, final_image
 from disk.operations import Kind, Operation, counted, read_log, start_log
 
@@ -86,7 +88,7 @@ def run(
     *,
     shim: Path,
     fail_for: int | None = None,
-    timeout_seconds: float = 60,
+    timeout_seconds: float = PATIENCE,
 ) -> subprocess.CompletedProcess[str]:
     """Run a program to its end on the recording disk; what it printed and its exit code are for the caller to judge."""
     disk = environment(disk_dir, log, shim=shim, fail=fail, at=at, fail_for=fail_for)

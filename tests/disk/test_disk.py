@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 
 from disk.recorder import Fault, Image, Kind, Operation, counted, crash_images, environment, final_image, read_log, run
 
@@ -151,7 +152,7 @@ def test_processes_at_once_are_recorded_in_one_order(disk: Path, disk_shim: Path
     variables = {**os.environ, **environment(disk, log_of(disk), shim=disk_shim)}
     argv = [sys.executable, "-c", COUNTER, str(disk), "honest", "25"]
     writers = [subprocess.Popen(argv, env=variables) for _ in range(4)]
-    assert [writer.wait(60) for writer in writers] == [0, 0, 0, 0]
+    assert [writer.wait(PATIENCE) for writer in writers] == [0, 0, 0, 0]
     assert everything_at_the_end(disk) == present(disk)
     numbers = [operation.number for operation in operations_on(disk) if operation.kind is not Kind.ACK]
     assert numbers == list(range(1, counted(operations_on(disk)) + 1))
@@ -294,7 +295,7 @@ def test_a_kill_takes_one_process_or_all_that_go_on(
     disturbed = environment(disk, log_of(disk), shim=disk_shim, fail="kill", at=10, fail_for=fail_for)
     argv = [sys.executable, "-c", COUNTER, str(disk), "honest", "40"]
     writers = [subprocess.Popen(argv, env={**os.environ, **disturbed}) for _ in range(3)]
-    assert sorted(writer.wait(60) for writer in writers).count(0) == survivors
+    assert sorted(writer.wait(PATIENCE) for writer in writers).count(0) == survivors
     assert everything_at_the_end(disk) == present(disk)
 
 

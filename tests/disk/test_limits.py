@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 
 from disk.limits import Limited, file_size_limit, full_disk, read_only
 
@@ -34,7 +35,7 @@ print(open(sys.argv[1] + "/old").read())
 
 def said(limited: Limited, program: str) -> list[str]:
     argv = limited.command([sys.executable, "-c", program, str(limited.directory)])
-    return subprocess.run(argv, capture_output=True, text=True, check=True, timeout=60).stdout.split()
+    return subprocess.run(argv, capture_output=True, text=True, check=True, timeout=PATIENCE).stdout.split()
 
 
 def test_a_full_disk_has_room_for_just_so_much() -> None:

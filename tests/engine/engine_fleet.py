@@ -4,12 +4,12 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import psutil
+from patience import PATIENCE, wait_until_ended
 
 from dos.journal.events import Event
 from dos.sources.world import World
@@ -92,7 +92,7 @@ class EngineFleet:
     def git(self, *words: str) -> str:
         return subprocess.run(["git", *words], cwd=self.root, check=True, capture_output=True, text=True).stdout.strip()
 
-    def dos(self, *words: str, seconds: float = 120.0) -> subprocess.CompletedProcess[str]:
+    def dos(self, *words: str, seconds: float = PATIENCE) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "dos", *words],
             cwd=self.root, env=self.environment, capture_output=True, text=True, timeout=seconds,
@@ -115,7 +115,7 @@ class EngineFleet:
         """What the last supervisor told."""
         return self._story(len(self.started) - 1).read_text()
 
-    def until_idle(self, *words: str, seconds: float = 60.0, **environment: str) -> int:
+    def until_idle(self, *words: str, seconds: float = PATIENCE, **environment: str) -> int:
         return self.up("--until-idle", *words, **environment).wait(timeout=seconds)
 
     def _story(self, number: int) -> Path:
@@ -165,23 +165,14 @@ class EngineFleet:
                 process.kill()
             except psutil.NoSuchProcess:
                 continue
-        psutil.wait_procs(killed, timeout=5)
+        wait_until_ended(killed)
 
     def kill_everything(self) -> None:
         """As a machine that loses its power does."""
         while found := self.processes():
             self.kill(found)
         for child in self.started:
-            child.wait(timeout=10)
-
-
-def wait_until(find: Callable[[], Any], what: str, seconds: float = 60.0) -> Any:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if found := find():
-            return found
-        time.sleep(0.1)
-    raise AssertionError(f"not in {seconds:g} seconds: {what}")
+            child.wait(timeout=PATIENCE)
 
 
 def _plan(lanes: Mapping[str, int]) -> str:

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from engine_fleet import COMMIT, CRASH, DONE, EDIT, KILL_THE_WORKER, WORK, EngineFleet
+from patience import PATIENCE
 from promises import broken
 
 KILLED = -9
 AT_ONCE = 3  # fleets beside one another
-SECONDS = 90.0
 Case = Callable[[Path], list[str]]
 
 # What an agent has done when it, or its worker, dies.
@@ -73,17 +73,17 @@ def worker_dies_beside_its_agent(done: list[dict[str, Any]]) -> Case:
 
 def _went_on(fleet: EngineFleet, point: str) -> Iterator[str]:
     try:
-        code = fleet.until_idle("--target", "1", seconds=SECONDS, point=point)
+        code = fleet.until_idle("--target", "1", seconds=PATIENCE, point=point)
         if point and point.removeprefix("all:") not in fleet.passed():
             yield f"nobody came to {point}"
         if point.startswith(("all:", "supervisor:")):
             if code != KILLED:
                 yield f"the supervisor ended with {code}, and was to be killed"
-            code = fleet.until_idle("--target", "1", seconds=SECONDS)
+            code = fleet.until_idle("--target", "1", seconds=PATIENCE)
         if code != 0:
             yield f"the fleet ended with {code}: {fleet.story()}"
     except subprocess.TimeoutExpired:
-        yield f"no end after {SECONDS:g} s: {fleet.story()}"
+        yield f"no end after {PATIENCE:g} s: {fleet.story()}"
         fleet.kill_everything()
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from engine_fleet import COMMIT, DONE, EDIT, EngineFleet, wait_until
 from msgspec import Struct
+from patience import PATIENCE
 from promises import broken
 
 
@@ -50,7 +51,7 @@ def told(fleet: EngineFleet, kind: str) -> list[tuple[float, float]]:
 
 def test_a_budget_warns_pauses_asks_and_is_remembered(fleet, budget):
     point = f"all:worker:ChooseAgent:after:{budget.agents + 1}"  # when it is spent, and nobody was asked
-    fleet.up("--target", "1", point=point).wait(timeout=60)
+    fleet.up("--target", "1", point=point).wait(timeout=PATIENCE)
     assert told(fleet, "budget_warned") == [(4, 5)] and fleet.facts("decision_raised") == []
     assert len(fleet.agent_starts()) == budget.agents
 

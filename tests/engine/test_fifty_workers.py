@@ -9,6 +9,7 @@ import psutil
 import pytest
 from engine_fleet import COMMIT, DONE, EDIT, EngineFleet, wait_until
 from msgspec import Struct, field
+from patience import PATIENCE
 from promises import broken, overlapping
 from test_idle_fleet import at_rest, started
 
@@ -122,16 +123,16 @@ def test_fifty_workers_under_random_kills(busy, resting):
     before = started(resting)
     chaos = Chaos(busy, random.Random(50))
     chaos.start()
-    wait_until(lambda: len(busy.edits()) >= LANES // 2, "most of them are at work", 180)
+    wait_until(lambda: len(busy.edits()) >= LANES // 2, "most of them are at work")
     began = time.monotonic()
     chaos.run(SECONDS)
     watched = time.monotonic() - began
     assert list(overlapping(busy.events())) == []
     assert started(resting) == before, "the fleet at rest started nobody in all that time"
 
-    down = busy.dos("down", "--now", "--timeout", "400", seconds=450)
+    down = busy.dos("down", "--now", "--timeout", "400")
     assert down.returncode == 0, down.stdout
-    assert busy.started[-1].wait(timeout=60) == 0, busy.story()
+    assert busy.started[-1].wait(timeout=PATIENCE) == 0, busy.story()
     assert broken(busy, all_landed=False) == []
     assert min(chaos.killed.values()) > 0 and len(busy.facts("unit_landed")) > LANES * watched / 300
     cores = sum(each.core_seconds for each in chaos.supervisors) / watched

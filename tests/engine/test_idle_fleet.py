@@ -4,6 +4,7 @@ import time
 
 import pytest
 from engine_fleet import WORK, EngineFleet, wait_until
+from patience import PATIENCE
 from promises import broken
 
 FAR_AWAY_SECONDS = 6 * 3600
@@ -41,7 +42,7 @@ def test_a_fleet_at_rest_starts_nobody(tmp_path, why):
         at_rest(fleet, why)
         stays_at_rest(fleet, 5)
         assert fleet.dos("down").returncode == 0
-        assert fleet.started[-1].wait(timeout=30) == 0
+        assert fleet.started[-1].wait(timeout=PATIENCE) == 0
         assert broken(fleet, all_landed=why == "idle") == []
 
 

@@ -11,6 +11,7 @@ from kill_cases import (
     problems_of,
     worker_dies_beside_its_agent,
 )
+from patience import PATIENCE
 from promises import broken
 
 # One boundary for each kind of effect that a worker has; of its records, those on which the next step stands.
@@ -68,7 +69,7 @@ def test_workers_outlive_their_supervisor_and_the_next_one_adopts_them(tmp_path)
         second = fleet.up("--target", "2", "--until-idle")
         [found] = wait_until(lambda: fleet.facts("fleet_found"), "the next one says what it found")
         seen.touch()
-        assert second.wait(timeout=60) == 0, fleet.story()
+        assert second.wait(timeout=PATIENCE) == 0, fleet.story()
         assert sorted(line.partition(":")[0] for line in found["adopted"]) == ["one", "two"]
         assert len(fleet.facts("spawn_intended")) == len(fleet.agent_starts()) == 2
         assert broken(fleet) == []

@@ -2,6 +2,7 @@
 
 import pytest
 from engine_fleet import COMMIT, DONE, EDIT, EngineFleet, wait_until
+from patience import PATIENCE
 from promises import broken
 
 LEFT, RIGHT = {"DISPATCH_HOST_ID": "left"}, {"DISPATCH_HOST_ID": "right"}
@@ -23,7 +24,7 @@ def test_what_a_dead_host_was_at_is_done_by_the_other_when_its_leases_have_run_o
         assert sorted(before.values()) == ["left", "right"], "no lane is started twice"
         fleet.kill(fleet.processes(**LEFT))  # the agents die with their workers
         go_on.touch()
-        assert right.wait(timeout=90) == 0, fleet.story()
+        assert right.wait(timeout=PATIENCE) == 0, fleet.story()
         assert set(hosts_of(fleet, "worker_spawned").values()) == {"right"}, "the newest worker of each lane"
         assert fleet.facts("worker_reaped") == [], "of another host nobody can say that a process is gone"
         assert len(fleet.facts("lease_expired")) == 1
@@ -39,5 +40,5 @@ def test_two_hosts_that_come_back_after_a_power_cut_share_the_work_again(tmp_pat
         wait_until(lambda: len(fleet.edits()) >= 2, "both are at work")
         fleet.kill_everything()
         again = [fleet.up("--target", "1", "--until-idle", **host) for host in (LEFT, RIGHT)]
-        assert [process.wait(timeout=90) for process in again] == [0, 0], fleet.story()
+        assert [process.wait(timeout=PATIENCE) for process in again] == [0, 0], fleet.story()
         assert broken(fleet) == []

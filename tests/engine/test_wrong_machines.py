@@ -7,10 +7,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from engine_fleet import COMMIT, DONE, EDIT, EngineFleet, wait_until
-from promises import broken
-
 from disk.limits import full_disk
+from engine_fleet import COMMIT, DONE, EDIT, EngineFleet, wait_until
+from patience import PATIENCE
+from promises import broken
 
 SLOW = [EDIT, {"sleep": 2}, COMMIT, DONE]
 WRONG_CLOCK = Path(__file__).with_name("wrong_clock")
@@ -46,7 +46,7 @@ def test_without_room_for_the_journal_everybody_stops_and_with_room_everything_g
     supervisor = fleet.up("--target", "2")
     wait_until(lambda: len(fleet.edits()) == 2, "both agents are at work")
     ballast = fill(disk)
-    assert supervisor.wait(timeout=60) != 0
+    assert supervisor.wait(timeout=PATIENCE) != 0
     [said] = [line for line in fleet.story().splitlines() if line.startswith("error: ")]
     assert "no room is left" in said and "Traceback" not in fleet.story()
     wait_until(lambda: fleet.processes() == [], "the workers stop where they would have written")

@@ -5,6 +5,7 @@ from threading import Barrier
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from patience import PATIENCE
 
 from dos.config.notation import passwordless, without_password
 from dos.errors import GitFailed
@@ -100,7 +101,7 @@ def test_a_lane_covers_what_its_globs_match_however_the_files_are_ordered(paths,
 
 def test_questions_are_put_at_once_and_the_first_failure_is_told():
     both = Barrier(2)  # neither gets past it alone
-    assert at_once.ask([lambda: both.wait(10) * 0 + 1, lambda: both.wait(10) * 0 + 2]) == [1, 2]
+    assert at_once.ask([lambda: both.wait(PATIENCE) * 0 + 1, lambda: both.wait(PATIENCE) * 0 + 2]) == [1, 2]
 
     def fails():
         raise GitFailed("no")

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 from acknowledged import Ack, Appended, Failed, Granted, Ledger, Opened, decode, opened, problems, writer_command
-
 from disk.limits import Limited, file_size_limit, full_disk
 from disk.recorder import Fault, Kind, Operation, counted, crash_images, read_log, run
+from patience import PATIENCE
+
 from dos import errors
 from dos.errors import StoreFailed, StoreFull
 
@@ -215,7 +216,7 @@ for number in range(3):
 def filled(small: Limited) -> list[Ack]:
     (small.directory / "ballast").write_bytes(b"x" * 300_000)
     argv = [sys.executable, "-c", FILL, str(small.directory), *TESTS]
-    done = subprocess.run(small.command(argv), capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(small.command(argv), capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert (done.returncode, done.stderr) == (0, "")
     return [decode(line) for line in done.stdout.splitlines()]
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 from acknowledged import Ledger, opened, problems, write, writer_command
-
 from disk.limits import Limited, read_only
+from patience import PATIENCE
+
 from dos.errors import JournalCorrupt, StoreFailed, StoreReadOnly, StoreUnreachable
 
 # Directories and files that may not be written
@@ -36,7 +37,7 @@ except DosError as error:
 
 def looked(limited: Limited, directory: Path, purpose: str) -> str:
     argv = limited.command([sys.executable, "-c", LOOK, str(directory), purpose, str(Path(__file__).parent)])
-    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout.strip()
 
@@ -54,7 +55,7 @@ def leave_a_log(state: Path) -> None:
     """One more event, by a process that dies with it in the log."""
     left = {**os.environ, "WRITER_STUBBORN": "1"}
     command = writer_command(state, "-", "w", "append_keyed")
-    subprocess.run(command, env=left, stdout=subprocess.DEVNULL, check=True, timeout=60)
+    subprocess.run(command, env=left, stdout=subprocess.DEVNULL, check=True, timeout=PATIENCE)
     assert (state / "state.db-wal").stat().st_size > 0
 
 
@@ -114,7 +115,7 @@ def test_the_command_line_looks_at_a_read_only_repository(tmp_path: Path) -> Non
     def status(limited: Limited) -> subprocess.CompletedProcess[str]:
         program = "import sys; from dos.surfaces.cli.main import run; sys.exit(run(['status', '--json']))"
         argv = limited.command([sys.executable, "-c", program])
-        return subprocess.run(argv, cwd=repository, capture_output=True, text=True, check=False, timeout=60)
+        return subprocess.run(argv, cwd=repository, capture_output=True, text=True, check=False, timeout=PATIENCE)
 
     with read_only(repository) as limited:
         seen = status(limited)

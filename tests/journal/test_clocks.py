@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from lease_histories import FakeClock
+from patience import PATIENCE
 from store_kinds import Kind, Sqlite, asking, grant, refuse
 
 from dos.errors import Fenced
@@ -57,7 +58,7 @@ def contended(kind: Kind, rule: str, seconds: float) -> list[list[int]]:
     opened(kind).close()
     mode = f"contend {seconds}"
     with contender(kind, HOUR_SECONDS, mode, rule) as ahead, contender(kind, -HOUR_SECONDS, mode, rule) as behind:
-        return [[int(word) for word in each.communicate(timeout=60)[0].split()] for each in (ahead, behind)]
+        return [[int(word) for word in each.communicate(timeout=PATIENCE)[0].split()] for each in (ahead, behind)]
 
 
 def test_two_wrong_wall_clocks_race_for_a_lane_and_nobody_is_robbed(kept: Kind) -> None:

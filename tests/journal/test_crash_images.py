@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 from acknowledged import Ack, Ledger, decode, first_version, halves, opened, problems, writer_command
-
 from disk.recorder import Image, Kind, counted, crash_images, environment, read_log, run
+from patience import PATIENCE
+
 from dos.errors import DosError
 
 OFTEN = {"WRITER_PRAGMA": "wal_autocheckpoint=12"}  # so that a short run holds many checkpoints
@@ -54,7 +55,7 @@ class Recording:
     def write_together(self, *seeds: str) -> None:
         variables = {**os.environ, **OFTEN, **environment(self.disk, self.log, shim=self.shim)}
         writers = [subprocess.Popen(self.command(seed), env=variables) for seed in seeds]
-        assert [writer.wait(60) for writer in writers] == [0] * len(seeds)
+        assert [writer.wait(PATIENCE) for writer in writers] == [0] * len(seeds)
 
     def images(self, per_point: int) -> Iterator[Image]:
         return crash_images(read_log(self.log), random.Random(11), per_point)

@@ -23,10 +23,10 @@ from acknowledged import (
     problems,
     writer_command,
 )
+from disk.recorder import Fault, counted, read_log, run
 from msgspec import json
 from writer import Writer
 
-from disk.recorder import Fault, counted, read_log, run
 from dos.journal.store import Store
 
 STEPS = "append_keyed acquire append_batch keep_snapshot renew release"

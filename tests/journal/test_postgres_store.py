@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from patience import PATIENCE
+from postgres_server import PostgresServer
 from store_kinds import Postgres, asking, grant, refuse, run, written
 from wire import Wire
 
@@ -22,7 +24,6 @@ from dos.journal.backends import postgres as backend_module
 from dos.journal.backends import postgres_sessions
 from dos.journal.backends.postgres import PostgresBackend
 from dos.journal.store import Entry, Store
-from postgres_server import PostgresServer
 
 
 @pytest.fixture
@@ -69,7 +70,7 @@ def test_a_server_killed_in_the_middle_loses_nothing_acknowledged(mortal):
                 time.sleep(0.02)
 
     def reach(count: int) -> None:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while len(acknowledged) < count:
             assert time.monotonic() < deadline and worker.is_alive()
             time.sleep(0.01)
@@ -363,7 +364,7 @@ def test_a_store_carried_over_a_fork_is_refused_and_stays_the_parents(store):
     results = context.Queue()
     process = context.Process(target=child, args=(store, results))
     process.start()
-    assert [results.get(timeout=30) for _ in range(3)] == ["a store was carried over a fork"] * 3
+    assert [results.get(timeout=PATIENCE) for _ in range(3)] == ["a store was carried over a fork"] * 3
     process.join()
     assert store.append("a", "k", 2).ver == 2
 

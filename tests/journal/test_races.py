@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 from racer import TTL_MS
 
 from dos.journal import events
@@ -54,7 +55,7 @@ def race(url: str, directory: Path, *, contenders: int, seconds: float, kills_pe
             total["killed"] += 1
             racers[place] = start(1000 + total["killed"])
     for racer in racers:
-        counted, _ = racer.communicate(timeout=60)
+        counted, _ = racer.communicate(timeout=PATIENCE)
         for word in counted.split():
             name, _, count = word.partition("=")
             total[name] = total.get(name, 0) + int(count)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from lease_histories import FakeClock
+from patience import PATIENCE
 from store_kinds import Sqlite, asking, grant, listed_leases, locking, reading, written
 
 from dos.errors import Internal, JournalCorrupt, JournalTooNew, StoreBusy, StoreFailed, StoreReadOnly, StoreUnreachable
@@ -280,14 +281,14 @@ def test_processes_that_open_a_new_file_at_once_make_one_journal(tmp_path):
             assert process.stdin is not None
             process.stdin.write("\n")
             process.stdin.flush()
-        assert sorted(process.communicate(timeout=60)[0] for process in processes) == ["1\n", "2\n", "3\n"]
+        assert sorted(process.communicate(timeout=PATIENCE)[0] for process in processes) == ["1\n", "2\n", "3\n"]
 
 
 def test_threads_that_open_a_new_file_at_once_make_one_journal(tmp_path):
     together = threading.Barrier(6)
 
     def work(place: Path) -> int:
-        together.wait(30)
+        together.wait(PATIENCE)
         with opened(place) as store:
             return store.append("a", "k", {}).ver
 
@@ -314,7 +315,7 @@ def test_a_store_carried_over_a_fork_is_refused_and_stays_the_parents(path):
         with store.backend.write() as tx:
             process = context.Process(target=child, args=(store, results))
             process.start()
-            assert [results.get(timeout=30) for _ in range(3)] == ["a store was carried over a fork"] * 3
+            assert [results.get(timeout=PATIENCE) for _ in range(3)] == ["a store was carried over a fork"] * 3
             process.join()
             # The child has not opened the gate under the parent.
             with pytest.raises(StoreBusy):

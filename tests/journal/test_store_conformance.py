@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from msgspec import structs
+from patience import PATIENCE
 from store_kinds import Kind, asking, grant, listed_leases, refuse, written
 
 from dos.errors import BadInput, Conflict, JournalCorrupt, JournalTooNew
@@ -336,7 +337,7 @@ def test_processes_lose_and_repeat_nothing(kept):
         processes = [start_appender(kept, "a", 25) for _ in range(4)]
         for process in processes:
             go(process)
-        said = [int(line) for process in processes for line in process.communicate(timeout=60)[0].splitlines()]
+        said = [int(line) for process in processes for line in process.communicate(timeout=PATIENCE)[0].splitlines()]
         assert [process.returncode for process in processes] == [0] * 4
         assert sorted(said) == list(range(1, 101))
         assert versions_are_gapless(store, "a", 100)
@@ -379,7 +380,7 @@ def test_a_waiter_wakes_when_something_is_written(kind, same):
         time.sleep(0.1)
         assert waiter.is_alive()
         (waiting if same else other).append("b", "k", {})
-        waiter.join(30)
+        waiter.join(PATIENCE)
         assert found == [True]
 
 

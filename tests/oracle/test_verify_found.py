@@ -7,6 +7,7 @@ import sys
 import zlib
 
 import pytest
+from patience import PATIENCE
 from repository import Repository
 
 from dos.plans.documents import mentions
@@ -33,7 +34,7 @@ def answer(repository, **ask):
 def verb(repository, *words, cwd="."):
     done = subprocess.run(
         [sys.executable, "-m", "dos", "verify", "AUTH", "AUTH1", *words], cwd=repository.root / cwd,
-        capture_output=True, text=True, timeout=60, env=dict(os.environ),
+        capture_output=True, text=True, timeout=PATIENCE, env=dict(os.environ),
     )  # fmt: skip
     assert "Traceback" not in done.stderr
     return done.returncode
@@ -345,6 +346,6 @@ def test_a_grammar_that_understands_nobody_is_a_finding(repository, stamp, subje
         cwd=repository.root,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert ("STAMP_RECOGNISES_NOTHING" in done.stdout) == is_found

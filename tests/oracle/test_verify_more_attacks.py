@@ -10,6 +10,7 @@ import timeit
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from patience import PATIENCE
 from repository import Repository
 
 from dos.verdicts.commits import content, unfinished
@@ -31,7 +32,7 @@ def dos(folder, *words):
     """The exit code and the first word that it printed; never a traceback or a bug."""
     done = subprocess.run(
         [sys.executable, "-m", "dos", "verify", *(words or ("AUTH", "AUTH1"))],
-        cwd=folder, capture_output=True, text=True, timeout=120,
+        cwd=folder, capture_output=True, text=True, timeout=PATIENCE,
     )  # fmt: skip
     assert "Traceback" not in done.stderr and "has a bug" not in done.stderr, done.stderr
     return done.returncode, done.stdout.partition(" ")[0]

@@ -13,6 +13,7 @@ import psutil
 import tomlkit
 from installing import START_SECONDS, path_of
 from model_server import ModelServer
+from patience import PATIENCE
 from programs import Program, Step
 
 UP_SECONDS = 240
@@ -103,7 +104,9 @@ class AgentFleet:
 
     def dos(self, *words: str) -> subprocess.CompletedProcess[str]:
         words = (sys.executable, "-m", "dos", *words)
-        return subprocess.run(words, cwd=self.root, env=self.environment, capture_output=True, text=True, timeout=60)
+        return subprocess.run(
+            words, cwd=self.root, env=self.environment, capture_output=True, text=True, timeout=PATIENCE
+        )
 
     def events(self, *kinds: str) -> list[dict[str, Any]]:
         """The journal's, oldest first: position, kind and what is in it."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from model_server import ModelServer
+from patience import PATIENCE
 
 SCRIPT = {
     "match": [
@@ -65,7 +66,7 @@ def model(tmp_path) -> Iterator[ModelServer]:
 def ask(model: ModelServer, path: str, body: Message) -> tuple[int, str]:
     request = urllib.request.Request(model.url + path, json.dumps(body).encode())
     try:
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         assert error.headers["retry-after"] == "7"

@@ -1,13 +1,11 @@
 """A fleet as a person runs it: the real command, real workers, and ways to look at them."""
 
-import json
 import subprocess
 import sys
-import time
-from collections.abc import Callable
-from typing import Any
 
 import psutil
+from commanding import in_process
+from patience import PATIENCE, wait_for
 from sample_repository import Repository
 
 from dos.sources.workspace import find
@@ -21,10 +19,13 @@ class Fleet:
 
     def dos(self, *words: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "dos", *words]
-        return subprocess.run(command, cwd=self.repository.root, capture_output=True, text=True, timeout=90)
+        return subprocess.run(command, cwd=self.repository.root, capture_output=True, text=True, timeout=PATIENCE)
 
     def up(self, *words: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "dos", "up", "--tick", "0.3", *words]
+        return self.begin("up", "--tick", "0.3", *words)
+
+    def begin(self, *words: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "dos", *words]
         process = subprocess.Popen(
             command, cwd=self.repository.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
@@ -32,7 +33,7 @@ class Fleet:
         return process
 
     def status(self) -> dict[str, list[dict[str, str]]]:
-        return json.loads(self.dos("status", "--json").stdout)
+        return in_process("--workspace", str(self.repository.root), "status", "--json").json
 
     def worker_at(self, lane: str, *, unit: bool = True) -> int:
         """The pid of the worker that is at a unit of this lane."""
@@ -52,15 +53,6 @@ class Fleet:
             if (process.info["cwd"] or "").startswith(mine):
                 found.append(" ".join(process.info["cmdline"] or []))
         return found
-
-
-def wait_for(find: Callable[[], Any], seconds: float = 30.0) -> Any:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if found := find():
-            return found
-        time.sleep(0.1)
-    raise AssertionError("it did not happen in time")
 
 
 def landed(fleet: Fleet) -> list[str]:

@@ -77,6 +77,14 @@ class Repository:
     def play(self, script: dict[str, object]) -> None:
         self.script.write_bytes(json.encode(script))
 
+    @property
+    def waits(self) -> dict[str, str]:
+        """What an agent does until it is let go."""
+        return {"run": f"until test -e {self.home}/go; do sleep 0.05; done"}
+
+    def let_go(self) -> None:
+        (self.home / "go").touch()
+
     def starts(self) -> list[str]:
         """The units that an agent was started for, in order."""
         counter = self.script.with_name(f"{self.script.name}.starts")

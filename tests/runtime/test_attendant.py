@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+from patience import PATIENCE
 from sample_repository import Repository, commit, write
 
 from dos.agents import scripted
@@ -92,7 +93,7 @@ def test_waiting_and_going_on_are_told_once_each(store):
 def test_what_happened_since_the_last_look_is_told_at_the_end(store, monkeypatch):
     opened = threading.Event()
     attendant = attend(store, opened=opened)
-    assert opened.wait(10)
+    assert opened.wait(PATIENCE)
     monkeypatch.setattr(hearing, "LOOK_SECONDS", 600.0)
     attendant.hear(WAITS)
     attendant.__exit__()
@@ -124,7 +125,7 @@ def test_what_was_heard_before_is_not_read_again(store):
     store.record(f"run/{RUN}", HaltRequested(run_id=RUN, reason="for the one before"))
     opened = threading.Event()
     attendant = attend(store, heeded=1, opened=opened)
-    assert opened.wait(10)
+    assert opened.wait(PATIENCE)
     store.record(f"run/{RUN}", AgentWaiting(run_id=RUN, lane="one", unit="U", ending="overloaded"))
     attendant.__exit__()
     assert (attendant.heeded, attendant.halted) == (2, "")

@@ -17,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 from sample_fleet import wait_for
 from test_shared_fleet import Host, everything_landed, holders, publish_plan, subjects
 from test_sharing import git, make_remote
@@ -149,13 +150,13 @@ def test_the_lanes_of_a_host_that_is_cut_off_move_and_it_lands_nothing_late(host
     far, near = hosts
     remote = tmp_path / "remote.git"
     far.up("--target", "4")
-    wait_for(lambda: holders(remote)["far"] == 4, seconds=90)
+    wait_for(lambda: holders(remote)["far"] == 4)
     cable.pull()
     near.up("--target", "4")
-    wait_for(lambda: holders(remote)["near"] == 4, seconds=90)
+    wait_for(lambda: holders(remote)["near"] == 4)
     (tmp_path / "go").touch()  # also for the agents that nobody can reach: they commit, and their workers want to land
-    wait_for(lambda: everything_landed(remote), seconds=120)
-    assert near.process.wait(60) == 0
+    wait_for(lambda: everything_landed(remote))
+    assert near.process.wait(PATIENCE) == 0
     cable.plug_in()
     with World(near.tree) as world:
         before = world.journal.last()

@@ -6,19 +6,17 @@ import subprocess
 import sys
 
 import psutil
+from patience import PATIENCE
 from sample_fleet import history, landed, wait_for
-from sample_repository import commit, write
+from sample_repository import WORKS, commit, write
 
 from dos.sources import processes
-
-SLOW = {"sleep": 1.5}
-
 
 EVERYTHING = ["DEMO/A1", "DEMO/A2", "DEMO/B1"]
 
 
 def test_a_fleet_lands_everything_and_stops_when_it_is_idle(fleet):
-    story, _ = (process := fleet.up("--until-idle", "--target", "2")).communicate(timeout=60)
+    story, _ = (process := fleet.up("--until-idle", "--target", "2")).communicate(timeout=PATIENCE)
     assert process.returncode == 0
     assert landed(fleet) == EVERYTHING
     assert "DEMO/B1 landed on main" in story
@@ -26,7 +24,7 @@ def test_a_fleet_lands_everything_and_stops_when_it_is_idle(fleet):
 
 
 def test_one_worker_is_one_worker(fleet):
-    fleet.up("--until-idle", "--target", "1").communicate(timeout=60)
+    fleet.up("--until-idle", "--target", "1").communicate(timeout=PATIENCE)
     assert landed(fleet) == EVERYTHING
     live = 0
     for event in history(fleet):
@@ -41,14 +39,16 @@ def test_one_worker_is_one_worker(fleet):
 def test_a_killed_worker_is_reaped_and_its_unit_done_once(fleet):
     fleet.repository.play(
         {
-            "DEMO/A1": [[SLOW, write("one/a.txt"), commit("Write a")]],
+            "DEMO/A1": [[{"hang": True}], [write("one/a.txt"), commit("Write a")]],
             "DEMO/A2": [[write("one/b.txt"), commit("Write b")]],
             "DEMO/B1": [[write("two/c.txt"), commit("Write c")]],
         }
     )
     process = fleet.up("--until-idle", "--target", "2")
-    os.kill(fleet.worker_at("one"), signal.SIGKILL)
-    story, _ = process.communicate(timeout=60)
+    worker = fleet.worker_at("one")
+    wait_for(lambda: "DEMO/A1" in fleet.repository.starts(), "the agent hangs, as its script says for the first time")
+    os.kill(worker, signal.SIGKILL)
+    story, _ = process.communicate(timeout=PATIENCE)
     assert landed(fleet) == EVERYTHING
     assert "reaped a worker" in story
     assert sorted(fleet.repository.subjects()) == ["Begin", "Write a", "Write b", "Write c"]
@@ -58,11 +58,12 @@ def test_a_killed_worker_is_reaped_and_its_unit_done_once(fleet):
 
 
 def test_workers_outlive_a_killed_supervisor_and_the_next_one_adopts_them(fleet):
+    waits = fleet.repository.waits
     fleet.repository.play(
         {
-            "DEMO/A1": [[SLOW, write("one/a.txt"), commit("Write a")]],
+            "DEMO/A1": [[waits, write("one/a.txt"), commit("Write a")]],
             "DEMO/A2": [[write("one/b.txt"), commit("Write b")]],
-            "DEMO/B1": [[SLOW, write("two/c.txt"), commit("Write c")]],
+            "DEMO/B1": [[waits, write("two/c.txt"), commit("Write c")]],
         }
     )
     first = fleet.up("--target", "2")
@@ -70,7 +71,8 @@ def test_workers_outlive_a_killed_supervisor_and_the_next_one_adopts_them(fleet)
     first.kill()
     first.communicate()
     assert psutil.pid_exists(worker), "a worker does not die with its supervisor"
-    fleet.up("--until-idle", "--target", "2").communicate(timeout=60)
+    fleet.repository.let_go()
+    fleet.up("--until-idle", "--target", "2").communicate(timeout=PATIENCE)
     assert landed(fleet) == EVERYTHING
     assert sorted(fleet.repository.subjects()) == ["Begin", "Write a", "Write b", "Write c"]
     starts = [event["body"]["lane"] for event in history(fleet) if event["kind"] == "worker_spawned"]
@@ -78,48 +80,70 @@ def test_workers_outlive_a_killed_supervisor_and_the_next_one_adopts_them(fleet)
 
 
 def test_a_second_supervisor_on_one_host_is_refused(fleet):
-    fleet.repository.play({"*": [[{"sleep": 4}]]})
+    fleet.repository.play({"*": [[{"hang": True}]]})
     fleet.up("--target", "1")
     fleet.worker_at("one", unit=False)
     second = fleet.up("--target", "1")
-    said, _ = second.communicate(timeout=30)
+    said, _ = second.communicate(timeout=PATIENCE)
     assert second.returncode == 1
     assert "another supervisor runs here" in said
 
 
 def test_down_lets_the_workers_finish_and_leaves_nothing_running(fleet):
+    waits = fleet.repository.waits
     fleet.repository.play(
         {
-            "DEMO/A1": [[SLOW, write("one/a.txt"), commit("Write a")]],
+            "DEMO/A1": [[waits, write("one/a.txt"), commit("Write a")]],
             "DEMO/A2": [[write("one/b.txt"), commit("Write b")]],
-            "DEMO/B1": [[SLOW, write("two/c.txt"), commit("Write c")]],
+            "DEMO/B1": [[waits, write("two/c.txt"), commit("Write c")]],
         }
     )
     process = fleet.up("--target", "2")
     fleet.worker_at("one")
-    done = fleet.dos("down")
-    assert (done.returncode, done.stdout) == (0, "everything has stopped\n")
-    process.communicate(timeout=30)
+    down = fleet.begin("down")
+    wait_for(lambda: any(event["kind"] == "drain_requested" for event in history(fleet)))
+    fleet.repository.let_go()
+    assert (down.communicate(timeout=PATIENCE)[0], down.returncode) == ("everything has stopped\n", 0)
+    process.communicate(timeout=PATIENCE)
     assert "DEMO/A1" in landed(fleet), "what was being worked on was finished"
     assert "DEMO/A2" not in landed(fleet), "nothing new was begun"
     assert fleet.stray_processes() == []
 
 
 def test_an_interrupt_drains(fleet):
-    fleet.repository.play({"DEMO/A1": [[SLOW, write("one/a.txt"), commit("Write a")]], "*": [[{"sleep": 1}]]})
+    fleet.repository.play({"*": [[fleet.repository.waits, write("one/a.txt"), commit("Write a")]]})
     process = fleet.up("--target", "1")
     fleet.worker_at("one")
     process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=60)
+    wait_for(lambda: any(event["kind"] == "drain_requested" for event in history(fleet)))
+    fleet.repository.let_go()
+    said, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     assert "draining" in said and "drained on request" in said
     assert landed(fleet) == ["DEMO/A1"]
 
 
+def test_a_closed_terminal_does_not_end_what_was_started_with_nohup(fleet):
+    fleet.repository.play(WORKS | {"DEMO/A1": [[fleet.repository.waits, *WORKS["DEMO/A1"][0]]]})
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        process = fleet.up("--until-idle", "--target", "2")
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    worker = fleet.worker_at("one")
+    wait_for(lambda: "DEMO/A1" in fleet.repository.starts(), "the agent is at work")
+    for each in (process.pid, worker):
+        os.kill(each, signal.SIGHUP)
+    fleet.repository.let_go()
+    story, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0 and "draining" not in story
+    assert landed(fleet) == EVERYTHING
+
+
 def test_a_lane_whose_workers_keep_dying_is_given_up_on(fleet):
     config = fleet.repository.root / "dos.toml"
     config.write_text(config.read_text() + 'setup = "kill -9 $PPID"\n')
-    story, _ = fleet.up("--until-idle", "--target", "1").communicate(timeout=60)
+    story, _ = fleet.up("--until-idle", "--target", "1").communicate(timeout=PATIENCE)
     assert "given up on until a person looks" in story
     spawned = [event for event in history(fleet) if event["kind"] == "worker_spawned"]
     assert len([event for event in spawned if event["body"]["lane"] == "one"]) == 3
@@ -129,7 +153,7 @@ def test_a_setup_that_fails_is_told_and_asked_about_and_locks_nothing(fleet):
     config = fleet.repository.root / "dos.toml"
     before = config.read_text()
     config.write_text(before + 'setup = "echo no network; exit 3"\n')
-    fleet.up("--until-idle", "--target", "1").communicate(timeout=60)
+    fleet.up("--until-idle", "--target", "1").communicate(timeout=PATIENCE)
     stops = {event["body"]["lane"]: event["body"] for event in history(fleet) if event["kind"] == "run_stopped"}
     assert {stop["stop_reason"] for stop in stops.values()} == {"not-ready"}
     assert "no network" in stops["one"]["reason"]
@@ -139,7 +163,7 @@ def test_a_setup_that_fails_is_told_and_asked_about_and_locks_nothing(fleet):
     fleet.repository.play({"*": [[{"run": "date > $DOS_LANE/a.txt"}, commit("Make it")]]})
     for each in asked:
         assert fleet.dos("decisions", "answer", each["id"], "retry").returncode == 0
-    fleet.up("--until-idle", "--target", "1").communicate(timeout=60)
+    fleet.up("--until-idle", "--target", "1").communicate(timeout=PATIENCE)
     assert "DEMO/A1" in landed(fleet)
 
 
@@ -149,7 +173,7 @@ def test_workers_that_end_well_are_not_counted_as_dying(fleet):
     plan = fleet.repository.root / "docs" / "demo-plan.md"
     plan.write_text("".join(f"## DEMO U{n}: unit\n- lane: one\n" for n in range(5)))
     fleet.repository.play({"*": [[{"run": "date +%N > one/$(basename $DOS_UNIT)"}, commit("A unit")]]})
-    fleet.up("--until-idle").communicate(timeout=60)
+    fleet.up("--until-idle").communicate(timeout=PATIENCE)
     assert len(landed(fleet)) == 5
 
 
@@ -157,7 +181,7 @@ def test_a_drain_reaches_a_worker_that_has_just_been_started(fleet):
     process = fleet.up("--target", "1")
     wait_for(lambda: any(event["kind"] == "spawn_intended" for event in history(fleet)))
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    process.communicate(timeout=PATIENCE)
     assert landed(fleet) in ([], ["DEMO/A1"]), "at most what it was at is finished"
 
 
@@ -167,7 +191,7 @@ def test_two_lanes_that_land_at_once_both_land(fleet):
     plan = fleet.repository.root / "docs" / "demo-plan.md"
     plan.write_text("".join(f"## DEMO U{n}: unit\n- lane: {'one' if n % 2 else 'two'}\n" for n in range(6)))
     fleet.repository.play({"*": [[{"run": "date +%N > $DOS_LANE/$(basename $DOS_UNIT)"}, commit("A unit")]]})
-    fleet.up("--until-idle", "--target", "2").communicate(timeout=90)
+    fleet.up("--until-idle", "--target", "2").communicate(timeout=PATIENCE)
     assert len(landed(fleet)) == 6
 
 
@@ -176,12 +200,12 @@ def test_a_lane_that_a_person_holds_fills_no_place_and_stays_theirs(fleet):
     process = fleet.up("--target", "1")
     wait_for(lambda: "DEMO/B1" in landed(fleet))
     assert fleet.dos("down").returncode == 0
-    process.communicate(timeout=30)
+    process.communicate(timeout=PATIENCE)
     assert landed(fleet) == ["DEMO/B1"]
 
 
 def test_in_the_background_it_answers_when_it_is_up(fleet):
-    fleet.repository.play({"*": [[{"sleep": 30}]]})
+    fleet.repository.play({"*": [[{"hang": True}]]})
     first = fleet.dos("up", "-d")
     assert first.returncode == 0 and "runs in the background" in first.stdout
     assert fleet.dos("up", "-d").returncode == 1
@@ -227,12 +251,14 @@ def test_without_an_agent_it_says_what_to_set(fleet):
 
 
 def test_a_worker_that_waits_for_its_provider_hears_a_drain_at_once(fleet):
+    config = fleet.repository.root / "dos.toml"
+    config.write_text(config.read_text().replace("backoff_seconds = [0.1]", "backoff_seconds = [600]"))
     fleet.repository.play({"*": [[{"overloaded": True}]]})
     process = fleet.up("--target", "1")
     wait_for(lambda: any(event["kind"] == "iteration_committed" for event in history(fleet)))
-    done = fleet.dos("down", "--timeout", "30")  # it would wait for a minute
+    done = fleet.dos("down", "--timeout", "300")  # it would wait for ten
     assert (done.returncode, done.stdout) == (0, "everything has stopped\n")
-    process.communicate(timeout=30)
+    process.communicate(timeout=PATIENCE)
     assert [event["body"]["stop_reason"] for event in history(fleet) if event["kind"] == "run_stopped"] == [
         "drain-requested"
     ]
@@ -241,7 +267,7 @@ def test_a_worker_that_waits_for_its_provider_hears_a_drain_at_once(fleet):
 def test_a_stopped_worker_whose_lane_was_taken_over_never_wakes_in_the_worktree_of_its_successor(fleet):
     config = fleet.repository.root / "dos.toml"
     config.write_text(config.read_text().replace("ttl_seconds = 30", "ttl_seconds = 2"))
-    fleet.repository.play({"DEMO/A1": [[{"hang": True}], [write("one/a.txt"), commit("Write a")]], "*": [[SLOW]]})
+    fleet.repository.play({"DEMO/A1": [[{"hang": True}], [write("one/a.txt"), commit("Write a")]], "*": [[]]})
     process = fleet.up("--target", "1")
     worker = psutil.Process(fleet.worker_at("one"))
     wait_for(lambda: fleet.repository.starts())  # the agent hangs, as its script says for the first time
@@ -249,7 +275,7 @@ def test_a_stopped_worker_whose_lane_was_taken_over_never_wakes_in_the_worktree_
     wait_for(lambda: "DEMO/A1" in landed(fleet))
     assert not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    process.communicate(timeout=PATIENCE)
 
 
 DETACHES = {"run": "setsid sleep 300 & exec sleep 300"}
@@ -262,7 +288,7 @@ def test_a_worker_that_is_told_to_end_takes_with_it_all_that_it_started(fleet):
     fleet.started.append(worker)
     wait_for(lambda: fleet.stray_processes().count("sleep 300") == 2)
     worker.terminate()
-    assert worker.wait(timeout=30) == 130
+    assert worker.wait(timeout=PATIENCE) == 130
     assert "sleep 300" not in fleet.stray_processes()
 
 
@@ -274,7 +300,7 @@ def test_what_the_agent_of_a_killed_worker_started_is_ended_though_nobody_follow
     process.send_signal(signal.SIGINT)
     wait_for(lambda: any(event["kind"] == "drain_requested" for event in history(fleet)))
     os.kill(worker, signal.SIGKILL)
-    story, _ = process.communicate(timeout=60)
+    story, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, story
     assert fleet.stray_processes() == []
 
@@ -288,7 +314,7 @@ def test_the_logs_of_a_lane_are_those_of_its_last_runs(fleet):
     logs = fleet.repository.root / ".git" / "dos" / "logs" / "one"
     logs.mkdir(parents=True)
     (logs / "a note of mine.log").touch()
-    fleet.up("--until-idle").communicate(timeout=60)
+    fleet.up("--until-idle").communicate(timeout=PATIENCE)
     runs = [event["body"]["run_id"] for event in history(fleet) if event["kind"] == "run_begun"]
     assert len(runs) == 5
     left = {file.name for file in logs.iterdir()}
@@ -297,7 +323,7 @@ def test_the_logs_of_a_lane_are_those_of_its_last_runs(fleet):
 
 def test_status_says_who_keeps_the_fleet_going(fleet):
     assert fleet.status()["supervisors"] == []
-    fleet.repository.play({"*": [[{"sleep": 60}]]})
+    fleet.repository.play({"*": [[{"hang": True}]]})
     process = fleet.up("--target", "1")
     fleet.worker_at("one")
     running = {"host": processes.host(), "pid": process.pid, "state": "running"}
@@ -314,6 +340,6 @@ def test_units_that_nobody_will_ever_take_are_named(fleet):
     lost = "docs/demo-plan.md:17: unit DEMO/X1 names the lane 'nowhere', which is not declared"
     twin = "docs/demo-plan.md:20: unit DEMO/A1 has its heading in line 3 already"
     assert sorted(fleet.status()["warnings"]) == [lost, twin]
-    story, _ = fleet.up("--until-idle").communicate(timeout=60)
+    story, _ = fleet.up("--until-idle").communicate(timeout=PATIENCE)
     assert f"warning: {lost}" in story and f"warning: {twin}" in story
     assert landed(fleet) == EVERYTHING

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 from sample_repository import WORKS, Repository
 from test_worker import work
 
@@ -55,7 +56,7 @@ class Agent:
         carried = leftovers.marks(str(self.repository.root), self.lease) | marks
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("DOS_", "GIT_"))}
         return subprocess.run(
-            words, cwd=cwd or self.tree, env=environment | carried, capture_output=True, text=True, timeout=60
+            words, cwd=cwd or self.tree, env=environment | carried, capture_output=True, text=True, timeout=PATIENCE
         )
 
     def git(self, *words: str, cwd: Path | None = None) -> str:

@@ -12,6 +12,7 @@ from random import Random
 
 import psutil
 import pytest
+from patience import PATIENCE
 from sample_repository import Repository
 
 from dos.errors import GitFailed
@@ -211,7 +212,7 @@ def preparing(repository: Repository, lane: str) -> subprocess.Popen[str]:
 def test_eight_processes_that_make_eight_worktrees_at_once_all_get_theirs(repository):
     makers = [preparing(repository, f"lane{number}") for number in range(8)]
     for maker in makers:
-        out, err = maker.communicate(timeout=120)
+        out, err = maker.communicate(timeout=PATIENCE)
         assert out == "begun\ndone\n", err
     places = repository.root / ".git" / "dos" / "worktrees"
     for number in range(8):

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from patience import PATIENCE
 from sample_repository import Repository
 from test_worker import before_landing, open_effects, work
 
@@ -192,7 +193,7 @@ def test_asking_where_there_is_none_loads_nothing_of_what_checks_signatures(repo
         "world = World(Path('.')); assert receipts.for_commit(world, world.git.commit_of('HEAD'), 'DEMO/A1') == [];"
         "assert 'cryptography' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], cwd=repository.root, check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], cwd=repository.root, check=True, timeout=PATIENCE)
 
 
 def test_a_third_party_checks_it_with_a_clone_and_the_public_key(repository, tmp_path, monkeypatch):
@@ -207,7 +208,7 @@ def test_a_third_party_checks_it_with_a_clone_and_the_public_key(repository, tmp
 
     def dos(*words: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "dos", "verify-receipt", "--commit", commit, "--json", *words]
-        return subprocess.run(command, cwd=clone, capture_output=True, text=True, timeout=60)
+        return subprocess.run(command, cwd=clone, capture_output=True, text=True, timeout=PATIENCE)
 
     assert dos("--key-file", str(public)).returncode == 2, "notes are not cloned by themselves"
     fetched = "refs/notes/dos-receipts:refs/notes/dos-receipts"
@@ -237,7 +238,7 @@ def test_several_who_note_at_once_lose_nothing(repository):
     writers = [
         subprocess.Popen([sys.executable, "-c", NOTER, str(repository.root), str(who), *commits]) for who in range(4)
     ]
-    assert [writer.wait(timeout=120) for writer in writers] == [0, 0, 0, 0]
+    assert [writer.wait(timeout=PATIENCE) for writer in writers] == [0, 0, 0, 0]
     git = Git(repository.root)
     for commit in commits:
         found = [json.loads(line)["runner"] for line in notes.of_commit(git, commit)]
@@ -285,7 +286,7 @@ def test_several_who_need_a_key_at_once_have_one(repository, tmp_path, monkeypat
     folder = tmp_path / "config" / "dos"
     words = [sys.executable, "-c", MAKER, str(folder / "key"), str(repository.root)]
     makers = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(5)]
-    answers = [maker.communicate(timeout=60)[0].split() for maker in makers]
+    answers = [maker.communicate(timeout=PATIENCE)[0].split() for maker in makers]
     assert sorted(made for made, _ in answers) == ["False"] * 4 + ["True"]
     assert len({key_id for _, key_id in answers}) == 1
     assert sorted(path.name for path in folder.iterdir()) == ["key", "key.pub"]

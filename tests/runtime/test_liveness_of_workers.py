@@ -8,6 +8,7 @@ import sys
 import time
 
 import psutil
+from patience import PATIENCE
 from sample_repository import commit, write
 
 MINUTE = 60_000
@@ -15,7 +16,7 @@ MINUTE = 60_000
 
 def dos(repository, *words):
     command = [sys.executable, "-m", "dos", *words]
-    return subprocess.run(command, cwd=repository.root, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, cwd=repository.root, capture_output=True, text=True, timeout=PATIENCE)
 
 
 def liveness(repository, run_id, *flags):
@@ -36,7 +37,7 @@ def test_a_worker_advances_while_it_commits_and_is_stalled_as_soon_as_it_is_kill
     command = [sys.executable, "-m", "dos", "worker", "--lane", "one", "--run-id", run_id]
     worker = subprocess.Popen(command, cwd=repository.root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while not (seen := liveness(repository, run_id))["evidence"]["commits_since_start"]:
             assert seen["verdict"] == "ADVANCING"
             assert time.monotonic() < deadline, "the agent never committed"

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import psutil
 import psycopg
 import pytest
+from patience import PATIENCE
 from sample_fleet import Fleet, history, landed, wait_for
 from sample_repository import Repository, commit, write
 
@@ -67,7 +68,7 @@ def test_a_server_that_is_stopped_and_started_again_ends_nobody(shared, postgres
     time.sleep(1.5)
     assert process.poll() is None
     postgres.start()
-    story, _ = process.communicate(timeout=60)
+    story, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, story
     assert "trying again" in story and "the journal is back" in story
     assert landed(shared) == EVERYTHING and sorted(shared.repository.subjects()) == ONCE_EACH
@@ -85,7 +86,7 @@ def test_connections_that_are_cut_again_and_again_end_nobody(shared, postgres):
                 "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'dos'"
             ).fetchone()[0]
             time.sleep(0.2)
-    story, _ = process.communicate(timeout=60)
+    story, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, story
     assert cuts > 10
     assert landed(shared) == EVERYTHING and sorted(shared.repository.subjects()) == ONCE_EACH
@@ -101,12 +102,12 @@ def test_when_it_stays_away_longer_than_a_lease_lasts_everybody_stops_and_the_ne
     wait_for(lambda: "sleep 60" in shared.stray_processes())
     postgres.stop()
     try:
-        story, _ = process.communicate(timeout=30)
+        story, _ = process.communicate(timeout=PATIENCE)
         assert process.returncode == 2, story
         wait_for(lambda: shared.stray_processes() == [])
     finally:
         postgres.start()
-    story, _ = (following := shared.up("--until-idle", "--target", "2")).communicate(timeout=60)
+    story, _ = (following := shared.up("--until-idle", "--target", "2")).communicate(timeout=PATIENCE)
     assert following.returncode == 0, story
     assert landed(shared) == EVERYTHING and sorted(shared.repository.subjects()) == ONCE_EACH
 

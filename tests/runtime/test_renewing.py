@@ -4,6 +4,7 @@ import threading
 import time
 
 import pytest
+from patience import PATIENCE
 
 from dos.errors import Fenced, StoreUnreachable
 from dos.journal.backends.memory import MemoryBackend
@@ -65,7 +66,7 @@ def test_a_renewal_that_is_stuck_on_its_way_means_loss_too():
     keeper = Keeper(lease, lambda: Frozen(store.backend))
     keeper.start()
     assert not keeper.is_lost()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE
     while not keeper.is_lost():
         assert time.monotonic() < deadline
         time.sleep(0.02)

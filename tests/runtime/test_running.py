@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import sys
 import threading
 import time
@@ -12,6 +13,7 @@ import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from patience import PATIENCE
 
 from dos.agents.adapter import LAUNCH_FAILED
 from dos.records.leases import Lease
@@ -133,6 +135,20 @@ def test_a_disk_without_room_costs_the_log_and_not_the_program(tmp_path, capfd):
     assert capfd.readouterr().err.count("No space left") == 1
 
 
+def test_a_program_heeds_the_signals_that_our_caller_ignores(tmp_path):
+    """As under nohup, or behind a shell's &."""
+    code = "import signal; print([signal.getsignal(each).name for each in (signal.SIGHUP, signal.SIGQUIT)])"
+    before = {
+        number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
+    }
+    try:
+        ran = run(f"{code}; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)", tmp_path)
+    finally:
+        for number, heeded in before.items():
+            signal.signal(number, heeded)
+    assert ran.lines == ["['SIG_DFL', 'SIG_DFL']", "True"]
+
+
 def lease(lane: str, fence: int) -> Lease:
     return Lease(
         lane=lane, holder="h", host="h", ttl_ms=1, region=region(["x"]), fence=fence, boot="b", granted_ms=0,
@@ -149,7 +165,7 @@ def test_who_left_the_group_is_found_by_what_it_inherited(tmp_path):
     assert leftovers.end(str(tmp_path / "elsewhere"), mine) == 0, "another workspace's is left alone"
     assert leftovers.end(str(tmp_path), lease("api", 6)) == 0, "a newer holder's is left alone"
     assert leftovers.end(str(tmp_path), mine) == 1
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE
     while psutil.pid_exists(left) and psutil.Process(left).status() != psutil.STATUS_ZOMBIE:
         assert time.monotonic() < deadline
         time.sleep(0.05)

@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 from msgspec import json
+from patience import PATIENCE, wait_until_ended
 from sample_fleet import wait_for
 from sample_repository import commit, write
 from test_sharing import Clone, git, make_remote
@@ -73,7 +74,7 @@ class Host:
             for process in found:
                 with suppress(psutil.NoSuchProcess):  # it has ended by itself
                     process.kill()
-            psutil.wait_procs(found, timeout=10)
+            wait_until_ended(found)
 
     def _runs(self, process: psutil.Process) -> bool:
         try:
@@ -143,13 +144,13 @@ def questions(host: Host) -> list[str]:
 
 def test_two_hosts_share_the_work_and_land_each_unit_once(remote, hosts, tmp_path):
     hosts[0].up("--target", "2")
-    wait_for(lambda: holders(remote)["host-a"] == 2, seconds=60)
+    wait_for(lambda: holders(remote)["host-a"] == 2)
     hosts[1].up("--target", "4")
-    wait_for(lambda: holders(remote)["host-b"] == 2, seconds=60)
+    wait_for(lambda: holders(remote)["host-b"] == 2)
     (tmp_path / "go").touch()
-    wait_for(lambda: everything_landed(remote), seconds=120)
+    wait_for(lambda: everything_landed(remote))
     for host in hosts:
-        assert host.process.wait(60) == 0
+        assert host.process.wait(PATIENCE) == 0
     assert set(subjects(remote).values()) == {1}
     assert questions(hosts[0]) == questions(hosts[1]) == []
 
@@ -158,11 +159,11 @@ def test_two_hosts_share_the_work_and_land_each_unit_once(remote, hosts, tmp_pat
 def test_what_a_host_that_died_held_goes_on_at_the_other(remote, hosts, tmp_path):
     (tmp_path / "go").touch()
     hosts[0].up("--target", "4")
-    wait_for(lambda: holders(remote)["host-a"] == 4 and subjects(remote), seconds=60)
+    wait_for(lambda: holders(remote)["host-a"] == 4 and subjects(remote))
     hosts[0].die()
     hosts[1].up("--target", "4")
-    wait_for(lambda: everything_landed(remote), seconds=120)
-    assert hosts[1].process.wait(60) == 0
+    wait_for(lambda: everything_landed(remote))
+    assert hosts[1].process.wait(PATIENCE) == 0
     assert set(subjects(remote).values()) == {1}
     assert git(hosts[1].tree, "rev-parse", "main") == git(remote, "rev-parse", "main")
 
@@ -171,9 +172,9 @@ def test_what_a_host_that_died_held_goes_on_at_the_other(remote, hosts, tmp_path
 def test_a_remote_that_is_away_for_a_while_is_waited_for(remote, hosts, tmp_path):
     (tmp_path / "go").touch()
     hosts[0].up("--target", "4")
-    wait_for(lambda: holders(remote)["host-a"] == 4, seconds=60)
+    wait_for(lambda: holders(remote)["host-a"] == 4)
     remote.rename(remote.with_name("unplugged"))
     time.sleep(2)
     remote.with_name("unplugged").rename(remote)
-    wait_for(lambda: everything_landed(remote), seconds=120)
+    wait_for(lambda: everything_landed(remote))
     assert set(subjects(remote).values()) == {1}

@@ -8,6 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 from msgspec import structs
+from patience import wait_until_ended
 from sample_repository import CONFIG, PLAN
 
 from dos.config.load import load
@@ -431,7 +432,7 @@ def test_once_a_takeover_is_known_nothing_that_the_killed_holder_began_lands_any
     worker.wait()
     there.holds("one", 9)
     seen = fetching.has_landed(there.git, "origin", landing)
-    psutil.wait_procs(begun, timeout=30)
+    wait_until_ended(begun)
     assert fetching.has_landed(there.git, "origin", landing) is seen
     next_one = there.work("one/b")
     assert there.lands(next_one, fence=9) is None

@@ -3,6 +3,7 @@
 import os
 import signal
 
+from patience import PATIENCE
 from sample_fleet import history, landed, wait_for
 from sample_repository import commit, write
 
@@ -37,7 +38,7 @@ def of(fleet, kind: str) -> list[dict]:
 def test_a_unit_that_waits_for_another_lane_is_done_when_that_has_landed_and_nobody_is_asked(fleet):
     plan(fleet, ACROSS)
     fleet.repository.play(WORKS)
-    story, _ = (process := fleet.up("--until-idle", "--target", "2")).communicate(timeout=80)
+    story, _ = (process := fleet.up("--until-idle", "--target", "2")).communicate(timeout=PATIENCE)
     assert landed(fleet) == ["DEMO/A1", "DEMO/B1", "DEMO/B2"], story
     assert process.returncode == 0 and "nothing is left to do" in story
     assert not of(fleet, "decision_raised")
@@ -49,7 +50,7 @@ def test_a_plan_that_is_no_draft_any_more_is_worked_on_though_a_run_had_stopped_
     process = fleet.up("--until-idle", "--target", "2")
     wait_for(lambda: [event for event in of(fleet, "run_stopped") if event["lane"] == "two"])
     plan(fleet, ACROSS.replace("- depends: DEMO/A1", ""))
-    process.communicate(timeout=80)
+    process.communicate(timeout=PATIENCE)
     assert landed(fleet) == ["DEMO/A1", "DEMO/B1", "DEMO/B2"]
     assert not of(fleet, "decision_raised")
 
@@ -57,7 +58,7 @@ def test_a_plan_that_is_no_draft_any_more_is_worked_on_though_a_run_had_stopped_
 def test_what_is_left_is_named_at_the_end_with_what_it_waits_for_and_the_exit_code_says_so(fleet):
     plan(fleet, ACROSS.replace("- depends: DEMO/A1", "- class: draft"))
     fleet.repository.play(WORKS)
-    story, _ = (process := fleet.up("--until-idle", "--target", "2")).communicate(timeout=80)
+    story, _ = (process := fleet.up("--until-idle", "--target", "2")).communicate(timeout=PATIENCE)
     assert process.returncode == 3
     assert "1 unit left: 1 waits for a person (DEMO/B2: its plan is a draft)" in story
 
@@ -70,7 +71,7 @@ def stuck(fleet) -> str:
     plan(fleet, "# A plan\n\n## DEMO A1: of one\n- lane: one\n")
     fleet.repository.play({"DEMO/A1": [[FAILS], [FAILS], [FAILS], WORKS["DEMO/A1"][0]]})
     process = fleet.up("--until-idle")
-    story, _ = process.communicate(timeout=80)
+    story, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 3, story
     (asked,) = of(fleet, "decision_raised")
     return str(asked["id"])
@@ -85,7 +86,7 @@ def test_a_lane_that_nobody_will_work_on_is_asked_about_though_its_units_rest(fl
 def test_what_waits_until_the_next_start_goes_on_with_it(fleet):
     question = stuck(fleet)
     process = fleet.up("--until-idle")
-    story, _ = process.communicate(timeout=80)
+    story, _ = process.communicate(timeout=PATIENCE)
     assert (process.returncode, landed(fleet)) == (0, ["DEMO/A1"]), story
     (answered,) = of(fleet, "decision_answered")
     assert (answered["id"], answered["choice"], answered["expired"]) == (question, "retry", True)
@@ -100,7 +101,7 @@ def test_a_crash_takes_nothing_back_of_what_a_run_had_counted(fleet):
     wait_for(begun.exists)  # before that it has not counted as a try of the script
     (first,) = of(fleet, "iteration_committed")
     os.kill(fleet.worker_at("one"), signal.SIGKILL)
-    story, _ = process.communicate(timeout=80)
+    story, _ = process.communicate(timeout=PATIENCE)
     committed = of(fleet, "iteration_committed")
     assert [each["iteration"] for each in committed] == [1, 2, 3], story
     assert committed[0]["run_id"] == first["run_id"] != committed[1]["run_id"] == committed[2]["run_id"]

@@ -10,6 +10,7 @@ import time
 
 import psutil
 import pytest
+from patience import PATIENCE, wait_for
 from toy_repository import SHELL, UNITTEST, Toy, cells, fingerprint
 
 from dos.runtime.witnessing import sandbox
@@ -335,14 +336,13 @@ def test_nothing_is_left_when_somebody_breaks_it_off(toy, tmp_path, number, code
     running = subprocess.Popen(
         [sys.executable, "-m", "dos", "test-witness", "run", "--cmd", command], cwd=toy.root, stderr=subprocess.DEVNULL
     )
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while not (file.exists() and file.read_text().strip()):
         assert time.monotonic() < deadline and running.poll() is None
         threading.Event().wait(0.02)
     running.send_signal(number)
-    assert running.wait(timeout=30) == code
-    psutil.wait_procs([psutil.Process(int(pid)) for pid in file.read_text().split() if psutil.pid_exists(int(pid))], 10)
-    assert gone(file)
+    assert running.wait(timeout=PATIENCE) == code
+    wait_for(lambda: gone(file), "all that it started has ended")
     if number == signal.SIGKILL:  # nobody could clean up after it
         subprocess.run(["rm", "-r", *map(str, (tmp_path / "tmp").iterdir())], check=True)
 

@@ -6,6 +6,7 @@ import time
 
 import pytest
 from msgspec import json
+from patience import PATIENCE
 
 from dos.config.tables import Config, Lanes, Plans
 from dos.errors import BadInput
@@ -167,7 +168,7 @@ def test_a_program_that_hangs_is_ended_with_all_that_it_started(place):
     with pytest.raises(BadInput, match="did not end within 2 s"):
         from_command(place, script, timeout_seconds=2)
     child = int((place.root / "child").read_text())
-    deadline = time.monotonic() + 30  # the system takes its time between the signal and the end
+    deadline = time.monotonic() + PATIENCE  # the system takes its time between the signal and the end
     while processes.identify(child) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert processes.identify(child) is None

@@ -31,14 +31,16 @@ SHORTEST_LOOK_SECONDS = 0.05
 LONGEST_LOOK_SECONDS = 0.5
 
 # The program must not outlive us: set by a process that then becomes the program, since a function run between fork
-# and exec of a process with threads could hang. SIGPIPE is given back its meaning, which Python takes away.
+# and exec of a process with threads could hang. Signals are given back their meaning: Python takes SIGPIPE away, nohup
+# and a shell's & the others, and a test must not pass or fail by how the fleet was started.
 _LEASH = f"""
 import ctypes, os, signal, sys
 if sys.platform == "linux":
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 if os.getppid() != int(sys.argv[1]):
     sys.exit({LAUNCH_FAILED})
-signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+for number in (signal.SIGPIPE, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+    signal.signal(number, signal.SIG_DFL)
 try:
     os.execvp(sys.argv[2], sys.argv[2:])
 except OSError as error:

@@ -188,7 +188,8 @@ def _drain_on_interrupt(effects: FleetEffects) -> None:
 
     signal.signal(signal.SIGINT, drain)
     signal.signal(signal.SIGTERM, drain)
-    signal.signal(signal.SIGHUP, drain)  # the terminal was closed
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # under nohup a terminal may close without a word
+        signal.signal(signal.SIGHUP, drain)
 
 
 def _tell(desk: Desk, after: int, ended: threading.Event) -> None:

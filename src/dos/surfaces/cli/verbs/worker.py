@@ -45,7 +45,8 @@ def run(args: Args, desk: Desk) -> Reply:
     config = desk.policy
     identity.known_lane(desk.policy_world, args.lane)  # before anything is made for it
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _break_off)
+        if signal.getsignal(number) is not signal.SIG_IGN:  # whoever started us with nohup wants us to go on
+            signal.signal(number, _break_off)
     leftovers.inherit()
     effects = WorkerEffects(desk.world.workspace, config, actor=run_id, target_branch=args.target_branch)
     try:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, json
+from patience import PATIENCE
 
 from dos.surfaces.cli.main import run
 
@@ -38,7 +39,7 @@ def command(*words: str) -> list[str]:
 
 
 def in_its_own_process(*words: str, cwd: Path) -> Answer:
-    done = subprocess.run(command(*words), cwd=cwd, capture_output=True, text=True, timeout=120, encoding="utf-8")
+    done = subprocess.run(command(*words), cwd=cwd, capture_output=True, text=True, timeout=PATIENCE, encoding="utf-8")
     return Answer(done.returncode, done.stdout, done.stderr)
 
 
