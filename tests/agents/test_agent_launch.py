@@ -13,7 +13,7 @@ PROGRAMS = ("claude_code", "codex", "gemini", "opencode")
 HEADLESS = {
     "claude_code": ["claude", "-p", "acceptEdits", "stream-json", "--verbose"],
     "codex": ["codex", "exec", "--json", "--dangerously-bypass-approvals-and-sandbox", "-"],
-    "gemini": ["gemini", "stream-json", "--yolo", "--skip-trust"],
+    "gemini": ["gemini", "stream-json", "--yolo"],
     "opencode": ["opencode", "run", "json", "--print-logs", "--auto"],
 }
 
@@ -39,6 +39,18 @@ def test_settings_choose_the_program_the_model_and_further_arguments(name):
     assert argv[:2] == ["nice", "agent"]
     assert argv[argv.index("--model") + 1] == "some/model"
     assert argv[argv.index("--more") + 1] == "1"
+
+
+def test_opencode_is_told_where_to_work():
+    argv = registry.find("opencode").launch("p", Settings(directory="/some/tree")).argv
+    assert argv[argv.index("--dir") + 1] == "/some/tree"
+    assert "--dir" not in registry.find("opencode").launch("p", Settings()).argv
+
+
+def test_gemini_trusts_the_worktree_without_losing_the_hooks_of_the_project():
+    launch = registry.find("gemini").launch("p", Settings())
+    assert launch.environment == {"GEMINI_CLI_TRUST_WORKSPACE": "true"}
+    assert "--skip-trust" not in launch.argv
 
 
 def test_claude_is_told_how_much_it_may_use():

@@ -13,6 +13,7 @@ from patience import PATIENCE, wait_until_ended
 
 from dos.journal.events import Event
 from dos.sources.world import World
+from dos.testing.scripted_agent import starts_file
 
 CONFIG = """[lanes]
 concurrent = {lanes}
@@ -133,7 +134,7 @@ class EngineFleet:
 
     def agent_starts(self) -> list[str]:
         """The units that an agent was started for, by its own word."""
-        counter = self.script.with_name(f"{self.script.name}.starts")
+        counter = starts_file(self.script, self.environment)
         return counter.read_text().splitlines() if counter.exists() else []
 
     def passed(self) -> list[str]:

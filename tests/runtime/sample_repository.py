@@ -1,9 +1,12 @@
 """A real repository with two lanes and a scripted agent, small enough to be made anew for every test."""
 
+import os
 import subprocess
 from pathlib import Path
 
 from msgspec import json
+
+from dos.testing.scripted_agent import starts_file
 
 PLAN = """# A plan
 
@@ -87,7 +90,7 @@ class Repository:
 
     def starts(self) -> list[str]:
         """The units that an agent was started for, in order."""
-        counter = self.script.with_name(f"{self.script.name}.starts")
+        counter = starts_file(self.script, os.environ)
         return counter.read_text().splitlines() if counter.exists() else []
 
     def git(self, *words: str) -> str:

@@ -19,6 +19,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     model: str = ""
     max_turns: int | None = None
     max_usd: float | None = None
+    directory: str = ""  # where it is to work, for programs that have to be told; empty: not known
     session: str = ""  # a UUID that no other start has, for programs that let us name the conversation
 
 

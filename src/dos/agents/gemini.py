@@ -17,7 +17,9 @@ vendor = "google"
 program = "gemini"
 tested = ("0.61", "0.61")
 
-_ARGUMENTS = ("--output-format", "stream-json", "--yolo", "--skip-trust")
+_ARGUMENTS = ("--output-format", "stream-json", "--yolo")
+# Not --skip-trust: that comes after the settings were read, and silently turns the hooks of the project off.
+_ENVIRONMENT = {"GEMINI_CLI_TRUST_WORKSPACE": "true"}
 _RETRY = re.compile(r"^Attempt \d+ failed(?: with status (\d{3}))?\b.{0,80}?Retrying")
 _SHORT_QUOTA = timedelta(minutes=5)  # what is back sooner is no window: the program itself waits that long
 _NO_CREDIT = "INSUFFICIENT_G1_CREDITS_BALANCE"
@@ -35,7 +37,8 @@ _PASSED_ON = {status % 256: status for status in (401, 403, 404, 429, 500, 503, 
 
 def launch(prompt: str, settings: Settings) -> Launch:
     model = ("--model", settings.model) if settings.model else ()
-    return Launch(argv=[*(settings.command or (program,)), *_ARGUMENTS, *model, *settings.arguments], stdin=prompt)
+    argv = [*(settings.command or (program,)), *_ARGUMENTS, *model, *settings.arguments]
+    return Launch(argv=argv, stdin=prompt, environment=_ENVIRONMENT)
 
 
 def parse(line: str) -> tuple[Heard, ...]:

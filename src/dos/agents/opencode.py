@@ -22,8 +22,12 @@ _REJECTED = "permission requested:"
 
 
 def launch(prompt: str, settings: Settings) -> Launch:
-    model = ("--model", settings.model) if settings.model else ()
-    return Launch(argv=[*(settings.command or (program,)), *_ARGUMENTS, *model, *settings.arguments], stdin=prompt)
+    argv = [*(settings.command or (program,)), *_ARGUMENTS]
+    if settings.directory:  # it does not ask the system where it is: it believes PWD
+        argv += ["--dir", settings.directory]
+    if settings.model:
+        argv += ["--model", settings.model]
+    return Launch(argv=[*argv, *settings.arguments], stdin=prompt)
 
 
 def parse(line: str) -> tuple[Heard, ...]:

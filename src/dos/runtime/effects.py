@@ -20,6 +20,8 @@ from dos.records.units import Unit
 from dos.verdicts.access import cooldown, pickable
 from dos.verdicts.work import complete
 
+AGENT_ACTION = "dos agent "  # before the run, in the reflog entries of what an agent does with git
+
 
 class TakeLease(Struct, frozen=True, kw_only=True):
     """→ Lease | Refusal"""

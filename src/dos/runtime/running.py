@@ -20,6 +20,7 @@ from typing import IO
 from msgspec import Struct
 
 from dos.agents.adapter import LAUNCH_FAILED
+from dos.sources import processes
 
 GRACE_SECONDS = 5.0  # between asking a program to end and ending it
 LINGER_SECONDS = 1.0  # for what is still in the pipe when the program itself has ended
@@ -110,7 +111,7 @@ def run(
         process = subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", _LEASH, str(os.getpid()), *argv],
             cwd=cwd,
-            env=environment,
+            env=processes.child_environment(environment, cwd),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -25,6 +25,7 @@ from dos.records.regions import region
 from dos.records.units import Unit
 from dos.runtime import backlog, effects, leftovers, logs, renewing
 from dos.runtime.drive import Patience, Performers
+from dos.runtime.ground import surroundings
 from dos.runtime.ground.checks import Checks
 from dos.runtime.ground.lane_trees import LaneTrees
 from dos.runtime.ground.one_tree import OneTree
@@ -244,13 +245,25 @@ class WorkerEffects:
             effect,
             next(each for each in self.staff if each.candidate.name == effect.agent),
             prompt=text,
-            environment=self.checks.environment(effect.lease)
-            | {"DOS_RUN_ID": effect.run_id, "DOS_UNIT": effect.unit.name},
+            environment=self._agent_environment(effect),
             log=logs.of_agent(self.place.state, effect),
         )
         logs.prune_run(self.place.state, effect.own.lane, effect.run_id)
         leftovers.end(str(self.place.root), effect.lease)
         return ended
+
+    def _agent_environment(self, effect: effects.RunAgent) -> dict[str, str]:
+        own = {
+            "DOS_RUN_ID": effect.run_id,
+            "DOS_UNIT": effect.unit.name,
+            # Every git command of the agent writes it to the reflogs, so what it does outside of its worktree shows.
+            "GIT_REFLOG_ACTION": f"{effects.AGENT_ACTION}{effect.run_id}",
+        }
+        return self.checks.environment(effect.lease) | self._identity | own
+
+    @cached_property
+    def _identity(self) -> dict[str, str]:
+        return surroundings.identity(os.environ, self.place.root)
 
     def _prompt(self, effect: effects.RunAgent) -> str:
         globs = effect.lease.region.globs

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from dos.records.names import shown
 from dos.records.unknown import Unknown
+from dos.sources import processes
 
 LARGEST_BYTES = 64_000_000
 LONGEST_TAIL = 4_000  # of what it complained about
@@ -45,7 +46,13 @@ def run(
         given.seek(0)
         try:
             child = subprocess.Popen(
-                words, cwd=cwd, env=kept, stdin=given, stdout=output, stderr=complaints, start_new_session=True
+                words,
+                cwd=cwd,
+                env=processes.child_environment(kept, cwd),
+                stdin=given,
+                stdout=output,
+                stderr=complaints,
+                start_new_session=True,
             )
         except (OSError, ValueError) as error:
             return Unknown(f"{called} cannot be started: {getattr(error, 'strerror', None) or error}")

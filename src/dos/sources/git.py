@@ -10,6 +10,8 @@ from dos.records.unknown import Unknown
 
 # A caller inside a hook exports its own GIT_DIR and index: they are not ours.
 _KEPT = {"GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_SSL_CAINFO"}
+# Of the shell around us: git and what it starts (ssh, credential helpers, filters) ask the system where they are.
+_DIRECTORY = {"PWD", "OLDPWD"}
 # For what dos itself commits: a rebase, a salvage. The author of the work stays its author.
 AS_DOS = ("-c", "user.name=dos", "-c", "user.email=dos@localhost", "-c", "commit.gpgSign=false")
 _SAFE = (
@@ -34,7 +36,11 @@ if TYPE_CHECKING:  # loaded where git is started: most verbs never start it
 
 
 def environment() -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in _DIRECTORY and (not name.startswith("GIT_") or name in _KEPT)
+    }
     return kept | {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_REPLACE_OBJECTS": "1"}
 
 

@@ -2,6 +2,8 @@
 
 import os
 import sys
+from collections.abc import Mapping
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -13,6 +15,16 @@ class Identity(Struct, frozen=True):
 
 def host() -> str:
     return os.environ.get("DISPATCH_HOST_ID") or os.uname().nodename
+
+
+def child_environment(environment: Mapping[str, str], directory: Path) -> dict[str, str]:
+    """The environment of a program that dos starts in `directory`: `PWD` names that directory, `OLDPWD` is gone.
+
+    Python's subprocess changes the directory and leaves both variables as they were, and some programs (opencode)
+    believe `PWD` instead of asking the system: they would work in the directory of the shell around us.
+    """
+    kept = {name: value for name, value in environment.items() if name != "OLDPWD"}
+    return kept | {"PWD": str(directory.resolve())}
 
 
 def identify(pid: int) -> Identity | None:

@@ -5,8 +5,10 @@ import re
 import signal
 import subprocess
 from collections.abc import Mapping
+from pathlib import Path
 
 from dos.records.unknown import Unknown
+from dos.sources import processes
 
 TIMEOUT_SECONDS = 5.0
 _VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+-]*")
@@ -27,6 +29,7 @@ def version(path: str, timeout_seconds: float = TIMEOUT_SECONDS) -> str | Unknow
     try:
         child = subprocess.Popen(
             [path, "--version"],
+            env=processes.child_environment(os.environ, Path.cwd()),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -14,6 +14,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -95,11 +97,22 @@ def _tell(**line: Any) -> None:
 
 
 def _count_start(script: Path, unit: str) -> int:
-    """How often this unit was started, this time included; kept beside the script, where no lane reaches."""
-    counter = script.with_name(f"{script.name}.starts")
+    """How often this unit was started, this time included."""
+    counter = starts_file(script, os.environ)
+    counter.parent.mkdir(parents=True, exist_ok=True)
     with counter.open("a", encoding="utf-8") as file:
         file.write(f"{unit}\n")
     return counter.read_text(encoding="utf-8").splitlines().count(unit)
+
+
+def starts_file(script: Path, environment: Mapping[str, str]) -> Path:
+    """Where the starts of a script's units are counted: in the user's state folder, one file for each script.
+
+    Not beside the script, which may lie in the user's work tree.
+    """
+    home = environment.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    name = sha256(os.fsencode(script.resolve())).hexdigest()[:16]
+    return Path(home) / "dos" / "scripted-agent" / f"{name}.starts"
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Where a worker runs: on this host, as a process of its own. The journal alone says who may be started, and when."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -30,6 +31,7 @@ class LocalExecutor:
             child = subprocess.Popen(
                 [sys.executable, "-P", "-m", "dos", *words],
                 cwd=cwd,
+                env=processes.child_environment(os.environ, cwd),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

@@ -12,6 +12,7 @@ from msgspec import Struct
 from dos.errors import BadInput, GitFailed, WorkspaceMissing
 from dos.records.names import shown
 from dos.runtime.gatekeeping import script
+from dos.sources import processes
 from dos.sources.git import Git
 from dos.sources.workspace import Workspace
 
@@ -130,7 +131,10 @@ def check_usable(hooks: Sequence[Hook]) -> None:
     import subprocess
 
     words = [sys.executable, *script.PYTHON_FLAGS, "-m", "dos", "version"]
-    done = subprocess.run(words, capture_output=True, text=True, cwd=Path(sys.executable).parent)
+    folder = Path(sys.executable).parent
+    done = subprocess.run(
+        words, capture_output=True, text=True, cwd=folder, env=processes.child_environment(os.environ, folder)
+    )
     if done.returncode != 0:
         said = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
         raise BadInput(

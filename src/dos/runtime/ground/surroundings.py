@@ -2,8 +2,11 @@
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
+from pathlib import Path
 
 from dos.config.tables import Config
+from dos.records.unknown import Unknown
+from dos.sources import commands
 
 _OURS = ("DOS_*", "CID_*", "DISPATCH_*")
 _OF_THE_JOURNAL = ("PG*",)  # where that is in PostgreSQL
@@ -11,6 +14,11 @@ _OF_THE_JOURNAL = ("PG*",)  # where that is in PostgreSQL
 _OF_GIT = ("GIT_*", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "SSH_ASKPASS*")
 _OF_FORGES = ("GH_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GITLAB_TOKEN")
 _IDENTITY = ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL")
+
+# Where git looks for the user's configuration when they keep it elsewhere.
+_CONFIGURATION = ("GIT_CONFIG_*",)
+_CONFIGURED = r"^(user|author|committer)\.(name|email)$"
+_CONFIG_SECONDS = 30.0
 
 
 def handed_on(given: Mapping[str, str], config: Config) -> dict[str, str]:
@@ -22,6 +30,28 @@ def handed_on(given: Mapping[str, str], config: Config) -> dict[str, str]:
         for name, value in given.items()
         if _is_among(name, wanted) or not (_is_among(name, withheld) or (url and value == url))
     }
+
+
+def identity(given: Mapping[str, str], tree: Path) -> dict[str, str]:
+    """Who commits here, as variables that git reads: from `given`, else from the user's configuration of git.
+
+    The shell of an agent may hide the user's own configuration (Gemini's does), and then git refuses to commit.
+    What is configured nowhere is left out.
+    """
+    kept = {name: value for name, value in given.items() if _is_among(name, _CONFIGURATION)}
+    words = ["git", "config", "--null", "--get-regexp", _CONFIGURED]
+    ran = commands.run(words, tree, _CONFIG_SECONDS, environment=kept)
+    if isinstance(ran, Unknown) or ran.code != 0:
+        return {name: given[name] for name in _IDENTITY if given.get(name)}
+    entries = [entry.partition("\n") for entry in ran.output.decode("utf-8", "replace").split("\0")]
+    configured = {key: value for key, _, value in entries}  # of several values the last one counts
+    found = {}
+    for name in _IDENTITY:
+        _, role, field = name.lower().split("_")
+        value = given.get(name) or configured.get(f"{role}.{field}") or configured.get(f"user.{field}")
+        if value:
+            found[name] = value
+    return found
 
 
 def _is_among(name: str, patterns: tuple[str, ...]) -> bool:

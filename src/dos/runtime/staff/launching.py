@@ -92,5 +92,6 @@ def _settings(employed: Employed, effect: RunAgent) -> Settings:
     return structs.replace(
         given,
         max_usd=min((each for each in (given.max_usd, effect.left.usd) if each is not None), default=None),
+        directory=effect.worktree.path,
         session=str(uuid.uuid5(uuid.NAMESPACE_OID, start)),
     )

@@ -139,6 +139,7 @@ def _detached(args: Args, desk: Desk) -> Reply:
         child = subprocess.Popen(
             [sys.executable, "-P", "-m", "dos", "--workspace", str(place.root), *words],
             cwd=place.root,
+            env=processes.child_environment(os.environ, place.root),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
