@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+# Hundreds of processes load the package: without its compiled files each would compile it again.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test soak night programs lint bench docs clean
 .DELETE_ON_ERROR:
@@ -29,7 +31,7 @@ soak: $(READY)
 
 # Hours: whatever soak holds at its full size, and what only a night has time for.
 night: $(READY)
-	@DOS_TESTS_FOR=night $(BIN)/python -m pytest -n 2 --dist worksteal -m '(soak or night) and not programs' --timeout 28800
+	@TESTS_FOR=night $(BIN)/python -m pytest -n 2 --dist worksteal -m '(soak or night) and not programs' --timeout 28800
 
 # All real agent programs, installed once into a cached folder outside of the repository.
 programs: $(READY)

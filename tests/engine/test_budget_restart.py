@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from engine_fleet import COMMIT, DONE, EDIT, EngineFleet, wait_until
+from engine_fleet import COMMIT, DONE, EDIT, EngineFleet
 from msgspec import Struct
-from patience import PATIENCE
+from patience import PATIENCE, wait_for
 from promises import broken
 
 
@@ -80,9 +80,9 @@ def test_a_budget_warns_pauses_asks_and_is_remembered(fleet, budget):
 
 def test_a_running_fleet_stops_for_the_question_and_goes_on_by_the_answer(fleet, budget):
     fleet.up("--target", "1")
-    [asked] = wait_until(lambda: fleet.facts("decision_raised"), "a person is asked")
-    [stopped] = wait_until(lambda: fleet.facts("run_stopped"), "the run stops")
+    [asked] = wait_for(lambda: fleet.facts("decision_raised"), "a person is asked")
+    [stopped] = wait_for(lambda: fleet.facts("run_stopped"), "the run stops")
     assert stopped["stop_reason"] == "decision-needed" and len(fleet.agent_starts()) == budget.agents
     assert told(fleet, "budget_warned") == [(4, 5)] and told(fleet, "budget_spent") == [(5, 5)]
     fleet.dos("decisions", "answer", asked["id"], "raise")
-    wait_until(lambda: len(fleet.agent_starts()) > budget.agents, "it goes on")
+    wait_for(lambda: len(fleet.agent_starts()) > budget.agents, "it goes on")

@@ -3,8 +3,8 @@
 import time
 
 import pytest
-from engine_fleet import WORK, EngineFleet, wait_until
-from patience import PATIENCE
+from engine_fleet import WORK, EngineFleet
+from patience import PATIENCE, wait_for
 from promises import broken
 
 FAR_AWAY_SECONDS = 6 * 3600
@@ -18,10 +18,10 @@ def at_rest(fleet: EngineFleet, why: str) -> None:
     fleet.play({"*": RESTING[why]})
     fleet.up("--target", "2")
     if why == "idle":
-        wait_until(lambda: len(fleet.facts("run_stopped")) == 2, "everything has landed")
+        wait_for(lambda: len(fleet.facts("run_stopped")) == 2, "everything has landed")
     else:
-        wait_until(lambda: fleet.facts("limit_hit"), "the limit is hit")
-        wait_until(lambda: len(fleet.facts("run_parked")) + len(fleet.facts("run_stopped")) >= 2, "both lanes rest")
+        wait_for(lambda: fleet.facts("limit_hit"), "the limit is hit")
+        wait_for(lambda: len(fleet.facts("run_parked")) + len(fleet.facts("run_stopped")) >= 2, "both lanes rest")
 
 
 def started(fleet: EngineFleet) -> dict[str, int]:
@@ -64,6 +64,6 @@ def test_a_limit_outlives_everybody_who_knew_of_it(tmp_path):
         agents = len(fleet.agent_starts())
         fleet.kill_everything()
         fleet.up("--target", "2")
-        wait_until(lambda: len(fleet.facts("fleet_started")) == 2, "the fleet is up again")
+        wait_for(lambda: len(fleet.facts("fleet_started")) == 2, "the fleet is up again")
         time.sleep(4)
         assert len(fleet.agent_starts()) == agents

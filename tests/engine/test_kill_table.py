@@ -1,7 +1,7 @@
 """Killed between any two effects: the fleet goes on, nothing is done twice, nothing is lost, nothing is left behind."""
 
 import pytest
-from engine_fleet import COMMIT, DONE, EDIT, EngineFleet, wait_until
+from engine_fleet import COMMIT, DONE, EDIT, EngineFleet
 from kill_cases import (
     DIES_ONCE,
     HALFWAY,
@@ -11,7 +11,7 @@ from kill_cases import (
     problems_of,
     worker_dies_beside_its_agent,
 )
-from patience import PATIENCE
+from patience import PATIENCE, wait_for
 from promises import broken
 
 # One boundary for each kind of effect that a worker has; of its records, those on which the next step stands.
@@ -63,11 +63,11 @@ def test_workers_outlive_their_supervisor_and_the_next_one_adopts_them(tmp_path)
         seen = tmp_path / "seen"
         fleet.play({"*": [[EDIT, {"run": f"until test -e {seen}; do sleep 0.1; done"}, COMMIT, DONE]]})
         first = fleet.up("--target", "2")
-        wait_until(lambda: len(fleet.edits()) == 2, "both agents are at work")
+        wait_for(lambda: len(fleet.edits()) == 2, "both agents are at work")
         first.kill()
         first.wait()
         second = fleet.up("--target", "2", "--until-idle")
-        [found] = wait_until(lambda: fleet.facts("fleet_found"), "the next one says what it found")
+        [found] = wait_for(lambda: fleet.facts("fleet_found"), "the next one says what it found")
         seen.touch()
         assert second.wait(timeout=PATIENCE) == 0, fleet.story()
         assert sorted(line.partition(":")[0] for line in found["adopted"]) == ["one", "two"]

@@ -1,8 +1,8 @@
 """Two supervisors under two hosts' names share one journal, and all of one host dies at once."""
 
 import pytest
-from engine_fleet import COMMIT, DONE, EDIT, EngineFleet, wait_until
-from patience import PATIENCE
+from engine_fleet import COMMIT, DONE, EDIT, EngineFleet
+from patience import PATIENCE, wait_for
 from promises import broken
 
 LEFT, RIGHT = {"DISPATCH_HOST_ID": "left"}, {"DISPATCH_HOST_ID": "right"}
@@ -17,9 +17,9 @@ def test_what_a_dead_host_was_at_is_done_by_the_other_when_its_leases_have_run_o
     with EngineFleet(tmp_path / "fleet", {"one": 2, "two": 2}, ttl=4.0) as fleet:
         fleet.play({"*": [[EDIT, {"run": f"until test -e {go_on}; do sleep 0.1; done"}, COMMIT, DONE]]})
         fleet.up("--target", "1", **LEFT)
-        wait_until(lambda: len(fleet.edits()) == 1, "the left host is at work")
+        wait_for(lambda: len(fleet.edits()) == 1, "the left host is at work")
         right = fleet.up("--target", "2", "--until-idle", **RIGHT)
-        wait_until(lambda: len(fleet.edits()) == 2, "the right host is at work")
+        wait_for(lambda: len(fleet.edits()) == 2, "the right host is at work")
         before = hosts_of(fleet, "worker_spawned")
         assert sorted(before.values()) == ["left", "right"], "no lane is started twice"
         fleet.kill(fleet.processes(**LEFT))  # the agents die with their workers
@@ -37,7 +37,7 @@ def test_two_hosts_that_come_back_after_a_power_cut_share_the_work_again(tmp_pat
         fleet.play({"*": [[EDIT, {"sleep": 1}, COMMIT, DONE]]})
         for host in (LEFT, RIGHT):
             fleet.up("--target", "1", **host)
-        wait_until(lambda: len(fleet.edits()) >= 2, "both are at work")
+        wait_for(lambda: len(fleet.edits()) >= 2, "both are at work")
         fleet.kill_everything()
         again = [fleet.up("--target", "1", "--until-idle", **host) for host in (LEFT, RIGHT)]
         assert [process.wait(timeout=PATIENCE) for process in again] == [0, 0], fleet.story()

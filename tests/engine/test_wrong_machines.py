@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from disk.limits import full_disk
-from engine_fleet import COMMIT, DONE, EDIT, EngineFleet, wait_until
-from patience import PATIENCE
+from engine_fleet import COMMIT, DONE, EDIT, EngineFleet
+from patience import PATIENCE, wait_for
 from promises import broken
 
 SLOW = [EDIT, {"sleep": 2}, COMMIT, DONE]
@@ -44,12 +44,12 @@ def fill(directory: Path) -> Path:
 def test_without_room_for_the_journal_everybody_stops_and_with_room_everything_goes_on(on_a_small_disk):
     fleet, disk = on_a_small_disk
     supervisor = fleet.up("--target", "2")
-    wait_until(lambda: len(fleet.edits()) == 2, "both agents are at work")
+    wait_for(lambda: len(fleet.edits()) == 2, "both agents are at work")
     ballast = fill(disk)
     assert supervisor.wait(timeout=PATIENCE) != 0
     [said] = [line for line in fleet.story().splitlines() if line.startswith("error: ")]
     assert "no room is left" in said and "Traceback" not in fleet.story()
-    wait_until(lambda: fleet.processes() == [], "the workers stop where they would have written")
+    wait_for(lambda: fleet.processes() == [], "the workers stop where they would have written")
     before = [event.pos for event in fleet.events()]
     assert sorted(fleet.agent_starts()) == ["WORK/ONE1", "WORK/TWO1"]
     assert fleet.git("log", "--format=%s", "main") == "Begin"
@@ -67,7 +67,7 @@ def test_a_journal_that_cannot_be_read_starts_nothing_until_it_can(tmp_path):
     with EngineFleet(tmp_path / "fleet", {"one": 1}) as fleet:
         fleet.play({"*": [SLOW]})
         fleet.up("--target", "1")
-        wait_until(fleet.edits, "the agent is at work")
+        wait_for(fleet.edits, "the agent is at work")
         fleet.kill_everything()
         journal = {path: path.read_bytes() for path in (fleet.root / ".git" / "dos").glob("state.db*")}
         for path, whole in journal.items():

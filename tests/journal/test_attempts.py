@@ -1,6 +1,7 @@
 """Tries at units: folded, imported from released logs, and written in their shape."""
 
 import pytest
+from amounts import EXAMPLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lease_histories import START_MS, FakeClock, memory_store
@@ -112,7 +113,7 @@ def test_the_fold_knows_all_that_a_cooldown_needs(steps, cut, later_ms, error_wi
 
 
 @pytest.mark.soak
-@settings(max_examples=10_000)
+@settings(max_examples=EXAMPLES)
 @given(STEPS, st.integers(0, 12), LATER, LATER)
 def test_the_fold_knows_all_that_a_cooldown_needs_in_many_histories(steps, cut, later_ms, error_window_ms):
     check_fold(steps, cut, later_ms, error_window_ms)

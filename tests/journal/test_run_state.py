@@ -1,6 +1,7 @@
 """A run, folded from its own stream."""
 
 import pytest
+from amounts import EXAMPLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import json
@@ -199,7 +200,7 @@ def test_two_successors_never_both_win(history):
 
 
 @pytest.mark.soak
-@settings(max_examples=10_000, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(history=st.lists(facts | approved, max_size=20), cut=st.integers(0, 20))
 def test_the_laws_of_a_run_hold_for_long_histories(history, cut):
     check_parts(history, cut)

@@ -1,6 +1,7 @@
 """What is remembered of a branch, and looked at again only where it can have changed, is what a whole look shows."""
 
 import pytest
+from amounts import long
 from generated import KINDS, UNITS, Story, git, moves, told, written
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -75,7 +76,7 @@ def test_what_is_remembered_is_what_a_whole_look_shows(story, picks, grows, land
 
 
 @pytest.mark.soak
-@few(120)
+@few(long(40, 400))
 @given(*GROWN)
-def test_what_is_remembered_is_what_a_whole_look_shows_in_120_repositories(story, picks, grows, landings):
+def test_what_is_remembered_is_what_a_whole_look_shows_in_many_repositories(story, picks, grows, landings):
     check_what_is_remembered_is_what_a_whole_look_shows(story, picks, grows, landings)

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import msgspec
 import pytest
+from amounts import EXAMPLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -208,7 +209,7 @@ def test_weak_evidence_of_a_ship_is_never_a_stale_stamp_and_the_order_of_picks_d
 
 
 @pytest.mark.soak
-@settings(max_examples=10_000)
+@settings(max_examples=EXAMPLES)
 @given(PICKS.flatmap(lambda picks: st.tuples(st.just(picks), st.permutations(picks))))
 def test_weak_evidence_is_never_a_stale_stamp_in_many_packets(drawn):
     check_weak_evidence(*drawn)

@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 import pytest
+from amounts import EXAMPLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loop_tables import outcome_of, state_of
@@ -16,7 +17,7 @@ from dos.plans import loop
 from dos.plans.iterations import EVIDENCE, IterationOutcome, LoopState, OutcomeKind, StopReason
 from dos.plans.loop import decide
 
-MANY = settings(max_examples=10_000, deadline=None)
+MANY = settings(max_examples=EXAMPLES, deadline=None)
 STREAKS = ("unclear", "dirty_zero", "overloaded", "stale_stamp", "unproductive_replan_drains", "unproductive_replan")
 MORE_STREAKS = ("adopt_wait", "race", "wait")
 

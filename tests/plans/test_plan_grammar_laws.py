@@ -4,6 +4,7 @@ import re
 import time
 
 import pytest
+from amounts import EXAMPLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +14,7 @@ from dos.plans.documents.grammar import Grammar
 from dos.plans.documents.portfolio import assemble
 from dos.records.units import Claim
 
-MANY = settings(max_examples=10_000, deadline=None)
+MANY = settings(max_examples=EXAMPLES, deadline=None)
 
 PIECES = [
     "#", "##", "###", "- ", "* ", "[ ] ", "[x] ", "**", "`", "```", "~~~", "~~~~", "|", "|---|", "<!--", "-->", "---",

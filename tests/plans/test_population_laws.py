@@ -8,6 +8,7 @@ import time
 from itertools import combinations
 
 import pytest
+from amounts import EXAMPLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import json, structs
@@ -149,7 +150,7 @@ def test_every_plan_is_safe_counted_and_done_once_it_is_done(tick):
 
 
 @pytest.mark.soak
-@settings(max_examples=10_000)
+@settings(max_examples=EXAMPLES)
 @given(ticks())
 def test_every_plan_of_many_is_safe_counted_and_done_once_it_is_done(tick):
     check(*tick)

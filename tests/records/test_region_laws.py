@@ -8,6 +8,7 @@ from itertools import combinations, product
 from typing import NamedTuple
 
 import pytest
+from amounts import EXAMPLES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -236,7 +237,7 @@ def test_the_law_holds(check: Callable[..., None], drawn: Drawn) -> None:
 @pytest.mark.timeout(2400)
 @pytest.mark.parametrize(("check", "drawn"), CHECKS, ids=SENTENCES)
 def test_the_law_holds_for_long(check: Callable[..., None], drawn: Drawn) -> None:
-    run(check, drawn, examples=10_000)
+    run(check, drawn, examples=EXAMPLES)
 
 
 few_names = st.lists(st.sampled_from(["a", "b", "ab", "A", "*"]), min_size=1, max_size=3).map("/".join)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from amounts import long
 
 from dos.errors import Internal
 from dos.runtime import effects
@@ -26,17 +27,16 @@ def shown(summary: Summary, **asked) -> str:
     return "\n".join(many.told(summary, Asked(**asked)))
 
 
-def test_nothing_that_is_promised_breaks_in_two_thousand_seeds():
-    summary = run(count=2_000)
-    assert summary.seeds == 2_000
+def test_nothing_that_is_promised_breaks_in_hundreds_of_seeds():
+    summary = run(count=many.ENOUGH)
+    assert summary.seeds == many.ENOUGH
     assert not summary.failing, shown(summary)
     assert summary.silent == []  # every fault struck and every refusal was given, or nothing was tested
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(2400)
-def test_nothing_that_is_promised_breaks_in_a_hundred_thousand_seeds():
-    summary = run(first=10_000, count=100_000)
+def test_nothing_that_is_promised_breaks_in_thousands_of_seeds():
+    summary = run(first=10_000, count=long(12_000, 1_000_000))
     assert not summary.failing, shown(summary)
 
 
@@ -64,12 +64,12 @@ def same_everywhere(first: int, count: int) -> None:
 
 
 def test_sqlite_writes_what_the_model_writes():
-    same_everywhere(0, 30)
+    same_everywhere(0, 15)
 
 
 @pytest.mark.soak
 def test_sqlite_writes_what_the_model_writes_for_many_seeds():
-    same_everywhere(1_000, 300)
+    same_everywhere(1_000, long(100, 2_000))
 
 
 def digests(hash_seed: str) -> str:

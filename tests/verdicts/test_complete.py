@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+from amounts import EXAMPLES
 from declared_runs import UNREAD, declared, done, gone, open_step, runs, said
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -81,7 +82,7 @@ def test_nothing_is_done_by_being_said(run, objections):
 
 
 @pytest.mark.soak
-@settings(max_examples=10_000, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(run=runs, objections=objections)
 def test_nothing_is_done_by_being_said_however_often(run, objections):
     check(run, objections)

@@ -4,6 +4,7 @@ import json
 
 import msgspec
 import pytest
+from amounts import EXAMPLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -109,7 +110,7 @@ def test_the_order_of_attempts_does_not_matter_and_the_newest_decides(drawn, now
 
 
 @pytest.mark.soak
-@settings(max_examples=10_000)
+@settings(max_examples=EXAMPLES)
 @given(SHUFFLED, st.integers(0, 60_000_000), POLICIES)
 def test_the_order_of_attempts_does_not_matter_in_many_histories(drawn, now_ms, policy):
     check_order(*drawn, now_ms, policy)

@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+from amounts import EXAMPLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
@@ -117,7 +118,7 @@ def test_nothing_is_kept_without_witnesses_or_on_its_authors_word(evidence, poli
 
 
 @pytest.mark.soak
-@settings(max_examples=10_000, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(evidence=changes, policy=limits, words=st.text(max_size=9))
 def test_nothing_is_kept_without_witnesses_for_long(evidence, policy, words):
     the_laws(evidence, policy, words)

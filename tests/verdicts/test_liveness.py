@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+from amounts import EXAMPLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
@@ -234,7 +235,7 @@ def test_a_law_of_liveness_holds(law, drawn, data):
 
 @pytest.mark.soak
 @pytest.mark.parametrize(("law", "drawn"), LAWS, ids=lambda part: getattr(part, "__name__", ""))
-@settings(max_examples=10_000, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(data=st.data())
 def test_a_law_of_liveness_holds_for_long(law, drawn, data):
     law(*map(data.draw, drawn))

@@ -4,6 +4,7 @@ import json
 
 import msgspec
 import pytest
+from amounts import EXAMPLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -127,7 +128,7 @@ def test_of_several_holds_the_first_in_order_is_the_reason(state, now_ms):
 
 
 @pytest.mark.soak
-@settings(max_examples=10_000)
+@settings(max_examples=EXAMPLES)
 @given(STATES, st.integers(0, 5000))
 def test_of_many_combinations_the_first_hold_is_the_reason(state, now_ms):
     check_precedence(state, now_ms)

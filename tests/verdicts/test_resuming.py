@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+from amounts import EXAMPLES
 from declared_runs import declared, done, gone, open_step, runs, said
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -108,7 +109,7 @@ def test_it_goes_on_where_the_first_hole_is_and_only_when_that_is_known(run, div
 
 
 @pytest.mark.soak
-@settings(max_examples=10_000, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(**histories)
 def test_it_goes_on_where_the_first_hole_is_however_it_stands(run, diverged, result):
     check(run, diverged, result)
