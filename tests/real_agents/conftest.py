@@ -7,9 +7,25 @@ from pathlib import Path
 import pytest
 from agent_fleet import AgentFleet
 from installing import Unavailable, path_of
-from programs import Program
+from programs import CLAUDE_CODE, CODEX, Program
 
 NewFleet = Callable[..., AgentFleet]
+HERE = Path(__file__).parent
+OF_A_SOAK = (CLAUDE_CODE, CODEX)  # the others are large, and slow to start
+
+
+@pytest.hookimpl(tryfirst=True)  # before anything is chosen by its marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What runs a real program belongs to `make soak`, or to `make programs` where that is not one of the two."""
+    for item in items:
+        if item.path.parent == HERE and item.path.name.startswith("test_real_"):
+            named = [each for each in _parameters(item) if isinstance(each, Program)]
+            item.add_marker("soak" if all(each in OF_A_SOAK for each in named) else "programs")
+
+
+def _parameters(item: pytest.Item) -> list[object]:
+    called = getattr(item, "callspec", None)
+    return list(called.params.values()) if called else []
 
 
 @pytest.fixture(scope="module")

@@ -334,17 +334,40 @@ def count_effects(repository) -> int:
     return len(counted)
 
 
-EFFECTS_OF_TWO_UNITS = 44
+EFFECTS_OF_ONE_UNIT, EFFECTS_OF_TWO_UNITS = 25, 44
+
+
+def leave_one_unit(repository) -> None:
+    plan = repository.root / "docs" / "demo-plan.md"
+    plan.write_text(plan.read_text().partition("## DEMO A2")[0])
+    repository.commit_all("Less to do")
 
 
 def test_the_boundaries_of_a_run_are_all_known(repository):
+    leave_one_unit(repository)
+    assert count_effects(repository) == EFFECTS_OF_ONE_UNIT
+
+
+@pytest.mark.parametrize("boundary", range(1, EFFECTS_OF_ONE_UNIT + 1))
+def test_a_worker_killed_after_any_effect_redoes_nothing_that_was_committed(repository, boundary):
+    """The kill comes after the effect and before its answer arrives, which is also just before the next effect."""
+    leave_one_unit(repository)
+    kill_and_go_on(repository, boundary, {"Write a": "DEMO/A1"})
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("boundary", range(EFFECTS_OF_ONE_UNIT, EFFECTS_OF_TWO_UNITS + 1, 3))
+def test_a_worker_killed_at_its_second_unit_redoes_nothing_that_was_committed(repository, boundary):
+    kill_and_go_on(repository, boundary, {"Write a": "DEMO/A1", "Write b": "DEMO/A2"})
+
+
+@pytest.mark.soak
+def test_the_boundaries_of_a_run_of_two_units_are_all_known(repository):
     assert count_effects(repository) == EFFECTS_OF_TWO_UNITS
 
 
-@pytest.mark.parametrize("boundary", range(1, EFFECTS_OF_TWO_UNITS + 1))
-def test_a_worker_killed_after_any_effect_redoes_nothing_that_was_committed(repository, boundary):
-    """The kill comes after the effect and before its answer arrives, which is also just before the next effect."""
-    done = []
+def kill_and_go_on(repository, boundary: int, units: dict[str, str]) -> None:
+    before, done = repository.subjects(), []
 
     def dying(performers):
         def perform(effect, do):
@@ -364,10 +387,10 @@ def test_a_worker_killed_after_any_effect_redoes_nothing_that_was_committed(repo
     acting.close()
     stop = work(repository, number=2)
     assert stop.reason is StopReason.COMPLETE
-    assert repository.subjects() == ["Write b", "Write a", "Begin"], "each unit landed exactly once"
+    assert repository.subjects() == [*reversed(units), *before], "each unit landed exactly once"
     happened = list(World(repository.root).journal.events())
     for kind in ("unit_landed", "receipt_issued"):
-        assert sorted(event.body["unit"] for event in happened if event.kind == kind) == ["DEMO/A1", "DEMO/A2"]
+        assert sorted(event.body["unit"] for event in happened if event.kind == kind) == sorted(units.values())
     for event in happened:
         if event.kind == "receipt_issued":
             noted = repository.git("notes", "--ref=dos-receipts", "show", event.body["commit"])
