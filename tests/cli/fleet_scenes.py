@@ -28,6 +28,7 @@ def hold(store: Store, lane: str, run_id: str = "", *, is_lock: bool = False, pi
     asked = Request(
         lane=lane, holder=f"{processes.host()}:{holder.pid}", host=processes.host(), ttl_ms=600_000,
         region=region([f"{lane}/**"]), is_lock=is_lock, run_id=run_id, pid=holder.pid, pid_started=holder.started,
+        system=processes.system(),
     )  # fmt: skip
     taken = store.acquire(asked, lambda request, live: None)
     assert isinstance(taken, Lease)

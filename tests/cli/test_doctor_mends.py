@@ -40,6 +40,7 @@ def taken(journal: Store, pid: int, *, lane: str = "api", started: float | None 
         region=region([f"{lane}/**"]),
         pid=pid,
         pid_started=started if started is not None else 1.0,
+        system=processes.system(),
     )
     lease = journal.acquire(asked, lambda request, live: None)
     assert isinstance(lease, Lease)
@@ -176,8 +177,10 @@ def test_a_worker_that_only_the_journal_knows_is_found_too(healthy, monkeypatch)
     monkeypatch.setattr(processes_health, "SETTLING_SECONDS", 0.0)
     with open_journal(workspace.find(healthy), "") as journal:
         host = processes.host()
-        journal.record("spawn/api", SpawnIntended(lane="api", run_id="RID-1", host=host))
-        fact = WorkerSpawned(lane="api", run_id="RID-1", host=host, pid=me.pid, pid_started=me.started)
+        journal.record("spawn/api", SpawnIntended(lane="api", run_id="RID-1", host=host, system=processes.system()))
+        fact = WorkerSpawned(
+            lane="api", run_id="RID-1", host=host, pid=me.pid, pid_started=me.started, system=processes.system()
+        )  # fmt: skip
         journal.record("spawn/api", fact)
     with World(healthy) as world:
         (found,) = processes_health.orphans(world)

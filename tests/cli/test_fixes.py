@@ -264,7 +264,7 @@ def test_the_doctor_and_the_reaper_call_the_same_lanes_abandoned(healthy, dos, m
         for lane, pid, ttl_ms in (("docs", dead.pid, 1), ("worker", dead.pid, 600_000), ("global", None, 600_000)):
             asked = Request(
                 lane=lane, holder=lane, host=processes.host(), ttl_ms=ttl_ms, region=region([f"{lane}/**"]), pid=pid,
-                pid_started=1.0,
+                pid_started=1.0, system=processes.system(),
             )  # fmt: skip
             journal.acquire(asked, lambda request, live: None)
     found = {each["what"] for each in dos("doctor", "--json").json["findings"] if each["kind"].startswith("LEASE_")}

@@ -48,7 +48,7 @@ def test_systemd_starts_it_again_and_lets_the_workers_live(install, home, worksp
     assert answer.code == 0 and answer.json["written"] and not answer.json["started"]
     assert path.parent == home / ".config" / "systemd" / "user" and path.name.startswith("dos-workspace-")
     found = lines(path)
-    assert {"Restart=on-failure", "KillMode=process", "WantedBy=default.target"} <= set(found)
+    assert {"Restart=always", "RestartPreventExitStatus=0", "KillMode=process", "WantedBy=default.target"} <= set(found)
     [command] = [line for line in found if line.startswith("ExecStart=")]
     words = f'"{sys.executable}" "-P" "-m" "dos" "--workspace" "{workspace}" "up" "--plain" "--target" "2"'
     assert command == f"ExecStart={words}"

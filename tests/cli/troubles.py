@@ -203,7 +203,8 @@ def with_lapsed_lease(place, monkeypatch, tmp_path):
 def with_lease_of_a_dead_process(place, monkeypatch, tmp_path):
     dead = subprocess.Popen([sys.executable, "-c", "pass"])
     dead.wait()
-    lease(place, "api", is_lock=False, host=processes.host(), ttl_ms=600_000, pid=dead.pid, pid_started=1.0)
+    here = {"host": processes.host(), "system": processes.system()}
+    lease(place, "api", is_lock=False, **here, ttl_ms=600_000, pid=dead.pid, pid_started=1.0)
 
 
 def with_lapsed_lock(place, monkeypatch, tmp_path):

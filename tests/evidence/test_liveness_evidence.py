@@ -254,10 +254,10 @@ def test_a_process_is_known_by_its_pid_and_its_start_and_only_on_its_own_host(re
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     me = processes.identify(child.pid)
     assert me is not None
-    here = {"host": processes.host(), "pid": me.pid, "pid_started": me.started}
+    here = {"host": processes.host(), "system": processes.system(), "pid": me.pid, "pid_started": me.started}
     lease = repository.lease("api", **here)
     recycled = structs.replace(lease, pid_started=me.started - 60)
-    foreign = structs.replace(lease, host="elsewhere")
+    foreign = structs.replace(lease, host="elsewhere", system="elsewhere-0123456789ab")
     bare = structs.replace(lease, pid_started=None)
     try:
         assert seen(repository, lease).process_alive is True

@@ -80,17 +80,17 @@ def test_a_lease_that_is_over_by_the_stores_clock_is_dead(scene):
 
 
 def test_a_process_that_is_gone_is_dead_at_once_and_one_that_is_there_is_not(scene):
-    scene.lease("api", host=processes.host(), pid=os.getpid(), pid_started=1.0)
+    scene.lease("api", host=processes.host(), system=processes.system(), pid=os.getpid(), pid_started=1.0)
     assert scene.lane("api").liveness == "STALLED"
     here = processes.identify(os.getpid())
-    scene.lease("docs", host=processes.host(), pid=here.pid, pid_started=here.started)
+    scene.lease("docs", host=processes.host(), system=processes.system(), pid=here.pid, pid_started=here.started)
     scene.pass_time(40 * MINUTE)
     assert scene.lane("docs").liveness == "SPINNING"
 
 
 def test_a_silent_worker_whose_process_is_there_is_not_dead(scene):
     mine = processes.identify(os.getpid())
-    scene.lease("api", host=processes.host(), pid=mine.pid, pid_started=mine.started)
+    scene.lease("api", host=processes.host(), system=processes.system(), pid=mine.pid, pid_started=mine.started)
     scene.pass_time(50 * MINUTE)
     assert scene.lane("api").liveness == "SPINNING"
 
@@ -171,7 +171,9 @@ def test_a_launch_whose_run_stopped_without_a_lane_is_over(scene):
 
 def test_a_launch_whose_process_is_gone_is_over(scene):
     scene.launch()
-    worker = WorkerSpawned(lane="api", run_id=RUN, host=processes.host(), pid=os.getpid(), pid_started=1.0)
+    worker = WorkerSpawned(
+        lane="api", run_id=RUN, host=processes.host(), system=processes.system(), pid=os.getpid(), pid_started=1.0
+    )
     scene.journal.record("spawn/api", worker)
     assert not scene.lane("api").pending
 

@@ -15,6 +15,7 @@ from dos.records.regions import region
 from dos.runtime import effects, leftovers, renewing
 from dos.runtime.holding import Holding
 from dos.runtime.worker_effects import WorkerEffects
+from dos.sources import processes
 from dos.sources.world import World
 from dos.verdicts.access import admission
 
@@ -68,7 +69,7 @@ def test_a_lane_that_is_taken_in_several_tries_is_kept_once_and_its_last_holder_
     dead = os.spawnlp(os.P_WAIT, "true", "true") or 2**22 - 1  # no process has this pid
     asked = Request(
         lane="one", holder="dead", host=os.uname().nodename, ttl_ms=600_000, region=region(["one/**"]), pid=dead,
-        pid_started=1.0,
+        pid_started=1.0, system=processes.system(),
     )  # fmt: skip
     held = acting.store.acquire(asked, admission.judge)
     assert isinstance(held, Lease)

@@ -23,9 +23,11 @@ def supervisor(repository):
     acting.close()
 
 
-def spawned(supervisor: FleetEffects, host: str) -> None:
-    supervisor.store.record("spawn/one", events.SpawnIntended(lane="one", run_id="R", host=host))
-    fact = events.WorkerSpawned(lane="one", run_id="R", host=host, pid=NO_SUCH_PROCESS, pid_started=1.0)
+def spawned(supervisor: FleetEffects, host: str, system: str) -> None:
+    supervisor.store.record("spawn/one", events.SpawnIntended(lane="one", run_id="R", host=host, system=system))
+    fact = events.WorkerSpawned(
+        lane="one", run_id="R", host=host, pid=NO_SUCH_PROCESS, pid_started=1.0, system=system
+    )  # fmt: skip
     supervisor.store.record("spawn/one", fact)
 
 
@@ -35,9 +37,17 @@ def pending(supervisor: FleetEffects) -> bool:
     return next(lane.pending for lane in seen.lanes if lane.name == "one")
 
 
-@pytest.mark.parametrize(("host", "is_pending"), [(processes.host(), False), ("elsewhere", True)])
-def test_only_its_own_host_can_say_that_a_worker_is_gone(supervisor, host, is_pending):
-    spawned(supervisor, host)
+@pytest.mark.parametrize(
+    ("host", "system", "is_pending"),
+    [
+        (processes.host(), processes.system(), False),
+        (processes.host(), f"{processes.host()}-0123456789ab", True),  # another machine with our name
+        (processes.host(), "", True),  # as older versions wrote it
+        ("elsewhere", "elsewhere-0123456789ab", True),
+    ],
+)
+def test_only_its_own_system_can_say_that_a_worker_is_gone(supervisor, host, system, is_pending):
+    spawned(supervisor, host, system)
     assert pending(supervisor) is is_pending
 
 
@@ -47,7 +57,7 @@ def test_a_host_whose_clock_is_wrong_does_not_take_a_start_for_an_old_one(reposi
     config.write_text(f'[store]\nurl = "{postgres.createdb(f"clock_{time.time_ns()}")}"\n\n{config.read_text()}')
     world = World(repository.root)
     acting = FleetEffects(world.workspace, world.config, actor="supervisor/here")
-    spawned(acting, "elsewhere")
+    spawned(acting, "elsewhere", "elsewhere-0123456789ab")
     wrong = time.time_ns() + hours * 3_600_000_000_000
     monkeypatch.setattr("time.time_ns", lambda: wrong)
     assert pending(acting) is True
@@ -77,7 +87,7 @@ def test_what_is_written_during_a_tick_wakes_the_next(supervisor, monkeypatch):
     lease = supervisor.take_lease(effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True))
     supervisor.observe(effects.ObserveFleet(lease=lease))
     seen = supervisor.store.last()
-    spawned(supervisor, "elsewhere")
+    spawned(supervisor, "elsewhere", "elsewhere-0123456789ab")
     waited = []
     monkeypatch.setattr(supervisor.store, "wait", lambda after, seconds: waited.append(after))
     supervisor.pause(effects.Pause(seconds=0.01))

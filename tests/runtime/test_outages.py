@@ -9,8 +9,8 @@ from contextlib import contextmanager
 import psutil
 import psycopg
 import pytest
-from patience import PATIENCE
-from sample_fleet import Fleet, history, landed, wait_for
+from patience import PATIENCE, wait_for
+from sample_fleet import Fleet, history, landed
 from sample_repository import Repository, commit, write
 
 from dos.errors import OutcomeUnknown
@@ -70,7 +70,7 @@ def test_a_server_that_is_stopped_and_started_again_ends_nobody(shared, postgres
     postgres.start()
     story, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, story
-    assert "trying again" in story and "the journal is back" in story
+    assert "waiting until it is back" in story and "the journal is back after" in story
     assert landed(shared) == EVERYTHING and sorted(shared.repository.subjects()) == ONCE_EACH
     assert starts(shared) == ["one", "two"], "the workers went on"
     assert shared.stray_processes() == []
@@ -95,21 +95,22 @@ def test_connections_that_are_cut_again_and_again_end_nobody(shared, postgres):
     assert (kinds.count("unit_landed"), kinds.count("fleet_started"), kinds.count("fleet_stopped")) == (3, 1, 1)
 
 
-def test_when_it_stays_away_longer_than_a_lease_lasts_everybody_stops_and_the_next_fleet_goes_on(shared, postgres):
+def test_when_it_stays_away_longer_than_a_lease_lasts_the_workers_stop_and_the_supervisor_waits(shared, postgres):
     shorten_leases(shared.repository, 2)
     shared.repository.play({**TAKES_A_WHILE, "DEMO/A1": [[HANGS], *TAKES_A_WHILE["DEMO/A1"]]})
-    process = shared.up("--until-idle", "--target", "1")
-    wait_for(lambda: "sleep 60" in shared.stray_processes())
+    process = shared.up("--until-idle", "--target", "2")
+    wait_for(lambda: "sleep 60" in shared.stray_processes(), "the agent is at work")
     postgres.stop()
     try:
-        story, _ = process.communicate(timeout=PATIENCE)
-        assert process.returncode == 2, story
-        wait_for(lambda: shared.stray_processes() == [])
+        wait_for(lambda: not any("worker" in each or "sleep" in each for each in shared.stray_processes()))
+        assert process.poll() is None
     finally:
         postgres.start()
-    story, _ = (following := shared.up("--until-idle", "--target", "2")).communicate(timeout=PATIENCE)
-    assert following.returncode == 0, story
+    story, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, story
+    assert story.count("waiting until it is back") == story.count("the journal is back after") == 1, story
     assert landed(shared) == EVERYTHING and sorted(shared.repository.subjects()) == ONCE_EACH
+    assert [event["kind"] for event in history(shared)].count("fleet_started") == 1
 
 
 @contextmanager
@@ -180,7 +181,7 @@ def test_a_worker_that_never_hears_that_it_was_heard_says_everything_once(reposi
 def test_a_supervisor_that_never_hears_that_it_was_heard_starts_each_worker_once(repository, answers_are_lost):
     world = World(repository.root)
     acting = FleetEffects(world.workspace, world.config, actor="test")
-    supervisor = Supervisor(host="here", pid=os.getpid(), target=2, tick_seconds=0.2, until_idle=True)
+    supervisor = Supervisor(host="here", system="here-1", pid=os.getpid(), target=2, tick_seconds=0.2, until_idle=True)
     assert drive(supervisor.supervise(), acting.performers()).why is Why.IDLE
     acting.close()
     said = kinds(repository)

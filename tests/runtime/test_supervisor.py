@@ -1,5 +1,7 @@
 """The supervisor's ticks, without a system around it: what it asks to be done, and in which order."""
 
+import itertools
+
 import pytest
 from msgspec import structs
 
@@ -9,9 +11,11 @@ from dos.errors import BadInput, GitFailed, StoreFailed
 from dos.journal import engine_events as engine
 from dos.journal import events, fold
 from dos.journal.backends.memory import MemoryBackend
+from dos.journal.states import fleet_streams
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet as State
 from dos.journal.store import Store
+from dos.plans import starting
 from dos.plans.staffing import Lane
 from dos.plans.starting import Unfinished, WaitsFor
 from dos.plans.ticks import SupervisePolicy
@@ -29,15 +33,18 @@ BUSY = structs.replace(NOTHING, busy=True, idle=False)
 class System:
     """Shows one fleet after the other, and writes down what is recorded."""
 
-    def __init__(self, *shown: Fleet | Exception) -> None:
+    def __init__(self, *shown: Fleet | Exception, system: str = "h-1", store: Store | None = None) -> None:
         self.shown = list(shown)
-        self.store = Store(MemoryBackend(), actor="supervisor")
+        self.system = system
+        self.store = store or Store(MemoryBackend(), actor="supervisor")
         self.said: list[str] = []
         self.pauses = 0
         self.spawned: list[str] = []
 
     def run(self, *, policy: SupervisePolicy = SupervisePolicy(), target: int = 1):
-        supervisor = Supervisor(host="h", pid=1, target=target, tick_seconds=1.0, until_idle=True, policy=policy)
+        supervisor = Supervisor(
+            host="h", system=self.system, pid=1, target=target, tick_seconds=1.0, until_idle=True, policy=policy
+        )
         return drive(
             supervisor.supervise(),
             {
@@ -155,3 +162,46 @@ def test_the_dead_are_not_reaped_where_that_is_configured():
     system = System(structs.replace(BUSY, lanes=lanes), NOTHING)
     system.run(policy=SupervisePolicy(reap_stalled=False))
     assert "worker_reaped" not in system.kinds() and system.spawned == []
+
+
+@pytest.mark.parametrize(
+    "found", [None, starting.Found(adopted=["api: h:7"], fenced=[], resumed=[], repeated=[], skipped=[])]
+)
+def test_supervisors_of_several_hosts_all_end_by_themselves_whoever_came_last(found):
+    """The second starts while the first waits for its next tick, and the third while the second does."""
+    store = Store(MemoryBackend(), actor="supervisor")
+    first = structs.replace(BUSY, found=found)
+    systems = [System(first, structs.replace(NOTHING, found=found), system=f"h-{n}", store=store) for n in range(3)]
+    endings = []
+    for system, following in itertools.pairwise(systems):
+        system.pause = lambda effect, following=following: endings.append(following.run())
+    endings.append(systems[0].run())
+    assert [ending.why for ending in endings] == [Why.IDLE] * 3
+    said = [event for event in fleet_streams.load(store) if event.kind == "fleet_stopped"]
+    assert sorted(event.stream for event in said) == ["fleet/h-0", "fleet/h-1", "fleet/h-2"]
+
+
+def test_what_older_versions_wrote_to_one_stream_is_read_with_what_each_host_writes_now():
+    system = System(NOTHING)
+    system.store.record("fleet", events.FleetStarted(host="h", pid=7, target=1))
+    system.run()
+    system.store.record("fleet", events.DrainRequested(reason="dos down"))
+    told = [(event.stream, event.kind) for event in fleet_streams.load(system.store)]
+    assert told == [
+        ("fleet", "fleet_started"), ("fleet/h-1", "fleet_started"), ("fleet/h-1", "fleet_stopped"),
+        ("fleet", "drain_requested"),
+    ]  # fmt: skip
+    state, _ = fold.current(system.store, State)
+    assert state.drain == system.store.last()
+
+
+def test_a_supervisor_whose_lease_was_taken_says_that_it_is_lost():
+    system = System(BUSY, NOTHING)
+
+    def take_it_away(effect):
+        [lease] = system.store.leases(locks=True)
+        system.store.revoke(lease.fence, version=lease.version, reason="a person did it")
+
+    system.pause = take_it_away
+    ending = system.run()
+    assert ending.why is Why.LOST and "lost its lease" in ending.text

@@ -53,7 +53,7 @@ def asked(lane: str, run_id: str = RUN, **changed) -> Request:
     me = processes.identify(os.getpid())
     made = Request(
         lane=lane, holder="h:1", host=processes.host(), ttl_ms=60_000, region=region([f"{lane}/**"]), run_id=run_id,
-        pid=me.pid, pid_started=me.started,
+        pid=me.pid, pid_started=me.started, system=processes.system(),
     )  # fmt: skip
     return structs.replace(made, **changed)
 

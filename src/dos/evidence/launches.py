@@ -41,7 +41,7 @@ def _expected(view: Reading, lane: str, here: set[str], since_ms: int) -> Iterat
 
 
 def _is_gone(worker: WorkerSpawned) -> bool:
-    return worker.host == processes.host() and processes.is_gone(worker.pid, worker.pid_started)
+    return worker.system == processes.system() and processes.is_gone(worker.pid, worker.pid_started)
 
 
 def _came(view: Reading, lane: str, intended: Event, run_id: str) -> bool:

@@ -9,13 +9,11 @@ from dos.evidence import agent_logs, holders
 from dos.journal import fold
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet
+from dos.journal.states.fleet_streams import is_supervisor_lock
 from dos.journal.states.quota import Quota
 from dos.journal.states.watching import Watching
 from dos.journal.store import Store
 from dos.records.leases import Lease
-from dos.sources import processes
-
-SUPERVISOR = "supervisor/"
 
 
 class Held(Struct, frozen=True, kw_only=True):
@@ -69,7 +67,7 @@ class Watcher:
             decisions=self._watch.state(Decisions),
             quota=self._watch.state(Quota),
             held=lanes,
-            supervisors=[each for each in held if each.lease.is_lock and each.lease.lane.startswith(SUPERVISOR)],
+            supervisors=[each for each in held if each.lease.is_lock and is_supervisor_lock(each.lease.lane)],
             spoken_ms=self._spoken(lanes),
             roster=self._roster,
             silent_after_ms=self._silent_after_ms,
@@ -78,7 +76,7 @@ class Watcher:
     def _spoken(self, held: Sequence[Held]) -> dict[str, int]:
         """From the logs of this machine; what another host's agents say, only that host can read."""
         found: dict[str, int] = {}
-        for lease in (each.lease for each in held if each.lease.run_id and each.lease.host == processes.host()):
+        for lease in (each.lease for each in held if each.lease.run_id and holders.is_local(each.lease)):
             logs = agent_logs.of_lane(self._state, lease.lane, lease.run_id)
             if logs and (at_ms := agent_logs.changed_ms(logs[-1])) is not None:
                 found[lease.run_id] = at_ms

@@ -125,6 +125,7 @@ class SpawnIntended(Fact, frozen=True, kw_only=True):
     holder: str = ""  # who intends it, where that is not a supervisor
     loop_ts: str = ""
     reason: str = ""
+    system: str = ""  # where it is to run; empty: unknown
 
 
 class WorkerSpawned(Fact, frozen=True, kw_only=True):
@@ -134,6 +135,7 @@ class WorkerSpawned(Fact, frozen=True, kw_only=True):
     host: str
     pid: int
     pid_started: float
+    system: str = ""  # in whose table of processes the pid is; empty: unknown
 
 
 class WorkerReaped(Fact, frozen=True, kw_only=True):

@@ -24,6 +24,7 @@ class Request(Struct, frozen=True, kw_only=True):
     loop_ts: str = ""
     pid: int | None = None
     pid_started: float | None = None
+    system: str = ""  # in whose table of processes the pid is; empty: unknown, as in leases of older versions
     start_sha: str = ""
 
 

@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import suppress
+from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
@@ -41,10 +42,12 @@ class Patience:
     """Tries an effect again while the store is away, for so long at most; then the lease is proven before it goes on.
 
     An effect can be repeated as a whole: what it writes carries a key, so that what was written without our hearing of
-    it is found, and what it did to a lease can be seen.
+    it is found, and what it did to a lease can be seen. Without a limit it waits for as long as it takes.
     """
 
-    def __init__(self, seconds: float, *, prove: Callable[[bool], None], pause: Callable[[float], object]) -> None:
+    def __init__(
+        self, seconds: float | None, *, prove: Callable[[bool], None], pause: Callable[[float], object]
+    ) -> None:
         self._seconds = seconds
         self._prove = prove  # raises unless the lease is surely ours; with True, it is doubtful
         self._pause = pause
@@ -54,7 +57,7 @@ class Patience:
 
     def outlast(self, act: Callable[[], R]) -> R:
         away_since: float | None = None
-        missed = False  # the remote, and not the journal
+        missed = "journal"
         pause = FIRST_PAUSE_SECONDS
         while True:
             try:
@@ -62,22 +65,33 @@ class Patience:
                 answer = act()
             except AWAY as error:
                 if away_since is None:
-                    away_since, missed = time.monotonic(), isinstance(error, RemoteAway)
-                    _say(f"{error}; trying again for {self._seconds:g} s")
-                if time.monotonic() - away_since >= self._seconds:
+                    away_since = time.monotonic()
+                    missed = "remote" if isinstance(error, RemoteAway) else "journal"
+                    warn(f"{_clock()} {error}; {self._until()}")
+                if self._seconds is not None and time.monotonic() - away_since >= self._seconds:
                     raise
                 self._pause(pause)
                 pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
             else:
                 if away_since is not None:
-                    _say(f"the {'remote' if missed else 'journal'} is back")
+                    warn(f"{_clock()} the {missed} is back after {time.monotonic() - away_since:.0f} s")
                 return answer
+
+    def _until(self) -> str:
+        if self._seconds is None:
+            return "waiting until it is back (Ctrl-C twice ends this command, workers keep running)"
+        return f"trying again for {self._seconds:g} s"
 
     def _perform(self, perform: Callable[[Any], Any], effect: Any) -> Any:
         return self.outlast(partial(perform, effect))
 
 
-def _say(line: str) -> None:
-    with suppress(OSError):  # nobody is left to read it
+def _clock() -> str:
+    return datetime.now().strftime("%H:%M:%S")
+
+
+def warn(line: str) -> None:
+    """On stderr. A terminal that is closed, or a disk that is full, ends nothing but the message."""
+    with suppress(OSError):
         sys.stderr.write(line + "\n")
         sys.stderr.flush()

@@ -1,7 +1,6 @@
 """How a supervisor's effects are performed for real."""
 
 import secrets
-import sys
 import time
 
 from dos.config.tables import Config
@@ -19,7 +18,7 @@ from dos.records import run_ids
 from dos.records.leases import Lease, stream_of
 from dos.records.units import Unit
 from dos.runtime import backlog, effects, leftovers, logs
-from dos.runtime.drive import Performers
+from dos.runtime.drive import Performers, warn
 from dos.runtime.fleet import observing
 from dos.runtime.fleet.executing import Executor, LocalExecutor
 from dos.runtime.fleet.observing import Seen
@@ -40,7 +39,8 @@ class FleetEffects(WorkerEffects):
     """A supervisor can do what a worker can, and start workers."""
 
     def __init__(self, place: Workspace, config: Config, *, actor: str, executor: Executor | None = None) -> None:
-        super().__init__(place, config, actor=actor)
+        # Nothing is done without the journal, and whatever is done is checked by it: so there is no harm in waiting.
+        super().__init__(place, config, actor=actor, outlasts_outages=True)
         self._executor = executor or LocalExecutor()
         self._on_target = OnTarget(place, share=LOOKING_SHARE)
         self._looked_for_spinning = 0.0
@@ -107,9 +107,11 @@ class FleetEffects(WorkerEffects):
         return found
 
     def _never_came(self, starts: folded.Starts) -> bool:
-        """Of a process elsewhere this host cannot say that it is gone. Without a pid whoever started it died, or could
-        not start it: then the run itself is looked for."""
-        if starts.host != processes.host():
+        """Of a process elsewhere this system cannot say that it is gone.
+
+        Without a pid whoever started it died, or could not start it: then the run itself is looked for.
+        """
+        if starts.system != processes.system():
             return False
         if starts.pid:
             return processes.is_gone(starts.pid, starts.pid_started)
@@ -155,11 +157,11 @@ class FleetEffects(WorkerEffects):
             log = logs.of_worker(self.place.state, effect.lane, effect.run_id)
             return self._executor.launch(words, cwd=self.place.root, log=log)
         except OSError as error:  # no room for a log, or for a process: perhaps in a while
-            sys.stderr.write(f"no worker could be started on {effect.lane}: {error}\n")
+            warn(f"no worker could be started on {effect.lane}: {error}")
             return None
 
     def complain(self, effect: effects.Complain) -> None:
-        sys.stderr.write(f"{effect.text}\n")
+        warn(effect.text)
 
     def let_expire(self, effect: effects.LetExpire) -> None:
         try:

@@ -9,8 +9,10 @@ from dos.runtime.renewing import Keeper
 
 
 class Holding:
-    def __init__(self, open_store: Callable[[], Store]) -> None:
+    def __init__(self, open_store: Callable[[], Store], *, outlasts_outages: bool = False) -> None:
+        """See Keeper for `outlasts_outages`."""
         self._open_store = open_store
+        self._outlasts_outages = outlasts_outages
         self._keepers: dict[int, Keeper] = {}
         self._some_lost = threading.Event()
         self.lanes: dict[int, Lease] = {}  # by fence; locks are none
@@ -19,7 +21,13 @@ class Holding:
         """Also when it is said again: then its keeper is at it already."""
         if lease.fence in self._keepers:
             return
-        keeper = Keeper(lease, self._open_store, asked_at=asked_at, tell=self._some_lost)
+        keeper = Keeper(
+            lease,
+            self._open_store,
+            asked_at=asked_at,
+            tell=self._some_lost,
+            outlasts_outages=self._outlasts_outages,
+        )
         keeper.start()
         self._keepers[lease.fence] = keeper
         if not lease.is_lock:

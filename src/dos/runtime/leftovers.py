@@ -93,7 +93,7 @@ def wait_for_git(tree: Path, *, of_workers: bool = False) -> None:
 
 
 def _may_live(lease: Lease) -> bool:
-    return lease.host == processes.host() and lease.pid != os.getpid() and not holders.gone(lease)
+    return lease.system == processes.system() and lease.pid != os.getpid() and not holders.gone(lease)
 
 
 def _left(workspace: str, lease: Lease) -> "Iterator[psutil.Process]":

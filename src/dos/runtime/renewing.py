@@ -24,10 +24,16 @@ class Keeper(threading.Thread):
         *,
         asked_at: float | None = None,
         tell: threading.Event | None = None,
+        outlasts_outages: bool = False,
     ) -> None:
-        """`tell` is set, too, when the lease is lost: for whoever waits for the first of several."""
+        """`tell` is set, too, when the lease is lost: for whoever waits for the first of several.
+
+        With `outlasts_outages` it is lost only by the store's word, however long the store is away: for a holder that
+        does nothing meanwhile, and renews it before it does anything again.
+        """
         super().__init__(name="lease-keeper", daemon=True)
         self._tell = tell
+        self._outlasts_outages = outlasts_outages
         self.lost = threading.Event()
         self._lease = lease
         self._open_store = open_store
@@ -48,7 +54,7 @@ class Keeper(threading.Thread):
 
     def is_lost(self) -> bool:
         """Also when a renewal is stuck on its way, and so cannot say it."""
-        return self.lost.is_set() or now() > self._ends + self._pause()
+        return self.lost.is_set() or self._is_over(self._ends + self._pause())
 
     def run(self) -> None:
         """Lost is lost: taken by another, or not renewed in its time, so that another may take it at any moment."""
@@ -60,7 +66,7 @@ class Keeper(threading.Thread):
             except Fenced:
                 return
             except StoreFailed:
-                if now() >= self._ends:
+                if self._is_over(self._ends):
                     self._lose()
                     return
                 self._done.wait(self._pause() / 4)  # then the store is opened anew
@@ -71,6 +77,9 @@ class Keeper(threading.Thread):
             self._lose()
             raise Fenced(f"the lease with fence {self._lease.fence} was taken over")
         self._ends = max(self._ends, began + self._lease.ttl_ms / 1000)
+
+    def _is_over(self, ends: float) -> bool:
+        return not self._outlasts_outages and now() >= ends
 
     def _lose(self) -> None:
         self.lost.set()

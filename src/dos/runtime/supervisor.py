@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 
 from dos.errors import BadInput, Conflict, Fenced, GitFailed
 from dos.journal import engine_events, events
-from dos.journal.states import decisions
+from dos.journal.states import decisions, fleet_streams
 from dos.plans import staffing, starting
 from dos.plans.limits import deciding
 from dos.plans.limits.deciding import Question
@@ -67,13 +67,15 @@ class Supervisor:
         self,
         *,
         host: str,
+        system: str,
         pid: int,
         target: int,
         tick_seconds: float,
         until_idle: bool,
         policy: SupervisePolicy = SupervisePolicy(),
     ) -> None:
-        self.host = host
+        self.host = host  # as people know it
+        self.system = system  # as no other is called: two machines may have the same name
         self.pid = pid
         self.target = target
         self.tick_seconds = tick_seconds
@@ -84,15 +86,15 @@ class Supervisor:
 
     def supervise(self) -> Generator[Any, Any, Ending]:
         """Runs until the fleet is drained, or idle where that is wanted."""
-        taken = yield effects.TakeLease(lane=f"supervisor/{self.host}", run_id="", is_lock=True)
+        taken = yield effects.TakeLease(lane=fleet_streams.supervisor_lock(self.system), run_id="", is_lock=True)
         if isinstance(taken, Refusal):
             return Ending(Why.SECOND, f"another supervisor runs here: {taken.detail}")
         self.lease = taken
         try:
             started = events.FleetStarted(host=self.host, pid=self.pid, target=self.target)
-            yield from self._note("fleet", started, fence=taken.fence)
+            yield from self._say(started)
             ending: Ending = yield from self._ticks()
-            yield from self._note("fleet", events.FleetStopped(host=self.host, reason=ending.text), fence=taken.fence)
+            yield from self._say(events.FleetStopped(host=self.host, reason=ending.text))
             yield effects.ReleaseLease(lease=taken, reason=ending.text)
         except Fenced as lost:  # whoever takes it speaks for the fleet
             return Ending(Why.LOST, f"the supervisor lost its lease: {lost}")
@@ -121,7 +123,7 @@ class Supervisor:
         fleet: Fleet = yield effects.ObserveFleet(lease=self.lease, first=first)
         if fleet.found and not fleet.found.is_empty:
             found = engine_events.FleetFound(host=self.host, **structs.asdict(fleet.found))
-            yield from self._note("fleet", found, fence=self.lease.fence)
+            yield from self._say(found)
         yield from self._speak_with_people(fleet)
         if fleet.drain_requested and not fleet.busy:
             return Ending(Why.DRAINED, "drained on request")
@@ -137,7 +139,7 @@ class Supervisor:
         for asked in fleet.due:
             yield effects.LetExpire(asked=asked)
         for fact in fleet.told:
-            yield from self._note("fleet", fact)
+            yield from self._say(fact)
         for question in fleet.questions:
             yield from self._ask(question)
         for found in fleet.spinning:
@@ -170,7 +172,7 @@ class Supervisor:
 
     def _spawn(self, lane: str, version: int) -> Steps:
         run_id: str = yield effects.MintRun(process=f"worker-{lane}")
-        intent = events.SpawnIntended(lane=lane, run_id=run_id, host=self.host)
+        intent = events.SpawnIntended(lane=lane, run_id=run_id, host=self.host, system=self.system)
         try:
             yield from self._note(f"spawn/{lane}", intent, expect=version)
         except Conflict:
@@ -179,13 +181,23 @@ class Supervisor:
         if started is None:
             return  # it counts as one that died; when it does not show up, another is started
         fact = events.WorkerSpawned(
-            lane=lane, run_id=run_id, host=self.host, pid=started.pid, pid_started=started.started
+            lane=lane,
+            run_id=run_id,
+            host=self.host,
+            pid=started.pid,
+            pid_started=started.started,
+            system=self.system,
         )
         yield from self._note(f"spawn/{lane}", fact)
 
     def _ask(self, question: Question) -> Steps:
         entry = decisions.raising(question)
         yield effects.Record(stream=entry.stream, fact=entry.body, key=decisions.RAISED)
+
+    def _say(self, fact: events.Fact) -> Steps:
+        """In the stream of this system's supervisors alone. Of two that wrote to one stream, each under the fence of
+        its own lease, the store would refuse the one whose lease is older, and that one would take itself for lost."""
+        yield from self._note(fleet_streams.of_system(self.system), fact, fence=self.lease.fence)
 
     def _note(self, stream: str, fact: events.Fact, *, fence: int | None = None, expect: int | None = None) -> Steps:
         self._notes += 1

@@ -46,7 +46,16 @@ LONGEST_WAIT_SECONDS = 5.0  # for the journal to move, where nothing else ends a
 
 
 class WorkerEffects:
-    def __init__(self, place: Workspace, config: Config, *, actor: str, target_branch: str = "") -> None:
+    def __init__(
+        self,
+        place: Workspace,
+        config: Config,
+        *,
+        actor: str,
+        target_branch: str = "",
+        outlasts_outages: bool = False,
+    ) -> None:
+        """With `outlasts_outages` a journal that is away is waited for however long it takes, not only for a lease."""
         check_settings(config)
         self.place = place
         self.config = config
@@ -54,8 +63,9 @@ class WorkerEffects:
         self._target_branch = target_branch or config.workers.target_branch
         self._open = partial(open_journal, place, config.store.url, actor=actor)
         self.store: Store = self._open()
-        self.patience = Patience(config.leases.ttl_seconds, prove=self._prove, pause=self._pause)
-        self.holding = Holding(self._open)
+        limit = None if outlasts_outages else config.leases.ttl_seconds
+        self.patience = Patience(limit, prove=self._prove, pause=self._pause)
+        self.holding = Holding(self._open, outlasts_outages=outlasts_outages)
         self._before: dict[tuple[str, str], list[Lease]] = {}  # of a lane that is being taken
         self._on_target = OnTarget(place)
         self._backing_off: tuple[effects.BackOff | None, float] = (None, 0.0)  # until when
@@ -148,7 +158,7 @@ class WorkerEffects:
 
     def _granted(self, asked: Request) -> Lease | None:
         """What was granted to this very process already, when the answer was lost on its way."""
-        same = ("lane", "host", "pid", "pid_started", "run_id")
+        same = ("lane", "system", "pid", "pid_started", "run_id")
         for lease in self.store.leases(locks=asked.is_lock):
             if all(getattr(lease, name) == getattr(asked, name) for name in same):
                 return next(iter(self.store.renew([lease.fence]).kept), None)
@@ -366,5 +376,6 @@ def request(config: Config, lane: str, *, run_id: str, is_lock: bool = False, st
         run_id=run_id,
         pid=os.getpid(),
         pid_started=me.started if me else None,
+        system=processes.system(),
         start_sha=start_sha,
     )

@@ -3,9 +3,13 @@
 import os
 import sys
 from collections.abc import Mapping
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 
 from msgspec import Struct
+
+from dos.journal.clock import SystemClock
 
 
 class Identity(Struct, frozen=True):
@@ -14,6 +18,7 @@ class Identity(Struct, frozen=True):
 
 
 def host() -> str:
+    """The name of this machine, as people know it. Two machines may have the same one."""
     return os.environ.get("DISPATCH_HOST_ID") or os.uname().nodename
 
 
@@ -25,6 +30,28 @@ def child_environment(environment: Mapping[str, str], directory: Path) -> dict[s
     """
     kept = {name: value for name, value in environment.items() if name != "OLDPWD"}
     return kept | {"PWD": str(directory.resolve())}
+
+
+def system() -> str:
+    """Which table of processes a pid of ours is in: the host's name, and a digest of what no other system shares.
+
+    That is one start of one kernel, and one pid namespace in it. Only of a process of the same system can the system
+    say that it is gone: a machine with the same name, or a container beside us, has other processes under our pids.
+    """
+    return f"{host()}-{_process_table()}"
+
+
+@cache
+def _process_table() -> str:
+    return sha256(f"{SystemClock().boot()} {_pid_namespace()}".encode()).hexdigest()[:12]
+
+
+def _pid_namespace() -> str:
+    """Its inode; empty where a kernel has no such thing."""
+    try:
+        return str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        return ""
 
 
 def identify(pid: int) -> Identity | None:

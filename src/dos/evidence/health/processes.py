@@ -65,7 +65,9 @@ def _recorded(fleet: Fleet) -> list[Running]:
             stopped=False,
         )
         for lane, starts in fleet.starts.items()
-        if starts.pid and not processes.is_gone(starts.pid, starts.pid_started)
+        if starts.system == processes.system()  # a pid says nothing about another machine's processes
+        and starts.pid
+        and not processes.is_gone(starts.pid, starts.pid_started)
     ]
 
 

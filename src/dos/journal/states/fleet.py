@@ -81,6 +81,7 @@ class Starts(Struct, kw_only=True):
     told_to_wait_ms: int = 0
     run_id: str = ""
     host: str = ""
+    system: str = ""  # in whose table of processes the pid is; empty: unknown
     pid: int = 0
     pid_started: float = 0.0
     pending: bool = False
@@ -129,6 +130,7 @@ class Fleet(Struct, kw_only=True):
                 starts.unended = dict([*starts.unended.items(), (fact.run_id, event.at_ms)][-DEATHS_KEPT:])
                 starts.at_ms, starts.intended = event.at_ms, event.pos
                 starts.run_id, starts.host, starts.pending, starts.pid = fact.run_id, fact.host, True, 0
+                starts.system = fact.system
             case events.WorkerSpawned() as fact:
                 starts = self._starts(fact.lane, event)
                 starts.pid, starts.pid_started = fact.pid, fact.pid_started

@@ -200,12 +200,13 @@ def _note_landed(pen: Pen, landing: effects.Landing, *, recognised: bool) -> Ste
     receipt = ReceiptIssued(**unit, receipt=issued.receipt, said=issued.said)
     landed = events.UnitLanded(**unit, branch=landing.branch, base=landing.old, recognised=recognised)
     step = StepVerified(run_id=pen.run_id, step=landing.unit, sha=landing.new, via="file-path")
-    # The unit's own stream and key: one landing of one commit is written once, whoever finds it.
+    # The unit's own stream and key: one landing of one commit is written once, whoever finds it. Its fence is in the
+    # run's own record: a unit may have been another lane's before, whose lease is newer than this one.
     stream = f"unit/{landing.unit}"
     yield effects.RecordAll(
         records=[
-            pen.record(stream, receipt, receipt_events.key_of(landing.new)),
-            pen.record(stream, landed, f"landed/{landing.new}"),
+            effects.Record(stream=stream, fact=receipt, key=receipt_events.key_of(landing.new)),
+            effects.Record(stream=stream, fact=landed, key=f"landed/{landing.new}"),
             pen.record(f"run/{pen.run_id}", step, f"verified/{landing.new}"),
         ]
     )

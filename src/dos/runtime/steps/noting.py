@@ -42,9 +42,6 @@ class Pen:
     def record(self, stream: str, fact: Fact, key: str) -> effects.Record:
         return effects.Record(stream=stream, fact=fact, key=key, fence=self.own.fence)
 
-    def write(self, stream: str, fact: Fact, key: str) -> Steps:
-        yield self.record(stream, fact, key)
-
     def share(self, stream: str, fact: Fact, key: str, *, expect: int | None = None) -> Steps:
         """To a stream that all lanes write to: there, one fence says nothing about another."""
         yield effects.Record(stream=stream, fact=fact, key=key, expect=expect)

@@ -91,7 +91,7 @@ class FleetPerformers:
 
     def _never_came(self, starts: folded.Starts, host: Host) -> bool:
         """Of a process elsewhere a host cannot say that it is gone."""
-        return starts.host == host.name and not self.site.runs(starts.run_id)
+        return starts.system == host.name and not self.site.runs(starts.run_id)
 
     def lane(self, seen: Lane) -> Lane:
         """As it is; a planted bug sees something else."""

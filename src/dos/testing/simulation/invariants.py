@@ -26,6 +26,7 @@ PENDING = "no-start-over-a-start"
 BUDGET = "class-budget-not-overdrawn"
 MONEY = "no-agent-past-its-budget"
 OVERDRAWN = "shared-budget-not-overdrawn"
+HOLDS = "who-holds-goes-on"
 
 INVARIANTS = {
     POSITIONS: "Positions strictly grow, versions have no gap, and whoever follows the journal sees each event once.",
@@ -53,6 +54,7 @@ INVARIANTS = {
     PENDING: "A lane whose last start may still show up is not started again.",
     MONEY: "No agent is started for a run or a lane whose money is spent, unless a person raised it.",
     OVERDRAWN: "Where each agent keeps to what one start may cost, all together keep to the budget that they share.",
+    HOLDS: "Nobody who holds a lease ends because it was lost: no supervisor, and no worker whose time is not over.",
     BUDGET: "No class of lanes holds more leases than its budget.",
 }
 

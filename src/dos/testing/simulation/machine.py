@@ -298,13 +298,15 @@ class Machine:
         now, ttl = self.clock.now_ms, self.patience_ms
         if process.away_since is None:
             process.away_since = now
-        if now - process.away_since >= ttl:
+        if now - process.away_since >= ttl and not process.is_supervisor:
             self.go_on(process, None, error)
             return
         pause = min(FIRST_PAUSE_MS << min(process.tries, 10), LONGEST_PAUSE_MS)
         process.tries += 1
         process.proven = False
-        back = min(process.host.away_until, process.away_since + ttl)
+        back = process.host.away_until
+        if not process.is_supervisor:
+            back = min(back, process.away_since + ttl)
         self.after(max(pause, back - now), self.perform, process)
 
     patience_ms = 120_000
@@ -334,7 +336,9 @@ class Machine:
         except Fenced:
             self.on_lost(process)
         except StoreUnreachable:
-            if now >= keeper.ends:
+            if process.is_supervisor:  # which does nothing meanwhile, and waits for as long as it takes
+                self.after(max(1, process.host.away_until - now), self._beat, kept)
+            elif now >= keeper.ends:
                 keeper.lost = True
                 self.on_lost(process)
             else:

@@ -8,6 +8,7 @@ from dos.journal.engine_events import HaltRequested, PauseEnded, PauseRequested
 from dos.journal.events import DrainRequested
 from dos.journal.states import decisions
 from dos.journal.states.decisions import Standing
+from dos.journal.states.fleet_streams import FLEET
 from dos.records import run_ids
 from dos.records.leases import Lease
 from dos.runtime.supervisor import Why
@@ -113,18 +114,18 @@ class People:
 
     def drain(self, _: object) -> None:
         self.machine.counts[faults.DRAIN] += 1
-        self.site.store.record("fleet", DrainRequested(reason="a person said so"))
+        self.site.store.record(FLEET, DrainRequested(reason="a person said so"))
         self.machine.look()
 
     def hold(self, _: object) -> None:
         self.machine.counts[faults.HOLD] += 1
         lane = self.random.choice(["", *self.site.setting.config.roster()])
-        self.site.store.record("fleet", PauseRequested(lane=lane, by="person"))
+        self.site.store.record(FLEET, PauseRequested(lane=lane, by="person"))
         self.machine.look()
         self.machine.after(self.random.randint(5_000, 120_000), self._go_on, lane)
 
     def _go_on(self, lane: str) -> None:
-        self.site.store.record("fleet", PauseEnded(lane=lane, by="person"))
+        self.site.store.record(FLEET, PauseEnded(lane=lane, by="person"))
         self.machine.look()
         self._see_that_one_runs()
 

@@ -5,6 +5,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -16,6 +17,7 @@ from dos.testing.simulation.agents import Agents
 from dos.testing.simulation.clock import VirtualClock
 from dos.testing.simulation.fleet_performers import FleetPerformers
 from dos.testing.simulation.invariants import Broken
+from dos.testing.simulation.machine import Process
 from dos.testing.simulation.people import People
 from dos.testing.simulation.planted.table import switched_on
 from dos.testing.simulation.site import Site
@@ -56,10 +58,14 @@ class Simulation:
         self.watch = Watch(site, self.fleets)
         site.machine.look = self.watch.look
         site.machine.on_pause = self.people.paused
-        site.machine.on_end = self.people.ended
+        site.machine.on_end = self._ended
         self.people.on_halt = self.agents.stop  # type: ignore[method-assign]
         self.watch.on_question = self.people.read_question
         site.machine.on_lost = self.agents.stop  # type: ignore[method-assign]
+
+    def _ended(self, process: Process, answer: Any) -> None:
+        self.watch.process_ended(process, answer)
+        self.people.ended(process, answer)
 
     def run(self, *, thorough: bool) -> Failure | None:
         site = self.site

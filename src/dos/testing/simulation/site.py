@@ -10,6 +10,7 @@ from dos.evidence import loop_state
 from dos.journal import engine_events, events
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events import Event, LeaseRenewed
+from dos.journal.states import fleet_streams
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet
 from dos.journal.states.quota import Quota
@@ -28,6 +29,7 @@ from dos.verdicts.access import admission
 
 T = TypeVar("T")
 MOST_EVENTS = 1_000_000
+HOST_NAME = "twin"  # of all hosts: machines that were made from one image share it
 OFFERING = {
     kind.kind
     for kind in (
@@ -111,9 +113,10 @@ class Site:
             self.units.append(unit)
 
     def start_supervisor(self, host: Host) -> Process:
-        process = self._process(host, f"supervisor/{host.name}", "")
+        process = self._process(host, fleet_streams.supervisor_lock(host.name), "")
         supervisor = Supervisor(
-            host=host.name,
+            host=HOST_NAME,
+            system=host.name,
             pid=process.pid,
             target=self.setting.target,
             tick_seconds=self.setting.tick_seconds,
@@ -159,7 +162,7 @@ class Site:
 
     def is_gone(self, lease: Request, host: Host) -> bool:
         """By the word of a host's system, which knows of its own processes alone."""
-        if lease.host != host.name:
+        if lease.system != host.name:
             return False
         process = self.holder(lease)
         return process is None or not process.alive

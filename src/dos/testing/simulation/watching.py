@@ -15,10 +15,12 @@ from dos.plans.staffing import START_SECONDS
 from dos.records import regions
 from dos.records.leases import Lease
 from dos.runtime.steps.replan import PLAN as REPLAN
+from dos.runtime.supervisor import Why
 from dos.runtime.worker import Ended
 from dos.testing.simulation import faults, invariants
 from dos.testing.simulation.fleet_performers import FleetPerformers
 from dos.testing.simulation.invariants import Broken
+from dos.testing.simulation.machine import Process
 from dos.testing.simulation.site import Site
 
 REASONS = {*StopReason, *Ended}
@@ -29,10 +31,10 @@ SHOWN = 14  # events before the one that broke something
 class Start:
     """A lane's newest start."""
 
-    __slots__ = ("at_ms", "host", "run_id", "settled")
+    __slots__ = ("at_ms", "run_id", "settled", "system")
 
-    def __init__(self, run_id: str, host: str, at_ms: int) -> None:
-        self.run_id, self.host, self.at_ms, self.settled = run_id, host, at_ms, False
+    def __init__(self, run_id: str, system: str, at_ms: int) -> None:
+        self.run_id, self.system, self.at_ms, self.settled = run_id, system, at_ms, False
 
 
 class Watch:
@@ -161,6 +163,16 @@ class Watch:
                 invariants.DEAD_ONLY, f"lease {lease.fence} of {lease.lane} was revoked, {beat:g} s after a beat"
             )
 
+    def process_ended(self, process: Process, answer: Any) -> None:
+        """`answer` is an Ending, a Stop, or None for one that was killed."""
+        why = getattr(answer, "why", None) or getattr(answer, "reason", None)
+        if why not in (Why.LOST, Ended.LEASE_LOST):
+            return
+        for lease in self.site.reader.leases():
+            is_its_own = lease.pid == process.pid and lease.is_lock is process.is_supervisor
+            if is_its_own and (lease.is_lock or lease.expires_ms > self.site.machine.now):
+                raise Broken(invariants.HOLDS, f"{process.lane} ended as lost and holds lease {lease.fence}: {answer}")
+
     # Starts
 
     def _spawn_intended(self, event: Event, fact: events.SpawnIntended) -> None:
@@ -172,19 +184,19 @@ class Watch:
         within = sum(now - at < policy.restart_period_seconds * 1000 for at in recent.values())
         if within > policy.restart_intensity:
             raise Broken(invariants.INTENSITY, f"{within} starts of lane {fact.lane} within the period")
-        self._starts[fact.lane] = Start(fact.run_id, fact.host, now)
-        seen, started = self.fleets.population.get(fact.host, (0, 0))
-        self.fleets.population[fact.host] = seen, started + 1
+        self._starts[fact.lane] = Start(fact.run_id, fact.system, now)
+        seen, started = self.fleets.population.get(fact.system, (0, 0))
+        self.fleets.population[fact.system] = seen, started + 1
         if seen + started + 1 > self.site.setting.target:
             more = f"{seen} seen and {started + 1} started"
-            raise Broken(invariants.POPULATION, f"{fact.host}: {more}, where {self.site.setting.target} are wanted")
+            raise Broken(invariants.POPULATION, f"{fact.system}: {more}, where {self.site.setting.target} are wanted")
 
     def _check_pending(self, event: Event, fact: events.SpawnIntended) -> None:
         start = self._starts.get(fact.lane)
         if start is None or start.settled or start.run_id in self.stopped:
             return
         # Only its own host can say that it is not there; for the others it may be on its way.
-        gone = start.host == fact.host and not self.site.runs(start.run_id)
+        gone = start.system == fact.system and not self.site.runs(start.run_id)
         if not gone and event.at_ms - start.at_ms < START_SECONDS * 1000:
             age = (event.at_ms - start.at_ms) / 1000
             raise Broken(invariants.PENDING, f"lane {fact.lane} was started {age:g} s ago, as {start.run_id}")

@@ -20,7 +20,7 @@ from dos.testing.simulation.agents import Agents
 from dos.testing.simulation.clock import BEGIN_MS
 from dos.testing.simulation.machine import WAITING, Later, Performer, Process, Waiting
 from dos.testing.simulation.repository import TARGET
-from dos.testing.simulation.site import Site
+from dos.testing.simulation.site import HOST_NAME, Site
 
 NOWHERE = region([])
 DOCUMENTS = region(["docs/**"])
@@ -100,8 +100,9 @@ class WorkerPerformers:
     def _request(self, process: Process, lane: str, run_id: str, region: Region, *, is_lock: bool = False) -> Request:
         return Request(
             lane=lane,
-            holder=f"{process.host.name}:{process.pid}",
-            host=process.host.name,
+            holder=f"{HOST_NAME}:{process.pid}",
+            host=HOST_NAME,
+            system=process.host.name,
             ttl_ms=LOCK_MS if is_lock else self.site.setting.ttl_ms,
             region=region,
             kind="lock" if is_lock else "cluster",
@@ -138,7 +139,7 @@ class WorkerPerformers:
 
     def _end_predecessors(self, process: Process, mine: Lease, before: list[Lease]) -> None:
         """Also one whose lease somebody else took first, and died before it came so far."""
-        held = {lease.pid for lease in before if lease.lane == mine.lane and lease.host == process.host.name}
+        held = {lease.pid for lease in before if lease.lane == mine.lane and lease.system == process.host.name}
         for old in list(self.machine.processes.values()):
             was_here = old.lane == mine.lane and not old.is_supervisor and old.host is process.host
             if old is not process and old.alive and (was_here or old.pid in held):

@@ -44,13 +44,16 @@ def tell(happened: Iterable[Event]) -> Session:
     return teller.told()
 
 
-def last_start(happened: Iterable[Event]) -> Event | None:
-    """Where the newest session of the fleet began: a start after one that had not stopped only goes on with it."""
+def last_start(happened: Iterable[Event], *, host: str = "") -> Event | None:
+    """Where the newest session of the fleet began: a start after one that had not stopped only goes on with it.
+
+    With a host, only what its own supervisors began counts.
+    """
     began: Event | None = None
     running: set[str] = set()  # hosts
     for event in happened:
         match events.decode(event):
-            case events.FleetStarted() as fact:
+            case events.FleetStarted() as fact if host in ("", fact.host):
                 began = began if began and fact.host in running else event
                 running.add(fact.host)
             case events.FleetStopped() as fact:

@@ -4,6 +4,7 @@ import os
 import sys
 import threading
 import time
+from io import StringIO
 from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any, Self, TextIO, cast
@@ -52,6 +53,12 @@ class Watch:
         self._thread.start()
         return self
 
+    def stop(self) -> None:
+        """Draw no more, because the terminal is gone. What is written from now on goes where it went before."""
+        self._console.file = _Nowhere()
+        sys.stdout, sys.stderr = self._streams
+        self._lines.put(None)
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
@@ -93,6 +100,13 @@ class Watch:
         if self._looking.trouble:
             lines = [Text(f"the journal cannot be read: {self._looking.trouble}", style="red", no_wrap=True), *lines]
         return Group(Text(""), *lines)
+
+
+class _Nowhere(StringIO):
+    """Takes what is still drawn on a terminal that is gone."""
+
+    def write(self, text: str) -> int:
+        return len(text)
 
 
 class _Lines:

@@ -1,6 +1,7 @@
 """Keep the wanted number of workers alive.
 
 In the foreground it tells what happens, line by line, until Ctrl-C, which lets the workers finish what they are at.
+When its terminal is closed it goes on, and writes to logs/supervisor.log in the state directory; `dos down` stops it.
 Start it again after a crash of anything: it goes on from the journal. With --until-idle, units that are left because
 they wait for a person, for time or for one another are named at the end, and the exit code says so.
 """
@@ -24,24 +25,26 @@ from dos.errors import BadInput, DosError, StoreFailed
 from dos.evidence import supervise_policy
 from dos.evidence.health import agents
 from dos.journal.events import DrainRequested
+from dos.journal.states import fleet_streams
 from dos.journal.store import Store
 from dos.records.names import slug, visible
 from dos.runtime import backlog, logs
-from dos.runtime.drive import drive
+from dos.runtime.drive import AWAY, Patience, drive
 from dos.runtime.fleet_effects import FleetEffects
 from dos.runtime.staff import candidates
-from dos.runtime.supervisor import Supervisor, Why
+from dos.runtime.supervisor import Ending, Supervisor, Why
 from dos.runtime.worker_effects import check_settings
 from dos.sources import processes
 from dos.sources.world import World
 from dos.surfaces.cli.desk import Desk, Reply, colour
 from dos.surfaces.cli.live import watching
+from dos.surfaces.cli.live.terminal import Terminal
 from dos.surfaces.cli.main import complain
 from dos.surfaces.cli.options import Option
 from dos.views import report, story
 from dos.views.live.telling import last_start
 
-EXITS = {"stopped": 0, "already-running": 1, "contract_error": 2, "work-left": 3}
+EXITS = {"stopped": 0, "already-running": 1, "contract_error": 2, "work-left": 3, "lease-lost": 4}
 LONGEST_TICK_SECONDS = 3_600
 _COLOURS = {story.GOOD: "\x1b[32m", story.BAD: "\x1b[31m", story.DIM: "\x1b[2m"}
 
@@ -69,17 +72,18 @@ def run(args: Args, desk: Desk) -> Reply:
         desk.complain(f"warning: {warning}")
     if args.detach:
         return _detached(args, desk)
-    host = processes.host()
+    host, system = processes.host(), processes.system()
     target = args.target or config.supervise.target
     supervisor = Supervisor(
         host=host,
+        system=system,
         pid=os.getpid(),
         target=target,
         tick_seconds=args.tick,
         until_idle=args.until_idle,
         policy=supervise_policy.policy(config.supervise),
     )
-    effects = FleetEffects(desk.world.workspace, config, actor=f"supervisor/{slug(host)}")
+    effects = FleetEffects(desk.world.workspace, config, actor=fleet_streams.supervisor_lock(slug(system)))
     effects.target()
     _warn_of_other_clones(desk, effects)
     _drain_on_interrupt(effects)
@@ -91,7 +95,10 @@ def run(args: Args, desk: Desk) -> Reply:
         performers = effects.performers()
         if "DOS_FAULT_LOG" in os.environ:  # a test kills us between two effects
             performers = import_module("dos.testing.fault_points").around("supervisor", performers)
-        with watching.Watch(desk) if not args.plain and watching.wanted(desk) else nullcontext():
+        view = watching.Watch(desk) if not args.plain and watching.wanted(desk) else None
+        terminal = Terminal(logs.of_supervisor(desk.world.workspace.state), on_close=view.stop if view else None)
+        terminal.survive_its_end()
+        with view or nullcontext():
             teller.start()
             try:
                 ending = drive(supervisor.supervise(), performers)
@@ -103,22 +110,37 @@ def run(args: Args, desk: Desk) -> Reply:
     data = {"reason": ending.text, "target": target}
     if ending.why is Why.SECOND:
         return Reply(code=1, text=ending.text, data=data)
+    patience = Patience(config.leases.ttl_seconds, prove=lambda doubtful: None, pause=time.sleep)
+    made = patience.outlast(lambda: _report(desk, host, before))
+    return Reply(
+        code=EXITS.get(ending.why, 0),
+        text="\n" + report.render(made),
+        data=data | {"warnings": warnings} | to_builtins(made),
+        complaint=_lost(ending) if ending.why is Why.LOST else "",
+    )
+
+
+def _report(desk: Desk, host: str, before: int) -> report.Report:
     with desk.reader() as journal:
-        began = last_start(journal.load("fleet"))  # what a supervisor before us began, and did not end, is told too
-        made = report.report(journal.events(began.pos - 1 if began else before))
-    code = EXITS.get(ending.why, 0)
-    return Reply(code=code, text="\n" + report.render(made), data=data | {"warnings": warnings} | to_builtins(made))
+        # What a supervisor before us began, and did not end, is told too.
+        began = last_start(fleet_streams.load(journal), host=host)
+        return report.report(journal.events(began.pos - 1 if began else before))
+
+
+def _lost(ending: Ending) -> str:
+    return f"dos up ended: {ending.text}. Its workers keep running.\nStart it again: dos up"
 
 
 def _warn_of_other_clones(desk: Desk, effects: FleetEffects) -> None:
-    config, host = effects.config, processes.host()
+    config = effects.config
     if config.workers.remote or not config.store.url.startswith("postgres"):
         return
     locks = effects.store.leases(locks=True, lapsed=False)
-    for other in (lock.host for lock in locks if lock.lane.startswith("supervisor/") and lock.host != host):
+    supervisors = [lock for lock in locks if fleet_streams.is_supervisor_lock(lock.lane)]
+    for other in (lock for lock in supervisors if lock.system != processes.system()):
         desk.complain(
-            f"warning: {other} works on this fleet too, and [workers] remote is not set: unless it has this very clone,"
-            " neither sees what the other lands. dos config set workers.remote origin"
+            f"warning: {other.host} works on this fleet too, and [workers] remote is not set: unless it has this very"
+            " clone, neither sees what the other lands. dos config set workers.remote origin"
         )
 
 
@@ -157,7 +179,7 @@ def _detached(args: Args, desk: Desk) -> Reply:
 
 def _came_up(child: "subprocess.Popen[bytes]", desk: Desk) -> bool:
     """It runs when it holds its lease; it has failed when it has ended, unless there was nothing to do."""
-    name = f"supervisor/{processes.host()}"
+    name = fleet_streams.supervisor_lock(processes.system())
     with desk.reader() as journal:
         for _ in range(100):
             if any(lease.lane == name and lease.pid == child.pid for lease in journal.leases(locks=True)):
@@ -175,7 +197,7 @@ def _drain_on_interrupt(effects: FleetEffects) -> None:
     def write_down() -> None:
         fact, key = DrainRequested(reason="interrupted"), f"interrupted/{os.getpid()}.{time.time_ns()}"
         try:
-            effects.patience.outlast(lambda: effects.store.record("fleet", fact, key=key))
+            effects.patience.outlast(lambda: effects.store.record(fleet_streams.FLEET, fact, key=key))
         except DosError as error:
             complain(f"the workers could not be asked to finish: {error}")
 
@@ -189,8 +211,6 @@ def _drain_on_interrupt(effects: FleetEffects) -> None:
 
     signal.signal(signal.SIGINT, drain)
     signal.signal(signal.SIGTERM, drain)
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # under nohup a terminal may close without a word
-        signal.signal(signal.SIGHUP, drain)
 
 
 def _tell(desk: Desk, after: int, ended: threading.Event) -> None:
@@ -202,11 +222,15 @@ def _tell(desk: Desk, after: int, ended: threading.Event) -> None:
                     after = position
             return
         except StoreFailed as error:
-            desk.complain(f"the journal cannot be read: {error}")
+            if not isinstance(error, AWAY):  # else the supervisor itself says so, and when it is back
+                desk.complain(f"the journal cannot be read: {error}")
             if ended.wait(1.0):
                 return
-        except OSError:
+        except BrokenPipeError:
             return  # nobody is left to be told
+        except OSError:  # the terminal is gone: when its log takes over, it goes on from here
+            if ended.wait(1.0):
+                return
 
 
 def _tell_from(desk: Desk, journal: Store, after: int, ended: threading.Event) -> Iterator[int]:

@@ -2,10 +2,12 @@
 
 from contextlib import ExitStack as Patches
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 from msgspec import structs
 
-from dos.records.leases import Lease
+from dos.journal.states import fleet_streams
+from dos.records.leases import Lease, Request
 from dos.runtime import effects
 from dos.testing.simulation.machine import Host, Process
 
@@ -48,6 +50,24 @@ def spinning_is_dead(simulation: "Simulation", patches: Patches) -> None:
         return spins or gone(lease, host)
 
     fleets.gone = holder_gone  # type: ignore[method-assign]
+
+
+def names_are_machines(simulation: "Simulation", patches: Patches) -> None:
+    """A pid is looked for here because its host has our name, on whichever machine of that name it runs."""
+    site = simulation.site
+    is_gone = site.is_gone
+
+    def gone(lease: Request, host: Host) -> bool:
+        holder = site.holder(lease)
+        elsewhere = holder is not None and holder.host is not host
+        return elsewhere or is_gone(lease, host)
+
+    site.is_gone = gone  # type: ignore[method-assign]
+
+
+def one_fleet_stream(simulation: "Simulation", patches: Patches) -> None:
+    """Supervisors write to one stream, each under its own fence: the newest lease fences all the others out."""
+    patches.enter_context(patch.object(fleet_streams, "of_system", lambda system: fleet_streams.FLEET))
 
 
 def one_too_many(simulation: "Simulation", patches: Patches) -> None:

@@ -44,6 +44,8 @@ PLANTED = {
     "no-pending": Bug(in_the_fleet.no_pending, invariants.PENDING),
     "no-intensity": Bug(in_the_fleet.no_intensity, invariants.INTENSITY),
     "spinning-is-dead": Bug(in_the_fleet.spinning_is_dead, invariants.DEAD_ONLY),
+    "names-are-machines": Bug(in_the_fleet.names_are_machines, invariants.DEAD_ONLY),
+    "one-fleet-stream": Bug(in_the_fleet.one_fleet_stream, invariants.HOLDS),
     "one-too-many": Bug(in_the_fleet.one_too_many, invariants.POPULATION),
 }
 

@@ -12,12 +12,11 @@ from msgspec import Struct, json, to_builtins
 
 from dos.agents import registry
 from dos.errors import BadInput
-from dos.evidence import agent_logs
+from dos.evidence import agent_logs, holders
 from dos.evidence.agent_logs import Log
 from dos.journal import events, runs
 from dos.records import run_ids
 from dos.records.names import as_text, checked, folded, listed, shown, slug, visible
-from dos.sources import processes
 from dos.sources.world import World
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.live.tailing import Tail
@@ -68,7 +67,7 @@ def run(args: Args, desk: Desk) -> Reply:
 
 def _why_none(world: World, lane: str) -> str:
     held = [lease for lease in world.journal.leases() if folded(lease.lane) == folded(lane)]
-    if held and held[-1].host != processes.host():
+    if held and not holders.is_local(held[-1]):
         return f"its worker is on {held[-1].host}"
     return "no agent was started there, or its log was removed"
 

@@ -18,6 +18,7 @@ from dos.errors import BadInput
 from dos.evidence.work import proofs
 from dos.journal import fold
 from dos.journal.events import Event
+from dos.journal.states import fleet_streams
 from dos.journal.states.decisions import Decisions, in_order
 from dos.journal.states.spend import Spend
 from dos.journal.store import Store
@@ -92,7 +93,7 @@ def _text(sheet: Sheet, asked: Decisions, *, only_last: bool) -> str:
 
 def _since(journal: Store, since: str) -> Iterator[Event]:
     if since == LAST:
-        began = last_start(journal.load("fleet"))
+        began = last_start(fleet_streams.load(journal))
         return journal.events(began.pos - 1 if began else 0)
     if since.isascii() and since.isdecimal():
         return _from_position(journal, since)

@@ -21,14 +21,17 @@ RESTART_SECONDS = 10
 ASK_SECONDS = 30.0
 
 # Workers are not ended with their supervisor: the next one finds them. That is why only the main process is signalled.
+# However it ended it is started again, also by a signal; but for exit 0, which means that `dos down` was asked for.
 _UNIT = """# {marker}
 [Unit]
 Description=dos fleet of {name}
+StartLimitIntervalSec=0
 
 [Service]
 ExecStart={command}
 {environment}
-Restart=on-failure
+Restart=always
+RestartPreventExitStatus=0
 RestartSec={restart}
 KillMode=process
 {user}

@@ -92,6 +92,7 @@ def _request(args: Args, desk: Desk) -> Request:
         loop_ts=identity.loop_stamp(args.loop_ts),
         pid=worker.pid if worker else None,
         pid_started=worker.started if worker else None,
+        system=processes.system(),
         start_sha=head.commit(desk.world.workspace),
     )
 

@@ -60,6 +60,7 @@ def _adopt(args: Args, desk: Desk, old: Lease) -> Lease | None:
         run_id=identity.run_id(args.run_id) if args.run_id else old.run_id,
         pid=worker.pid if worker else None,
         pid_started=worker.started if worker else None,
+        system=processes.system(),
         ttl_ms=old.ttl_ms if args.ttl_minutes is None else identity.ttl_ms(args.ttl_minutes, desk.policy),
     )
     try:

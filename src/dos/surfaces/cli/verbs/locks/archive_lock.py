@@ -18,6 +18,13 @@ def held(store: Store) -> Row | None:
 
 def take(store: Store, owner: str, ttl_ms: int) -> Lease | Refusal:
     asked = Request(
-        lane=NAME, holder=owner, host=processes.host(), ttl_ms=ttl_ms, region=region(()), kind="lock", is_lock=True
+        lane=NAME,
+        holder=owner,
+        host=processes.host(),
+        system=processes.system(),
+        ttl_ms=ttl_ms,
+        region=region(()),
+        kind="lock",
+        is_lock=True,
     )
     return store.acquire(asked, admission.judge)

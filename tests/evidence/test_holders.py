@@ -1,0 +1,61 @@
+"""Whether the process that holds a lease is gone: said of processes in our own table alone, whatever its host is."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+from msgspec import structs
+
+from dos.evidence import holders
+from dos.records.leases import Request
+from dos.records.regions import region
+from dos.sources import processes
+
+ASKED = Request(
+    lane="api", holder="h:1", host=processes.host(), ttl_ms=1000, region=region([]), pid=2**22 + 1, pid_started=0.0
+)
+
+
+def test_a_dead_process_of_this_system_is_gone():
+    assert holders.gone(structs.replace(ASKED, system=processes.system()))
+
+
+def test_a_process_that_runs_here_is_not_gone():
+    me = processes.identify(os.getpid())
+    mine = structs.replace(ASKED, pid=me.pid, pid_started=me.started, system=processes.system())
+    assert holders.running(mine) is True
+
+
+@pytest.mark.parametrize("system", ["", f"{processes.host()}-0123456789ab"])
+def test_of_a_machine_with_our_name_and_of_a_lease_that_names_no_system_nothing_is_known(system):
+    lease = structs.replace(ASKED, system=system)
+    assert holders.running(lease) is None and not holders.gone(lease)
+
+
+def test_logs_of_a_lease_that_names_no_system_are_looked_for_by_the_name_of_its_host():
+    assert holders.is_local(ASKED) and not holders.is_local(structs.replace(ASKED, host="elsewhere"))
+    assert holders.is_local(structs.replace(ASKED, system=processes.system(), host="renamed"))
+
+
+def test_two_names_on_one_machine_are_two_systems(monkeypatch):
+    before = processes.system()
+    monkeypatch.setenv("DISPATCH_HOST_ID", "another")
+    assert processes.system().startswith("another-") and processes.system() != before
+
+
+@pytest.mark.skipif(not shutil.which("unshare") or os.geteuid() != 0, reason="needs unshare, and root to use it")
+def test_a_container_beside_us_with_our_host_name_is_another_system():
+    words = [
+        "unshare",
+        "--pid",
+        "--fork",
+        sys.executable,
+        "-c",
+        "from dos.sources import processes as p; print(p.system())",
+    ]
+    done = subprocess.run(words, capture_output=True, text=True)
+    if "Operation not permitted" in done.stderr:
+        pytest.skip(f"this machine lets nobody make pid namespaces: {done.stderr.strip()}")
+    assert done.stdout.startswith(f"{processes.host()}-") and done.stdout.strip() != processes.system()
