@@ -66,6 +66,8 @@ VERBS = {
         Verb("decisions show", "people", _PEOPLE + "show", "one question, with its choices and what each does"),
         Verb("decisions answer", "people", _PEOPLE + "answer", "answer a question, and let go what waited for it"),
         Verb("decide-for", "people", _PEOPLE + "answer", "the same, in one word"),
+        Verb("limits", "people", _PEOPLE + "limits", "Show which providers are limited, until when, and who waits"),
+        Verb("limits lift", "people", _PEOPLE + "limits_lift", "End a provider's limit now and wake who waits for it"),
         Verb("costs", "people", _PEOPLE + "costs", "what a landed unit cost, and what was paid for nothing"),
         Verb("test-witness", "truth", _TRUTH + "test_witness", "is a test red without a change and green with it?"),
         Verb(

@@ -12,7 +12,7 @@ from dos.errors import Conflict
 from dos.journal import fold
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.engine_events import LimitHit, LimitLifted, LimitProbed
-from dos.journal.events import AgentEnded, RunStopped, WorkerReaped
+from dos.journal.events import AgentEnded, FleetStarted, RunStopped, WorkerReaped
 from dos.journal.states import quota as state
 from dos.journal.states.quota import Quota
 from dos.journal.store import Store
@@ -38,8 +38,18 @@ def probed(run="R2", lane="docs"):
     return LimitProbed(**WHO, run_id=run, lane=lane)
 
 
-def lifted():
-    return LimitLifted(**WHO, run_id="R2")
+def lifted(*, at_once=False):
+    return LimitLifted(**WHO, run_id="R2", at_once=at_once)
+
+
+def weekly(resets, *, window="seven_day"):
+    return LimitHit(
+        **WHO, window=window, ending=Ending.USAGE_WINDOW, resets_at_ms=T + resets * 1000, run_id="R1", lane="api"
+    )
+
+
+def started():
+    return FleetStarted(host="h", pid=1, target=2)
 
 
 def ended(run, outcome):
@@ -72,6 +82,9 @@ def shape(room):
 HIT = (0, hit())
 HIT_UNTIL_100 = (0, hit(resets=100))
 GONE_FIRST = (101, probed())
+HOUR, DAY = 3600, 86_400
+NEXT_YEAR = (0, hit(resets=300 * DAY))
+AUTH = (0, hit(Ending.AUTH))
 
 ROOMS = [
     ("nobody has hit a limit", [], 0, "Open"),
@@ -126,6 +139,29 @@ ROOMS = [
     ("overloaded is waited for as well", [(0, hit(Ending.OVERLOADED))], 10, 60),
     ("a moment's failure too", [(0, hit(Ending.TRANSIENT, after=5))], 4, 5),
     ("after a lift, and the jitter, all may go", [HIT, (60, probed()), (70, lifted())], 101, "Open"),
+    ("a reset within a day is believed", [(0, hit(resets=DAY))], 5, DAY),
+    ("one in 300 days is not: it is probed within the hour", [NEXT_YEAR], 5, HOUR),
+    ("then one goes first", [NEXT_YEAR], HOUR, "Probe"),
+    (
+        "and every hour from then on",
+        [NEXT_YEAR, (HOUR, probed()), (HOUR + 1, hit(run="R2", resets=300 * DAY))],
+        HOUR + 2,
+        2 * HOUR + 1,
+    ),
+    ("so is one of 300 days that is told as a wait", [(0, hit(after=300 * DAY))], 5, HOUR),
+    ("the reset of a weekly window is believed for 8 days", [(0, weekly(7 * DAY))], 5, 7 * DAY),
+    ("and not for 9", [(0, weekly(9 * DAY))], 5, HOUR),
+    ("another window is not weekly", [(0, weekly(7 * DAY, window="five_hour"))], 5, HOUR),
+    ("a reset that nobody believes outlasts none", [NEXT_YEAR, (1, hit(run="R3", resets=100))], 5, 100),
+    ("after a lift by a person nobody waits for a turn", [HIT, (70, lifted(at_once=True))], 70, "Open"),
+    ("when the fleet is started one sees whether somebody logged in", [AUTH, (50, started())], 51, "Probe"),
+    ("and the others wait for it", [AUTH, (50, started()), (51, probed())], 52, 951),
+    (
+        "no again: a person has to log in",
+        [AUTH, (50, started()), (51, probed()), (52, hit(Ending.AUTH, run="R2"))],
+        53,
+        "operator",
+    ),
     ("a limit of the model gates the model", [(0, hit(model="large", resets=100))], 5, 100),
     ("and no other", [(0, hit(model="small", resets=100))], 5, "Open"),
     ("a gate outranks leave to go first", [HIT, (0, hit(model="large", resets=500))], 61, 500),
@@ -283,3 +319,23 @@ def test_of_many_who_ask_after_the_reset_exactly_one_goes_first(look_again):
                 continue
             won += 1
     assert won == 1
+
+
+def test_a_limit_of_a_vendor_that_no_agent_uses_is_nobodys_matter():
+    limits = folded((0, hit(Ending.AUTH)), (0, LimitHit(vendor="gone", account="", ending="auth")))
+    assert [each.key.vendor for each in quota.in_use(limits, AGENTS)] == ["acme"]
+
+
+@pytest.mark.parametrize(
+    ("vendor", "ending", "said"),
+    [
+        ("anthropic", Ending.AUTH, "claude is not logged in"),
+        ("openai", Ending.AUTH, "codex is not logged in"),
+        ("google", Ending.AUTH, "gemini is not logged in"),
+        ("opencode", Ending.AUTH, "opencode is not logged in"),
+        ("acme", Ending.AUTH, "acme is not logged in"),
+        ("openai", Ending.SPEND_STOP, "openai has no credit left"),
+    ],
+)
+def test_what_only_a_person_can_clear_is_named(vendor, ending, said):
+    assert quota.said(quota.Limit(key=quota.Key(vendor=vendor), ending=ending)) == said

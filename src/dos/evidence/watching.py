@@ -13,6 +13,7 @@ from dos.journal.states.fleet_streams import is_supervisor_lock
 from dos.journal.states.quota import Quota
 from dos.journal.states.watching import Watching
 from dos.journal.store import Store
+from dos.plans.limits.quota import Candidate
 from dos.records.leases import Lease
 
 
@@ -33,16 +34,24 @@ class Seen(Struct, frozen=True, kw_only=True):
     spoken_ms: dict[str, int]  # run -> when its agent last said something; only of this host's runs
     roster: list[str] = []
     silent_after_ms: int | None = None  # an agent that says nothing for so long is worth a look
+    agents: Sequence[Candidate] | None = None  # all that the lanes may be worked on by; None: nobody can say
 
 
 class Watcher:
     def __init__(
-        self, store: Store, state: Path, *, roster: Sequence[str] = (), silent_after_ms: int | None = None
+        self,
+        store: Store,
+        state: Path,
+        *,
+        roster: Sequence[str] = (),
+        silent_after_ms: int | None = None,
+        agents: Sequence[Candidate] | None = None,
     ) -> None:
         self._store = store
         self._state = state
         self._roster = list(roster)
         self._silent_after_ms = silent_after_ms
+        self._agents = agents
         self._watch = fold.Watch(store, Fleet, Watching, Decisions, Quota)
 
     @property
@@ -71,6 +80,7 @@ class Watcher:
             spoken_ms=self._spoken(lanes),
             roster=self._roster,
             silent_after_ms=self._silent_after_ms,
+            agents=self._agents,
         )
 
     def _spoken(self, held: Sequence[Held]) -> dict[str, int]:

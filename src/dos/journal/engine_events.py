@@ -22,6 +22,7 @@ class LimitHit(Fact, frozen=True, kw_only=True):
     lane: str = ""
     run_id: str = ""
     found: str = ""  # the words it was told by
+    login: str = ""  # where nobody is logged in: how the agent's credentials looked, and on which host
 
 
 class LimitProbed(Fact, frozen=True, kw_only=True):
@@ -42,6 +43,7 @@ class LimitLifted(Fact, frozen=True, kw_only=True):
     model: str = ""
     run_id: str = ""
     reason: str = ""
+    at_once: bool = False  # by a person's word or login: the lanes need not come one after the other
 
 
 class UnitsScreened(Fact, frozen=True, kw_only=True):

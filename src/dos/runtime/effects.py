@@ -221,6 +221,7 @@ class Ended(Struct, frozen=True, kw_only=True):
     exit_code: int | None
     seconds: float
     cost_usd: float | None = None  # None: nobody knows
+    login: str = ""  # where nobody was logged in: how its credentials look
 
 
 class MeasureWork(Struct, frozen=True, kw_only=True):

@@ -14,7 +14,10 @@ from dos.journal.states import fleet as folded
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.quota import Quota
 from dos.journal.states.spend import Spend
+from dos.plans.limits import quota
+from dos.plans.limits.quota import Limit
 from dos.records import run_ids
+from dos.records.endings import Ending
 from dos.records.leases import Lease, stream_of
 from dos.records.units import Unit
 from dos.runtime import backlog, effects, leftovers, logs
@@ -23,6 +26,7 @@ from dos.runtime.fleet import observing
 from dos.runtime.fleet.executing import Executor, LocalExecutor
 from dos.runtime.fleet.observing import Seen
 from dos.runtime.on_target import OnTarget
+from dos.runtime.staff import credentials
 from dos.runtime.supervisor import Fleet, Spinning
 from dos.runtime.worker_effects import WorkerEffects
 from dos.sources import own_processes, processes
@@ -79,6 +83,9 @@ class FleetEffects(WorkerEffects):
                 [lane for lane, backlog in backlogs.items() if backlog.open and lane not in leases],
                 now_ms=now_ms,
             ),
+            limits=self.watch.state(Quota).limits,
+            agents=[each.candidate for each in self.staff],
+            logged_in=self._logged_in(self.watch.state(Quota)),
             now_ms=now_ms,
             gone=holders.gone,
             never_came=self._never_came,
@@ -105,6 +112,15 @@ class FleetEffects(WorkerEffects):
                 by_lane[lane], self.config, state, lane, others, now_ms=now_ms, answers=answers
             )
         return found
+
+    def _logged_in(self, limits: Quota) -> list[Limit]:
+        """What nobody was logged in for, and whose credentials have changed here since."""
+        found = {}
+        for employed in self.staff:
+            for limit in quota.in_use(limits.limits, [employed.candidate]):
+                if limit.ending == Ending.AUTH and credentials.was_renewed(limit.login, employed.login()):
+                    found[limit.key.stream] = limit
+        return list(found.values())
 
     def _never_came(self, starts: folded.Starts) -> bool:
         """Of a process elsewhere this system cannot say that it is gone.

@@ -11,11 +11,14 @@ from msgspec import Struct, structs
 
 from dos.errors import BadInput, Conflict, Fenced, GitFailed
 from dos.journal import engine_events, events
-from dos.journal.states import decisions, fleet_streams
+from dos.journal.states import decisions, fleet_streams, quota
+from dos.journal.store import Entry
 from dos.plans import staffing, starting
 from dos.plans.limits import deciding
 from dos.plans.limits.deciding import Question
+from dos.plans.limits.quota import Limit
 from dos.plans.ticks import SupervisePolicy
+from dos.records import logins
 from dos.records.leases import Lease, Refusal
 from dos.runtime import effects
 
@@ -58,6 +61,8 @@ class Fleet(Struct, frozen=True, kw_only=True):
     told: list[events.Fact] = []  # what people are to be warned of
     questions: list[Question] = []  # for people, and not asked yet
     due: list[decisions.Standing] = []  # whose time to be answered is over
+    settled: list[decisions.Standing] = []  # whose cause is gone
+    logged_in: list[Limit] = []  # that nobody was logged in for, and somebody has logged in since
     spinning: list[Spinning] = []  # not flagged yet
     found: starting.Found | None = None  # at the first look
 
@@ -138,6 +143,10 @@ class Supervisor:
     def _speak_with_people(self, fleet: Fleet) -> Steps:
         for asked in fleet.due:
             yield effects.LetExpire(asked=asked)
+        for asked in fleet.settled:
+            yield from self._record_once(decisions.settling(asked))
+        for limit in fleet.logged_in:
+            yield from self._record_once(quota.lifting(limit, reason=f"{logins.program(limit.key.vendor)} logged in"))
         for fact in fleet.told:
             yield from self._say(fact)
         for question in fleet.questions:
@@ -198,6 +207,14 @@ class Supervisor:
         """In the stream of this system's supervisors alone. Of two that wrote to one stream, each under the fence of
         its own lease, the store would refuse the one whose lease is older, and that one would take itself for lost."""
         yield from self._note(fleet_streams.of_system(self.system), fact, fence=self.lease.fence)
+
+    def _record_once(self, entry: Entry) -> Steps:
+        """What several supervisors see at the same time, one of them writes down."""
+        key = f"{entry.kind}/{entry.expect}"
+        try:
+            yield effects.Record(stream=entry.stream, fact=entry.body, key=key, expect=entry.expect)
+        except Conflict:
+            pass  # another was quicker
 
     def _note(self, stream: str, fact: events.Fact, *, fence: int | None = None, expect: int | None = None) -> Steps:
         self._notes += 1

@@ -141,6 +141,8 @@ class Worker:
                 outcome = _gate(backlog)
             state = _seen(self.state, backlog)
             decision = loop.decide(state, outcome)
+            if done and done.why and decision.stop_reason:  # `claude is not logged in`, not `it did not come up`
+                decision = structs.replace(decision, reason=done.why)
             yield from self._commit(unit, state, outcome, decision, done)
             self.state = decision.next_state
             if decision.stop_reason:

@@ -1,12 +1,15 @@
 """The journal as a story: one line for each event that a person wants to see."""
 
-from datetime import datetime
-
 from msgspec import Struct
 
 from dos.journal import engine_events, events
 from dos.journal.events import Event
 from dos.journal.receipt_events import ReceiptIssued
+from dos.plans.limits import quota
+from dos.plans.limits.quota import Key, Limit
+from dos.records import logins
+from dos.records.endings import Ending
+from dos.records.moments import local_clock, moment
 
 GOOD, BAD, PLAIN, DIM = "good", "bad", "plain", "dim"
 
@@ -21,7 +24,7 @@ class Line(Struct, frozen=True):
 def tell(event: Event) -> Line | None:
     """None for what only machines care about, such as a renewal."""
     fact = events.decode(event)
-    found = _fleet(fact) or _run(fact) or _held_up(fact)
+    found = _fleet(fact) or _run(fact) or _held_up(fact, event.at_ms)
     return Line(event.at_ms, *found) if found else None
 
 
@@ -75,18 +78,17 @@ def _run(fact: events.Fact | None) -> tuple[str, str, str] | None:
     return None
 
 
-def _held_up(fact: events.Fact | None) -> tuple[str, str, str] | None:
+def _held_up(fact: events.Fact | None, at_ms: int) -> tuple[str, str, str] | None:
     """What waits, and for whom."""
     match fact:
         case engine_events.LimitHit():
-            until = f" until {_clock(fact.resets_at_ms)}" if fact.resets_at_ms else ""
-            return fact.lane, f"{fact.vendor} has no room: {fact.ending}{until}; the fleet waits for it", BAD
+            return fact.lane, _limited(fact, at_ms), BAD
         case engine_events.LimitProbed():
             return fact.lane, f"goes first to see whether {fact.vendor} has room again", PLAIN
         case engine_events.LimitLifted():
-            return "fleet", f"{fact.vendor} has room again: {fact.reason}", GOOD
+            return "fleet", f"{fact.vendor} is used again: {fact.reason}", GOOD
         case engine_events.RunParked():
-            until = f" until {_clock(fact.until_ms)}" if fact.until_ms else ""
+            until = f" until {_clock(fact.until_ms, at_ms)}" if fact.until_ms else ""
             return fact.lane, f"waits on {fact.why}{until}: {fact.detail}", DIM
         case engine_events.AgentWaiting():
             return fact.lane, f"its agent waits for its provider ({fact.ending}): {fact.detail}", DIM
@@ -126,5 +128,17 @@ def _first_line(text: str) -> str:
     return text.partition("\n")[0]
 
 
-def _clock(at_ms: int) -> str:
-    return datetime.fromtimestamp(at_ms / 1000).strftime("%H:%M:%S")
+def _limited(fact: engine_events.LimitHit, at_ms: int) -> str:
+    """What the provider said, until when, and what logs in where that is what it takes."""
+    limit = Limit(
+        key=Key(vendor=fact.vendor, account=fact.account, model=fact.model), ending=fact.ending, agent=fact.agent
+    )
+    if fact.ending == Ending.AUTH:
+        login = logins.command(fact.vendor)
+        return f"{quota.said(limit)}" + (f"; log in with `{login}`" if login else "")
+    until = f" until {_clock(fact.resets_at_ms, at_ms)}" if fact.resets_at_ms else ""
+    return f"{quota.said(limit)}{until}; the lanes that use it wait"
+
+
+def _clock(at_ms: int, now_ms: int) -> str:
+    return local_clock(moment(at_ms), moment(now_ms), seconds=True)

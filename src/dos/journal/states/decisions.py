@@ -18,6 +18,7 @@ from dos.journal.events import Event, Fact
 from dos.journal.states import quota
 from dos.journal.store import Entry
 from dos.plans.limits.deciding import Question
+from dos.plans.limits.quota import Key
 
 ANSWERED_KEPT = 200  # beside the newest about each unit, which is the only memory of what a person wants of it
 RAISED = "raised"  # the key, in the question's own stream
@@ -111,12 +112,13 @@ def consequences(raised: DecisionRaised, choice: str, *, by: str = "") -> list[t
     """The facts that an answer brings about; what the answer alone tells is folded from the answer."""
     detail = raised.detail
     match raised.about, choice:
-        case "limit", "fixed":
+        case ("limit", "fixed") | ("limit_until", "lift"):
             lifted = LimitLifted(
                 vendor=detail["vendor"],
                 account=detail["account"],
                 model=detail["model"],
-                reason=f"{by or 'somebody'} said that it is put right",
+                reason=f"lifted by {by or 'a person'}",
+                at_once=True,
             )
             return [(quota.stream_of(lifted), lifted)]
         case "lane_failed" | "lane_stopped", "retry":
@@ -144,6 +146,19 @@ def due(decisions: Decisions, now_ms: int, *, started_ms: int = 0) -> list[Stand
 
 def expiring(asked: Standing) -> list[Entry]:
     return answering(asked, asked.raised.otherwise, by="", expired=True)
+
+
+def about_limit(decisions: Decisions, key: Key) -> list[Standing]:
+    """The open questions about one provider's limit."""
+    place = f"limit:{key.stream.removeprefix('limit/')}"
+    return [asked for asked in decisions.open.values() if place in asked.raised.waits]
+
+
+def settling(asked: Standing, *, by: str = "") -> Entry:
+    """Closes a question about a limit that was lifted another way. Nothing follows: the lift is written already."""
+    choice = asked.raised.choices[0].name
+    answer = DecisionAnswered(id=asked.raised.id, choice=choice, by=by)
+    return Entry(stream=stream(answer.id), kind=answer.kind, body=answer, expect=asked.version)
 
 
 def held(decisions: Decisions) -> set[str]:

@@ -7,6 +7,7 @@ from msgspec import Struct, field, structs
 from dos.journal import engine_events, events
 from dos.journal.engine_events import LimitHit, LimitLifted, LimitProbed
 from dos.journal.events import Event
+from dos.journal.store import Entry
 from dos.plans.limits import quota
 from dos.plans.limits.quota import Going, Key, Limit
 from dos.records.endings import LIMITS, PERSONAL, Ending
@@ -39,8 +40,17 @@ class Quota(Struct, kw_only=True):
                 self._keep(structs.replace(self._limit(fact), probe=going), event)
             case engine_events.LimitLifted() as fact:
                 limit = self._limit(fact)
-                lifted = Limit(key=limit.key, probe=limit.probe, lifted_ms=event.at_ms, lifts=limit.lifts + 1)
+                lifted = Limit(
+                    key=limit.key,
+                    probe=limit.probe,
+                    lifted_ms=event.at_ms,
+                    at_once=fact.at_once,
+                    lifts=limit.lifts + 1,
+                )
                 self._keep(lifted, event)
+            case events.FleetStarted():
+                for stream, limit in self.limits.items():
+                    self.limits[stream] = structs.replace(limit, started_ms=event.at_ms)
             case events.AgentEnded() as fact if fact.outcome not in _TELLING:
                 self._over(fact.run_id)
             case events.RunStopped() | events.WorkerReaped() as fact:
@@ -57,6 +67,9 @@ class Quota(Struct, kw_only=True):
             retry_after_seconds=fact.retry_after_seconds,
             times=limit.times + 1,
             found=fact.found,
+            window=fact.window,
+            agent=fact.agent,
+            login=fact.login,
             probe=None,
         )
         went_first = limit.probe and limit.probe.run_id == fact.run_id
@@ -85,14 +98,29 @@ def _outlasts(known: Limit, hit: Limit) -> bool:
     weights = _WEIGHT.get(known.ending, 0), _WEIGHT.get(hit.ending, 0)
     if weights[0] != weights[1]:
         return weights[0] > weights[1]
-    until_ms = quota.told_ms(known)
-    return until_ms is not None and until_ms > max(hit.hit_ms, quota.told_ms(hit) or 0)
+    until_ms = quota.believed_ms(known)
+    return until_ms is not None and until_ms > max(hit.hit_ms, quota.believed_ms(hit) or 0)
 
 
 _KINDS = {
     fact.kind
-    for fact in (LimitHit, LimitProbed, LimitLifted, events.AgentEnded, events.RunStopped, events.WorkerReaped)
+    for fact in (
+        LimitHit,
+        LimitProbed,
+        LimitLifted,
+        events.AgentEnded,
+        events.RunStopped,
+        events.WorkerReaped,
+        events.FleetStarted,
+    )
 }
+
+
+def lifting(limit: Limit, *, reason: str, at_once: bool = True) -> Entry:
+    """Lifts a limit as it was seen; a conflict says that somebody wrote something newer about it."""
+    key = limit.key
+    fact = LimitLifted(vendor=key.vendor, account=key.account, model=key.model, reason=reason, at_once=at_once)
+    return Entry(stream=key.stream, kind=fact.kind, body=fact, expect=limit.version)
 
 
 def stream_of(fact: LimitHit | LimitProbed | LimitLifted) -> str:

@@ -9,11 +9,15 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from dos.plans.limits import quota
 from dos.plans.limits.budget import Row, Scope
 from dos.plans.limits.quota import Limit
+from dos.records import logins
+from dos.records.endings import Ending
+from dos.records.moments import second_stamp
 
 LONGEST = 200
-LETS_GO = frozenset({"retry", "raise", "fixed", "again"})  # after any other answer, what waited stays as it is
+LETS_GO = frozenset({"retry", "raise", "fixed", "lift", "again"})  # after any other answer, what waited stays as it is
 
 
 class Question(Struct, frozen=True, kw_only=True):
@@ -112,15 +116,50 @@ def unit_undone(unit: str, *, commit: str, why: str = "") -> Question:
 
 
 def limit(found: Limit) -> Question:
-    """A limit that no waiting clears."""
-    key, place = found.key, found.key.stream.removeprefix("limit/")
-    return Question(
-        id=name("limit", place, found.lifts + 1),
+    """A limit that no waiting clears, or one that claims to last longer than any does."""
+    if quota.is_doubted(found):
+        return _doubted(found)
+    said = f" (it said: {found.found})" if found.found else ""
+    login = logins.command(found.key.vendor) if found.ending == Ending.AUTH else ""
+    clear = f"Log in with `{login}`; the fleet notices it" if login else "Is it put right?"
+    return _of_limit(
+        found,
+        again=found.times,
         about="limit",
-        question=f"{key} answers {found.ending}: {found.found or 'no more is known'}. Is it put right?",
-        choices={"fixed": "it is used again", "leave": "nothing is started on it"},
-        waits=[f"limit:{place}"],
+        question=f"{quota.said(found)}{said}. {clear}",
+        choices={"fixed": "it is used again, at once", "leave": "nothing is started on it until the next `dos up`"},
         otherwise="leave",
+    )
+
+
+def _doubted(found: Limit) -> Question:
+    until = second_stamp(quota.told_ms(found) or 0)
+    said = f" (it said: {found.found})" if found.found else ""
+    return _of_limit(
+        found,
+        about="limit_until",
+        question=f"{found.key} says it is limited until {until}{said}, longer than any limit lasts. Lift it, or wait?",
+        choices={
+            "lift": "it is used again, at once",
+            "wait": "one agent probes it every hour, and the others wait until it answers",
+        },
+        otherwise="wait",
+    )
+
+
+def _of_limit(
+    found: Limit, *, about: str, question: str, choices: Mapping[str, str], otherwise: str, again: int = 0
+) -> Question:
+    """`again` counts how often it was hit after it had been probed: each is asked about anew."""
+    key, place = found.key, found.key.stream.removeprefix("limit/")
+    asked = name(about, place, found.lifts + 1)
+    return Question(
+        id=f"{asked}.{again}" if again > 1 else asked,
+        about=about,
+        question=question,
+        choices=choices,
+        waits=[f"limit:{place}"],
+        otherwise=otherwise,
         detail={"vendor": key.vendor, "account": key.account, "model": key.model, "ending": found.ending},
     )
 

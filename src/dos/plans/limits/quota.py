@@ -7,12 +7,19 @@ from zlib import crc32
 
 from msgspec import Struct
 
+from dos.records import logins
 from dos.records.endings import LIMITS, PERSONAL, Ending, Outcome, Scope
 from dos.records.moments import second_stamp
 from dos.records.reasons import Needs
 
 # That the program came as far as any of these shows that its provider answered.
 ANSWERED = frozenset({Ending.OK, Ending.CONTEXT, Ending.TURN_CAP, Ending.BUDGET_CAP, Ending.PERMISSION})
+
+_HOUR_MS = 3_600_000
+# No window of a provider is longer: a reset that is further away is a misprint, or a lie of the agent's.
+LONGEST_WAIT_MS = 24 * _HOUR_MS
+LONGEST_WEEKLY_WAIT_MS = 8 * 24 * _HOUR_MS
+DOUBTED_PROBE_MS = _HOUR_MS  # how often a limit is probed whose end nobody believes
 
 
 class Policy(Protocol):
@@ -63,8 +70,13 @@ class Limit(Struct, frozen=True, kw_only=True):
     retry_after_seconds: float | None = None
     times: int = 0  # in a row: hit, waited for, hit again
     found: str = ""
+    window: str = ""  # the provider's name for it, where it has several
+    agent: str = ""  # who ran into it
+    login: str = ""  # how that agent's credentials looked then, and on which host
     probe: Going | None = None
+    started_ms: int = 0  # when a person started the fleet after the hit: what waits for a person is probed once then
     lifted_ms: int = 0
+    at_once: bool = False  # a person lifted it: nobody waits for a turn
     lifts: int = 0
     version: int = 0  # of the stream: a probe is written on top of it, so that only one wins
 
@@ -111,8 +123,8 @@ def room(
     limits: Mapping[str, Limit], *, vendor: str, account: str, model: str, lane: str, now_ms: int, policy: Policy
 ) -> Room:
     """The account's limit covers all its models. A gate outranks leave to go first."""
-    keys = [Key(vendor=vendor, account=account), *([Key(vendor=vendor, account=account, model=model)] if model else [])]
-    found = [_room(limits[key.stream], lane, now_ms, policy) for key in keys if key.stream in limits]
+    streams = [key.stream for key in _keys(vendor, account, model)]
+    found = [_room(limits[stream], lane, now_ms, policy) for stream in streams if stream in limits]
     if gates := [each for each in found if isinstance(each, Gated)]:
         return max(gates, key=_opens_ms)
     return next((each for each in found if isinstance(each, Probe)), Open())
@@ -152,19 +164,66 @@ def told_ms(limit: Limit) -> int | None:
     return max((each for each in told if each > limit.hit_ms), default=None)
 
 
+def believed_ms(limit: Limit) -> int | None:
+    """The time that was told, unless it is further away than any window of a provider lasts."""
+    told = told_ms(limit)
+    return None if told is None or told - limit.hit_ms > _longest_ms(limit) else told
+
+
+def is_doubted(limit: Limit) -> bool:
+    """A person has to say what to make of it: it claims to last longer than any window does."""
+    if not limit.ending or limit.ending in PERSONAL:
+        return False
+    return told_ms(limit) is not None and believed_ms(limit) is None
+
+
+def _longest_ms(limit: Limit) -> int:
+    """Claude Code calls its weekly windows `seven_day`; Codex and all messages for people say `weekly`."""
+    named = f"{limit.window} {limit.found}".lower()
+    is_weekly = "week" in named or "seven_day" in named
+    return LONGEST_WEEKLY_WAIT_MS if is_weekly else LONGEST_WAIT_MS
+
+
 def opens_ms(limit: Limit, policy: Policy) -> int | None:
-    """When somebody may ask the provider again; None: when a person says so."""
+    """When somebody may ask the provider again; None: when a person says so.
+
+    A person who starts the fleet may have put right what only a person can: one agent then sees whether it is so.
+    """
     if limit.ending in PERSONAL:
-        return None
-    if (told := told_ms(limit)) is not None:
-        return told
+        return limit.started_ms if limit.started_ms > limit.hit_ms else None
+    if is_doubted(limit):
+        return limit.hit_ms + DOUBTED_PROBE_MS
+    if (believed := believed_ms(limit)) is not None:
+        return believed
     steps = policy.backoff_seconds
     return limit.hit_ms + int(steps[min(max(limit.times, 1), len(steps)) - 1] * 1000)
 
 
+def in_use(limits: Mapping[str, Limit], agents: Sequence[Candidate]) -> list[Limit]:
+    """The limits that hold now and that one of these agents would meet."""
+    keys = {key.stream for agent in agents for key in _keys(agent.vendor, agent.account, agent.model)}
+    return [limit for stream, limit in limits.items() if limit.ending and stream in keys]
+
+
+def said(limit: Limit) -> str:
+    """What a limit is, in words: `claude is not logged in`, `openai: no credit left`."""
+    match limit.ending:
+        case Ending.AUTH:
+            return logins.missing(limit.key.vendor, limit.agent)
+        case Ending.SPEND_STOP:
+            return f"{limit.key} has no credit left"
+        case Ending.MODEL_UNAVAILABLE:
+            return f"{limit.key} is not available to this account"
+        case Ending.USAGE_WINDOW:
+            return f"{limit.key} has reached its usage limit"
+        case Ending.OVERLOADED:
+            return f"{limit.key} is overloaded"
+    return f"{limit.key} fails for the moment"
+
+
 def wakes_ms(limit: Limit, lane: str, policy: Policy) -> int:
     """After a lift the lanes come one after the other, each at a moment of its own; who went first is there already."""
-    if limit.probe and limit.probe.lane == lane:
+    if limit.at_once or (limit.probe and limit.probe.lane == lane):
         return limit.lifted_ms
     spread_ms = int(policy.jitter_seconds * 1000)
     return limit.lifted_ms + crc32(f"{lane}\0{limit.key.stream}".encode()) % (spread_ms + 1)
@@ -204,14 +263,26 @@ def _room(limit: Limit, lane: str, now_ms: int, policy: Policy) -> Room:
         return Open()
     opens = opens_ms(limit, policy)
     if opens is None:
-        return _gate(limit, None, f"{limit.key}: {limit.ending}; waiting does not clear it")
+        return _gate(limit, None, said(limit))
     if now_ms < opens:
-        return _gate(limit, opens, f"{limit.key}: {limit.ending} until {second_stamp(opens)}")
+        return _gate(limit, opens, _until(limit, opens))
     if (going := limit.probe) and not going.over:
         astray = going.at_ms + int(policy.probe_seconds * 1000)
         if now_ms < astray:
             return _gate(limit, astray, f"{limit.key}: {going.lane} goes first and sees whether there is room")
     return Probe(key=limit.key, version=limit.version)
+
+
+def _until(limit: Limit, opens: int) -> str:
+    if is_doubted(limit):
+        told = second_stamp(told_ms(limit) or 0)
+        return f"{said(limit)}, until {told} by its own word; it is probed at {second_stamp(opens)}"
+    return f"{said(limit)} until {second_stamp(opens)}"
+
+
+def _keys(vendor: str, account: str, model: str) -> list[Key]:
+    whole = Key(vendor=vendor, account=account)
+    return [whole, Key(vendor=vendor, account=account, model=model)] if model else [whole]
 
 
 def _gate(limit: Limit, until_ms: int | None, why: str) -> Gated:

@@ -11,9 +11,9 @@ from dos.journal.states.decisions import Decisions
 from dos.journal.states.quota import Quota
 from dos.journal.states.spend import Spend
 from dos.plans import staffing, starting
-from dos.plans.limits import deciding
+from dos.plans.limits import deciding, quota
 from dos.plans.limits.deciding import Question
-from dos.plans.limits.quota import Candidate
+from dos.plans.limits.quota import Candidate, Key, Limit
 from dos.plans.staffing import REST_SECONDS, START_SECONDS, WANTS_ROOM, Lane
 from dos.plans.starting import Left, Unfinished, WaitsFor
 from dos.records.leases import Lease
@@ -34,6 +34,9 @@ class Seen(Struct, frozen=True, kw_only=True):
     leases: Mapping[str, Lease]  # by lane
     backlogs: Mapping[str, Backlog]  # of the roster's lanes
     roomless: Mapping[str, NoRoom] = {}  # lanes on which no agent may be started now, and why
+    limits: Mapping[str, Limit] = {}  # by the stream of their key
+    agents: Sequence[Candidate] = ()  # all that the lanes may be worked on by
+    logged_in: Sequence[Limit] = ()  # that nobody was logged in for, and somebody has logged in since
     now_ms: int
     gone: Callable[[Lease], bool]  # its process, by the word of its own system
     never_came: Callable[[folded.Starts], bool]  # the worker that was started, by the word of its own system
@@ -57,7 +60,7 @@ def fleet(
     first: bool,
 ) -> Fleet:
     """`undone` are the units that landed and are gone, each with why."""
-    due = asked.due(seen.answers, seen.now_ms, started_ms=seen.state.started_ms)
+    due = asked.due(seen.answers, seen.now_ms, started_ms=seen.state.started_ms) + unused(seen)
     busy = any((lane.held and lane.ours) or lane.pending for lane in lanes)
     idle = not (busy or due or any(lane.offerable and not lane.failed for lane in lanes))
     return Fleet(
@@ -73,6 +76,8 @@ def fleet(
         told=list(dict.fromkeys(fact for room in seen.roomless.values() for fact in room.told)),
         questions=list(questions(seen, undone)),
         due=due,
+        settled=settled(seen),
+        logged_in=list(seen.logged_in),
         spinning=spinning,
         found=found(seen) if first else None,
     )
@@ -190,6 +195,7 @@ def questions(seen: Seen, undone: Mapping[str, str]) -> Iterator[Question]:
         if unit in seen.state.units
     ]
     found += [question for room in seen.roomless.values() for question in room.questions]
+    found += [deciding.limit(limit) for limit in _of_people(seen)]
     for lane, backlog in seen.backlogs.items():
         stopped = seen.starts(lane).stopped
         if not stopped or not staffing.is_stuck(stopped.reason, stopped.needs) or lane in seen.leases:
@@ -200,6 +206,40 @@ def questions(seen: Seen, undone: Mapping[str, str]) -> Iterator[Question]:
             found.append(deciding.lane_stopped(lane, stopped.run_id, f"{stopped.reason}, {stopped.detail}{last}"))
     fresh = {question.id: question for question in found if not seen.answers.knows(question.id)}
     yield from fresh.values()
+
+
+def _of_people(seen: Seen) -> list[Limit]:
+    """The limits that a person has to clear, also while another agent takes over; none when no work is left."""
+    if not any(_open_units(backlog) for backlog in seen.backlogs.values()):
+        return []
+    policy = seen.config.quota
+    known = quota.in_use(seen.limits, seen.agents)
+    return [each for each in known if quota.is_doubted(each) or quota.opens_ms(each, policy) is None]
+
+
+def settled(seen: Seen) -> list[asked.Standing]:
+    """The open questions about limits that do not hold any more: somebody was answered, or logged in."""
+    found = []
+    for question, stream in _about_limits(seen):
+        limit = seen.limits.get(stream)
+        if limit is None or not limit.ending or deciding.limit(limit).id != question.raised.id:
+            found.append(question)
+    return found
+
+
+def unused(seen: Seen) -> list[asked.Standing]:
+    """The open questions about limits that no agent of these lanes would meet."""
+    used = {limit.key.stream for limit in quota.in_use(seen.limits, seen.agents)}
+    standing = {stream for stream, limit in seen.limits.items() if limit.ending}
+    return [question for question, stream in _about_limits(seen) if stream in standing - used]
+
+
+def _about_limits(seen: Seen) -> Iterator[tuple[asked.Standing, str]]:
+    """Each with the stream of the limit."""
+    for question in seen.answers.open.values():
+        detail = question.raised.detail
+        if question.raised.about in ("limit", "limit_until"):
+            yield question, Key(vendor=detail["vendor"], account=detail["account"], model=detail["model"]).stream
 
 
 def _open_units(backlog: Backlog) -> Sequence[str]:

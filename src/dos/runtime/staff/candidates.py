@@ -1,5 +1,7 @@
 """The agents of dos.toml, in the order in which they are asked."""
 
+import os
+
 from msgspec import Struct
 
 from dos.agents import registry
@@ -8,6 +10,7 @@ from dos.config.agents import Agent
 from dos.config.tables import Config
 from dos.errors import BadInput
 from dos.plans.limits.quota import Candidate
+from dos.runtime.staff import credentials
 
 
 class Employed(Struct, frozen=True, kw_only=True):
@@ -15,6 +18,10 @@ class Employed(Struct, frozen=True, kw_only=True):
     adapter: Adapter
     agent: Agent
     settings: Settings
+
+    def login(self) -> str:
+        """How the credentials that it would be started with look now."""
+        return credentials.fingerprint(self.candidate.vendor, {**os.environ, **self.agent.environment})
 
 
 def employed(config: Config) -> list[Employed]:

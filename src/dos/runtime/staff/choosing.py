@@ -76,8 +76,12 @@ def _spent(verdict: budget.Verdict) -> NoRoom:
 
 def _gated(gate: Gated, limits: Quota, told: list[Fact]) -> NoRoom:
     found = limits.limits.get(gate.key.stream)
-    asks = [deciding.limit(found)] if gate.until_ms is None and found else []
+    asks = [deciding.limit(found)] if found and _wants_a_person(gate, found) else []
     return NoRoom(why="quota", detail=gate.why, until_ms=gate.until_ms, needs=gate.needs, questions=asks, told=told)
+
+
+def _wants_a_person(gate: Gated, limit: quota.Limit) -> bool:
+    return gate.until_ms is None or quota.is_doubted(limit)
 
 
 def spent(rows: Sequence[Row]) -> list[Fact]:

@@ -12,6 +12,7 @@ from dos.agents.adapter import Clocks, Settings
 from dos.config.tables import Config
 from dos.journal.store import Store
 from dos.plans.limits import budget
+from dos.records.endings import Ending
 from dos.runtime import running
 from dos.runtime.effects import Ended, RunAgent
 from dos.runtime.running import Limits, Ran, Why
@@ -61,7 +62,8 @@ class Launcher:
         used = outcome.usage if ran.is_whole else attendant.tally.usage() or outcome.usage
         outcome = structs.replace(outcome, usage=tuple(structs.replace(u, model=u.model or model) for u in used))
         cost = budget.price(outcome.usage, self._prices)
-        return Ended(outcome=outcome, exit_code=ran.exit_code, seconds=ran.seconds, cost_usd=cost)
+        login = employed.login() if outcome.ending is Ending.AUTH else ""
+        return Ended(outcome=outcome, exit_code=ran.exit_code, seconds=ran.seconds, cost_usd=cost, login=login)
 
     def _limits(self, effect: RunAgent) -> Limits:
         workers = self._workers

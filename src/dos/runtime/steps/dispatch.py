@@ -53,12 +53,12 @@ def dispatch(pen: Pen, asked: Dispatch) -> Steps:
     if halted:
         raise halted
     limited = fate is Fate.MISSED and ended.outcome.ending in LIMITS
-    outcome: IterationOutcome = yield from _weighed(pen, ended, number, fate)
+    outcome, why = yield from _weighed(pen, ended, number, fate)
     tried = Tried.SHIPPED if fate is Fate.LANDED else TRIED.get(outcome.kind) if fate is Fate.MISSED else None
     if tried is not None:
         fact = events.UnitAttempted(**pen.who, unit=unit.name, outcome=tried, host=pen.lease.host)
         yield from pen.share(f"unit/{unit.name}", fact, f"attempted/{pen.run_id}/{number}.{asked.attempt}")
-    return Done(outcome=outcome, ended=ended, limited=limited)
+    return Done(outcome=outcome, ended=ended, limited=limited, why=why)
 
 
 def _claim(pen: Pen, asked: Dispatch) -> effects.ClaimUnit:
@@ -126,6 +126,7 @@ def _tell_of_room(pen: Pen, asked: Dispatch, ended: effects.Ended) -> Steps:
             retry_after_seconds=told.retry_after_seconds,
             agent=agent.name,
             found=told.found,
+            login=ended.login,
             **pen.who,
         )
         yield from pen.share(told.key.stream, hit, f"hit/{key}")
@@ -142,30 +143,33 @@ def _tell_of_room(pen: Pen, asked: Dispatch, ended: effects.Ended) -> Steps:
 
 
 def _weighed(pen: Pen, ended: effects.Ended, iteration: int, fate: Fate) -> Steps:
-    """→ IterationOutcome"""
+    """→ (IterationOutcome, what only a person can put right about its provider)"""
     ending, exit_code = ended.outcome.ending, ended.exit_code
     if fate is Fate.KEPT:  # its agent has done what there was to do, and nothing is held against it
-        return IterationOutcome(kind=OutcomeKind.SHIPPED)
+        return IterationOutcome(kind=OutcomeKind.SHIPPED), ""
     landed = fate is Fate.LANDED
     kind = OutcomeKind.SHIPPED if landed else OUTCOMES.get(ending, OutcomeKind.UNCLEAR)
     if kind is OutcomeKind.SHIPPED:
-        return IterationOutcome(
+        shipped = IterationOutcome(
             kind=kind,
             measurement_expected=True,
             packet_judge=PacketOutcome.SHIPPED_CLEAN if landed else PacketOutcome.SHIPPED_DIRTY,
             ship_count=int(landed),
         )
+        return shipped, ""
     if ending is Ending.LAUNCH_FAILED and exit_code != LAUNCH_FAILED:  # it is there, and stumbled: perhaps not again
-        return IterationOutcome(kind=kind, retry_after_seconds=STUMBLED_SECONDS)
+        return IterationOutcome(kind=kind, retry_after_seconds=STUMBLED_SECONDS), ""
     if ending not in LIMITS:
-        return IterationOutcome(kind=kind)
+        return IterationOutcome(kind=kind), ""
     room: effects.Chosen | effects.NoRoom = yield effects.ChooseAgent(
         lease=pen.lease, run_id=pen.run_id, iteration=iteration
     )
     yield from pen.ask(room.questions if isinstance(room, effects.NoRoom) else ())
     # Another agent takes over at once; else the governor knows when somebody may ask again.
     opens_ms = room.until_ms if isinstance(room, effects.NoRoom) else room.now_ms
-    if kind is OutcomeKind.OVERLOADED or opens_ms is None:
-        return IterationOutcome(kind=kind)
+    if opens_ms is None:
+        return IterationOutcome(kind=kind), room.detail if isinstance(room, effects.NoRoom) else ""
+    if kind is OutcomeKind.OVERLOADED:
+        return IterationOutcome(kind=kind), ""
     moment = datetime.fromtimestamp(opens_ms / 1000, UTC)
-    return IterationOutcome(kind=OutcomeKind.RATE_LIMITED, resets_at=moment)
+    return IterationOutcome(kind=OutcomeKind.RATE_LIMITED, resets_at=moment), ""

@@ -81,6 +81,8 @@ class FleetPerformers:
                 setting.config, setting.agents, site.quota, site.spend, site.fleet, free if limited else [],
                 now_ms=now_ms,
             ),
+            limits=site.quota.limits,
+            agents=setting.agents,
             now_ms=now_ms,
             gone=lambda lease: self.gone(lease, host),
             never_came=lambda starts: self._never_came(starts, host),

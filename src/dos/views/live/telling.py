@@ -1,13 +1,13 @@
 """A fleet's time, told from its events."""
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 
 from dos.journal import engine_events, events
 from dos.journal.events import Event, Fact
 from dos.journal.states.fleet import NO_ROOM
 from dos.records.endings import Ending
-from dos.records.moments import YEAR_10000_MS
+from dos.records.moments import moment
 from dos.records.reasons import Needs
 from dos.views.live.session import (
     LEFT,
@@ -59,10 +59,6 @@ def last_start(happened: Iterable[Event], *, host: str = "") -> Event | None:
             case events.FleetStopped() as fact:
                 running.discard(fact.host)
     return began
-
-
-def moment(at_ms: int) -> datetime:
-    return datetime.fromtimestamp(min(max(at_ms, 0), YEAR_10000_MS - 1) / 1000, UTC)
 
 
 class _Teller:

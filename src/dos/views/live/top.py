@@ -11,9 +11,10 @@ from dos.journal.states.decisions import Standing, in_order
 from dos.journal.states.fleet import Starts
 from dos.journal.states.watching import HOUR_MS, HOURS_KEPT, Parked, Run, Tally
 from dos.plans import staffing
+from dos.plans.limits import quota
 from dos.plans.limits.quota import Limit as Known
+from dos.records.moments import moment
 from dos.records.names import folded
-from dos.views.live.telling import moment
 
 START_MS = int(staffing.START_SECONDS * 1000)
 REST_MS = int(staffing.REST_SECONDS * 1000)
@@ -78,7 +79,9 @@ class Limit(Struct, frozen=True, kw_only=True):
     model: str
     ending: str
     since: datetime
-    resets_at: datetime | None
+    resets_at: datetime | None  # by the provider's word
+    said: str = ""  # what it is, in words
+    is_doubted: bool = False  # it claims to last longer than any limit does
 
 
 class Decisions(Struct, frozen=True, kw_only=True):
@@ -138,7 +141,7 @@ def view(seen: Seen) -> View:
             first_id=questions[0].raised.id if questions else "",
             first_question=questions[0].raised.question if questions else "",
         ),
-        limits=[_limit(each) for each in seen.quota.limits.values() if each.ending],
+        limits=[_limit(each) for each in _limits(seen)],
         landings=[
             Landing(unit=each.unit, lane=each.lane, commit=each.commit, at=moment(each.at_ms))
             for each in reversed(seen.watching.landings[-LANDINGS_SHOWN:])
@@ -285,6 +288,13 @@ def _supervisor(held: Held, drain: int) -> Supervisor:
     return Supervisor(host=lease.host, pid=lease.pid, state="gone" if held.gone else "silent" if held.lapsed else alive)
 
 
+def _limits(seen: Seen) -> list[Known]:
+    """Those that hold, of what the lanes use; of everything where nobody can say what they use."""
+    if seen.agents is None:
+        return [each for each in seen.quota.limits.values() if each.ending]
+    return quota.in_use(seen.quota.limits, seen.agents)
+
+
 def _limit(found: Known) -> Limit:
     waits_ms = None if found.retry_after_seconds is None else found.hit_ms + int(found.retry_after_seconds * 1000)
     return Limit(
@@ -294,6 +304,8 @@ def _limit(found: Known) -> Limit:
         ending=found.ending,
         since=moment(found.hit_ms),
         resets_at=_moment(waits_ms if found.resets_at_ms is None else found.resets_at_ms),
+        said=quota.said(found),
+        is_doubted=quota.is_doubted(found),
     )
 
 

@@ -5,9 +5,11 @@ import sys
 
 from rich.console import Console, ConsoleDimensions
 
-from dos.errors import DosError, StoreFailed
+from dos.errors import BadInput, DosError, StoreFailed
 from dos.evidence.watching import Watcher
 from dos.journal.backends.memory import MemoryBackend
+from dos.plans.limits.quota import Candidate
+from dos.sources.world import World
 from dos.surfaces.cli.desk import Desk
 from dos.views.live.top import View, view
 
@@ -22,7 +24,20 @@ def watcher(desk: Desk) -> Watcher:
         world.workspace.state,
         roster=[] if world.loaded.problems else world.config.roster(),  # what a broken file declares, nobody knows
         silent_after_ms=int(world.config.workers.silence_seconds * SILENT_SHARE * 1000),
+        agents=_agents(world),
     )
+
+
+def _agents(world: World) -> list[Candidate] | None:
+    """None where dos.toml cannot say which they are."""
+    from dos.runtime.staff import candidates
+
+    if world.loaded.problems:
+        return None
+    try:
+        return [each.candidate for each in candidates.employed(world.config)]
+    except BadInput:  # no agent, or one that nobody knows: `dos doctor` says so
+        return None
 
 
 def fit(console: Console) -> tuple[int, int]:

@@ -7,6 +7,8 @@ from msgspec import Struct
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
+from dos.records.endings import PERSONAL
+from dos.records.moments import local_clock
 from dos.records.names import counted, visible
 from dos.surfaces.cli.desk import speaks_unicode
 from dos.views.live.top import Limit, Row, Spend, State, Supervisor, View
@@ -98,9 +100,11 @@ def _supervisor(row: Supervisor) -> str:
 
 
 def _limit(limit: Limit, now: datetime) -> str:
-    whose = " ".join(part for part in (limit.vendor, limit.account, limit.model) if part)
-    until = f"until {_clock(limit.resets_at, now)}" if limit.resets_at else "until it answers again"
-    return f"limit: {whose} ({limit.ending}) {until}"
+    if limit.ending in PERSONAL:
+        return f"limit: {limit.said}; `dos limits` shows what clears it"
+    until = f"until {local_clock(limit.resets_at, now)}" if limit.resets_at else "until it answers again"
+    doubt = ", by its own word; `dos limits lift` ends it" if limit.is_doubted else ""
+    return f"limit: {limit.said} {until}{doubt}"
 
 
 def _spent(spend: Spend) -> str:
@@ -110,7 +114,9 @@ def _spent(spend: Spend) -> str:
 
 
 def _landings(view: View) -> list[str]:
-    rows = [f"{_clock(each.at, view.at):>6}  {each.commit[:9]}  {each.unit}  ({each.lane})" for each in view.landings]
+    rows = [
+        f"{local_clock(each.at, view.at):>6}  {each.commit[:9]}  {each.unit}  ({each.lane})" for each in view.landings
+    ]
     return ["landed last:", *rows] if rows else []
 
 
@@ -185,7 +191,7 @@ def _money(row: Row, view: View) -> str:
 
 
 def _waits(row: Row, view: View) -> str:
-    until = f"until {_clock(row.until, view.at)}" if row.until else ""
+    until = f"until {local_clock(row.until, view.at)}" if row.until else ""
     waits = ": ".join(part for part in (until, row.waits_for) if part)
     return ", ".join(part for part in (row.unit, waits) if part)
 
@@ -206,12 +212,6 @@ def span(seconds: float) -> str:
         return f"{whole // 60}m"
     hours, days = whole // 3_600, whole // 86_400
     return f"{hours}h" if hours < 100 else f"{days}d" if days < 10_000 else "long"
-
-
-def _clock(at: datetime, now: datetime) -> str:
-    """The time of a day; of another day with its date."""
-    here, today = at.astimezone(), now.astimezone()
-    return here.strftime("%H:%M" if here.date() == today.date() else "%d %b %H:%M")
 
 
 _MIDDLE, _WIDE, _WIDER, _WIDEST = 80, 90, 120, 150

@@ -1,0 +1,64 @@
+"""Show which providers are limited, until when, and who waits.
+
+A reset time is believed for up to 24 hours, for weekly limits up to 8 days. Beyond that one agent probes the provider
+every hour and `dos decisions` asks. `dos limits lift` ends a limit at once.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct, to_builtins
+
+from dos.config.tables import Config
+from dos.errors import BadInput
+from dos.journal import fold
+from dos.journal.states.fleet import Fleet
+from dos.journal.states.quota import Quota
+from dos.plans.limits import quota
+from dos.plans.limits.quota import Candidate, Gated
+from dos.records.moments import moment
+from dos.runtime import backlog
+from dos.runtime.staff import candidates
+from dos.sources.world import World
+from dos.surfaces.cli.desk import Desk, Reply
+from dos.surfaces.cli.options import Option
+from dos.views.people import limits as view
+
+EXITS = {"listed": 0, "contract_error": 2}
+
+
+class Args(Struct, kw_only=True):
+    all: Annotated[bool, Option(help="also limits of agents that dos.toml does not name")] = False
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    world = desk.world
+    found, _ = fold.current(world.journal, Quota)
+    agents, now_ms = _agents(world.config), world.journal.now_ms()
+    used = quota.in_use(found.limits, agents)
+    holding = [each for each in found.limits.values() if each.ending]
+    shown = holding if args.all else used
+    rows = view.rows(shown, world.config.quota, waits=_waits(world, found, agents, now_ms), used=used)
+    return Reply(text=view.render(rows, moment(now_ms)), data=to_builtins(rows), indented=True)
+
+
+def _agents(config: Config) -> list[Candidate]:
+    try:
+        return [each.candidate for each in candidates.employed(config)]
+    except BadInput:  # no agent is configured: `dos doctor` says so
+        return []
+
+
+def _waits(world: World, found: Quota, agents: list[Candidate], now_ms: int) -> dict[str, list[str]]:
+    """The lanes that have units left and may start no agent, by the limit that holds them up."""
+    if not agents:
+        return {}
+    config = world.config
+    units = backlog.read_units(world.workspace, config)
+    state, _ = fold.current(world.journal, Fleet)
+    waits: dict[str, list[str]] = {}
+    for lane in config.roster():
+        left = backlog.survey(units, config, state, lane, now_ms=now_ms).completion
+        choice = quota.choose(found.limits, agents, lane=lane, now_ms=now_ms, policy=config.quota)
+        if left and not left.is_done and isinstance(choice.room, Gated):
+            waits.setdefault(choice.room.key.stream, []).append(lane)
+    return waits

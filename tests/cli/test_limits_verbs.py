@@ -1,0 +1,74 @@
+"""`dos limits`: what the providers say, who waits for it, and how a person ends it."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from commanding import Answer
+
+from dos.journal import fold
+from dos.journal.engine_events import LimitHit
+from dos.journal.states import decisions, quota
+from dos.journal.states.decisions import Decisions
+from dos.journal.states.quota import Quota
+from dos.journal.store import Store
+from dos.plans.limits import deciding
+from dos.sources import workspace as places
+from dos.sources.world import open_journal
+
+Dos = Callable[..., Answer]
+DAY_MS = 86_400_000
+PLAN = "# Plan\n\n## API1: first\n\n- lane: api\n"
+
+
+@pytest.fixture
+def journal(workspace: Path) -> Iterator[Store]:
+    config = workspace / "dos.toml"
+    config.write_text(config.read_text() + '\n[workers]\nagent = "claude_code"\nfallback = ["codex"]\n')
+    (workspace / "docs" / "one-plan.md").write_text(PLAN)
+    with open_journal(places.find(workspace), "", actor="fleet") as store:
+        yield store
+
+
+def hit(journal: Store, vendor: str, ending: str = "usage_window", *, days: float = 0, found: str = "") -> None:
+    resets = journal.now_ms() + int(days * DAY_MS) if days else None
+    fact = LimitHit(vendor=vendor, account="", ending=ending, resets_at_ms=resets, found=found, agent=vendor)
+    journal.record(quota.stream_of(fact), fact)
+
+
+def test_nobody_is_limited(dos: Dos, journal: Store) -> None:
+    assert (dos("limits").code, dos("limits").out) == (0, "No provider is limited.\n")
+    assert dos("limits", "--json").json == []
+    assert dos("limits", "lift").code == 1
+    answer = dos("limits", "lift", "acme")
+    assert (answer.code, "there is no limit" in answer.err) == (2, True)
+
+
+def test_each_says_until_when_with_the_year_who_waits_and_what_clears_it(dos: Dos, journal: Store) -> None:
+    hit(journal, "anthropic", days=400 / 365 * 300, found="resets in a year")
+    hit(journal, "openai", "auth", found="401")
+    hit(journal, "google", "auth")
+    claude, codex = dos("limits", "--json").json
+    assert (claude["key"], claude["believed"], claude["waits"]) == ("anthropic", False, ["api"])
+    assert claude["until"][:4] in dos("limits").out, "a time in another year has its year"
+    assert claude["clears_with"] == "dos limits lift anthropic"
+    assert claude["next_probe"] < claude["until"]
+    assert (codex["what"], codex["clears_with"]) == ("codex is not logged in", "codex login")
+    assert (codex["until"], codex["next_probe"]) == (None, None)
+    assert [row["in_use"] for row in dos("limits", "--all", "--json").json] == [True, True, False]
+
+
+def test_a_lift_names_one_closes_its_question_and_is_written_once(dos: Dos, journal: Store) -> None:
+    hit(journal, "anthropic", days=300)
+    hit(journal, "openai", "auth")
+    (claude, codex) = fold.current(journal, Quota)[0].limits.values()
+    journal.append_all([decisions.raising(deciding.limit(each)) for each in (claude, codex)])
+    several = dos("limits", "lift")
+    assert (several.code, "dos limits lift anthropic" in several.err) == (2, True)
+    assert dos("limits", "lift", "anthropic").out.startswith("Lifted the limit of anthropic.")
+    assert list(fold.current(journal, Decisions)[0].open) == [deciding.limit(codex).id]
+    lifted = fold.current(journal, Quota)[0].limits[claude.key.stream]
+    assert (lifted.ending, lifted.at_once) == ("", True)
+    assert dos("limits", "lift", "anthropic").code == 2
+    assert dos("limits", "lift").code == 0, "the only one that is left"
+    assert fold.current(journal, Decisions)[0].open == {}
