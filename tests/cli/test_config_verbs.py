@@ -1,6 +1,7 @@
 """dos config and dos lint: what is shown, what is changed, and what is said about a file with mistakes."""
 
 import pytest
+from commanding import git
 
 BROKEN = "[supervise]\ntarge = 1\n"
 
@@ -146,3 +147,51 @@ def test_the_password_of_the_store_is_never_shown(dos):
     assert answer.code == 0
     for shown in (answer, dos("config", "show"), dos("config", "get", "store.url"), dos("config", "show", "--json")):
         assert "sEcReT" not in shown.out + shown.err
+
+
+@pytest.fixture
+def linked(workspace, tmp_path):
+    place = tmp_path / "linked"
+    git("worktree", "add", "-q", str(place), cwd=workspace)
+    return place
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("init",), ("init", "--force"), ("init", "."), ("config", "set", "supervise.target", "3"),
+     ("config", "unset", "lanes.aliases")],
+)  # fmt: skip
+def test_in_a_linked_worktree_no_file_is_written_that_is_not_read_nor_the_one_that_is(
+    words, workspace, linked, dos, monkeypatch
+):
+    main, own = (workspace / "dos.toml").read_text(), (linked / "dos.toml").read_text()
+    monkeypatch.chdir(linked)
+    answer = dos(*words)
+    assert answer.code == 2
+    assert f"{linked} is a linked worktree" in answer.err and str(workspace / "dos.toml") in answer.err
+    assert ((workspace / "dos.toml").read_text(), (linked / "dos.toml").read_text()) == (main, own)
+    again = dos("--workspace", str(workspace), "config", "set", "supervise.target", "3")
+    assert again.code == 0, "as the hint says"
+    assert dos("config", "get", "supervise.target").out == "3\n", "and that is what is read here"
+
+
+def test_what_init_writes_in_a_linked_worktree_is_read_there_where_the_main_checkout_has_none(
+    workspace, linked, dos, monkeypatch
+):
+    (workspace / "dos.toml").unlink()
+    (linked / "dos.toml").unlink()
+    monkeypatch.chdir(linked)
+    assert dos("init").code == 0
+    assert dos("config", "path").out == f"{linked / 'dos.toml'}\n"
+    assert dos("config", "set", "supervise.target", "3").code == 0
+
+
+def test_a_bare_repository_has_no_lanes(tmp_path, workspace, dos, monkeypatch):
+    bare = tmp_path / "bare.git"
+    git("clone", "-q", "--bare", str(workspace), str(bare), cwd=tmp_path)
+    for words, place in ((("init",), bare), (("init", str(bare)), workspace), (("init",), bare / "hooks")):
+        monkeypatch.chdir(place)
+        answer = dos(*words)
+        assert (answer.code, "is a bare repository" in answer.err) == (2, True)
+        assert f"git clone {bare}" in answer.err
+    assert not (bare / "dos.toml").exists()

@@ -19,6 +19,11 @@ class Workspace(Struct, frozen=True, kw_only=True):
         return self.root / "dos.toml"
 
     @property
+    def is_elsewhere(self) -> bool:
+        """The caller stands in a linked worktree, and the dos.toml that counts is the main checkout's."""
+        return not self.root.is_relative_to(self.tree)
+
+    @property
     def worktrees(self) -> Path:
         """Where the lanes' worktrees are: of this clone, in the user's state folder.
 
@@ -54,6 +59,17 @@ def find(start: Path) -> Workspace:
         return Workspace(root=root, tree=tree, common=common, state=common / "dos")
     root = next((place for place in places if (place / "dos.toml").exists()), start)
     return Workspace(root=root, tree=root, common=None, state=root / ".dos")
+
+
+def bare_repository(start: Path) -> Path | None:
+    """The bare repository that holds a directory; None in a checkout, and outside of git."""
+    start = Path(os.path.realpath(start))
+    for place in (start, *start.parents):
+        if _common(place / ".git"):
+            return None
+        if (place / "HEAD").is_file() and (place / "objects").is_dir() and (place / "refs").is_dir():
+            return place
+    return None
 
 
 def _common(marker: Path) -> Path | None:

@@ -100,7 +100,19 @@ def _root(args: Args, desk: Desk) -> Path:
             f"{shown(str(start), LONGEST_PATH)} is not a directory",
             hint="Name a repository: dos init path/to/repository",
         )
-    return workspace.find(start).tree if not args.directory else start.resolve()
+    if bare := workspace.bare_repository(start):
+        raise BadInput(
+            f"{shown(str(bare), LONGEST_PATH)} is a bare repository: it has no files that lanes could be made of",
+            hint=f"Run it in a checkout: {shlex.join(['git', 'clone', str(bare), 'checkout'])} && dos init checkout",
+        )
+    found = workspace.find(start)
+    if found.is_elsewhere:
+        raise BadInput(
+            f"{found.tree} is a linked worktree, and the dos.toml that counts here is {found.config}:"
+            " a second one would never be read",
+            hint=f"Write that one anew: dos init --force {shlex.quote(str(found.root))}",
+        )
+    return found.tree if not args.directory else start.resolve()
 
 
 def _written(said: list[str]) -> list[str]:

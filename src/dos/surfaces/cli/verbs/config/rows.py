@@ -1,6 +1,8 @@
 """The keys of the configuration that somebody asks for."""
 
+import shlex
 from difflib import get_close_matches
+from pathlib import Path
 
 from dos.config.edit import parsed_key
 from dos.config.notation import key_text
@@ -22,6 +24,18 @@ def under(desk: Desk, key: str) -> list[Row]:
             hint="`dos config show` lists every key.",
         )
     return found
+
+
+def editable(desk: Desk) -> Path:
+    """The dos.toml to change. From a linked worktree the main checkout's counts, and is not changed by the way."""
+    found = desk.world.workspace
+    if found.is_elsewhere:
+        again = shlex.join(["dos", "--workspace", str(found.root), "config", "set", "KEY", "VALUE"])
+        raise BadInput(
+            f"{found.tree} is a linked worktree, and the dos.toml that counts here is {found.config}",
+            hint=f"Change it in the main checkout: {again}",
+        )
+    return found.config
 
 
 def bare(row: Row) -> str:

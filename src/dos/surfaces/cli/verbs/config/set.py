@@ -12,7 +12,7 @@ from dos.config.edit import set_value
 from dos.config.show import rows
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
-from dos.surfaces.cli.verbs.config.rows import normal_key
+from dos.surfaces.cli.verbs.config.rows import editable, normal_key
 
 EXITS = {"set": 0, "contract_error": 2}
 
@@ -23,7 +23,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, desk: Desk) -> Reply:
-    path = desk.world.workspace.config
+    path = editable(desk)
     loaded = set_value(path, args.key, args.value)
     key = normal_key(args.key)
     value = next((row.text for row in rows(loaded) if row.key == key), args.value)

@@ -11,7 +11,7 @@ from dos.config.edit import unset_value
 from dos.config.show import rows
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
-from dos.surfaces.cli.verbs.config.rows import normal_key
+from dos.surfaces.cli.verbs.config.rows import editable, normal_key
 
 EXITS = {"unset": 0, "contract_error": 2}
 
@@ -22,7 +22,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, desk: Desk) -> Reply:
-    path = desk.world.workspace.config
+    path = editable(desk)
     loaded = unset_value(path, args.key, args.entry)
     key = normal_key(args.key)
     now = next((row.text for row in rows(loaded) if row.key == key), "")
