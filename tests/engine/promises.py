@@ -9,9 +9,11 @@ import psutil
 from engine_fleet import EngineFleet
 from msgspec import convert
 
+from dos.journal.checking import check
 from dos.journal.events import Event
 from dos.records.regions import Region, overlaps
 from dos.sources import workspace
+from dos.sources.world import World
 
 SALVAGED = "refs/dos/salvage"
 ENDS_A_LEASE = ("lease_released", "lease_expired", "lease_revoked")
@@ -28,8 +30,8 @@ def broken(fleet: EngineFleet, *, all_landed: bool = True) -> list[str]:
         *_running(fleet),
         *_worktrees(fleet),
     ]
-    checked = fleet.dos("journal", "check")
-    return [*found, *([] if checked.returncode == 0 else [f"journal check: {checked.stdout}{checked.stderr}"])]
+    with World(fleet.root) as world:
+        return [*found, *(f"journal check: {problem}" for problem in check(world.journal).problems)]
 
 
 def _running(fleet: EngineFleet) -> Iterator[str]:
