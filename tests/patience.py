@@ -30,3 +30,10 @@ def lives(process: psutil.Process) -> bool:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+def has_ended(pid: int) -> bool:
+    try:
+        return not lives(psutil.Process(pid))
+    except psutil.NoSuchProcess:
+        return True

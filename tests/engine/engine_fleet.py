@@ -48,7 +48,7 @@ KILL_THE_WORKER = {"run": "kill -9 $(cut -d' ' -f4 /proc/$PPID/stat)"}  # the ag
 
 
 class EngineFleet:
-    def __init__(self, home: Path, lanes: Mapping[str, int], *, tables: str = "", ttl: float = 5.0) -> None:
+    def __init__(self, home: Path, lanes: Mapping[str, int], *, tables: str = "", ttl: float = 30.0) -> None:
         self.home = home
         self.root = home / "repository"
         self.script = home / "script.json"

@@ -6,10 +6,10 @@ import signal
 import subprocess
 import sys
 import time
-import timeit
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from growth import grows_less_than
 from patience import PATIENCE
 from repository import Repository
 
@@ -393,8 +393,5 @@ READERS = {
 def test_reading_takes_time_in_step_with_the_length(reader, piece):
     read = READERS.get(reader, lambda text: content.substance(reader, text))
 
-    def took(length):
-        text = piece * (length // len(piece))
-        return min(timeit.repeat(lambda: read(text), number=1, repeat=3))
-
-    assert took(240_000) < 40 * max(took(30_000), 0.0005)  # eight times as long: 64 times where it is quadratic
+    short, long = (piece * (length // len(piece)) for length in (30_000, 240_000))
+    assert grows_less_than(40, read, short, long)  # eight times as long: 64 times where it is quadratic

@@ -1,10 +1,10 @@
 """Laws of the grammar: it reads everything, in time that grows with the text, and all its views agree."""
 
 import re
-import time
 
 import pytest
 from amounts import EXAMPLES
+from growth import grows_less_than
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -166,22 +166,15 @@ SHAPES = {
 }
 
 
-def seconds(text):
-    """The best of some tries, in this thread's own time: the machine is shared."""
-    taken = []
-    for _ in range(3):
-        began = time.thread_time()
-        document = read(text, plan="AUTH", document="a.md")
-        assemble(document.units, document.problems)
-        taken.append(time.thread_time() - began)
-    return min(taken)
+def read_and_assemble(text):
+    document = read(text, plan="AUTH", document="a.md")
+    assemble(document.units, document.problems)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_time_grows_with_the_text_and_not_with_its_square(shape):
-    small, large = 800, 8 * 800
-    ratio = seconds(SHAPES[shape](large)) / max(seconds(SHAPES[shape](small)), 1e-5)
-    assert ratio < 32  # eight times the text; a square would be 64
+    small, large = SHAPES[shape](400), SHAPES[shape](8 * 400)
+    assert grows_less_than(32, read_and_assemble, small, large)  # eight times the text; a square would be 64
 
 
 @pytest.mark.soak

@@ -4,6 +4,7 @@ import threading
 import time
 
 import pytest
+from patience import PATIENCE
 from sample_repository import Repository, commit, write
 
 from dos.journal import fold
@@ -17,7 +18,7 @@ from dos.runtime.worker import Ended, Worker
 from dos.runtime.worker_effects import WorkerEffects
 from dos.sources.world import World, open_journal
 
-LONG = 60.0
+LONG = PATIENCE
 DONE = [write("one/a.txt"), commit("Write a")]
 
 

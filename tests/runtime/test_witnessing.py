@@ -8,9 +8,8 @@ import sys
 import threading
 import time
 
-import psutil
 import pytest
-from patience import PATIENCE, wait_for
+from patience import PATIENCE, has_ended, wait_for
 from toy_repository import SHELL, UNITTEST, Toy, cells, fingerprint
 
 from dos.runtime.witnessing import sandbox
@@ -275,7 +274,7 @@ def test_what_a_run_does_to_its_tree_is_not_seen_by_the_next(toy):
 def gone(path) -> bool:
     pids = [int(line) for line in path.read_text().split()]
     assert pids
-    return not any(psutil.pid_exists(pid) for pid in pids)
+    return all(map(has_ended, pids))
 
 
 @pytest.mark.parametrize(

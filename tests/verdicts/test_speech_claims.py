@@ -1,8 +1,7 @@
 """Which units does an agent say are done?"""
 
-from time import process_time
-
 import pytest
+from growth import grows_less_than
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -199,14 +198,5 @@ def test_any_text_is_read(text, more):
      "Done:\n- AUTH1 done\n"],
 )  # fmt: skip
 def test_the_time_grows_with_the_length_and_no_faster(piece):
-    def cost(length):
-        text = piece * (length // len(piece))
-        times = []
-        for _ in range(3):
-            begin = process_time()
-            extract(text)
-            times.append(process_time() - begin)
-        return min(times)
-
-    # Linear is four times; twice the square would be sixteen. A floor keeps the clock's grain out of it.
-    assert cost(100_000) < 10 * max(cost(25_000), 0.002)
+    short, long = (piece * (length // len(piece)) for length in (25_000, 100_000))
+    assert grows_less_than(10, extract, short, long)  # linear is four times, the square would be sixteen
