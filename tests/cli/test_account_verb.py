@@ -4,6 +4,8 @@ import pytest
 from commanding import git
 
 from dos.journal.events import FleetStarted
+from dos.journal.states import decisions
+from dos.plans.limits import deciding
 from dos.sources import workspace as places
 from dos.sources.world import open_journal
 
@@ -42,10 +44,28 @@ def test_what_was_tried_in_vain_rests_and_then_nothing_moves(dos, planned):
     assert "resting       P/P1" in answer.out
 
 
-def test_starting_the_fleet_ends_every_rest(dos, planned):
+def test_a_restart_clears_no_cooldown_and_a_rewritten_unit_has_none(dos, planned):
     dos("attempt", "P/P1", "--outcome", "drained")
-    assert dos("pickable", "P1").code == 23
     with open_journal(places.find(planned), "") as journal:
         journal.record("fleet", FleetStarted(host="h", pid=1, target=1))
-    assert dos("pickable", "P1").code == 0
+    assert (dos("pickable", "P1").code, dos("cooldown", "P1").code) == (23, 3)
+    assert dos("account", "--json").json["resting"] == ["P/P1"]
+    (planned / "docs" / "p-plan.md").write_text(PLAN.replace("first", "first, said more clearly"))
+    assert (dos("pickable", "P1").code, dos("cooldown", "P1").code) == (0, 0)
+    assert "its text has changed since" in dos("cooldown", "P1").out
     assert dos("account", "--json").json["open"] == ["P/P1"]
+
+
+def test_an_answered_retry_ends_the_cooldown_for_every_verb_that_tells_why(dos, planned):
+    dos("attempt", "P/P1", "--outcome", "drained")
+    question = deciding.units_failed("api", "RID-1", [deciding.FailedUnit(unit="P/P1", why="no commit was made")])
+    with open_journal(places.find(planned), "") as journal:
+        journal.append_all([decisions.raising(question)])
+    assert dos("pickable", "P1").code == 11, "it waits for the answer"
+    assert dos("account", "--json").json["held"]["P/P1"] == "OPERATOR_GATED"
+    assert "unit:P/P1" in dos("decide-for", "api", "retry").out
+    assert (dos("pickable", "P1").code, dos("cooldown", "P1").code) == (0, 0)
+    assert dos("account", "--json").json["open"] == ["P/P1"]
+    assert dos("packet").code == 0
+    dos("attempt", "P/P1", "--outcome", "drained")
+    assert dos("pickable", "P1").code == 23, "the next failure counts again"

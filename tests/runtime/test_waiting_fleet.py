@@ -80,16 +80,61 @@ def stuck(fleet) -> str:
 def test_a_lane_that_nobody_will_work_on_is_asked_about_though_its_units_rest(fleet):
     assert stuck(fleet).startswith("lane-stopped-")
     (asked,) = of(fleet, "decision_raised")
-    assert "the last was DEMO/A1: its agent ended with crash: no commit was made" in asked["question"]
+    assert asked["waits"] == ["unit:DEMO/A1"]
+    assert "DEMO/A1 (3 attempts, last: its agent ended with crash: no commit was made" in asked["question"]
 
 
-def test_what_waits_until_the_next_start_goes_on_with_it(fleet):
+def test_no_restart_clears_a_cooldown_and_an_answer_does_also_while_nothing_runs(fleet):
     question = stuck(fleet)
+    agents = len(of(fleet, "agent_started"))
+    process = fleet.up("--until-idle")
+    story, _ = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, len(of(fleet, "agent_started"))) == (3, agents), story
+    assert "1 unit left: 1 waits for time (DEMO/A1:" in story and "`dos up --retry DEMO/A1` tries it now" in story
+    (answered,) = of(fleet, "decision_answered")
+    assert (answered["id"], answered["choice"], answered["expired"]) == (question, "leave", True)
+    process = fleet.up("--until-idle", "--retry", "A1")
+    story, _ = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, landed(fleet)) == (0, ["DEMO/A1"]), story
+
+
+def test_an_answer_that_is_given_while_nothing_runs_counts_at_the_next_start(fleet):
+    question = stuck(fleet)
+    assert fleet.dos("decide-for", question, "retry").returncode == 0
     process = fleet.up("--until-idle")
     story, _ = process.communicate(timeout=PATIENCE)
     assert (process.returncode, landed(fleet)) == (0, ["DEMO/A1"]), story
-    (answered,) = of(fleet, "decision_answered")
-    assert (answered["id"], answered["choice"], answered["expired"]) == (question, "retry", True)
+
+
+def test_units_that_fail_hold_back_no_other_unit_of_their_lane(fleet):
+    names = ("A1", "A2", "A3", "A4")
+    plan(fleet, "# A plan\n" + "".join(f"\n## DEMO {name}: of one\n- lane: one\n" for name in names))
+    fleet.repository.play({"DEMO/A4": WORKS["DEMO/A1"], "*": [[FAILS]]})
+    process = fleet.up("--until-idle")
+    story, _ = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, landed(fleet)) == (3, ["DEMO/A4"]), story
+    (asked,) = of(fleet, "decision_raised")
+    assert sorted(asked["waits"]) == ["unit:DEMO/A1", "unit:DEMO/A2", "unit:DEMO/A3"]
+    assert len(of(fleet, "agent_started")) == 4, "nobody is paid twice for what failed"
+
+
+def test_a_unit_on_a_lane_without_workers_is_left_and_the_exit_code_says_so(fleet):
+    config = fleet.repository.root / "dos.toml"
+    config.write_text(config.read_text().replace('concurrent = ["one", "two"]', 'concurrent = ["one"]'))
+    plan(fleet, "# A plan\n\n## DEMO B1: of two\n- lane: two\n")
+    story, _ = (process := fleet.up("--until-idle")).communicate(timeout=PATIENCE)
+    assert process.returncode == 3, story
+    assert "DEMO/B1: no worker is placed on its lane 'two'" in story
+    assert """`dos config set lanes.concurrent '["one","two"]'`""" in story
+
+
+def test_a_fleet_without_a_plan_says_so_and_what_to_write(fleet):
+    (fleet.repository.root / "docs" / "demo-plan.md").unlink()
+    process = fleet.up("--until-idle")
+    story, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 2, story
+    assert "no plan declares a unit" in story and "plans_glob" in story and "## DEMO A1" in story
+    assert not of(fleet, "fleet_started")
 
 
 def test_a_crash_takes_nothing_back_of_what_a_run_had_counted(fleet):

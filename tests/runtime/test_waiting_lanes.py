@@ -1,12 +1,16 @@
 """What a lane waits for, and what lets it go: exactly the answer, the limit or the unit that it waited for."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec import structs
 
 from dos.config.agents import Budget, Budgets
 from dos.config.fleet import Supervise
 from dos.config.lanes import Lanes
 from dos.config.tables import Config
+from dos.errors import BadInput
+from dos.evidence.access import asked_units
 from dos.journal import engine_events as engine
 from dos.journal import events, fold
 from dos.journal.backends.memory import MemoryBackend
@@ -15,7 +19,7 @@ from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet, Starts
 from dos.journal.states.quota import Quota
 from dos.journal.states.spend import Spend
-from dos.journal.store import Store
+from dos.journal.store import Entry, Store
 from dos.plans import staffing
 from dos.plans.limits import deciding
 from dos.plans.limits.quota import Candidate
@@ -23,12 +27,15 @@ from dos.plans.staffing import GiveUp, Spawn
 from dos.plans.starting import WaitsFor
 from dos.records.units import Unit
 from dos.runtime import backlog
+from dos.runtime.by_hand import clearing
 from dos.runtime.fleet import observing
 from dos.runtime.fleet.observing import Seen
 
 LANES = ("api", "docs")
 CONFIG = Config(lanes=Lanes(concurrent=LANES, trees={name: (f"{name}/**",) for name in LANES}))
 UNITS = [Unit(plan="P", id="A1", title="", lane="api"), Unit(plan="P", id="D1", title="", lane="docs")]
+NO_COMMIT = {"base": "a", "head": "a", "commits": [], "strays": [], "accepted": None}
+COOLED_MS = 7 * 3_600_000
 AGENT = Candidate(name="agent", vendor="acme", account="work")
 
 
@@ -47,6 +54,21 @@ class Story:
     def dies(self, *runs: str, lane: str = "api") -> None:
         for run in runs:
             self.store.record(f"spawn/{lane}", events.SpawnIntended(lane=lane, run_id=run, host="h"))
+
+    def begins(self, run: str, lane: str = "api") -> None:
+        self.store.record(f"run/{run}", events.RunBegun(run_id=run, lane=lane, host="h", start_sha=""))
+
+    def fails(self, run: str, unit: str, why: str, lane: str = "api") -> None:
+        who = {"run_id": run, "lane": lane, "unit": unit}
+        text = next(each.fingerprint for each in self.units if each.name == unit)
+        measured = events.WorkMeasured(**who, iteration=1, verdict="NOTHING", reason=why, **NO_COMMIT)
+        self.store.record(f"run/{run}", measured)
+        self.store.record(f"unit/{unit}", events.UnitAttempted(**who, outcome="drained", text=text))
+
+    def starts(self) -> None:
+        """A moment later, since whatever was asked in the same millisecond was asked after it."""
+        fact = events.FleetStarted(host="h", pid=1, target=2)
+        self.store.append_all([Entry(stream="fleet", kind=fact.kind, body=fact, at_ms=self.store.now_ms() + 1)])
 
     def stops(self, run: str, why: str, needs: str, lane: str = "api") -> None:
         fact = events.RunStopped(run_id=run, lane=lane, stop_reason=why, needs=needs, reason="so")
@@ -76,7 +98,20 @@ class Story:
             now_ms=now_ms,
             gone=lambda lease: True,
             never_came=lambda starts: True,
+            unfinished={unit.name: unit for unit in self.units},
         )
+
+    def open(self, lane: str = "api") -> list[str]:
+        return sorted(unit.name for unit in self.seen().backlogs[lane].open)
+
+    def resting(self, lane: str = "api") -> set[str]:
+        return {rest.unit_id for rest in self.seen().backlogs[lane].resting}
+
+    def asked(self) -> list[deciding.Question]:
+        return list(observing.questions(self.seen(), {}))
+
+    def closings(self) -> list[decisions.Closing]:
+        return observing.closings(self.seen())
 
     def actions(self) -> list[staffing.Action]:
         self.later_ms += 30_001  # no rest lasts as long
@@ -148,12 +183,177 @@ def test_what_only_a_person_can_clear_is_asked_once_and_holds_until_it_is_answer
     assert story.questions() == [] and story.waits()
 
 
-def test_a_lane_whose_units_all_rest_is_asked_about_too(story):
-    tried = events.UnitAttempted(unit="P/A1", outcome="error", lane="api", run_id="R1")
-    story.store.record("unit/P/A1", tried)
-    story.stops("R1", "consecutive-unclear", "environment")
-    assert not story.seen().backlogs["api"].open
-    assert story.questions() == ["lane-stopped-R1-1"]
+# Units that failed
+
+
+THIRD = Unit(plan="P", id="A3", title="", lane="api")
+
+
+@pytest.fixture
+def failed(story) -> Story:
+    """A run tried two units of a lane in vain, and stopped; a third was never tried."""
+    story.units += [Unit(plan="P", id="A2", title="", lane="api"), THIRD]
+    story.begins("R1")
+    story.fails("R1", "P/A1", "no commit was made")
+    story.fails("R1", "P/A2", "its tests are red")
+    story.fails("R1", "P/A1", "it strayed")
+    story.stops("R1", "consecutive-dirty-zero", "operator")
+    return story
+
+
+def test_a_lane_goes_on_with_untried_units_and_the_question_is_about_those_that_failed(failed):
+    (question,) = failed.asked()
+    assert list(question.waits) == ["unit:P/A2", "unit:P/A1"]
+    assert "P/A1 (2 attempts, last: it strayed)" in question.question
+    assert "P/A2 (1 attempt, last: its tests are red)" in question.question
+    assert failed.actions() == [Spawn("api"), Spawn("docs")] and failed.open() == ["P/A3"]
+    failed.ask(question)
+    assert failed.questions() == [] and failed.actions() == [Spawn("api"), Spawn("docs")]
+    assert failed.open() == ["P/A3"]
+
+
+def test_a_lane_with_nothing_but_failed_units_starts_nobody_until_the_answer_and_then_at_once(failed):
+    failed.units.remove(THIRD)
+    failed.ask(failed.asked()[0])
+    assert failed.actions() == [Spawn("docs")]
+    failed.stops("R2", "pick-cooldown", "time")
+    failed.answer("lane-stopped-R1-1", "retry")
+    failed.later_ms = 0
+    assert staffing.plan(observing.lanes(failed.seen()), 2) == [Spawn("api"), Spawn("docs")]
+    assert failed.open() == ["P/A1", "P/A2"]
+
+
+def test_what_is_left_alone_is_not_tried_until_the_next_start_and_then_after_its_cooldown(failed):
+    failed.ask(failed.asked()[0])
+    failed.answer("lane-stopped-R1-1", "leave")
+    assert failed.open() == ["P/A3"]
+    failed.later_ms = COOLED_MS
+    assert failed.open() == ["P/A3"], "a person said so"
+    failed.starts()
+    assert failed.open() == ["P/A1", "P/A2", "P/A3"]
+    failed.later_ms = 0
+    assert failed.open() == ["P/A3"], "no restart clears a cooldown"
+
+
+def test_a_question_that_a_start_ends_leaves_what_still_cools_and_retries_what_does_not(failed):
+    failed.ask(failed.asked()[0])
+    failed.starts()
+    (closing,) = failed.closings()
+    assert closing.choice == "leave"
+    failed.later_ms = COOLED_MS
+    (closing,) = failed.closings()
+    assert closing.choice == "retry"
+    failed.later_ms = 0
+    failed.store.append_all(decisions.expiring(closing.asked, closing.choice))
+    assert failed.open() == ["P/A3"], "what nobody answered clears nothing"
+
+
+def test_a_unit_that_is_rewritten_is_tried_at_once_and_the_question_closes_when_it_is_about_nothing_else(failed):
+    failed.ask(failed.asked()[0])
+    failed.units[0] = structs.replace(failed.units[0], title="said more clearly")
+    assert failed.open() == ["P/A1", "P/A3"] and not failed.closings()
+    failed.units[2] = structs.replace(failed.units[2], acceptance="true")
+    (closing,) = failed.closings()
+    assert (closing.choice, bool(closing.reason)) == ("leave", True)
+    failed.store.append_all(decisions.expiring(closing.asked, closing.choice, closing.reason))
+    assert failed.open() == ["P/A1", "P/A2", "P/A3"]
+
+
+@pytest.mark.parametrize("words", [["P/A1", "A2"], []])
+def test_units_that_are_cleared_by_hand_are_tried_at_once_also_while_a_question_is_open(failed, words):
+    failed.ask(failed.asked()[0])
+    chosen = clearing.chosen(failed.units, words, failed.store)
+    assert [unit.name for unit in chosen] == ["P/A1", "P/A2"]
+    clearing.clear(failed.store, [(unit, "api") for unit in chosen], by="ann")
+    assert failed.open() == ["P/A1", "P/A2", "P/A3"] and len(failed.closings()) == 1
+
+
+def test_a_unit_that_is_cleared_by_hand_has_to_be_in_a_plan(failed):
+    with pytest.raises(BadInput, match="no plan has the unit 'P/A9'"):
+        clearing.chosen(failed.units, ["P/A9"], failed.store)
+
+
+def test_a_retried_lane_takes_up_its_cooling_units_whatever_it_stopped_for(story):
+    story.begins("R1")
+    story.fails("R1", "P/A1", "no commit was made")
+    story.stops("R1", "thrashing", "operator")
+    (question,) = story.asked()
+    assert list(question.waits) == ["lane:api"]
+    story.ask(question)
+    story.answer(question.id, "retry")
+    assert story.open() == ["P/A1"] and Spawn("api") in story.actions()
+
+
+def test_what_a_run_died_at_is_no_try_in_vain_and_a_run_that_goes_on_after_it_counts_its_tries(story):
+    story.begins("R1")
+    story.store.record("run/R1", events.UnitClaimed(run_id="R1", lane="api", iteration=1, unit="P/A1"))
+    story.starts()
+    assert story.open() == ["P/A1"], "the run died at it"
+    story.fails("R1", "P/A1", "no commit was made")
+    story.starts()
+    assert story.open() == ["P/A1"], "whoever goes on after it tries again, and counts"
+    story.begins("R2")
+    assert story.open() == ["P/A1"]
+    story.stops("R2", "consecutive-dirty-zero", "operator")
+    assert story.open() == []
+    story.starts()
+    assert story.open() == [], "no restart clears a cooldown"
+
+
+def test_a_run_that_goes_on_after_a_dead_one_asks_about_the_failures_of_both(failed):
+    failed.ask(failed.asked()[0])
+    failed.units += [Unit(plan="P", id="A4", title="", lane="api")]
+    failed.begins("R2")
+    failed.fails("R2", "P/A3", "it strayed")
+    failed.begins("R3")  # the second one died
+    failed.fails("R3", "P/A4", "it strayed")
+    failed.stops("R3", "consecutive-dirty-zero", "operator")
+    (question,) = failed.asked()
+    assert list(question.waits) == ["unit:P/A3", "unit:P/A4"], "the others were asked about"
+
+
+LAW_STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("fails"), st.sampled_from(["P/A1", "P/A2", "P/A3"])),
+        st.tuples(st.sampled_from(["stops", "asks", "retry", "leave", "starts"]), st.just("")),
+    ),
+    max_size=14,
+)
+
+
+@given(LAW_STEPS)
+@settings(max_examples=60, deadline=None)
+def test_an_answered_retry_takes_effect_and_a_start_clears_no_cooldown(steps):
+    story = Story()
+    story.units += [Unit(plan="P", id="A2", title="", lane="api"), THIRD]
+    story.begins("R1")
+    runs = 1
+    for step, unit in steps:
+        open_questions = list(story.state(Decisions).open.values())
+        match step:
+            case "fails" if story.state(Fleet).runs:
+                story.fails(f"R{runs}", unit, "no commit was made")
+            case "stops" if not story.state(Fleet).runs[f"R{runs}"].stop_reason:
+                story.stops(f"R{runs}", "consecutive-dirty-zero", "operator")
+            case "asks":
+                for question in story.asked():
+                    story.ask(question)
+                runs += 1
+                story.begins(f"R{runs}")
+            case "retry" | "leave" if open_questions:
+                asked = open_questions[0]
+                story.answer(asked.raised.id, step)
+                others = asked_units.gated(story.units, story.state(Fleet), story.state(Decisions))
+                held = {each.name for each in others if each.gated}
+                if step == "retry":
+                    assert {*asked_units.units_behind(asked)} <= {*story.open(), *held}
+                    assert "api" in [lane.name for lane in observing.lanes(story.seen()) if lane.could_start] or held
+            case "starts":
+                before = story.resting()
+                story.starts()
+                for closing in story.closings():
+                    story.store.append_all(decisions.expiring(closing.asked, closing.choice, closing.reason))
+                assert story.resting() == before
 
 
 def stuck(story: Story) -> None:

@@ -151,6 +151,7 @@ class DecisionAnswered(Fact, frozen=True, kw_only=True):
     choice: str
     by: str = ""
     expired: bool = False  # nobody answered in time: this is what was said would happen then
+    reason: str = ""  # why it was closed without a person's answer
 
 
 class LaneCleared(Fact, frozen=True, kw_only=True):
@@ -158,6 +159,15 @@ class LaneCleared(Fact, frozen=True, kw_only=True):
 
     kind = "lane_cleared"
     lane: str
+    by: str = ""
+
+
+class UnitCleared(Fact, frozen=True, kw_only=True):
+    """A person's word: the unit may be tried now, however its last attempts ended."""
+
+    kind = "unit_cleared"
+    unit: str
+    lane: str = ""
     by: str = ""
 
 

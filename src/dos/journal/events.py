@@ -322,6 +322,7 @@ class UnitAttempted(Fact, frozen=True, kw_only=True):
     run_id: str = ""
     loop_ts: str = ""
     host: str = ""
+    text: str = ""  # the unit's fingerprint: a unit that was rewritten since is another one
 
 
 class IterationCommitted(Fact, frozen=True, kw_only=True):

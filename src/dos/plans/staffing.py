@@ -31,10 +31,18 @@ WANTS_WORK = frozenset(
 )
 WANTS_ROOM = "decision-needed"  # of a budget or a provider: over as soon as there is some
 
+# What a run stops for when units failed one after the other: they wait for a person, and the lane's others do not.
+UNITS_FAILED = frozenset({StopReason.CONSECUTIVE_DIRTY_ZERO, StopReason.CONSECUTIVE_UNCLEAR})
+
 
 def is_stuck(stop_reason: str, needs: str) -> bool:
     """Only a person can clear what a lane's last run stopped for."""
     return needs in (Needs.OPERATOR, Needs.ENVIRONMENT) and stop_reason not in (*WANTS_WORK, WANTS_ROOM)
+
+
+def is_about_units(stop_reason: str, failed: Sequence[str]) -> bool:
+    """The run stopped for units that it tried in vain: only they are held, not their lane."""
+    return bool(failed) and stop_reason in UNITS_FAILED
 
 
 class Lane(Struct, frozen=True, kw_only=True):

@@ -23,3 +23,4 @@ class Attempt(Struct, frozen=True, kw_only=True):
     outcome: Outcome
     at_ms: int
     ts: str = ""  # the same moment, for people
+    text: str = ""  # the fingerprint of the unit as it was tried; empty: nobody wrote it down

@@ -1,8 +1,9 @@
 """A unit of work, as a plan states it, and what is wrong with a plan."""
 
 from enum import StrEnum
+from hashlib import sha256
 
-from msgspec import Struct
+from msgspec import Struct, json
 
 
 class Claim(StrEnum):
@@ -33,6 +34,12 @@ class Unit(Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         return f"{self.plan}/{self.id}"
+
+    @property
+    def fingerprint(self) -> str:
+        """Of what an agent is asked to do: another one means that somebody has rewritten the unit."""
+        asked = (self.title, self.text, self.lane, self.paths, self.acceptance)
+        return sha256(json.encode(asked)).hexdigest()[:16]
 
 
 class Trouble(StrEnum):

@@ -1,19 +1,23 @@
 """What a lane still has to do: its units, less what the target branch holds, screened for what may be offered now."""
 
 from collections.abc import Collection, Sequence
+from shlex import quote
 
-from msgspec import structs
+from msgspec import json
 
 from dos.config.tables import Config
 from dos.errors import BadInput, Conflict
+from dos.evidence.access import asked_units
 from dos.evidence.access import cooldown as resting
 from dos.evidence.access import pickable as standing
 from dos.journal.engine_events import DecisionRaised
 from dos.journal.events import LandingIntended
+from dos.journal.states.attempts import made
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet
 from dos.journal.states.fleet import Unit as Seen
-from dos.records.attempts import Attempt, Outcome
+from dos.records.attempts import Outcome
+from dos.records.names import listed
 from dos.records.units import Trouble, Unit
 from dos.runtime.effects import Backlog, Landing, Refusals, Unsettled
 from dos.sources.plans import units as sources
@@ -35,26 +39,25 @@ def survey(
 ) -> Backlog:
     """`others` are the runs that live on other lanes: what one is at is not ours, whatever the plan says now."""
     answers = answers or Decisions()
-    units = _held_by_people(units, fleet, answers)
+    units = asked_units.gated(units, fleet, answers)
     theirs = {name for name, unit in fleet.units.items() if unit.claimed_by in others}
     mine = [unit for unit in units if lane_of(unit, config) == lane and unit.name not in theirs]
     known = {unit.name: fleet.units[unit.name] for unit in mine if unit.name in fleet.units}
     landed = {name: None for name, unit in known.items() if unit.landed}  # in order, and quick to look up
     left = [unit for unit in mine if unit.name not in landed]
     judged = [(unit, pickable.judge(standing.standing(unit, fleet, (), now_ms=now_ms))) for unit in left]
-    wanted = _wanted_again(answers)
-    resting = {
-        unit.name: rest
-        for unit in left
-        if (rest := _rest(unit, config, fleet, run_id, now_ms, since_ms=wanted.get(unit.name, 0))).held
-    }
+    resting = {unit.name: rest for unit in left if (rest := _rest(unit, config, fleet, run_id, now_ms)).held}
     return Backlog(
         open=[unit for unit, answer in judged if not answer.held and unit.name not in resting],
         held=[answer for _, answer in judged if answer.held],
         resting=list(resting.values()),
         landed=list(landed),
         completion=_completion(mine, landed),
-        interrupted=[name for name, unit in known.items() if unit.claimed_by not in ("", run_id) and not unit.landed],
+        interrupted=[
+            name
+            for name, unit in known.items()
+            if unit.is_interrupted and unit.claimed_by != run_id and not unit.landed
+        ],
         unsettled=_unsettled(mine, fleet, lane, answers),
         history={name: _history(unit) for name, unit in known.items()},
         refusals={
@@ -106,41 +109,15 @@ def _is_blocked(raised: DecisionRaised, to: LandingIntended) -> bool:
     return raised.about == "landing_blocked" and raised.detail["unit"] == to.unit
 
 
-def _held_by_people(units: Sequence[Unit], fleet: Fleet, answers: Decisions) -> list[Unit]:
-    """The units, with what waits for a person's answer, or was put aside by one, as gated."""
-    held = {
-        waiting.removeprefix("unit:"): f"`dos decisions show {name}` waits for an answer"
-        for name, asked in answers.open.items()
-        for waiting in asked.raised.waits
-        if waiting.startswith("unit:")
-    }
-    for name, answered in answers.answered.items():
-        kept = answered.choice == "drop" or (answered.choice == "hold" and answered.answered_ms >= fleet.started_ms)
-        if answered.raised.about in ("landing_conflict", "landing_blocked") and kept:
-            held.setdefault(answered.raised.detail["unit"], f"a person put it aside: {name}")
-    return [structs.replace(unit, gated=held[unit.name]) if unit.name in held else unit for unit in units]
-
-
-def _wanted_again(answers: Decisions) -> dict[str, int]:
-    """When a person said that a unit is to be tried again."""
-    return {
-        waiting.removeprefix("unit:"): answered.answered_ms
-        for answered in answers.answered.values()
-        for waiting in answered.raised.waits
-        if waiting.startswith("unit:") and answered.choice in ("retry", "again")
-    }
-
-
-def _rest(unit: Unit, config: Config, fleet: Fleet, run_id: str, now_ms: int, *, since_ms: int) -> cooldown.Verdict:
-    """What another run tried in vain rests for a while. A run's own tries are counted by its loop instead, and whoever
-    starts the fleet, or answers that a unit is to be tried again, does not want to wait for it."""
-    seen = fleet.units.get(unit.name, Seen())
-    tried = None if seen.claimed_by else seen.tried  # what a run died at was not tried to the end
-    if tried and (tried.run_id == run_id or tried.at_ms < max(fleet.started_ms, since_ms)):
+def _rest(unit: Unit, config: Config, fleet: Fleet, run_id: str, now_ms: int) -> cooldown.Verdict:
+    """What a run tried in vain is on cooldown once the run has stopped, also after a restart."""
+    tried = None if fleet.counts_its_tries(unit.name) else fleet.units.get(unit.name, Seen()).tried
+    if tried and run_id and tried.run_id == run_id:
         tried = None
-    attempts = (Attempt(unit=unit.name, outcome=Outcome.read(tried.outcome), at_ms=tried.at_ms),) if tried else ()
+    attempts = (made(unit.name, Outcome.read(tried.outcome), tried.at_ms, tried.text),) if tried else ()
     return cooldown.judge(
-        cooldown.Evidence(unit_id=unit.name, attempts=attempts, now_ms=now_ms), resting.policy(config)
+        cooldown.Evidence(unit_id=unit.name, attempts=attempts, now_ms=now_ms, text=unit.fingerprint),
+        resting.policy(config),
     )
 
 
@@ -173,15 +150,45 @@ def never_offered(place: Workspace, config: Config) -> list[str]:
     found = sources.read(place, config)
     troubles = [str(problem) for problem in found.problems]
     for unit in found.units:
-        lane = lane_of(unit, config)
-        if lane is None and not unit.lane:
-            why = "it names no lane, and [lanes] autopick is empty"
-        elif lane is not None and lane not in config.roster():
-            why = f"no worker is placed on its lane {lane!r}, which is neither concurrent nor exclusive"
-        else:
-            continue
-        troubles.append(f"{unit.document}:{unit.line}: unit {unit.name} is never offered: {why}")
+        is_told = bool(unit.lane) and lane_of(unit, config) is None  # as a problem of the plan
+        why = why_unstaffed(unit, config)
+        if why and not is_told:
+            troubles.append(f"{unit.document}:{unit.line}: unit {unit.name} is never offered: {why}")
     return troubles
+
+
+def why_unstaffed(unit: Unit, config: Config) -> str:
+    """Why no worker is ever placed on the unit's lane; empty: one is."""
+    lane = lane_of(unit, config)
+    if lane is None and unit.lane:
+        return f"its lane {unit.lane!r} is not declared"
+    if lane is None:
+        return "it names no lane, and [lanes] autopick is empty"
+    if lane not in config.roster():
+        return f"no worker is placed on its lane {lane!r}, which is neither concurrent nor exclusive"
+    return ""
+
+
+def how_to_staff(unit: Unit, config: Config) -> str:
+    """What to do so that a worker takes a unit that none would take."""
+    lane = lane_of(unit, config)
+    if lane is None:
+        return f"write `- lane: LANE` with one of {listed(config.roster())} below {unit.document}:{unit.line}"
+    lanes = json.encode([*config.lanes.concurrent, lane]).decode()
+    return f"`dos config set lanes.concurrent {quote(lanes)}` places one"
+
+
+def nothing_declared(place: Workspace, config: Config) -> str:
+    """That there is no unit to work on, and where one was looked for; empty: there is one."""
+    found = sources.read(place, config)
+    if found.units or found.problems:
+        return ""
+    where = {
+        "documents": f"[paths] plans_glob is {config.paths.plans_glob!r}",
+        "beads": f"[plans] beads is {config.plans.beads!r}",
+        "command": f"[plans] command is {' '.join(config.plans.command)!r}",
+    }
+    return f"no plan declares a unit; {where[config.plans.source]}"
 
 
 def lane_of(unit: Unit, config: Config) -> str | None:

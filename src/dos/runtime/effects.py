@@ -325,6 +325,8 @@ class LetExpire(Struct, frozen=True, kw_only=True):
     """→ None: a question that nobody answered in time is answered as was said, unless somebody was quicker"""
 
     asked: decisions.Standing
+    choice: str = ""
+    reason: str = ""
 
 
 class SpawnWorker(Struct, frozen=True, kw_only=True):

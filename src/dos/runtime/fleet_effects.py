@@ -89,6 +89,12 @@ class FleetEffects(WorkerEffects):
             now_ms=now_ms,
             gone=holders.gone,
             never_came=self._never_came,
+            unfinished=(unfinished := _unfinished(units, state)),
+            unstaffed={
+                name: f"{why}; {backlog.how_to_staff(unit, self.config)}"
+                for name, unit in unfinished.items()
+                if (why := backlog.why_unstaffed(unit, self.config))
+            },
         )
         return observing.fleet(
             seen,
@@ -181,7 +187,7 @@ class FleetEffects(WorkerEffects):
 
     def let_expire(self, effect: effects.LetExpire) -> None:
         try:
-            self.store.append_all(asked.expiring(effect.asked))
+            self.store.append_all(asked.expiring(effect.asked, effect.choice, effect.reason))
         except Conflict:
             pass  # somebody has answered it
 
@@ -214,3 +220,8 @@ class FleetEffects(WorkerEffects):
         if (left := min(effect.seconds, SHORTEST_TICK_SECONDS) - (time.monotonic() - began)) > 0:
             self._pause(left)
         self._executor.take_in()
+
+
+def _unfinished(units: list[Unit], state: folded.Fleet) -> dict[str, Unit]:
+    """The units that have not landed, by git's word."""
+    return {unit.name: unit for unit in units if not state.units.get(unit.name, folded.Unit()).landed}

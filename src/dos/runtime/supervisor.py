@@ -60,7 +60,7 @@ class Fleet(Struct, frozen=True, kw_only=True):
     times_failed: dict[str, int] = {}  # how often each lane was given up on before
     told: list[events.Fact] = []  # what people are to be warned of
     questions: list[Question] = []  # for people, and not asked yet
-    due: list[decisions.Standing] = []  # whose time to be answered is over
+    due: list[decisions.Closing] = []  # whose time to be answered is over
     settled: list[decisions.Standing] = []  # whose cause is gone
     logged_in: list[Limit] = []  # that nobody was logged in for, and somebody has logged in since
     spinning: list[Spinning] = []  # not flagged yet
@@ -141,8 +141,8 @@ class Supervisor:
         return None
 
     def _speak_with_people(self, fleet: Fleet) -> Steps:
-        for asked in fleet.due:
-            yield effects.LetExpire(asked=asked)
+        for closing in fleet.due:
+            yield effects.LetExpire(asked=closing.asked, choice=closing.choice, reason=closing.reason)
         for asked in fleet.settled:
             yield from self._record_once(decisions.settling(asked))
         for limit in fleet.logged_in:

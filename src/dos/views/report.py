@@ -7,7 +7,7 @@ from msgspec import Struct, field
 from dos.journal.engine_events import DecisionRaised
 from dos.journal.events import Event
 from dos.journal.fold import fold
-from dos.journal.states.decisions import Decisions, in_order
+from dos.journal.states.decisions import Decisions, behind, in_order
 from dos.views.live.proving import Proved
 from dos.views.live.session import Landing, Limit, Session, Wait
 from dos.views.live.telling import tell
@@ -33,7 +33,7 @@ def report(happened: Iterable[Event]) -> Report:
 
 def words(told: Session, proofs: Mapping[str, Proved] = {}, questions: Sequence[DecisionRaised] = ()) -> Report:
     """The proofs by commit."""
-    waits = {waiting for asked in questions for waiting in asked.waits}
+    waits = {waiting for asked in questions for waiting in behind(asked.waits, asked.detail)}
     return Report(
         landed=[_landed(each, proofs.get(each.commit)) for each in told.landed],
         disbelieved=[f"{each.unit}: {_said(each.claim)}{each.fact}" for each in told.disbelieved],

@@ -6,12 +6,13 @@ from msgspec import structs
 
 from dos.config.tables import Config
 from dos.errors import BadInput
-from dos.evidence.access import attempts, named_unit
+from dos.evidence.access import asked_units, attempts, named_unit
 from dos.evidence.access import cooldown as resting
 from dos.evidence.work import landed
 from dos.journal import fold
 from dos.journal.states import fleet
 from dos.journal.states.attempts import Attempts
+from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet
 from dos.plans.documents.portfolio import Portfolio, soak_end
 from dos.records.names import shown
@@ -33,7 +34,8 @@ def gather(world: World, config: Config, word: str, *, now_ms: int) -> Evidence:
     recorded, _ = fold.current(world.journal, Fleet)
     _, state = landed.look(world, (unit.name, *unit.depends), recorded)
     live = {lease.run_id for lease in world.journal.leases(lapsed=False) if lease.run_id}
-    seen = rested(standing(unit, state, live, now_ms=now_ms), state, attempts.recorded(world), config)
+    (unit,) = asked_units.gated([unit], state, fold.current(world.journal, Decisions)[0])
+    seen = rested(unit, standing(unit, state, live, now_ms=now_ms), state, attempts.recorded(world), config)
     return structs.replace(seen, unparseable=_unclear(unit, portfolio))
 
 
@@ -52,16 +54,12 @@ def standing(unit: Unit, state: Fleet, live: Collection[str], *, now_ms: int) ->
     )
 
 
-def rested(seen: Evidence, state: Fleet, tried: Attempts, config: Config) -> Evidence:
-    """The same, with how long the unit rests after a try in vain.
-
-    What a run died at was not tried to the end, and whoever starts the fleet wants everything to be tried again.
-    """
-    asked = resting.of(tried, seen.unit, now_ms=seen.now_ms)
-    interrupted = bool(state.units.get(seen.unit, fleet.Unit()).claimed_by)
-    counts = tuple(each for each in asked.attempts if each.at_ms >= state.started_ms and not interrupted)
-    rest = cooldown.judge(structs.replace(asked, attempts=counts), resting.policy(config))
-    return structs.replace(seen, cooldown_until_ms=rest.until_ms)
+def rested(unit: Unit, seen: Evidence, state: Fleet, tried: Attempts, config: Config) -> Evidence:
+    """`seen`, with the end of the unit's cooldown after a try in vain."""
+    if state.counts_its_tries(unit.name):
+        return seen
+    asked = resting.of(tried, unit.name, now_ms=seen.now_ms, text=unit.fingerprint)
+    return structs.replace(seen, cooldown_until_ms=cooldown.judge(asked, resting.policy(config)).until_ms)
 
 
 def unplaced(unit: Unit, lane: str) -> Flag:

@@ -1,11 +1,15 @@
 """Gathers where every unit is: by the plans, the landings in git, the live leases and the journal."""
 
+from collections.abc import Sequence
+
 from dos.config.tables import Config
-from dos.evidence.access import attempts, pickable
+from dos.evidence.access import asked_units, attempts, pickable
 from dos.evidence.work import landed
 from dos.evidence.work.landed import Landed
 from dos.journal import fold
+from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet
+from dos.records.units import Unit
 from dos.records.unknown import Unknown
 from dos.sources.plans import units as sources
 from dos.sources.world import World
@@ -14,13 +18,14 @@ from dos.verdicts.work.account import Evidence
 
 
 def gather(world: World, config: Config, *, now_ms: int) -> Evidence:
-    units = sources.read(world.workspace, config).units
+    units: Sequence[Unit] = sources.read(world.workspace, config).units
     recorded, _ = fold.current(world.journal, Fleet)
     live = {lease.run_id for lease in world.journal.leases(lapsed=False)} - {""}
     names = tuple(unit.name for unit in units)
     truths, state = landed.look(world, names, recorded)
     claims = {name: seen.claimed_by for name, seen in state.units.items() if seen.claimed_by and not seen.landed}
     tried = attempts.recorded(world)
+    units = asked_units.gated(units, state, fold.current(world.journal, Decisions)[0])
     stands = {unit.name: pickable.standing(unit, state, live, now_ms=now_ms) for unit in units}
     holds = {name: offering.judge(seen) for name, seen in stands.items()}
     return Evidence(
@@ -33,9 +38,9 @@ def gather(world: World, config: Config, *, now_ms: int) -> Evidence:
         interrupted={name: run for name, run in claims.items() if run not in live},
         held={name: hold.reason for name, hold in holds.items() if hold.held and hold.reason},
         resting=[
-            name
-            for name, seen in stands.items()
-            if pickable.rested(seen, state, tried, config).cooldown_until_ms > now_ms
+            unit.name
+            for unit in units
+            if pickable.rested(unit, stands[unit.name], state, tried, config).cooldown_until_ms > now_ms
         ],
         undeclared=tuple(name for name in state.units if name not in holds),
     )

@@ -7,12 +7,13 @@ from msgspec import structs
 
 from dos.config.tables import Config
 from dos.errors import BadInput
-from dos.evidence.access import attempts
+from dos.evidence.access import asked_units, attempts
 from dos.evidence.access.pickable import rested, standing, unplaced
 from dos.evidence.work import landed
 from dos.evidence.work.landed import Landed
 from dos.journal import fold
 from dos.journal.states import fleet
+from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet
 from dos.plans.packets.packet import Candidate
 from dos.records.names import folded, shown
@@ -37,7 +38,7 @@ def gather(
     truths, state = landed.look(world, [name for unit in units for name in (unit.name, *unit.depends)], recorded)
     inside = _within(scope, units, config, lane_of)
     found = []
-    for unit in units:
+    for unit in asked_units.gated(units, state, fold.current(world.journal, Decisions)[0]):
         if not inside(unit):
             continue
         truth = truths[unit.name]
@@ -45,7 +46,7 @@ def gather(
             return truth
         lane, seen = lane_of(unit), state.units.get(unit.name, fleet.Unit())
         region = config.lane_region(lane) if lane else None
-        held = pickable.judge(rested(_standing(unit, lane, state, now_ms), state, tried, config))
+        held = pickable.judge(rested(unit, _standing(unit, lane, state, now_ms), state, tried, config))
         found.append(
             Candidate(
                 unit=unit,

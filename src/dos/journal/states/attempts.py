@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from msgspec import Struct, field
 
-from dos.journal import events
+from dos.journal import engine_events, events
 from dos.journal.events import Event
 from dos.journal.old_logs import import_events
 from dos.journal.old_logs.released import Readability, readability
@@ -14,12 +14,13 @@ from dos.records.attempts import Attempt, Outcome
 from dos.records.moments import YEAR_10000_MS, second_stamp
 
 UNITS_KEPT = 5_000  # those that were tried longest ago are forgotten first
-_KINDS = (events.UnitAttempted.kind, import_events.LineImported.kind)
+_KINDS = (events.UnitAttempted.kind, import_events.LineImported.kind, engine_events.UnitCleared.kind)
 
 
 class Tries(Struct, kw_only=True):
     count: int = 0
-    newest_ms: dict[Outcome, int] = field(default_factory=dict)
+    newest_ms: dict[Outcome, int] = field(default_factory=dict)  # since a person last cleared the unit
+    texts: dict[Outcome, str] = field(default_factory=dict)  # what the unit said then, by its fingerprint
 
 
 class Attempts(Struct, kw_only=True):
@@ -32,7 +33,9 @@ class Attempts(Struct, kw_only=True):
             return
         match events.decode(event):
             case events.UnitAttempted() as fact:
-                self._note(made(fact.unit, Outcome.read(fact.outcome), event.at_ms))
+                self._note(made(fact.unit, Outcome.read(fact.outcome), event.at_ms, fact.text))
+            case engine_events.UnitCleared() as fact if tries := self.units.get(fact.unit):
+                tries.newest_ms, tries.texts = {}, {}
             case import_events.LineImported(op="ATTEMPT") as fact:
                 if attempt := released_attempt(fact.record):
                     self._note(attempt)
@@ -40,7 +43,9 @@ class Attempts(Struct, kw_only=True):
     def of(self, unit: str) -> tuple[Attempt, ...]:
         """The newest of each outcome."""
         tries = self.units.get(unit, Tries())
-        return tuple(made(unit, outcome, at_ms) for outcome, at_ms in tries.newest_ms.items())
+        return tuple(
+            made(unit, outcome, at_ms, tries.texts.get(outcome, "")) for outcome, at_ms in tries.newest_ms.items()
+        )
 
     def count(self, unit: str) -> int:
         return self.units.get(unit, Tries()).count
@@ -48,13 +53,18 @@ class Attempts(Struct, kw_only=True):
     def _note(self, attempt: Attempt) -> None:
         tries = self.units.setdefault(attempt.unit, Tries())
         tries.count += 1
-        tries.newest_ms[attempt.outcome] = max(attempt.at_ms, tries.newest_ms.get(attempt.outcome, attempt.at_ms))
+        if attempt.at_ms >= tries.newest_ms.get(attempt.outcome, attempt.at_ms):
+            tries.newest_ms[attempt.outcome] = attempt.at_ms
+            tries.texts[attempt.outcome] = attempt.text
         if len(self.units) > UNITS_KEPT:
-            del self.units[min(self.units, key=lambda unit: max(self.units[unit].newest_ms.values()))]
+            del self.units[min(self.units, key=self._newest_ms)]
+
+    def _newest_ms(self, unit: str) -> int:
+        return max(self.units[unit].newest_ms.values(), default=0)
 
 
-def made(unit: str, outcome: Outcome, at_ms: int) -> Attempt:
-    return Attempt(unit=unit, outcome=outcome, at_ms=at_ms, ts=second_stamp(at_ms))
+def made(unit: str, outcome: Outcome, at_ms: int, text: str = "") -> Attempt:
+    return Attempt(unit=unit, outcome=outcome, at_ms=at_ms, ts=second_stamp(at_ms), text=text)
 
 
 def released_attempt(record: Mapping[str, Any]) -> Attempt | None:

@@ -1,7 +1,7 @@
 """The questions that wait for a person, and what was answered. The first answer counts, and there is only one."""
 
-from collections.abc import Iterable
-from typing import ClassVar
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, ClassVar
 
 from msgspec import Struct, field
 
@@ -13,6 +13,7 @@ from dos.journal.engine_events import (
     HaltRequested,
     LaneCleared,
     LimitLifted,
+    UnitCleared,
 )
 from dos.journal.events import Event, Fact
 from dos.journal.states import quota
@@ -21,6 +22,7 @@ from dos.plans.limits.deciding import Question
 from dos.plans.limits.quota import Key
 
 ANSWERED_KEPT = 200  # beside the newest about each unit, which is the only memory of what a person wants of it
+TRIES_AGAIN = frozenset({"retry", "again"})
 RAISED = "raised"  # the key, in the question's own stream
 _KINDS = {DecisionRaised.kind, DecisionAnswered.kind}
 
@@ -40,11 +42,20 @@ class Answered(Struct, frozen=True, kw_only=True):
     by: str
     answered_ms: int
     expired: bool = False
+    reason: str = ""  # why it was closed without a person's answer
 
     @property
     def unit(self) -> str:
         """What it is about, where that is a unit."""
         return str(self.raised.detail.get("unit", ""))
+
+
+class Closing(Struct, frozen=True, kw_only=True):
+    """A question that is to be closed without a person's answer."""
+
+    asked: Standing
+    choice: str
+    reason: str = ""
 
 
 class Decisions(Struct, kw_only=True):
@@ -67,6 +78,7 @@ class Decisions(Struct, kw_only=True):
                     by=fact.by,
                     answered_ms=event.at_ms,
                     expired=fact.expired,
+                    reason=fact.reason,
                 )
                 self._forget_old_answers()
 
@@ -100,12 +112,25 @@ def raising(question: Question) -> Entry:
     return Entry(stream=stream(fact.id), kind=fact.kind, body=fact, key=RAISED)
 
 
-def answering(asked: Standing, choice: str, *, by: str, expired: bool = False) -> list[Entry]:
+def answering(asked: Standing, choice: str, *, by: str, expired: bool = False, reason: str = "") -> list[Entry]:
     """The answer and all that follows from it, for one transaction; a conflict says that another was quicker."""
     raised = asked.raised
-    answer = DecisionAnswered(id=raised.id, choice=choice, by=by, expired=expired)
+    answer = DecisionAnswered(id=raised.id, choice=choice, by=by, expired=expired, reason=reason)
     first = Entry(stream=stream(raised.id), kind=answer.kind, body=answer, expect=asked.version)
-    return [first, *(Entry(stream=to, kind=fact.kind, body=fact) for to, fact in consequences(raised, choice, by=by))]
+    facts = consequences(raised, choice, by=by)
+    if not expired:  # only a person's word clears a cooldown
+        facts += _cleared_units(raised, choice, by=by)
+    return [first, *(Entry(stream=to, kind=fact.kind, body=fact) for to, fact in facts)]
+
+
+def _cleared_units(raised: DecisionRaised, choice: str, *, by: str) -> list[tuple[str, Fact]]:
+    """Whoever wants a unit to be tried again wants it now: its cooldown is over with the answer."""
+    if choice not in TRIES_AGAIN:
+        return []
+    waiting = [each.removeprefix("unit:") for each in raised.waits if each.startswith("unit:")]
+    names = dict.fromkeys([*waiting, *raised.detail.get("units", {})])
+    lane = str(raised.detail.get("lane", ""))
+    return [(f"unit/{name}", UnitCleared(unit=name, lane=lane, by=by)) for name in names]
 
 
 def consequences(raised: DecisionRaised, choice: str, *, by: str = "") -> list[tuple[str, Fact]]:
@@ -144,8 +169,9 @@ def due(decisions: Decisions, now_ms: int, *, started_ms: int = 0) -> list[Stand
     ]
 
 
-def expiring(asked: Standing) -> list[Entry]:
-    return answering(asked, asked.raised.otherwise, by="", expired=True)
+def expiring(asked: Standing, choice: str = "", reason: str = "") -> list[Entry]:
+    """Closed without a person's answer: with `choice`, or what was said would happen then."""
+    return answering(asked, choice or asked.raised.otherwise, by="", expired=True, reason=reason)
 
 
 def about_limit(decisions: Decisions, key: Key) -> list[Standing]:
@@ -171,6 +197,12 @@ def released(decisions: Decisions, decision: str) -> set[str]:
     others = [asked for name, asked in decisions.open.items() if name != decision]
     asked = decisions.open.get(decision)
     return _waits([asked]) - _waits(others) if asked else set()
+
+
+def behind(waits: Collection[str], detail: Mapping[str, Any]) -> set[str]:
+    """All that a question stands for: what waits for its answer, and the lane of that."""
+    lane = detail.get("lane", "")
+    return {*waits, f"lane:{lane}"} if waits and lane else set(waits)
 
 
 def _waits(asked: Iterable[Standing]) -> set[str]:

@@ -2,12 +2,13 @@
 
 from typing import ClassVar
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from dos.journal import engine_events, events
 from dos.journal.events import Event
 from dos.journal.states import quota
 from dos.plans.iterations import StopReason
+from dos.records.attempts import Outcome
 from dos.records.endings import LIMITS, Ending
 from dos.records.leases import Lease
 from dos.records.reasons import Needs
@@ -34,6 +35,7 @@ class Run(Struct, kw_only=True):
     flagged: bool = False  # as spinning; whoever lands something is not any more
     limit: str = ""  # the stream of what its last agent ran into
     missed: str = ""  # what did not land last, and why
+    failed: list[str] = field(default_factory=list)  # the units that it tried in vain, or a run that it goes on after
     told: bool = False  # that it died was told to whoever started the fleet
 
 
@@ -41,6 +43,7 @@ class Tried(Struct, kw_only=True, frozen=True):
     run_id: str
     outcome: str
     at_ms: int
+    text: str = ""  # the unit's fingerprint then
 
 
 class Unit(Struct, kw_only=True):
@@ -57,8 +60,16 @@ class Unit(Struct, kw_only=True):
     refused: int = 0  # how often
     saved: list[str] = field(default_factory=list)  # where the work of the newest try lies that did not land
     missed: bool = False  # the newest try did not land, and that was written down
-    tried: Tried | None = None  # the newest try
+    tried: Tried | None = None  # the newest try, unless a person has cleared the unit since
+    is_over: bool = False  # the newest claim was tried to its end
+    failures: int = 0  # tries in vain since it landed or was cleared
+    cleared_ms: int = 0  # when a person last said that it may be tried now
     undone: str = ""  # never folded: what git shows, where it landed and is not there any more
+
+    @property
+    def is_interrupted(self) -> bool:
+        """A run is at it, or died at it before its try was over."""
+        return bool(self.claimed_by) and not self.is_over
 
 
 class Stopped(Struct, kw_only=True, frozen=True):
@@ -70,6 +81,7 @@ class Stopped(Struct, kw_only=True, frozen=True):
     landed: int = 0
     limit: str = ""  # the stream of the limit that its agents could not be started for
     missed: str = ""  # what did not land last, and why
+    failed: list[str] = []  # the units that were tried in vain
 
 
 class Starts(Struct, kw_only=True):
@@ -79,6 +91,7 @@ class Starts(Struct, kw_only=True):
     at_ms: int = 0
     intended: int = 0  # the position of the newest start
     told_to_wait_ms: int = 0
+    woken_ms: int = 0  # when a person last cleared one of its units
     run_id: str = ""
     host: str = ""
     system: str = ""  # in whose table of processes the pid is; empty: unknown
@@ -162,6 +175,18 @@ class Fleet(Struct, kw_only=True):
             drain=self.drain > born, halted=self.halts.get(lease.run_id, ""), paused=paused[0] if paused else ""
         )
 
+    def counts_its_tries(self, unit: str) -> bool:
+        """A run is at the unit, or has tried it, and has not stopped: it goes on, or a run that follows it does.
+
+        Its loop counts what was tried in vain; a cooldown begins when the run stops.
+        """
+        seen = self.units.get(unit, Unit())
+        if seen.is_interrupted:
+            return True
+        run = self.runs.get(seen.tried.run_id) if seen.tried else None
+        starts = self.starts.get(run.lane) if run else None
+        return starts is not None and seen.tried is not None and starts.working == seen.tried.run_id
+
     def _hear_of_promise(self, fact: events.Fact | None, event: Event) -> None:
         """An agent's end may be room for one that waits."""
         if isinstance(fact, engine_events.BudgetPromised):
@@ -188,6 +213,8 @@ class Fleet(Struct, kw_only=True):
                     run.limit = quota.stream_of(fact)
             case engine_events.LimitLifted():
                 self._let_go_of(quota.stream_of(fact))
+            case engine_events.UnitCleared():
+                self._clear_unit(fact, event)
             case engine_events.DecisionAnswered():
                 pass
             case _:
@@ -197,13 +224,14 @@ class Fleet(Struct, kw_only=True):
     def _apply_run(self, fact: events.Fact, event: Event) -> None:
         match fact:
             case events.RunBegun():
-                self._forget_dead_runs(fact.lane)
-                self.runs[fact.run_id] = Run(lane=fact.lane, begun_ms=event.at_ms)
+                failed = self._forget_dead_runs(fact.lane)
+                self.runs[fact.run_id] = Run(lane=fact.lane, begun_ms=event.at_ms, failed=failed)
+                self._hand_on_tries(failed, fact.run_id)
                 self.starts.setdefault(fact.lane, Starts()).working = fact.run_id
             case events.UnitClaimed():
                 self._run(fact.run_id, fact.lane, event).unit = fact.unit
                 unit = self._unit(fact.unit)
-                unit.claimed_by, unit.missed = fact.run_id, False
+                unit.claimed_by, unit.missed, unit.is_over = fact.run_id, False, False
                 unit.deaths += fact.repeated
                 unit.saved = unit.saved if fact.repeated else []
             case events.AgentStarted():
@@ -212,7 +240,7 @@ class Fleet(Struct, kw_only=True):
                 unit = self._unit(fact.unit)
                 unit.claim, unit.outcome = fact.claim, fact.outcome
             case events.UnitAttempted():
-                self._unit(fact.unit).tried = Tried(run_id=fact.run_id, outcome=fact.outcome, at_ms=event.at_ms)
+                self._note_attempt(fact, event)
             case events.WorkMeasured() if fact.verdict != "DELIVERED":
                 # That its provider had no room says nothing about the unit.
                 unit = self._unit(fact.unit)
@@ -228,7 +256,7 @@ class Fleet(Struct, kw_only=True):
             case events.UnitLanded():
                 unit = self._unit(fact.unit)
                 unit.landed, unit.landed_on, unit.landed_ms = fact.commit, fact.branch, event.at_ms
-                unit.intended, unit.claimed_by, unit.saved = None, "", []
+                unit.intended, unit.claimed_by, unit.saved, unit.failures = None, "", [], 0
                 run = self._run(fact.run_id, fact.lane, event)
                 run.landed, run.landed_ms, run.flagged, run.missed = run.landed + 1, event.at_ms, False, ""
             case engine_events.RunParked() | engine_events.RunUnparked():
@@ -268,12 +296,36 @@ class Fleet(Struct, kw_only=True):
             landed=run.landed,
             limit=run.limit if fact.stop_reason == StopReason.LAUNCH_FAILED else "",
             missed=run.missed,
+            failed=run.failed,
         )
         starts.unended.pop(fact.run_id, None)
         starts.pending = starts.pending and starts.run_id != fact.run_id
         starts.working = "" if starts.working == fact.run_id else starts.working
         starts.told_to_wait_ms = event.at_ms if fact.needs == Needs.TIME else 0
         self._forget_old_runs()
+
+    def _note_attempt(self, fact: events.UnitAttempted, event: Event) -> None:
+        unit = self._unit(fact.unit)
+        unit.tried = Tried(run_id=fact.run_id, outcome=fact.outcome, at_ms=event.at_ms, text=fact.text)
+        unit.is_over = unit.is_over or unit.claimed_by == fact.run_id
+        has_failed = fact.outcome != Outcome.SHIPPED
+        unit.failures = unit.failures + 1 if has_failed else 0
+        if run := self.runs.get(fact.run_id):
+            others = [name for name in run.failed if name != fact.unit]
+            run.failed = [*others, fact.unit] if has_failed else others
+
+    def _hand_on_tries(self, failed: list[str], run_id: str) -> None:
+        """To the run that goes on after a dead one, with what that had counted."""
+        for name in failed:
+            unit = self._unit(name)
+            if unit.tried:
+                unit.tried = structs.replace(unit.tried, run_id=run_id)
+
+    def _clear_unit(self, fact: engine_events.UnitCleared, event: Event) -> None:
+        unit = self._unit(fact.unit)
+        unit.tried, unit.failures, unit.deaths, unit.cleared_ms = None, 0, 0, event.at_ms
+        if starts := self.starts.get(fact.lane):
+            starts.told_to_wait_ms, starts.woken_ms = 0, event.at_ms
 
     def _let_go_of(self, limit: str) -> None:
         """The lanes whose last run ended at this limit."""
@@ -320,8 +372,10 @@ class Fleet(Struct, kw_only=True):
         for run_id in ended[: max(0, len(ended) - ENDED_RUNS_KEPT)]:
             del self.runs[run_id]
 
-    def _forget_dead_runs(self, lane: str) -> None:
-        """A lane has one run: whoever was there before and never stopped is dead."""
+    def _forget_dead_runs(self, lane: str) -> list[str]:
+        """A lane has one run: whoever was there before and never stopped is dead. → the units that they failed at"""
+        failed: list[str] = []
         for run_id in [run_id for run_id, run in self.runs.items() if run.lane == lane and not run.stop_reason]:
-            del self.runs[run_id]
+            failed += self.runs.pop(run_id).failed
             self.halts.pop(run_id, None)
+        return list(dict.fromkeys(failed))

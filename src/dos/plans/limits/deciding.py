@@ -15,6 +15,7 @@ from dos.plans.limits.quota import Limit
 from dos.records import logins
 from dos.records.endings import Ending
 from dos.records.moments import second_stamp
+from dos.records.names import counted, listed
 
 LONGEST = 200
 LETS_GO = frozenset({"retry", "raise", "fixed", "lift", "again"})  # after any other answer, what waited stays as it is
@@ -53,8 +54,24 @@ def lane_failed(lane: str, reason: str, *, ordinal: int = 1) -> Question:
     )
 
 
-def lane_stopped(lane: str, run_id: str, reason: str) -> Question:
-    """A run ended for a reason that only a person can clear, and the lane has work."""
+class FailedUnit(Struct, frozen=True, kw_only=True):
+    """A unit that was tried in vain."""
+
+    unit: str
+    tries: int = 1
+    why: str = ""  # the last reason
+    text: str = ""  # its fingerprint: once it is rewritten, the question is not about it any more
+
+    def __str__(self) -> str:
+        last = f", last: {self.why}" if self.why else ""
+        return f"{self.unit} ({counted(self.tries, 'attempt')}{last})"
+
+
+def lane_stopped(lane: str, run_id: str, reason: str, failed: Sequence[FailedUnit] = ()) -> Question:
+    """A run ended for a reason that only a person can clear, and the lane has work.
+
+    `failed` are the lane's units on cooldown: whoever wants the lane to be retried wants them to be tried.
+    """
     return Question(
         id=name("lane_stopped", run_id, 1),
         about="lane_stopped",
@@ -63,8 +80,32 @@ def lane_stopped(lane: str, run_id: str, reason: str) -> Question:
         waits=[f"lane:{lane}"],
         otherwise="retry",
         until_start=True,
-        detail={"lane": lane, "run_id": run_id, "reason": reason},
+        detail={"lane": lane, "run_id": run_id, "reason": reason, "units": _described(failed)},
     )
+
+
+def units_failed(lane: str, run_id: str, failed: Sequence[FailedUnit]) -> Question:
+    """A run stopped because these units failed one after the other. They wait; the lane's other units do not."""
+    subject = str(failed[0]) if len(failed) == 1 else f"{len(failed)} units: {listed([str(each) for each in failed])}"
+    them = "it" if len(failed) == 1 else "them"
+    they = "it is" if len(failed) == 1 else "they are"
+    return Question(
+        id=name("lane_stopped", run_id, 1),
+        about="lane_stopped",
+        question=f"Lane {lane} tried and did not land {subject}. Retry, or leave {them}?",
+        choices={
+            "retry": f"{they} tried again now, without waiting for the end of the cooldown",
+            "leave": f"{they} not tried again until the next `dos up`; the lane's other units are worked on",
+        },
+        waits=[f"unit:{each.unit}" for each in failed],
+        otherwise="retry",
+        until_start=True,
+        detail={"lane": lane, "run_id": run_id, "units": _described(failed)},
+    )
+
+
+def _described(failed: Sequence[FailedUnit]) -> dict[str, dict[str, Any]]:
+    return {each.unit: {"tries": each.tries, "why": each.why, "text": each.text} for each in failed}
 
 
 def landing_conflict(unit: str, reasons: Sequence[str], *, lane: str = "", ordinal: int = 1) -> Question:

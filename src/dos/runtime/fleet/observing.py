@@ -5,19 +5,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from dos.config.tables import Config
+from dos.evidence.access import asked_units
 from dos.journal.states import decisions as asked
 from dos.journal.states import fleet as folded
-from dos.journal.states.decisions import Decisions
+from dos.journal.states.decisions import Closing, Decisions
 from dos.journal.states.quota import Quota
 from dos.journal.states.spend import Spend
 from dos.plans import staffing, starting
 from dos.plans.limits import deciding, quota
-from dos.plans.limits.deciding import Question
+from dos.plans.limits.deciding import FailedUnit, Question
 from dos.plans.limits.quota import Candidate, Key, Limit
 from dos.plans.staffing import REST_SECONDS, START_SECONDS, WANTS_ROOM, Lane
 from dos.plans.starting import Left, Unfinished, WaitsFor
 from dos.records.leases import Lease
 from dos.records.regions import region
+from dos.records.units import Unit
 from dos.runtime.effects import Backlog, NoRoom
 from dos.runtime.staff import choosing
 from dos.runtime.supervisor import Fleet, Spinning
@@ -40,6 +42,8 @@ class Seen(Struct, frozen=True, kw_only=True):
     now_ms: int
     gone: Callable[[Lease], bool]  # its process, by the word of its own system
     never_came: Callable[[folded.Starts], bool]  # the worker that was started, by the word of its own system
+    unstaffed: Mapping[str, str] = {}  # units that have not landed on whose lane nobody is ever placed, each with why
+    unfinished: Mapping[str, Unit] | None = None  # the declared units that have not landed; None: not known
 
     @property
     def offered(self) -> dict[str, int]:
@@ -60,7 +64,7 @@ def fleet(
     first: bool,
 ) -> Fleet:
     """`undone` are the units that landed and are gone, each with why."""
-    due = asked.due(seen.answers, seen.now_ms, started_ms=seen.state.started_ms) + unused(seen)
+    due = closings(seen)
     busy = any((lane.held and lane.ours) or lane.pending for lane in lanes)
     idle = not (busy or due or any(lane.offerable and not lane.failed for lane in lanes))
     return Fleet(
@@ -81,6 +85,28 @@ def fleet(
         spinning=spinning,
         found=found(seen) if first else None,
     )
+
+
+def closings(seen: Seen) -> list[Closing]:
+    """The open questions that need no answer any more, each with what is taken for it.
+
+    A start retries what was asked about before it; but it clears no cooldown, and leaves what is still cooling.
+    """
+    resting = {rest.unit_id for backlog in seen.backlogs.values() for rest in backlog.resting}
+    found = {}
+    due = asked.due(seen.answers, seen.now_ms, started_ms=seen.state.started_ms)
+    for standing in (*due, *unused(seen)):
+        raised = standing.raised
+        is_left = raised.until_start and asked_units.is_cooling(standing, resting)
+        can_leave = any(choice.name == "leave" for choice in raised.choices)
+        choice = "leave" if is_left and can_leave else raised.otherwise
+        found[raised.id] = Closing(asked=standing, choice=choice)
+    for name, standing in seen.answers.open.items():
+        if name in found or seen.unfinished is None:
+            continue
+        if why := asked_units.cause_gone(standing, seen.state, seen.unfinished):
+            found[name] = Closing(asked=standing, choice="leave", reason=why)
+    return list(found.values())
 
 
 def lanes(seen: Seen) -> list[Lane]:
@@ -122,6 +148,7 @@ def _rests(seen: Seen, starts: folded.Starts) -> bool:
     """Its last run was told to wait; or came and found nothing that it may do, so that it saw another lane than we."""
     stopped = starts.stopped
     in_vain = stopped is not None and stopped.reason in (*staffing.WANTS_WORK, WANTS_ROOM) and not stopped.landed
+    in_vain = in_vain and stopped is not None and stopped.at_ms > starts.woken_ms
     since_ms = max(starts.told_to_wait_ms, stopped.at_ms if stopped and in_vain else 0)
     return seen.now_ms - since_ms < REST_SECONDS * 1000
 
@@ -155,7 +182,8 @@ def why_a_person(seen: Seen, lane: str) -> str:
     if starts.failed:
         return starts.failed
     stopped = starts.stopped
-    if stopped and staffing.is_stuck(stopped.reason, stopped.needs):
+    is_stuck = stopped is not None and staffing.is_stuck(stopped.reason, stopped.needs)
+    if stopped and is_stuck and not staffing.is_about_units(stopped.reason, stopped.failed):
         return f"its last run stopped: {stopped.reason}, {stopped.detail}"
     return ""
 
@@ -196,14 +224,7 @@ def questions(seen: Seen, undone: Mapping[str, str]) -> Iterator[Question]:
     ]
     found += [question for room in seen.roomless.values() for question in room.questions]
     found += [deciding.limit(limit) for limit in _of_people(seen)]
-    for lane, backlog in seen.backlogs.items():
-        stopped = seen.starts(lane).stopped
-        if not stopped or not staffing.is_stuck(stopped.reason, stopped.needs) or lane in seen.leases:
-            continue
-        # Who stopped it, or what is asked about its limit, says all there is to say.
-        if stopped.reason not in SAID_ALREADY and not stopped.limit and _open_units(backlog):
-            last = f"; the last was {stopped.missed}" if stopped.missed else ""
-            found.append(deciding.lane_stopped(lane, stopped.run_id, f"{stopped.reason}, {stopped.detail}{last}"))
+    found += [question for lane in seen.backlogs if (question := _about_stop(seen, lane))]
     fresh = {question.id: question for question in found if not seen.answers.knows(question.id)}
     yield from fresh.values()
 
@@ -242,6 +263,39 @@ def _about_limits(seen: Seen) -> Iterator[tuple[asked.Standing, str]]:
             yield question, Key(vendor=detail["vendor"], account=detail["account"], model=detail["model"]).stream
 
 
+def _about_stop(seen: Seen, lane: str) -> Question | None:
+    """What to ask about the lane's last run; None where it needs nobody, or where all there is to say was said."""
+    stopped = seen.starts(lane).stopped
+    if not stopped or not staffing.is_stuck(stopped.reason, stopped.needs) or lane in seen.leases:
+        return None
+    # Who stopped it, or what is asked about its limit, says all there is to say.
+    if stopped.reason in SAID_ALREADY or stopped.limit or not _open_units(seen.backlogs[lane]):
+        return None
+    failed = _failed_units(seen, lane, stopped.failed)
+    if staffing.is_about_units(stopped.reason, stopped.failed):
+        return deciding.units_failed(lane, stopped.run_id, failed) if failed else None
+    last = f"; the last was {stopped.missed}" if stopped.missed else ""
+    return deciding.lane_stopped(lane, stopped.run_id, f"{stopped.reason}, {stopped.detail}{last}", failed)
+
+
+def _failed_units(seen: Seen, lane: str, tried: Sequence[str]) -> list[FailedUnit]:
+    """The units of a lane that were tried in vain, by its last run or a short while ago, and nobody was asked about."""
+    backlog = seen.backlogs[lane]
+    names = dict.fromkeys([*tried, *(rest.unit_id for rest in backlog.resting)])
+    asked_about = asked.held(seen.answers)
+    failed = []
+    for name in names:
+        unit = seen.state.units.get(name, folded.Unit())
+        if unit.tried is None or name not in _open_units(backlog) or f"unit:{name}" in asked_about:
+            continue
+        declared = seen.unfinished.get(name) if seen.unfinished else None
+        if declared and unit.tried.text and unit.tried.text != declared.fingerprint:
+            continue  # it was rewritten: another unit, which nobody has tried
+        why = unit.tries[-1] if unit.tries else unit.tried.outcome
+        failed.append(FailedUnit(unit=name, tries=unit.failures, why=why, text=unit.tried.text))
+    return failed
+
+
 def _open_units(backlog: Backlog) -> Sequence[str]:
     return backlog.completion.residual if backlog.completion else ()
 
@@ -251,7 +305,10 @@ def unfinished(seen: Seen) -> Iterator[Unfinished]:
     for lane, backlog in seen.backlogs.items():
         person = why_a_person(seen, lane)
         held = {each.unit: (starting.cleared_by(str(each.reason)), each.evidence) for each in backlog.held}
-        resting = {each.unit_id: (WaitsFor.TIME, each.reason) for each in backlog.resting}
+        resting = {
+            each.unit_id: (WaitsFor.TIME, f"{each.reason}; `dos up --retry {each.unit_id}` tries it now")
+            for each in backlog.resting
+        }
         for unit in _open_units(backlog):
             waits_for, why = resting.get(unit, (WaitsFor.TIME, ""))
             if person:
@@ -259,6 +316,8 @@ def unfinished(seen: Seen) -> Iterator[Unfinished]:
             if unit in held:
                 waits_for, why = held[unit]
             yield Unfinished(unit=unit, waits_for=waits_for, why=why)
+    for unit, why in seen.unstaffed.items():
+        yield Unfinished(unit=unit, waits_for=WaitsFor.PERSON, why=why)
 
 
 def found(seen: Seen) -> starting.Found:

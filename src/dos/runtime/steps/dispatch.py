@@ -56,7 +56,9 @@ def dispatch(pen: Pen, asked: Dispatch) -> Steps:
     outcome, why = yield from _weighed(pen, ended, number, fate)
     tried = Tried.SHIPPED if fate is Fate.LANDED else TRIED.get(outcome.kind) if fate is Fate.MISSED else None
     if tried is not None:
-        fact = events.UnitAttempted(**pen.who, unit=unit.name, outcome=tried, host=pen.lease.host)
+        fact = events.UnitAttempted(
+            **pen.who, unit=unit.name, outcome=tried, host=pen.lease.host, text=unit.fingerprint
+        )
         yield from pen.share(f"unit/{unit.name}", fact, f"attempted/{pen.run_id}/{number}.{asked.attempt}")
     return Done(outcome=outcome, ended=ended, limited=limited, why=why)
 

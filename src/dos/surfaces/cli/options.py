@@ -25,6 +25,7 @@ class Option(Struct, frozen=True, kw_only=True):
     each: bool = False  # a list given by repeating the flag, instead of by many words after it
     flags: tuple[str, ...] = ()  # other spellings
     hidden: bool = False
+    may_be_bare: bool = False  # of a list: the flag without a word after it is an empty one
     may_be_empty: bool = False  # "" is a value of its own; for every other option it is a mistake
 
 
@@ -102,7 +103,8 @@ def _add(made: argparse.ArgumentParser, field: Field) -> None:
             settings["choices"] = [str(choice) for choice in option.choices]
         settings["metavar"] = field.metavar
     if field.many:
-        settings |= {"action": "append"} if option.each else {"nargs": "*" if option.positional else "+"}
+        may_be_none = option.positional or option.may_be_bare
+        settings |= {"action": "append"} if option.each else {"nargs": "*" if may_be_none else "+"}
     if option.positional:
         if not field.many and not field.required:
             settings["nargs"] = "?"

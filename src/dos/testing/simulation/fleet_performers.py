@@ -86,6 +86,7 @@ class FleetPerformers:
             now_ms=now_ms,
             gone=lambda lease: self.gone(lease, host),
             never_came=lambda starts: self._never_came(starts, host),
+            unfinished={unit.name: unit for unit in site.units if unit.name not in site.repository.landed},
         )  # fmt: skip
 
     def gone(self, lease: Lease, host: Host) -> bool:
@@ -160,7 +161,7 @@ class FleetPerformers:
 
     def let_expire(self, process: Process, effect: effects.LetExpire) -> None:
         try:
-            process.store.append_all(decisions.expiring(effect.asked))
+            process.store.append_all(decisions.expiring(effect.asked, effect.choice, effect.reason))
         except Conflict:
             self.machine.counts[faults.ANSWER_RACE] += 1  # somebody has answered it
 

@@ -18,6 +18,8 @@ INTENT = "intent-before-the-move"
 KEPT = "no-edit-is-lost"
 REPLAY = "decisions-replay-equal"
 ONE_ANSWER = "a-decision-is-answered-once"
+TAKES_EFFECT = "an-answer-takes-effect"
+COOLDOWN = "no-restart-clears-a-cooldown"
 RETENTION = "retention-changes-no-fold"
 POPULATION = "population-within-target"
 LIMITS = "limits-charge-no-breaker"
@@ -47,6 +49,8 @@ INVARIANTS = {
     KEPT: "What an agent edited is on the target branch, on a salvage ref, or still in its tree.",
     REPLAY: "Every decision, made again from what was written of it, is the same.",
     ONE_ANSWER: "A decision that was shown to a person is answered once at most, and only after it was raised.",
+    TAKES_EFFECT: "No unit behind a question is on cooldown, or held by the question, once a person said to retry it.",
+    COOLDOWN: "What was on cooldown before the fleet was started is on cooldown after it.",
     RETENTION: "A fold over what retention leaves is the fold over everything.",
     POPULATION: "A supervisor starts no more than are missing from the target, as it saw the fleet.",
     LIMITS: "A provider's limit is never counted as a failure.",

@@ -44,6 +44,7 @@ OFFERING = {
         events.FleetStarted,
         engine_events.DecisionRaised,
         engine_events.DecisionAnswered,
+        engine_events.UnitCleared,
     )
 }
 

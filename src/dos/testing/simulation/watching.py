@@ -4,9 +4,11 @@ from collections import Counter, deque
 from collections.abc import Callable
 from typing import Any
 
+from dos.evidence.access import asked_units
 from dos.journal import engine_events, events
 from dos.journal.events import Event
 from dos.journal.states import decided
+from dos.journal.states.decisions import TRIES_AGAIN, Standing
 from dos.journal.states.leases import KINDS, Leases
 from dos.plans import replaying
 from dos.plans.iterations import OutcomeKind, StopReason
@@ -59,6 +61,7 @@ class Watch:
         self._raised: set[str] = set()
         self.on_question: Callable[[str], None] = lambda decision: None
         self._answered: set[str] = set()
+        self._retried: list[Standing] = []  # questions that were just answered with a retry
         self._checks: dict[str, Callable[[Event, Any], None]] = {
             events.SpawnIntended.kind: self._spawn_intended,
             events.WorkerReaped.kind: self._reaped,
@@ -86,10 +89,30 @@ class Watch:
                 self._lease_event(event)
             elif check := self._checks.get(event.kind):
                 check(event, events.decode(event))
+            cooling = self._cooling() if event.kind == events.FleetStarted.kind else set()
             self.site.apply(event)
+            if cooling and (cleared := cooling - self._cooling()):
+                raise Broken(invariants.COOLDOWN, f"event {event.pos} cleared {min(cleared)}")
+            self._check_retried(event)
         stale = self.site.repository.stale
         if stale:
             raise Broken(invariants.GIT_FENCE, stale[0])
+
+    def _cooling(self) -> set[str]:
+        """The units on cooldown now, as a supervisor sees them."""
+        site, now_ms = self.site, self.site.machine.clock.wall_ms()
+        backlogs = [self.fleets.workers.backlog(site.fleet, lane, now_ms) for lane in site.setting.config.roster()]
+        return {rest.unit_id for backlog in backlogs for rest in backlog.resting}
+
+    def _check_retried(self, event: Event) -> None:
+        """Once the last event of a transaction is here that answers questions with a retry."""
+        if not self._retried or event.pos != self.site.reader.last():
+            return
+        retried, self._retried = self._retried, []
+        held = self._cooling()
+        for answered in retried:
+            if behind := held & set(asked_units.units_behind(answered)):
+                raise Broken(invariants.TAKES_EFFECT, f"after {answered.raised.id} {min(behind)} is still on cooldown")
 
     # Every event
 
@@ -284,5 +307,7 @@ class Watch:
         if fact.id not in self._raised or fact.id in self._answered:
             raise Broken(invariants.ONE_ANSWER, f"event {event.pos}: decision {fact.id}")
         self._answered.add(fact.id)
+        if fact.choice in TRIES_AGAIN and not fact.expired:
+            self._retried.append(self.site.decisions.open[fact.id])
         if fact.choice == "raise" and (asked := self._budget_asked.get(fact.id)):
             self._spent[asked["scope"], asked["subject"].rpartition("/")[2]] -= asked["by"]

@@ -21,6 +21,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     attempts: tuple[Attempt, ...]  # in any order; those at other units do not count
     now_ms: int
     unlisted: int = 0  # attempts at the unit that are not listed, because a newer one of the same outcome is
+    text: str = ""  # the unit's fingerprint now; an attempt at another text says nothing about this one
 
 
 class Policy(Struct, frozen=True, kw_only=True):
@@ -49,9 +50,11 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
-    tried = [attempt for attempt in seen.attempts if attempt.unit == seen.unit_id]
+    listed = [attempt for attempt in seen.attempts if attempt.unit == seen.unit_id]
+    tried = [attempt for attempt in listed if not _rewritten(attempt, seen)]
+    count = len(listed) + seen.unlisted
     if not tried:
-        return Verdict(answer=Answer.CLEAR, unit_id=seen.unit_id, reason="it was never tried")
+        return Verdict(answer=Answer.CLEAR, unit_id=seen.unit_id, count=count, reason=_untried(listed, count))
 
     def newest_first(attempt: Attempt) -> tuple[int, bool, int, str, str]:
         # Of two at the same moment the one that did not ship counts, then the one that rests longer.
@@ -66,7 +69,20 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
         answer=Answer.RECENTLY_ATTEMPTED if resting else Answer.CLEAR,
         unit_id=seen.unit_id,
         last_ts=last.ts,
-        count=len(tried) + seen.unlisted,
+        count=count,
         until_ms=wall if resting else 0,
         reason=f"last tried {last.ts or second_stamp(last.at_ms)}: {last.outcome}; it {rests}",
     )
+
+
+def _rewritten(attempt: Attempt, seen: Evidence) -> bool:
+    """The unit's text has changed since; where either text is not known, it has not."""
+    return bool(attempt.text and seen.text) and attempt.text != seen.text
+
+
+def _untried(listed: list[Attempt], count: int) -> str:
+    if listed:
+        return "its text has changed since it was tried"
+    if count:
+        return "a person cleared its cooldown"
+    return "it was never tried"

@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct, to_builtins
 
+from dos.journal.states.decisions import behind
 from dos.records.names import counted, visible
 from dos.views.live.proving import Proved
 from dos.views.live.report_chart import chart, clock, css_class, name
@@ -136,7 +137,9 @@ def _people(sheet: Sheet) -> list[str]:
 
 
 def _stopped(sheet: Sheet) -> list[Stop]:
-    return sheet.told.stopped_beside({waiting for asked in sheet.questions for waiting in asked.waits})
+    return sheet.told.stopped_beside(
+        {waiting for asked in sheet.questions for waiting in behind(asked.waits, asked.detail)}
+    )
 
 
 def _behind(asked: Row) -> str:

@@ -7,7 +7,7 @@ from enum import StrEnum
 from msgspec import Struct, structs
 
 from dos.evidence.watching import Held, Seen
-from dos.journal.states.decisions import Standing, in_order
+from dos.journal.states.decisions import Standing, behind, in_order
 from dos.journal.states.fleet import Starts
 from dos.journal.states.watching import HOUR_MS, HOURS_KEPT, Parked, Run, Tally
 from dos.plans import staffing
@@ -237,7 +237,8 @@ class _Lanes:
         stopped, since = "", None
         if last := starts.stopped:
             stopped, since = f"{last.reason}: {last.detail}", moment(last.at_ms)
-            if staffing.is_stuck(last.reason, last.needs) or last.reason == staffing.WANTS_ROOM:
+            is_stuck = staffing.is_stuck(last.reason, last.needs) or last.reason == staffing.WANTS_ROOM
+            if is_stuck and not staffing.is_about_units(last.reason, last.failed):
                 return Row(lane=lane, state=State.PERSON, since=since, waits_for=stopped)
         until_ms = starts.told_to_wait_ms + REST_MS
         if starts.told_to_wait_ms and seen.now_ms < until_ms:
@@ -253,7 +254,7 @@ class _Lanes:
     def _asked(self, lane: str) -> Standing | None:
         """The question that a person has to answer before anybody works here."""
         waiting = {f"lane:{lane}", "fleet"}
-        return next((each for each in in_order(self._seen.decisions) if waiting & set(each.raised.waits)), None)
+        return next((each for each in in_order(self._seen.decisions) if waiting & _behind(each)), None)
 
     def _tallies(self, lane: str) -> list[Tally]:
         first = self._seen.now_ms // HOUR_MS - HOURS_KEPT
@@ -325,3 +326,7 @@ def _said(by: str, reason: str) -> str:
 
 def _moment(at_ms: int | None) -> datetime | None:
     return None if at_ms is None else moment(at_ms)
+
+
+def _behind(asked: Standing) -> set[str]:
+    return behind(asked.raised.waits, asked.raised.detail)

@@ -12,10 +12,11 @@ from msgspec import Struct, structs, to_builtins
 
 from dos.errors import BadInput
 from dos.evidence import holders
-from dos.evidence.access import attempts
+from dos.evidence.access import asked_units, attempts
 from dos.evidence.access import pickable as evidence
 from dos.evidence.work import landed
 from dos.journal import fold
+from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet
 from dos.journal.states.fleet_streams import is_supervisor_lock
 from dos.records import run_ids
@@ -72,8 +73,10 @@ def _holds(world: World, state: Fleet, lanes: list[tuple[Unit, str]]) -> list[Ve
     live = {lease.run_id for lease in world.journal.leases(lapsed=False) if lease.run_id}
     tried, now_ms = attempts.recorded(world), time.time_ns() // 1_000_000
     holds = []
-    for unit, lane in lanes:
-        seen = evidence.rested(evidence.standing(unit, state, live, now_ms=now_ms), state, tried, world.config)
+    units = asked_units.gated([unit for unit, _ in lanes], state, fold.current(world.journal, Decisions)[0])
+    for unit, (_, lane) in zip(units, lanes, strict=True):
+        seen = evidence.standing(unit, state, live, now_ms=now_ms)
+        seen = evidence.rested(unit, seen, state, tried, world.config)
         holds.append(pickable.judge(structs.replace(seen, unparseable=evidence.unplaced(unit, lane))))
     return holds
 

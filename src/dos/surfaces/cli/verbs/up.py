@@ -3,7 +3,8 @@
 In the foreground it tells what happens, line by line, until Ctrl-C, which lets the workers finish what they are at.
 When its terminal is closed it goes on, and writes to logs/supervisor.log in the state directory; `dos down` stops it.
 Start it again after a crash of anything: it goes on from the journal. With --until-idle, units that are left because
-they wait for a person, for time or for one another are named at the end, and the exit code says so.
+they wait for a person, for time or for one another are named at the end, and the exit code says so. A unit that failed
+is on cooldown, also after a restart; --retry ends that.
 """
 
 import os
@@ -27,8 +28,9 @@ from dos.evidence.health import agents
 from dos.journal.events import DrainRequested
 from dos.journal.states import fleet_streams
 from dos.journal.store import Store
-from dos.records.names import slug, visible
+from dos.records.names import listed, slug, visible
 from dos.runtime import backlog, logs
+from dos.runtime.by_hand import clearing
 from dos.runtime.drive import AWAY, Patience, drive
 from dos.runtime.fleet_effects import FleetEffects
 from dos.runtime.staff import candidates
@@ -36,7 +38,7 @@ from dos.runtime.supervisor import Ending, Supervisor, Why
 from dos.runtime.worker_effects import check_settings
 from dos.sources import processes
 from dos.sources.world import World
-from dos.surfaces.cli.desk import Desk, Reply, colour
+from dos.surfaces.cli.desk import Desk, Reply, actor, colour
 from dos.surfaces.cli.live import watching
 from dos.surfaces.cli.live.terminal import Terminal
 from dos.surfaces.cli.main import complain
@@ -46,6 +48,7 @@ from dos.views.live.telling import last_start
 
 EXITS = {"stopped": 0, "already-running": 1, "contract_error": 2, "work-left": 3, "lease-lost": 4}
 LONGEST_TICK_SECONDS = 3_600
+WRITE_A_PLAN = "Write a plan with a heading such as `## DEMO A1: what to do`; `dos plan` shows what it declares."
 _COLOURS = {story.GOOD: "\x1b[32m", story.BAD: "\x1b[31m", story.DIM: "\x1b[2m"}
 
 
@@ -56,20 +59,24 @@ class Args(Struct, kw_only=True):
     detach: Annotated[bool, Option(help="run in the background", flags=("-d",))] = False
     plain: Annotated[bool, Option(help="no live table, also on a terminal")] = False
     until_idle: Annotated[bool, Option(help="stop when nobody works and nothing is left to offer")] = False
+    retry: Annotated[
+        list[str] | None,
+        Option(
+            help="try these units now, without their cooldown; without a name: all", metavar="UNIT", may_be_bare=True
+        ),
+    ] = None
     tick: Annotated[float, Option(help="seconds between two looks, at most", metavar="SECONDS")] = 2.0
 
 
 def run(args: Args, desk: Desk) -> Reply:
     config = desk.policy
     candidates.employed(config)  # said now, not at the first unit
-    if (args.target is not None and args.target < 1) or not 0 < args.tick <= LONGEST_TICK_SECONDS:
-        raise BadInput(
-            f"--target must be above zero, and --tick at most {LONGEST_TICK_SECONDS} seconds and above zero",
-            hint="For example: dos up --target 2",
-        )
+    _check_numbers(args)
     check_settings(config)
     for warning in (warnings := backlog.never_offered(desk.world.workspace, config)):
         desk.complain(f"warning: {warning}")
+    _check_plans(args, desk)
+    _retry(args.retry, desk)
     if args.detach:
         return _detached(args, desk)
     host, system = processes.host(), processes.system()
@@ -129,6 +136,35 @@ def _report(desk: Desk, host: str, before: int) -> report.Report:
 
 def _lost(ending: Ending) -> str:
     return f"dos up ended: {ending.text}. Its workers keep running.\nStart it again: dos up"
+
+
+def _check_numbers(args: Args) -> None:
+    if (args.target is not None and args.target < 1) or not 0 < args.tick <= LONGEST_TICK_SECONDS:
+        raise BadInput(
+            f"--target must be above zero, and --tick at most {LONGEST_TICK_SECONDS} seconds and above zero",
+            hint="For example: dos up --target 2",
+        )
+
+
+def _check_plans(args: Args, desk: Desk) -> None:
+    """Say that no plan declares a unit. A tracker or a program may have none; a fleet that ends when idle needs one."""
+    config = desk.policy
+    nothing = backlog.nothing_declared(desk.world.workspace, config)
+    if nothing and args.until_idle and config.plans.source == "documents":
+        raise BadInput(nothing, hint=WRITE_A_PLAN)
+    if nothing:
+        desk.complain(f"warning: {nothing}; the fleet waits for one. {WRITE_A_PLAN}")
+
+
+def _retry(words: list[str] | None, desk: Desk) -> None:
+    """Also where a fleet runs already: it goes on with them at once."""
+    if words is None:
+        return
+    config = desk.policy
+    units = clearing.chosen(backlog.read_units(desk.world.workspace, config), words, desk.journal)
+    clearing.clear(desk.journal, [(unit, backlog.lane_of(unit, config) or "") for unit in units], by=actor())
+    names = listed([unit.name for unit in units])
+    desk.complain(f"Cooldown cleared: {names}" if units else "No unit is on cooldown or waits for an answer")
 
 
 def _warn_of_other_clones(desk: Desk, effects: FleetEffects) -> None:

@@ -6,7 +6,10 @@ from unittest.mock import patch
 
 from msgspec import structs
 
-from dos.journal.states import fleet_streams
+from dos.journal import events
+from dos.journal.events import Event
+from dos.journal.states import decisions, fleet_streams
+from dos.journal.states.fleet import Fleet
 from dos.records.leases import Lease, Request
 from dos.runtime import effects
 from dos.testing.simulation.machine import Host, Process
@@ -84,3 +87,21 @@ def one_too_many(simulation: "Simulation", patches: Patches) -> None:
             site.setting = wanted
 
     site.start_supervisor = started  # type: ignore[method-assign]
+
+
+def start_clears_cooldowns(simulation: "Simulation", patches: Patches) -> None:
+    """Whoever starts the fleet has every unit tried again."""
+    apply = Fleet.apply
+
+    def applied(self: Fleet, event: Event) -> None:
+        apply(self, event)
+        if event.kind == events.FleetStarted.kind:
+            for unit in self.units.values():
+                unit.tried = None
+
+    patches.enter_context(patch.object(Fleet, "apply", applied))
+
+
+def retry_without_effect(simulation: "Simulation", patches: Patches) -> None:
+    """A retry is written down, and the cooldown goes on."""
+    patches.enter_context(patch.object(decisions, "TRIES_AGAIN", frozenset[str]()))

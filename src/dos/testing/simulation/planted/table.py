@@ -46,6 +46,8 @@ PLANTED = {
     "spinning-is-dead": Bug(in_the_fleet.spinning_is_dead, invariants.DEAD_ONLY),
     "names-are-machines": Bug(in_the_fleet.names_are_machines, invariants.DEAD_ONLY),
     "one-fleet-stream": Bug(in_the_fleet.one_fleet_stream, invariants.HOLDS),
+    "start-clears-cooldowns": Bug(in_the_fleet.start_clears_cooldowns, invariants.COOLDOWN),
+    "retry-without-effect": Bug(in_the_fleet.retry_without_effect, invariants.TAKES_EFFECT),
     "one-too-many": Bug(in_the_fleet.one_too_many, invariants.POPULATION),
 }
 

@@ -10,7 +10,7 @@ from typing import Annotated
 from msgspec import Struct, to_builtins
 
 from dos.journal import fold
-from dos.journal.states.decisions import Decisions
+from dos.journal.states.decisions import Decisions, behind
 from dos.journal.store import Store
 from dos.records.names import checked
 from dos.runtime.by_hand import answering
@@ -45,7 +45,9 @@ def run(args: Args, desk: Desk) -> Reply:
 
 def _meant(journal: Store, word: str) -> str:
     waiting, _ = fold.current(journal, Decisions)
-    behind = [
-        decision for decision, asked in waiting.open.items() if {f"lane:{word}", f"unit:{word}"} & {*asked.raised.waits}
+    meant = [
+        decision
+        for decision, asked in waiting.open.items()
+        if {f"lane:{word}", f"unit:{word}"} & behind(asked.raised.waits, asked.raised.detail)
     ]
-    return behind[0] if len(behind) == 1 and word not in waiting.open else word
+    return meant[0] if len(meant) == 1 and word not in waiting.open else word

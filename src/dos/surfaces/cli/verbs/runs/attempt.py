@@ -13,6 +13,7 @@ from dos.records.attempts import Outcome
 from dos.records.moments import second_stamp
 from dos.records.names import checked
 from dos.sources import processes
+from dos.sources.plans import units
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
 from dos.surfaces.cli.verbs.lanes import identity
@@ -31,13 +32,16 @@ class Args(Struct, kw_only=True):
 def run(args: Args, desk: Desk) -> Reply:
     lane = checked(args.lane, "lane name") if args.lane else ""
     loop_ts = checked(args.loop_ts, "loop stamp") if args.loop_ts else ""
+    word = checked(args.unit, "unit")
+    declared = named_unit.find(units.read(desk.world.workspace, desk.world.config).units, word)
     fact = UnitAttempted(
-        unit=named_unit.resolve(desk.world, checked(args.unit, "unit")),
+        unit=declared.name if declared else word,
         outcome=args.outcome,
         lane=desk.policy.canonical_lane(lane) or lane,
         run_id=identity.run_id(args.run_id),
         loop_ts=loop_ts,
         host=processes.host(),
+        text=declared.fingerprint if declared else "",
     )
     event = desk.journal.record(f"unit/{fact.unit}", fact)
     ts = second_stamp(event.at_ms)

@@ -8,7 +8,6 @@ from typing import Annotated
 from msgspec import Struct, to_builtins
 
 from dos.evidence.access import cooldown as evidence
-from dos.evidence.access import named_unit
 from dos.records.names import checked
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.moment import now_ms
@@ -27,8 +26,6 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, desk: Desk) -> Reply:
     unit, now = checked(args.unit, "unit"), now_ms(args.now_ms)
-    if args.attempts is None:
-        unit = named_unit.resolve(desk.world, unit)
     seen = evidence.gather(desk.world, unit, now_ms=now, instead=args.attempts)
     verdict = cooldown.judge(seen, evidence.policy(desk.policy))
     return Reply(

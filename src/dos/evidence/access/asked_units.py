@@ -1,0 +1,71 @@
+"""Which units do questions to a person hold, and which questions have lost their cause?"""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from msgspec import structs
+
+from dos.journal.states import fleet
+from dos.journal.states.decisions import Answered, Decisions, Standing
+from dos.journal.states.fleet import Fleet
+from dos.records.units import Unit
+
+DROPPED = ("landing_conflict", "landing_blocked")
+
+
+def gated(units: Sequence[Unit], state: Fleet, answers: Decisions) -> list[Unit]:
+    """The units; those that wait for a person's answer, or that one put aside, with their gate closed."""
+    held: dict[str, str] = {}
+    declared = {unit.name: unit for unit in units}
+    for name, asked in answers.open.items():
+        for unit in units_behind(asked):
+            if unit in declared and not _is_free_again(asked, asked.at_ms, state, declared[unit]):
+                held[unit] = f"`dos decisions show {name}` waits for an answer"
+    for name, answered in answers.answered.items():
+        for unit in units_behind(answered):
+            if unit in declared and _is_put_aside(answered, state, declared[unit]):
+                held.setdefault(unit, f"a person put it aside: {name}")
+    return [structs.replace(unit, gated=held[unit.name]) if unit.name in held else unit for unit in units]
+
+
+def units_behind(asked: Standing | Answered) -> list[str]:
+    """The units that wait for the answer."""
+    return [each.removeprefix("unit:") for each in asked.raised.waits if each.startswith("unit:")]
+
+
+def cause_gone(asked: Standing, state: Fleet, unfinished: Mapping[str, Unit]) -> str:
+    """Why nobody need answer any more, of a question about units that failed; empty: it still stands.
+
+    `unfinished` are the declared units that have not landed.
+    """
+    if asked.raised.about != "lane_stopped":
+        return ""
+    units = units_behind(asked)
+    is_open = [
+        unit for unit in units if unit in unfinished and not _is_free_again(asked, asked.at_ms, state, unfinished[unit])
+    ]
+    if not units or is_open:
+        return ""
+    return "each of its units has landed, was taken out of the plan or rewritten, or was cleared to be tried again"
+
+
+def is_cooling(asked: Standing, resting: Collection[str]) -> bool:
+    """One of the units that the question is about is still on cooldown."""
+    return not set(resting).isdisjoint([*units_behind(asked), *asked.raised.detail.get("units", {})])
+
+
+def _is_put_aside(answered: Answered, state: Fleet, unit: Unit) -> bool:
+    """Until the fleet is started again, unless a person dropped it for good."""
+    about, choice = answered.raised.about, answered.choice
+    this_start = answered.answered_ms >= state.started_ms
+    if about in DROPPED:
+        return choice == "drop" or (choice == "hold" and this_start)
+    is_left = about == "lane_stopped" and choice == "leave" and this_start and not answered.expired
+    return is_left and not _is_free_again(answered, answered.answered_ms, state, unit)
+
+
+def _is_free_again(asked: Standing | Answered, since_ms: int, state: Fleet, unit: Unit) -> bool:
+    """A person has cleared the unit since, or rewritten it."""
+    if state.units.get(unit.name, fleet.Unit()).cleared_ms >= max(since_ms, 1):
+        return True
+    before = asked.raised.detail.get("units", {}).get(unit.name, {}).get("text", "")
+    return bool(before) and before != unit.fingerprint
