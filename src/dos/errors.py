@@ -24,6 +24,8 @@ The class is chosen by what the caller can do about it, and carries the exit cod
     │   ├── JournalCorrupt  something stored is not what was written
     │   └── JournalTooNew   a newer `dos` wrote it
     ├── GitFailed           git said no (2)
+    │   ├── GitUnanswered   git died, or was kept from answering: it may answer the next time (2)
+    │   ├── NotARepository  there is no repository for git to look into (2)
     │   └── RemoteAway     the shared repository cannot be asked now (2)
     └── Internal            a bug of ours (70)
 """
@@ -122,6 +124,14 @@ class JournalTooNew(StoreFailed):
 
 
 class GitFailed(DosError):
+    pass
+
+
+class GitUnanswered(GitFailed):
+    """Git ended without an answer. It may answer the next time, and nobody knows what it did last."""
+
+
+class NotARepository(GitFailed):
     pass
 
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from dos.errors import DosError, Fenced, OutcomeUnknown, StoreBusy, StoreFull, StoreUnreachable
+from dos.errors import DosError, Fenced, GitUnanswered, OutcomeUnknown, StoreBusy, StoreFull, StoreUnreachable
 from dos.runtime import effects
 from dos.runtime.drive import Patience, drive
 
@@ -28,7 +28,9 @@ class Away:
         return "done"
 
 
-@pytest.mark.parametrize("failure", [StoreUnreachable("away"), StoreBusy("busy"), OutcomeUnknown("who knows")])
+@pytest.mark.parametrize(
+    "failure", [StoreUnreachable("away"), StoreBusy("busy"), OutcomeUnknown("who knows"), GitUnanswered("it died")]
+)
 def test_it_is_tried_again_and_the_lease_is_proven_first(failure):
     store = Away(failure, failure)
     assert store.patience.outlast(store.act) == "done"
@@ -92,3 +94,12 @@ def test_what_the_system_refuses_is_an_error_with_a_message():
 
     with pytest.raises(DosError, match="No space left"):
         drive(process(), {effects.Pause: fail})
+
+
+def test_a_repository_that_git_cannot_read_is_not_waited_for_without_end(monkeypatch):
+    monkeypatch.setattr("dos.runtime.drive.GIT_SECONDS", 0.05)
+    store = Away(*[GitUnanswered("it died")] * 10_000)
+    patience = Patience(None, prove=store.prove, pause=lambda seconds: time.sleep(0.01))
+    with pytest.raises(GitUnanswered):
+        patience.outlast(store.act)
+    assert len(store.happened) > 1

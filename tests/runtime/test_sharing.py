@@ -210,7 +210,7 @@ def test_a_landing_that_is_not_on_top_of_what_was_seen_is_refused(remote, here, 
     assert here.lands(first, fence=5) is None
     aside = here.work("one/b", base=first.old)
     refused = here.lands(structs.replace(aside, old=first.new), fence=5)
-    assert refused and "does not follow" in refused.reason
+    assert refused and "was not built on" in refused.reason
     assert head(remote) == first.new
 
 

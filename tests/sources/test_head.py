@@ -21,7 +21,7 @@ def _commit(git, message):
 def read(git, monkeypatch=None):
     place = workspace.find(git.tree)
     if monkeypatch:
-        monkeypatch.setattr(Git, "attempt", lambda *arguments, **settings: pytest.fail("git was started"))
+        monkeypatch.setattr(Git, "once", lambda *arguments, **settings: pytest.fail("git was started"))
     return head.commit(place)
 
 
@@ -89,7 +89,7 @@ def test_what_is_not_plain_is_left_to_git(repository, text):
 
 def test_another_way_to_keep_refs_is_left_to_git(tmp_path):
     git = Git(tmp_path)
-    if git.attempt("init", "--quiet", "--ref-format=reftable", ".").returncode != 0:
+    if git.once("init", "--quiet", "--ref-format=reftable", ".").returncode != 0:
         pytest.skip("this git keeps refs in files only")
     _commit(git, "one")
     assert read(git) == git.commit_of("HEAD")

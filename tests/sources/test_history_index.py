@@ -77,13 +77,13 @@ def tip_of(path):
 def asked(monkeypatch):
     """The ranges that are read from git."""
     ranges = []
-    real = log.records
+    for name in ("records", "few_records"):
 
-    def records(git, *words):
-        ranges.append(words)
-        return real(git, *words)
+        def read(git, *words, real=getattr(log, name)):
+            ranges.append(words)
+            return real(git, *words)
 
-    monkeypatch.setattr(log, "records", records)
+        monkeypatch.setattr(log, name, read)
     return ranges
 
 

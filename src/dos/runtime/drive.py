@@ -8,12 +8,14 @@ from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
-from dos.errors import DosError, Internal, RemoteAway, StoreBusy, StoreUnreachable
+from dos.errors import DosError, GitUnanswered, Internal, RemoteAway, StoreBusy, StoreUnreachable
 
 R = TypeVar("R")
 Performers = Mapping[type, Callable[[Any], Any]]
 
-AWAY = (StoreUnreachable, StoreBusy, RemoteAway)  # it may be back in a moment, unlike a disk that is full or damaged
+# It may be back in a moment, unlike a disk that is full or damaged.
+AWAY = (StoreUnreachable, StoreBusy, RemoteAway, GitUnanswered)
+GIT_SECONDS = 60.0  # a repository that git cannot read for so long is damaged, and nobody comes back to mend it
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 2.0
 
@@ -66,9 +68,10 @@ class Patience:
             except AWAY as error:
                 if away_since is None:
                     away_since = time.monotonic()
-                    missed = "remote" if isinstance(error, RemoteAway) else "journal"
-                    warn(f"{_clock()} {error}; {self._until()}")
-                if self._seconds is not None and time.monotonic() - away_since >= self._seconds:
+                    missed = _missed(error)
+                    warn(f"{_clock()} {error}; {_until(self._limit(error))}")
+                limit = self._limit(error)
+                if limit is not None and time.monotonic() - away_since >= limit:
                     raise
                 self._pause(pause)
                 pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
@@ -77,13 +80,25 @@ class Patience:
                     warn(f"{_clock()} the {missed} is back after {time.monotonic() - away_since:.0f} s")
                 return answer
 
-    def _until(self) -> str:
-        if self._seconds is None:
-            return "waiting until it is back (Ctrl-C twice ends this command, workers keep running)"
-        return f"trying again for {self._seconds:g} s"
+    def _limit(self, error: DosError) -> float | None:
+        if not isinstance(error, GitUnanswered):
+            return self._seconds
+        return GIT_SECONDS if self._seconds is None else min(GIT_SECONDS, self._seconds)
 
     def _perform(self, perform: Callable[[Any], Any], effect: Any) -> Any:
         return self.outlast(partial(perform, effect))
+
+
+def _missed(error: DosError) -> str:
+    if isinstance(error, GitUnanswered):
+        return "answer of git"
+    return "remote" if isinstance(error, RemoteAway) else "journal"
+
+
+def _until(seconds: float | None) -> str:
+    if seconds is None:
+        return "waiting until it is back (Ctrl-C twice ends this command, workers keep running)"
+    return f"trying again for {seconds:g} s"
 
 
 def _clock() -> str:

@@ -10,13 +10,15 @@ from pathlib import Path, PurePosixPath
 
 from msgspec import structs
 
-from dos.errors import Fenced, GitFailed
+from dos.errors import Fenced, GitFailed, GitUnanswered
 from dos.records.names import slug
 from dos.runtime import worktrees
 from dos.runtime.effects import Landing, NotLanded, Worktree
 from dos.runtime.trees import conflicts
 from dos.sources.git import AS_DOS, Git
+from dos.sources.history import ancestry
 
+REBASE_TRIES = 3  # of one that died on its way
 UNFINISHED = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 # Whatever the user has configured: no branch of others comes along, no commit is melted into another, none is resolved
@@ -35,7 +37,7 @@ def raise_fence(git: Git, lane: str, fence: int) -> None:
     ref = fence_ref(lane)
     mine = git.run("hash-object", "-w", "--stdin", feed=f"fence={fence}\n").strip()
     for _ in range(10):
-        old = git.attempt("rev-parse", "--verify", "--quiet", ref).stdout.strip()
+        old = git.object_of(ref)
         if old == mine:
             return
         if old and _fence(git, old) > fence:
@@ -43,7 +45,7 @@ def raise_fence(git: Git, lane: str, fence: int) -> None:
                 f"git knows a newer fence for lane {lane!r} than {fence}",
                 hint=f"If the journal was deleted on purpose: git -C {git.tree} update-ref -d {ref}",
             )
-        if git.attempt("update-ref", ref, mine, old).returncode == 0:
+        if not git.swap_ref(ref, mine, old):
             return
     raise GitFailed(f"{ref} would not stand still", hint="Look for another program that writes it.")
 
@@ -65,7 +67,14 @@ def prepare(unit: str, worktree: Worktree, head: str, *, newest: str | None = ""
 
 
 def _rebase(inside: Git, worktree: Worktree, target: str, head: str) -> NotLanded | None:
-    done = inside.attempt(*AS_DOS, *_PLAIN_REBASE, "rebase", "--quiet", "--onto", target, worktree.base)
+    for tries_left in reversed(range(REBASE_TRIES)):
+        try:
+            done = inside.attempt(*AS_DOS, *_PLAIN_REBASE, "rebase", "--quiet", "--onto", target, worktree.base)
+            break
+        except GitUnanswered as error:
+            worktrees.clear(inside, head)  # nobody knows how far it came
+            if not tries_left:
+                return NotLanded(reason=error.message, retryable=True)
     if done.returncode == 0:
         return None
     said = conflicts.told(inside)
@@ -85,22 +94,32 @@ def move_branch(git: Git, *, lane: str, fence: int, landing: Landing) -> NotLand
         return NotLanded(reason=f"commit {landing.new[:9]} is not there any more")
     if (at := git.commit_of(f"refs/heads/{landing.branch}") or "nothing") != landing.old:
         return NotLanded(reason=f"{landing.branch!r} has moved to {at[:9]}", retryable=True, moved=True)
+    if refused := not_forward(git, landing):
+        return refused
     trees = [tree for tree in _trees_on(git, landing.branch) if not _is_there(tree, landing)]
     for tree in trees:
         if why := _in_the_way(tree, landing):
             return NotLanded(reason=why, retryable=True, obstacle=True)
     brought: list[Git] = []
     for tree in trees:
-        done = tree.attempt("read-tree", "-m", "-u", landing.old, landing.new)
-        if done.returncode != 0:
+        try:
+            tree.run("read-tree", "-m", "-u", landing.old, landing.new)
+        except GitFailed as error:  # it says no with the code with which it dies
             _take_back(brought, landing)
-            why = f"the files in {tree.tree} cannot follow: {_last_line(done.stderr)}"
+            why = f"the files in {tree.tree} cannot follow: {error.message}"
             return NotLanded(reason=why, retryable=True, obstacle=True)
         brought.append(tree)
     refused = _swap(git, lane, fence, landing)
     if refused:
         _take_back(brought, landing)
     return refused
+
+
+def not_forward(git: Git, landing: Landing) -> NotLanded | None:
+    """A branch is only ever moved to what was built on it: anything else would take commits away."""
+    if ancestry.follows(git, landing.old, landing.new):
+        return None
+    return NotLanded(reason=f"commit {landing.new[:9]} was not built on {landing.old[:9]}, where {landing.branch!r} is")
 
 
 def has_landed(git: Git, landing: Landing) -> bool:
@@ -135,7 +154,7 @@ def to_branch(git: Git, *, lane: str, fence: int, landing: Landing) -> NotLanded
     there = git.commit_of(f"refs/heads/{landing.branch}")
     if there == landing.new:
         return check_fence(git, lane, fence)
-    if there and not git.is_ancestor(there, landing.new):
+    if there and not ancestry.follows(git, there, landing.new):
         why = f"the branch {landing.branch!r} holds other work ({there[:9]}); merge it or delete it first"
         return NotLanded(reason=why, obstacle=True)
     if there and (trees := _trees_on(git, landing.branch)):
@@ -153,8 +172,9 @@ def waiting(git: Git, target: str) -> dict[str, str]:
 
 def check_fence(git: Git, lane: str, fence: int) -> NotLanded | None:
     """Nothing has to be moved; only a stale worker may not say that it was."""
-    done = git.attempt("update-ref", "--stdin", feed=f"start\n{_verified(git, lane, fence)}prepare\ncommit\n")
-    return NotLanded(reason=f"git knows a newer fence: {_last_line(done.stderr)}") if done.returncode else None
+    if _is_newest(git, lane, fence):
+        return None
+    return NotLanded(reason=f"git knows a newer fence of lane {lane!r} than {fence}")
 
 
 def unfinished(tree: Git) -> str | None:
@@ -162,22 +182,30 @@ def unfinished(tree: Git) -> str | None:
     return next((name for name in UNFINISHED if (directory / name).exists()), None)
 
 
-def _verified(git: Git, lane: str, fence: int) -> str:
-    mine = git.run("hash-object", "--stdin", feed=f"fence={fence}\n").strip()
-    return f"verify {fence_ref(lane)} {mine}\n"
+def _mine(git: Git, fence: int) -> str:
+    """The object that a fence of ours is."""
+    return git.run("hash-object", "--stdin", feed=f"fence={fence}\n").strip()
+
+
+def _is_newest(git: Git, lane: str, fence: int) -> bool:
+    return git.object_of(fence_ref(lane)) == _mine(git, fence)
 
 
 def _swap(git: Git, lane: str, fence: int, landing: Landing) -> NotLanded | None:
     """My fence is still the newest, the branch is still where I saw it, and now it is here."""
-    branch = f"refs/heads/{landing.branch}"
-    update = f"update {branch} {landing.new} {landing.old}\n"
-    script = f"start\n{_verified(git, lane, fence)}{update}prepare\ncommit\n"
-    done = git.attempt("update-ref", "--create-reflog", "-m", f"dos: land {landing.unit}", "--stdin", feed=script)
-    if done.returncode == 0:
+    branch, absent = f"refs/heads/{landing.branch}", "0" * len(landing.new)
+    why = git.swap_ref(
+        branch,
+        landing.new,
+        None if landing.old == absent else landing.old,
+        verified=f"verify {fence_ref(lane)} {_mine(git, fence)}\n",
+        message=f"dos: land {landing.unit}",
+    )
+    if not why:
         return None
-    moved = (git.commit_of(branch) or "0" * len(landing.new)) != landing.old
-    reason = f"git refused to move {landing.branch!r}: {_last_line(done.stderr)}"
-    return NotLanded(reason=reason, retryable=moved, moved=moved)
+    moved = (git.commit_of(branch) or absent) != landing.old
+    reason = f"git refused to move {landing.branch!r}: {why}"
+    return NotLanded(reason=reason, retryable=moved or _is_newest(git, lane, fence), moved=moved)
 
 
 def _trees_on(git: Git, branch: str) -> list[Git]:

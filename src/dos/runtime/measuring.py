@@ -14,6 +14,7 @@ from dos.records.receipts import Run
 from dos.runtime import running
 from dos.runtime.effects import Measured, Worktree
 from dos.sources.git import Git
+from dos.sources.history import ancestry
 
 
 class Accepted(Struct, frozen=True, kw_only=True):
@@ -33,10 +34,8 @@ def certain(head: str) -> str:
 def measure(worktree: Worktree, lease: Lease, accept: Accept, prefix: str = "", *, doubt: Doubt = certain) -> Measured:
     inside = Git(Path(worktree.path))
     head = inside.run("rev-parse", "HEAD").strip()
-    if not inside.is_ancestor(worktree.base, head):
-        return Measured(
-            head=head, commits=[], strays=[], changed_paths=0, accepted=None, detail="its base was rewritten away"
-        )
+    if flaw := unfounded(inside, worktree.base, head):
+        return Measured(head=head, commits=[], strays=[], changed_paths=0, accepted=None, detail=flaw)
     paths = inside.paths_between(worktree.base, head)
     outside = strays(inside, worktree.base, head, lease, prefix)
     answer = accept(inside.tree) if paths and not outside else Accepted()
@@ -50,6 +49,13 @@ def measure(worktree: Worktree, lease: Lease, accept: Accept, prefix: str = "", 
         unproven=doubt(head) if paths and not outside and answer.passed is not False else "",
         run=answer.run,
     )
+
+
+def unfounded(inside: Git, base: str, head: str) -> str:
+    """Why the commits from a base to a head cannot be counted; empty when they can."""
+    if cut := ancestry.hidden(inside, base, head):
+        return cut
+    return "" if ancestry.follows(inside, base, head) else "its base was rewritten away"
 
 
 def strays(inside: Git, base: str, head: str, lease: Lease, prefix: str = "") -> list[str]:

@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from dos.errors import GitFailed
+from dos.errors import GitFailed, GitUnanswered
 from dos.journal.events import EARLIER
 from dos.records.names import listed, slug
 from dos.runtime import leftovers
@@ -157,14 +157,17 @@ def _directory(inside: Git) -> Path:
 
 
 def _is_on_a_ref(inside: Git, commit: str, *prefixes: str) -> bool:
-    return bool(inside.attempt("for-each-ref", "--count=1", "--contains", commit, *prefixes).stdout)
+    if inside.commit_of(commit) is None:
+        return False
+    return bool(inside.run("for-each-ref", "--count=1", "--contains", commit, *prefixes))
 
 
 def _keep(inside: Git, run_id: str, commit: str, why: str) -> Salvage:
     prefix = f"refs/dos/salvage/{run_id}/"
     taken = inside.run("for-each-ref", "--format=%(refname)", prefix).split()
     ref = f"{prefix}{1 + max((int(name.removeprefix(prefix)) for name in taken), default=0)}"
-    inside.run("update-ref", "--create-reflog", ref, commit, "")
+    if refused := inside.swap_ref(ref, commit, None, message="dos: salvage"):
+        raise GitUnanswered(f"{commit[:9]} could not be saved as {ref}: {refused}", hint=f"git show {commit[:9]}")
     return Salvage(ref=ref, commit=commit, why=why)
 
 

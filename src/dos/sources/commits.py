@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from dos.errors import BadInput, GitFailed
+from dos.errors import BadInput, GitFailed, GitUnanswered
 from dos.records.names import as_text, shown
 from dos.records.unknown import Unknown
 from dos.sources.git import Git
@@ -49,10 +49,11 @@ def named(git: Git, name: str) -> str:
 
 
 def is_ancestor(git: Git, old: str, new: str) -> bool | Unknown:
-    done = git.attempt("merge-base", "--is-ancestor", old, new)
-    if done.returncode in (0, 1):
-        return done.returncode == 0
-    return Unknown(done.stderr.strip() or f"git merge-base ended with {done.returncode}")
+    """Of two commits that are here."""
+    try:
+        return git.attempt("merge-base", "--is-ancestor", old, new).returncode == 0
+    except GitUnanswered as error:
+        return Unknown(error.message)
 
 
 def changes(git: Git, sha: str) -> list[Change]:
@@ -76,9 +77,8 @@ def reverts(git: Git, base: str, head: str) -> dict[str, str]:
     """
     standing: dict[str, str] = {}
     saying_so = ("--topo-order", "-F", "--grep=This reverts commit")
-    for record in log.records(
-        git, *saying_so, f"{base}..{head}"
-    ):  # newest first: a revert comes before what it reverts
+    # Newest first: a revert comes before what it reverts.
+    for record in log.few_records(git, *saying_so, f"{base}..{head}"):
         if not reverted_by(standing, record.sha):
             named = _REVERTED.findall(record.message)
             standing |= {reverted: record.sha for reverted in named if reverted not in standing}

@@ -1,12 +1,21 @@
-"""Reads of a git repository through its plumbing, with the caller's environment and hooks kept out."""
+"""Git, as every part of us runs it: in one hardened environment, and with one table of what counts as an answer.
 
+Nothing that lies beside the objects of a repository changes what we see: an agent can write grafts, replacements, a
+commit graph or hooks. What git does not answer, because it died or something stood in its way for a moment, is asked
+again here, and then raised as GitUnanswered: nobody may take it for a no.
+"""
+
+import errno
 import os
 import re
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dos.errors import GitFailed
+from dos.errors import GitFailed, GitUnanswered, NotARepository
 from dos.records.unknown import Unknown
+from dos.sources.git_calls import exit_codes
+from dos.sources.git_calls.exit_codes import without_settings
 
 # A caller inside a hook exports its own GIT_DIR and index: they are not ours.
 _KEPT = {"GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_SSL_CAINFO"}
@@ -14,17 +23,22 @@ _KEPT = {"GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_SSL_CAINFO"}
 _DIRECTORY = {"PWD", "OLDPWD"}
 # For what dos itself commits: a rebase, a salvage. The author of the work stays its author.
 AS_DOS = ("-c", "user.name=dos", "-c", "user.email=dos@localhost", "-c", "commit.gpgSign=false")
-_SAFE = (
+# For every git of ours. Commits and packs are read themselves, not what somebody noted of them beside.
+SAFE = (
     "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false",
+    "-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false",
+    "-c", "protocol.ext.allow=never",  # a remote that is a command to run
     "-c", "submodule.recurse=false",  # a checkout would clear what is in them
 )  # fmt: skip
-# For what judges: nothing that is configured, grafted or cached beside the objects may change the answer.
+# For what judges: nothing that is configured may change the answer.
 SAFE_READING = (
-    *_SAFE, "-c", "core.commitGraph=false", "-c", "core.abbrev=auto", "-c", "core.attributesFile=/dev/null",
+    *SAFE, "-c", "core.abbrev=auto", "-c", "core.attributesFile=/dev/null",
     "-c", "log.showSignature=false", "-c", "log.decorate=no", "-c", "log.mailmap=false", "-c", "color.ui=never",
     "-c", "diff.noprefix=false", "-c", "diff.orderFile=/dev/null", "-c", "i18n.logOutputEncoding=UTF-8",
 )  # fmt: skip
 TIMEOUT_SECONDS = 120.0
+PAUSES_SECONDS = (0.02, 0.1, 0.4)  # between the tries of a command that gave no answer
+_FOR_A_MOMENT = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)  # no process can be started now
 _WHOLE_STATUS = ("-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=none")
 _SPACES = {"1": 8, "u": 10}  # before the path of a status entry: of a changed path, of an unmerged one
 _SUBMODULE = "160000"  # the mode of one
@@ -36,17 +50,27 @@ if TYPE_CHECKING:  # loaded where git is started: most verbs never start it
 
 
 def environment() -> dict[str, str]:
+    """The hardened environment of every git that we start: nothing of the caller's git, no grafts, no replacements."""
     kept = {
         name: value
         for name, value in os.environ.items()
         if name not in _DIRECTORY and (not name.startswith("GIT_") or name in _KEPT)
     }
-    return kept | {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_REPLACE_OBJECTS": "1"}
+    return kept | {
+        "LC_ALL": "C",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_GRAFT_FILE": "/dev/null",
+        "GIT_EDITOR": ":",
+        "GIT_SEQUENCE_EDITOR": ":",
+        "GIT_PAGER": "cat",
+    }
 
 
 def reading_environment() -> dict[str, str]:
-    """For what judges: no grafts, and nothing is fetched to answer a question."""
-    return environment() | {"GIT_GRAFT_FILE": "/dev/null", "GIT_NO_LAZY_FETCH": "1", "GIT_ATTR_NOSYSTEM": "1"}
+    """For what judges: besides, nothing is fetched to answer a question."""
+    return environment() | {"GIT_NO_LAZY_FETCH": "1", "GIT_ATTR_NOSYSTEM": "1"}
 
 
 class Git:
@@ -54,23 +78,37 @@ class Git:
         self.tree = tree
 
     def run(self, *arguments: str, feed: str | None = None, index: str = "") -> str:
-        """What git printed; GitFailed when it said no."""
+        """What git printed; GitFailed when it said no, GitUnanswered when it did not answer."""
         done = self.attempt(*arguments, feed=feed, index=index)
         if done.returncode != 0:
-            said = (done.stderr or done.stdout).strip().splitlines()
-            raise GitFailed(
-                f"git {_shown(arguments)} in {self.tree}: {said[-1] if said else f'exit {done.returncode}'}",
-                hint=f"Try it yourself: git -C {self.tree} {_shown(arguments, most=20)}",
-            )
+            raise self._failed(GitFailed, arguments, done)
         return done.stdout
 
     def attempt(self, *arguments: str, feed: str | None = None, index: str = "") -> "subprocess.CompletedProcess[str]":
+        """A run of git that ended with an answer; GitUnanswered when it has none after several tries.
+
+        A command that cannot simply be repeated is run once.
+        """
+        rule = exit_codes.rule(arguments)
+        for pause in (0.0, *PAUSES_SECONDS) if rule.is_repeatable else (0.0,):
+            time.sleep(pause)
+            done = self.once(*arguments, feed=feed, index=index)
+            if done.returncode in rule.answers:
+                return done
+            if done.returncode == exit_codes.USAGE:
+                raise self._failed(GitFailed, arguments, done)
+            if exit_codes.NO_REPOSITORY in done.stderr:
+                raise self._failed(NotARepository, arguments, done)
+        raise self._failed(GitUnanswered, arguments, done)
+
+    def once(self, *arguments: str, feed: str | None = None, index: str = "") -> "subprocess.CompletedProcess[str]":
+        """One run, whatever its exit code: for who can tell a no from a failure by what it says, or by asking again."""
         import subprocess
 
         try:
             # Not as text: that would make a line end of a carriage return in the name of a file.
             done = subprocess.run(
-                ["git", *_SAFE, *arguments],
+                ["git", *SAFE, *arguments],
                 cwd=self.tree,
                 input=None if feed is None else feed.encode("utf-8", "surrogateescape"),
                 stdin=subprocess.DEVNULL if feed is None else None,
@@ -79,22 +117,75 @@ class Git:
                 timeout=TIMEOUT_SECONDS,
             )
         except OSError as error:
-            raise GitFailed(f"git cannot be run in {self.tree}: {error.strerror}", hint="Install git 2.38+.") from error
+            raise not_started(self.tree, error) from error
         except subprocess.TimeoutExpired as error:
-            raise GitFailed(f"git {_shown(arguments)} took longer than {TIMEOUT_SECONDS:g} s in {self.tree}") from error
+            raise GitUnanswered(
+                f"git {_shown(arguments)} took longer than {TIMEOUT_SECONDS:g} s in {self.tree}",
+                hint=f"Try it yourself: git -C {self.tree} {_shown(arguments, most=20)}",
+            ) from error
         said, complained = (each.decode("utf-8", "surrogateescape") for each in (done.stdout, done.stderr))
         return subprocess.CompletedProcess(done.args, done.returncode, said, complained)
 
-    def commit_of(self, name: str) -> str | None:
-        done = self.attempt("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    def _failed(
+        self, kind: type[GitFailed], arguments: tuple[str, ...], done: "subprocess.CompletedProcess[str]"
+    ) -> GitFailed:
+        said = (done.stderr or done.stdout).strip().splitlines()
+        return kind(
+            f"git {_shown(arguments)} in {self.tree}: {said[-1] if said else ended(done.returncode)}",
+            hint=f"Try it yourself: git -C {self.tree} {_shown(arguments, most=20)}",
+        )
+
+    def object_of(self, name: str) -> str | None:
+        """The object that a ref or a name stands for; None when there is none."""
+        try:
+            done = self.attempt("rev-parse", "--verify", "--quiet", "--end-of-options", name)
+        except NotARepository:
+            return None
         return done.stdout.strip() or None
+
+    def commit_of(self, name: str) -> str | None:
+        return self.object_of(f"{name}^{{commit}}")
 
     def branch(self) -> str | None:
         """The branch that is checked out here; None on a detached head."""
         return self.attempt("symbolic-ref", "--quiet", "HEAD").stdout.strip().removeprefix("refs/heads/") or None
 
+    def swap_ref(self, ref: str, new: str, old: str | None, *, verified: str = "", message: str = "") -> str:
+        """Move a ref from where it was seen (None: it is not there) to a new value; why not, empty when it is there.
+
+        `verified` is a line for git that has to hold in the same transaction. Git ends with 128 when another was
+        quicker and also when it dies: where the ref is now tells which.
+        """
+        script = f"start\n{verified}update {ref} {new} {old or '0' * len(new)}\nprepare\ncommit\n"
+        reflog = ("--create-reflog", "-m", message) if message else ()
+        why = ""
+        for pause in (0.0, *PAUSES_SECONDS):
+            time.sleep(pause)
+            try:
+                self.attempt("update-ref", *reflog, "--stdin", feed=script)
+            except GitUnanswered as error:
+                why = error.message
+            at = self.object_of(ref) if why else new
+            if at == new:
+                return ""
+            if at != old or not self._holds(verified):
+                break
+        return why
+
+    def _holds(self, verified: str) -> bool:
+        """Whether every `verify REF OBJECT` line is as it says."""
+        lines = (line.split(" ") for line in verified.splitlines())
+        return all(self.object_of(ref) == wanted for _, ref, wanted in lines)
+
     def is_ancestor(self, old: str, new: str) -> bool:
-        return self.attempt("merge-base", "--is-ancestor", old, new).returncode == 0
+        """Whether a commit is the other one or below it. One that is not here is below nothing."""
+        words = ("merge-base", "--is-ancestor", old, new)
+        first = self.once(*words)
+        if first.returncode not in exit_codes.rule(words).answers:
+            if self.commit_of(old) is None or self.commit_of(new) is None:
+                return False
+            first = self.attempt(*words)
+        return first.returncode == 0
 
     def commits_between(self, base: str, head: str) -> list[str]:
         return self.run("rev-list", "--reverse", f"{base}..{head}").split()
@@ -147,14 +238,13 @@ class Git:
 
     def salvaged(self) -> list[str]:
         """The refs that hold saved work, newest last."""
-        done = self.attempt("for-each-ref", "--sort=creatordate", "--format=%(refname)", "refs/dos/salvage/")
-        return done.stdout.split()
+        return self.run("for-each-ref", "--sort=creatordate", "--format=%(refname)", "refs/dos/salvage/").split()
 
     def root_commit(self) -> str | Unknown:
         """The first commit of the history: what two clones of one repository share."""
-        found = self.attempt("rev-list", "--max-parents=0", "HEAD").stdout.split()
-        if not found:
+        if self.commit_of("HEAD") is None:
             return Unknown("the repository has no commit yet")
+        found = self.run("rev-list", "--max-parents=0", "HEAD").split()
         # In a shallow clone the history ends at commits that say themselves that they have parents.
         headers = [self.run("cat-file", "commit", root).partition("\n\n")[0] for root in found]
         if any("\nparent " in header for header in headers):
@@ -184,9 +274,16 @@ def _records(text: str) -> list[str]:
     return [record for record in text.split("\0") if record]
 
 
+def not_started(tree: Path, error: OSError) -> GitFailed:
+    kind = GitUnanswered if error.errno in _FOR_A_MOMENT else GitFailed
+    return kind(f"git cannot be run in {tree}: {error.strerror}", hint="Install git 2.38+.")
+
+
+def ended(code: int) -> str:
+    """How a git ended that said nothing."""
+    return f"it was ended by signal {-code}" if code < 0 else f"exit {code}"
+
+
 def _shown(arguments: tuple[str, ...], most: int = 2) -> str:
     """The command as a person would type it, without our own settings in front."""
-    words = list(arguments)
-    while words and words[0] == "-c":
-        words = words[2:]
-    return " ".join(words[:most])
+    return " ".join(without_settings(arguments)[:most])

@@ -42,7 +42,7 @@ class Repository(Struct, frozen=True, kw_only=True):
 def repository(world: World) -> Repository:
     if world.workspace.common is None or shutil.which("git") is None:
         return Repository(version=git.version())
-    tell = world.git.attempt
+    tell = world.git.once  # what git says when it refuses is what is wanted here
     version, head, log, who, files, worktrees, salvaged = at_once.ask(
         [
             git.version,

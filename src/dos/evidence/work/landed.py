@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from msgspec import Struct, structs
 
-from dos.errors import DosError, GitFailed
+from dos.errors import DosError, GitFailed, GitUnanswered
 from dos.evidence.work.remembered import Memory
 from dos.journal import fold
 from dos.journal.states.fleet import Fleet
@@ -168,25 +168,25 @@ def _on_branch(git: Git, commits: Collection[str], ref: str) -> set[str] | Unkno
     if not commits:
         return set()
     there = list(commits)
-    elsewhere = _not_on(git, there, ref)
-    if isinstance(elsewhere, Unknown):
+    words = ("rev-list", "--stdin", f"^{ref}")
+    first = git.once(*words, feed=_lines(there))
+    elsewhere = set(first.stdout.split())
+    if first.returncode != 0:
         # One that is not there at all makes git refuse to look at the others.
         there = _existing(git, there)
-        elsewhere = _not_on(git, there, ref)
-    if isinstance(elsewhere, Unknown):
-        return elsewhere
+        try:
+            elsewhere = set(git.run(*words, feed=_lines(there)).split())
+        except GitUnanswered as error:
+            return Unknown(error.message)
     doubtful = elsewhere.intersection(there)  # where dates lie, git stops before it has seen that the ref holds it
     tip = git.commit_of(ref) if doubtful else None
     return set(there) - (doubtful - log.holds(git, tip, doubtful) if tip else doubtful)
 
 
-def _not_on(git: Git, commits: Collection[str], ref: str) -> set[str] | Unknown:
-    done = git.attempt("rev-list", "--stdin", f"^{ref}", feed="".join(f"{sha}\n" for sha in commits))
-    if done.returncode != 0:
-        return Unknown((done.stderr.strip().splitlines() or ["git rev-list failed"])[-1])
-    return set(done.stdout.split())
+def _lines(commits: Iterable[str]) -> str:
+    return "".join(f"{sha}\n" for sha in commits)
 
 
 def _existing(git: Git, commits: Collection[str]) -> list[str]:
-    said = git.run("cat-file", "--batch-check=%(objecttype) %(objectname)", feed="".join(f"{sha}\n" for sha in commits))
+    said = git.run("cat-file", "--batch-check=%(objecttype) %(objectname)", feed=_lines(commits))
     return [line.removeprefix("commit ") for line in said.splitlines() if line.startswith("commit ")]

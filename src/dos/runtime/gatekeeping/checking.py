@@ -119,7 +119,7 @@ def _worktree(common: Path, lane: str, here: Path) -> tuple[Path, Path] | None:
 
 
 def _lost(place: Workspace, lane: str, fence: int) -> Refused | None:
-    said = Git(place.tree).attempt("cat-file", "blob", f"{_FENCES}{slug(lane)}").stdout.split()
+    said = Git(place.tree).run("cat-file", "--batch", feed=f"{_FENCES}{slug(lane)}\n").split()  # or "missing"
     newest = next((word.removeprefix("fence=") for word in said if word.startswith("fence=")), "")
     return None if newest == str(fence) else _gone(lane, fence, f"its newest holder is {newest or 'not known to git'}")
 
@@ -196,7 +196,7 @@ def _commits(lane: Lane, new: str, known: Sequence[str]) -> Refused | None:
 def _tagging(lane: Lane, update: Update) -> Refused | None:
     if _only_packs(lane, update):
         return None
-    if update.deletes or lane.tree.attempt("rev-parse", "--verify", "--quiet", update.ref).returncode == 0:
+    if update.deletes or lane.tree.object_of(update.ref):
         return _not_yours(lane, update.ref)
     commit = lane.tree.commit_of(update.new)
     return _commits(lane, commit, _KNOWN) if commit else None
@@ -205,7 +205,7 @@ def _tagging(lane: Lane, update: Update) -> Refused | None:
 def _only_packs(lane: Lane, update: Update) -> bool:
     """`git gc` moves a ref from a file of its own to one for all: it is written there, then its own file is deleted."""
     if not update.deletes:
-        return lane.tree.attempt("rev-parse", "--verify", "--quiet", update.ref).stdout.strip() == update.new
+        return lane.tree.object_of(update.ref) == update.new
     packed = _common(lane.directory) / "packed-refs"
     if not packed.exists() or packed.with_name("packed-refs.lock").exists():  # whoever deletes it there locks it first
         return False

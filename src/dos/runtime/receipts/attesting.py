@@ -157,10 +157,9 @@ def _declared(world: World, receipt: Receipt, script: str) -> tuple[Source, bool
         return Source.CALLER, False
     home = Git(root)
     path = home.run("rev-parse", "--show-prefix").strip() + document
-    before = home.attempt("rev-parse", "--verify", "--quiet", "--end-of-options", f"{receipt.base}:{path}")
-    is_file = receipt.base and before.returncode == 0 and (root / document).is_file()
-    same = is_file and home.run("hash-object", "--", document).strip() == before.stdout.strip()
-    return source, bool(same)
+    before = home.object_of(f"{receipt.base}:{path}") if receipt.base else None
+    is_file = before is not None and (root / document).is_file()
+    return source, is_file and home.run("hash-object", "--", document).strip() == before
 
 
 def _snapshots(asked: Asked) -> Seen:

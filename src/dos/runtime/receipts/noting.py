@@ -16,12 +16,11 @@ _FILE = "100644"
 def add(git: Git, receipt: Receipt) -> None:
     """Once: one with the same nonce is the same receipt, made again after a crash, and takes the place of the first."""
     for _ in range(TRIES):
-        old = git.attempt("rev-parse", "--verify", "--quiet", REF).stdout.strip()
-        new = _with(git, old, receipt)
+        old = git.object_of(REF)
+        new = _with(git, old or "", receipt)
         if new == old:
             return
-        message = f"dos: receipt of {receipt.commit[:9]}"
-        if git.attempt("update-ref", "--create-reflog", "-m", message, REF, new, old).returncode == 0:
+        if not git.swap_ref(REF, new, old, message=f"dos: receipt of {receipt.commit[:9]}"):
             return
     raise GitFailed(f"{REF} would not stand still", hint="Look for another program that writes it.")
 

@@ -106,10 +106,9 @@ def _heard(git: Git, remote: str, places: dict[str, str]) -> dict[str, str]:
         before = {ref: git.commit_of(place) for ref, place in places.items()}
         heard = _ask(git, remote, *places)
         missing = [ref for ref, commit in heard.items() if before[ref] != commit]
-        if not missing or _bring(git, remote, missing, heard):
-            written = (("update-ref", places[ref], heard[ref], before[ref] or "") for ref in missing)
-            if all(git.attempt(*words).returncode == 0 for words in written):
-                return heard
+        here = not missing or _bring(git, remote, missing, heard)
+        if here and not any(git.swap_ref(places[ref], heard[ref], before[ref]) for ref in missing):
+            return heard
     raise RemoteAway(f"the refs of {remote} would not stand still", hint="Try again in a moment.")
 
 

@@ -54,15 +54,16 @@ def push(git: Git, remote: str, *, lane: str, fence: int, landing: Landing) -> N
     if refused := _refused(remote, lane, fence, landing, seen):
         return refused
     assert seen.fence is not None
-    if not git.is_ancestor(landing.old, landing.new):
-        return NotLanded(reason=f"commit {landing.new[:9]} does not follow {landing.old[:9]}, which is on the remote")
+    # With a lease git would also take commits away from the remote: that what we push only adds is ours to prove.
+    if refused := local.not_forward(git, landing):
+        return refused
     branch, ref = f"refs/heads/{landing.branch}", fence_ref(lane)
     written = _written(git, fence, f"landed {landing.new}")
     leases = (f"--force-with-lease={branch}:{landing.old}", f"--force-with-lease={ref}:{seen.fence.commit}")
     code, answers, complaint = tell(git, *_PUSH, *leases, remote, f"{landing.new}:{branch}", f"{written}:{ref}")
     if code == 0:
         # Whoever has set it to something else meanwhile has asked the remote after us.
-        git.attempt("update-ref", shared_ref(landing.branch), landing.new, landing.old)
+        git.swap_ref(shared_ref(landing.branch), landing.new, landing.old)
         return None
     return _what_happened(git, remote, lane, fence, landing, answers + complaint)
 

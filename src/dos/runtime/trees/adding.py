@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dos.errors import GitFailed
+from dos.errors import GitFailed, GitUnanswered
 from dos.sources.git import Git
 
 BUSY_SECONDS = 120.0  # without a checkout it takes a few hundredths of one
@@ -19,7 +19,11 @@ def add(git: Git, state: Path, path: Path, commit: str) -> None:
     with _alone(state / "worktrees.gate"):
         # Twice: also where an entry of ours for this place was left, and locked. Others' entries are none of ours.
         words = ("worktree", "add", "--quiet", "--force", "--force", "--no-checkout", "--detach")
-        git.run(*words, str(path), commit)
+        try:
+            git.run(*words, str(path), commit)
+        except GitUnanswered:
+            if not (path / ".git").exists():  # else it came far enough: whoever uses it checks it out anyway
+                raise
 
 
 @contextmanager

@@ -73,7 +73,8 @@ def base_of(git: Git, commit: str) -> str:
     is_stash = bool(others) and git.run("show", "--no-patch", "--format=%s", others[0]).startswith("index on ")
     if subject.startswith("Salvaged by dos: ") or is_stash:
         return first or _nothing(git)
-    return git.attempt("merge-base", "HEAD", commit).stdout.strip() or first or _nothing(git)
+    shared = git.attempt("merge-base", "HEAD", commit).stdout.strip() if git.commit_of("HEAD") else ""
+    return shared or first or _nothing(git)
 
 
 def find(everything: list[Saved], asked: str) -> Saved:

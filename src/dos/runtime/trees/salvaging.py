@@ -40,9 +40,10 @@ def apply(git: Git, saved: Saved, *, dry_run: bool = False) -> Applied:
         return Applied(files=files, conflicts=conflicts)
     in_the_way = _in_the_way(top, head, files)
     if not in_the_way and not dry_run and files:
-        done = top.attempt("read-tree", "-m", "-u", head, tree)
-        if done.returncode != 0:
-            in_the_way = (done.stderr.strip().splitlines() or ["git would not change the files"])[-1]
+        try:
+            top.run("read-tree", "-m", "-u", head, tree)
+        except GitFailed as error:
+            in_the_way = error.message
     return Applied(files=files, conflicts=[], in_the_way=in_the_way)
 
 
@@ -54,8 +55,6 @@ def _merged(git: Git, base: str, ours: str, theirs: str) -> tuple[str, list[str]
         for side in (ours, theirs)
     ]
     done = git.attempt("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", *sides)
-    if done.returncode not in (0, 1):
-        raise GitFailed(f"git merge-tree in {git.tree}: {done.stderr.strip()}", hint="It needs git 2.38 or newer.")
     tree, *names = [each for each in done.stdout.split("\0") if each]
     return tree, [on_one_line(name) for name in names] or (["somewhere"] if done.returncode else [])
 

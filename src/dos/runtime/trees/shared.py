@@ -16,7 +16,7 @@ from dos.records.leases import Lease
 from dos.records.names import counted, on_one_line
 from dos.runtime import landing
 from dos.runtime.effects import Landing, Measured, NotLanded, Worktree
-from dos.runtime.measuring import Accept, Accepted, Doubt, certain
+from dos.runtime.measuring import Accept, Accepted, Doubt, certain, unfounded
 from dos.sources.git import Git
 
 
@@ -72,8 +72,8 @@ def measure(
     nothing = Measured(head=head, commits=[], strays=[], changed_paths=0, accepted=None)
     if tree.branch() != worktree.target:
         return structs.replace(nothing, detail=f"it left {worktree.path} on {tree.branch() or 'no branch'}")
-    if not tree.is_ancestor(worktree.base, head):
-        return structs.replace(nothing, detail="its base was rewritten away")
+    if flaw := unfounded(tree, worktree.base, head):
+        return structs.replace(nothing, detail=flaw)
     share = share_of(tree, worktree.base, head, unit, lease, prefix)
     answer = accept(tree.tree) if share.paths and not share.strays else Accepted()
     # A command that ran beside changes of others says nothing about the commit alone.

@@ -58,7 +58,8 @@ def find(
                 break  # somebody else writes it, or it cannot be written: the history itself answers
             except sqlite3.DatabaseError:
                 remove(path)
-    records = list(_counted(log.records(git, tip, *([f"^{since}"] if since else [])), progress))
+    told = log.few_records(git, tip, f"^{since}") if since else log.records(git, tip)
+    records = list(_counted(told, progress))
     return [_matching(records, needles) for needles in asked]
 
 
@@ -119,7 +120,7 @@ class _Index:
                 self._follow(held if known else "", tip, gone)
                 gone = set()
             else:
-                fresh = list(log.records(self._git, tip, f"^{held}"))
+                fresh = log.few_records(self._git, tip, f"^{held}")
         self._base.execute("BEGIN")  # one state of it, whoever writes it meanwhile
         if _about(self._base, "tip") != (held if gone or fresh else tip):
             raise sqlite3.OperationalError("it has become the index of another tip")

@@ -3,15 +3,17 @@
 import re
 import subprocess
 import tempfile
+import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import groupby
 
 from msgspec import Struct
 
-from dos.errors import GitFailed
-from dos.sources.git import SAFE_READING, Git, reading_environment
+from dos.errors import GitUnanswered
+from dos.sources.git import PAUSES_SECONDS, SAFE_READING, Git, not_started, reading_environment
 
 _PIECE = 1 << 20
+_RECORDS = ("log", "-z", "--format=%H%x00%B")
 _HASH = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
@@ -22,7 +24,15 @@ class Record(Struct, frozen=True):
 
 def records(git: Git, *ranges: str) -> Iterator[Record]:
     """The commits of a range with their messages, newest first, as git hands them out."""
-    found = fields(git, "log", "-z", "--format=%H%x00%B", *ranges, "--")
+    return _records(git, fields(git, *_RECORDS, *ranges, "--"))
+
+
+def few_records(git: Git, *ranges: str) -> list[Record]:
+    """The same for a range that is not long: all of them, or none."""
+    return list(_records(git, _all_fields(git, *_RECORDS, *ranges, "--")))
+
+
+def _records(git: Git, found: Iterator[bytes]) -> Iterator[Record]:
     for sha in found:
         if not _HASH.fullmatch(sha):
             raise _failed(git, ("log",), b"it did not print the names of commits")
@@ -32,7 +42,7 @@ def records(git: Git, *ranges: str) -> Iterator[Record]:
 def names(git: Git, *words: str, path: str = "") -> Iterator[str]:
     """The commits of a range, and with a path those that touched it; a folder of that name is not meant by a glob."""
     place = [f":(top,literal){path}"] if path else []
-    for sha in fields(git, "log", "-z", "--format=%H", *words, "--", *place):
+    for sha in _all_fields(git, "log", "-z", "--format=%H", *words, "--", *place):
         yield sha.decode()
 
 
@@ -81,24 +91,54 @@ def abbreviated(git: Git, commits: Iterable[str]) -> dict[str, str]:
 
 
 def _read(git: Git, *words: str, feed: str = "") -> str:
-    """One read for a verdict: what git printed, or GitFailed."""
-    try:
-        done = subprocess.run(
-            ["git", *SAFE_READING, *words],
-            cwd=git.tree,
-            input=feed.encode("utf-8", "surrogateescape"),
-            capture_output=True,
-            env=reading_environment(),
-        )
-    except OSError as error:
-        raise GitFailed(f"git cannot be run in {git.tree}: {error.strerror}", hint="Install git.") from error
-    if done.returncode != 0:
-        raise _failed(git, words, done.stderr)
-    return done.stdout.decode("utf-8", "surrogateescape")
+    """One read for a verdict: what git printed, or GitUnanswered after several tries."""
+    return _bytes(git, *words, feed=feed).decode("utf-8", "surrogateescape")
+
+
+def _all_fields(git: Git, *words: str) -> Iterator[bytes]:
+    """What git prints for a verdict, field by field, when all of it has come."""
+    *whole, rest = _bytes(git, *words).split(b"\0")
+    return iter([*whole, rest] if rest else whole)
+
+
+def _bytes(git: Git, *words: str, feed: str = "") -> bytes:
+    for pause in (0.0, *PAUSES_SECONDS):
+        time.sleep(pause)
+        try:
+            done = subprocess.run(
+                ["git", *SAFE_READING, *words],
+                cwd=git.tree,
+                input=feed.encode("utf-8", "surrogateescape"),
+                capture_output=True,
+                env=reading_environment(),
+            )
+        except OSError as error:
+            raise not_started(git.tree, error) from error
+        if done.returncode == 0:
+            return done.stdout
+    raise _failed(git, words, done.stderr)
 
 
 def fields(git: Git, *words: str) -> Iterator[bytes]:
-    """What git prints for a verdict, field by field: a long history is not held in memory."""
+    """What git prints for a verdict, field by field: a long history is not held in memory.
+
+    One that dies before its first field is started again; after that, whoever asked has to ask again.
+    """
+    for pause in PAUSES_SECONDS:
+        some = _fields(git, *words)
+        try:
+            first = next(some, None)
+        except GitUnanswered:
+            time.sleep(pause)
+            continue
+        if first is not None:
+            yield first
+            yield from some
+        return
+    yield from _fields(git, *words)
+
+
+def _fields(git: Git, *words: str) -> Iterator[bytes]:
     with (
         tempfile.TemporaryFile() as complaints,  # a pipe that nobody empties would stop it
         subprocess.Popen(
@@ -122,6 +162,6 @@ def fields(git: Git, *words: str) -> Iterator[bytes]:
             raise _failed(git, words, complaints.read())
 
 
-def _failed(git: Git, words: tuple[str, ...], said: bytes) -> GitFailed:
+def _failed(git: Git, words: tuple[str, ...], said: bytes) -> GitUnanswered:
     last = (said.decode("utf-8", "replace").strip().splitlines() or ["it said nothing"])[-1]
-    return GitFailed(f"git {words[0]} in {git.tree}: {last}", hint=f"git -C {git.tree} fsck")
+    return GitUnanswered(f"git {words[0]} in {git.tree}: {last}", hint=f"git -C {git.tree} fsck")

@@ -5,6 +5,7 @@ Files are reached through their trees, so a name with a newline in it is as good
 
 import re
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from hashlib import sha1, sha256
@@ -12,9 +13,9 @@ from typing import TYPE_CHECKING, Self
 
 from msgspec import Struct
 
-from dos.errors import BadInput, GitFailed
+from dos.errors import BadInput, GitFailed, GitUnanswered
 from dos.records.names import shown
-from dos.sources.git import SAFE_READING, Git, reading_environment
+from dos.sources.git import PAUSES_SECONDS, SAFE_READING, Git, not_started, reading_environment
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -68,7 +69,7 @@ class Objects:
 
     def commit(self, name: str) -> Commit | None:
         """The commit that a hash or a ref names; None when there is none here."""
-        found = self._read(name if _HASH.fullmatch(name) else f"{_askable(name)}^{{commit}}")
+        found = self._read(name if is_hash(name) else f"{_askable(name)}^{{commit}}")
         return _commit(found[0], found[2]) if found and found[1] == "commit" else None
 
     def is_unborn(self) -> bool:
@@ -76,7 +77,7 @@ class Objects:
         branch = self._git.branch()
         if branch is None:
             return False
-        return self._git.attempt("rev-parse", "--verify", "--quiet", f"refs/heads/{branch}").returncode != 0
+        return self._git.object_of(f"refs/heads/{branch}") is None
 
     def blob(self, sha: str) -> bytes | None:
         found = self._read(sha)
@@ -86,9 +87,7 @@ class Objects:
         """Many at once: git reads the next while we take the last."""
         found: list[bytes | None] = []
         for begin in range(0, len(names), _AT_ONCE):
-            asked = names[begin : begin + _AT_ONCE]
-            self._ask("".join(f"{name}\n" for name in asked))
-            answers = [self._answer(name) for name in asked]
+            answers = self._asked(names[begin : begin + _AT_ONCE])
             found += [answer[2] if answer and answer[1] == "blob" else None for answer in answers]
         return found
 
@@ -136,8 +135,21 @@ class Objects:
         return GitFailed(f"{what}, in {self._git.tree}", hint=f"git -C {self._git.tree} fsck")
 
     def _read(self, name: str) -> tuple[str, str, bytes] | None:
-        self._ask(name + "\n")
-        return self._answer(name)
+        return self._asked([name])[0]
+
+    def _asked(self, names: Sequence[str]) -> list[tuple[str, str, bytes] | None]:
+        """What git has under each name. One that died is started again: what it reads never changes."""
+        for pause in PAUSES_SECONDS:
+            try:
+                return self._asked_once(names)
+            except GitUnanswered:
+                self.close()
+                time.sleep(pause)
+        return self._asked_once(names)
+
+    def _asked_once(self, names: Sequence[str]) -> list[tuple[str, str, bytes] | None]:
+        self._ask("".join(f"{name}\n" for name in names))
+        return [self._answer(name) for name in names]
 
     def _ask(self, lines: str) -> None:
         process = self._process or self._start()
@@ -158,17 +170,17 @@ class Objects:
         size = int(head[2])
         content = self._process.stdout.read(size + 1)
         if len(content) != size + 1:
-            raise GitFailed(f"git cat-file in {self._git.tree} broke off at {name}", hint="Check the disk.")
+            raise GitUnanswered(f"git cat-file in {self._git.tree} broke off at {name}", hint="Check the disk.")
         named = head[0].decode()
         # Git does not look whether an object is what its name says, and a file can be written over.
         if _hash(len(named))(b"%s %d\0" % (head[1], size) + content[:-1]).hexdigest() != named:
             raise self._damaged(f"object {named} is not what its name says")
         return named, head[1].decode(), content[:-1]
 
-    def _ended(self) -> GitFailed:
-        said = self._git.attempt("rev-parse", "--git-dir").stderr.strip().splitlines()  # it may say why
+    def _ended(self) -> GitUnanswered:
+        said = self._git.once("rev-parse", "--git-dir").stderr.strip().splitlines()  # it may say why
         why = f": {said[-1]}" if said else ""
-        return GitFailed(f"git cat-file in {self._git.tree} ended{why}", hint=f"git -C {self._git.tree} fsck")
+        return GitUnanswered(f"git cat-file in {self._git.tree} ended{why}", hint=f"git -C {self._git.tree} fsck")
 
     def _start(self) -> "subprocess.Popen[bytes]":
         try:
@@ -181,8 +193,13 @@ class Objects:
                 env=reading_environment(),
             )
         except OSError as error:
-            raise GitFailed(f"git cannot be run in {self._git.tree}: {error.strerror}", hint="Install git.") from error
+            raise not_started(self._git.tree, error) from error
         return self._process
+
+
+def is_hash(text: str) -> bool:
+    """Whether it is the whole name of an object."""
+    return _HASH.fullmatch(text) is not None
 
 
 def _hash(length: int) -> Callable[[bytes], "_Hash"]:

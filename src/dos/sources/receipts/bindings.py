@@ -28,8 +28,7 @@ def _first_commits(git: Git, commit: str) -> frozenset[str]:
 
 
 def tree_of(git: Git, commit: str) -> str | None:
-    done = git.attempt("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{tree}}")
-    return done.stdout.strip() or None
+    return git.object_of(f"{commit}^{{tree}}")
 
 
 def read(git: Git, receipt: Receipt) -> Here:

@@ -20,7 +20,7 @@ def of_commit(git: Git, sha: str) -> list[bytes]:
 
 def every(git: Git) -> list[bytes]:
     """What is noted at any commit."""
-    listed = git.attempt("notes", f"--ref={REF}", "list").stdout.split()
+    listed = git.run("notes", f"--ref={REF}", "list").split()
     with Objects(git) as objects:
         blobs = objects.blobs(listed[::2])
     return [line for blob in blobs if blob for line in lines(blob.decode("utf-8", "surrogateescape"))]

@@ -63,6 +63,7 @@ def _leads_from(git: Git, commit: str, target: str) -> bool:
 
 
 def _full_name(git: Git, name: str) -> str:
-    done = git.attempt("rev-parse", "--symbolic-full-name", "--end-of-options", name)
-    lines = done.stdout.split()
+    if git.object_of(name) is None:
+        return name
+    lines = git.run("rev-parse", "--symbolic-full-name", "--end-of-options", name).split()
     return lines[-1] if lines else name

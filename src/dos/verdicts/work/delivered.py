@@ -34,7 +34,7 @@ class Verdict(Struct, frozen=True):
 
 def judge(seen: Evidence) -> Verdict:
     if not seen.commits:
-        return Verdict(Answer.NOTHING, "no commit was made")
+        return Verdict(Answer.NOTHING, f"no commit counts: {seen.detail}" if seen.detail else "no commit was made")
     if not seen.changed_paths:
         return Verdict(Answer.NOTHING, "the commits change no file")
     if seen.strays:

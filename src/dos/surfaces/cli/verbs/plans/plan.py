@@ -110,7 +110,9 @@ def _activity(world: World) -> list[Commit]:
     if world.workspace.common is None:
         return []
     try:
-        said = world.git.attempt("log", f"-{COMMITS_SHOWN}", "-z", "--no-show-signature", "--format=%h %s").stdout
+        if world.git.commit_of("HEAD") is None:
+            return []
+        said = world.git.run("log", f"-{COMMITS_SHOWN}", "-z", "--no-show-signature", "--format=%h %s")
     except GitFailed:
         return []  # what git cannot say of the units is in their rows
     records = as_text(said).split("\0")

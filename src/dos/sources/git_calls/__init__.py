@@ -1,0 +1,1 @@
+"""How git is called: which exit codes of a command are answers."""

@@ -1,0 +1,148 @@
+"""Git dies at some of its calls, before it began or when it was done: nobody takes that for a no."""
+
+import ast
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from dying_git import DyingGit
+from sample_fleet import landed
+from sample_repository import commit, write
+from test_worker import work
+
+import dos
+from dos.errors import GitFailed, GitUnanswered
+from dos.runtime import landing
+from dos.sources.git import Git
+from dos.sources.git_calls import exit_codes
+from dos.sources.history.objects import Objects
+
+ALWAYS = 1.0
+SHARE = 0.06
+
+
+@pytest.fixture
+def dying(repository, tmp_path, monkeypatch):
+    def start(*, seed: int = 1, share: float = SHARE) -> DyingGit:
+        made = DyingGit(tmp_path, seed=seed, share=share)
+        monkeypatch.setenv("PATH", made.path(os.environ["PATH"]))
+        return made
+
+    return start
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_worker_lands_every_unit_once_with_one_agent_each(repository, dying, seed):
+    git = dying(seed=seed)
+    work(repository)
+    assert git.died >= 3, "else it shows nothing"
+    assert sorted(repository.subjects()) == ["Begin", "Write a", "Write b"]
+    assert repository.starts() == ["DEMO/A1", "DEMO/A2"], "no agent was paid twice"
+    assert repository.git("status", "--porcelain") == ""
+
+
+@pytest.mark.soak
+def test_a_fleet_lands_every_unit_and_no_worker_dies(fleet, dying):
+    lanes = {"one": "A", "two": "B", "three": "C"}
+    units = [(lane, f"{letter}{number}") for lane, letter in lanes.items() for number in range(1, 9)]
+    plan = "".join(f"## DEMO {unit}: write it\n- lane: {lane}\n- paths: {lane}/**\n\n" for lane, unit in units)
+    root = fleet.repository.root
+    (root / "docs" / "demo-plan.md").write_text(f"# A plan\n\n{plan}")
+    config = (root / "dos.toml").read_text().replace('"two"]', '"two", "three"]')
+    (root / "dos.toml").write_text(config.replace("[leases]", 'three = ["three/**"]\n\n[leases]'))
+    fleet.repository.commit_all("Plan")
+    fleet.repository.play(
+        {f"DEMO/{unit}": [[write(f"{lane}/{unit}.txt"), commit(f"Write {unit}")]] for lane, unit in units}
+    )
+    git = dying(seed=3)
+    told, _ = (process := fleet.up("--until-idle", "--target", "3")).communicate(timeout=600)
+    assert process.returncode == 0, told
+    assert landed(fleet) == sorted(f"DEMO/{unit}" for _, unit in units)
+    assert len(fleet.repository.starts()) == len(units), "no agent was paid twice"
+    assert "reaped" not in told and "died" not in told, told
+    assert git.died > 50
+
+
+def test_a_ref_that_moved_although_git_died_counts_as_moved(repository, dying):
+    git, base = Git(repository.root), repository.git("rev-parse", "HEAD")
+    made = dying(share=ALWAYS)
+    made.calls.write_bytes(b"x")  # the next call is done, and dies then
+    answer = git.once("update-ref", "refs/dos/probe", base, "")
+    assert answer.returncode == 128 and repository.git("rev-parse", "refs/dos/probe") == base
+    made.calls.write_bytes(b"x" * 4)
+    with pytest.raises(GitUnanswered):
+        git.swap_ref("refs/dos/other", base, None)
+    assert repository.git("rev-parse", "refs/dos/other") == base
+
+
+def test_a_lost_race_is_a_no_and_is_told_at_once(repository):
+    git, base = Git(repository.root), repository.git("rev-parse", "HEAD")
+    blob = repository.git("hash-object", "-w", "dos.toml")
+    assert git.swap_ref("refs/dos/probe", base, None) == ""
+    assert git.swap_ref("refs/dos/probe", base, None) == "", "it is there already"
+    assert "cannot lock ref" in git.swap_ref("refs/dos/probe", blob, None)
+    assert "cannot lock ref" in git.swap_ref("refs/dos/probe", blob, base, verified=f"verify refs/heads/main {blob}\n")
+    assert git.object_of("refs/dos/probe") == base
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda git: git.commit_of("HEAD"),
+        lambda git: git.is_ancestor("HEAD", "HEAD"),
+        lambda git: git.branch(),
+        lambda git: git.salvaged(),
+        lambda git: git.root_commit(),
+        lambda git: git.submodules(),
+        lambda git: Objects(git).commit("HEAD"),
+        lambda git: landing.check_fence(git, "one", 1),
+        lambda git: landing.has_landed(git, landing.Landing(unit="U", branch="main", old="", new="HEAD")),
+    ],
+)
+def test_no_question_is_answered_by_a_git_that_dies(repository, dying, ask):
+    dying(share=ALWAYS)
+    with pytest.raises(GitUnanswered):
+        ask(Git(repository.root))
+
+
+def test_an_absence_is_an_answer_and_costs_no_second_try(repository, monkeypatch):
+    real, seen = Git.once, []
+
+    def once(self, *words, **more):
+        assert words not in seen, "it was tried again"
+        seen.append(words)
+        return real(self, *words, **more)
+
+    monkeypatch.setattr(Git, "once", once)
+    git, absent = Git(repository.root), "0123456789" * 4
+    assert git.commit_of("refs/heads/none") is None and git.commit_of(absent) is None
+    assert git.is_ancestor("9876543210" * 4, "HEAD") is False and git.is_ancestor("HEAD", "refs/heads/gone") is False
+    assert git.attempt("config", "--get", "no.thing").stdout == ""
+    assert git.submodules() == {}
+    with pytest.raises(GitFailed) as failed:
+        git.run("for-each-ref", "--no-such-option")
+    assert not isinstance(failed.value, GitUnanswered), "wrong words stay wrong"
+
+
+def test_the_table_knows_every_command_that_we_run():
+    known = {rule.command for rule in exit_codes.RULES}
+    for path in sorted(Path(dos.__file__).parent.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            called = node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
+            if called in ("run", "attempt", "once") and node.args and isinstance(node.args[0], ast.Constant):
+                word = node.args[0].value
+                assert not isinstance(word, str) or word == "-c" or word in known, f"{path}:{node.lineno} git {word}"
+
+
+@pytest.mark.parametrize("words", [["rev-parse", "HEAD"], ["-c", "a.b=c", "rev-parse", "--verify", "--quiet", "x"]])
+def test_settings_in_front_do_not_hide_a_command(words):
+    assert exit_codes.rule(words).command == "rev-parse"
+    assert exit_codes.rule(words).answers == ((0, 1) if "--quiet" in words else (0,))
+
+
+def test_a_signal_is_named(repository, dying):
+    made = dying(share=ALWAYS)
+    made.calls.write_bytes(b"xxx")
+    assert Git(repository.root).once("rev-parse", "HEAD").returncode < 0
+    assert subprocess.run(["git", "--version"], capture_output=True).returncode == 0, "an agent's own git lives"

@@ -1,0 +1,184 @@
+"""An agent can write what lies beside git's objects. Nothing of that makes a branch lose a commit."""
+
+from pathlib import Path
+
+import pytest
+from sample_repository import Repository, commit, write
+from test_sharing import Clone, git, make_remote
+from test_worker import work
+
+from dos.errors import GitFailed
+from dos.runtime import landing as local
+from dos.runtime import worktrees
+from dos.runtime.effects import Landing, NotLanded
+from dos.runtime.trees import conflicts
+from dos.sources.git import Git
+from dos.sources.history import ancestry
+from dos.sources.world import World
+
+AS_AGENT = "git -c user.name=A -c user.email=a@example.invalid"
+# A commit without a parent that has everything the branch has and names the unit, as an agent in its worktree makes it.
+ORPHAN = (
+    "base=$(git rev-parse HEAD); common=$(git rev-parse --git-common-dir); echo x > one/a.txt; git add -A;"
+    f" orphan=$(printf 'Write a\\n\\nUnit: DEMO/A1\\n' | {AS_AGENT} commit-tree $(git write-tree));"
+    " git checkout -q --detach $orphan;"
+)
+GRAFT = ORPHAN + ' mkdir -p "$common/info"; echo "$orphan $base" >> "$common/info/grafts"'
+REPLACE = ORPHAN + (
+    f" other=$(printf 'Write a\\n\\nUnit: DEMO/A1\\n' | {AS_AGENT} commit-tree -p $base $(git write-tree));"
+    " git replace $orphan $other"
+)
+# A merge whose second side is hidden: what that changed long ago would come along unseen.
+SHALLOW = (
+    "base=$(git rev-parse HEAD); common=$(git rev-parse --git-common-dir);"
+    f" deep=$(echo deep | {AS_AGENT} commit-tree HEAD^{{tree}});"
+    f" side=$(echo side | {AS_AGENT} commit-tree -p $deep HEAD^{{tree}});"
+    " echo x > one/a.txt; git add -A;"
+    f" new=$(printf 'Write a\\n\\nUnit: DEMO/A1\\n' | {AS_AGENT} commit-tree -p $base -p $side $(git write-tree));"
+    ' git checkout -q --detach $new; echo "$side" >> "$common/shallow"'
+)
+# With git in the agent's own hands, whatever hooks or settings are about.
+ATTACKS = {"grafts": GRAFT, "replacements": REPLACE, "shallow": SHALLOW}
+
+
+def measured(repository: Repository) -> list[str]:
+    happened = World(repository.root).journal.events()
+    return [each.body["reason"] for each in happened if each.kind == "work_measured"]
+
+
+def share(repository: Repository, remote: str) -> None:
+    """Let the fleet land on a remote."""
+    config = repository.root / "dos.toml"
+    config.write_text(config.read_text().replace("[workers]", f'[workers]\nremote = "{remote}"'))
+    repository.commit_all("Share")
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("shared", [False, True], ids=["here", "on a remote"])
+def test_a_forged_history_does_not_land_and_the_branch_keeps_its_commits(repository, tmp_path, attack, shared):
+    plan = repository.root / "docs" / "demo-plan.md"
+    if attack != "shallow":  # the oracle sees through an orphan by the paths that it changes
+        plan.write_text(plan.read_text().replace("- paths: one/**\n", ""))
+        repository.commit_all("Plan")
+    if shared:
+        repository.git("init", "--quiet", "--bare", str(tmp_path / "remote.git"))
+        repository.git("remote", "add", "origin", f"file://{tmp_path / 'remote.git'}")
+        share(repository, "origin")
+        repository.git("push", "--quiet", "origin", "main")
+    before = repository.git("rev-parse", "main")
+    steps = [{"run": ATTACKS[attack]}]
+    repository.play({"DEMO/A1": [steps] * 9, "DEMO/A2": [[write("one/b.txt"), commit("Write b")]] * 9})
+    work(repository)
+    assert repository.git("merge-base", "--is-ancestor", before, "main") == ""
+    assert "Write a" not in repository.subjects()
+    if shared:
+        assert before in git(tmp_path / "remote.git", "rev-list", "main").split()
+        assert "Write a" not in git(tmp_path / "remote.git", "log", "--format=%s", "main")
+    why = "shallow" if attack == "shallow" else "its base was rewritten away"
+    assert any(why in reason for reason in measured(repository))
+
+
+def test_an_honest_rebase_lands_beside_the_lies(repository):
+    """An agent that rebased its own two commits, on a target that moves before they land."""
+    swap = (
+        f"{AS_AGENT} commit -q --allow-empty -m second; {AS_AGENT} rebase -q --force-rebase HEAD~2;"
+        ' cd "$(git rev-parse --git-common-dir)"; mkdir -p info; echo "# none" >> info/grafts'
+    )
+    repository.play({"DEMO/A1": [[write("one/a.txt"), commit("Write a"), {"run": swap}]], "*": []})
+    work(repository)
+    assert "Write a" in repository.subjects() and "Begin" in repository.subjects()
+
+
+@pytest.fixture
+def clone(tmp_path) -> Clone:
+    remote = make_remote(tmp_path)
+    made = Clone(remote, tmp_path / "clone")
+    made.holds("one", 7)
+    return made
+
+
+def orphan(clone: Clone, base: str) -> str:
+    found = git(clone.tree, "commit-tree", f"{base}^{{tree}}", "-m", "Orphan")
+    (clone.tree / ".git" / "info").mkdir(exist_ok=True)
+    (clone.tree / ".git" / "info" / "grafts").write_text(f"{found} {base}\n")
+    return found
+
+
+def test_a_push_that_takes_commits_away_is_refused_by_us(clone, tmp_path):
+    honest = clone.work("one/a.txt")
+    forged = Landing(unit="DEMO/A1", branch="main", old=honest.old, new=orphan(clone, honest.old))
+    told = git(clone.tree, "merge-base", "--is-ancestor", forged.old, forged.new)
+    assert told == "", "a git that believes grafts takes it for a fast-forward"
+    refused = clone.lands(forged, fence=7)
+    assert isinstance(refused, NotLanded) and "was not built on" in refused.reason and not refused.retryable
+    assert git(tmp_path / "remote.git", "rev-parse", "main") == honest.old
+    assert clone.lands(honest, fence=7) is None
+    assert git(tmp_path / "remote.git", "rev-parse", "main") == honest.new
+
+
+def test_the_branch_here_is_only_moved_to_what_was_built_on_it(clone):
+    base = git(clone.tree, "rev-parse", "main")
+    step = Landing(unit="DEMO/A1", branch="main", old=base, new=orphan(clone, base))
+    refused = local.move_branch(clone.git, lane="one", fence=7, landing=step)
+    assert refused and "was not built on" in refused.reason
+    assert git(clone.tree, "rev-parse", "main") == base
+    assert git(clone.tree, "status", "--porcelain", "--untracked-files=no") == ""
+
+
+def test_a_clone_that_is_shallow_by_itself_is_believed(clone, tmp_path):
+    for number in range(3):
+        assert clone.lands(clone.work(f"one/{number}.txt"), fence=7) is None
+    cut = tmp_path / "cut"
+    git(tmp_path, "clone", "-q", "--depth=2", f"file://{tmp_path / 'remote.git'}", str(cut))
+    base = git(cut, "rev-parse", "HEAD")
+    git(cut, "commit", "-q", "--allow-empty", "-m", "more")
+    assert ancestry.hidden(Git(cut), base, "HEAD") == ""
+    assert ancestry.follows(Git(cut), base, "HEAD")
+    with (cut / ".git" / "shallow").open("a") as file:
+        file.write(base + "\n")  # its parent is here
+    assert base[:9] in ancestry.hidden(Git(cut), base, "HEAD")
+
+
+def test_ancestry_is_read_from_the_commits_whatever_their_dates_say(repository):
+    first = repository.git("rev-parse", "HEAD")
+    for day in ("2040-01-01", "1980-01-01", "2030-01-01"):
+        repository.git("commit", "--quiet", "--allow-empty", "--date", day, "-m", day)
+    last = repository.git("rev-parse", "HEAD")
+    git_here = Git(repository.root)
+    assert ancestry.follows(git_here, first, last) and ancestry.follows(git_here, first, first)
+    assert not ancestry.follows(git_here, last, first)
+    assert not ancestry.follows(git_here, "0" * 40, last)
+
+
+def ours_in_a_lane(repository: Repository) -> Git:
+    made = worktrees.prepare(
+        Git(repository.root), repository.root / ".git" / "dos", lane="one", run_id="RUN", target="main"
+    )
+    return Git(Path(made.path))
+
+
+def test_hooks_aliases_editors_and_variables_of_others_have_no_part_in_our_git(repository, tmp_path, monkeypatch):
+    ran = tmp_path / "ran"
+    hooks = repository.root / ".git" / "hooks"
+    hooks.mkdir(exist_ok=True)
+    for name in ("post-checkout", "reference-transaction", "pre-commit"):
+        (hooks / name).write_text(f"#!/bin/sh\ntouch {ran}\n")
+        (hooks / name).chmod(0o755)
+    for key in ("core.fsmonitor", "core.editor", "sequence.editor", "core.pager", "alias.status", "diff.external"):
+        repository.git("config", key, f"touch {ran}")
+    for name in ("GIT_EXTERNAL_DIFF", "GIT_EDITOR", "GIT_PAGER"):
+        monkeypatch.setenv(name, f"touch {ran}")
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", "core.hooksPath")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", str(hooks))
+    ours = Git(repository.root)
+    worktrees.save_changes(
+        ours_in_a_lane(repository), repository.root / ".git" / "dos", run_id="R", why="", base="HEAD"
+    )
+    (repository.root / "one" / "new.txt").write_text("x\n")
+    assert ours.dirty_paths() == ["one/new.txt"]
+    assert conflicts.told(ours) == ""
+    assert not ran.exists()
+    with pytest.raises(GitFailed):
+        ours.run("ls-remote", f"ext::touch {ran}")
+    assert not ran.exists()
