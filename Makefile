@@ -27,11 +27,11 @@ test: lint
 	@$(BIN)/python -m pytest -n 3 --dist worksteal -m 'not (soak or night or programs)'
 
 soak: $(READY)
-	@$(BIN)/python -m pytest -n 2 --dist worksteal -m 'soak and not (night or programs)' --timeout 2400
+	@$(BIN)/python -m pytest -n 3 --dist worksteal -m 'soak and not (night or programs)' --timeout 2400
 
-# Hours: whatever soak holds at its full size, and what only a night has time for.
+# Hours: every law and every long test at the size of a night, and what only a night has time for.
 night: $(READY)
-	@TESTS_FOR=night $(BIN)/python -m pytest -n 2 --dist worksteal -m '(soak or night) and not programs' --timeout 28800
+	@TESTS_FOR=night $(BIN)/python -m pytest -n 2 --dist worksteal -m 'not programs' --timeout 28800
 
 # All real agent programs, installed once into a cached folder outside of the repository.
 programs: $(READY)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from amounts import long
 from disk.recorder import build_shim
 from hypothesis import HealthCheck, settings
 
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 
 
 # On a busy machine an example may take long: that proves nothing about what it is an example of.
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=long(60, 5_000)
+)
 settings.load_profile("untimed")
 
 # Every process that a test starts would compile the whole package again.

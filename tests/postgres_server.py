@@ -47,6 +47,9 @@ STOP_SIGNALS: dict[StopMode, signal.Signals] = {
 }
 
 
+_CLUSTERS: list[tempfile.TemporaryDirectory[str]] = []
+
+
 class PostgresUnavailable(Exception):
     """No server can be had on this machine; the message says why."""
 
@@ -198,9 +201,21 @@ class PostgresServer:
         shutil.rmtree(self.directory)
 
     def _make_cluster(self) -> None:
+        """The first of a process is made; the next ones are copies of it, as it was before it was ever started."""
         if self._account is not None:
             os.chown(self.directory, self._account.pw_uid, self._account.pw_gid)
         self.log.touch()
+        if not _CLUSTERS:
+            self._initialise()
+            _CLUSTERS.append(tempfile.TemporaryDirectory(prefix="pg-first-"))  # removed when the process ends
+            self._copy(self.data, Path(_CLUSTERS[0].name, "data"))
+        else:
+            self._copy(Path(_CLUSTERS[0].name, "data"), self.data)
+
+    def _copy(self, source: Path, target: Path) -> None:
+        subprocess.run(["cp", "-a", source, target], check=True)
+
+    def _initialise(self) -> None:
         argv = [self._program("initdb"), "-D", str(self.data), "--username=postgres", "--auth=trust", "--no-sync"]
         with self.log.open("ab") as log:
             made = self._launch([*argv, "--encoding=UTF8", "--locale=C", "--data-checksums"], log)

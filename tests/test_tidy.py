@@ -2,9 +2,8 @@
 
 import ast
 from collections import Counter
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 HOUSE = Path(__file__).parent.parent
 SOURCE = HOUSE / "src" / "dos"
@@ -26,9 +25,15 @@ def part_of(path: Path) -> str:
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+@cache
 def imports(path: Path) -> list[str]:
     found: list[str] = []
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -36,20 +41,23 @@ def imports(path: Path) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_imports_go_upwards_only(path):
-    if path == SOURCE / "__init__.py":
-        return
-    here = ORDER.index(part_of(path))
-    for name in imports(path):
-        if name.startswith("dos."):
-            there = name.split(".")[1]
-            assert there not in ORDER or ORDER.index(there) <= here, f"{path} imports {name}"
+def test_imports_go_upwards_only():
+    wrong = [
+        f"{path} imports {name}"
+        for path in FILES
+        for name in imports(path)
+        if path != SOURCE / "__init__.py" and name.startswith("dos.") and name.split(".")[1] in ORDER
+        if ORDER.index(name.split(".")[1]) > ORDER.index(part_of(path))
+    ]
+    assert wrong == []
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if part_of(path) in PURE], ids=lambda path: path.stem)
-def test_pure_folders_cannot_reach_the_outside(path):
-    assert not {name.split(".")[0] for name in imports(path)} & IMPURE_MODULES
+def test_pure_folders_cannot_reach_the_outside():
+    pure = [path for path in FILES if part_of(path) in PURE]
+    wrong = [
+        f"{path} imports {name}" for path in pure for name in imports(path) if name.split(".")[0] in IMPURE_MODULES
+    ]
+    assert wrong == []
 
 
 def test_surfaces_do_not_import_one_another():
@@ -63,7 +71,7 @@ def test_broad_excepts_stand_only_in_the_named_guards():
     found = {
         str(path.relative_to(SOURCE))
         for path in FILES
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(parsed(path))
         if isinstance(node, ast.ExceptHandler) and (node.type is None or ast.unparse(node.type) == "Exception")
     }
     assert found <= BROAD_EXCEPTS_ALLOWED
@@ -72,7 +80,7 @@ def test_broad_excepts_stand_only_in_the_named_guards():
 def test_packages_hold_a_sentence_and_no_code():
     for path in FILES:
         if path.name == "__init__.py":
-            body = ast.parse(path.read_text()).body
+            body = parsed(path).body
             assert len(body) == 1 and isinstance(body[0], ast.Expr), f"{path} holds code"
 
 
@@ -80,14 +88,14 @@ def test_files_and_functions_stay_readable():
     for path in FILES:
         text = path.read_text()
         assert len(text.splitlines()) <= 400, f"{path} has {len(text.splitlines())} lines"
-        for node in ast.walk(ast.parse(text)):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 assert node.end_lineno - node.lineno < 60, f"{path}:{node.lineno} {node.name} is too long"
 
 
 def test_every_module_says_what_it_is_for():
     for path in FILES:
-        assert ast.get_docstring(ast.parse(path.read_text())), f"{path} has no docstring"
+        assert ast.get_docstring(parsed(path)), f"{path} has no docstring"
 
 
 def test_names_say_something():

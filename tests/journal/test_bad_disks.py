@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from acknowledged import Ack, Appended, Failed, Granted, Ledger, Opened, decode, opened, problems, writer_command
+from amounts import long
 from disk.limits import Limited, file_size_limit, full_disk
 from disk.recorder import Fault, Kind, Operation, counted, crash_images, read_log, run
 from patience import PATIENCE
@@ -125,9 +126,10 @@ def test_a_fault_of_the_disk_is_told_and_survived(
 def test_a_fault_at_any_operation_is_told_and_survived(
     tmp_path: Path, disk_shim: Path, fail: Fault, fail_for: int | None, steps: str
 ) -> None:
-    every = 1 if (fail, fail_for, steps) in (("eio", 1, STEPS), ("enospc", 1, STEPS)) else 6
-    runs = strike_everywhere(tmp_path, disk_shim, fail, fail_for, steps, writes=every, others=1)
-    assert len(runs) > (200 if every == 1 else 50)
+    dense = (fail, fail_for, steps) in (("eio", 1, STEPS), ("enospc", 1, STEPS))
+    every = long(5, 1) if dense else long(12, 3)
+    runs = strike_everywhere(tmp_path, disk_shim, fail, fail_for, steps, writes=every, others=long(2, 1))
+    assert len(runs) > 200 / every
     assert_faults_are_survived(runs, fail, fail_for)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from acknowledged import Ack, Ledger, decode, first_version, halves, opened, problems, writer_command
+from amounts import long
 from disk.recorder import Image, Kind, counted, crash_images, environment, read_log, run
 from patience import PATIENCE
 
@@ -146,8 +147,9 @@ def test_a_power_cut_loses_nothing_in_many_more_ways(
     record: Callable[[Path, Path, int], Recording], disk: Path, disk_shim: Path, scratch: Path
 ) -> None:
     recording = record(disk, disk_shim, 56)
-    counts = assert_nothing_is_lost(recording, scratch, per_point=7)
-    assert counts["points"] > 600 and counts["images"] > 3000
+    per_point = long(3, 20)
+    counts = assert_nothing_is_lost(recording, scratch, per_point)
+    assert counts["points"] > 600 and counts["images"] > 450 * per_point
 
 
 def test_the_recordings_hold_what_they_are_about(disk: Path, disk_shim: Path) -> None:
