@@ -15,6 +15,7 @@ The class is chosen by what the caller can do about it, and carries the exit cod
     │   ├── Fenced          the lease this write was made under is gone
     │   ├── Halted          a person has stopped the run that wanted it
     │   └── NotReady        a worktree could not be set up for work
+    ├── NotPermitted        an agent asked for what only a person may do (77)
     ├── StoreFailed         the journal cannot be used now (2)
     │   ├── StoreBusy       somebody else holds the write lock for too long (4)
     │   ├── StoreFull       no room left
@@ -89,6 +90,10 @@ class Halted(Refused):
 
 class NotReady(Refused):
     pass
+
+
+class NotPermitted(DosError):
+    exit_code = 77  # EX_NOPERM of sysexits.h
 
 
 class StoreFailed(DosError):

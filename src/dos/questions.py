@@ -18,13 +18,21 @@ GROUPS = {
 }
 
 
+ANYBODY, PERSON, PERSON_OR_HOLDER = "anybody", "person", "person or holder"
+
+
 class Verb:
-    """One row: the words to type, the module that answers, what it is for."""
+    """One row: the words to type, the module that answers, what it is for, who may type it.
 
-    __slots__ = ("group", "module", "name", "summary")
+    PERSON: no agent of a fleet may. PERSON_OR_HOLDER: an agent may for its own lane. `free` is the first argument with
+    which anybody may.
+    """
 
-    def __init__(self, name: str, group: str, module: str, summary: str) -> None:
+    __slots__ = ("free", "group", "module", "name", "summary", "who")
+
+    def __init__(self, name: str, group: str, module: str, summary: str, who: str = ANYBODY, free: str = "") -> None:
         self.name, self.group, self.module, self.summary = name, group, module, summary
+        self.who, self.free = who, free
 
 
 _CLI = "dos.surfaces.cli.verbs."
@@ -46,28 +54,38 @@ _ABOUT = _CLI + "about."
 VERBS = {
     verb.name: verb
     for verb in (
-        Verb("init", "fleet", _CLI + "init", "look at this repository and write its dos.toml"),
-        Verb("up", "fleet", _CLI + "up", "keep the wanted number of workers alive"),
-        Verb("down", "fleet", _CLI + "down", "let the workers finish what they do, and stop"),
+        Verb("init", "fleet", _CLI + "init", "look at this repository and write its dos.toml", PERSON),
+        Verb("up", "fleet", _CLI + "up", "keep the wanted number of workers alive", PERSON),
+        Verb("down", "fleet", _CLI + "down", "let the workers finish what they do, and stop", PERSON),
         Verb("status", "fleet", _CLI + "status", "what runs, what landed, what stopped and why"),
         Verb("top", "fleet", _FLEET + "top", "what runs, what waits and on what, what landed, what it cost"),
         Verb("logs", "fleet", _FLEET + "logs", "what does the agent on a lane say?"),
         Verb("report", "fleet", _FLEET + "report", "what came of the fleet's time, each landing with its proof?"),
-        Verb("pause", "fleet", _FLEET + "pause", "let nothing new begin, on a lane or on all; `resume` ends it"),
-        Verb("service install", "fleet", _FLEET + "service_install", "let the system itself keep `up` running"),
-        Verb("service status", "fleet", _FLEET + "service_status", "does the system keep `up` running here?"),
-        Verb("service remove", "fleet", _FLEET + "service_remove", "take that away again"),
-        Verb("worker", "fleet", _CLI + "worker", "work on one lane until a typed stop; `up` starts these"),
+        Verb(
+            "pause", "fleet", _FLEET + "pause", "let nothing new begin, on a lane or on all; `resume` ends it", PERSON
+        ),
+        Verb("service install", "fleet", _FLEET + "service_install", "let the system itself keep `up` running", PERSON),
+        Verb("service status", "fleet", _FLEET + "service_status", "does the system keep `up` running here?", PERSON),
+        Verb("service remove", "fleet", _FLEET + "service_remove", "take that away again", PERSON),
+        Verb("worker", "fleet", _CLI + "worker", "work on one lane until a typed stop; `up` starts these", PERSON),
         Verb("loop", "fleet", _CLI + "loop", "who should be started, who is dead, who only runs?"),
         Verb("supervise", "fleet", _CLI + "supervise", "the same from evidence that is given, many times over"),
         Verb("watch", "fleet", _CLI + "watch", "which runs have stopped moving, and should be stopped?"),
         Verb("simulate", "fleet", _CLI + "simulate", "break a fleet on a virtual clock, thousands of times"),
         Verb("decisions", "people", _PEOPLE + "decisions", "what needs a person, and what is stuck behind it"),
         Verb("decisions show", "people", _PEOPLE + "show", "one question, with its choices and what each does"),
-        Verb("decisions answer", "people", _PEOPLE + "answer", "answer a question, and let go what waited for it"),
-        Verb("decide-for", "people", _PEOPLE + "answer", "the same, in one word"),
+        Verb(
+            "decisions answer", "people", _PEOPLE + "answer", "answer a question, and let go what waited for it", PERSON
+        ),
+        Verb("decide-for", "people", _PEOPLE + "answer", "the same, in one word", PERSON),
         Verb("limits", "people", _PEOPLE + "limits", "Show which providers are limited, until when, and who waits"),
-        Verb("limits lift", "people", _PEOPLE + "limits_lift", "End a provider's limit now and wake who waits for it"),
+        Verb(
+            "limits lift",
+            "people",
+            _PEOPLE + "limits_lift",
+            "End a provider's limit now and wake who waits for it",
+            PERSON,
+        ),
         Verb("costs", "people", _PEOPLE + "costs", "what a landed unit cost, and what was paid for nothing"),
         Verb("test-witness", "truth", _TRUTH + "test_witness", "is a test red without a change and green with it?"),
         Verb(
@@ -88,11 +106,11 @@ VERBS = {
         Verb("reward", "truth", _TRUTH + "reward", "may a piece of work be shown to a learner as a good example?"),
         Verb("judge", "truth", _TRUTH + "judge", "what does a judge think of a claim?"),
         Verb("judge-eval", "truth", _TRUTH + "judge_eval", "how often does a judge agree to what is not so?"),
-        Verb("attest", "truth", _RECEIPTS + "attest", "sign what a command or two snapshots say about a claim"),
+        Verb("attest", "truth", _RECEIPTS + "attest", "sign what a command or two snapshots say about a claim", PERSON),
         Verb("verify-receipt", "truth", _RECEIPTS + "verify_receipt", "does a receipt hold, here and now?"),
         Verb("receipt", "truth", _RECEIPTS + "receipt", "the receipt of a landed unit, to be given away"),
         Verb("receipts", "truth", _RECEIPTS + "receipts", "what was signed of the units that landed"),
-        Verb("receipt-key make", "truth", _RECEIPTS + "key_make", "make the key that signs receipts"),
+        Verb("receipt-key make", "truth", _RECEIPTS + "key_make", "make the key that signs receipts", PERSON),
         Verb("receipt-key show", "truth", _RECEIPTS + "key_show", "which key signs receipts, which are trusted"),
         Verb("account", "verdicts", _VERDICTS + "account", "where is every unit that was declared?"),
         Verb("reconcile", "verdicts", _VERDICTS + "reconcile", "does the truth stand behind a claim that it is done?"),
@@ -114,16 +132,16 @@ VERBS = {
         Verb("run verify", "runs", _LEDGER + "run_verify", "ask git whether a commit does a step, and keep the answer"),
         Verb("run suspend", "runs", _LEDGER + "run_suspend", "put a run aside, so that it can go on later"),
         Verb("run end", "runs", _LEDGER + "run_end", "say how a run ended"),
-        Verb("resume", "runs", _RUNS + "resume", "can a run go on, and from where? Or: end a pause"),
+        Verb("resume", "runs", _RUNS + "resume", "can a run go on, and from where? Or: end a pause", PERSON),
         Verb("rewind", "runs", _RUNS + "rewind", "back to which turn should a conversation be cut?"),
         Verb("complete", "runs", _RUNS + "complete", "is the whole of what a run declared done?"),
         Verb("verify-result", "runs", _RUNS + "verify_result", "did a conversation end with an answer?"),
-        Verb("halt", "runs", _RUNS + "halt", "stop a run now; or write down that somebody should"),
+        Verb("halt", "runs", _RUNS + "halt", "stop a run now; or write down that somebody should", PERSON),
         Verb("trace", "runs", _RUNS + "trace", "all that is written of one run"),
         Verb("salvage list", "runs", _SALVAGE + "list", "which work was saved and did not land"),
         Verb("salvage show", "runs", _SALVAGE + "show", "one piece of saved work: whose, why, which files"),
-        Verb("salvage apply", "runs", _SALVAGE + "apply", "bring saved work into this work tree, uncommitted"),
-        Verb("salvage drop", "runs", _SALVAGE + "drop", "let go of saved work"),
+        Verb("salvage apply", "runs", _SALVAGE + "apply", "bring saved work into this work tree, uncommitted", PERSON),
+        Verb("salvage drop", "runs", _SALVAGE + "drop", "let go of saved work", PERSON),
         Verb("liveness", "verdicts", _VERDICTS + "liveness", "is a run moving, or only running?"),
         Verb("convergence", "verdicts", _VERDICTS + "convergence", "is what is left to do getting less?"),
         Verb("productivity", "verdicts", _VERDICTS + "productivity", "is the work of each step fading?"),
@@ -134,11 +152,11 @@ VERBS = {
         Verb("arbitrate", "lanes", _LANES + "arbitrate", "which lane may be worked on, given what is live?"),
         Verb("lease-lane acquire", "lanes", _LANES + "acquire", "take a lane, for a limited time"),
         Verb("lease-lane heartbeat", "lanes", _LANES + "heartbeat", "say that you still hold a lane"),
-        Verb("lease-lane release", "lanes", _LANES + "release", "give a lane back"),
+        Verb("lease-lane release", "lanes", _LANES + "release", "give a lane back", PERSON_OR_HOLDER),
         Verb("lease-lane live", "lanes", _LANES + "live", "who holds what"),
         Verb("lease-lane wait", "lanes", _LANES + "wait", "sleep until a lane can be taken"),
-        Verb("lease-lane adopt", "lanes", _LANES + "adopt", "go on with a lane that another holds"),
-        Verb("lease-lane reap", "lanes", _LANES + "reap", "free the lanes of the dead"),
+        Verb("lease-lane adopt", "lanes", _LANES + "adopt", "go on with a lane that another holds", PERSON_OR_HOLDER),
+        Verb("lease-lane reap", "lanes", _LANES + "reap", "free the lanes of the dead", PERSON_OR_HOLDER),
         Verb("lease-lane spawn", "lanes", _LANES + "spawn", "write down that a worker is about to be started"),
         Verb("scope-gate", "lanes", _LANES + "scope_gate", "do the files that were touched belong to the lane?"),
         Verb("lease acquire", "lanes", _LOCKS + "lease_acquire", "take the archive lock"),
@@ -150,19 +168,28 @@ VERBS = {
         Verb("journal replay", "journal", _JOURNAL + "replay", "the live leases, in the shape of released versions"),
         Verb("journal seq", "journal", _JOURNAL + "seq", "the position of the newest event"),
         Verb("journal export", "journal", _JOURNAL + "export", "write the journal as JSON lines"),
-        Verb("journal import", "journal", _JOURNAL + "import_", "read JSON lines into the journal"),
-        Verb("journal prune", "journal", _JOURNAL + "prune", "remove old events that later ones have superseded"),
-        Verb("journal compact", "journal", _JOURNAL + "compact", "the same, by its released name"),
+        Verb("journal import", "journal", _JOURNAL + "import_", "read JSON lines into the journal", PERSON),
+        Verb(
+            "journal prune", "journal", _JOURNAL + "prune", "remove old events that later ones have superseded", PERSON
+        ),
+        Verb("journal compact", "journal", _JOURNAL + "compact", "the same, by its released name", PERSON),
         Verb("id-alloc allocate", "journal", _LOCKS + "id_allocate", "give out the next number of a scope"),
         Verb("id-alloc peek", "journal", _LOCKS + "id_peek", "the last number that was given out in a scope"),
         Verb("run-id mint", "journal", _LOCKS + "run_id_mint", "make up the identity of a new run"),
-        Verb("hooks git", "workspace", _CLI + "hooks.git", "let git refuse what agents commit outside of their lane"),
+        Verb(
+            "hooks git",
+            "workspace",
+            _CLI + "hooks.git",
+            "let git refuse what agents commit outside of their lane",
+            PERSON,
+            free="check",
+        ),
         Verb("doctor", "workspace", _CLI + "doctor", "what would go wrong, each with one command that clears it"),
         Verb("lint", "workspace", _CLI + "lint", "what in dos.toml is a mistake"),
         Verb("config show", "workspace", _CONFIG + "show", "every key of the configuration with its value"),
         Verb("config get", "workspace", _CONFIG + "get", "one value, bare, for scripts"),
-        Verb("config set", "workspace", _CONFIG + "set", "set one key of dos.toml"),
-        Verb("config unset", "workspace", _CONFIG + "unset", "take one key out of dos.toml"),
+        Verb("config set", "workspace", _CONFIG + "set", "set one key of dos.toml", PERSON),
+        Verb("config unset", "workspace", _CONFIG + "unset", "take one key out of dos.toml", PERSON),
         Verb("config path", "workspace", _CONFIG + "path", "where dos.toml is, or would be"),
         Verb("help", "help", _ABOUT + "help", "what there is to type"),
         Verb("man", "help", _ABOUT + "man", "explain a lane, a reason or a verb"),

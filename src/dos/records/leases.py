@@ -1,11 +1,14 @@
 """A lease: a lane, or a named lock, held by somebody for a limited time under a fence that only grows."""
 
 from enum import StrEnum
+from hashlib import sha256
 
 from msgspec import Struct
 
 from dos.records.names import folded
 from dos.records.regions import Mode, Region
+
+KEY_VARIABLE = "DOS_LEASE_KEY"  # what a worker hands to its programs; a fence is a number that anybody can read
 
 
 class Request(Struct, frozen=True, kw_only=True):
@@ -26,6 +29,7 @@ class Request(Struct, frozen=True, kw_only=True):
     pid_started: float | None = None
     system: str = ""  # in whose table of processes the pid is; empty: unknown, as in leases of older versions
     start_sha: str = ""
+    key_hash: str = ""  # of the key that the holder's programs carry; empty: it was taken by hand, and has no programs
 
 
 class Lease(Request, frozen=True, kw_only=True):
@@ -61,6 +65,11 @@ class Refusal(Struct, frozen=True, kw_only=True):
     reason: RefusalReason
     detail: str
     blocked_by: int | None = None
+
+
+def key_hash(key: str) -> str:
+    """What is written of a key: whoever reads it cannot make the key from it."""
+    return sha256(key.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def stream_of(lane: str, *, is_lock: bool = False) -> str:

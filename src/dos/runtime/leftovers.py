@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dos.evidence import holders
-from dos.records.leases import Lease
+from dos.records.leases import KEY_VARIABLE, Lease
 from dos.sources import git, own_processes, processes
 
 if TYPE_CHECKING:
@@ -23,9 +23,10 @@ ROUNDS = 5  # one that is about to be ended may start another
 _heirs: set[int] = set()  # this process, once it is the heir of its programs
 
 
-def marks(workspace: str, lease: Lease) -> dict[str, str]:
+def marks(workspace: str, lease: Lease, key: str = "") -> dict[str, str]:
     """What every program that we start carries, and hands on to all that it starts."""
-    return {"DOS_WORKSPACE": workspace, "DOS_LANE": lease.lane, "DOS_FENCE": str(lease.fence)}
+    named = {"DOS_WORKSPACE": workspace, "DOS_LANE": lease.lane, "DOS_FENCE": str(lease.fence)}
+    return named | ({KEY_VARIABLE: key} if key else {})
 
 
 def inherit() -> None:

@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Sequence
 from functools import cached_property, partial
+from secrets import token_hex
 
 from msgspec import structs
 
@@ -20,7 +21,7 @@ from dos.journal.states.quota import Quota
 from dos.journal.states.spend import Spend
 from dos.journal.store import Store
 from dos.records import regions
-from dos.records.leases import Lease, Refusal, Request
+from dos.records.leases import Lease, Refusal, Request, key_hash
 from dos.records.regions import region
 from dos.records.units import Unit
 from dos.runtime import backlog, effects, leftovers, logs, renewing
@@ -41,6 +42,7 @@ from dos.sources.plans import plan_documents
 from dos.sources.workspace import Workspace
 from dos.sources.world import open_journal
 
+LEASE_KEY_BYTES = 32
 FRESH_SECONDS = 10.0  # a look at a remote branch is good for this long, where nothing hangs on it
 LONGEST_WAIT_SECONDS = 5.0  # for the journal to move, where nothing else ends a wait
 
@@ -71,7 +73,8 @@ class WorkerEffects:
         self._backing_off: tuple[effects.BackOff | None, float] = (None, 0.0)  # until when
         self._documents: object = None  # as they were when the units were read
         self._units: list[Unit] = []
-        self.checks = Checks(place, config, self._is_lost, self._open)
+        self._lease_key = token_hex(LEASE_KEY_BYTES)  # of every lane that this process takes
+        self.checks = Checks(place, config, self._is_lost, self._open, lease_key=self._lease_key)
         self._launcher = Launcher(config, is_lost=self._is_lost, open_store=self._open)
         self._landing_on = targets.of(self.git, config.workers.remote)
         ground = OneTree if config.workers.isolation == "shared" else LaneTrees
@@ -118,8 +121,9 @@ class WorkerEffects:
 
     def take_lease(self, effect: effects.TakeLease) -> Lease | Refusal:
         asked = request(
-            self.config, effect.lane, run_id=effect.run_id, is_lock=effect.is_lock, start_sha=self._target_commit()
-        )
+            self.config, effect.lane, run_id=effect.run_id, is_lock=effect.is_lock, start_sha=self._target_commit(),
+            lease_key=self._lease_key,
+        )  # fmt: skip
         taken = self._take(asked)
         if isinstance(taken, Lease) and not effect.is_lock:
             logs.prune(self.place.state, taken, self.config.retention.limit("runs_keep_last"))
@@ -151,7 +155,9 @@ class WorkerEffects:
             return effects.Plans(lease=own, documents=documents)
         plans = regions.region([self.config.paths.plans_glob])
         asked = structs.replace(
-            request(self.config, own.lane, run_id=effect.run_id), lane=f"replan-{own.lane}", region=plans
+            request(self.config, own.lane, run_id=effect.run_id, lease_key=self._lease_key),
+            lane=f"replan-{own.lane}",
+            region=plans,
         )
         taken = self._take(asked)
         return taken if isinstance(taken, Refusal) else effects.Plans(lease=taken, documents=documents)
@@ -355,7 +361,9 @@ def check_settings(config: Config) -> None:
         )
 
 
-def request(config: Config, lane: str, *, run_id: str, is_lock: bool = False, start_sha: str = "") -> Request:
+def request(
+    config: Config, lane: str, *, run_id: str, lease_key: str = "", is_lock: bool = False, start_sha: str = ""
+) -> Request:
     """What a process that renews by itself asks for."""
     me = processes.identify(os.getpid())
     name = lane if is_lock else config.canonical_lane(lane)
@@ -378,4 +386,5 @@ def request(config: Config, lane: str, *, run_id: str, is_lock: bool = False, st
         pid_started=me.started if me else None,
         system=processes.system(),
         start_sha=start_sha,
+        key_hash=key_hash(lease_key) if lease_key and not is_lock else "",
     )

@@ -17,15 +17,27 @@ class Running(Struct, frozen=True, kw_only=True):
 
     @property
     def verb(self) -> str:
-        return next((word for word in self.words if not word.startswith("-")), "")
+        return verb(self.words)
 
     def option(self, flag: str) -> str:
-        """Its value, whether it is a word of its own or not."""
-        for number, name in enumerate(self.words):
-            value = "".join(self.words[number + 1 : number + 2])
-            if name == flag or name.startswith(f"{flag}="):
-                return value if name == flag else name.partition("=")[2]
-        return ""
+        return option(self.words, flag)
+
+
+def verb(words: Sequence[str]) -> str:
+    """The verb among the words after `dos`."""
+    rest = list(words)
+    while rest and rest[0].startswith("-"):
+        del rest[: 2 if rest[0] == "--workspace" else 1]
+    return rest[0] if rest else ""
+
+
+def option(words: Sequence[str], flag: str) -> str:
+    """Its value, whether it is a word of its own or not."""
+    for number, name in enumerate(words):
+        value = "".join(words[number + 1 : number + 2])
+        if name == flag or name.startswith(f"{flag}="):
+            return value if name == flag else name.partition("=")[2]
+    return ""
 
 
 def running(state: Path) -> list[Running]:
@@ -44,7 +56,7 @@ def running(state: Path) -> list[Running]:
                 if (
                     words is None
                     or process.status() == psutil.STATUS_ZOMBIE
-                    or not _inside(process.cwd(), words, state)
+                    or not belongs(process.cwd(), words, state)
                 ):
                     continue
                 stopped = process.status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
@@ -73,8 +85,9 @@ def words_of(command: Sequence[str]) -> list[str] | None:
     return None
 
 
-def _inside(directory: str, words: Sequence[str], state: Path) -> bool:
-    named = Running(identity=Identity(0, 0.0), words=tuple(words), stopped=False).option("--workspace")
+def belongs(directory: str, words: Sequence[str], state: Path) -> bool:
+    """Whether a `dos` that was started there with these words is of the workspace that keeps its state there."""
+    named = option(words, "--workspace")
     try:
         return workspace.find(Path(directory, named)).state == state
     except (WorkspaceMissing, OSError):

@@ -80,6 +80,48 @@ def _identify_by_ticks(pid: int) -> Identity | None:
     return None if state in (b"Z", b"X") else Identity(pid, ticks / os.sysconf("SC_CLK_TCK"))
 
 
+def ancestors(pid: int) -> list[Identity]:
+    """The processes that a process descends from, the nearest first; without the system's first one."""
+    found: list[Identity] = []
+    parent = _parent(pid)
+    while parent > 1 and all(parent != each.pid for each in found):
+        identity = identify(parent)
+        if identity is None:
+            break
+        found.append(identity)
+        parent = _parent(parent)
+    return found
+
+
+def environment(pid: int) -> dict[str, str]:
+    """What a process was started with; nothing where the system does not say it."""
+    import psutil
+
+    try:
+        return psutil.Process(pid).environ()
+    except (psutil.Error, OSError):
+        return {}
+
+
+def command(pid: int) -> list[str]:
+    """The words that a process was started with; none where the system does not say them."""
+    import psutil
+
+    try:
+        return psutil.Process(pid).cmdline()
+    except (psutil.Error, OSError):
+        return []
+
+
+def _parent(pid: int) -> int:
+    import psutil
+
+    try:
+        return psutil.Process(pid).ppid()
+    except psutil.Error:
+        return 0
+
+
 def is_gone(pid: int, started: float) -> bool:
     """True only when the system says that this very process does not run any more."""
     now = identify(pid)

@@ -21,7 +21,13 @@ from dos.sources.workspace import Workspace
 
 class Checks:
     def __init__(
-        self, place: Workspace, config: Config, is_lost: Callable[[], bool], open_store: Callable[[], Store]
+        self,
+        place: Workspace,
+        config: Config,
+        is_lost: Callable[[], bool],
+        open_store: Callable[[], Store],
+        *,
+        lease_key: str,
     ) -> None:
         self._place = place
         self._config = config
@@ -29,12 +35,14 @@ class Checks:
         self._lanes = config.roster()
         self._is_lost = is_lost
         self._open_store = open_store
+        self._lease_key = lease_key
 
     def environment(self, lease: Lease) -> dict[str, str]:
         """What is handed on of the user's, and what names this lease."""
         kept = surroundings.handed_on(os.environ, self._config)
         offered = ports.block(self._lanes, lease.lane, self._workers.port_base, self._workers.ports)
-        return kept | leftovers.marks(str(self._place.root), lease) | ports.environment(offered)
+        marks = leftovers.marks(str(self._place.root), lease, self._lease_key)
+        return kept | marks | ports.environment(offered)
 
     def prefix(self) -> str:
         """Where dos.toml is below the top of the work tree, as git's paths begin; empty at the top itself."""

@@ -6,8 +6,8 @@ from typing import Any
 
 from msgspec import Struct, json
 
-from dos.errors import BadInput, StoreBusy
-from dos.questions import Verb
+from dos.errors import BadInput, NotPermitted, StoreBusy
+from dos.questions import ANYBODY, Verb
 from dos.records.names import shown
 from dos.surfaces.cli.desk import Desk, Reply, speaks_unicode
 from dos.surfaces.cli.main import say
@@ -43,6 +43,10 @@ def call(verb: Verb, wishes: dict[str, str], words: list[str]) -> int:
     )
     gc.enable()
     try:
+        if verb.who != ANYBODY and (not verb.free or words[:1] != [verb.free]):
+            from dos.surfaces.cli import permission  # most verbs are for anybody
+
+            permission.check(verb, parsed, desk)
         reply = _answer(module, parsed, desk)
         desk.warn_of_errors()
         if reply.complaint:
@@ -65,7 +69,7 @@ def _answer(module: Any, parsed: Struct, desk: Desk) -> Reply:
 
 
 def help_page(verb: Verb, module: Any, made: Parser) -> str:
-    parts = [made.format_help(), notes(module), _exit_table(module), COMMON]
+    parts = [made.format_help(), notes(module), _exit_table(exits(verb, module.EXITS)), COMMON]
     return "\n".join(part.rstrip("\n") + "\n" for part in parts if part)
 
 
@@ -74,9 +78,14 @@ def notes(module: Any) -> str:
     return (module.__doc__ or "").partition("\n\n")[2].strip()
 
 
-def _exit_table(module: Any) -> str:
-    exits: dict[str, int] = module.EXITS
-    rows = sorted(exits.items(), key=lambda row: row[1])
+def exits(verb: Verb, own: dict[str, int]) -> dict[str, int]:
+    """Every token of a verb with its code: its own, and what holds for all. Bad words are 2 everywhere."""
+    forbidden = {} if verb.who == ANYBODY else {"not_permitted": NotPermitted.exit_code}
+    return {**own, **forbidden, "contract_error": 2}
+
+
+def _exit_table(table: dict[str, int]) -> str:
+    rows = sorted(table.items(), key=lambda row: row[1])
     return "exit codes:\n" + "\n".join(f"  {code:<3} {token}" for token, code in rows)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import DecodeError, json
 
 from dos.questions import VERBS, Verb
+from dos.surfaces.cli import calling
 from dos.surfaces.cli.options import Field, fields
 
 
@@ -21,8 +22,8 @@ def arguments(verb: Verb) -> list[Field]:
 
 
 def exits(verb: Verb) -> dict[str, int]:
-    """Every token with its code. Bad words are 2 everywhere."""
-    return {**(_written_exits(verb) or module(verb).EXITS), "contract_error": 2}
+    """Every token with its code."""
+    return calling.exits(verb, _written_exits(verb) or module(verb).EXITS)
 
 
 def _written_exits(verb: Verb) -> dict[str, int] | None:

@@ -17,7 +17,8 @@ Flags that every verb takes, in any position:
 {common}
 
 The exit code is the answer. 0 is always the good direction; 2 means that what was typed or written cannot be used, and
-nothing was changed; 70 is a bug of `dos`; 130 is Ctrl-C.
+nothing was changed; 70 is a bug of `dos`; 77 means that an agent of the fleet asked for what only a person may do; 130
+is Ctrl-C.
 """
 
 

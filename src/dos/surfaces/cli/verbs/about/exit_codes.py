@@ -1,7 +1,7 @@
 """Print what every exit code of every verb means.
 
-0 is always the good direction, 2 always means that what was typed or written cannot be used, 70 is a bug of dos, 130
-is Ctrl-C.
+0 is always the good direction, 2 always means that what was typed or written cannot be used, 70 is a bug of dos, 77
+means that an agent of the fleet asked for what only a person may do, 130 is Ctrl-C.
 """
 
 from typing import Annotated

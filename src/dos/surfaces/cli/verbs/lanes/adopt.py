@@ -61,6 +61,7 @@ def _adopt(args: Args, desk: Desk, old: Lease) -> Lease | None:
         pid=worker.pid if worker else None,
         pid_started=worker.started if worker else None,
         system=processes.system(),
+        key_hash="",  # that of the old holder's programs, which are locked out
         ttl_ms=old.ttl_ms if args.ttl_minutes is None else identity.ttl_ms(args.ttl_minutes, desk.policy),
     )
     try:

@@ -1,0 +1,49 @@
+"""A real agent of a real worker that tries to run the fleet: refused in every guise, and its honest work still lands."""
+
+import json
+import sys
+
+import pytest
+from sample_fleet import history, landed, wait_for
+from sample_repository import commit, write
+
+REFUSED = 77
+DOS = f"{sys.executable} -m dos --workspace"
+
+
+@pytest.mark.soak
+def test_an_agent_cannot_run_the_fleet_in_any_guise(fleet):
+    repository = fleet.repository
+    log, go = repository.home / "guises", repository.home / "go"
+    dos = f"{DOS} {repository.root}"
+    lines = [
+        f"env -i {dos} pause; echo empty=$? >> {log}",
+        f"{dos} pause; echo plain=$? >> {log}",
+        f"env -u DOS_LEASE_KEY {dos} down --now; echo unset=$? >> {log}",
+        f"env -i {dos} config set workers.test true; echo config=$? >> {log}",
+        f"(setsid sh -c '{dos} pause; echo daemon=$? >> {log}' &)",
+        f"(setsid env -i sh -c '{dos} pause; echo orphan=$? >> {log}' &)",  # its new parent is the worker
+        f"while ! test -e {go}; do sleep 0.1; done",
+    ]
+    steps = [{"run": line} for line in lines]
+    repository.play({"*": [[*steps, write("one/a.txt"), commit("Write a")]]})
+    before = (repository.root / "dos.toml").read_text()
+    process = fleet.up("--target", "1")
+    fleet.worker_at("one")
+    tried = wait_for(lambda: log.exists() and (found := log.read_text().split()) and len(found) == 6 and found, 240)
+    assert sorted(tried) == sorted(
+        f"{name}={REFUSED}" for name in ("empty", "plain", "unset", "config", "daemon", "orphan")
+    )
+    assert not {"pause_requested", "drain_requested"} & {event["kind"] for event in history(fleet)}
+    assert (repository.root / "dos.toml").read_text() == before
+    # A person beside it, in a shell that descends from no worker, is obeyed.
+    assert fleet.dos("pause").returncode == 0
+    assert fleet.dos("resume").returncode == 0
+    go.touch()
+    wait_for(lambda: "DEMO/A1" in landed(fleet), 240)
+    assert fleet.dos("down", "--now", "--timeout", "120").returncode == 0
+    process.communicate(timeout=240)
+    (granted, *_) = [event["body"]["asked"] for event in history(fleet) if event["kind"] == "lease_granted"
+                     and event["stream"] == "lane/one"]  # fmt: skip
+    assert len(granted["key_hash"]) == 64
+    assert "DOS_LEASE_KEY" not in json.dumps([event["body"] for event in history(fleet)])
