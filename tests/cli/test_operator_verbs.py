@@ -1,4 +1,4 @@
-"""Verbs for people are refused to the agents of a fleet: by the key of their lease, and by the process they descend from."""
+"""Verbs for people are refused to the agents of a fleet: by the key of their lease, and by where they descend from."""
 
 import os
 import subprocess

@@ -304,7 +304,6 @@ def test_a_lenient_load_of_a_file_that_is_not_toml_is_all_defaults_and_says_so(t
     [
         ("[cooldown]\nwindow_ms = 1\nwindow_hours = 1", "window_hours has no effect"),
         ("[cooldown]\nerror_window_ms = 1\nerror_window_minutes = 1", "error_window_minutes has no effect"),
-        ("[paths]\nlane_journal = 'x'", "lane_journal has no effect"),
         ("[lanes]\nconcurrent = ['a', 'b']\naliases = {A = 'b', c = 'b'}", "A has no effect"),
     ],
 )

@@ -1,4 +1,4 @@
-"""A real agent of a real worker that tries to run the fleet: refused in every guise, and its honest work still lands."""
+"""A real agent that tries to run the fleet: refused in every guise, and its honest work still lands."""
 
 import json
 import sys

@@ -12,11 +12,12 @@ import msgspec
 from msgspec import Struct
 
 from dos.config import commands
-from dos.config.checks import Problem
+from dos.config.checks import Key, Problem
 from dos.config.commands import Editing
 from dos.config.load import FILE_NAME, Loaded
 from dos.config.notation import key_text
 from dos.config.tables import Config
+from dos.config.unread import unread
 from dos.records.names import folded
 from dos.records.regions import Region, first_collision, many_overlaps, region, within
 
@@ -39,6 +40,7 @@ class Kind(StrEnum):
     LANE_REGION_SHADOWED = "LANE_REGION_SHADOWED"
     CONCURRENT_LANES_OVERLAP = "CONCURRENT_LANES_OVERLAP"
     REASON_SEE_ALSO_DANGLES = "REASON_SEE_ALSO_DANGLES"
+    POLICY_UNREAD = "POLICY_UNREAD"
 
 
 SEVERITIES = {
@@ -50,6 +52,7 @@ SEVERITIES = {
     Kind.LANE_REGION_SHADOWED: Severity.WARN,
     Kind.CONCURRENT_LANES_OVERLAP: Severity.WARN,
     Kind.REASON_SEE_ALSO_DANGLES: Severity.INFO,
+    Kind.POLICY_UNREAD: Severity.ERROR,
 }
 
 
@@ -67,10 +70,12 @@ def lint(
     *,
     editing: Editing | None = None,
     likely: Mapping[str, str] = NO_TREES,
+    written: Iterable[Key] = (),
 ) -> list[Finding]:
     """Every finding: errors first, then by kind and subject.
 
-    `problems` are those of a lenient load; `likely` are the trees of folders that a lane may be named after.
+    `problems` are those of a lenient load; `likely` are the trees of folders that a lane may be named after; `written`
+    are the keys that the file sets.
     """
     editing = editing or Editing(Loaded(config=config, path=None), Path(FILE_NAME))
     found = [
@@ -80,6 +85,7 @@ def lint(
         *_undeclared(config),
         *_overlapping(config, editing),
         *_dangling_references(config, editing),
+        *_unread(written),
     ]
     order = list(Severity)
     return sorted(found, key=lambda finding: (order.index(finding.severity), finding.kind, finding.subject))
@@ -189,6 +195,13 @@ def _pair(first: str, one: Region, second: str, other: Region, editing: Editing)
         f" take it out of the tree of {outer!r}, or make {outer!r} exclusive",
         editing.at("lanes", "trees", outer),
     )
+
+
+def _unread(written: Iterable[Key]) -> Iterator[Finding]:
+    for key in unread(written):
+        name = key_text(key)
+        detail = f"{name} is set, and nothing in this version of dos reads it: it decides nothing"
+        yield _finding(Kind.POLICY_UNREAD, name, detail, commands.drop([str(part) for part in key]))
 
 
 def _dangling_references(config: Config, editing: Editing) -> Iterator[Finding]:

@@ -24,7 +24,6 @@ _LONE = {
     "data_class": ("trajectory_patterns", "audit_patterns", "baseline_patterns", "product_patterns"),
     "marker": ("arm_on_env",),
 }
-_UNREAD_PATHS = ("archive_lock", "lane_journal", "verdict_journal", "leases_dir", "project_card")
 
 
 class Loaded(Struct, frozen=True, kw_only=True):
@@ -230,9 +229,6 @@ def _without_effect(raw: dict[str, Any], config: Config, path: Path) -> dict[Key
     for exact, convenient in (("window_ms", "window_hours"), ("error_window_ms", "error_window_minutes")):
         if exact in cooldown and convenient in cooldown:
             found["cooldown", convenient] = f"{path}: [cooldown] {convenient} has no effect beside {exact}"
-    for name in _UNREAD_PATHS:
-        if name in raw.get("paths", {}):
-            found["paths", name] = f"{path}: [paths] {name} has no effect: that state is in the journal"
     for word, lane in config.lanes.aliases.items():
         if config.lanes.canonical(word) not in (None, config.lanes.canonical(lane)):
             text = f"{path}: [lanes.aliases] {word} has no effect: there is a lane of that name"

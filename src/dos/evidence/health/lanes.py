@@ -22,12 +22,13 @@ _WHY = {
     Kind.LANE_REGION_SHADOWED: "A worker on one of them keeps the other one idle.",
     Kind.CONCURRENT_LANES_OVERLAP: "A worker on one of them keeps the other one idle.",
     Kind.REASON_SEE_ALSO_DANGLES: "Whoever follows the reference finds nothing.",
+    Kind.POLICY_UNREAD: "What you meant to decide by it is decided otherwise.",
 }
 
 
 def examine(world: World) -> list[Finding]:
     likely = infer.trees_by_name(world.workspace.root)
-    found = lint.lint(world.config, editing=editing(world), likely=likely)
+    found = lint.lint(world.config, editing=editing(world), likely=likely, written=world.loaded.origins)
     return [*map(_as_finding, found), *_empty(world, likely)]
 
 

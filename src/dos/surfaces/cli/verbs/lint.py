@@ -1,7 +1,7 @@
 """Say what in dos.toml is a mistake.
 
-A file that cannot be read, an unknown table and an unknown key are errors here like everything else. It exits 1 for
-errors and warnings; with --strict for errors alone.
+A file that cannot be read, an unknown table and an unknown key are errors here like everything else, and so is a
+setting that this version accepts and does not read. It exits 1 for errors and warnings; with --strict for errors alone.
 """
 
 from typing import Annotated
@@ -26,7 +26,7 @@ def run(args: Args, desk: Desk) -> Reply:
     world = desk.forgiving_world
     loaded, path = world.loaded, world.workspace.config
     likely = trees_by_name(world.workspace.root)
-    found = lint.lint(loaded.config, loaded.problems, editing=editing(world), likely=likely)
+    found = lint.lint(loaded.config, loaded.problems, editing=editing(world), likely=likely, written=loaded.origins)
     if begin := from_here(world):
         found = [structs.replace(each, fix=begin + each.fix) for each in found]
     lines = []
