@@ -12,7 +12,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 # A folder may import from those before it, never from those after it.
 ORDER = [
     "errors", "version", "records", "verdicts", "plans", "loop_decide", "population", "config", "journal", "agents",
-    "sources", "evidence", "oracle", "views", "questions", "runtime", "surfaces", "testing", "__main__",
+    "sources", "evidence", "oracle", "views", "questions", "runtime", "surfaces", "testing", "cli", "__main__",
 ]  # fmt: skip
 PURE = ("records", "verdicts", "plans")
 IMPURE_MODULES = {"os", "time", "random", "subprocess", "socket", "pathlib", "logging", "secrets", "threading"}

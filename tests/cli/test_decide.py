@@ -7,6 +7,10 @@ import pytest
 from commanding import command, git, in_its_own_process, in_process
 from patience import PATIENCE
 
+from dos.journal import fold
+from dos.journal.states.fleet import Fleet
+from dos.sources.world import World
+
 SHIPPED = '{"kind":"SHIPPED"}'
 EMPTY_SHIP = '{"kind":"SHIPPED","packet_judge":"SHIPPED-DIRTY","ship_count":0}'
 OVERLOADED = '{"kind":"OVERLOADED"}'
@@ -178,3 +182,23 @@ def test_a_launch_told_again_is_the_same_although_time_went_by(workspace):
     first = decide("--run", RUN, "--iteration", "1", "--outcome", failed).json
     again = decide("--run", RUN, "--iteration", "1", "--outcome", failed).json
     assert (first["until"], again["repeated"]) == (again["until"], True)
+
+
+@pytest.mark.parametrize("outcome", [SHIPPED, '{"kind":"GATE","verdict":"DRAIN"}'], ids=["goes on", "stops"])
+def test_a_run_without_a_lane_is_nothing_that_a_supervisor_finds(workspace, outcome):
+    """It was told at the next start as a lane without a name that is resumed."""
+    state = '{"gate_mode":"soft"}'
+    assert decide("--run", RUN, "--state", state, "--outcome", outcome, "--unit", "A/1").code in (0, 3)
+    with World(workspace) as world:
+        fleet, _ = fold.current(world.journal, Fleet)
+    assert fleet.runs == {} and fleet.starts == {}
+    rows = in_process("top", "--once", "--json").json["rows"]
+    assert "" not in [row["lane"] for row in rows]
+    assert in_process("why", RUN).code == 0  # the run itself is told
+
+
+def test_a_run_with_a_lane_is_still_told_of(workspace):
+    assert decide("--run", RUN, "--outcome", SHIPPED, "--lane", "api").code == 0
+    with World(workspace) as world:
+        fleet, _ = fold.current(world.journal, Fleet)
+    assert fleet.runs[RUN].lane == "api"

@@ -111,5 +111,33 @@ def test_a_decision_and_its_next_state_go_through_json_and_back():
 def test_the_public_module_has_the_names_that_callers_rely_on():
     assert set(loop_decide.__all__) == {
         "DescendantProgress", "IterationOutcome", "LoopDecision", "LoopState", "OutcomeKind", "StopReason", "decide",
-        "propose_tighter_budget", "wait_marker_budget",
+        "propose_tighter_budget", "wait_marker_budget", "WaitMarkerDecision", "ReplanProductivity", "GateVerdict",
+        "gate_policy", "Liveness", "Completion", "CompletionVerdict", "Convergence", "ConvergenceVerdict",
+        "Pickability", "HoldReason", "Cooldown", "CooldownState",
     }  # fmt: skip
+
+
+def test_records_are_made_and_changed_as_released_callers_do():
+    kinds, modes = loop_decide.OutcomeKind, loop_decide.GateVerdict
+    outcome = loop_decide.IterationOutcome(kinds.GATE, verdict=modes.DRAIN)
+    assert outcome == loop_decide.IterationOutcome(kind=kinds.GATE, verdict=modes.DRAIN)
+    assert outcome.to_dict() == {"kind": "GATE", "verdict": "DRAIN"}
+    state = loop_decide.LoopState()
+    assert state.__replace__(iteration=4).iteration == 4 and state.iteration == 1
+    decision = decide(state, outcome)
+    assert decision.to_dict()["next_state"]["iteration"] == decision.next_state.iteration
+    assert decision.__replace__(reason="other").reason == "other"
+    with pytest.raises(TypeError):
+        loop_decide.LoopState(4)
+    assert loop_decide.gate_policy(verdict="DRAIN", mode="soft").to_dict()["next_mode"] == "stop"
+    assert loop_decide.wait_marker_budget(markers_emitted=0, max_markers=1).to_dict()["allow"] is True
+    assert loop_decide.propose_tighter_budget(observed_markers=5, current_max=8) == 4
+
+
+def test_what_is_seen_is_made_by_the_exported_names():
+    state = loop_decide.LoopState(
+        liveness=loop_decide.Liveness.ADVANCING,
+        completion=loop_decide.CompletionVerdict(answer=loop_decide.Completion.COMPLETE, is_done=True),
+        pickability=loop_decide.Pickability(held=True, reason=loop_decide.HoldReason.DRAFT_CLASS),
+    )
+    assert decide(state, outcome_of(UNCLEAR)).stop_reason == "complete"

@@ -12,10 +12,10 @@ from dos.verdicts.work.claimed import Answer, Evidence, Verdict, judge, reconcil
 @pytest.mark.parametrize(
     ("claimed", "shipped", "answer", "flag"),
     [
-        (True, True, "VERIFIED", None),
-        (False, True, "VERIFIED", None),
+        (True, True, "VERIFIED", ""),
+        (False, True, "VERIFIED", ""),
         (True, False, "QUIET_INCOMPLETE", "QUIET_INCOMPLETE"),
-        (False, False, "HONEST_OPEN", None),
+        (False, False, "HONEST_OPEN", ""),
     ],
 )
 def test_the_truth_table(claimed, shipped, answer, flag):

@@ -8,6 +8,7 @@ from msgspec import DecodeError, Struct, field, json, structs
 
 from dos.errors import MalformedDisposition, StaleDispositionContract
 from dos.records.names import shown
+from dos.records.public import PublicRecord
 
 DISPOSITIONS_SCHEMA = "oc3-dispositions-v1"
 RACE_SCHEMA = "next-up-race-v1"
@@ -30,7 +31,7 @@ class Mode(StrEnum):
     DRIVE = "drive"  # the same as soft; released callers name it
 
 
-class GatePolicy(Struct, frozen=True, kw_only=True):
+class GatePolicy(PublicRecord, frozen=True, kw_only=True):
     next_mode: str  # dispatch | replan | stop
     reconcile: bool = False  # correct the stamps before the next dispatch
     counts_toward_drain: bool = False
@@ -53,11 +54,11 @@ _STOP = {
 _POLICIES: dict[str, dict[Gate, GatePolicy]] = {Mode.HARD: _REFILL, Mode.SOFT: _STOP, Mode.DRIVE: _STOP}
 
 
-def gate_policy(gate: Gate, mode: Mode | str = Mode.HARD) -> GatePolicy:
+def gate_policy(verdict: Gate, mode: Mode | str = Mode.HARD) -> GatePolicy:
     """What follows from a gate; ValueError for a mode that is none."""
     if mode not in _POLICIES:
         raise ValueError(f"the gate mode {mode!r} is none of {', '.join(Mode)}")
-    return _POLICIES[mode][gate]
+    return _POLICIES[mode][Gate(verdict)]
 
 
 # What became of each pick

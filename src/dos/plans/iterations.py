@@ -7,9 +7,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from dos.plans.gate import Gate, Mode
+from dos.records.public import PublicRecord
 from dos.records.reasons import Needs
 from dos.verdicts.access.cooldown import Verdict as Cooldown
 from dos.verdicts.access.pickable import Verdict as Pickability
@@ -78,8 +79,13 @@ class Action(StrEnum):
     WAIT = "wait"
 
 
-class IterationOutcome(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class _Kind(PublicRecord, frozen=True):
+    """Apart, so that it can be given without its name."""
+
     kind: OutcomeKind
+
+
+class IterationOutcome(_Kind, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     verdict: Gate | None = None
     replan_productivity: Productivity | None = None
     packet_judge: str | None = None  # SHIPPED-CLEAN, SHIPPED-DIRTY, STALLED, BLOCKED-OUTCOME
@@ -110,7 +116,7 @@ class IterationOutcome(Struct, frozen=True, kw_only=True, omit_defaults=True, fo
             raise ValueError(f"resets_at belongs to RATE_LIMITED; this is {kind}")
 
 
-class LoopState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class LoopState(PublicRecord, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Counters with their limits; below them what was seen, which is read once and never carried on."""
 
     iteration: Counted = 1
@@ -152,7 +158,7 @@ class LoopState(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 EVIDENCE = ("liveness", "completion", "convergence", "ratchet", "pickability", "cooldown", "descendant_progress")
 
 
-class LoopDecision(Struct, frozen=True, kw_only=True):
+class LoopDecision(PublicRecord, frozen=True, kw_only=True):
     action: Action
     next_mode: str = ""  # dispatch or replan, when it goes on
     reconcile: bool = False  # put the stamps right before the next dispatch

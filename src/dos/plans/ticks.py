@@ -7,9 +7,10 @@ from enum import StrEnum
 from math import isfinite
 from typing import Any
 
-from msgspec import UNSET, Struct, UnsetType, field, json
+from msgspec import UNSET, UnsetType, field
 from msgspec.structs import force_setattr
 
+from dos.records.public import PublicRecord
 from dos.verdicts.progress.liveness import Answer as Liveness
 
 
@@ -39,7 +40,7 @@ def _tuple(given: Any) -> tuple[Any, ...]:
     return tuple(given)
 
 
-class LaneLiveness(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class LaneLiveness(PublicRecord, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A lane with the worker that holds it, if any; a lane that several workers hold is listed once for each."""
 
     lane: str
@@ -65,7 +66,7 @@ class LaneLiveness(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             force_setattr(self, "tree", _tuple(self.tree))
 
 
-class SuperviseEvidence(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class SuperviseEvidence(PublicRecord, frozen=True, kw_only=True, forbid_unknown_fields=True):
     lanes: tuple[LaneLiveness, ...] = ()  # in the order of the roster
     target: int = 1
 
@@ -75,7 +76,7 @@ class SuperviseEvidence(Struct, frozen=True, kw_only=True, forbid_unknown_fields
             force_setattr(self, "lanes", _tuple(self.lanes))
 
 
-class SupervisePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class SupervisePolicy(PublicRecord, frozen=True, kw_only=True, forbid_unknown_fields=True):
     target: int = 1  # for whoever gathers: what decides is the evidence's
     count_spinning_as_alive: bool = True
     reap_stalled: bool = True
@@ -98,18 +99,18 @@ class SupervisePolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             _check_count("max_concurrency", self.max_concurrency, 1)
 
 
-class PlanRow(Struct, frozen=True, kw_only=True):
+class PlanRow(PublicRecord, frozen=True, kw_only=True):
     lane: str
     disposition: Disposition
     reason: str
 
 
-class Blocked(Struct, frozen=True, kw_only=True):
+class Blocked(PublicRecord, frozen=True, kw_only=True):
     lane: str
     reason: str
 
 
-class SuperviseVerdict(Struct, frozen=True, kw_only=True):
+class SuperviseVerdict(PublicRecord, frozen=True, kw_only=True):
     answer: Answer = field(name="verdict")
     reason: str = ""
     alive: int = 0
@@ -126,7 +127,3 @@ class SuperviseVerdict(Struct, frozen=True, kw_only=True):
     @property
     def verdict(self) -> Answer:
         return self.answer
-
-    def to_dict(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.decode(json.encode(self))
-        return found

@@ -77,7 +77,7 @@ def words_of(command: Sequence[str]) -> list[str] | None:
     while rest:
         word = rest.pop(0)
         if word == "-m":
-            return rest[1:] if rest[:1] == ["dos"] else None
+            return rest[1:] if rest[:1] in (["dos"], ["dos.cli"]) else None
         if word in ("-X", "-W"):  # the interpreter's own flags that take a value
             del rest[:1]
         elif not word.startswith("-"):

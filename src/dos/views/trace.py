@@ -10,7 +10,7 @@ def render(seen: Trace) -> str:
     if not seen.found:
         return f"nothing is written of {seen.run_id}"
     spine, intent, wal = seen.spine, seen.intent, seen.wal
-    lines = [f"{seen.run_id}  {spine.process_id or ''}".rstrip()]
+    lines = [f"{seen.run_id}  {spine.process_id}".rstrip()]
     lines += [f"  under {', '.join(spine.ancestors)}"] if spine.ancestors else []
     lines += [f"  above {', '.join(spine.descendants)}"] if spine.descendants else []
     if intent.has_intent:

@@ -18,6 +18,7 @@ from dos.evidence.health import (
     git,
     lanes,
     leases,
+    packages,
     plans,
     processes,
     store,
@@ -30,6 +31,7 @@ Look = Callable[[World], list[Finding]]
 
 # In the order in which they are put right: what stands first is needed for what stands later.
 SUBJECTS: dict[str, Look] = {
+    "packages": packages.examine,
     "git": git.examine,
     "configuration": configuration.examine,
     "lanes": lanes.examine,

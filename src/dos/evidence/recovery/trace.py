@@ -25,9 +25,9 @@ BY_RUN, BY_LEASE = "run_id", "lease"
 
 class Spine(Struct, frozen=True, kw_only=True):
     run_json: dict[str, Any] | None
-    parent_id: str | None
-    root_id: str | None
-    process_id: str | None
+    parent_id: str  # empty: none, as for the two below
+    root_id: str
+    process_id: str
     ancestors: list[str]
     descendants: list[str]
 
@@ -122,9 +122,9 @@ def _spine(journal: Store, run_id: str, run: Run) -> Spine:
     }  # fmt: skip
     return Spine(
         run_json=minted if run.process_id else None,
-        parent_id=run.parent_id,
-        root_id=run.root_id or None,
-        process_id=run.process_id or None,
+        parent_id=run.parent_id or "",
+        root_id=run.root_id,
+        process_id=run.process_id,
         ancestors=ancestors,
         descendants=sorted(below - {run_id}),
     )

@@ -286,6 +286,8 @@ class Fleet(Struct, kw_only=True):
         run.stop_reason, run.stop_detail, run.needs = fact.stop_reason, fact.reason, fact.needs
         run.stopped_ms = event.at_ms
         self.halts.pop(fact.run_id, None)
+        if not fact.lane:
+            return
         starts = self.starts.setdefault(fact.lane, Starts())
         starts.stopped = Stopped(
             run_id=fact.run_id,
@@ -334,7 +336,9 @@ class Fleet(Struct, kw_only=True):
                 starts.may_go_on()
 
     def _run(self, run_id: str, lane: str, event: Event) -> Run:
-        return self.runs.setdefault(run_id, Run(lane=lane, begun_ms=event.at_ms))
+        """One that names no lane is a loop by hand: no worker's, and nothing that a supervisor would find or resume."""
+        made = Run(lane=lane, begun_ms=event.at_ms)
+        return self.runs.setdefault(run_id, made) if lane or run_id in self.runs else made
 
     def _unit(self, name: str) -> Unit:
         return self.units.setdefault(name, Unit())

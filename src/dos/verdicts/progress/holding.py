@@ -4,6 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
+from dos.records.public import PublicRecord
 from dos.verdicts.progress.numbers import check_counts
 
 
@@ -33,7 +34,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     reason: str = ""
 
 
-class Budget(Struct, frozen=True, kw_only=True):
+class WaitMarkerDecision(PublicRecord, frozen=True, kw_only=True):
     allow: bool
     markers_emitted: int
     reason: str = ""
@@ -48,13 +49,13 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
     return Verdict(answer=Answer.LIVE, allow=True, noop_turns=turns + 1, reason=f"turn {turns + 1} of {most}")
 
 
-def wait_marker_budget(emitted: int, max: int = 4) -> Budget:
+def wait_marker_budget(markers_emitted: int, max_markers: int = 4) -> WaitMarkerDecision:
     """The same question, asked of the markers that hold a turn open to wait."""
-    verdict = judge(Evidence(noop_turns=emitted), Policy(max_streak=max))
-    return Budget(allow=verdict.allow, markers_emitted=verdict.noop_turns, reason=verdict.reason)
+    verdict = judge(Evidence(noop_turns=markers_emitted), Policy(max_streak=max_markers))
+    return WaitMarkerDecision(allow=verdict.allow, markers_emitted=verdict.noop_turns, reason=verdict.reason)
 
 
-def propose_tighter_budget(observed: int, current: int = 4) -> int:
+def propose_tighter_budget(observed_markers: int, current_max: int = 4) -> int:
     """A budget that would have ended a wait of this many markers one sooner. Advice: it never loosens one."""
-    check_counts(observed=observed, current=current)
-    return max(1, min(current, observed - 1))
+    check_counts(observed_markers=observed_markers, current_max=current_max)
+    return max(1, min(current_max, observed_markers - 1))

@@ -45,7 +45,7 @@ class Policy(Struct, frozen=True, kw_only=True):
 class Verdict(Struct, frozen=True, kw_only=True):
     answer: Answer = field(name="state")
     length: int = 0
-    matched: str | None = None
+    matched: str = ""
     reason: str = ""
 
     @property
@@ -61,7 +61,7 @@ def judge(text: str, policy: Policy | None) -> Verdict:
     stripped = text.strip()
     length, looked_at = len(stripped), stripped[:LONGEST_TEXT]
 
-    def verdict(answer: Answer, reason: str, matched: str | None = None) -> Verdict:
+    def verdict(answer: Answer, reason: str, matched: str = "") -> Verdict:
         return Verdict(answer=answer, length=length, matched=matched, reason=reason)
 
     if policy is None:

@@ -30,7 +30,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     claimed: bool = False
     oracle_shipped: bool | None = None  # None: it could not be read
     keeps_in_residual: bool = True  # only a verified unit leaves the list of what is to be done
-    flag: str | None = None
+    flag: str = ""
     reason: str = ""
 
     @property
@@ -57,7 +57,7 @@ def _verdict(answer: Answer, seen: Evidence, reason: str) -> Verdict:
         claimed=seen.claimed,
         oracle_shipped=None if isinstance(seen.oracle_shipped, Unknown) else seen.oracle_shipped,
         keeps_in_residual=answer is not Answer.VERIFIED,
-        flag=answer.value if answer is Answer.QUIET_INCOMPLETE else None,
+        flag=answer.value if answer is Answer.QUIET_INCOMPLETE else "",
         reason=reason,
     )
 

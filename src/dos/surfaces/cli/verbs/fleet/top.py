@@ -6,13 +6,15 @@ for it, and none is disturbed.
 
 import shutil
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Struct, to_builtins
 
+from dos.errors import GitFailed
+from dos.evidence.watching import Seen
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
-from dos.views.live import top
+from dos.views.live import released_top, top
 
 EXITS = {"reported": 0, "contract_error": 2}
 WIDTH_WITHOUT_A_TERMINAL = 120
@@ -30,10 +32,28 @@ def run(args: Args, desk: Desk) -> Reply:
 
         screen.show(desk)
         return Reply()
-    seen = top.view(looking.watcher(desk).look())
+    looked = looking.watcher(desk).look()
+    seen = top.view(looked)
     if desk.as_json:
-        return Reply(data=to_builtins(seen), indented=True)
+        return Reply(data=_released(seen, looked, desk) | to_builtins(seen), indented=True)
     from dos.surfaces.cli.live.page import page, plain
 
     width = shutil.get_terminal_size((WIDTH_WITHOUT_A_TERMINAL, 0)).columns
     return Reply(text=plain(page(seen, width, name=desk.journal_world.workspace.root.name)), data=to_builtins(seen))
+
+
+def _released(view: top.View, seen: Seen, desk: Desk) -> dict[str, Any]:
+    """What dos-kernel printed, for those who read that."""
+    world = desk.journal_world
+    try:
+        log = world.git.run("log", f"--max-count={released_top.ACTIVITY_SHOWN}", "--format=%h %s").splitlines()
+    except GitFailed:
+        log = []  # no repository, or nothing committed yet
+    return released_top.frame(
+        view,
+        seen,
+        workspace=str(world.workspace.root),
+        initialized=world.loaded.path is not None,
+        exclusive=world.config.lanes.exclusive,
+        log=log,
+    )

@@ -46,5 +46,5 @@ def run(args: Args, desk: Desk) -> Reply:
     return Reply(
         code=EXITS[verdict.answer],
         text="\n".join([f"{verdict.answer}  {verdict.reason}", *witness.lines(facts)]),
-        data=to_builtins(verdict),
+        data={**to_builtins(verdict), "accountability": verdict.accountability or ""},
     )

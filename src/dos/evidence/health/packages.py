@@ -1,0 +1,37 @@
+"""Installed packages that own the names `dos` (the import) or `dos` (the command) beside ours."""
+
+import sys
+from importlib import metadata
+from shlex import quote
+
+from dos.evidence.health.finding import Finding, error
+from dos.sources.world import World
+
+OURS = "dispatch-os"
+NAME = "dos"
+
+
+def examine(world: World) -> list[Finding]:
+    others = sorted(owners() - {OURS})
+    if not others:
+        return []
+    names = ", ".join(others)
+    python = quote(sys.executable)
+    return [
+        error(
+            "PACKAGES_CLASH",
+            f"{names} is installed beside {OURS} in {sys.prefix}: both own the import and the command `{NAME}`",
+            "Whichever was installed last wrote over files of the other, and uninstalling one removes them.",
+            f"{python} -m pip uninstall --yes {' '.join(map(quote, others))}"
+            f" && {python} -m pip install --force-reinstall --no-deps {OURS}",
+        )
+    ]
+
+
+def owners() -> set[str]:
+    """The distributions that install a package or a command of our name, by their normalised names."""
+    found = {each.dist.name for each in metadata.entry_points(group="console_scripts", name=NAME) if each.dist}
+    for each in metadata.distributions():
+        if any(file.parts[:1] == (NAME,) for file in each.files or ()):
+            found.add(each.name)
+    return {name.lower().replace("_", "-") for name in found}

@@ -1,0 +1,46 @@
+"""Names and shapes that callers of dos-kernel rely on: keys that are strings, `top --json`, `python -m dos.cli`."""
+
+import subprocess
+import sys
+
+from commanding import git, in_process
+
+from dos.sources.own_processes import words_of
+
+
+def test_the_module_by_its_released_name_is_the_command(workspace):
+    done = subprocess.run([sys.executable, "-m", "dos.cli", "version"], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, in_process("version").out)
+    assert words_of(["/usr/bin/python3", "-m", "dos.cli", "worker", "--lane", "x"]) == ["worker", "--lane", "x"]
+
+
+def test_what_is_nothing_is_an_empty_string_as_released(workspace):
+    assert in_process("reconcile", "A", "--oracle-shipped", "--json").json["flag"] == ""
+    assert in_process("reconcile", "A", "--claimed-done", "--no-oracle-shipped", "--json").json["flag"] != ""
+    assert in_process("reward", "--no-claim", "--json").json["accountability"] == ""
+    assert in_process("answer-shape", "--text", "The answer is 42.", "--json").json["matched"] == ""
+    minted = in_process("run-id", "mint", "p", "--write", "--json").json["run_id"]
+    spine = in_process("trace", minted, "--json").json["spine"]
+    assert (spine["parent_id"], spine["root_id"], spine["process_id"]) == ("", minted, "PROC-p")
+    nobody = in_process("trace", "RID-0123456789ABCDE", "--json").json["spine"]
+    assert {nobody[key] for key in ("parent_id", "root_id", "process_id")} == {""}
+
+
+def test_top_has_the_released_keys_beside_ours(workspace):
+    in_process("lease-lane", "acquire", "--lane", "api", "--owner", "A", "--loop-ts", "T1")
+    found = in_process("top", "--json").json
+    assert {"workspace", "now", "initialized", "lanes", "verdicts", "activity"} <= set(found)
+    assert {"rows", "totals", "supervisors", "landings", "decisions", "limits"} <= set(found)
+    assert (found["workspace"], found["initialized"]) == (str(workspace), True)
+    lanes = {lane["lane"]: lane for lane in found["lanes"]}
+    assert list(lanes) == [row["lane"] for row in found["rows"]]
+    held, free = lanes["api"], lanes["docs"]
+    assert set(held) == {
+        "lane", "chip", "loop_ts", "holder", "heartbeat_age_ms", "liveness_reason", "is_exclusive",
+    }  # fmt: skip
+    assert (held["holder"], held["loop_ts"], held["chip"]) == ("A", "T1", "🟢 ADVANCING")
+    assert isinstance(held["heartbeat_age_ms"], int)
+    assert (free["chip"], free["holder"], free["heartbeat_age_ms"]) == ("⚪ FREE", "", None)
+    assert [lane for lane, row in lanes.items() if row["is_exclusive"]] == ["global"]
+    assert found["activity"] == [{"sha": git("log", "-1", "--format=%h", cwd=workspace).strip(), "subject": "Begin"}]
+    assert found["verdicts"] == []
