@@ -9,10 +9,9 @@ from typing import get_args
 import pytest
 from msgspec import Struct, structs
 
-from dos.config.lint import Kind, Severity, lint
+from dos.config.lint import NOT_YET_READ, Kind, Severity, is_unread, lint, unread_keys
 from dos.config.load import parse
 from dos.config.tables import Config
-from dos.config.unread import NOT_YET_READ, is_unread, unread
 
 SOURCE = Path(__file__).parents[2] / "src" / "dos"
 
@@ -124,7 +123,7 @@ from = "a"
 to = "b"
 trigger = "x"
 """
-    assert [".".join(map(str, key)) for key in unread(parse(text, Path("dos.toml")).origins)] == [
+    assert [".".join(map(str, key)) for key in unread_keys(parse(text, Path("dos.toml")).origins)] == [
         "data_class.trajectory_patterns",
         "lifecycle.transitions",
         "paths.lane_journal",

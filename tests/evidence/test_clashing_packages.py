@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from dos.config.lint import Severity
-from dos.evidence.health import packages
+from dos.evidence import packages
 from dos.sources.world import World
 
 

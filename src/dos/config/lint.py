@@ -17,12 +17,46 @@ from dos.config.commands import Editing
 from dos.config.load import FILE_NAME, Loaded
 from dos.config.notation import key_text
 from dos.config.tables import Config
-from dos.config.unread import unread
 from dos.records.names import folded
 from dos.records.regions import Region, first_collision, many_overlaps, region, within
 
 NO_TREES: Mapping[str, str] = {}
 MOST_OVERLAPS = 10_000  # pairs grow with the square of the lanes, and nobody reads so many
+
+
+# The settings that dos.toml may hold and that nothing in this version reads: each is an error. They are accepted, so that
+# a dos.toml that dos-kernel wrote still loads. Whoever reads one takes it out of this list.
+# A table stands for all of its keys.
+NOT_YET_READ: frozenset[Key] = frozenset(
+    tuple(key.split("."))
+    for key in (
+        "workspace",
+        "paths.findings_queue",
+        "paths.fanout_runs",
+        "paths.dispatch_loops",
+        "paths.chained_runs",
+        "paths.replan_dir",
+        "paths.picker_audits",
+        "paths.archive_lock",
+        "paths.lane_journal",
+        "paths.verdict_journal",
+        "paths.leases_dir",
+        "paths.project_card",
+        "retention.verdicts_keep_last",
+        "retention.audits_keep_last",
+        "retention.projections_compact",
+        "data_class",
+        "lifecycle.transitions",
+        "lifecycle.veto_class",
+        "lifecycle.max_transitions_per_cycle",
+        "lifecycle.per_plan_cooldown_hours",
+        "intervention",
+        "tool_stream",
+        "marker",
+        "precursor",
+        "enforcement",
+    )
+)
 
 
 class Severity(StrEnum):
@@ -198,7 +232,7 @@ def _pair(first: str, one: Region, second: str, other: Region, editing: Editing)
 
 
 def _unread(written: Iterable[Key]) -> Iterator[Finding]:
-    for key in unread(written):
+    for key in unread_keys(written):
         name = key_text(key)
         detail = f"{name} is set, and nothing in this version of dos reads it: it decides nothing"
         yield _finding(Kind.POLICY_UNREAD, name, detail, commands.drop([str(part) for part in key]))
@@ -217,3 +251,21 @@ def _dangling_references(config: Config, editing: Editing) -> Iterator[Finding]:
                 f"reason {token} refers to lane {named[1]!r}, which is not declared",
                 editing.at("reasons", token, "see_also"),
             )
+
+
+def is_unread(key: Key) -> bool:
+    return any(key[:end] in NOT_YET_READ for end in range(1, len(key) + 1))
+
+
+def unread_keys(written: Iterable[Key]) -> list[Key]:
+    """Of the keys that a file sets, those that decide nothing; without the tables and lists around them."""
+    found = [key for key in written if is_unread(key)]
+    around = {key[:end] for key in found for end in range(1, len(key))}
+    leaves = dict.fromkeys(_without_places(key) for key in found if key not in around)
+    return sorted(leaves, key=str)
+
+
+def _without_places(key: Key) -> Key:
+    """The key of the list that an entry stands in: one entry of it cannot be unset by name."""
+    end = next((place for place, part in enumerate(key) if isinstance(part, int)), len(key))
+    return key[:end]

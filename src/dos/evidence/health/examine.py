@@ -8,6 +8,7 @@ from shlex import quote
 from dos.config import commands
 from dos.config.lint import Severity
 from dos.errors import DosError, GitFailed, StoreFailed
+from dos.evidence import packages
 from dos.evidence.belief import receipt_keys
 from dos.evidence.health import (
     agents,
@@ -18,7 +19,6 @@ from dos.evidence.health import (
     git,
     lanes,
     leases,
-    packages,
     plans,
     processes,
     store,

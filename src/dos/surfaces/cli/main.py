@@ -56,12 +56,12 @@ def _is_hook(arguments: list[str]) -> bool:
 def _hook_failed(error: Exception, arguments: list[str]) -> int:
     """Exit code 2 of a hook means "deny this call" to its host, so no error of ours may become one."""
     try:
-        from dos.surfaces.cli import hook_faults
+        from dos.surfaces.cli.verbs.hooks import faults
 
-        if hook_faults.is_usage(error):
+        if faults.is_usage(error):
             _report(error)
             return 2
-        hook_faults.report(error, arguments)
+        faults.report(error, arguments)
     except Exception as second:  # noqa: BLE001 - whatever else is broken, the agent continues
         complain(f"warning: dos hook: {type(second).__name__}: {second}")
     return 0

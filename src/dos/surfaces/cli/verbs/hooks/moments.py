@@ -9,9 +9,9 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from dos.surfaces.cli import hook_input
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
+from dos.surfaces.cli.verbs.hooks import event_input
 
 EXITS = {"reported": 0, "contract_error": 2}
 
@@ -28,7 +28,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, desk: Desk) -> Reply:
-    hook_input.check_dialect(args.dialect)
-    hook_input.event()
+    event_input.check_dialect(args.dialect)
+    event_input.event()
     _ = desk.start  # settings that name a directory which is not there are wrong, whatever is asked
     return Reply()

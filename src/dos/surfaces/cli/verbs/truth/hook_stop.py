@@ -16,9 +16,9 @@ from msgspec import Struct, json
 from dos.agents.dialects import stop as dialects
 from dos.errors import BadInput, DosError
 from dos.evidence.speech import stop as evidence
-from dos.surfaces.cli import hook_faults, hook_input
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
+from dos.surfaces.cli.verbs.hooks import event_input, faults
 from dos.verdicts.speech import stop
 from dos.verdicts.work import shipped
 
@@ -41,15 +41,15 @@ def run(args: Args, desk: Desk) -> Reply:
     refusal = _usable(args)
     told = dialects.Event()
     try:
-        told = dialects.parse(hook_input.event(may_be_missing=bool(args.transcript or args.plan)))
+        told = dialects.parse(event_input.event(may_be_missing=bool(args.transcript or args.plan)))
         if not told.is_stop or (told.already_continued and not args.force):
             why = "it was refused once already" if told.is_stop else "nobody wants to stop"
             return _allowed(desk, True, f"not checked: {why}", quiet=not args.debug)
         verdict = stop.judge(_seen(args, told, desk), strict=args.strict)
     except (DosError, OSError) as error:
-        if hook_input.at_terminal():
+        if event_input.at_terminal():
             raise
-        hook_faults.record("stop", str(error), session=told.session, start=_place(told, desk))
+        faults.record("stop", str(error), session=told.session, start=_place(told, desk))
         return _allowed(desk, None, f"the claims were not checked: {error}")
     text = json.encode(refusal(verdict.reason)).decode() if verdict.refused else ""
     complaint = "\n".join(f"warning: {each}" for each in verdict.warnings)
@@ -58,7 +58,7 @@ def run(args: Args, desk: Desk) -> Reply:
 
 def _usable(args: Args) -> Callable[[str], dict[str, str]]:
     """What was typed is checked first: bytes in the wrong dialect would be passed over in silence."""
-    hook_input.check_dialect(args.dialect)
+    event_input.check_dialect(args.dialect)
     if bool(args.plan) != bool(args.phase):
         raise BadInput("a unit is a plan and a phase", hint="Give both --plan and --phase, or neither.")
     if args.last_turns < 1:

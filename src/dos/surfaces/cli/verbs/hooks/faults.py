@@ -12,9 +12,9 @@ from dos.errors import DosError
 from dos.journal.hook_events import HOOKS, HookFault
 from dos.journal.opening import embedded_path
 from dos.sources.world import World, open_journal
-from dos.surfaces.cli import hook_input
 from dos.surfaces.cli.main import complain
 from dos.surfaces.cli.past_errors import with_store_only
+from dos.surfaces.cli.verbs.hooks import event_input
 
 BUSY_SECONDS = 1.0  # for the write lock: an agent waits for its hook
 LONGEST_PROBLEM = 500
@@ -23,7 +23,7 @@ LONGEST_SESSION = 200
 
 def is_usage(error: Exception) -> bool:
     """A person types the verb on a terminal: no agent waits for the exit code."""
-    return isinstance(error, DosError) and hook_input.at_terminal()
+    return isinstance(error, DosError) and event_input.at_terminal()
 
 
 def report(error: Exception, arguments: list[str]) -> None:
@@ -58,7 +58,7 @@ def record(moment: str, problem: str, *, session: str, start: Path) -> None:
 def _event() -> dialects.Event:
     """What is left of the input, if it is an event: the verb may have failed before it read any of it."""
     try:
-        return dialects.parse(hook_input.event(may_be_missing=True))
+        return dialects.parse(event_input.event(may_be_missing=True))
     except (DosError, OSError, ValueError):
         return dialects.Event()
 
