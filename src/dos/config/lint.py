@@ -24,8 +24,8 @@ NO_TREES: Mapping[str, str] = {}
 MOST_OVERLAPS = 10_000  # pairs grow with the square of the lanes, and nobody reads so many
 
 
-# The settings that dos.toml may hold and that nothing in this version reads: each is an error. They are accepted, so that
-# a dos.toml that dos-kernel wrote still loads. Whoever reads one takes it out of this list.
+# The settings that dos.toml may hold and that nothing in this version reads: each is an error. They are accepted, so
+# that a dos.toml that dos-kernel wrote still loads. Whoever reads one takes it out of this list.
 # A table stands for all of its keys.
 NOT_YET_READ: frozenset[Key] = frozenset(
     tuple(key.split("."))
