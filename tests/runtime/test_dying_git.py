@@ -3,10 +3,12 @@
 import ast
 import os
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
 from dying_git import DyingGit
+from patience import PATIENCE
 from sample_fleet import landed
 from sample_repository import commit, write
 from test_worker import work
@@ -14,9 +16,11 @@ from test_worker import work
 import dos
 from dos.errors import GitFailed, GitUnanswered
 from dos.runtime import landing
+from dos.runtime.trees import adding
 from dos.sources.git import Git
 from dos.sources.git_calls import exit_codes
 from dos.sources.history.objects import Objects
+from dos.sources.workspace import find
 
 ALWAYS = 1.0
 SHARE = 0.06
@@ -146,3 +150,38 @@ def test_a_signal_is_named(repository, dying):
     made.calls.write_bytes(b"xxx")
     assert Git(repository.root).once("rev-parse", "HEAD").returncode < 0
     assert subprocess.run(["git", "--version"], capture_output=True).returncode == 0, "an agent's own git lives"
+
+
+def test_worktrees_are_not_listed_while_one_is_made(repository, tmp_path):
+    """An entry that is half written makes git die: the reader waits until it is whole."""
+    git, state = Git(repository.root), find(repository.root).state
+    adding.add(git, state, tmp_path / "lane", "HEAD")
+    half = repository.root / ".git" / "worktrees" / "lane" / "commondir"
+    whole = half.read_text()
+    found: list[list[list[str]]] = []
+    reader = threading.Thread(target=lambda: found.append(adding.listed(git)))
+    with adding._alone(state / adding.GATE):
+        half.write_text("")
+        assert git.once("worktree", "list").returncode == 128, "as it was seen"
+        reader.start()
+        reader.join(0.3)
+        assert reader.is_alive() and not found
+        half.write_text(whole)
+    reader.join(PATIENCE)
+    assert [lines[0] for lines in found[0]] == [f"worktree {repository.root}", f"worktree {tmp_path / 'lane'}"]
+
+
+def test_worktrees_that_others_make_by_hand_are_listed_by_a_second_try(repository, tmp_path, monkeypatch):
+    git = Git(repository.root)
+    repository.git("worktree", "add", "--quiet", "--detach", str(tmp_path / "theirs"))
+    half = repository.root / ".git" / "worktrees" / "theirs" / "commondir"
+    whole, real = half.read_text(), Git.once
+    half.write_text("")
+
+    def once(self, *words, **more):
+        done = real(self, *words, **more)
+        half.write_text(whole)
+        return done
+
+    monkeypatch.setattr(Git, "once", once)
+    assert len(adding.listed(git)) == 2

@@ -14,7 +14,7 @@ from dos.errors import Fenced, GitFailed, GitUnanswered
 from dos.records.names import slug
 from dos.runtime import worktrees
 from dos.runtime.effects import Landing, NotLanded, Worktree
-from dos.runtime.trees import conflicts
+from dos.runtime.trees import adding, conflicts
 from dos.sources.git import AS_DOS, Git
 from dos.sources.history import ancestry
 
@@ -211,8 +211,7 @@ def _swap(git: Git, lane: str, fence: int, landing: Landing) -> NotLanded | None
 def _trees_on(git: Git, branch: str) -> list[Git]:
     """The work trees in which a branch is checked out."""
     found = []
-    for entry in git.run("worktree", "list", "--porcelain", "-z").split("\0\0"):
-        lines = entry.strip("\0").split("\0")
+    for lines in adding.listed(git):
         if f"branch refs/heads/{branch}" in lines and "bare" not in lines:
             path = Path(lines[0].removeprefix("worktree "))
             found += [Git(path)] if path.is_dir() else []

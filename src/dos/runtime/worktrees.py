@@ -184,10 +184,9 @@ def _set_aside(path: Path, state: Path, run_id: str, why: str) -> Salvage:
 
 def _known_head(git: Git, path: Path) -> str | None:
     """Where a worktree was when git last knew it, also if nothing there leads back to git any more."""
-    for entry in git.run("worktree", "list", "--porcelain", "-z").split("\0\0"):
-        place, _, rest = entry.strip("\0").partition("\0")
+    for place, *about in adding.listed(git):
         if place == f"worktree {path.resolve()}":
-            return git.commit_of(rest.partition("\0")[0].removeprefix("HEAD "))
+            return git.commit_of(about[0].removeprefix("HEAD ")) if about else None
     return None
 
 

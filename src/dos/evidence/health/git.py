@@ -5,10 +5,12 @@ import shutil
 from functools import lru_cache, partial
 from pathlib import Path
 from shlex import quote
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from dos.config import commands
+from dos.errors import GitFailed
 from dos.evidence.health import at_once
 from dos.evidence.health.commands import git as command
 from dos.evidence.health.commands import install
@@ -16,6 +18,9 @@ from dos.evidence.health.finding import Finding, error, warning
 from dos.records.unknown import Unknown
 from dos.sources import git
 from dos.sources.world import World
+
+if TYPE_CHECKING:
+    from subprocess import CompletedProcess
 
 OLDEST = (2, 38)
 COMMITS_READ = 50
@@ -42,7 +47,7 @@ class Repository(Struct, frozen=True, kw_only=True):
 def repository(world: World) -> Repository:
     if world.workspace.common is None or shutil.which("git") is None:
         return Repository(version=git.version())
-    tell = world.git.once  # what git says when it refuses is what is wanted here
+    tell = partial(_told, world.git)
     version, head, log, who, files, worktrees, salvaged = at_once.ask(
         [
             git.version,
@@ -68,6 +73,14 @@ def repository(world: World) -> Repository:
         salvaged=len(salvaged.stdout.split()),
         knows_who_commits=who.returncode == 0,
     )
+
+
+def _told(asked: git.Git, *words: str) -> "CompletedProcess[str]":
+    """What git says also when it refuses: that is what is to be told then. One that dies is asked again first."""
+    try:
+        return asked.attempt(*words)
+    except GitFailed:
+        return asked.once(*words)
 
 
 def usable(world: World) -> bool:

@@ -1,4 +1,7 @@
-"""One process of a repository at a time makes a worktree: git's own bookkeeping of them is not made for more."""
+"""One process of a repository at a time makes a worktree, and nobody lists them meanwhile.
+
+Git's own bookkeeping of them is not made for more: an entry that is half written makes `git worktree list` die.
+"""
 
 import os
 import time
@@ -7,8 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dos.errors import GitFailed, GitUnanswered
+from dos.sources import workspace
 from dos.sources.git import Git
 
+GATE = "worktrees.gate"  # in the state directory
 BUSY_SECONDS = 120.0  # without a checkout it takes a few hundredths of one
 
 
@@ -16,7 +21,7 @@ def add(git: Git, state: Path, path: Path, commit: str) -> None:
     """Known to git, at a commit, on no branch, with no file in it yet: those are written with nobody waiting."""
     for folder in (path.parent, state):
         folder.mkdir(parents=True, exist_ok=True)
-    with _alone(state / "worktrees.gate"):
+    with _alone(state / GATE):
         # Twice: also where an entry of ours for this place was left, and locked. Others' entries are none of ours.
         words = ("worktree", "add", "--quiet", "--force", "--force", "--no-checkout", "--detach")
         try:
@@ -26,18 +31,42 @@ def add(git: Git, state: Path, path: Path, commit: str) -> None:
                 raise
 
 
+def listed(git: Git) -> list[list[str]]:
+    """The worktrees that git knows, each as the lines that it has for it; the first is `worktree PATH`."""
+    with _among_readers(workspace.find(git.tree).state / GATE):
+        said = git.run("worktree", "list", "--porcelain", "-z")
+    return [entry.strip("\0").split("\0") for entry in said.split("\0\0") if entry.strip("\0")]
+
+
 @contextmanager
 def _alone(gate: Path) -> Iterator[None]:
+    with _locked(os.open(gate, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644), gate):
+        yield
+
+
+@contextmanager
+def _among_readers(gate: Path) -> Iterator[None]:
+    """Beside other readers. Where there is no gate, no worktree was made yet."""
+    try:
+        opened = os.open(gate, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        yield
+        return
+    with _locked(opened, gate, shared=True):
+        yield
+
+
+@contextmanager
+def _locked(opened: int, gate: Path, *, shared: bool = False) -> Iterator[None]:
     """The kernel frees it when its holder dies."""
     import fcntl
 
-    opened = os.open(gate, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         deadline = time.monotonic() + BUSY_SECONDS
         # Tried again and again instead of waited for: whoever was stopped inside must not hold up everybody for ever.
         while True:
             try:
-                fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(opened, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
                 if time.monotonic() > deadline:
