@@ -8,7 +8,8 @@ _COMMITTING = """Commit your work. The last paragraph of the commit message must
 
     {trailer}
 
-Uncommitted changes do not count; saying that it is done does not count either."""
+Name no other unit in such a line or at the start of the subject: a commit is for one unit alone. Uncommitted changes do
+not count; saying that it is done does not count either."""
 
 _GROOMING = """Nothing in the plan can be started. Make these documents such that something can:
 

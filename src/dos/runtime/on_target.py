@@ -35,14 +35,15 @@ class OnTarget:
     def known(self, fleet: Fleet, units: Sequence[Unit], target: Target, branch: str, answers: Decisions) -> Fleet:
         """The fleet's state as git shows it. What a person wants again is as if it had never landed."""
         names = [name for unit in units for name in (unit.name, *unit.depends)]
+        terms = [(unit.lane, unit.acceptance) for unit in units]  # by which a person's commit counts
         ref, landings = target.ref(branch), [(seen.landed, bool(seen.intended)) for seen in fleet.units.values()]
-        asked = Git(self._place.root).commit_of(ref), names, landings
+        asked = Git(self._place.root).commit_of(ref), names, landings, terms
         if asked != self._asked and (names != self._names or time.monotonic() >= self._not_before):
             began = time.monotonic()
             # After the journal was read: whatever that calls landed is there to see, whichever host landed it.
-            asked = target.newest(branch), names, landings
+            asked = target.newest(branch), names, landings, terms
             with World(self._place.root, lenient=True) as world:
-                _, state = landed.look(world, names, fleet, ref=ref, memory=self._memory)
+                _, state = landed.look(world, names, fleet, ref=ref, memory=self._memory, declared=units)
             self._shown = {
                 name: (fleet.units.get(name, Seen()).landed, seen)
                 for name, seen in state.units.items()

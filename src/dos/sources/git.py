@@ -187,8 +187,9 @@ class Git:
             first = self.attempt(*words)
         return first.returncode == 0
 
-    def commits_between(self, base: str, head: str) -> list[str]:
-        return self.run("rev-list", "--reverse", f"{base}..{head}").split()
+    def commits_between(self, base: str, head: str, *others: str) -> list[str]:
+        """The commits of a head that neither a base nor one of the others has, the oldest first."""
+        return self.run("rev-list", "--reverse", f"{base}..{head}", *(f"^{other}" for other in others)).split()
 
     def paths_between(self, base: str, head: str) -> list[str]:
         """Every path that differs, both names of a rename."""

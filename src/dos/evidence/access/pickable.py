@@ -32,7 +32,7 @@ def gather(world: World, config: Config, word: str, *, now_ms: int) -> Evidence:
     if unit is None:
         raise _nowhere(word, portfolio)
     recorded, _ = fold.current(world.journal, Fleet)
-    _, state = landed.look(world, (unit.name, *unit.depends), recorded)
+    _, state = landed.look(world, (unit.name, *unit.depends), recorded, declared=portfolio.units)
     live = {lease.run_id for lease in world.journal.leases(lapsed=False) if lease.run_id}
     (unit,) = asked_units.gated([unit], state, fold.current(world.journal, Decisions)[0])
     seen = rested(unit, standing(unit, state, live, now_ms=now_ms), state, attempts.recorded(world), config)

@@ -22,7 +22,7 @@ def gather(world: World, config: Config, *, now_ms: int) -> Evidence:
     recorded, _ = fold.current(world.journal, Fleet)
     live = {lease.run_id for lease in world.journal.leases(lapsed=False)} - {""}
     names = tuple(unit.name for unit in units)
-    truths, state = landed.look(world, names, recorded)
+    truths, state = landed.look(world, names, recorded, declared=units)
     claims = {name: seen.claimed_by for name, seen in state.units.items() if seen.claimed_by and not seen.landed}
     tried = attempts.recorded(world)
     units = asked_units.gated(units, state, fold.current(world.journal, Decisions)[0])

@@ -35,7 +35,8 @@ def gather(
     recorded, _ = fold.current(world.journal, Fleet)
     tried, now_ms = attempts.recorded(world), round(now.timestamp() * 1000)
     live = {lease.run_id for lease in world.journal.leases(lapsed=False)} - {""}
-    truths, state = landed.look(world, [name for unit in units for name in (unit.name, *unit.depends)], recorded)
+    names = [name for unit in units for name in (unit.name, *unit.depends)]
+    truths, state = landed.look(world, names, recorded, declared=units)
     inside = _within(scope, units, config, lane_of)
     found = []
     for unit in asked_units.gated(units, state, fold.current(world.journal, Decisions)[0]):

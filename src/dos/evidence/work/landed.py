@@ -4,20 +4,27 @@ A fresh clone has no journal, and work that a person committed was never in it; 
 in any commit.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct, structs
 
 from dos.errors import DosError, GitFailed, GitUnanswered
+from dos.evidence.access.scope import in_workspace
+from dos.evidence.belief import receipts
 from dos.evidence.work.remembered import Memory
 from dos.journal import fold
 from dos.journal.states.fleet import Fleet
 from dos.journal.states.fleet import Unit as Seen
+from dos.records import regions
+from dos.records.units import Unit
 from dos.records.unknown import Unknown
+from dos.sources import commits as commits_of
 from dos.sources.git import Git
 from dos.sources.history import log
 from dos.sources.history.place import is_shallow
+from dos.sources.plans import units as sources
 from dos.sources.world import World
+from dos.verdicts.belief.effect import Answer as Effect
 from dos.verdicts.work.shipped import Answer, Verdict
 
 
@@ -41,11 +48,17 @@ def gather(world: World, units: Iterable[str], fleet: Fleet | None = None) -> di
 
 
 def look(
-    world: World, units: Iterable[str], fleet: Fleet, ref: str = "", memory: Memory | None = None
+    world: World,
+    units: Iterable[str],
+    fleet: Fleet,
+    ref: str = "",
+    memory: Memory | None = None,
+    declared: Sequence[Unit] | None = None,
 ) -> tuple[dict[str, Truth], Fleet]:
     """The truth about each unit, and the fleet's state with it in the place of what the journal remembers.
 
-    The state is a copy: only what happened is kept in the journal. A `memory` is what was seen at the same ref before.
+    The state is a copy: only what happened is kept in the journal. A `memory` is what was seen at the same ref before;
+    `declared` are the units of the plans, read where nobody has them at hand.
     """
     names = list(dict.fromkeys(units))
     commits = {name: seen.landed for name in names if (seen := fleet.units.get(name)) and seen.landed}
@@ -53,10 +66,11 @@ def look(
     shown = _shown(world, names, where, memory)
     on_target = _on_target(world, set(commits.values()), where, memory) if commits else set()
     delivered = _delivered(world, fleet, commits, where)
+    by_others = _by_others(world, {name: shown[name] for name in names if name not in commits}, declared, memory)
     truths = {
         name: Landed(commits[name], "branch")
         if name in delivered
-        else _truth(world, commits.get(name, ""), on_target, shown[name])
+        else by_others.get(name) or _truth(world, commits.get(name, ""), on_target, shown[name])
         for name in names
     }
     known = {name: _known(fleet.units.get(name, Seen()), truth) for name, truth in truths.items()}
@@ -102,6 +116,51 @@ def _shown(world: World, names: list[str], ref: str | Unknown, memory: Memory) -
     except DosError as error:
         memory.forget()
         return dict.fromkeys(names, Unknown(error.message))
+
+
+def _by_others(
+    world: World, shown: Mapping[str, Verdict | Unknown], declared: Sequence[Unit] | None, memory: Memory
+) -> dict[str, Truth]:
+    """The truth about the declared units that git shows and no worker has landed."""
+    found = {name: verdict for name, verdict in shown.items() if not isinstance(verdict, Unknown) and verdict.shipped}
+    if not found:
+        return {}
+    read = sources.read(world.workspace, world.config).units if declared is None else declared
+    units = {unit.name: unit for unit in read if unit.name in found}
+    paths = _paths(world, {found[name].sha for name in units})
+    return {name: _by_other(world, unit, found[name], paths[found[name].sha], memory) for name, unit in units.items()}
+
+
+def _by_other(world: World, unit: Unit, shown: Verdict, paths: Sequence[str], memory: Memory) -> Truth:
+    """A person's commit counts where it changes something in the unit's lane; a unit with an acceptance command of its
+    own is done when somebody signed that it passed."""
+    name = unit.lane or next(iter(world.config.lanes.autopick), "")
+    lane = world.config.lane_region(name) if name else None
+    if lane is not None and lane.globs and not any(regions.contains_path(lane, path) for path in paths):
+        return NotLanded(f"{shown.sha[:9]} names it, and changes nothing in its lane", is_claimed=True)
+    if unit.acceptance and not _is_vouched(world, unit, shown.sha, memory):
+        why = f"{shown.sha[:9]} names it, and no worker landed it and no receipt says that its acceptance passed"
+        return NotLanded(why, is_claimed=True)
+    return Landed(shown.sha, shown.source)
+
+
+def _paths(world: World, commits: Collection[str]) -> dict[str, list[str]]:
+    """What each commit changed, as lanes see it; of a merge against its first parent."""
+    asked = [commits_of.Commit(sha=sha, subject="") for sha in commits]
+    found = commits_of.paths_of_each(world.git, asked) if asked else {}
+    for sha in commits:
+        if sha not in found:
+            found[sha] = [change.path for change in commits_of.changes(world.git, sha)]
+    return {sha: list(in_workspace(world, paths)) for sha, paths in found.items()}
+
+
+def _is_vouched(world: World, unit: Unit, sha: str, memory: Memory) -> bool:
+    if (unit.name, sha) not in memory.vouched and any(
+        receipt.valid and receipt.bound and receipt.verdict == Effect.CONFIRMED
+        for receipt in receipts.for_commit(world, sha, unit.name)
+    ):
+        memory.vouched.add((unit.name, sha))
+    return (unit.name, sha) in memory.vouched
 
 
 def _truth(world: World, commit: str, on_target: set[str] | Unknown, shown: Verdict | Unknown) -> Truth:

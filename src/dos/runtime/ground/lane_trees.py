@@ -16,6 +16,7 @@ from dos.runtime.ground.checks import Checks
 from dos.runtime.receipts import landings
 from dos.runtime.sharing.targets import Target
 from dos.sources.git import Git
+from dos.sources.plans import units as sources
 from dos.sources.workspace import Workspace
 
 
@@ -33,6 +34,7 @@ class LaneTrees:
         heed: Callable[[Lease], None],
     ) -> None:
         self.place = place
+        self.config = config
         self.workers = config.workers
         self.git = git
         self.target = target
@@ -84,7 +86,19 @@ class LaneTrees:
         return measuring.measure(effect.worktree, effect.lease, self._judged(effect), self.checks.prefix(), doubt=doubt)
 
     def _doubt(self, effect: effects.MeasureWork | effects.PrepareLanding, base: str, head: str) -> str:
-        return "" if effect.grooms else proving.unproven(self.place, effect.unit, base=base, head=head)
+        """Why the commits do not show the unit, or show more than it; of a replan nothing is to be shown."""
+        if effect.grooms:
+            return ""
+        if why := proving.unproven(self.place, effect.unit, base=base, head=head):
+            return why
+        declared = sources.read(self.place, self.config).units
+        commits = self.commits(effect, base, head)
+        return proving.named_besides(self.place, effect.unit, declared, commits=commits, base=base)
+
+    def commits(self, effect: effects.MeasureWork | effects.PrepareLanding, base: str, head: str) -> list[str]:
+        """Those from a base to a head that were made for the unit: what the target holds by now is others'."""
+        inside, held = Git(Path(effect.worktree.path)), self.target.ref(effect.worktree.target)
+        return inside.commits_between(base, head, *([held] if inside.commit_of(held) else []))
 
     def _judged(self, effect: effects.MeasureWork) -> measuring.Accept:
         return partial(self.checks.run, command=self.checks.acceptance(effect.unit), lease=effect.lease)

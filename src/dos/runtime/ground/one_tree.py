@@ -24,6 +24,10 @@ class OneTree(LaneTrees):
             doubt=partial(self._doubt, effect, effect.worktree.base),
         )
 
+    def commits(self, effect: effects.MeasureWork | effects.PrepareLanding, base: str, head: str) -> list[str]:
+        tree = Git(Path(effect.worktree.path))
+        return shared.share_of(tree, base, head, effect.unit.name, effect.lease, self.checks.prefix()).mine
+
     def save_changes(self, effect: effects.SaveChanges) -> list[effects.Salvage]:
         return []  # they lie in the tree, where a person sees them
 

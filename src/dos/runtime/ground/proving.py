@@ -1,12 +1,19 @@
-"""Whether git shows a unit's work: asked before it lands, of the oracle that anybody can ask afterwards."""
+"""Whether git shows a unit's work, and that of no other: asked before it lands, of the oracle that anybody can ask
+afterwards."""
+
+from collections.abc import Sequence
 
 from msgspec import structs
 
 from dos.errors import BadInput
 from dos.evidence.work import shipped as oracle
+from dos.records.names import as_text, listed, on_one_line
 from dos.records.units import Unit
+from dos.sources.history.objects import Objects
 from dos.sources.workspace import Workspace
 from dos.sources.world import World
+from dos.verdicts.commits import claimed_alone
+from dos.verdicts.commits.naming import Message, Name
 from dos.verdicts.work.shipped import Contradiction, Policy, judge
 
 _NOT_NAMED = "no commit names the unit; the last paragraph of the commit message has to be the line `Unit: {name}`"
@@ -30,3 +37,27 @@ def unproven(place: Workspace, unit: Unit, *, base: str, head: str) -> str:
         return _NOT_NAMED.format(name=unit.name)
     about = f" ({_NOT_SAID})" if Contradiction.DOCS_ONLY in verdict.contradictions else ""
     return verdict.reason + about
+
+
+def named_besides(place: Workspace, unit: Unit, declared: Sequence[Unit], *, commits: Sequence[str], base: str) -> str:
+    """Which other units the commits name, told to whoever tries next; empty when they name none.
+
+    A unit that is named faintly counts where the oracle would call it shipped by these commits.
+    """
+    for sha in commits:
+        with World(place.root, lenient=True) as world, Objects(world.git) as objects:
+            stamp = oracle.Look(world, objects, oracle.Ask(ref=sha)).stamp
+            commit = objects.commit(sha)
+            message = Message.of(commit.message if commit else "")
+            names = [Name(each.plan, each.id, stamp) for each in declared]
+            found = claimed_alone.others(message, Name(unit.plan, unit.id, stamp), names)
+            ask = oracle.Ask(ref=sha, since=base, is_vouched=False)
+            verdicts = oracle.verify(world, found.faintly, ask) if found.faintly else []
+        others = [*found.plainly, *(f"{each.plan}/{each.phase}" for each in verdicts if each.shipped)]
+        if others:
+            told = listed([on_one_line(as_text(name)) for name in others])
+            return (
+                f"commit {sha[:9]} names {told}, and this work is for {unit.name} alone: a commit names only the unit "
+                f"that it was made for (reword it with git commit --amend or git rebase, and leave the rest to others)"
+            )
+    return ""

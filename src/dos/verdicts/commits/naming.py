@@ -124,19 +124,13 @@ class Name:
 
     def _trailers(self, message: Message) -> Iterator[Naming]:
         """Lines such as `Unit: AUTH/AUTH1` in the paragraphs of such lines that end a message."""
-        faint = False
-        for paragraph in reversed(_PARAGRAPHS.split(message.body.strip())):
-            lines = paragraph.split("\n")
-            faint = faint or not all(_TRAILER_LINE.match(line) for line in lines)
-            for line in lines:
-                if (said := _SHIPS.match(line)) and self._is_listed(said["names"]):
-                    negated = unfinished.found(message.subject)
-                    yield Naming(rung=Rung.GIT_TRAILER, faint=faint, negated=negated)
-            if faint:
-                return
+        for listed, faint in trailers(message):
+            if any(self.is_called(each) for each in listed):
+                yield Naming(rung=Rung.GIT_TRAILER, faint=faint, negated=unfinished.found(message.subject))
 
-    def _is_listed(self, names: str) -> bool:
-        return any(self._listed.fullmatch(each.strip()) for each in names.split(","))
+    def is_called(self, name: str) -> bool:
+        """Whether a name in a trailer is this unit's."""
+        return self._listed.fullmatch(name) is not None
 
     def _mentioned(self, message: Message) -> Iterator[Naming]:
         """A release names what it brings, after its version or in a line of its own."""
@@ -286,6 +280,20 @@ class Name:
     @cached_property
     def _parent_first(self) -> re.Pattern[str]:
         return _compiled(f"{self._folders}(?P<unit>{re.escape(self.plan)}:?[ \\t]+{re.escape(self._parent)}){_END}")
+
+
+def trailers(message: Message) -> Iterator[tuple[list[str], bool]]:
+    """The names in each line such as `Unit: A, B`, from the last paragraph upwards; and whether it is no real trailer,
+    because other text stands beside it. Above such text nothing is one."""
+    faint = False
+    for paragraph in reversed(_PARAGRAPHS.split(message.body.strip())):
+        lines = paragraph.split("\n")
+        faint = faint or not all(_TRAILER_LINE.match(line) for line in lines)
+        for line in lines:
+            if said := _SHIPS.match(line):
+                yield [each.strip() for each in said["names"].split(",")], faint
+        if faint:
+            return
 
 
 def is_bookkeeping(subject: str, stamp: Stamp) -> bool:

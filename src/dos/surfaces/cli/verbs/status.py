@@ -57,7 +57,8 @@ def run(args: Args, desk: Desk) -> Reply:
     units = [
         (unit, backlog.lane_of(unit, world.config) or "") for unit in backlog.read_units(world.workspace, world.config)
     ]
-    _, state = landed.look(world, [name for unit, _ in units for name in (unit.name, *unit.depends)], recorded)
+    names = [name for unit, _ in units for name in (unit.name, *unit.depends)]
+    _, state = landed.look(world, names, recorded, declared=[unit for unit, _ in units])
     seen = fleet_view.view(
         state,
         [(lease, lease.fence not in fresh) for lease in world.journal.leases()],
