@@ -63,6 +63,11 @@ def _folders(root: Path) -> list[str]:
     return sorted(name for name in found if not name.startswith(".") and name not in NOISE)
 
 
+def usable_name(name: str) -> bool:
+    """It can be the name of a lane, and stands for itself in a glob."""
+    return bool(_prefix(name, name))
+
+
 def _prefix(name: str, glob: str) -> str:
     """The region of a folder; empty when its name cannot be a lane or would read as a pattern."""
     try:

@@ -28,6 +28,7 @@ class Unit(Struct, frozen=True, kw_only=True):
     gated: str = ""  # what a person has to decide first
     soak_until: str = ""
     claimed: str = Claim.NONE
+    unparseable: str = ""  # what in its plan may mean something else than it says: nobody works on it meanwhile
     document: str = ""
     line: int = 0
 
@@ -49,6 +50,9 @@ class Trouble(StrEnum):
     DUPLICATE = "UNIT_DUPLICATE"
     LANE_UNKNOWN = "UNIT_LANE_UNKNOWN"
     CLASS_UNKNOWN = "UNIT_CLASS_UNKNOWN"
+    KEY_MISTYPED = "UNIT_KEY_MISTYPED"
+    PATHS_OUTSIDE_LANE = "UNIT_PATHS_OUTSIDE_LANE"
+    ACCEPTANCE_PROGRAM_MISSING = "UNIT_ACCEPTANCE_PROGRAM_MISSING"
     SOAK_UNREADABLE = "UNIT_SOAK_UNREADABLE"
     DEPENDENCY_UNKNOWN = "UNIT_DEPENDENCY_UNKNOWN"
     DEPENDENCY_CYCLE = "UNIT_DEPENDENCY_CYCLE"

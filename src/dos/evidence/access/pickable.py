@@ -36,7 +36,7 @@ def gather(world: World, config: Config, word: str, *, now_ms: int) -> Evidence:
     live = {lease.run_id for lease in world.journal.leases(lapsed=False) if lease.run_id}
     (unit,) = asked_units.gated([unit], state, fold.current(world.journal, Decisions)[0])
     seen = rested(unit, standing(unit, state, live, now_ms=now_ms), state, attempts.recorded(world), config)
-    return structs.replace(seen, unparseable=_unclear(unit, portfolio))
+    return structs.replace(seen, unparseable=seen.unparseable or _unclear(unit, portfolio))
 
 
 def standing(unit: Unit, state: Fleet, live: Collection[str], *, now_ms: int) -> Evidence:
@@ -45,6 +45,7 @@ def standing(unit: Unit, state: Fleet, live: Collection[str], *, now_ms: int) ->
     return Evidence(
         unit=unit.name,
         shipped=seen.landed[:12],
+        unparseable=unit.unparseable,
         in_flight=f"run {seen.claimed_by}" if seen.claimed_by in live else False,
         plan_class=unit.plan_class,
         operator_gated=_gate(unit, seen),
@@ -63,7 +64,7 @@ def rested(unit: Unit, seen: Evidence, state: Fleet, tried: Attempts, config: Co
 
 
 def unplaced(unit: Unit, lane: str) -> Flag:
-    return "" if lane else f"it names no lane that is declared: {shown(unit.lane)}"
+    return unit.unparseable if lane else f"it names no lane that is declared: {shown(unit.lane)}"
 
 
 def _nowhere(word: str, portfolio: Portfolio) -> BadInput:

@@ -8,7 +8,7 @@ from shlex import quote
 from dos.config import commands
 from dos.config.lint import Severity
 from dos.errors import DosError, GitFailed, StoreFailed
-from dos.evidence import packages
+from dos.evidence import committed, packages
 from dos.evidence.belief import receipt_keys
 from dos.evidence.health import (
     agents,
@@ -37,6 +37,7 @@ SUBJECTS: dict[str, Look] = {
     "lanes": lanes.examine,
     "plans": plans.examine,
     "naming": plans.naming,
+    "committed": committed.examine,
     "agents": agents.examine,
     "store": store.examine,
     "disk": disk.examine,

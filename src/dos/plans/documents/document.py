@@ -78,6 +78,7 @@ def _declared(found: Found, text: lines.Text, document: str, others: frozenset[s
         gated=gated,
         soak_until=soak,
         claimed=claimed,
+        unparseable=found.unparseable,
         document=document,
         line=found.line,
     )

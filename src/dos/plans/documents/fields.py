@@ -36,6 +36,18 @@ _FIELD = re.compile(
     re.IGNORECASE,
 )
 _SPACES = str.maketrans("_-", "  ")
+_LABEL = re.compile(
+    r"[ \t]*[-*+][ \t]+[*_]{0,2}(?P<name>[A-Za-z]{3,20}(?:[ _-][A-Za-z]{2,10})?)[*_]{0,2}[ \t]*:(?!/)", re.ASCII
+)
+LONGEST_SLIP = 2  # letters that a mistyped key may be away from the one that is meant
+# Labels of their own, which people write in lists, two letters away from `lane`, `path` or `gated`.
+_ORDINARY = frozenset(
+    (
+        *("auth", "base", "both", "case", "cases", "close", "data", "date", "land", "lang", "late", "lead", "made"),
+        *("name", "one", "page", "part", "parts", "pass", "past", "plan", "rate", "safe", "same", "state", "static"),
+        *("with",),
+    )
+)
 _ONE_WORD = re.compile(r"[\w-]+")
 _NOTHING = frozenset(("", "-", "–", "—", "none", "no", "nothing", "false", "n/a"))
 _NAME = re.compile(r"[A-Za-z0-9][\w./'-]*")
@@ -51,6 +63,32 @@ def field(line: str, *, bare: bool = False) -> tuple[str, str] | None:
     if name == "class" and not _ONE_WORD.fullmatch(value):
         return None  # a sentence about a class of the program
     return name, value
+
+
+def mistyped(line: str) -> tuple[str, str] | None:
+    """The word of a list item that is nearly a key, and the key that is meant."""
+    found = _LABEL.match(line)
+    if not found:
+        return None
+    word = found["name"].lower().translate(_SPACES)
+    if word in _NAMES or word in _ORDINARY:
+        return None
+    near = min(_NAMES, key=lambda known: (_distance(word, known), abs(len(word) - len(known))))
+    return (found["name"], near) if _distance(word, near) <= LONGEST_SLIP else None
+
+
+def _distance(one: str, other: str) -> int:
+    """How many letters have to be added, taken out or changed."""
+    if abs(len(one) - len(other)) > LONGEST_SLIP:
+        return LONGEST_SLIP + 1
+    above = list(range(len(other) + 1))
+    for row, letter in enumerate(one, 1):
+        here = [row]
+        for column, wanted in enumerate(other, 1):
+            changed = above[column - 1] + (letter != wanted)
+            here.append(min(above[column] + 1, here[column - 1] + 1, changed))
+        above = here
+    return above[-1]
 
 
 def columns(header: Iterable[str]) -> list[str]:

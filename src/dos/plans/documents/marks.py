@@ -40,7 +40,15 @@ class Field(NamedTuple):
     value: str
 
 
-Mark = Heading | Item | Row | Field
+class Mistyped(NamedTuple):
+    """A list item that begins with what is nearly the key of a field."""
+
+    at: int
+    word: str
+    meant: str
+
+
+Mark = Heading | Item | Row | Field | Mistyped
 
 
 def marks(lines: list[str], *, tables: bool) -> Iterator[Mark]:
@@ -83,6 +91,8 @@ def _item(at: int, indent: int, line: str, stripped: str) -> Iterator[Mark]:
         return
     if stated := fields.field(line):
         yield Field(at, indent, *stated)
+    elif slip := fields.mistyped(line):
+        yield Mistyped(at, *slip)
     elif (found := _ITEM.match(stripped)) and (found["box"] or found["body"].startswith("**")):
         yield Item(at, indent, bool(found["box"]), found["body"])
 

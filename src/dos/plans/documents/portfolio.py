@@ -7,7 +7,7 @@ from msgspec import Struct, structs
 
 from dos.records.units import Problem, Trouble, Unit
 
-CLASSES = ("draft", "active", "done")
+CLASSES = ("draft", "active", "done", "docs")  # `docs`: the unit is about documents, and they count for it
 
 
 class Portfolio(Struct, frozen=True, kw_only=True):

@@ -32,6 +32,7 @@ class Found(Struct, kw_only=True):
     stated: dict[str, str] = field(default_factory=dict)
     sections: list[tuple[int, int]] = field(default_factory=list)
     taken: set[int] = field(default_factory=set)  # lines that state a field
+    unparseable: str = ""  # what in its lines may mean something else than it says
     cells: list[str] = field(default_factory=list)  # what else its row says
 
 
@@ -79,6 +80,8 @@ class Reading:
                     self._heading(mark)
                 case marks.Field():
                     self._field(mark)
+                case marks.Mistyped():
+                    self._mistyped(mark)
                 case marks.Item():
                     self._item(mark)
                 case marks.Row():
@@ -257,6 +260,13 @@ class Reading:
         unit.taken.add(mark.at)
         listed = not mark.value and mark.name in fields.LISTS
         unit.stated[mark.name] = self._listed_below(unit, mark) if listed else mark.value
+
+    def _mistyped(self, mark: marks.Mistyped) -> None:
+        """Read as prose it would say nothing, and the unit would be worked on as if it stood nowhere."""
+        if unit := self._around(mark.at):
+            what = f"`{mark.word}:` is no key of a unit; did you mean `{mark.meant}:`?"
+            unit.unparseable = unit.unparseable or f"{self.document}:{mark.at + 1}: {what}"
+            self._complain(Trouble.KEY_MISTYPED, mark.at, f"unit {unit.plan}/{unit.id}: {what}")
 
     def _listed_below(self, unit: Found, mark: marks.Field) -> str:
         values = []

@@ -76,18 +76,25 @@ def _read_line(line: bytes, name: str, number: int, problems: list[Problem]) -> 
         problems.append(Problem(kind=Trouble.UNREADABLE, what=f"not an issue: {error}", document=name, line=number))
         return
     if issue.status not in GONE and issue.issue_type not in NO_WORK:
-        yield issue.priority, _unit(issue, name, number)
+        unit = _unit(issue, name, number)
+        if unit.unparseable:
+            what = f"unit {unit.name}: {unit.unparseable}"
+            problems.append(Problem(kind=Trouble.KEY_MISTYPED, what=what, document=name, line=number))
+        yield issue.priority, unit
 
 
 def _unit(issue: Issue, document: str, line: int) -> Unit:
     labels = dict(label.split(":", 1) for label in issue.labels or () if ":" in label)
     stated: dict[str, str] = {}
     prose = []
+    slip = ""
     for text in issue.description.split("\n"):
         if field := fields.field(text):
             stated[field[0]] = field[1]
-        else:
-            prose.append(text)
+            continue
+        if not slip and (near := fields.mistyped(text)):
+            slip = f"`{near[0]}:` is no key of a unit; did you mean `{near[1]}:`?"
+        prose.append(text)
     parts = ["\n".join(prose).strip(), issue.design.strip()]
     if issue.acceptance_criteria.strip():
         parts.append(f"Accepted when:\n\n{issue.acceptance_criteria.strip()}")
@@ -105,6 +112,7 @@ def _unit(issue: Issue, document: str, line: int) -> Unit:
         gated=fields.text(said, "gated"),
         soak_until=fields.text(said, "soak"),
         claimed=CLAIMS.get(issue.status, Claim.NONE),
+        unparseable=slip,
         document=document,
         line=line,
     )

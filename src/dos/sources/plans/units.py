@@ -5,7 +5,7 @@ from msgspec import structs
 from dos.config.tables import Config
 from dos.plans.documents.portfolio import Portfolio, assemble
 from dos.records.units import Problem, Trouble, Unit
-from dos.sources.plans import plan_documents
+from dos.sources.plans import feasible, plan_documents
 from dos.sources.workspace import Workspace
 
 
@@ -25,9 +25,10 @@ def read(place: Workspace, config: Config, *, counted: bool = False) -> Portfoli
         units, problems = unit_command.read(place.root, plans.command, plans.timeout_seconds)
     else:
         units, problems = _documents(place, config, counted=counted)
+    complete = [_completed(unit, config) for unit in units] if config.units else units
     return assemble(
-        [_completed(unit, config) for unit in units] if config.units else units,
-        problems,
+        complete,
+        [*problems, *feasible.problems(place.root, complete, config)],
         knows_lane=lambda lane: config.canonical_lane(lane) is not None,
         classes=config.lifecycle.classes,
     )

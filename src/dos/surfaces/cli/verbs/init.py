@@ -13,9 +13,13 @@ from msgspec import Struct
 
 from dos.agents.registry import NAMES
 from dos.config.infer import infer_lanes_from_directory, scaffold
+from dos.config.lanes import Lanes
+from dos.config.layout.commands import infer_commands
+from dos.config.layout.components import infer_lanes
 from dos.errors import BadInput, WorkspaceMissing
 from dos.records.names import LONGEST_PATH, shown
 from dos.sources import surroundings, workspace
+from dos.sources.git import Git
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
 
@@ -38,6 +42,7 @@ class Args(Struct, kw_only=True):
     force: Annotated[bool, Option(help="write over a dos.toml that is there")] = False
     dry_run: Annotated[bool, Option(help="print what would be written, and write nothing")] = False
     first_plan: Annotated[bool, Option(help="also write docs/first-plan.md, a plan to fill in")] = False
+    commit: Annotated[bool, Option(help="commit the files that it writes, and nothing else")] = False
 
 
 def run(args: Args, desk: Desk) -> Reply:
@@ -52,27 +57,31 @@ def run(args: Args, desk: Desk) -> Reply:
 
 
 def _written_anew(args: Args, root: Path) -> Reply:
-    lanes = infer_lanes_from_directory(root)
+    lanes = _lanes(root)
     programs = surroundings.agent_programs()
-    tests = surroundings.test_command(root)
+    commands = infer_commands(root)
+    tests = commands.test
     glob = surroundings.plans_glob(root) or DEFAULT_GLOB
     text = scaffold(
         root,
         lanes=lanes,
         target=max(1, min(MOST_WORKERS, len(lanes.concurrent))),
         agent=next((name for program in programs if (name := surroundings.AGENT_PROGRAMS[program]) in NAMES), ""),
+        setup=commands.setup,
         test=tests,
         plans_glob=glob,
     )
     target = root / "dos.toml"
     data = {
-        "path": str(target), "written": False, "lanes": list(lanes.concurrent), "agents": programs, "test": tests
+        "path": str(target), "written": False, "lanes": list(lanes.concurrent), "agents": programs, "test": tests,
+        "setup": commands.setup,
     }  # fmt: skip
     if args.dry_run:
         return Reply(text=text, data=data | {"text": text})
     if target.exists() and not args.force:
         if args.first_plan:
-            said = [f"left {target} as it is", *_write_first_plan(root, lanes.concurrent)]
+            made = _write_first_plan(root, lanes.concurrent)
+            said = [f"left {target} as it is", *made, *_commit(args, root, _written(made))]
             return Reply(text="\n".join(said), data=data)
         return Reply(
             code=1,
@@ -86,11 +95,22 @@ def _written_anew(args: Args, root: Path) -> Reply:
         f"  lanes   {', '.join(lanes.concurrent) or '(none: one worker for the whole tree)'}",
         f"  agents  {', '.join(programs) or 'none found on the path: set `agent` under [workers]'}",
         f"  tests   {tests or 'no test command found: set `test` under [workers]'}",
+        f"  setup   {commands.setup or 'nothing to set up was found'}",
         f"  plans   {glob}",
         f"undo: {shlex.join(['mv', str(before), str(target)] if before else ['rm', str(target), *_written(made)])}",
+        *_commit(args, root, [str(target), *_written(made)]),
         "next: dos doctor; dos up; dos status",
     ]
     return Reply(text="\n".join(said), data=data | {"written": True})
+
+
+def _lanes(root: Path) -> Lanes:
+    """From the files that git tracks; from the folders where it tracks none yet."""
+    if workspace.find(root).common is not None:
+        done = Git(root).attempt("ls-files", "-z")
+        if done.returncode == 0 and (tracked := [path for path in done.stdout.split("\0") if path]):
+            return infer_lanes(root, tracked)
+    return infer_lanes_from_directory(root)
 
 
 def _root(args: Args, desk: Desk) -> Path:
@@ -117,6 +137,29 @@ def _root(args: Args, desk: Desk) -> Path:
 
 def _written(said: list[str]) -> list[str]:
     return [line.removeprefix("wrote ") for line in said if line.startswith("wrote ")]
+
+
+def _commit(args: Args, root: Path, paths: list[str]) -> list[str]:
+    """Commits what was written, or says how: workers judge by what is committed."""
+    if not paths or workspace.find(root).common is None:
+        return []
+    words = [str(Path(path).relative_to(root)) for path in paths]
+    if not args.commit:
+        added, committed = ["git", "add", "--", *words], ["git", "commit", "-m", "Add dos.toml", "--", *words]
+        return [
+            "workers judge by what is committed; commit these files (or run `dos init --commit` instead):",
+            f"  cd {shlex.quote(str(root))} && {shlex.join(added)} && {shlex.join(committed)}",
+        ]
+    git = Git(root)
+    git.run("add", "--force", "--", *words)
+    git.run(*_identity(), "commit", "--quiet", "-m", "Add dos.toml", "--", *words)
+    return [f"committed {', '.join(words)} as {(git.commit_of('HEAD') or '')[:9]}"]
+
+
+def _identity() -> list[str]:
+    """Who commits, where only the environment says so: git is started without it."""
+    known = (("user.name", "GIT_AUTHOR_NAME"), ("user.email", "GIT_AUTHOR_EMAIL"))
+    return [word for key, name in known if (value := os.environ.get(name)) for word in ("-c", f"{key}={value}")]
 
 
 def _write(target: Path, text: str) -> Path | None:

@@ -23,7 +23,7 @@ from typing import Annotated
 from msgspec import Struct, to_builtins
 
 from dos.errors import BadInput, DosError, StoreFailed
-from dos.evidence import supervise_policy
+from dos.evidence import committed, supervise_policy
 from dos.evidence.health import agents
 from dos.journal.events import DrainRequested
 from dos.journal.states import fleet_streams
@@ -75,6 +75,7 @@ def run(args: Args, desk: Desk) -> Reply:
     check_settings(config)
     for warning in (warnings := backlog.never_offered(desk.world.workspace, config)):
         desk.complain(f"warning: {warning}")
+    warnings += _uncommitted(desk)
     _check_plans(args, desk)
     _retry(args.retry, desk)
     if args.detach:
@@ -165,6 +166,18 @@ def _retry(words: list[str] | None, desk: Desk) -> None:
     clearing.clear(desk.journal, [(unit, backlog.lane_of(unit, config) or "") for unit in units], by=actor())
     names = listed([unit.name for unit in units])
     desk.complain(f"Cooldown cleared: {names}" if units else "No unit is on cooldown or waits for an answer")
+
+
+def _uncommitted(desk: Desk) -> list[str]:
+    """Said before anything starts: what is judged is not what is dispatched."""
+    world = desk.world
+    paths = committed.uncommitted(world)
+    if not paths:
+        return []
+    verb = "is" if len(paths) == 1 else "are"
+    warning = f"{listed(paths)} {verb} not committed as in your checkout. {committed.WHY}"
+    desk.complain(f"warning: {warning} Commit: {committed.commit_command(world, paths)}")
+    return [warning]
 
 
 def _warn_of_other_clones(desk: Desk, effects: FleetEffects) -> None:

@@ -1,0 +1,117 @@
+"""What is dispatched is the plan of the checkout, what is judged is the committed one: said before anything starts."""
+
+import subprocess
+
+import pytest
+from commanding import git
+
+PLAN = "# Plan\n\n## API1: first\n\n- lane: api\n- class: docs\n"
+
+
+@pytest.fixture
+def planned(workspace):
+    (workspace / "docs" / "one-plan.md").write_text(PLAN)
+    config = workspace / "dos.toml"
+    config.write_text(config.read_text() + '\n[workers]\nagent = "command"\ncommand = ["true"]\n')
+    for key, value in (("user.name", "T"), ("user.email", "t@example.com")):
+        git("config", key, value, cwd=workspace)
+    return workspace
+
+
+def found(dos):
+    findings = dos("doctor", "--json").json["findings"]
+    return [each for each in findings if each["kind"] == "PLANS_UNCOMMITTED"]
+
+
+def test_doctor_names_what_is_not_committed_and_its_fix_commits_just_that(planned, dos):
+    (planned / "api" / "mine.txt").write_text("not the plan's")
+    git("add", "api/mine.txt", cwd=planned)
+    (finding,) = found(dos)
+    assert "docs/one-plan.md" in finding["what"] and "dos.toml" in finding["what"]
+    assert "judge the work by the committed plan" in finding["why"]
+    subprocess.run(finding["fix"], shell=True, check=True, cwd=planned, capture_output=True)
+    assert found(dos) == []
+    assert sorted(git("show", "--format=", "--name-only", cwd=planned).split()) == ["docs/one-plan.md", "dos.toml"]
+    (planned / "docs" / "one-plan.md").write_text(PLAN + "\nMore.\n")
+    assert "docs/one-plan.md is not committed" in found(dos)[0]["what"]
+
+
+def test_up_says_so_before_anything_starts_and_how_to_commit(planned, dos, monkeypatch):
+    (planned / "docs" / "one-plan.md").write_text("# Plan\n\n## API1: first\n\n- lane: api\n- class: draft\n")
+    answer = dos("up", "--until-idle", "--plain")
+    assert "docs/one-plan.md, dos.toml are not committed as in your checkout" in answer.err
+    assert "git commit -m 'Update the plan' -- docs/one-plan.md dos.toml" in answer.err
+
+
+def test_init_ends_with_the_command_or_commits_only_what_it_wrote(planned, dos):
+    (planned / "dos.toml").unlink()
+    (planned / "api" / "mine.txt").write_text("the user's own")
+    git("add", "api/mine.txt", cwd=planned)
+    said = dos("init", "--first-plan")
+    assert "git add -- dos.toml docs/first-plan.md && git commit -m 'Add dos.toml'" in said.out
+    (planned / "docs" / "first-plan.md").unlink()
+    answer = dos("init", "--force", "--first-plan", "--commit")
+    assert answer.code == 0 and "committed dos.toml, docs/first-plan.md as " in answer.out
+    assert sorted(git("show", "--format=", "--name-only", cwd=planned).split()) == ["docs/first-plan.md", "dos.toml"]
+    assert "A  api/mine.txt" in git("status", "--porcelain", cwd=planned), "what was staged stays staged"
+
+
+def test_the_class_that_is_recommended_for_documents_is_one(planned, dos):
+    assert dos("plan", "--once", "--json").json["problems"] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "key"),
+    [("- gate: legal", "gated"), ("- lanes: api", "lane"), ("- **Pahts**: api/**", "paths"),
+     ("* acceptence: `x`", "acceptance"),
+     ("- soak untill: 2030-01-01", "soak until"), ("- Depend: API2", "depends"), ("- staus: done", "status")],
+)  # fmt: skip
+def test_a_mistyped_key_is_a_problem_with_its_place_and_holds_its_unit(planned, dos, line, key):
+    document = planned / "docs" / "one-plan.md"
+    document.write_text(f"# Plan\n\n## API1: first\n\n- lane: api\n{line}\n\n## API2: second\n\n- lane: api\n")
+    (problem,) = dos("plan", "--once", "--json").json["problems"]
+    assert problem.startswith("docs/one-plan.md:6: unit ONE/API1: ")
+    assert f"did you mean `{key}:`?" in problem
+    held = dos("pickable", "API1", "--json")
+    assert (held.code, held.json["reason"], "docs/one-plan.md:6" in held.json["evidence"]) == (24, "UNPARSEABLE", True)
+    assert dos("pickable", "API2").code == 0, "and no other unit"
+    rows = {row["unit"]: row for row in dos("status", "--json").json["units"]}
+    assert (rows["ONE/API1"]["state"], rows["ONE/API2"]["state"]) == ("held", "open")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["- name: the new one", "- auth: by token", "- note: take care", "- see https://example.com", "- base: main",
+     "- class: a class of the program that is written anew", "- returns: an error", "lane: in prose"],
+)  # fmt: skip
+def test_a_label_of_prose_is_no_mistyped_key(planned, dos, line):
+    document = planned / "docs" / "one-plan.md"
+    document.write_text(f"# Plan\n\n## API1: first\n\n- lane: api\n\nWhat to do:\n\n{line}\n")
+    assert dos("plan", "--once", "--json").json["problems"] == []
+    assert dos("pickable", "API1").code == 0
+
+
+@pytest.mark.parametrize(
+    ("lines", "kind", "said"),
+    [
+        ("- paths: docs/a.md, api/x.py\n", "UNIT_PATHS_OUTSIDE_LANE", "names docs/a.md, which can never lie"),
+        ("- acceptance: `no-such-program --all`\n", "UNIT_ACCEPTANCE_PROGRAM_MISSING", "'no-such-program'"),
+        ("- acceptance: `CI=1 .venv/bin/pytest`\n", "UNIT_ACCEPTANCE_PROGRAM_MISSING", "'.venv/bin/pytest'"),
+    ],
+)  # fmt: skip
+def test_a_unit_that_can_never_be_done_is_flagged_by_plan_and_doctor(planned, dos, lines, kind, said):
+    (planned / "docs" / "one-plan.md").write_text(f"# Plan\n\n## API1: first\n\n- lane: api\n{lines}")
+    (problem,) = dos("plan", "--once", "--json").json["problems"]
+    assert problem.startswith("docs/one-plan.md:3: ") and said in problem
+    assert kind in [each["kind"] for each in dos("doctor", "--json").json["findings"]]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    ["- paths: api/**, api/new/x.py\n", "- acceptance: `test -s api/a.txt && git log`\n",
+     "- acceptance: `./new-script.sh`\n", "- acceptance: `cd api && whatever`\n", "- acceptance: `$RUNNER x`\n",
+     "- acceptance: `A=1 sh -c 'x'`\n"],
+)  # fmt: skip
+def test_what_may_yet_be_done_is_not(planned, dos, lines):
+    (planned / "docs" / "one-plan.md").write_text(f"# Plan\n\n## API1: first\n\n- lane: api\n{lines}")
+    assert dos("plan", "--once", "--json").json["problems"] == []

@@ -1,0 +1,183 @@
+"""The lanes, the setup and the test command of repositories as people lay them out."""
+
+from pathlib import Path
+
+import pytest
+
+from dos.config.infer import scaffold
+from dos.config.layout.commands import infer_commands
+from dos.config.layout.components import infer_lanes
+from dos.config.lint import Severity, lint
+from dos.config.load import parse
+from dos.records.regions import contains_path, region
+
+PACKAGE = '{"name": "p", "scripts": {"test": "vitest run"}}'
+VENV = "python3 -m venv .venv && echo '*' > .venv/.gitignore"
+PIP = ".venv/bin/python -m pip install --quiet --disable-pip-version-check"
+PYPROJECT = """[project]
+name = "parser"
+[project.optional-dependencies]
+test = ["pytest"]
+[tool.pytest.ini_options]
+"""
+
+
+def files(*names: str, **texts: str) -> dict[str, str]:
+    """Paths, most of them of empty files."""
+    return dict.fromkeys(names, "") | texts
+
+
+# name -> files with their text, lanes, features with their tests, setup, test
+LAYOUTS = {
+    "a Python package in src with tests": (
+        files("README.md", ".gitignore", ".github/workflows/ci.yml", "src/parser/__init__.py", "src/parser/lexer.py",
+              "tests/test_lexer.py", "docs/index.md") | {"pyproject.toml": PYPROJECT},
+        ["parser", "docs"],
+        [("src/parser/lexer.py", "tests/test_lexer.py"), ("src/parser/new.py", "tests/test_new.py")],
+        f"{VENV} && {PIP} -e '.[test]' pytest",
+        ".venv/bin/python -m pytest -q",
+    ),
+    "a flat Python package with requirements": (
+        files("setup.py", "shop/__init__.py", "shop/cart.py", "tests/test_cart.py", "scripts/release.sh")
+        | {"requirements.txt": "attrs\n", "requirements-dev.txt": "pytest\n"},
+        ["shop"],
+        [("shop/cart.py", "tests/test_cart.py")],
+        f"{VENV} && {PIP} -r requirements-dev.txt -r requirements.txt -e . pytest",
+        ".venv/bin/python -m pytest -q",
+    ),
+    "a Python package with unittest and nothing to install": (
+        files("pkg/__init__.py", "pkg/a.py") | {"tests/test_a.py": "import unittest\n"},
+        ["pkg"],
+        [("pkg/a.py", "tests/test_a.py")],
+        "",
+        "python3 -m unittest discover -s tests",
+    ),
+    "two Python packages whose tests mirror them": (
+        files("poetry.lock", "src/api/__init__.py", "src/api/views.py", "src/jobs/__init__.py", "src/jobs/queue.py",
+              "tests/conftest.py", "tests/api/test_views.py", "tests/jobs/test_queue.py")
+        | {"pyproject.toml": "[tool.poetry]\n[tool.pytest.ini_options]\n"},
+        ["api", "jobs"],
+        [("src/api/views.py", "tests/api/test_views.py"), ("src/jobs/queue.py", "tests/jobs/test_queue.py")],
+        "poetry install --no-interaction",
+        "poetry run python -m pytest -q",
+    ),
+    "an npm package with src and test": (
+        files("src/index.ts", "src/[id]/page.tsx", "test/index.test.ts", "tsconfig.json")
+        | {"package.json": PACKAGE, "package-lock.json": "{}"},
+        ["src"],
+        [("src/index.ts", "test/index.test.ts")],
+        "npm ci",
+        "npm test",
+    ),
+    "npm workspaces": (
+        files("packages/core/src/a.js", "packages/core/test/a.test.js", "packages/cli/index.js", "scripts/build.js",
+              "docs/guide.md", "packages/core/package.json", "packages/cli/package.json", "packages/old/package.json",
+              "package-lock.json")
+        | {"package.json": '{"workspaces": ["packages/*", "!packages/old"], "scripts": {"test": "npm test -ws"}}'},
+        ["cli", "core", "docs"],
+        [("packages/core/src/a.js", "packages/core/test/a.test.js")],
+        "npm ci",
+        "npm test",
+    ),
+    "pnpm workspaces": (
+        files("pnpm-lock.yaml", "apps/web/package.json", "apps/web/a.js", "libs/ui/package.json", "libs/ui/b.js")
+        | {"package.json": PACKAGE,
+           "pnpm-workspace.yaml": "packages:\n  - 'apps/**'\n  - libs/ui # shared\nother: x\n"},
+        ["web", "ui"],
+        [("apps/web/a.js", "apps/web/a.test.js")],
+        "pnpm install --frozen-lockfile",
+        "pnpm test",
+    ),
+    "a cargo workspace": (
+        files("Cargo.lock", "crates/one/Cargo.toml", "crates/one/src/lib.rs", "crates/one/tests/it.rs",
+              "crates/fuzz/Cargo.toml", "tool/Cargo.toml", "tool/src/main.rs")
+        | {"Cargo.toml": '[workspace]\nmembers = ["crates/*", "tool"]\nexclude = ["crates/fuzz"]\n'},
+        ["one", "tool"],
+        [("crates/one/src/lib.rs", "crates/one/tests/it.rs")],
+        "",
+        "cargo test --workspace",
+    ),
+    "a uv workspace": (
+        files("uv.lock", "libs/a/pyproject.toml", "libs/a/src/a/__init__.py", "libs/a/tests/test_a.py",
+              "libs/b/pyproject.toml", "libs/b/b.py")
+        | {"pyproject.toml": '[tool.uv.workspace]\nmembers = ["libs/*"]\n[dependency-groups]\ndev = ["pytest"]\n'},
+        ["a", "b"],
+        [("libs/a/src/a/__init__.py", "libs/a/tests/test_a.py")],
+        "uv sync --frozen",
+        "uv run --frozen python -m pytest -q",
+    ),
+    "a Go module": (
+        files("main.go", "main_test.go", "cmd/tool/main.go", "internal/store/store.go",
+              "internal/store/store_test.go") | {"go.mod": "module m\n"},
+        ["cmd", "internal"],
+        [("internal/store/store.go", "internal/store/store_test.go"), ("main.go", "main_test.go")],
+        "",
+        "go test ./...",
+    ),
+    "a service and its web page": (
+        files(".gitmodules", "backend/pyproject.toml", "backend/app/main.py", "backend/tests/test_main.py",
+              "frontend/package.json", "frontend/src/app.ts", "frontend/src/app.test.ts")
+        | {"Makefile": ".PHONY: test\ntest: unit\n\tpytest\n"},
+        ["backend", "frontend"],
+        [("backend/app/main.py", "backend/tests/test_main.py"), ("frontend/src/app.ts", "frontend/src/app.test.ts")],
+        "git submodule update --init --recursive",
+        "make test",
+    ),
+    "documents alone": (
+        files("README.md", "docs/a.md", "docs/deep/b.md", "LICENSE"),
+        ["docs"],
+        [("docs/a.md", "README.md")],
+        "",
+        "",
+    ),
+}  # fmt: skip
+
+
+def made(root: Path, texts: dict[str, str]) -> list[str]:
+    for name, text in texts.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return list(texts)
+
+
+def lanes_of(lanes, path: str) -> list[str]:
+    return [name for name in lanes.concurrent if contains_path(region(lanes.trees[name]), path)]
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_every_file_is_in_one_lane_and_a_feature_with_its_test_too(tmp_path, name):
+    texts, expected, features, setup, test = LAYOUTS[name]
+    tracked = made(tmp_path, texts)
+    lanes = infer_lanes(tmp_path, tracked)
+    assert list(lanes.concurrent) == expected, lanes.trees
+    assert {path: found for path in tracked if len(found := lanes_of(lanes, path)) != 1} == {}
+    for code, its_test in features:
+        assert lanes_of(lanes, code) == lanes_of(lanes, its_test) != [], (code, its_test)
+    commands = infer_commands(tmp_path)
+    assert (commands.setup, commands.test) == (setup, test)
+    config = parse(scaffold(tmp_path, lanes=lanes, setup=setup, test=test), tmp_path / "dos.toml").config
+    assert (config.lanes, config.workers.setup, config.workers.test) == (lanes, setup, test)
+    assert [found for found in lint(config) if found.severity is not Severity.INFO] == []
+
+
+def test_more_parts_than_lanes_are_together_in_the_main_one(tmp_path):
+    tracked = made(tmp_path, {f"part{number:02}/a.py": "" for number in range(20)} | {"setup.cfg": ""})
+    lanes = infer_lanes(tmp_path, tracked, cap=4)
+    assert len(lanes.concurrent) == 4
+    assert all(len(lanes_of(lanes, path)) == 1 for path in tracked)
+
+
+def test_two_packages_of_one_name_are_two_lanes(tmp_path):
+    texts = files("a/core/package.json", "b/core/package.json") | {"package.json": '{"workspaces": ["*/core"]}'}
+    assert infer_lanes(tmp_path, made(tmp_path, texts)).concurrent == ("core", "b-core")
+
+
+def test_without_anything_but_root_files_one_worker_has_it_all(tmp_path):
+    assert infer_lanes(tmp_path, made(tmp_path, files("a.py", "b.py"))).exclusive == ("main",)
+
+
+def test_a_manifest_that_cannot_be_read_declares_nothing(tmp_path):
+    broken = {"package.json": "{", "Cargo.toml": "[", "pyproject.toml": "=", "src/a.py": ""}
+    assert infer_lanes(tmp_path, made(tmp_path, broken)).concurrent == ("src",)
+    assert infer_commands(tmp_path).setup == ""
