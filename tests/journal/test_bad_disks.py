@@ -116,8 +116,8 @@ def assert_faults_are_survived(runs: list[Faulty], fail: Fault, fail_for: int | 
 def test_a_fault_of_the_disk_is_told_and_survived(
     tmp_path: Path, disk_shim: Path, fail: Fault, fail_for: int | None, steps: str
 ) -> None:
-    runs = strike_everywhere(tmp_path, disk_shim, fail, fail_for, steps, writes=41, others=9)
-    assert len(runs) > 4
+    runs = strike_everywhere(tmp_path, disk_shim, fail, fail_for, steps, writes=83, others=17)
+    assert len(runs) > 2
     assert_faults_are_survived(runs, fail, fail_for)
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import psutil
+import pytest
 from patience import PATIENCE
 from sample_fleet import history, landed, wait_for
 from sample_repository import WORKS, commit, write
@@ -23,6 +24,7 @@ def test_a_fleet_lands_everything_and_stops_when_it_is_idle(fleet):
     assert fleet.stray_processes() == []
 
 
+@pytest.mark.soak
 def test_one_worker_is_one_worker(fleet):
     fleet.up("--until-idle", "--target", "1").communicate(timeout=PATIENCE)
     assert landed(fleet) == EVERYTHING
@@ -140,6 +142,7 @@ def test_a_closed_terminal_does_not_end_what_was_started_with_nohup(fleet):
     assert landed(fleet) == EVERYTHING
 
 
+@pytest.mark.soak
 def test_a_lane_whose_workers_keep_dying_is_given_up_on(fleet):
     config = fleet.repository.root / "dos.toml"
     config.write_text(config.read_text() + 'setup = "kill -9 $PPID"\n')
@@ -167,6 +170,7 @@ def test_a_setup_that_fails_is_told_and_asked_about_and_locks_nothing(fleet):
     assert "DEMO/A1" in landed(fleet)
 
 
+@pytest.mark.soak
 def test_workers_that_end_well_are_not_counted_as_dying(fleet):
     config = fleet.repository.root / "dos.toml"
     config.write_text(config.read_text() + "max_iterations = 1\n")
@@ -185,6 +189,7 @@ def test_a_drain_reaches_a_worker_that_has_just_been_started(fleet):
     assert landed(fleet) in ([], ["DEMO/A1"]), "at most what it was at is finished"
 
 
+@pytest.mark.soak
 def test_two_lanes_that_land_at_once_both_land(fleet):
     config = fleet.repository.root / "dos.toml"
     config.write_text(config.read_text() + 'test = "sleep 0.4"\n')
@@ -264,6 +269,7 @@ def test_a_worker_that_waits_for_its_provider_hears_a_drain_at_once(fleet):
     ]
 
 
+@pytest.mark.soak
 def test_a_stopped_worker_whose_lane_was_taken_over_never_wakes_in_the_worktree_of_its_successor(fleet):
     config = fleet.repository.root / "dos.toml"
     config.write_text(config.read_text().replace("ttl_seconds = 30", "ttl_seconds = 2"))
@@ -305,6 +311,7 @@ def test_what_the_agent_of_a_killed_worker_started_is_ended_though_nobody_follow
     assert fleet.stray_processes() == []
 
 
+@pytest.mark.soak
 def test_the_logs_of_a_lane_are_those_of_its_last_runs(fleet):
     config = fleet.repository.root / "dos.toml"
     config.write_text(config.read_text() + "max_iterations = 1\n\n[retention]\nruns_keep_last = 3\n")

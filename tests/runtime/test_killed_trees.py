@@ -169,7 +169,7 @@ def check_all_kills(place: Path, edit, act, *, done: bool, first: int = 1, every
 
 
 def test_killed_before_any_command_while_an_earlier_runs_worktree_is_cleared(tmp_path):
-    check_all_kills(tmp_path, edit_plainly, prepare, done=False)
+    check_all_kills(tmp_path, edit_plainly, prepare, done=False, every=4)
 
 
 @pytest.mark.soak

@@ -348,7 +348,13 @@ def test_the_boundaries_of_a_run_are_all_known(repository):
     assert count_effects(repository) == EFFECTS_OF_ONE_UNIT
 
 
-@pytest.mark.parametrize("boundary", range(1, EFFECTS_OF_ONE_UNIT + 1))
+@pytest.mark.parametrize(
+    "boundary",
+    [
+        *range(1, EFFECTS_OF_ONE_UNIT + 1, 2),
+        *(pytest.param(even, marks=pytest.mark.soak) for even in range(2, EFFECTS_OF_ONE_UNIT + 1, 2)),
+    ],
+)
 def test_a_worker_killed_after_any_effect_redoes_nothing_that_was_committed(repository, boundary):
     """The kill comes after the effect and before its answer arrives, which is also just before the next effect."""
     leave_one_unit(repository)
