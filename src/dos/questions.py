@@ -77,6 +77,7 @@ VERBS = {
         Verb(
             "decisions answer", "people", _PEOPLE + "answer", "answer a question, and let go what waited for it", PERSON
         ),
+        Verb("decisions add", "people", _PEOPLE + "add", "put something on the list of what needs a person"),
         Verb("decide-for", "people", _PEOPLE + "answer", "the same, in one word", PERSON),
         Verb("limits", "people", _PEOPLE + "limits", "Show which providers are limited, until when, and who waits"),
         Verb(

@@ -10,8 +10,24 @@ from msgspec import json
 from patience import PATIENCE
 
 from dos.journal import fold
-from dos.journal.engine_events import DecisionAnswered, LimitHit, LimitLifted, RunParked, RunUnparked
-from dos.journal.events import AgentEnded, AgentStarted, Fact, IterationCommitted, RunBegun, RunStopped, UnitLanded
+from dos.journal.engine_events import (
+    DecisionAnswered,
+    HaltRequested,
+    LimitHit,
+    LimitLifted,
+    RunParked,
+    RunUnparked,
+)
+from dos.journal.events import (
+    AgentEnded,
+    AgentStarted,
+    Fact,
+    IterationCommitted,
+    RunBegun,
+    RunStopped,
+    UnitClaimed,
+    UnitLanded,
+)
 from dos.journal.states import decisions, quota
 from dos.journal.states.quota import Quota
 from dos.journal.store import Entry, Store
@@ -166,7 +182,7 @@ def test_an_answer_is_there_after_everybody_has_gone(workspace: Path, journal: S
     ask(journal, FAILED)
     assert in_its_own_process("decide-for", FAILED.id, "leave", "--by", "ann", cwd=workspace).code == 0
     (row,) = in_its_own_process("decisions", "--all", "--json", cwd=workspace).json
-    assert row["answer"] | {"at": ""} == {"choice": "leave", "by": "ann", "at": "", "expired": False}
+    assert row["answer"] | {"at": ""} == {"choice": "leave", "by": "ann", "at": "", "expired": False, "reason": ""}
 
 
 # What it cost
@@ -263,3 +279,150 @@ def test_an_unknown_cost_is_never_nothing(dos: Dos, journal: Store) -> None:
     assert "$6.00 + unknown" in said
     assert "the cost of 1 of 4 agents is unknown" in said
     assert "each landed unit: unknown" in said
+
+
+# What waits for a person besides the fleet's questions
+
+HELD_PLAN = """# Auth
+
+## AUTH A1: which vendor
+- lane: api
+- gated: which vendor
+
+## AUTH A2: sign in
+- lane: api
+- depends: AUTH/A1
+
+## AUTH A3: sign out
+- lane: api
+- depends: AUTH/A2
+
+## AUTH A4: rest
+- lane: docs
+- soak until: 2099-01-01
+
+## AUTH A5: think
+- lane: docs
+- class: draft
+"""
+
+
+@pytest.fixture
+def held(workspace: Path) -> Path:
+    plan = workspace / "docs" / "auth-plan.md"
+    plan.write_text(HELD_PLAN)
+    return plan
+
+
+def ids(dos: Dos) -> list[str]:
+    return [row["id"] for row in dos("decisions", "--json").json]
+
+
+def test_units_that_wait_for_a_person_are_listed_with_what_waits_behind_them_until_the_plan_lets_them_go(
+    dos: Dos, held: Path
+) -> None:
+    rows = {row["detail"]["unit"]: row for row in dos("decisions", "--json").json}
+    assert list(rows) == ["AUTH/A1", "AUTH/A4", "AUTH/A5"], "what waits for another unit waits for no person"
+    gated = rows["AUTH/A1"]
+    assert (gated["kind"], gated["reason_token"], gated["lane"]) == ("UNIT_HELD", "OPERATOR_GATED", "api")
+    assert gated["waits"] == ["unit:AUTH/A1", "unit:AUTH/A2", "unit:AUTH/A3"] and "which vendor" in gated["question"]
+    assert gated["source_path"].startswith("docs/auth-plan.md:") and "docs/auth-plan.md" in gated["proposed_command"]
+    assert (rows["AUTH/A4"]["kind"], rows["AUTH/A4"]["reason_token"]) == ("SOAK_GATE", "SOAK_OPEN")
+    assert rows["AUTH/A5"]["reason_token"] == "DRAFT_CLASS"
+    shown = dos("decisions", "show", gated["id"])
+    assert (shown.code, dos("decisions", "show", "1").out) == (0, shown.out)
+    assert "2 units wait for it: AUTH/A2, AUTH/A3" in shown.out and "remove `gated`" in shown.out
+    refused = dos("decide-for", gated["id"], "retry")
+    assert (refused.code, refused.out) == (2, "") and "docs/auth-plan.md" in refused.err
+    held.write_text(HELD_PLAN.replace("- gated: which vendor\n", "").replace("- class: draft\n", ""))
+    assert ids(dos) == ["unit-held-AUTH/A4-1"]
+
+
+def test_a_unit_at_which_runs_died_is_tried_again_on_a_persons_word(dos: Dos, held: Path, journal: Store) -> None:
+    claim = {"run_id": "RID-1", "lane": "api", "unit": "AUTH/A1", "iteration": 1, "repeated": True}
+    held.write_text(HELD_PLAN.replace("- gated: which vendor\n", ""))
+    for _ in range(2):
+        journal.record("run/RID-1", UnitClaimed(**claim))
+    assert dos("pickable", "A1").code == 11
+    assert dos("decide-for", "unit-held-AUTH/A1-1", "retry").code == 0
+    assert dos("pickable", "A1").code == 0 and "unit-held-AUTH/A1-1" not in ids(dos)
+    assert dos("decide-for", "unit-held-AUTH/A1-1", "retry").code == 1
+
+
+def test_a_unit_that_a_question_is_about_is_listed_once(dos: Dos, held: Path, journal: Store) -> None:
+    ask(journal, deciding.landing_conflict("AUTH/A1", ["red"]))
+    assert [name for name in ids(dos) if "A1" in name] == ["landing-conflict-AUTH/A1-1"]
+
+
+def test_a_proposed_halt_is_on_the_list_until_it_is_answered_or_its_run_has_stopped(dos: Dos, journal: Store) -> None:
+    run_id = dos("run-id", "mint", "w").json["run_id"]
+    dos("lease-lane", "acquire", "--lane", "api", "--owner", "A", "--run-id", run_id)
+    for _ in range(2):
+        assert dos("halt", "--handle", "4711", "--lane", "api", "--run-id", run_id, "--reason", "it spins").code == 0
+    (row,) = dos("decisions", "--json").json
+    assert (row["kind"], row["run_id"], row["lane"]) == ("HALT_PROPOSED", run_id, "api")
+    assert "it spins" in row["question"] and [choice["name"] for choice in row["choices"]] == ["halt", "leave"]
+    assert dos("decide-for", row["id"], "halt", "--by", "ann").code == 0
+    assert journal.load(f"run/{run_id}")[-1].kind == HaltRequested.kind
+    assert ids(dos) == [] and dos("decisions", "--all", "--json").json[0]["answer"]["by"] == "ann"
+    assert dos("decide-for", row["id"], "leave").code == 1, "the first answer counts"
+    dos("halt", "--handle", "4711", "--lane", "api", "--run-id", run_id, "--reason", "it spins again")
+    assert len(ids(dos)) == 1
+    stopped = RunStopped(run_id=run_id, lane="api", stop_reason="halted", needs="operator", reason="so")
+    journal.record(f"run/{run_id}", stopped)
+    assert ids(dos) == []
+
+
+def test_a_proposal_about_a_process_says_the_command_and_goes_with_the_process(dos: Dos, journal: Store) -> None:
+    with subprocess.Popen(["sleep", "600"]) as process:
+        dos("halt", "--handle", str(process.pid), "--reason", "too loud", "--command", f"kill {process.pid}")
+        (row,) = dos("decisions", "--json").json
+        assert row["proposed_command"] == f"kill {process.pid}"
+        assert f"     kill {process.pid}\n" in dos("decisions").out
+        process.kill()
+    assert ids(dos) == []
+
+
+def test_a_run_by_hand_that_needs_a_person_is_listed_until_its_lane_goes_on(dos: Dos, journal: Store) -> None:
+    run_id = dos("run-id", "mint", "loop").json["run_id"]
+    zero = '{"kind":"SHIPPED","measurement_expected":true,"packet_judge":"SHIPPED-DIRTY","ship_count":0}'
+    for _ in range(3):
+        dos("decide", "--run", run_id, "--lane", "api", "--outcome", zero)
+    (row,) = dos("decisions", "--json").json
+    assert (row["kind"], row["reason_token"], row["run_id"]) == ("RUN_STOPPED", "consecutive-dirty-zero", run_id)
+    assert row["proposed_command"] == f"dos why {run_id}"
+    journal.record("run/RID-2", RunBegun(run_id="RID-2", lane="docs", host="h", start_sha=""))
+    assert len(ids(dos)) == 1
+    journal.record("run/RID-3", RunBegun(run_id="RID-3", lane="api", host="h", start_sha=""))
+    assert ids(dos) == []
+
+
+def test_a_loop_can_put_something_on_the_list(dos: Dos, journal: Store) -> None:
+    words = ("decisions", "add", "--kind", "flag", "--lane", "api", "--text", "the vendor's key is over")
+    added = dos(*words, "--command", "dos limits", "--json").json
+    assert (added["added"], dos(*words, "--json").json) == (True, added | {"added": False})
+    (row,) = dos("decisions", "--json").json
+    assert (row["kind"], row["lane"], row["proposed_command"]) == ("FLAG", "api", "dos limits")
+    assert dos("decide-for", added["id"], "done").code == 0 and ids(dos) == []
+    again = dos(*words, "--json").json
+    assert again["added"] and again["id"] != added["id"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"--kind": "two words"}, {"--kind": "ARBITER_REFUSE"}, {"--lane": "nosuch"}, {"--text": " "}, {"--text": "a\0b"}],
+)
+def test_what_cannot_be_put_on_the_list_changes_nothing(dos: Dos, journal: Store, change: dict[str, str]) -> None:
+    words = {"--kind": "flag", "--lane": "api", "--text": "x"} | change
+    answer = dos("decisions", "add", *(word for pair in words.items() for word in pair))
+    assert (answer.code, answer.out, journal.last()) == (2, "", 0)
+    assert answer.err.startswith("error: ")
+
+
+def test_a_broken_dos_toml_hides_held_units_and_says_so(dos: Dos, held: Path, journal: Store) -> None:
+    ask(journal, FAILED)
+    config = held.parent.parent / "dos.toml"
+    config.write_text(config.read_text() + "\n[nosuch]\nkey = 1\n")
+    answer = dos("decisions")
+    assert answer.code == 0 and "lane-failed-api-1" in answer.out and "AUTH/A1" not in answer.out
+    assert "not listed" in answer.err

@@ -352,6 +352,7 @@ class RunStopped(Fact, frozen=True, kw_only=True):
     stop_reason: str
     needs: str
     reason: str
+    by_hand: bool = False  # of a loop that somebody runs with `dos decide`, not of a worker
 
 
 class IdAllocated(Fact, frozen=True, kw_only=True):

@@ -15,16 +15,23 @@ from dos.journal.engine_events import (
     LimitLifted,
     UnitCleared,
 )
-from dos.journal.events import Event, Fact
+from dos.journal.events import Event, Fact, RunBegun, RunStopped, UnitLanded, WorkerReaped
+from dos.journal.run_events import HaltProposed, IntentDeclared, RunEnded, RunResumed
 from dos.journal.states import quota
 from dos.journal.store import Entry
+from dos.plans.limits import attention
 from dos.plans.limits.deciding import Question
 from dos.plans.limits.quota import Key
+from dos.records.reasons import Needs
 
 ANSWERED_KEPT = 200  # beside the newest about each unit, which is the only memory of what a person wants of it
 TRIES_AGAIN = frozenset({"retry", "again"})
+URGENT = ("spinning", attention.HALT_PROPOSED)
 RAISED = "raised"  # the key, in the question's own stream
-_KINDS = {DecisionRaised.kind, DecisionAnswered.kind}
+_ASKED = {DecisionRaised.kind, DecisionAnswered.kind}
+_RUNS = (HaltProposed, RunStopped, RunEnded, RunResumed, RunBegun, IntentDeclared, UnitLanded, WorkerReaped)
+_OF_RUNS = {fact.kind for fact in _RUNS}
+_KINDS = _ASKED | _OF_RUNS
 
 
 class Standing(Struct, frozen=True, kw_only=True):
@@ -67,6 +74,9 @@ class Decisions(Struct, kw_only=True):
     def apply(self, event: Event) -> None:
         if event.kind not in _KINDS:
             return
+        if event.kind in _OF_RUNS:
+            self._apply_run(event)
+            return
         match events.decode(event):
             case engine_events.DecisionRaised() as fact if fact.id not in self.open and fact.id not in self.answered:
                 self.open[fact.id] = Standing(raised=fact, at_ms=event.at_ms, version=event.ver)
@@ -82,6 +92,46 @@ class Decisions(Struct, kw_only=True):
                 )
                 self._forget_old_answers()
 
+    def _apply_run(self, event: Event) -> None:
+        """Halts that were proposed, and runs by hand that stopped: each is open until its cause is gone."""
+        match events.decode(event):
+            case HaltProposed() as fact:
+                self._propose(fact, event)
+            case RunStopped() as fact:
+                self._close(fact.run_id, attention.HALT_PROPOSED)
+                if fact.by_hand and fact.needs == Needs.OPERATOR:
+                    self._open(_stopped(fact), event)
+            case UnitLanded() | WorkerReaped() as fact:
+                self._close(fact.run_id, attention.HALT_PROPOSED)
+            case RunEnded() | RunResumed() as fact:
+                self._close(fact.run_id, attention.HALT_PROPOSED, attention.RUN_STOPPED)
+            case RunBegun() | IntentDeclared() as fact if fact.lane:
+                self._close_stops(fact.lane, besides=fact.run_id)
+
+    def _propose(self, fact: HaltProposed, event: Event) -> None:
+        """Once for each run or process, however often it is proposed."""
+        about = {each.raised.detail["handle"] for each in self._about(attention.HALT_PROPOSED)}
+        if fact.handle not in about:
+            self._open(_proposed(fact, event.pos), event)
+
+    def _open(self, question: Question, event: Event) -> None:
+        if not self.knows(question.id):
+            self.open[question.id] = Standing(raised=raised(question), at_ms=event.at_ms, version=0)
+
+    def _about(self, *kinds: str) -> list[Standing]:
+        return [each for each in self.open.values() if each.raised.about in kinds]
+
+    def _close(self, run_id: str, *kinds: str) -> None:
+        for each in self._about(*kinds):
+            if run_id and each.raised.detail["run_id"] == run_id:
+                del self.open[each.raised.id]
+
+    def _close_stops(self, lane: str, *, besides: str) -> None:
+        for each in self._about(attention.RUN_STOPPED):
+            detail = each.raised.detail
+            if detail["lane"] == lane and detail["run_id"] != besides:
+                del self.open[each.raised.id]
+
     def _forget_old_answers(self) -> None:
         lasting = {(each.raised.about, unit): name for name, each in self.answered.items() if (unit := each.unit)}
         passing = [name for name in self.answered if name not in lasting.values()]
@@ -96,9 +146,30 @@ def stream(decision: str) -> str:
     return f"decision/{decision}"
 
 
+def _proposed(fact: HaltProposed, position: int) -> Question:
+    halt = attention.Halt(
+        handle=fact.handle,
+        lane=fact.lane,
+        run_id=fact.run_id,
+        host=fact.host,
+        command=fact.command,
+        reason=fact.reason,
+    )
+    return attention.halt_proposed(halt, position=position)
+
+
+def _stopped(fact: RunStopped) -> Question:
+    return attention.run_stopped(run_id=fact.run_id, lane=fact.lane, stop_reason=fact.stop_reason, reason=fact.reason)
+
+
 def raising(question: Question) -> Entry:
     """One record, however often and by however many it is written."""
-    fact = DecisionRaised(
+    fact = raised(question)
+    return Entry(stream=stream(fact.id), kind=fact.kind, body=fact, key=RAISED)
+
+
+def raised(question: Question) -> DecisionRaised:
+    return DecisionRaised(
         id=question.id,
         about=question.about,
         question=question.question,
@@ -109,18 +180,25 @@ def raising(question: Question) -> Entry:
         until_start=question.until_start,
         detail=dict(question.detail),
     )
-    return Entry(stream=stream(fact.id), kind=fact.kind, body=fact, key=RAISED)
 
 
 def answering(asked: Standing, choice: str, *, by: str, expired: bool = False, reason: str = "") -> list[Entry]:
     """The answer and all that follows from it, for one transaction; a conflict says that another was quicker."""
     raised = asked.raised
     answer = DecisionAnswered(id=raised.id, choice=choice, by=by, expired=expired, reason=reason)
-    first = Entry(stream=stream(raised.id), kind=answer.kind, body=answer, expect=asked.version)
     facts = consequences(raised, choice, by=by)
     if not expired:  # only a person's word clears a cooldown
         facts += _cleared_units(raised, choice, by=by)
-    return [first, *(Entry(stream=to, kind=fact.kind, body=fact) for to, fact in facts)]
+    return [*_first(asked, answer), *(Entry(stream=to, kind=fact.kind, body=fact) for to, fact in facts)]
+
+
+def _first(asked: Standing, answer: DecisionAnswered) -> list[Entry]:
+    """The answer on top of its question; one that nobody wrote down, because its cause is, is written with it."""
+    to = stream(answer.id)
+    if asked.version:
+        return [Entry(stream=to, kind=answer.kind, body=answer, expect=asked.version)]
+    question = Entry(stream=to, kind=DecisionRaised.kind, body=asked.raised, key=RAISED)
+    return [question, Entry(stream=to, kind=answer.kind, body=answer, expect=1)]
 
 
 def _cleared_units(raised: DecisionRaised, choice: str, *, by: str) -> list[tuple[str, Fact]]:
@@ -148,7 +226,7 @@ def consequences(raised: DecisionRaised, choice: str, *, by: str = "") -> list[t
             return [(quota.stream_of(lifted), lifted)]
         case "lane_failed" | "lane_stopped", "retry":
             return [(f"spawn/{detail['lane']}", LaneCleared(lane=detail["lane"], by=by))]
-        case "spinning", "halt":
+        case (("spinning" | attention.HALT_PROPOSED), "halt"):
             halt = HaltRequested(run_id=detail["run_id"], by=by, reason=raised.question)
             return [(f"run/{halt.run_id}", halt)]
     return []
@@ -156,7 +234,7 @@ def consequences(raised: DecisionRaised, choice: str, *, by: str = "") -> list[t
 
 def in_order(decisions: Decisions) -> list[Standing]:
     """As people see them: a worker that lands nothing costs money all the time and goes first, then the oldest."""
-    return sorted(decisions.open.values(), key=lambda asked: (asked.raised.about != "spinning", asked.at_ms))
+    return sorted(decisions.open.values(), key=lambda asked: (asked.raised.about not in URGENT, asked.at_ms))
 
 
 def due(decisions: Decisions, now_ms: int, *, started_ms: int = 0) -> list[Standing]:

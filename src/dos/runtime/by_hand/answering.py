@@ -17,26 +17,34 @@ class Result(Struct, frozen=True, kw_only=True):
     released: list[str] = field(default_factory=list)  # what waited for it and for nothing else
 
 
-def find(store: Store, decision: str) -> Standing | Answered:
-    """By its id; of one that was answered long ago its own stream still tells."""
-    known = fold.fold(Decisions(), store.load(decisions.stream(checked(decision, "decision"))))
-    found = known.open.get(decision) or known.answered.get(decision)
+def find(store: Store, decision: str, known: Decisions | None = None) -> Standing | Answered:
+    """By its id, among those that are `known`; of one that was answered long ago its own stream still tells."""
+    known = known or fold.current(store, Decisions)[0]
+    if asked := known.open.get(decision):
+        return asked
+    written = fold.fold(Decisions(), store.load(decisions.stream(checked(decision, "decision"))))
+    found = written.open.get(decision) or written.answered.get(decision)
     if found is None:
-        raise BadInput(f"there is no decision {shown(decision)}", hint=_open(store))
+        raise BadInput(f"there is no decision {shown(decision)}", hint=_open(known))
     return found
 
 
-def numbered(store: Store, number: int) -> str:
+def numbered(known: Decisions, number: int) -> str:
     """The id of one in the list. Only to look at: the list may have moved since it was printed."""
-    waiting, _ = fold.current(store, Decisions)
-    names = [asked.raised.id for asked in decisions.in_order(waiting)]
+    names = [asked.raised.id for asked in decisions.in_order(known)]
     if not 1 <= number <= len(names):
-        raise BadInput(f"there is no decision number {number}", hint=_open(store))
+        raise BadInput(f"there is no decision number {number}", hint=_open(known))
     return names[number - 1]
 
 
 def choice_of(asked: Standing | Answered, choice: str) -> str:
     names = [each.name for each in asked.raised.choices]
+    if not names:
+        closes = asked.raised.detail.get("closes", "by itself")
+        raise BadInput(
+            f"{asked.raised.id} is not cleared by an answer; it closes {closes}",
+            hint=f"Edit the plan: {asked.raised.detail.get('command', '')}",
+        )
     if choice not in names:
         raise BadInput(
             f"{shown(choice)} is no answer to {asked.raised.id}", hint=f"It can be answered with: {', '.join(names)}."
@@ -63,6 +71,5 @@ def _answered(store: Store, asked: Standing) -> Answered:
     return found
 
 
-def _open(store: Store) -> str:
-    waiting, _ = fold.current(store, Decisions)
+def _open(waiting: Decisions) -> str:
     return f"These wait: {listed(waiting.open)}." if waiting.open else "None waits; `dos decisions --all` shows all."

@@ -83,7 +83,12 @@ def step(
     entries = [_entry(stream, written, decided.key(state.iteration, now.attempt), fence)]
     if decision.stop_reason:  # in one transaction: who asks why it stopped finds both or neither
         stopped = RunStopped(
-            run_id=run_id, lane=lane, stop_reason=decision.stop_reason, needs=decision.needs, reason=decision.reason
+            run_id=run_id,
+            lane=lane,
+            stop_reason=decision.stop_reason,
+            needs=decision.needs,
+            reason=decision.reason,
+            by_hand=True,
         )
         entries.append(_entry(stream, stopped, f"{RunStopped.kind}/{state.iteration}.{now.attempt}", fence))
     kept = decided.read(store.append_all(entries)[:1])[0]

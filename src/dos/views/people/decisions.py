@@ -14,7 +14,7 @@ from dos.records.moments import second_stamp
 from dos.records.names import counted
 
 # The released word for what is most urgent; every other kind is called what it is about.
-_KINDS = {"spinning": "LIVENESS"}
+_KINDS = {"spinning": "LIVENESS", "landing_conflict": "CONFLICT", "unit_undone": "UNDONE"}
 
 
 class Said(Struct, frozen=True, kw_only=True):
@@ -22,6 +22,7 @@ class Said(Struct, frozen=True, kw_only=True):
     by: str
     at: str
     expired: bool
+    reason: str = ""  # why it was closed without a person's answer
 
 
 class Row(Struct, frozen=True, kw_only=True):
@@ -62,7 +63,13 @@ def row(asked: Standing | Answered, now_ms: int) -> Row:
     detail = raised.detail
     said = None
     if isinstance(asked, Answered):
-        said = Said(choice=asked.choice, by=asked.by, at=second_stamp(asked.answered_ms), expired=asked.expired)
+        said = Said(
+            choice=asked.choice,
+            by=asked.by,
+            at=second_stamp(asked.answered_ms),
+            expired=asked.expired,
+            reason=asked.reason,
+        )
     return Row(
         id=raised.id,
         about=raised.about,
@@ -75,20 +82,22 @@ def row(asked: Standing | Answered, now_ms: int) -> Row:
         otherwise=raised.otherwise,
         answer=said,
         detail=detail,
-        kind=_KINDS.get(raised.about, raised.about.upper()),
+        kind=str(detail.get("kind") or _KINDS.get(raised.about, raised.about.upper())),
         lane=str(detail.get("lane", "")),
-        reason_token=raised.about.upper(),
+        reason_token=str(detail.get("token") or raised.about.upper()),
         reason_text=raised.question,
         run_id=str(detail.get("run_id", "")),
         age_seconds=max(0, (now_ms - asked.at_ms) // 1000),
-        source_path=f"decision/{raised.id}",
+        source_path=str(detail.get("source") or f"decision/{raised.id}"),
         proposed_command=command(raised),
         handle=raised.id,
     )
 
 
 def command(raised: DecisionRaised) -> str:
-    """What to type: the first choice."""
+    """What to type: what was written down for it, or the first choice."""
+    if written := raised.detail.get("command"):
+        return str(written)
     return (
         f"dos decide-for {raised.id} {raised.choices[0].name}" if raised.choices else f"dos decisions show {raised.id}"
     )
@@ -106,7 +115,10 @@ def render(shown: Sequence[Row]) -> str:
             continue
         lines.append(f"{number:>3}  {each.question}")
         lines.append(f"     {_behind(each)}")
-        lines.append(f"     dos decide-for {each.id} {'|'.join(choice.name for choice in each.choices)}")
+        if each.detail.get("command"):
+            lines.append(f"     {each.proposed_command}")
+        if each.choices:
+            lines.append(f"     dos decide-for {each.id} {'|'.join(choice.name for choice in each.choices)}")
     return "\n".join(lines)
 
 
@@ -116,7 +128,9 @@ def render_one(each: Row) -> str:
     if each.answer is not None:
         return "\n".join([*lines, f"answer   {_said(each.answer)}"])
     lines.append(f"expires  {_expiry(each)}")
-    lines.append("choices")
+    if each.detail.get("command"):
+        lines.append(f"command  {each.proposed_command}")
+    lines += ["choices"] if each.choices else []
     lines += [f"  dos decide-for {each.id} {choice.name:<8} {choice.meaning}".rstrip() for choice in each.choices]
     return "\n".join(lines)
 
@@ -131,6 +145,8 @@ def span(seconds: float) -> str:
 
 
 def _said(answer: Said) -> str:
+    if answer.reason:
+        return f"{answer.choice}, closed at {answer.at}: {answer.reason}"
     if answer.expired:
         return f"{answer.choice}, because nobody answered by {answer.at}"
     return f"{answer.choice}, by {answer.by or 'somebody'} at {answer.at}"
@@ -143,6 +159,8 @@ def _behind(each: Row) -> str:
 
 def _expiry(each: Row) -> str:
     """When the question is over without an answer, and what holds then."""
+    if closes := each.detail.get("closes"):
+        return f"by itself {closes}"
     if each.expires_at:
         return f"{each.expires_at}, then: {each.otherwise}"
     if each.expires_on_start:

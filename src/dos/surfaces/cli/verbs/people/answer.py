@@ -9,13 +9,12 @@ from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
-from dos.journal import fold
 from dos.journal.states.decisions import Decisions, behind
-from dos.journal.store import Store
 from dos.records.names import checked
 from dos.runtime.by_hand import answering
 from dos.surfaces.cli.desk import Desk, Reply, actor
 from dos.surfaces.cli.options import Option
+from dos.surfaces.cli.verbs.people import waiting
 from dos.views.people import decisions as view
 
 EXITS = {"answered": 0, "already-answered": 1, "contract_error": 2, "lock-busy": 4}
@@ -31,7 +30,8 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, desk: Desk) -> Reply:
     by = checked(args.by, "name") if args.by else actor()
-    asked = answering.find(desk.journal_world.journal, _meant(desk.journal_world.journal, args.decision))
+    known = waiting.now(desk)
+    asked = answering.find(desk.journal_world.journal, _meant(known, args.decision), known)
     choice = answering.choice_of(asked, args.choice)
     result = answering.answer(desk.journal, asked, choice, by=by)
     row = view.row(result.answered, desk.journal.now_ms())
@@ -43,11 +43,10 @@ def run(args: Args, desk: Desk) -> Reply:
     return Reply(text=f"{row.id}: {choice}{released}", data=data, indented=True)
 
 
-def _meant(journal: Store, word: str) -> str:
-    waiting, _ = fold.current(journal, Decisions)
+def _meant(known: Decisions, word: str) -> str:
     meant = [
         decision
-        for decision, asked in waiting.open.items()
+        for decision, asked in known.open.items()
         if {f"lane:{word}", f"unit:{word}"} & behind(asked.raised.waits, asked.raised.detail)
     ]
-    return meant[0] if len(meant) == 1 and word not in waiting.open else word
+    return meant[0] if len(meant) == 1 and word not in known.open else word

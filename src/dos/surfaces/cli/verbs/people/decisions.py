@@ -1,17 +1,17 @@
 """What needs a person, and what is stuck behind it?
 
-Each question says what waits for its answer, since when, and what happens if nobody answers in time.
+Each question says what waits for its answer, since when, and what happens if nobody answers in time. Besides the
+fleet's questions: halts that `dos halt --handle` and `dos watch` proposed, runs of your own loop that stopped and need
+you, units that are drafts, gated or soaking, with what waits behind them, and what `dos decisions add` put here.
 """
 
 from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
-from dos.journal import fold
-from dos.journal.states.decisions import Decisions
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
-from dos.surfaces.cli.verbs.people import show
+from dos.surfaces.cli.verbs.people import show, waiting
 from dos.views.people import decisions as view
 
 EXITS = {"listed": 0, "none-to-show": 1, "contract_error": 2}
@@ -27,6 +27,6 @@ def run(args: Args, desk: Desk) -> Reply:
     if args.number:
         return show.run(show.Args(decision=args.number), desk)
     journal = desk.journal_world.journal
-    found, _ = fold.current(journal, Decisions)
+    found = waiting.now(desk)
     rows = view.rows(found, journal.now_ms(), with_answered=args.all)
     return Reply(text=view.render(rows), data=to_builtins(rows), indented=True)

@@ -4,11 +4,10 @@ from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
-from dos.journal import fold
-from dos.journal.states.decisions import Decisions
 from dos.runtime.by_hand import answering
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
+from dos.surfaces.cli.verbs.people import waiting
 from dos.views.people import decisions as view
 
 EXITS = {"shown": 0, "none-to-show": 1, "contract_error": 2}
@@ -20,10 +19,10 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, desk: Desk) -> Reply:
     journal = desk.journal_world.journal
-    decision = args.decision
+    decision, known = args.decision, waiting.now(desk)
     if decision.isdecimal():
-        if not fold.current(journal, Decisions)[0].open:
+        if not known.open:
             return Reply(code=1, text="nothing waits for a person", data=None)
-        decision = answering.numbered(journal, int(decision))
-    row = view.row(answering.find(journal, decision), journal.now_ms())
+        decision = answering.numbered(known, int(decision))
+    row = view.row(answering.find(journal, decision, known), journal.now_ms())
     return Reply(text=view.render_one(row), data=to_builtins(row), indented=True)
