@@ -44,9 +44,11 @@ def run(args: Args, desk: Desk) -> Reply:
 
 
 def _meant(known: Decisions, word: str) -> str:
-    meant = [
-        decision
-        for decision, asked in known.open.items()
-        if {f"lane:{word}", f"unit:{word}"} & behind(asked.raised.waits, asked.raised.detail)
-    ]
+    """The one question that a unit, or a lane, waits for. Of a lane's, those that an answer can clear."""
+    meant = []
+    for decision, asked in known.open.items():
+        waits = behind(asked.raised.waits, asked.raised.detail)
+        is_of_lane = f"lane:{word}" in waits and bool(asked.raised.choices)
+        if is_of_lane or f"unit:{word}" in waits:
+            meant.append(decision)
     return meant[0] if len(meant) == 1 and word not in known.open else word
