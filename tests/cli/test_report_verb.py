@@ -38,6 +38,15 @@ def test_nothing_to_report_is_said_and_makes_no_journal(dos: Dos, state: Path) -
     assert not state.exists()
 
 
+def test_a_start_that_found_nothing_to_do_says_why(dos: Dos, state: Path) -> None:
+    why = "1 unit left: 1 waits for a person (P/A1: its plan is a draft)"
+    write(state, STARTED)
+    assert "No agent was started yet" in dos("report").out
+    write(state, events.FleetStopped(host="h", reason=why))
+    told = dos("report").out
+    assert f"No agent was started: {why}" in told and "nothing happened" not in told
+
+
 def test_the_last_session_is_told_and_no_other_unless_it_was_killed(dos: Dos, state: Path) -> None:
     write(state, STARTED, landed("P/OLD"), STOPPED, STARTED, landed("P/ONE"), STARTED, landed("P/TWO"), STOPPED)
     assert units(dos("report", "--json")) == units(dos("report", "--since", "last", "--json")) == ["P/ONE", "P/TWO"]

@@ -23,6 +23,7 @@ class Report(Struct, kw_only=True):
     limited: list[str] = field(default_factory=list)
     salvaged: list[str] = field(default_factory=list)
     stopped: list[str] = field(default_factory=list)
+    idle: str = ""  # why there is nothing to tell of a fleet that was started
 
 
 def report(happened: Iterable[Event]) -> Report:
@@ -47,6 +48,7 @@ def words(told: Session, proofs: Mapping[str, Proved] = {}, questions: Sequence[
             *(f"{asked.question}  (dos decisions show {asked.id})" for asked in questions),
             *(f"{each.lane}: {each.reason}, needs {each.needs}: {each.detail}" for each in told.stopped_beside(waits)),
         ],
+        idle=_idle(told),
     )
 
 
@@ -59,7 +61,14 @@ def render(made: Report) -> str:
         _part("saved before it was cleared away", made.salvaged),
         _part("waiting for somebody", made.stopped),
     ]
-    return "\n\n".join(part for part in parts if part) or "nothing happened"
+    return "\n\n".join(part for part in parts if part) or made.idle or "nothing happened"
+
+
+def _idle(told: Session) -> str:
+    """Of a fleet that was started and has started no agent: how that ended."""
+    if not told.starts or told.bars:
+        return ""
+    return f"No agent was started: {told.ended}" if told.ended else "No agent was started yet; `dos top` says why"
 
 
 def _landed(each: Landing, proved: Proved | None) -> str:
