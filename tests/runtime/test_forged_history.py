@@ -182,3 +182,27 @@ def test_hooks_aliases_editors_and_variables_of_others_have_no_part_in_our_git(r
     with pytest.raises(GitFailed):
         ours.run("ls-remote", f"ext::touch {ran}")
     assert not ran.exists()
+
+
+def test_a_filter_that_an_agent_configures_is_not_run_by_our_git(repository, tmp_path):
+    """Its own git runs it, with what an agent has; ours would run it with what the fleet has."""
+    ran = tmp_path / "ran"
+    evil = f"git config filter.evil.smudge 'touch {ran}; cat'; git config merge.evil.driver 'touch {ran}; true'"
+    attributes = write("one/.gitattributes", "* filter=evil merge=evil\n")
+    repository.play({"DEMO/A1": [[{"run": evil}, attributes, write("one/a.txt"), commit("Write a")]]})
+    work(repository)
+    assert "Write a" in repository.subjects() and not ran.exists()
+
+
+def test_a_filter_that_a_person_configured_before_is_run(repository):
+    repository.git("config", "filter.person.smudge", "sed s/plain/decoded/")
+    repository.git("config", "filter.person.clean", "sed s/decoded/plain/")
+    (repository.root / ".gitattributes").write_text("one/secret filter=person\n")
+    (repository.root / "one" / "secret").write_text("plain\n")
+    plan = repository.root / "docs" / "demo-plan.md"
+    plan.write_text(plan.read_text().replace("test -s one/a.txt", "grep -q decoded one/secret"))
+    repository.commit_all("Keep a secret")
+    later = {"run": "git config user.email another@example.invalid"}
+    repository.play({"DEMO/A1": [[later, write("one/a.txt"), commit("Write a")]]})
+    work(repository)
+    assert "Write a" in repository.subjects()

@@ -105,15 +105,18 @@ class Git:
         """One run, whatever its exit code: for who can tell a no from a failure by what it says, or by asking again."""
         import subprocess
 
+        from dos.sources.git_calls import drivers
+
+        surroundings = environment()
         try:
             # Not as text: that would make a line end of a carriage return in the name of a file.
             done = subprocess.run(
-                ["git", *SAFE, *arguments],
+                ["git", *SAFE, *drivers.settings(self.tree, surroundings), *arguments],
                 cwd=self.tree,
                 input=None if feed is None else feed.encode("utf-8", "surrogateescape"),
                 stdin=subprocess.DEVNULL if feed is None else None,
                 capture_output=True,
-                env=environment() | ({"GIT_INDEX_FILE": index} if index else {}),
+                env=surroundings | ({"GIT_INDEX_FILE": index} if index else {}),
                 timeout=TIMEOUT_SECONDS,
             )
         except OSError as error:
