@@ -9,19 +9,25 @@ from dos.records.receipts import Receipt
 from dos.sources.git import AS_DOS, Git
 from dos.sources.receipts.notes import REF, lines
 
-TRIES = 200  # each failed one means that somebody else's succeeded
+TRIES = 200  # of which others win those that fail
+MOST_UNMOVED = 4  # tries after which nobody else had won
 _FILE = "100644"
 
 
 def add(git: Git, receipt: Receipt) -> None:
     """Once: one with the same nonce is the same receipt, made again after a crash, and takes the place of the first."""
+    unmoved = 0
     for _ in range(TRIES):
         old = git.object_of(REF)
         new = _with(git, old or "", receipt)
         if new == old:
             return
-        if not git.swap_ref(REF, new, old, message=f"dos: receipt of {receipt.commit[:9]}"):
+        why = git.swap_ref(REF, new, old, message=f"dos: receipt of {receipt.commit[:9]}")
+        if not why:
             return
+        unmoved = unmoved + 1 if git.object_of(REF) == old else 0
+        if unmoved == MOST_UNMOVED:  # nobody was quicker: it was tried with patience, and cannot be written
+            raise GitFailed(why, hint=f"Try it yourself: git -C {git.tree} update-ref {REF} {new}")
     raise GitFailed(f"{REF} would not stand still", hint="Look for another program that writes it.")
 
 
