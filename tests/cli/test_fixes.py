@@ -184,7 +184,7 @@ def test_what_a_person_has_to_decide_about_can_at_least_be_looked_at(
 ELSEWHERE = {
     "PLAN_UNREADABLE",
     "NO_COMMIT", "CLOCK_UNSET", "DISK_FILES_LOW", "PROCESS_STOPPED", "PROCESS_ORPHANED", "STORE_BUSY", "STORE_TOO_NEW",
-    "STORE_DURABILITY",
+    "STORE_DURABILITY", "STORE_SESSIONS",
 }  # fmt: skip
 
 

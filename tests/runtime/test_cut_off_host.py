@@ -39,8 +39,8 @@ def ip(*words: str) -> None:
 class Cable:
     """A namespace, and a pair of ends: ours has the address at which the servers are."""
 
-    def __init__(self) -> None:
-        number = os.getpid() % 60_000
+    def __init__(self, which: int = 0) -> None:
+        number = (os.getpid() * 3 + which) % 60_000
         self.space, self.near, self.far = f"dos-{number}", f"dosn{number}", f"dosf{number}"
         self.address = f"10.{77 + number // 16_384}.{number // 64 % 256}.{number % 64 * 4 + 1}"
         far = self.address.rpartition(".")[0] + f".{int(self.address.rpartition('.')[2]) + 1}"
@@ -51,6 +51,7 @@ class Cable:
         ip("-n", self.space, "addr", "add", f"{far}/30", "dev", self.far)
         ip("-n", self.space, "link", "set", self.far, "up")
         ip("-n", self.space, "link", "set", "lo", "up")
+        ip("-n", self.space, "route", "add", "default", "via", self.address)  # to our other ends as well
 
     def pull(self) -> None:
         ip("-n", self.space, "link", "set", self.far, "down")
@@ -89,6 +90,20 @@ def forward(address: str, port: int) -> socket.socket:
     return door
 
 
+def serve_git(address: str, folder: Path) -> tuple[subprocess.Popen[bytes], int]:
+    """The remote's server at our end of the cable, and its port."""
+    with socket.create_server((address, 0)) as free:
+        port = free.getsockname()[1]
+    daemon = subprocess.Popen(
+        [
+            *("git", "daemon", "--export-all", "--enable=receive-pack", "--reuseaddr", f"--listen={address}"),
+            *(f"--port={port}", f"--base-path={folder}", str(folder)),
+        ],
+        start_new_session=True,
+    )
+    return daemon, port
+
+
 class FarHost(Host):
     def __init__(self, remote: Path, name: str, space: str) -> None:
         super().__init__(remote, name)
@@ -122,15 +137,7 @@ def hosts(cable, postgres, tmp_path) -> Iterator[tuple[FarHost, Host]]:
     url = postgres.createdb(f"cut_{time.time_ns()}")
     url = url.replace(f"127.0.0.1:{postgres.port}", f"{cable.address}:{door.getsockname()[1]}")
     assert cable.address in url
-    with socket.create_server((cable.address, 0)) as free:
-        git_port = free.getsockname()[1]
-    daemon = subprocess.Popen(
-        [
-            *("git", "daemon", "--export-all", "--enable=receive-pack", "--reuseaddr", f"--listen={cable.address}"),
-            *(f"--port={git_port}", f"--base-path={tmp_path}", str(tmp_path)),
-        ],
-        start_new_session=True,
-    )
+    daemon, git_port = serve_git(cable.address, tmp_path)
     publish_plan(remote, url)
     made = FarHost(remote, "far", cable.space), Host(remote, "near")
     for host in made:

@@ -67,6 +67,29 @@ class RunParked(Fact, frozen=True, kw_only=True):
     until_ms: int | None = None
 
 
+class LandingQueued(Fact, frozen=True, kw_only=True):
+    """Work that is proven waits for its turn: on one branch, one landing at a time is prepared, tested and done.
+
+    The turn is of whoever queued first and still holds its lane. It ends with the landing, its refusal, or the lease.
+    """
+
+    kind = "landing_queued"
+    run_id: str
+    lane: str
+    unit: str
+    branch: str
+
+
+class LandingDeferred(Fact, frozen=True, kw_only=True):
+    """Something is in the way of a landing: the next in the queue goes first, and this one is tried again later."""
+
+    kind = "landing_deferred"
+    run_id: str
+    lane: str
+    unit: str
+    branch: str
+
+
 class RunUnparked(Fact, frozen=True, kw_only=True):
     kind = "run_unparked"
     run_id: str

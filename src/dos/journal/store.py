@@ -115,6 +115,10 @@ class Store:
     def close(self) -> None:
         self.backend.close()
 
+    def borrowed(self) -> "Store":
+        """The same store for another thread of this process: it opens no session, and closing it closes none."""
+        return _Borrowed(self.backend, actor=self.actor)
+
     # Events
 
     def append(
@@ -309,6 +313,11 @@ class Store:
         found = [live[fence] for fence in fences if fence in live]
         kept = [lease for lease in found if now + lease.ttl_ms - lease.expires_ms < coalesce_ms]
         return Renewal(kept=kept, lost=[]) if len(kept) == len(fences) else None
+
+
+class _Borrowed(Store):
+    def close(self) -> None:
+        """Whoever lent it closes it."""
 
 
 _LONGEST = 1000  # bytes: what an index of any store can hold

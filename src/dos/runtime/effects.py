@@ -138,6 +138,7 @@ class Worktree(Struct, frozen=True, kw_only=True):
     base: str
     salvaged: list["Salvage"]
     ready: bool = True  # the setup command has run in it
+    queue: str = ""  # the branch on which landings take turns; empty: there is nothing to take turns at
     said: str = ""  # what of the user's files it was to have, and has not
 
 
@@ -256,6 +257,17 @@ class SaveCommits(Struct, frozen=True, kw_only=True):
 
     run_id: str
     worktree: Worktree
+
+
+class AwaitTurn(Struct, frozen=True, kw_only=True):
+    """→ int: how many landings are still ahead of the run's own after so many seconds; 0: it is its turn.
+
+    Halted when a person stops the run meanwhile, Fenced when its lease is lost.
+    """
+
+    lease: Lease
+    run_id: str
+    seconds: float
 
 
 class PrepareLanding(Struct, frozen=True, kw_only=True):

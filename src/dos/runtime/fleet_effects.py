@@ -8,12 +8,13 @@ from dos.errors import Conflict
 from dos.evidence import holders
 from dos.evidence.progress import liveness as evidence
 from dos.evidence.progress import policies
-from dos.journal.events import LeaseRevoked
+from dos.journal.events import LeaseRevoked, RunStopped
 from dos.journal.states import decisions as asked
 from dos.journal.states import fleet as folded
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.quota import Quota
 from dos.journal.states.spend import Spend
+from dos.plans import loop
 from dos.plans.limits import quota
 from dos.plans.limits.quota import Limit
 from dos.records import run_ids
@@ -23,11 +24,12 @@ from dos.records.units import Unit
 from dos.runtime import backlog, effects, leftovers, logs
 from dos.runtime.drive import Performers, warn
 from dos.runtime.fleet import observing
-from dos.runtime.fleet.executing import Executor, LocalExecutor
+from dos.runtime.fleet.executing import JOURNAL_AWAY, Executor, LocalExecutor
 from dos.runtime.fleet.observing import Seen
 from dos.runtime.on_target import OnTarget
 from dos.runtime.staff import credentials
 from dos.runtime.supervisor import Fleet, Spinning
+from dos.runtime.worker import Ended
 from dos.runtime.worker_effects import WorkerEffects
 from dos.sources import own_processes, processes
 from dos.sources.workspace import Workspace
@@ -48,6 +50,8 @@ class FleetEffects(WorkerEffects):
         self._executor = executor or LocalExecutor()
         self._on_target = OnTarget(place, share=LOOKING_SHARE)
         self._looked_for_spinning = 0.0
+        self._started: dict[int, tuple[str, str]] = {}  # by pid: the lane and the run
+        self._turned_away: list[tuple[str, str]] = []  # of those, who found the journal away
 
     def performers(self) -> Performers:
         own: Performers = {
@@ -62,6 +66,7 @@ class FleetEffects(WorkerEffects):
         return {**super().performers(), **self.patience.over(own)}
 
     def observe(self, effect: effects.ObserveFleet) -> Fleet:
+        self._note_turned_away()
         leases = {lease.lane: lease for lease in self.watch.look()}
         recorded, answers = self.watch.state(folded.Fleet), self.watch.state(Decisions)
         now_ms = self.store.now_ms()  # of the clock that wrote the times in the journal: this host's may be another
@@ -177,7 +182,9 @@ class FleetEffects(WorkerEffects):
         ]
         try:
             log = logs.of_worker(self.place.state, effect.lane, effect.run_id)
-            return self._executor.launch(words, cwd=self.place.root, log=log)
+            started = self._executor.launch(words, cwd=self.place.root, log=log)
+            self._started[started.pid] = effect.lane, effect.run_id
+            return started
         except OSError as error:  # no room for a log, or for a process: perhaps in a while
             warn(f"no worker could be started on {effect.lane}: {error}")
             return None
@@ -219,7 +226,20 @@ class FleetEffects(WorkerEffects):
         self.store.wait(self.watch.pos, effect.seconds)  # also what was written since the look
         if (left := min(effect.seconds, SHORTEST_TICK_SECONDS) - (time.monotonic() - began)) > 0:
             self._pause(left)
-        self._executor.take_in()
+        for pid, code in self._executor.take_in().items():
+            lane, run_id = self._started.pop(pid, ("", ""))
+            if code == JOURNAL_AWAY and run_id:
+                self._turned_away.append((lane, run_id))
+
+    def _note_turned_away(self) -> None:
+        """What workers could not say themselves: that the journal was away is no death, and counts against no lane."""
+        while self._turned_away:
+            lane, run_id = self._turned_away[0]
+            why = Ended.JOURNAL_AWAY
+            detail = "its worker could not reach the journal"
+            fact = RunStopped(run_id=run_id, lane=lane, stop_reason=why, needs=loop.needs(why), reason=detail)
+            self.store.record(f"run/{run_id}", fact, key=str(why))
+            del self._turned_away[0]
 
 
 def _unfinished(units: list[Unit], state: folded.Fleet) -> dict[str, Unit]:

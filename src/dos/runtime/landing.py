@@ -5,6 +5,7 @@ Git keeps the fence too, so git itself refuses a stale worker.
 
 import os
 import re
+import time
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
@@ -19,6 +20,7 @@ from dos.sources.git import AS_DOS, Git
 from dos.sources.history import ancestry
 
 REBASE_TRIES = 3  # of one that died on its way
+INDEX_SECONDS = 15.0  # for whoever else is at the index of a work tree
 UNFINISHED = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 # Whatever the user has configured: no branch of others comes along, no commit is melted into another, none is resolved
@@ -93,6 +95,7 @@ def move_branch(git: Git, *, lane: str, fence: int, landing: Landing) -> NotLand
     if not git.commit_of(landing.new):
         return NotLanded(reason=f"commit {landing.new[:9]} is not there any more")
     if (at := git.commit_of(f"refs/heads/{landing.branch}") or "nothing") != landing.old:
+        _restore(git, landing)
         return NotLanded(reason=f"{landing.branch!r} has moved to {at[:9]}", retryable=True, moved=True)
     if refused := not_forward(git, landing):
         return refused
@@ -103,7 +106,7 @@ def move_branch(git: Git, *, lane: str, fence: int, landing: Landing) -> NotLand
     brought: list[Git] = []
     for tree in trees:
         try:
-            tree.run("read-tree", "-m", "-u", landing.old, landing.new)
+            _read_tree(tree, landing.old, landing.new)
         except GitFailed as error:  # it says no with the code with which it dies
             _take_back(brought, landing)
             why = f"the files in {tree.tree} cannot follow: {error.message}"
@@ -252,8 +255,46 @@ def _folders(path: str) -> list[str]:
 
 
 def _take_back(brought: list[Git], landing: Landing) -> None:
+    """Leave the trees as they were. They are the user's: it is worth waiting for their index."""
     for tree in brought:
-        tree.run("read-tree", "-m", "-u", landing.new, landing.old)
+        try:
+            _read_tree(tree, landing.new, landing.old)
+        except GitFailed as error:
+            raise GitFailed(
+                f"{tree.tree} holds the files of {landing.unit}, which did not land: {error.message}",
+                hint=f"git -C {tree.tree} read-tree -m -u {landing.new} {landing.old}",
+            ) from error
+
+
+def _restore(git: Git, landing: Landing) -> None:
+    """Take the files of a landing that never happened out of the trees again, where a worker died on the way."""
+    at = git.commit_of(f"refs/heads/{landing.branch}")
+    if at is None or git.is_ancestor(landing.new, at):
+        return
+    for tree in _trees_on(git, landing.branch):
+        if _is_there(tree, landing) and set(tree.paths_between(at, landing.new)) & set(tree.staged_paths()):
+            _take_back([tree], structs.replace(landing, old=at))
+
+
+def _read_tree(tree: Git, old: str, new: str) -> None:
+    """Bring the files of a tree from one commit to another, or raise GitFailed and leave them as they are.
+
+    An index that somebody else has locked is waited for: the user's own git holds it for moments only.
+    """
+    words = ("read-tree", "-m", "-u", old, new)
+    deadline, pause = time.monotonic() + INDEX_SECONDS, 0.02
+    while True:
+        done = tree.once(*words)
+        if done.returncode == 0:
+            return
+        locked = next((line for line in done.stderr.splitlines() if "index.lock" in line), "")
+        if not locked:
+            tree.run(*words)  # which asks a git that died once more
+            return
+        if time.monotonic() >= deadline:
+            raise GitFailed(f"the index stayed locked for {INDEX_SECONDS:g} s: {locked}")
+        time.sleep(pause)
+        pause = min(2 * pause, 0.5)
 
 
 def _last_line(text: str) -> str:

@@ -57,6 +57,7 @@ class Ended(StrEnum):
     HALTED = "halted"
     DECISION_NEEDED = "decision-needed"
     NOT_READY = "not-ready"
+    JOURNAL_AWAY = "journal-away"
 
 
 class Stop(Struct, frozen=True):

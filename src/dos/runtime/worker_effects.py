@@ -17,6 +17,7 @@ from dos.journal import fold
 from dos.journal.events import Event
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet
+from dos.journal.states.landing_queue import LandingQueue
 from dos.journal.states.quota import Quota
 from dos.journal.states.spend import Spend
 from dos.journal.store import Store
@@ -26,10 +27,11 @@ from dos.records.regions import region
 from dos.records.units import Unit
 from dos.runtime import backlog, effects, leftovers, logs, renewing
 from dos.runtime.drive import Patience, Performers
-from dos.runtime.ground import surroundings
+from dos.runtime.ground import surroundings, turns
 from dos.runtime.ground.checks import Checks
 from dos.runtime.ground.lane_trees import LaneTrees
 from dos.runtime.ground.one_tree import OneTree
+from dos.runtime.ground.settings import check_settings
 from dos.runtime.holding import Holding
 from dos.runtime.on_target import OnTarget
 from dos.runtime.sharing import targets
@@ -67,15 +69,18 @@ class WorkerEffects:
         self.store: Store = self._open()
         limit = None if outlasts_outages else config.leases.ttl_seconds
         self.patience = Patience(limit, prove=self._prove, pause=self._pause)
-        self.holding = Holding(self._open, outlasts_outages=outlasts_outages)
+        # A server has few sessions to give: the threads of a process share one. What takes long there, as a write lock
+        # that another has, would keep all of them waiting anyway.
+        beside = self.store.borrowed if config.store.url.startswith("postgres") else self._open
+        self.holding = Holding(beside, outlasts_outages=outlasts_outages)
         self._before: dict[tuple[str, str], list[Lease]] = {}  # of a lane that is being taken
         self._on_target = OnTarget(place)
         self._backing_off: tuple[effects.BackOff | None, float] = (None, 0.0)  # until when
         self._documents: object = None  # as they were when the units were read
         self._units: list[Unit] = []
         self._lease_key = token_hex(LEASE_KEY_BYTES)  # of every lane that this process takes
-        self.checks = Checks(place, config, self._is_lost, self._open, lease_key=self._lease_key)
-        self._launcher = Launcher(config, is_lost=self._is_lost, open_store=self._open)
+        self.checks = Checks(place, config, self._is_lost, beside, lease_key=self._lease_key)
+        self._launcher = Launcher(config, is_lost=self._is_lost, open_store=beside)
         self._landing_on = targets.of(self.git, config.workers.remote)
         ground = OneTree if config.workers.isolation == "shared" else LaneTrees
         self.ground = ground(
@@ -88,7 +93,7 @@ class WorkerEffects:
             prove=partial(self._prove, True),
             heed=self._heed,
         )
-        self.watch = fold.Watch(self.store, Fleet, Quota, Spend, Decisions, keep=True)
+        self.watch = fold.Watch(self.store, Fleet, Quota, Spend, Decisions, LandingQueue, keep=True)
 
     @cached_property
     def staff(self) -> list[Employed]:
@@ -106,6 +111,7 @@ class WorkerEffects:
                 effects.ChooseAgent: self.choose_agent,
                 effects.TakePlans: self.take_plans,
                 effects.RunAgent: self.run_agent,
+                effects.AwaitTurn: self.await_turn,
                 **self.ground.performers(),
                 effects.Pause: lambda effect: self._pause(effect.seconds),
                 effects.BackOff: self.back_off,
@@ -289,6 +295,14 @@ class WorkerEffects:
         acceptance = self.checks.acceptance(effect.unit)
         return prompt.prompt(effect.unit, globs=globs, acceptance=acceptance, history=effect.history)
 
+    def await_turn(self, effect: effects.AwaitTurn) -> int:
+        return turns.wait(effect, self.watch, self.store, check=self._check_turn, pause=self._pause)
+
+    def _check_turn(self, lease: Lease, is_doubtful: bool) -> None:
+        self._obey(lease)
+        if is_doubtful or self._is_lost():
+            self._prove(True)
+
     def back_off(self, effect: effects.BackOff) -> None:
         """A drain ends it, also one that was asked for just before it began. An outage does not make it longer."""
         if self._backing_off[0] is not effect:
@@ -337,6 +351,9 @@ class WorkerEffects:
     def _heed(self, lease: Lease) -> None:
         """Raise when a person has stopped the run: nothing of it is measured or landed any more."""
         self.watch.look()
+        self._obey(lease)
+
+    def _obey(self, lease: Lease) -> None:
         if why := self.watch.state(Fleet).orders(lease).halted:
             raise Halted(why)
 
@@ -348,17 +365,6 @@ class WorkerEffects:
 
     def _target_commit(self) -> str:
         return self._landing_on.newest(self.target(), at_most_seconds=FRESH_SECONDS) or ""
-
-
-def check_settings(config: Config) -> None:
-    """What each for itself is right, and together is not."""
-    workers = config.workers
-    if workers.isolation == "shared" and (workers.landing == "branch" or workers.remote):
-        other = 'landing = "branch"' if workers.landing == "branch" else f"remote = {workers.remote!r}"
-        raise BadInput(
-            f'[workers] isolation = "shared" works on the target branch of the one tree, and {other} lands elsewhere',
-            hint="dos config unset workers.isolation",
-        )
 
 
 def request(

@@ -25,6 +25,8 @@ from dos.sources.world import World
 LEADS_NOWHERE = "a link that leads nowhere"
 FOLDERS = ("worktrees", "logs", "salvage", "archive")
 BESIDE = ("-gate", "-wal", "-shm", "-journal")  # the files that the journal keeps beside its own
+SESSIONS_A_WORKER = 2  # one to ask and write, one to listen
+SESSIONS_A_SUPERVISOR = 6  # and what a person types meanwhile
 SAFE_SQLITE = (3, 51, 3)
 _WITHOUT_JOURNAL = "Without the journal nothing can be granted, and nothing that happened can be told."
 
@@ -86,7 +88,7 @@ def examine(world: World) -> list[Finding]:
         with journal(world).backend.read() as view:
             view.tail(view.last() - 1, 1)
             view.leases()
-        found += _durability(world)
+        found += [*_durability(world), *_sessions(world)]
     except StoreFailed as failure:
         found.append(failed(failure, world))
     return found
@@ -231,6 +233,27 @@ def _writable(place: Path) -> str:
 def _durability(world: World) -> list[Finding]:
     notes = getattr(journal(world).backend, "durability_notes", None)
     return _sqlite() if notes is None else [_server_note(text, world) for text in notes()]
+
+
+def _sessions(world: World) -> list[Finding]:
+    """Of a server that has fewer sessions to give than the fleet would take."""
+    room = getattr(journal(world).backend, "room", None)
+    if room is None:
+        return []
+    most, _ = room()
+    workers = world.config.supervise.target
+    wanted = SESSIONS_A_WORKER * workers + SESSIONS_A_SUPERVISOR
+    if wanted <= most:
+        return []
+    fits = max(1, (most - SESSIONS_A_SUPERVISOR) // SESSIONS_A_WORKER)
+    return [
+        warning(
+            "STORE_SESSIONS",
+            f"the server allows {most} sessions, and {workers} workers with their supervisor take up to {wanted}",
+            "Whoever finds no free session waits for one, and workers that wait do not work.",
+            f"dos config set supervise.target {fits}",
+        )
+    ]
 
 
 def _sqlite() -> list[Finding]:

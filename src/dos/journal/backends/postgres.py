@@ -104,6 +104,11 @@ class PostgresBackend:
                 if not listener.closed:
                     self._listeners.append(listener)
 
+    def room(self) -> tuple[int, int]:
+        """How many sessions the server allows an ordinary user, and how many there are now."""
+        with self._alone(), self._explained():
+            return self._sessions.room()
+
     def durability_notes(self) -> list[str]:
         """What about the server weakens the promise that an acknowledged event is never lost."""
         with self._alone(), self._explained():

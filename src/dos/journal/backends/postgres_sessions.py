@@ -21,6 +21,8 @@ _DEFAULTS = {
     "keepalives_count": "4",
     "tcp_user_timeout": "30000",
 }
+# What a server says that has no session left to give, beside the code 53300 that a refused session cannot tell.
+_CROWDED = ("too many clients", "too many connections", "connection slots")
 # A writer that was stopped in the middle is thrown out before those who wait for it give up.
 STOPPED_SECONDS = 15.0
 _MIGRATION_LOCK = 0x646F7331
@@ -55,6 +57,18 @@ class Sessions:
             connection.close()
             raise
         return connection
+
+    def room(self) -> tuple[int, int]:
+        """How many sessions an ordinary user may have in all; how many there are now, ours among them."""
+        with self.open() as connection:
+            row = connection.execute(
+                "SELECT current_setting('max_connections')::int"
+                " - current_setting('superuser_reserved_connections')::int"
+                " - coalesce(current_setting('reserved_connections', true)::int, 0),"
+                " (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')"
+            ).fetchone()
+        assert row is not None
+        return int(row[0]), int(row[1])
 
     def durability_notes(self) -> list[str]:
         with self.open() as connection:
@@ -98,9 +112,10 @@ class Sessions:
         said = " ".join(str(error).split())
         if self._secret:
             said = said.replace(self._secret, "***")
-        return StoreUnreachable(
-            f"{self.place}: {said}", hint="Check `[store] url` in dos.toml, and that the server runs."
-        )
+        hint = "Check `[store] url` in dos.toml, and that the server runs."
+        if any(words in said for words in _CROWDED):
+            hint = "Raise max_connections on the server, or run fewer workers: dos config set supervise.target N"
+        return StoreUnreachable(f"{self.place}: {said}", hint=hint)
 
     def _prepare(self, connection: Connection) -> None:
         encoding = connection.info.parameter_status("server_encoding")

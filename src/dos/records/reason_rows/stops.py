@@ -51,6 +51,10 @@ STOPS = (
         "What was not landed is salvaged; `dos status` names the refs.", needs=Needs.NOBODY,
     ),
     _row(
+        "journal-away", Category.UNCLASSIFIED, ClearsBy.TIME, "The journal stayed away for as long as a lease lasts.",
+        "`dos doctor` says what is wrong with it; " + _AGAIN,
+    ),
+    _row(
         "lane-held", Category.OPERATOR_GATE, ClearsBy.OTHER_WORKER, "The lane, or one that overlaps it, was taken.",
         _LIVE,
     ),

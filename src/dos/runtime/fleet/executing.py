@@ -10,14 +10,16 @@ from typing import Protocol
 from dos.sources import processes
 from dos.sources.processes import Identity
 
+JOURNAL_AWAY = 4  # what a worker exits with that could not reach the journal, and so could not say why it stops
+
 
 class Executor(Protocol):
     """Starting is neither durable nor done exactly once; what is written around it is."""
 
     def launch(self, words: Sequence[str], *, cwd: Path, log: Path) -> Identity: ...
 
-    def take_in(self) -> None:
-        """Forget those that have ended."""
+    def take_in(self) -> dict[int, int]:
+        """Forget those that have ended; the exit code of each, by its pid."""
         ...
 
 
@@ -40,5 +42,7 @@ class LocalExecutor:
         self._children.append(child)
         return processes.identify(child.pid) or Identity(child.pid, 0.0)
 
-    def take_in(self) -> None:
-        self._children = [child for child in self._children if child.poll() is None]
+    def take_in(self) -> dict[int, int]:
+        ended = {child.pid: child.returncode for child in self._children if child.poll() is not None}
+        self._children = [child for child in self._children if child.pid not in ended]
+        return ended

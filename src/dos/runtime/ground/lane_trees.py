@@ -78,7 +78,8 @@ class LaneTrees:
                 worktrees.clear(inside, made.base)  # what it left is nobody's work
                 raise NotReady(f"the setup command failed: {setup.detail}", hint="[workers] setup in dos.toml")
             worktrees.mark_ready(inside)
-        return made
+        takes_turns = self.workers.landing != "branch"  # else each unit has a branch of its own
+        return structs.replace(made, queue=branch if takes_turns else "")
 
     def measure(self, effect: effects.MeasureWork) -> effects.Measured:
         self.heed(effect.lease)

@@ -3,7 +3,7 @@
 from msgspec import Struct, structs
 
 from dos.errors import Conflict, Halted
-from dos.journal import events, receipt_events
+from dos.journal import engine_events, events, receipt_events
 from dos.journal.engine_events import DecisionAnswered
 from dos.journal.receipt_events import ReceiptIssued
 from dos.journal.run_events import StepVerified
@@ -21,6 +21,8 @@ LANDING_TRIES = 6  # while something is in the way
 MOST_RACES = 40  # lost to others that landed: each of them was progress
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 3.0
+SOON_SECONDS = 5.0  # a turn that comes within them is not worth a word
+LOOK_SECONDS = 60.0  # between two answers to whoever waits for its turn
 MOST_REFUSALS = 2  # of one unit's landing, in a row: then a person is asked
 RAISED_AT = 1  # the version of a question's stream until somebody answers
 
@@ -46,6 +48,8 @@ def measure_and_land(pen: Pen, asked: Dispatch, worktree: effects.Worktree, ende
         unit=unit, worktree=worktree, head=measured.head, iteration=asked.iteration, run=measured.run, grooms=grooms
     )
     try:
+        if worktree.queue:
+            yield from _await_turn(pen, worktree.queue)
         landing, refused = yield from _land(pen, work)
     except Halted:
         stopped = "its run was halted before it had landed"
@@ -54,6 +58,7 @@ def measure_and_land(pen: Pen, asked: Dispatch, worktree: effects.Worktree, ende
     if refused is None:
         return Fate.LANDED
     if refused.obstacle and not grooms:
+        yield from _defer(pen, unit.name, worktree.queue)
         yield from pen.ask([_blocked(pen, landing, refused, 1)])
         return Fate.KEPT
     yield from pen.note(events.LandingRefused(**pen.who, unit=unit.name, reason=refused.reason))
@@ -85,7 +90,7 @@ def _measured(pen: Pen, asked: Dispatch, worktree: effects.Worktree, ended: effe
     is_delivered = verdict.answer is delivered.Answer.DELIVERED
     # Who ends as it should says with it that the unit is done.
     compared = claimed.reconcile(unit.name, claimed_done=ending is Ending.OK, oracle_shipped=is_delivered)
-    yield from pen.note(
+    told = pen.noted(
         events.WorkMeasured(
             **pen.who,
             unit=unit.name,
@@ -100,7 +105,36 @@ def _measured(pen: Pen, asked: Dispatch, worktree: effects.Worktree, ended: effe
             reconciled=compared.answer,
         )
     )
+    if is_delivered and worktree.queue:
+        # In one transaction: a lane that is alone does not pay for the queue.
+        yield effects.RecordAll(records=[told, _queued(pen, unit.name, worktree.queue)])
+    else:
+        yield told
     return measured if is_delivered else None
+
+
+def _queued(pen: Pen, unit: str, branch: str) -> effects.Record:
+    return pen.noted(engine_events.LandingQueued(**pen.who, unit=unit, branch=branch))
+
+
+def _await_turn(pen: Pen, branch: str) -> Steps:
+    """Until those who queued before us have landed, or died. Who waits for long says so: it is no agent that hangs."""
+    ahead: int = yield effects.AwaitTurn(lease=pen.own, run_id=pen.run_id, seconds=SOON_SECONDS)
+    if not ahead:
+        return
+    detail = f"{ahead} landings on {branch} come first"
+    yield from pen.note(engine_events.RunParked(**pen.who, why="landing", detail=detail, until_ms=None))
+    seconds = 0.0
+    while ahead:
+        ahead = yield effects.AwaitTurn(lease=pen.own, run_id=pen.run_id, seconds=LOOK_SECONDS)
+        seconds += LOOK_SECONDS
+    yield from pen.note(engine_events.RunUnparked(**pen.who, seconds=seconds))
+
+
+def _defer(pen: Pen, unit: str, branch: str) -> Steps:
+    """Let the next one go first: this landing waits for a person."""
+    if branch:
+        yield from pen.note(engine_events.LandingDeferred(**pen.who, unit=unit, branch=branch))
 
 
 def _land(pen: Pen, work: Work) -> Steps:
@@ -153,12 +187,15 @@ def settle(pen: Pen, unsettled: list[effects.Unsettled]) -> Steps:
             yield from _note_landed(pen, landing, recognised=True)
             refused = None
         else:
+            yield _queued(pen, landing.unit, landing.branch)
+            yield from _await_turn(pen, landing.branch)
             refused = yield effects.MoveBranch(lease=pen.lease, landing=landing)
             if refused is None:
                 yield from _note_landed(pen, landing, recognised=False)
             elif refused.moved and each.unit:
                 landing, refused = yield from _land_again(pen, each, each.unit)
         if refused and refused.obstacle:
+            yield from _defer(pen, each.landing.unit, each.landing.branch)
             if not each.question:
                 yield from pen.ask([_blocked(pen, landing or each.landing, refused, each.answered + 1)])
             continue

@@ -13,6 +13,7 @@ from dos.journal.events import Event, LeaseRenewed
 from dos.journal.states import fleet_streams
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet
+from dos.journal.states.landing_queue import LandingQueue
 from dos.journal.states.quota import Quota
 from dos.journal.states.spend import Spend
 from dos.journal.store import Backend, Reading, Store
@@ -99,6 +100,7 @@ class Site:
         self.quota = Quota()
         self.spend = Spend()
         self.decisions = Decisions()
+        self.landing_queue = LandingQueue()
         self.news = 0  # events that are more than a sign of life
         self.offers = 0  # of those, the ones that may change what can be offered
         self.admit = partial(admission.judge, budgets=self.setting.budgets)
@@ -183,3 +185,4 @@ class Site:
         if self.setting.spends:
             self.spend.apply(event)
         self.decisions.apply(event)
+        self.landing_queue.apply(event)

@@ -56,6 +56,7 @@ class WorkerPerformers:
             effects.MeasureWork: self.measure,
             effects.SaveChanges: self.save_changes,
             effects.SaveCommits: self.save_commits,
+            effects.AwaitTurn: self.await_turn,
             effects.PrepareLanding: self.prepare_landing,
             effects.MoveBranch: self.move_branch,
             effects.IssueReceipt: self.issue_receipt,
@@ -216,7 +217,7 @@ class WorkerPerformers:
         path = f"{process.host.name}/{effect.lane}"
         tree = self.repository.tree(path)
         saved = self.repository.prepare(tree, effect.run_id)
-        return effects.Worktree(path=path, target=TARGET, base=tree.base, salvaged=saved)
+        return effects.Worktree(path=path, target=TARGET, base=tree.base, salvaged=saved, queue=TARGET)
 
     def choose_agent(self, process: Process, effect: effects.ChooseAgent) -> effects.Chosen | effects.NoRoom:
         chosen = choosing.choose(
@@ -264,6 +265,22 @@ class WorkerPerformers:
     def save_commits(self, process: Process, effect: effects.SaveCommits) -> list[effects.Salvage]:
         tree = self.repository.trees[effect.worktree.path]
         return self.repository.save_commits(tree, effect.run_id, "did not land")
+
+    def await_turn(self, process: Process, effect: effects.AwaitTurn) -> Waiting:
+        """Looked at now and then, as everybody who waits does."""
+        self._heed(effect.lease)
+        deadline = self.machine.now + effect.seconds * 1000
+        self._wait(process, deadline, lambda: self._comes_next(process, effect), lambda: self._ahead(process, effect))
+        return WAITING
+
+    def _comes_next(self, process: Process, effect: effects.AwaitTurn) -> bool:
+        is_halted = bool(self.site.fleet.orders(effect.lease).halted)
+        return is_halted or self.machine.is_lost(process) or not self._ahead(process, effect)
+
+    def _ahead(self, process: Process, effect: effects.AwaitTurn) -> int:
+        live = {lease.fence: lease for lease in self.site.live()}
+        tickets = self.site.landing_queue.ahead(effect.run_id)
+        return sum(each.fence in live and not self.site.is_gone(live[each.fence], process.host) for each in tickets)
 
     def prepare_landing(
         self, process: Process, effect: effects.PrepareLanding

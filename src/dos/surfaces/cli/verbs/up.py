@@ -33,9 +33,9 @@ from dos.runtime import backlog, logs
 from dos.runtime.by_hand import clearing
 from dos.runtime.drive import AWAY, Patience, drive
 from dos.runtime.fleet_effects import FleetEffects
+from dos.runtime.ground.settings import check_settings
 from dos.runtime.staff import candidates
 from dos.runtime.supervisor import Ending, Supervisor, Why
-from dos.runtime.worker_effects import check_settings
 from dos.sources import processes
 from dos.sources.world import World
 from dos.surfaces.cli.desk import Desk, Reply, actor, colour

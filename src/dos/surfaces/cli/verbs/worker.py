@@ -14,19 +14,21 @@ from typing import Annotated
 
 from msgspec import Struct
 
+from dos.config.tables import Config
 from dos.evidence import holders, loop_state
 from dos.journal.states.fleet import Fleet
 from dos.plans.iterations import LoopState
 from dos.records import run_ids
 from dos.runtime import leftovers
-from dos.runtime.drive import drive
-from dos.runtime.worker import Worker
+from dos.runtime.drive import AWAY, Patience, drive
+from dos.runtime.fleet.executing import JOURNAL_AWAY
+from dos.runtime.worker import Ended, Stop, Worker
 from dos.runtime.worker_effects import WorkerEffects
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
 from dos.surfaces.cli.verbs.lanes import identity
 
-EXITS = {"stopped": 0, "lane-held": 1, "contract_error": 2, "lease-lost": 3}
+EXITS = {"stopped": 0, "lane-held": 1, "contract_error": 2, "lease-lost": 3, "journal-away": JOURNAL_AWAY}
 
 
 class Args(Struct, kw_only=True):
@@ -48,21 +50,30 @@ def run(args: Args, desk: Desk) -> Reply:
         if signal.getsignal(number) is not signal.SIG_IGN:  # whoever started us with nohup wants us to go on
             signal.signal(number, _break_off)
     leftovers.inherit()
-    effects = WorkerEffects(desk.world.workspace, config, actor=run_id, target_branch=args.target_branch)
+    try:
+        stop = _work(args, desk, config, run_id)
+    except AWAY as error:
+        # Not a worker that died: whoever started it learns by the exit code what it could not write down.
+        stop = Stop(Ended.JOURNAL_AWAY, str(error))
+    data = {
+        "run_id": run_id, "lane": args.lane, "stop_reason": stop.reason, "needs": stop.needs, "reason": stop.detail
+    }  # fmt: skip
+    return Reply(code=EXITS.get(stop.reason, 0), text=f"{stop.reason}  {stop.detail}", data=data)
+
+
+def _work(args: Args, desk: Desk, config: Config, run_id: str) -> Stop:
+    place = desk.world.workspace
+    patience = Patience(config.leases.ttl_seconds, prove=lambda doubtful: None, pause=time.sleep)
+    effects = patience.outlast(lambda: WorkerEffects(place, config, actor=run_id, target_branch=args.target_branch))
     try:
         state = effects.patience.outlast(lambda: _begin(effects, args.lane))
         worker = Worker(lane=args.lane, run_id=run_id, state=state)
         performers = effects.performers()
         if "DOS_FAULT_LOG" in os.environ:  # a test kills us between two effects
             performers = import_module("dos.testing.fault_points").around("worker", performers)
-        stop = drive(worker.work(), performers)
+        return drive(worker.work(), performers)
     finally:
         effects.close()
-    code = EXITS.get(stop.reason, 0)
-    data = {
-        "run_id": run_id, "lane": args.lane, "stop_reason": stop.reason, "needs": stop.needs, "reason": stop.detail
-    }  # fmt: skip
-    return Reply(code=code, text=f"{stop.reason}  {stop.detail}", data=data)
 
 
 def _begin(effects: WorkerEffects, lane: str) -> LoopState:

@@ -1,0 +1,44 @@
+"""Whose turn it is to land on a branch: one landing at a time, in the order in which the work was proven."""
+
+from typing import ClassVar
+
+from msgspec import Struct, field
+
+from dos.journal import engine_events, events
+from dos.journal.events import Event
+
+
+class Ticket(Struct, frozen=True, kw_only=True):
+    branch: str
+    fence: int  # of the lease that it was queued under: a ticket counts for as long as that stands
+    position: int  # of the event: who queued first goes first
+
+
+class LandingQueue(Struct, kw_only=True):
+    name: ClassVar[str] = "landing_queue"
+
+    tickets: dict[str, Ticket] = field(default_factory=dict)  # by run: each lands one unit at a time
+
+    def apply(self, event: Event) -> None:
+        match events.decode(event):
+            case engine_events.LandingQueued() as fact:
+                ticket = Ticket(branch=fact.branch, fence=event.fence or 0, position=event.pos)
+                self.tickets.setdefault(fact.run_id, ticket)
+            case events.UnitLanded() | events.LandingRefused() | engine_events.LandingDeferred() as fact:
+                self.tickets.pop(fact.run_id, None)
+            case events.LeaseReleased() | events.LeaseExpired() | events.LeaseRevoked() as fact:
+                self._drop(fact.lease)
+            case events.LeaseAdopted() as fact:
+                self._drop(fact.previous)
+
+    def ahead(self, run_id: str) -> list[Ticket]:
+        """The tickets that come before a run's own on its branch, in order. Those of dead holders are among them."""
+        own = self.tickets.get(run_id)
+        if own is None:
+            return []
+        others = [each for each in self.tickets.values() if each.branch == own.branch]
+        return sorted((each for each in others if each.position < own.position), key=lambda each: each.position)
+
+    def _drop(self, fence: int) -> None:
+        for run_id in [run_id for run_id, ticket in self.tickets.items() if ticket.fence == fence]:
+            del self.tickets[run_id]
