@@ -93,6 +93,14 @@ def configured(key, value):
     return change
 
 
+def with_agent_on_lane(lane, agent):
+    def change(place, monkeypatch, tmp_path):
+        with (place / "dos.toml").open("a") as file:
+            file.write(f'\n[lanes.agents]\n{lane} = "{agent}"\n')
+
+    return change
+
+
 def with_uncommitted_agent(place, monkeypatch, tmp_path):
     configured("workers.command", '["./agent.sh"]')(place, monkeypatch, tmp_path)
     (place / "agent.sh").write_text("#!/bin/sh\n")

@@ -26,6 +26,7 @@ DEFAULTS = {
     "lanes.trees.main": ["**/*"],
     "lanes.trees.global": ["**/*"],
     "lanes.aliases": {},
+    "lanes.agents": {},
     "paths.plans_glob": "docs/**/*-plan.md",
     "paths.execution_state": "dos.state.yaml",
     "paths.findings_queue": "dos.findings.md",
@@ -461,3 +462,52 @@ def test_a_lane_has_its_region_an_unknown_one_without_a_tree_and_none_when_nobod
     assert infra is not None
     assert not infra.known
     assert lanes.lane_region("nobody") is None
+
+
+AGENTS = """[lanes]
+concurrent = ["api", "web"]
+[lanes.trees]
+api = ["api/**"]
+web = ["web/**"]
+[lanes.aliases]
+backend = "api"
+[workers]
+agent = "claude_code"
+fallback = ["codex"]
+[lanes.agents]
+"""
+
+
+@pytest.mark.parametrize(
+    ("lane", "unit_agent", "asked"),
+    [
+        ("api", "", ("gemini", "codex")),
+        ("API", "", ("gemini", "codex")),
+        ("web", "", ("claude_code", "codex")),
+        ("api", "opencode", ("opencode", "codex")),
+        ("web", "codex", ("codex",)),
+    ],
+)
+def test_the_agent_of_a_unit_comes_before_that_of_its_lane_and_that_before_the_usual_one(lane, unit_agent, asked):
+    assert config(AGENTS + 'backend = "gemini"\n').agent_names(lane, unit_agent) == asked
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ('apy = "codex"', "dos.toml:12: lanes.agents.apy: there is no lane 'apy' to give an agent"),
+        ('api = " codex"', "dos.toml:12: lanes.agents.api: the agent name ' codex' has spaces around it"),
+        ('api = ""', "dos.toml:12: "),
+        ("api = 3", "dos.toml:12: "),
+        (
+            'api = "codex"\nAPI = "gemini"',
+            "dos.toml:13: lanes.agents.API: the lane names 'api' and 'API' differ only by case",
+        ),
+    ],
+)
+def test_a_lane_that_is_given_no_agent_is_an_error_that_says_where(written, said):
+    with pytest.raises(ConfigInvalid) as refused:
+        config(AGENTS + written)
+    assert str(refused.value).startswith(said)
+    if "apy" in written:
+        assert "did you mean 'api'?" in str(refused.value.hint)

@@ -96,6 +96,17 @@ def test_lanes_and_classes_that_nobody_declared_are_said():
     assert all(text.startswith("a-plan.md:7: unit A/A1 ") for _, text in found)
 
 
+def test_a_unit_that_asks_for_an_agent_that_nobody_knows_is_held_and_the_reason_says_where():
+    known = {"codex": "", "codx": "there is no such agent; did you mean 'codex'?"}
+    units = [unit("A/A1", agent="codx"), unit("A/A2", agent="codex"), unit("A/A3")]
+    found = assemble(units, why_no_agent=known.__getitem__)
+    (problem,) = found.problems
+    assert problem.kind is Trouble.AGENT_UNKNOWN
+    text = "a-plan.md:7: unit A/A1 names the agent 'codx': there is no such agent; did you mean 'codex'?"
+    assert str(problem) == text
+    assert [each.gated for each in found.units] == [text, "", ""]
+
+
 @pytest.mark.parametrize(
     ("text", "end"),
     [

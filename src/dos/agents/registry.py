@@ -24,6 +24,10 @@ def names() -> list[str]:
     return [*NAMES, *(name for name in _plugins() if name not in NAMES)]
 
 
+def knows(name: str) -> bool:
+    return name in NAMES or name in _plugins()
+
+
 def find(name: str) -> Adapter:
     if name in NAMES:
         return Guarded(cast(Adapter, import_module(f"dos.agents.{name}")))

@@ -7,7 +7,7 @@ from msgspec import field
 
 from dos.config.checks import BadValue, Count, Key, Share, Table, check_globs, check_name, check_one_spelling
 from dos.records import regions
-from dos.records.names import folded
+from dos.records.names import folded, meant, shown
 from dos.records.regions import Region
 
 SOFT_OVERLAP_CEILING = 1 / 3  # no setting tolerates more than this share of a request
@@ -21,6 +21,9 @@ class Lanes(Table, frozen=True, kw_only=True, dict=True):
     autopick: tuple[str, ...] = ()
     trees: dict[str, tuple[str, ...]] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
+    agents: dict[str, str] = field(
+        default_factory=dict
+    )  # lane -> its agent, in place of [workers] agent
 
     def __post_init__(self) -> None:
         for name, key in self._spelled():
@@ -33,6 +36,21 @@ class Lanes(Table, frozen=True, kw_only=True, dict=True):
         check_one_spelling(((word, ("aliases", word)) for word in self.aliases), "alias")
         for name, globs in self.trees.items():
             check_globs(globs, ("trees", name))
+        self._check_agents()
+
+    def _check_agents(self) -> None:
+        """Each is named, and works on a lane that there is: a misspelt lane would silently keep its usual agent."""
+        check_one_spelling(((name, ("agents", name)) for name in self.agents), "lane name")
+        for name, agent in self.agents.items():
+            if self.canonical(name) is None:
+                hint = meant(name, self.declared(), "lanes")
+                raise BadValue(("agents", name), f"there is no lane {shown(name)} to give an agent", f"{hint}.")
+            check_name(agent, ("agents", name), "agent name")
+
+    def agent(self, name: str) -> str:
+        """The agent of a lane, for any spelling of its name; empty where it has none of its own."""
+        lane = self.canonical(name)
+        return next((agent for each, agent in self.agents.items() if lane and self.canonical(each) == lane), "")
 
     def _spelled(self) -> Iterator[tuple[str, Key]]:
         for role in ("concurrent", "exclusive", "autopick"):

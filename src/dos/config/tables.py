@@ -297,6 +297,20 @@ class Config(Table, frozen=True, kw_only=True):
     def is_exclusive(self, name: str) -> bool:
         return self.lanes.canonical(name) in self.lanes.exclusive
 
+    def agent_names(self, lane: str, unit_agent: str = "") -> tuple[str, ...]:
+        """Who is asked to work on a lane, in this order; empty where no agent is configured.
+
+        A unit's own agent comes before that of its lane, and that before the one of [workers]; then those that take
+        over while it has no room.
+        """
+        first = unit_agent or self.lanes.agent(lane) or self.workers.agent
+        return tuple(dict.fromkeys((first, *self.workers.fallback))) if first else ()
+
+    def named_agents(self) -> tuple[str, ...]:
+        """Every agent that the file sends to work, the usual one first."""
+        named = (self.workers.agent, *self.workers.fallback, *self.lanes.agents.values())
+        return tuple(dict.fromkeys(name for name in named if name))
+
     def class_budgets(self) -> dict[str, int]:
         """The lane kinds that have a cap. Of two entries for one kind the last wins."""
         caps = {budget.name: budget.max_concurrent for budget in self.concurrency_class}

@@ -21,6 +21,7 @@ class Unit(Struct, frozen=True, kw_only=True):
     title: str
     text: str = ""
     lane: str = ""
+    agent: str = ""  # who is to do it; empty: the lane's, else the workspace's
     paths: tuple[str, ...] = ()
     acceptance: str = ""
     depends: tuple[str, ...] = ()  # names of units, as PLAN/ID
@@ -49,6 +50,7 @@ class Trouble(StrEnum):
     RANGE = "UNIT_RANGE"
     DUPLICATE = "UNIT_DUPLICATE"
     LANE_UNKNOWN = "UNIT_LANE_UNKNOWN"
+    AGENT_UNKNOWN = "UNIT_AGENT_UNKNOWN"
     CLASS_UNKNOWN = "UNIT_CLASS_UNKNOWN"
     KEY_MISTYPED = "UNIT_KEY_MISTYPED"
     PATHS_OUTSIDE_LANE = "UNIT_PATHS_OUTSIDE_LANE"

@@ -154,6 +154,7 @@ class ChooseAgent(Struct, frozen=True, kw_only=True):
     lease: Lease
     run_id: str
     iteration: int
+    agent: str = ""  # that the unit asks for; empty: the lane's
 
 
 class Chosen(Struct, frozen=True, kw_only=True):

@@ -81,11 +81,14 @@ class FleetEffects(WorkerEffects):
             backlogs=backlogs,
             roomless=observing.roomless(
                 self.config,
-                [each.candidate for each in self.staff],
+                {
+                    lane: [self.agents(lane, agent) for agent in dict.fromkeys(unit.agent for unit in backlog.open)]
+                    for lane, backlog in backlogs.items()
+                    if backlog.open and lane not in leases
+                },
                 self.watch.state(Quota),
                 self.watch.state(Spend),
                 recorded,
-                [lane for lane, backlog in backlogs.items() if backlog.open and lane not in leases],
                 now_ms=now_ms,
             ),
             limits=self.watch.state(Quota).limits,

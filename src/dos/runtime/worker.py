@@ -29,6 +29,7 @@ from dos.records.names import listed
 from dos.records.reasons import Needs
 from dos.records.units import Unit
 from dos.runtime import effects
+from dos.runtime.staff import choosing
 from dos.runtime.steps import land, replan
 from dos.runtime.steps.dispatch import dispatch
 from dos.runtime.steps.noting import Pen, Steps
@@ -117,8 +118,8 @@ class Worker:
         while True:
             if stop := _told_to_stop(backlog):
                 return stop
-            unit = None if mode == "replan" else _pick(backlog, again)
-            chosen = yield from self._room(backlog, unit, mode)
+            units = [] if mode == "replan" else _picks(backlog, again)
+            unit, chosen = yield from self._room(backlog, units, mode)
             if isinstance(chosen, Stop):
                 return chosen
             if isinstance(chosen, Waited):
@@ -165,20 +166,29 @@ class Worker:
         yield from land.settle(self.pen, backlog.unsettled)
         return (yield effects.SurveyBacklog(lease=self.pen.lease))
 
-    def _room(self, backlog: effects.Backlog, unit: Unit | None, mode: str) -> Steps:
-        """→ Chosen | Stop | Waited | None: who may be started; None where there is nothing to start one for"""
+    def _room(self, backlog: effects.Backlog, units: list[Unit], mode: str) -> Steps:
+        """→ tuple[Unit | None, Chosen | Stop | Waited | None]: who may be started on which unit.
+
+        None where there is nothing to start one for. `units` are the first for each agent that one asks for: where the
+        agent of one has no room, another agent's unit is done meanwhile.
+        """
         if backlog.paused:
             yield from self._park("pause", backlog.paused, None, backlog.word)
-            return Waited()
-        if not unit and mode != "replan":
-            return (yield from self._wait_to_land(backlog)) if backlog.unsettled else None
-        chosen: effects.Chosen | effects.NoRoom = yield from self._choose()
-        if isinstance(chosen, effects.Chosen):
-            return chosen
-        if chosen.until_ms is None:
-            return Stop(Ended.DECISION_NEEDED, chosen.detail)
-        yield from self._park(chosen.why, chosen.detail, chosen.until_ms, backlog.word)
-        return Waited()
+            return None, Waited()
+        if not units and mode != "replan":
+            return None, (yield from self._wait_to_land(backlog)) if backlog.unsettled else None
+        refusals: list[effects.NoRoom] = []
+        wanted: list[Unit | None] = [*units] or [None]
+        for unit in wanted:
+            chosen: effects.Chosen | effects.NoRoom = yield from self._choose(unit.agent if unit else "")
+            if isinstance(chosen, effects.Chosen):
+                return unit, chosen
+            refusals.append(chosen)
+        refused = choosing.first_to_open(refusals)
+        if refused.until_ms is None:
+            return None, Stop(Ended.DECISION_NEEDED, refused.detail)
+        yield from self._park(refused.why, refused.detail, refused.until_ms, backlog.word)
+        return None, Waited()
 
     def _wait_to_land(self, backlog: effects.Backlog) -> Steps:
         """→ Stop | Waited. Nothing tells when a person's own files are out of the way, so it is looked at."""
@@ -219,10 +229,15 @@ class Worker:
             refused=backlog.refusals.get(unit.name, effects.Refusals()),
         )
 
-    def _choose(self) -> Steps:
-        """→ Chosen | NoRoom. What only one of several may do is written down first; of those that try, one succeeds."""
+    def _choose(self, agent: str) -> Steps:
+        """→ Chosen | NoRoom, for a unit that asks for this agent, or for none.
+
+        What only one of several may do is written down first; of those that try, one succeeds.
+        """
         while True:
-            chosen = yield effects.ChooseAgent(lease=self.pen.lease, run_id=self.run_id, iteration=self.state.iteration)
+            chosen = yield effects.ChooseAgent(
+                lease=self.pen.lease, run_id=self.run_id, iteration=self.state.iteration, agent=agent
+            )
             for fact in chosen.told:
                 yield from self.pen.note(fact)
             if isinstance(chosen, effects.NoRoom):
@@ -287,12 +302,16 @@ def _seen(state: LoopState, backlog: effects.Backlog) -> LoopState:
     )
 
 
-def _pick(backlog: effects.Backlog, again: str) -> Unit | None:
-    """What is to be tried again comes first, then what a dead run left half done, then what failed least often."""
+def _picks(backlog: effects.Backlog, again: str) -> list[Unit]:
+    """The unit to do next: what is to be tried again comes first, then what a dead run left half done, then what failed
+    least often. After it the first of those that ask for another agent, for each such agent."""
 
     def order(unit: Unit) -> tuple[bool, bool, int]:
         tries = len(backlog.history.get(unit.name, []))
         return unit.name != again, unit.name not in backlog.interrupted, tries
 
     waiting = {each.landing.unit for each in backlog.unsettled}
-    return min((unit for unit in backlog.open if unit.name not in waiting), key=order, default=None)
+    first: dict[str, Unit] = {}  # by the agent that is asked for
+    for unit in sorted((unit for unit in backlog.open if unit.name not in waiting), key=order):
+        first.setdefault(unit.agent, unit)
+    return list(first.values())

@@ -21,6 +21,7 @@ from dos.journal.states.landing_queue import LandingQueue
 from dos.journal.states.quota import Quota
 from dos.journal.states.spend import Spend
 from dos.journal.store import Store
+from dos.plans.limits.quota import Candidate
 from dos.records import regions
 from dos.records.leases import Lease, Refusal, Request, key_hash
 from dos.records.regions import region
@@ -36,7 +37,6 @@ from dos.runtime.holding import Holding
 from dos.runtime.on_target import OnTarget
 from dos.runtime.sharing import targets
 from dos.runtime.staff import candidates, choosing
-from dos.runtime.staff.candidates import Employed
 from dos.runtime.staff.launching import Launcher
 from dos.sources import processes
 from dos.sources.git import Git
@@ -95,9 +95,9 @@ class WorkerEffects:
         )
         self.watch = fold.Watch(self.store, Fleet, Quota, Spend, Decisions, LandingQueue, keep=True)
 
-    @cached_property
-    def staff(self) -> list[Employed]:
-        return candidates.employed(self.config)
+    def agents(self, lane: str, unit_agent: str = "") -> list[Candidate]:
+        """Who may work on a lane, in the order in which they are asked."""
+        return [each.candidate for each in candidates.employed(self.config, lane, unit_agent)]
 
     def performers(self) -> Performers:
         return self.patience.over(
@@ -252,7 +252,7 @@ class WorkerEffects:
         self.watch.look()
         return choosing.choose(
             self.config,
-            [each.candidate for each in self.staff],
+            self.agents(effect.lease.lane, effect.agent),
             self.watch.state(Quota),
             self.watch.state(Spend),
             run_id=effect.run_id,
@@ -265,7 +265,7 @@ class WorkerEffects:
         text = self._prompt(effect)
         ended = self._launcher.run(
             effect,
-            next(each for each in self.staff if each.candidate.name == effect.agent),
+            candidates.employ(self.config, effect.agent),
             prompt=text,
             environment=self._agent_environment(effect),
             log=logs.of_agent(self.place.state, effect),

@@ -194,7 +194,7 @@ def _groups(report: Report) -> dict[str, list[tuple[str, str]]]:
             ("verifiable", f"{seen.recognized} of the last {seen.commits_read} commits name a unit of a plan"),
         ],
         "Fleet": [
-            ("workers", f"{config.supervise.target} wanted, agent {config.workers.agent or 'not set'}"),
+            ("workers", f"{config.supervise.target} wanted, agent {_agents(config)}"),
             ("lanes", (listed(config.lanes.concurrent) or "none side by side") + exclusive),
             ("autopick", listed(config.lanes.autopick) or "none"),
             ("predicates", ", ".join(facts.predicates)),
@@ -202,6 +202,12 @@ def _groups(report: Report) -> dict[str, list[tuple[str, str]]]:
             ("git hooks", report.git_hooks or "none; `dos hooks git install` lets git refuse what leaves its lane"),
         ],
     }
+
+
+def _agents(config: Config) -> str:
+    """The usual agent, and the lanes that have one of their own."""
+    own = [f"{agent} on {lane}" for lane, agent in config.lanes.agents.items()]
+    return "; ".join([config.workers.agent or "not set", *own])
 
 
 def _journal_line(facts: Facts) -> str:

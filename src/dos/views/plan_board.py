@@ -42,6 +42,7 @@ class Row(Struct, frozen=True, kw_only=True):
     gated: bool
     why: str
     decision_ref: str = ""
+    agent: str = ""  # who is to do it; empty: no agent is configured
 
 
 class Commit(Struct, frozen=True, kw_only=True):
@@ -69,7 +70,7 @@ class Board(Struct, frozen=True, kw_only=True):
     problems: list[str] = []
 
 
-def row(unit: Unit, truth: Truth, *, lane: str, is_held: bool, in_flight: bool) -> Row:
+def row(unit: Unit, truth: Truth, *, lane: str, is_held: bool, in_flight: bool, agent: str = "") -> Row:
     shipped = landed.shipped(truth)
     says_done = unit.claimed == Claim.SHIPPED
     verdict = claimed.judge(claimed.Evidence(unit=unit.name, claimed=says_done, oracle_shipped=shipped))
@@ -91,6 +92,7 @@ def row(unit: Unit, truth: Truth, *, lane: str, is_held: bool, in_flight: bool) 
         in_flight=in_flight,
         gated=bool(unit.gated or unit.soak_until) or unit.claimed == Claim.BLOCKED,
         why=_why(truth, cell),
+        agent=agent,
     )
 
 
@@ -123,6 +125,11 @@ def _divergence(answer: Answer, claim: Claim) -> Divergence:
     return Divergence.UNDER if claim in (Claim.OPEN, Claim.BLOCKED) else Divergence.SHIPPED
 
 
+def _differ(rows: Sequence[Row]) -> bool:
+    """Whether it is worth a column who does which unit."""
+    return len({row.agent for row in rows}) > 1
+
+
 def render(board: Board) -> str:
     counts = board.summary
     units = "unit" if counts.phases == 1 else "units"
@@ -130,12 +137,13 @@ def render(board: Board) -> str:
     lines = [f"{at_work}; {counts.divergent} where plan and truth differ  ({board.plan_source}, {board.now})"]
     names = max((len(f"{each.plan}/{each.phase}") for each in board.phases), default=0)
     lanes = max((len(each.lane) for each in board.phases), default=0)
+    agents = max((len(each.agent) for each in board.phases), default=0) if _differ(board.phases) else 0
     for each in board.phases:
         place = f"{each.doc_path}:{each.line}" if each.doc_path else ""
         state = each.oracle_sha[:9] or ("in flight" if each.in_flight else "gated" if each.gated else "")
-        line = (
-            f"  {each.divergence:<13} {f'{each.plan}/{each.phase}':<{names}}  {each.lane:<{lanes}}  {state:<9}  {place}"
-        )
+        who = f"  {each.agent:<{agents}}" if agents else ""
+        name = f"{each.plan}/{each.phase}"
+        line = f"  {each.divergence:<13} {name:<{names}}  {each.lane:<{lanes}}{who}  {state:<9}  {place}"
         said = each.why or each.title
         lines.append(f"{line}  {said}".rstrip())
     if board.problems:

@@ -23,7 +23,7 @@ from dos.verdicts.access import cooldown
 from dos.verdicts.access.pickable import MOST_DEATHS, Evidence, Flag
 
 UNREAD = (Trouble.UNREADABLE, Trouble.NOT_CLOSED)  # a document may declare more than can be seen
-UNCLEAR = (Trouble.LANE_UNKNOWN, Trouble.CLASS_UNKNOWN, Trouble.RANGE)
+UNCLEAR = (Trouble.LANE_UNKNOWN, Trouble.AGENT_UNKNOWN, Trouble.CLASS_UNKNOWN, Trouble.RANGE)
 
 
 def gather(world: World, config: Config, word: str, *, now_ms: int) -> Evidence:

@@ -10,10 +10,13 @@ from dos.agents import registry, version
 from dos.agents.adapter import Adapter
 from dos.agents.version import Verdict
 from dos.config import commands
+from dos.config.diagnose import nearest
+from dos.config.notation import key_text
 from dos.evidence.health.commands import editing, install
 from dos.evidence.health.finding import Finding, error, note, warning
 from dos.records.unknown import Unknown
 from dos.sources import programs, surroundings
+from dos.sources.plans import units
 from dos.sources.world import World
 
 # How npm calls them.
@@ -54,7 +57,7 @@ def _silent(world: World) -> list[Finding]:
 def untested(world: World) -> list[Finding]:
     """Only of those that are to be started here: what it prints may have changed since it was last looked at."""
     found = []
-    for name in dict.fromkeys((world.config.workers.agent, *world.config.workers.fallback)):
+    for name in _in_use(world):
         adapter = _adapter(world, name)
         if adapter is None or not adapter.program:
             continue
@@ -82,19 +85,41 @@ def _configured(world: World) -> list[Finding]:
     known = (
         f"The agents are: {', '.join(registry.names())}; `command` starts any program that reads a task from its stdin."
     )
-    if not workers.agent:
+    config = world.config
+    if not all(config.agent_names(lane) for lane in config.roster() or [""]):
         return [
             error("AGENT_UNSET", "[workers] agent is not set", f"`dos up` has nothing to start. {known}", _choice())
         ]
     found = []
-    for name in dict.fromkeys((workers.agent, *workers.fallback)):
+    for name in _in_use(world):
         adapter = _adapter(world, name)
-        if adapter is None:
+        if adapter is None and name not in (workers.agent, *workers.fallback):
+            found += [_unknown_on_lane(world, lane) for lane, agent in config.lanes.agents.items() if agent == name]
+        elif adapter is None:
             what = f"[workers] agent is {name!r}, and there is none of that name"
             found.append(error("AGENT_UNKNOWN", what, known, _choice()))
         else:
             found += _startable(world, name, adapter)
     return found
+
+
+def _unknown_on_lane(world: World, lane: str) -> Finding:
+    key, name = ("lanes", "agents", lane), world.config.lanes.agents[lane]
+    what = f"{key_text(key)} is {name!r}, and there is none of that name"
+    near = nearest(name, [*world.config.agents, *registry.names()])
+    fix = commands.put(key, near) if near else editing(world).at(*key)
+    return error("AGENT_UNKNOWN", what, f"`dos up` refuses to start: {units.agent_trouble(name, world.config)}.", fix)
+
+
+@lru_cache(maxsize=1)
+def _in_use(world: World) -> tuple[str, ...]:
+    """Every agent that is to be started here: those that dos.toml names, and those that units ask for."""
+    config = world.config
+    if config.plans.source != "documents":  # a program, or a tracker, is asked once, for the plans themselves
+        return config.named_agents()
+    asked_for = (unit.agent for unit in units.read(world.workspace, config).units)
+    known = (name for name in asked_for if name and not units.agent_trouble(name, config))
+    return tuple(dict.fromkeys((*config.named_agents(), *known)))
 
 
 def _startable(world: World, agent: str, adapter: Adapter) -> list[Finding]:

@@ -71,6 +71,7 @@ def _declared(found: Found, text: lines.Text, document: str, others: frozenset[s
         title=found.title or found.id,
         text=_text(found, text),
         lane=stated.get("lane") or _inherited(found, "lane") or front.get("lane", ""),
+        agent=fields.text(stated, "agent") or _inherited(found, "agent"),
         paths=fields.parts(stated.get("paths") or _inherited(found, "paths")),
         acceptance=stated.get("acceptance", ""),
         depends=fields.names(stated.get("depends", "")),

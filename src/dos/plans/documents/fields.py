@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 
 _NAMES = {
     "lane": "lane",
+    "agent": "agent",
     "path": "paths",
     "paths": "paths",
     "acceptance": "acceptance",
@@ -31,7 +32,7 @@ UNIT_COLUMNS = frozenset(("unit", "units", "id", "phase", "phases", "task", "ste
 LISTS = frozenset(("paths", "depends"))  # they may go on as a list below
 _FIELD = re.compile(
     r"(?P<indent>[ \t]*)(?P<bullet>[-*+][ \t]+)?[*_]{0,2}"
-    r"(?P<name>lane|paths?|acceptance|depends(?:[ _-]on)?|class(?:ification)?|gated|soak[ _-]until|status)"
+    r"(?P<name>lane|agent|paths?|acceptance|depends(?:[ _-]on)?|class(?:ification)?|gated|soak[ _-]until|status)"
     r"[*_]{0,2}[ \t]*:[*_]{0,2}(?P<value>.*)",
     re.IGNORECASE,
 )
@@ -60,8 +61,8 @@ def field(line: str, *, bare: bool = False) -> tuple[str, str] | None:
         return None
     name = _NAMES[found["name"].lower().translate(_SPACES)]
     value = clean(found["value"])
-    if name == "class" and not _ONE_WORD.fullmatch(value):
-        return None  # a sentence about a class of the program
+    if name in ("class", "agent") and not _ONE_WORD.fullmatch(value):
+        return None  # a sentence about a class, or an agent, of the program
     return name, value
 
 

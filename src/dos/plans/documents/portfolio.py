@@ -20,9 +20,14 @@ def assemble(
     problems: Iterable[Problem] = (),
     *,
     knows_lane: Callable[[str], bool] = lambda lane: True,
+    why_no_agent: Callable[[str], str] = lambda agent: "",
     classes: Collection[str] = (),
 ) -> Portfolio:
-    """One portfolio of what the documents declare. Of two units of one name the first stands."""
+    """One portfolio of what the documents declare. Of two units of one name the first stands.
+
+    `why_no_agent` says what is wrong with the name of an agent. A unit that names one that nobody knows is held:
+    another agent than the one that was asked for does not do it.
+    """
     found = list(problems)
     kept: dict[str, Unit] = {}
     for unit in units:
@@ -37,6 +42,10 @@ def assemble(
     for unit in kept.values():
         found += _own_problems(unit, knows_lane, {*CLASSES, *classes})
         depends = tuple(dict.fromkeys(_resolved(name, unit, kept, by_id, found) for name in unit.depends))
+        if wrong := why_no_agent(unit.agent) if unit.agent else "":
+            problem = _problem(Trouble.AGENT_UNKNOWN, unit, f"unit {unit.name} names the agent {unit.agent!r}: {wrong}")
+            found.append(problem)
+            unit = structs.replace(unit, gated=unit.gated or str(problem))
         resolved.append(structs.replace(unit, depends=depends) if depends != unit.depends else unit)
     found += _cycles(resolved)
     return Portfolio(units=tuple(resolved), problems=tuple(found))

@@ -190,28 +190,31 @@ def why_a_person(seen: Seen, lane: str) -> str:
 
 def roomless(
     config: Config,
-    agents: Sequence[Candidate],
+    agents: Mapping[str, Sequence[Sequence[Candidate]]],
     limits: Quota,
     spend: Spend,
     state: folded.Fleet,
-    lanes: Sequence[str],
     *,
     now_ms: int,
 ) -> dict[str, NoRoom]:
     """The lanes on which no agent may be started: no worker is started either.
 
-    Where a run's own budget is spent it is that run's which counts, until somebody has answered.
+    `agents` has the lanes to look at, each with who may do its units: one list for each agent that a unit asks for. A
+    lane has room as long as one of its units has an agent. Where a run's own budget is spent it is that run's which
+    counts, until somebody has answered.
     """
     found = {}
-    for lane in lanes:
+    for lane, asked_for in agents.items():
         stopped = state.starts.get(lane, folded.Starts()).stopped
         run_id = stopped.run_id if stopped and stopped.reason == WANTS_ROOM else ""
         iteration = spend.runs[run_id].iteration if run_id in spend.runs else 0
-        room = choosing.choose(
-            config, agents, limits, spend, run_id=run_id, lane=lane, iteration=iteration, now_ms=now_ms
-        )
-        if isinstance(room, NoRoom):
-            found[lane] = room
+        rooms = [
+            choosing.choose(config, each, limits, spend, run_id=run_id, lane=lane, iteration=iteration, now_ms=now_ms)
+            for each in asked_for
+        ]
+        refusals = [room for room in rooms if isinstance(room, NoRoom)]
+        if refusals and len(refusals) == len(rooms):
+            found[lane] = choosing.first_to_open(refusals)
     return found
 
 

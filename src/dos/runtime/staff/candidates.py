@@ -7,10 +7,14 @@ from msgspec import Struct
 from dos.agents import registry
 from dos.agents.adapter import Adapter, Settings
 from dos.config.agents import Agent
+from dos.config.checks import Key
+from dos.config.load import FILE_NAME
+from dos.config.notation import key_text, line_of
 from dos.config.tables import Config
 from dos.errors import BadInput
 from dos.plans.limits.quota import Candidate
 from dos.runtime.staff import credentials
+from dos.sources.plans import units as sources
 
 
 class Employed(Struct, frozen=True, kw_only=True):
@@ -24,18 +28,42 @@ class Employed(Struct, frozen=True, kw_only=True):
         return credentials.fingerprint(self.candidate.vendor, {**os.environ, **self.agent.environment})
 
 
-def employed(config: Config) -> list[Employed]:
-    """The first and those that take over for it; each is known, or this says which is not."""
-    workers = config.workers
-    if not workers.agent:
+def check(config: Config, lines: dict[Key, int]) -> None:
+    """Raise unless every agent that the file names is known, and every lane has one.
+
+    `lines` are those of the keys that the file sets, for the place in the message.
+    """
+    if unknown := next((name for name in config.named_agents() if sources.agent_trouble(name, config)), ""):
+        key = _place_of(config, unknown)
+        line = line_of(lines, key)
+        place = f"{FILE_NAME}:{line}: " if line else ""
         raise BadInput(
-            "no agent is configured, so there is nobody to do the work",
-            hint=f"One of {', '.join(registry.names())}: dos config set workers.agent claude_code",
+            f"{place}{key_text(key)} is {unknown!r}, and {sources.agent_trouble(unknown, config)}",
+            hint=f"dos config set {key_text(key)} NAME",
         )
-    return [_employed(config, name) for name in dict.fromkeys((workers.agent, *workers.fallback))]
+    for lane in config.roster() or [""]:
+        employed(config, lane)
 
 
-def _employed(config: Config, name: str) -> Employed:
+def _place_of(config: Config, name: str) -> tuple[str, ...]:
+    """The first key that names an agent."""
+    lanes = (("lanes", "agents", lane) for lane, agent in config.lanes.agents.items() if agent == name)
+    if name == config.workers.agent:
+        return ("workers", "agent")
+    return ("workers", "fallback") if name in config.workers.fallback else next(lanes)
+
+
+def employed(config: Config, lane: str, unit_agent: str = "") -> list[Employed]:
+    """Who may work on a lane, in the order in which they are asked; each is known, or this says which is not."""
+    if names := config.agent_names(lane, unit_agent):
+        return [employ(config, name) for name in names]
+    raise BadInput(
+        "no agent is configured, so there is nobody to do the work",
+        hint=f"One of {', '.join(registry.names())}: dos config set workers.agent claude_code",
+    )
+
+
+def employ(config: Config, name: str) -> Employed:
     agent = config.agents.get(name, Agent())
     adapter = registry.find(agent.adapter or name)
     ours = adapter.name in registry.CONFIGURED and not agent.command

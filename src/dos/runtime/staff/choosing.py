@@ -1,6 +1,7 @@
 """Who may be started now: by what the providers said, and by what the budgets leave."""
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any
 
 from dos.config.tables import Config
@@ -53,6 +54,11 @@ def choose(
         rows=verdict.rows,
         told=told,
     )
+
+
+def first_to_open(refusals: Sequence[NoRoom]) -> NoRoom:
+    """Of several agents that have no room, the one to wait for; one that only a person can help comes last."""
+    return min(refusals, key=lambda room: inf if room.until_ms is None else room.until_ms)
 
 
 def _crowded(rows: Sequence[Row], spend: Spend, now_ms: int) -> NoRoom:

@@ -53,7 +53,7 @@ def dispatch(pen: Pen, asked: Dispatch) -> Steps:
     if halted:
         raise halted
     limited = fate is Fate.MISSED and ended.outcome.ending in LIMITS
-    outcome, why = yield from _weighed(pen, ended, number, fate)
+    outcome, why = yield from _weighed(pen, ended, asked, fate)
     tried = Tried.SHIPPED if fate is Fate.LANDED else TRIED.get(outcome.kind) if fate is Fate.MISSED else None
     if tried is not None:
         fact = events.UnitAttempted(
@@ -144,7 +144,7 @@ def _tell_of_room(pen: Pen, asked: Dispatch, ended: effects.Ended) -> Steps:
         yield from pen.share(probed.stream, lifted, f"lifted/{key}")
 
 
-def _weighed(pen: Pen, ended: effects.Ended, iteration: int, fate: Fate) -> Steps:
+def _weighed(pen: Pen, ended: effects.Ended, asked: Dispatch, fate: Fate) -> Steps:
     """→ (IterationOutcome, what only a person can put right about its provider)"""
     ending, exit_code = ended.outcome.ending, ended.exit_code
     if fate is Fate.KEPT:  # its agent has done what there was to do, and nothing is held against it
@@ -164,7 +164,7 @@ def _weighed(pen: Pen, ended: effects.Ended, iteration: int, fate: Fate) -> Step
     if ending not in LIMITS:
         return IterationOutcome(kind=kind), ""
     room: effects.Chosen | effects.NoRoom = yield effects.ChooseAgent(
-        lease=pen.lease, run_id=pen.run_id, iteration=iteration
+        lease=pen.lease, run_id=pen.run_id, iteration=asked.iteration, agent=asked.unit.agent
     )
     yield from pen.ask(room.questions if isinstance(room, effects.NoRoom) else ())
     # Another agent takes over at once; else the governor knows when somebody may ask again.

@@ -105,6 +105,7 @@ def _unit(issue: Issue, document: str, line: int) -> Unit:
         title=issue.title.strip() or issue.id,
         text="\n\n".join(part for part in parts if part),
         lane=said.get("lane", "").strip(),
+        agent=fields.text(said, "agent"),
         paths=fields.parts(said.get("paths", "")),
         acceptance=said.get("acceptance", ""),
         depends=tuple(dict.fromkeys(_blockers(issue))),

@@ -24,6 +24,7 @@ class Line(Struct, frozen=True, kw_only=True):
     title: str = ""
     text: str = ""
     lane: str = ""
+    agent: str = ""
     paths: tuple[str, ...] = ()
     acceptance: str = ""
     depends: tuple[str, ...] = ()

@@ -2,8 +2,10 @@
 
 from msgspec import structs
 
+from dos.agents import registry
 from dos.config.tables import Config
 from dos.plans.documents.portfolio import Portfolio, assemble
+from dos.records.names import meant
 from dos.records.units import Problem, Trouble, Unit
 from dos.sources.plans import feasible, plan_documents
 from dos.sources.workspace import Workspace
@@ -30,8 +32,17 @@ def read(place: Workspace, config: Config, *, counted: bool = False) -> Portfoli
         complete,
         [*problems, *feasible.problems(place.root, complete, config)],
         knows_lane=lambda lane: config.canonical_lane(lane) is not None,
+        why_no_agent=lambda agent: agent_trouble(agent, config),
         classes=config.lifecycle.classes,
     )
+
+
+def agent_trouble(agent: str, config: Config) -> str:
+    """Why nobody can start an agent of this name; empty where it is known."""
+    if agent in config.agents or registry.knows(agent):
+        return ""
+    known = [*config.agents, *(name for name in registry.names() if name not in config.agents)]
+    return f"there is no such agent; {meant(agent, known, 'agents')}"
 
 
 def _completed(unit: Unit, config: Config) -> Unit:

@@ -78,8 +78,8 @@ class FleetPerformers:
             leases=leases,
             backlogs=backlogs,
             roomless=observing.roomless(
-                setting.config, setting.agents, site.quota, site.spend, site.fleet, free if limited else [],
-                now_ms=now_ms,
+                setting.config, {lane: [setting.agents] for lane in free if limited}, site.quota, site.spend,
+                site.fleet, now_ms=now_ms,
             ),
             limits=site.quota.limits,
             agents=setting.agents,

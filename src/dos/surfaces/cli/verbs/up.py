@@ -70,7 +70,7 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, desk: Desk) -> Reply:
     config = desk.policy
-    candidates.employed(config)  # said now, not at the first unit
+    candidates.check(config, desk.world.loaded.origins)  # said now, not at the first unit
     _check_numbers(args)
     check_settings(config)
     for warning in (warnings := backlog.never_offered(desk.world.workspace, config)):

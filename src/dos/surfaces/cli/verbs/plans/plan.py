@@ -73,7 +73,10 @@ def look(args: Args, world: World) -> Board:
     for unit in found.units:
         lane = _lane(unit, config)
         at = state.units[unit.name].claimed_by if unit.name in state.units else ""
-        rows.append(plan_board.row(unit, truths[unit.name], lane=lane, is_held=lane in held, in_flight=at in runs))
+        agent = next(iter(config.agent_names(lane, unit.agent)), "")
+        rows.append(
+            plan_board.row(unit, truths[unit.name], lane=lane, is_held=lane in held, in_flight=at in runs, agent=agent)
+        )
     return Board(
         workspace=str(world.workspace.root),
         now=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
