@@ -21,9 +21,7 @@ class Lanes(Table, frozen=True, kw_only=True, dict=True):
     autopick: tuple[str, ...] = ()
     trees: dict[str, tuple[str, ...]] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
-    agents: dict[str, str] = field(
-        default_factory=dict
-    )  # lane -> its agent, in place of [workers] agent
+    agents: dict[str, str] = field(default_factory=dict)  # lane -> its agent, in place of [workers] agent
 
     def __post_init__(self) -> None:
         for name, key in self._spelled():

@@ -240,3 +240,20 @@ class FleetFound(Fact, frozen=True, kw_only=True):
     resumed: list[str] = field(default_factory=list)  # go on after what was committed
     repeated: list[str] = field(default_factory=list)  # begun and never committed
     skipped: list[str] = field(default_factory=list)  # landed already
+
+
+class IncidentFound(Fact, frozen=True, kw_only=True):
+    """An agent's commits reached the target branch, or the user's checkout, and no landing brought them there.
+
+    They count as no landing until a person says that they stay.
+    """
+
+    kind = "incident_found"
+    id: str
+    branch: str  # that was moved; HEAD: the checkout of the user
+    run_id: str = ""  # whose agent it was
+    lane: str = ""
+    units: list[str] = field(default_factory=list)  # that the run was at
+    commits: list[str] = field(default_factory=list)  # oldest first
+    moved_to: list[str] = field(default_factory=list)  # by each entry of the reflogs
+    found: str = ""  # by what it was noticed

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dos.journal.engine_events import BudgetPromised
+from dos.journal.engine_events import BudgetPromised, IncidentFound
 from dos.journal.events import Fact
 from dos.journal.states import decisions
 from dos.journal.store import Entry
@@ -19,8 +19,6 @@ from dos.records.receipts import Run
 from dos.records.units import Unit
 from dos.verdicts.access import cooldown, pickable
 from dos.verdicts.work import complete
-
-AGENT_ACTION = "dos agent "  # before the run, in the reflog entries of what an agent does with git
 
 
 class TakeLease(Struct, frozen=True, kw_only=True):
@@ -97,6 +95,7 @@ class Backlog(Struct, frozen=True, kw_only=True):
     paused: str = ""  # a person's word for why nothing is to begin
     word: int = 0  # the newest thing that anybody had said by then
     now_ms: int = 0
+    incidents: list[IncidentFound] = []  # that are not in the journal yet
 
 
 class Refusals(Struct, frozen=True, kw_only=True):

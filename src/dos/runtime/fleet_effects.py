@@ -48,7 +48,7 @@ class FleetEffects(WorkerEffects):
         # Nothing is done without the journal, and whatever is done is checked by it: so there is no harm in waiting.
         super().__init__(place, config, actor=actor, outlasts_outages=True)
         self._executor = executor or LocalExecutor()
-        self._on_target = OnTarget(place, share=LOOKING_SHARE)
+        self._on_target = OnTarget(place, share=LOOKING_SHARE, is_watched=config.workers.isolation != "shared")
         self._looked_for_spinning = 0.0
         self._started: dict[int, tuple[str, str]] = {}  # by pid: the lane and the run
         self._turned_away: list[tuple[str, str]] = []  # of those, who found the journal away
@@ -71,7 +71,8 @@ class FleetEffects(WorkerEffects):
         recorded, answers = self.watch.state(folded.Fleet), self.watch.state(Decisions)
         now_ms = self.store.now_ms()  # of the clock that wrote the times in the journal: this host's may be another
         units = self.units()
-        state = self._on_target.known(recorded, units, self._landing_on, self.target(), answers)
+        live = {lease.run_id for lease in leases.values()} - {""}
+        state = self._on_target.known(recorded, units, self._landing_on, self.target(), answers, live)
         backlogs = self._backlogs(units, state, answers, leases, now_ms)
         seen = Seen(
             config=self.config,
@@ -110,6 +111,7 @@ class FleetEffects(WorkerEffects):
             supervisor=effect.lease,
             spinning=self._spinning(recorded, leases, now_ms),
             undone={name: unit.undone for name, unit in state.units.items() if unit.undone},
+            incidents=self._on_target.incidents,
             first=effect.first,
         )
 

@@ -1,16 +1,18 @@
 """What the target branch itself shows: units that a person committed, landed before, or took out again."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec import structs
 
 from dos.evidence.work import landed
 from dos.evidence.work.remembered import Memory
+from dos.journal.engine_events import IncidentFound
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet
 from dos.journal.states.fleet import Unit as Seen
 from dos.records.units import Unit
+from dos.runtime.ground.incidents import IncidentWatch
 from dos.runtime.sharing.targets import Target
 from dos.sources.git import Git
 from dos.sources.workspace import Workspace
@@ -23,31 +25,51 @@ class OnTarget:
     With a `share`, looking takes no more than that of the time: what a worker landed is in the journal anyway.
     """
 
-    def __init__(self, place: Workspace, *, share: float = 1.0) -> None:
+    def __init__(self, place: Workspace, *, share: float = 1.0, is_watched: bool = True) -> None:
+        """`is_watched`: agents have no business on the target branch, nor in the checkout of the user."""
         self._place = place
         self._share = share
+        self._is_watched = is_watched
+        self._watch: IncidentWatch | None = None
+        self.incidents: list[IncidentFound] = []  # of the last look, and not in the journal then
         self._not_before = 0.0
         self._asked: object = None
         self._names: list[str] = []
         self._shown: dict[str, tuple[str, Seen]] = {}  # beside what the journal called landed then
         self._memory = Memory()
 
-    def known(self, fleet: Fleet, units: Sequence[Unit], target: Target, branch: str, answers: Decisions) -> Fleet:
-        """The fleet's state as git shows it. What a person wants again is as if it had never landed."""
+    def known(
+        self,
+        fleet: Fleet,
+        units: Sequence[Unit],
+        target: Target,
+        branch: str,
+        answers: Decisions,
+        live: Collection[str] = (),
+    ) -> Fleet:
+        """The fleet's state as git shows it. What a person wants again is as if it had never landed.
+
+        `live` are the runs that hold a lane. What an agent brought to the branch by itself counts as no landing.
+        """
         names = [name for unit in units for name in (unit.name, *unit.depends)]
         terms = [(unit.lane, unit.acceptance) for unit in units]  # by which a person's commit counts
         ref, landings = target.ref(branch), [(seen.landed, bool(seen.intended)) for seen in fleet.units.values()]
-        asked = Git(self._place.root).commit_of(ref), names, landings, terms
+        disputed = self._disputed(fleet, branch)
+        asked = Git(self._place.root).commit_of(ref), names, landings, terms, disputed
         if asked != self._asked and (names != self._names or time.monotonic() >= self._not_before):
             began = time.monotonic()
             # After the journal was read: whatever that calls landed is there to see, whichever host landed it.
-            asked = target.newest(branch), names, landings, terms
+            asked = target.newest(branch), names, landings, terms, disputed
             with World(self._place.root, lenient=True) as world:
-                _, state = landed.look(world, names, fleet, ref=ref, memory=self._memory, declared=units)
+                _, state = landed.look(
+                    world, names, fleet, ref=ref, memory=self._memory, declared=units, disputed=disputed
+                )
+            shown = {name: seen for name, seen in state.units.items() if seen is not fleet.units.get(name)}
+            suspects = self._suspects(fleet, live)
             self._shown = {
                 name: (fleet.units.get(name, Seen()).landed, seen)
-                for name, seen in state.units.items()
-                if seen is not fleet.units.get(name)
+                for name, seen in shown.items()
+                if name not in suspects
             }
             self._asked, self._names = asked, names
             now = time.monotonic()
@@ -66,3 +88,23 @@ class OnTarget:
             undone = "" if (name, before.landed) in again else seen.undone
             shown[name] = structs.replace(before, landed=seen.landed, undone=undone)
         return structs.replace(fleet, units={**fleet.units, **shown}) if shown else fleet
+
+    @property
+    def is_unsure(self) -> bool:
+        """Whether the journal has to be read once more before it can be said how a unit came to the branch."""
+        return self._watch is not None and bool(self._watch.suspects)
+
+    def _disputed(self, fleet: Fleet, branch: str) -> frozenset[str]:
+        """The commits of incidents; those that the journal does not know yet are kept for whoever writes it."""
+        if not self._is_watched:
+            return frozenset()
+        if self._watch is None:
+            self._watch = IncidentWatch(Git(self._place.root), branch)
+        self.incidents = [*self._watch.by_reflogs(fleet), *self._watch.by_claims(fleet)]
+        return fleet.disputed.union(commit for each in self.incidents for commit in each.commits)
+
+    def _suspects(self, fleet: Fleet, live: Collection[str]) -> Collection[str]:
+        if self._watch is None:
+            return ()
+        self._watch.suspect(self._memory.named, fleet, live)
+        return self._watch.suspects

@@ -21,6 +21,7 @@ from dos.plans.ticks import SupervisePolicy
 from dos.records import logins
 from dos.records.leases import Lease, Refusal
 from dos.runtime import effects
+from dos.runtime.ground import incidents
 
 Steps = Generator[Any, Any, Any]
 
@@ -64,6 +65,7 @@ class Fleet(Struct, frozen=True, kw_only=True):
     settled: list[decisions.Standing] = []  # whose cause is gone
     logged_in: list[Limit] = []  # that nobody was logged in for, and somebody has logged in since
     spinning: list[Spinning] = []  # not flagged yet
+    incidents: list[engine_events.IncidentFound] = []  # not written down yet
     found: starting.Found | None = None  # at the first look
 
 
@@ -149,6 +151,9 @@ class Supervisor:
             yield from self._record_once(quota.lifting(limit, reason=f"{logins.program(limit.key.vendor)} logged in"))
         for fact in fleet.told:
             yield from self._say(fact)
+        for incident in fleet.incidents:
+            yield incidents.recording(incident)
+            yield from self._ask(incidents.question(incident))
         for question in fleet.questions:
             yield from self._ask(question)
         for found in fleet.spinning:

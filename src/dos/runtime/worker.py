@@ -29,6 +29,7 @@ from dos.records.names import listed
 from dos.records.reasons import Needs
 from dos.records.units import Unit
 from dos.runtime import effects
+from dos.runtime.ground import incidents
 from dos.runtime.staff import choosing
 from dos.runtime.steps import land, replan
 from dos.runtime.steps.dispatch import dispatch
@@ -134,7 +135,7 @@ class Worker:
                     backlog = yield from self._survey()
                     continue
                 outcome = done.outcome
-                backlog = yield effects.SurveyBacklog(lease=lease)  # as it stands now, for the decision
+                backlog = yield from self._look()  # as it stands now, for the decision
             elif chosen:
                 before = backlog
                 done, backlog = yield from replan.replan(self.pen, chosen, before, self.state.iteration, self.attempt)
@@ -160,10 +161,20 @@ class Worker:
 
     def _survey(self) -> Steps:
         """→ Backlog, once the landings that are left over were tried"""
-        backlog: effects.Backlog = yield effects.SurveyBacklog(lease=self.pen.lease)
+        backlog: effects.Backlog = yield from self._look()
         if not backlog.unsettled or backlog.paused or _told_to_stop(backlog):
             return backlog
         yield from land.settle(self.pen, backlog.unsettled)
+        return (yield from self._look())
+
+    def _look(self) -> Steps:
+        """→ Backlog, once every incident is written down and asked about: the units of one wait for the answer."""
+        backlog: effects.Backlog = yield effects.SurveyBacklog(lease=self.pen.lease)
+        if not backlog.incidents:
+            return backlog
+        for incident in backlog.incidents:
+            yield incidents.recording(incident)
+            yield from self.pen.ask([incidents.question(incident)])
         return (yield effects.SurveyBacklog(lease=self.pen.lease))
 
     def _room(self, backlog: effects.Backlog, units: list[Unit], mode: str) -> Steps:

@@ -40,6 +40,7 @@ from dos.runtime.staff import candidates, choosing
 from dos.runtime.staff.launching import Launcher
 from dos.sources import processes
 from dos.sources.git import Git
+from dos.sources.history import reflogs
 from dos.sources.plans import plan_documents
 from dos.sources.workspace import Workspace
 from dos.sources.world import open_journal
@@ -74,7 +75,7 @@ class WorkerEffects:
         beside = self.store.borrowed if config.store.url.startswith("postgres") else self._open
         self.holding = Holding(beside, outlasts_outages=outlasts_outages)
         self._before: dict[tuple[str, str], list[Lease]] = {}  # of a lane that is being taken
-        self._on_target = OnTarget(place)
+        self._on_target = OnTarget(place, is_watched=config.workers.isolation != "shared")
         self._backing_off: tuple[effects.BackOff | None, float] = (None, 0.0)  # until when
         self._documents: object = None  # as they were when the units were read
         self._units: list[Unit] = []
@@ -219,8 +220,14 @@ class WorkerEffects:
         fleet, lease = self.watch.state(Fleet), effect.lease
         units = self.units()
         answers = self.watch.state(Decisions)
-        fleet = self._on_target.known(fleet, units, self._landing_on, self.target(), answers)
-        others = {each.run_id for each in live} - {"", lease.run_id}
+        runs = {each.run_id for each in live} - {""}
+        fleet = self._on_target.known(fleet, units, self._landing_on, self.target(), answers, runs)
+        if self._on_target.is_unsure:
+            self.watch.look()
+            fleet = self._on_target.known(
+                self.watch.state(Fleet), units, self._landing_on, self.target(), answers, runs
+            )
+        others = runs - {lease.run_id}
         found = backlog.survey(
             units,
             self.config,
@@ -232,7 +239,13 @@ class WorkerEffects:
             answers=answers,
         )
         orders = self.watch.state(Fleet).orders(lease)
-        return structs.replace(found, drain_requested=orders.drain, halted=orders.halted, paused=orders.paused)
+        return structs.replace(
+            found,
+            drain_requested=orders.drain,
+            halted=orders.halted,
+            paused=orders.paused,
+            incidents=self._on_target.incidents,
+        )
 
     def units(self) -> list[Unit]:
         """The units of the plans; documents that have not changed are not read again."""
@@ -279,7 +292,7 @@ class WorkerEffects:
             "DOS_RUN_ID": effect.run_id,
             "DOS_UNIT": effect.unit.name,
             # Every git command of the agent writes it to the reflogs, so what it does outside of its worktree shows.
-            "GIT_REFLOG_ACTION": f"{effects.AGENT_ACTION}{effect.run_id}",
+            "GIT_REFLOG_ACTION": f"{reflogs.AGENT_ACTION}{effect.run_id}",
         }
         return self.checks.environment(effect.lease) | self._identity | own
 

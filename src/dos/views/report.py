@@ -9,7 +9,7 @@ from dos.journal.events import Event
 from dos.journal.fold import fold
 from dos.journal.states.decisions import Decisions, behind, in_order
 from dos.views.live.proving import Proved
-from dos.views.live.session import Landing, Limit, Session, Wait
+from dos.views.live.session import Incident, Landing, Limit, Session, Wait
 from dos.views.live.telling import tell
 from dos.views.people.decisions import span
 
@@ -22,6 +22,8 @@ class Report(Struct, kw_only=True):
     crashed: list[str] = field(default_factory=list)
     limited: list[str] = field(default_factory=list)
     salvaged: list[str] = field(default_factory=list)
+    incidents: list[str] = field(default_factory=list)
+    own: list[str] = field(default_factory=list)  # commits and edits of the user
     stopped: list[str] = field(default_factory=list)
     idle: str = ""  # why there is nothing to tell of a fleet that was started
 
@@ -32,8 +34,13 @@ def report(happened: Iterable[Event]) -> Report:
     return words(tell(seen), questions=[asked.raised for asked in in_order(fold(Decisions(), seen))])
 
 
-def words(told: Session, proofs: Mapping[str, Proved] = {}, questions: Sequence[DecisionRaised] = ()) -> Report:
-    """The proofs by commit."""
+def words(
+    told: Session,
+    proofs: Mapping[str, Proved] = {},
+    questions: Sequence[DecisionRaised] = (),
+    own: Sequence[str] = (),
+) -> Report:
+    """The proofs by commit; `own` are commits and edits of the user."""
     waits = {waiting for asked in questions for waiting in behind(asked.waits, asked.detail)}
     return Report(
         landed=[_landed(each, proofs.get(each.commit)) for each in told.landed],
@@ -43,6 +50,8 @@ def words(told: Session, proofs: Mapping[str, Proved] = {}, questions: Sequence[
             for each in told.crashed
         ],
         limited=[*map(_limited, told.limits), *(_waited(each) for each in told.waits)],
+        incidents=[_incident(each) for each in told.incidents],
+        own=list(own),
         salvaged=[f"{each.ref}  {each.why}" for each in told.salvaged],
         stopped=[
             *(f"{asked.question}  (dos decisions show {asked.id})" for asked in questions),
@@ -58,6 +67,8 @@ def render(made: Report) -> str:
         _part("claimed, and not believed", made.disbelieved),
         _part("crashed, and what came of it", made.crashed),
         _part("waited", made.limited),
+        _part("incidents: an agent changed your branch or checkout by itself", made.incidents),
+        _part("your own commits and edits", made.own),
         _part("saved before it was cleared away", made.salvaged),
         _part("waiting for somebody", made.stopped),
     ]
@@ -79,6 +90,12 @@ def _landed(each: Landing, proved: Proved | None) -> str:
 def _said(claim: str) -> str:
     cut = claim if len(claim) <= LONGEST_CLAIM else claim[: LONGEST_CLAIM - 1] + "…"
     return f"said {cut!r}; " if claim else ""
+
+
+def _incident(each: Incident) -> str:
+    where = "the HEAD of your checkout" if each.branch == "HEAD" else each.branch
+    commits = f"  {', '.join(commit[:9] for commit in each.commits)}" if each.commits else ""
+    return f"{each.lane or each.run_id}: {each.found}; on {where}{commits}; it counts as no landing"
 
 
 def _limited(each: Limit) -> str:

@@ -100,6 +100,8 @@ def _held_up(fact: events.Fact | None, at_ms: int) -> tuple[str, str, str] | Non
             return "fleet", f"{fact.run_id} is to stop: {fact.reason or 'by a person'}", PLAIN
         case engine_events.SpinFlagged():
             return fact.lane, f"spins: {fact.reason}", BAD
+        case engine_events.IncidentFound():
+            return fact.lane or "fleet", f"incident: {fact.found}; it counts as no landing", BAD
         case engine_events.DecisionRaised():
             return "decision", f"{fact.question}  `dos decisions show {fact.id}`", BAD
         case engine_events.DecisionAnswered():

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct, structs, to_builtins
 
-from dos.journal import events
+from dos.journal import engine_events, events
 from dos.journal.events import Event
 from dos.journal.states import decided
 from dos.journal.states.decided import Decided
@@ -47,11 +47,13 @@ class Story(Struct, frozen=True, kw_only=True):
     steps: list[Step]
     stop: Stop | None = None
     at_work: str = ""  # the unit that was claimed last, while it has no decision
+    incidents: list[str] = []  # what its agents did outside of their worktree
 
 
 def story(run_id: str, happened: Sequence[Event]) -> Story:
     lane, begun, stop, at_work = "", second_stamp(happened[0].at_ms), None, ""
     missed: dict[tuple[int, int], str] = {}
+    incidents: list[str] = []
     why = ""
     for event in happened:
         match events.decode(event):
@@ -65,6 +67,8 @@ def story(run_id: str, happened: Sequence[Event]) -> Story:
                 why = fact.reason
             case events.LandingRefused() as fact:
                 why = fact.reason
+            case engine_events.IncidentFound() as fact:
+                incidents.append(f"{fact.found}; it counts as no landing")
             case events.IterationCommitted() as fact:
                 lane, at_work = lane or fact.lane, ""
                 missed[fact.iteration, fact.attempt] = why
@@ -73,7 +77,7 @@ def story(run_id: str, happened: Sequence[Event]) -> Story:
         last = taken[-1].decision
         stop = _stop(str(last.stop_reason), last.needs, last.reason)
     steps = [_step(each, missed[each.iteration, each.attempt]) for each in taken]
-    return Story(run_id=run_id, lane=lane, begun=begun, steps=steps, stop=stop, at_work=at_work)
+    return Story(run_id=run_id, lane=lane, begun=begun, steps=steps, stop=stop, at_work=at_work, incidents=incidents)
 
 
 def only(told: Story, iteration: int) -> Story:
@@ -128,6 +132,7 @@ def render(told: Story) -> str:
             str(step.decision[name]) for name in ("action", "next_mode", "stop_reason") if step.decision[name]
         )
         lines.append(f"  decided  {what}: {step.decision['reason']}")
+    lines += [line for each in told.incidents for line in ("", f"incident: {each}")]
     if told.at_work:
         lines += ["", f"no decision yet on {told.at_work}; `dos timeline {told.run_id}` shows how far it is"]
     elif not told.steps:

@@ -54,19 +54,24 @@ def look(
     ref: str = "",
     memory: Memory | None = None,
     declared: Sequence[Unit] | None = None,
+    disputed: Collection[str] = (),
 ) -> tuple[dict[str, Truth], Fleet]:
     """The truth about each unit, and the fleet's state with it in the place of what the journal remembers.
 
     The state is a copy: only what happened is kept in the journal. A `memory` is what was seen at the same ref before;
-    `declared` are the units of the plans, read where nobody has them at hand.
+    `declared` are the units of the plans, read where nobody has them at hand. `disputed` are commits that count as no
+    landing, beside those that the journal knows.
     """
     names = list(dict.fromkeys(units))
     commits = {name: seen.landed for name in names if (seen := fleet.units.get(name)) and seen.landed}
     where, memory = ref or target(world), memory or Memory()
     shown = _shown(world, names, where, memory)
+    memory.named = {name: seen.sha for name, seen in shown.items() if not isinstance(seen, Unknown) and seen.shipped}
     on_target = _on_target(world, set(commits.values()), where, memory) if commits else set()
     delivered = _delivered(world, fleet, commits, where)
-    by_others = _by_others(world, {name: shown[name] for name in names if name not in commits}, declared, memory)
+    by_agents = _by_agents(memory.named, fleet, disputed)
+    others = {name: shown[name] for name in names if name not in commits and name not in by_agents}
+    by_others = _by_others(world, others, declared, memory) | by_agents
     truths = {
         name: Landed(commits[name], "branch")
         if name in delivered
@@ -116,6 +121,20 @@ def _shown(world: World, names: list[str], ref: str | Unknown, memory: Memory) -
     except DosError as error:
         memory.forget()
         return dict.fromkeys(names, Unknown(error.message))
+
+
+def _by_agents(named: Mapping[str, str], fleet: Fleet, disputed: Collection[str]) -> dict[str, Truth]:
+    """The truth about units whose commits an agent brought to the branch by itself: only a person's word counts."""
+    never, kept = fleet.incidents.disputed.union(disputed), fleet.incidents.kept_commits
+    found: dict[str, Truth] = {}
+    for name, sha in named.items():
+        if fleet.units.get(name, Seen()).landed:
+            continue
+        if sha in kept:
+            found[name] = Landed(sha, "kept")
+        elif sha in never:
+            found[name] = NotLanded(f"{sha[:9]} was put there by an agent, not by a landing", is_claimed=True)
+    return found
 
 
 def _by_others(

@@ -50,6 +50,7 @@ class Memory:
     def forget(self) -> None:
         self.tip = ""  # the commit at which it looked
         self.holds: dict[str, bool] = {}  # whether that has a commit: of those that were asked for
+        self.named: dict[str, str] = {}  # unit -> the commit that git shows it by, whoever made that
         self.vouched: set[tuple[str, str]] = set()  # units with the commits whose receipts were found good
         self._surroundings: object = None
         self._units: dict[str, _Unit] = {}

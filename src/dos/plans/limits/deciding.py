@@ -156,6 +156,27 @@ def unit_undone(unit: str, *, commit: str, why: str = "") -> Question:
     )
 
 
+def incident(
+    name_: str, *, what: str, units: Sequence[str], commits: Sequence[str], run_id: str, lane: str
+) -> Question:
+    """Commits of an agent are on the target branch, or in the user's checkout, and no landing brought them there."""
+    named = " and ".join(units)
+    again = f"they never count; {named} is offered to the workers again" if units else "they never count as a landing"
+    undo = f". Take them out with: git revert {' '.join(commit[:9] for commit in reversed(commits))}" if commits else ""
+    return Question(
+        id=name("incident", name_, 1),
+        about="incident",
+        question=f"{what}. dos did not land this, so it counts as no landing. Do the commits stay?",
+        choices={
+            "again": f"{again}{undo}",
+            "keep": "they stay as your own work, and count for what git shows of them",
+        },
+        waits=[f"unit:{unit}" for unit in units],
+        otherwise=f"they do not count, and {named} is not worked on" if units else "they do not count",
+        detail={"incident": name_, "units": list(units), "commits": list(commits), "run_id": run_id, "lane": lane},
+    )
+
+
 def limit(found: Limit) -> Question:
     """A limit that no waiting clears, or one that claims to last longer than any does."""
     if quota.is_doubted(found):

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from dos.config.tables import Config
 from dos.evidence.access import asked_units
+from dos.journal.engine_events import IncidentFound
 from dos.journal.states import decisions as asked
 from dos.journal.states import fleet as folded
 from dos.journal.states.decisions import Closing, Decisions
@@ -62,8 +63,9 @@ def fleet(
     spinning: list[Spinning],
     undone: Mapping[str, str],
     first: bool,
+    incidents: Sequence[IncidentFound] = (),
 ) -> Fleet:
-    """`undone` are the units that landed and are gone, each with why."""
+    """`undone` are the units that landed and are gone, each with why; `incidents` those that nobody wrote down yet."""
     due = closings(seen)
     busy = any((lane.held and lane.ours) or lane.pending for lane in lanes)
     idle = not (busy or due or any(lane.offerable and not lane.failed for lane in lanes))
@@ -83,6 +85,7 @@ def fleet(
         settled=settled(seen),
         logged_in=list(seen.logged_in),
         spinning=spinning,
+        incidents=list(incidents),
         found=found(seen) if first else None,
     )
 

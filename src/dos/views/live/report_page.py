@@ -34,6 +34,7 @@ class Sheet(Struct, frozen=True, kw_only=True):
     proofs: dict[str, Proved]  # by commit
     questions: list[Row]
     costs: Costs
+    own: list[str] = []  # commits and edits of the user
 
 
 def data(sheet: Sheet) -> dict[str, Any]:
@@ -42,7 +43,7 @@ def data(sheet: Sheet) -> dict[str, Any]:
         proof = sheet.proofs.get(landed["commit"])
         landed["proof"] = to_builtins(proof) if proof else None
     asked = to_builtins(sheet.questions)
-    return {"schema": SCHEMA, **told, "questions": asked, "costs": to_builtins(sheet.costs)}
+    return {"schema": SCHEMA, **told, "questions": asked, "costs": to_builtins(sheet.costs), "own": sheet.own}
 
 
 def heading(sheet: Sheet) -> str:
@@ -74,6 +75,8 @@ def page(sheet: Sheet) -> str:
         _section("landed", "Landed, each with its proof", _landings(sheet)),
         _section("disbelieved", "Claimed, and not believed", map(_disbelief, sheet.told.disbelieved)),
         _section("crashed", "Crashed, and what came of it", _crashes(sheet.told)),
+        _section("incidents", "An agent changed your branch or checkout by itself", _incidents(sheet.told)),
+        _section("own", "Your own commits and edits", (f"<p>{name(line)}</p>" for line in sheet.own)),
         _section("waited", "Waited", _waits(sheet.told)),
         _section("salvaged", "Saved before it was cleared away", _salvaged(sheet.told)),
         _section("costs", "What it cost", _costs(sheet)),
@@ -223,6 +226,17 @@ def _crashes(told: Session) -> list[str]:
         f'<span class="when">{name(each.lane)}, {clock(each.at, told)}</span></h3>'
         f"<p>{name(each.what)}; {name(each.then) or 'nobody has gone on with it'}</p></article>"
         for each in told.crashed
+    ]
+
+
+def _incidents(told: Session) -> list[str]:
+    return [
+        f'<article class="row bad"><h3>{name(each.lane or each.run_id)}'
+        f'<span class="when">{clock(each.at, told)}</span></h3>'
+        f"<p>{name(each.found)}; on {name(each.branch)}, and it counts as no landing</p>"
+        + "".join(f"<p><code>{name(commit)}</code></p>" for commit in each.commits)
+        + "</article>"
+        for each in told.incidents
     ]
 
 

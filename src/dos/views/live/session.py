@@ -120,6 +120,17 @@ class Saved(Struct, frozen=True, kw_only=True):
     why: str
 
 
+class Incident(Struct, frozen=True, kw_only=True):
+    """Commits of an agent that no landing brought to where they are."""
+
+    at: datetime
+    lane: str
+    run_id: str
+    branch: str
+    commits: list[str]
+    found: str
+
+
 class Stop(Struct, frozen=True, kw_only=True):
     """A lane that stands still until somebody does something."""
 
@@ -149,6 +160,7 @@ class Session(Struct, kw_only=True):
     waits: list[Wait] = field(default_factory=list)
     limits: list[Limit] = field(default_factory=list)
     salvaged: list[Saved] = field(default_factory=list)
+    incidents: list[Incident] = field(default_factory=list)
     stopped: list[Stop] = field(default_factory=list)
 
     @property

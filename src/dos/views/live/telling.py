@@ -16,6 +16,7 @@ from dos.views.live.session import (
     Crash,
     Disbelief,
     How,
+    Incident,
     Landing,
     Limit,
     Saved,
@@ -205,6 +206,13 @@ class _Teller:
                 self.session.salvaged.append(
                     Saved(at=at, lane=fact.lane, run_id=fact.run_id, ref=fact.ref, commit=fact.commit, why=fact.why)
                 )
+            case engine_events.IncidentFound():
+                self.session.incidents.append(
+                    Incident(
+                        at=at, lane=fact.lane, run_id=fact.run_id, branch=fact.branch, commits=fact.commits,
+                        found=fact.found,
+                    )
+                )  # fmt: skip
             case _:
                 return False
         return True

@@ -15,7 +15,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from dos.errors import BadInput
-from dos.evidence.work import proofs
+from dos.evidence.work import own_commits, proofs
 from dos.journal import fold
 from dos.journal.events import Event
 from dos.journal.states import fleet_streams
@@ -77,12 +77,13 @@ def _sheet(world: World, happened: list[Event], asked: Decisions) -> Sheet:
         proofs={each.commit: proved(proof) for each, proof in found.items()},
         questions=decisions.rows(asked, world.journal.now_ms()),
         costs=costs.costs(fold.fold(Spend(), happened), "unit"),
+        own=own_commits.gather(world, happened),
     )
 
 
 def _text(sheet: Sheet, asked: Decisions, *, only_last: bool) -> str:
     questions = [each.raised for each in in_order(asked)]
-    told = report.render(report.words(sheet.told, sheet.proofs, questions))
+    told = report.render(report.words(sheet.told, sheet.proofs, questions, sheet.own))
     if sheet.told.since is None:
         return told
     parts = [report_page.heading(sheet), told, costs.render(sheet.costs)]
