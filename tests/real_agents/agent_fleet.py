@@ -43,17 +43,21 @@ class AgentFleet:
             "PATH": os.environ["PATH"],
             "HOME": str(home / "home"),
             "LANG": "C.UTF-8",
-            **{f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER") for what, value in IDENTITY.items()},
         }
         (home / "home").mkdir(parents=True)
+        # Where people have it, and not every agent's shell looks.
+        text = "".join(f"\t{what.lower()} = {value}\n" for what, value in IDENTITY.items())
+        (home / "home" / ".gitconfig").write_text(f"[user]\n{text}")
 
-    def staff(self, program: Program, script: object) -> ModelServer:
-        """The first is the fleet's agent, the next ones take over from it."""
+    def staff(self, program: Program, script: object, *, lane: str = "") -> ModelServer:
+        """For one lane; else the first is the fleet's agent, and the next ones take over from it."""
         model = ModelServer(self.home / f"model-{program.name}", script)
         self._models.append(model)
         first, workers = not self._config["agents"], self._config["workers"]
         self._config["agents"][program.name] = {"command": [str(path_of(program))], **program.settings(model.url)}
-        if first:
+        if lane:
+            self._config["lanes"].setdefault("agents", {})[lane] = program.name
+        elif first:
             workers["agent"] = program.name
         else:
             workers.setdefault("fallback", []).append(program.name)
@@ -75,7 +79,8 @@ class AgentFleet:
         self.finish()
 
     def start(self) -> None:
-        self._begin()
+        if not self.root.exists():
+            self.begin()
         self._up = subprocess.Popen(
             [sys.executable, "-m", "dos", "up", "--until-idle", "--tick", "0.5"],
             cwd=self.root,
@@ -86,9 +91,9 @@ class AgentFleet:
             start_new_session=True,
         )
 
-    def finish(self) -> None:
+    def finish(self, seconds: float = UP_SECONDS) -> None:
         assert self._up
-        story, _ = self._up.communicate(timeout=UP_SECONDS)
+        story, _ = self._up.communicate(timeout=seconds)
         assert self._up.returncode in (0, 3), story  # a unit may be left
 
     def await_row(self, **wanted: str) -> dict[str, Any]:
@@ -137,7 +142,8 @@ class AgentFleet:
         for model in self._models:
             model.stop()
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
+        """Make the repository; `start` does, unless somebody has."""
         for lane in self.lanes:
             (self.root / lane).mkdir(parents=True)
             (self.root / lane / "keep").touch()

@@ -9,12 +9,14 @@ import time
 from functools import cache
 from pathlib import Path
 
-from programs import ALL, Program
+from programs import Program
 
 # Read when the tests are collected: later they have a cache folder of their own.
-FOLDER = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dos-tests" / "agents"
+_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+FOLDER = Path(os.environ.get("DOS_TESTS_PROGRAMS") or _CACHE / "dos-tests" / "agents")
 INSTALL_SECONDS = 600
 START_SECONDS = 120
+_dead_network = ""  # why npm could not install one before
 
 
 class Unavailable(Exception):
@@ -24,7 +26,7 @@ class Unavailable(Exception):
 @cache
 def path_of(program: Program) -> Path:
     """Where it is, once it has started and said its version."""
-    if why := _install():
+    if why := _install(program):
         raise Unavailable(why)
     path = FOLDER / "node_modules" / ".bin" / program.program
     clean = {"PATH": os.environ["PATH"], "HOME": str(FOLDER)}
@@ -37,14 +39,13 @@ def path_of(program: Program) -> Path:
     return path
 
 
-@cache
-def _install() -> str:
-    """Why they are not there; empty when they are. Tried once, since a dead network is slow to say so."""
-    if not _missing():
+def _install(program: Program) -> str:
+    """Why it is not there; empty when it is."""
+    if _installed(program) == program.version:
         return ""
     npm = shutil.which("npm")
     if npm is None:
-        return f"{_named(_missing())} not installed, and npm is not on the PATH"
+        return f"{program.program} is not installed, and npm is not on the PATH"
     FOLDER.mkdir(parents=True, exist_ok=True)
     deadline = time.monotonic() + INSTALL_SECONDS
     with FOLDER.with_name("agents.lock").open("w") as lock:
@@ -56,33 +57,28 @@ def _install() -> str:
                 if time.monotonic() > deadline:
                     return f"another run has been installing the agent programs for {INSTALL_SECONDS} s"
                 time.sleep(0.5)
-        if not (missing := _missing()):  # the other run did it
+        if _installed(program) == program.version:  # the other run did it
             return ""
-        words = [
-            npm,
-            "install",
-            "--no-fund",
-            "--no-audit",
-            "--save-exact",
-            "--fetch-retries=1",
-            "--prefix",
-            str(FOLDER),
-        ]
-        wanted = [f"{program.package}@{program.version}" for program in missing]
-        try:
-            done = subprocess.run(
-                [*words, *wanted], capture_output=True, text=True, timeout=max(1.0, deadline - time.monotonic())
-            )
-        except subprocess.TimeoutExpired:
-            return f"{_named(missing)} could not be installed within {INSTALL_SECONDS} s"
-        if done.returncode:
-            said = [line.removeprefix("npm error ") for line in done.stderr.splitlines() if "npm error" in line]
-            return f"{_named(missing)} could not be installed: {'; '.join(said[:3])}"
-    return f"npm did not install {_named(_missing())}" if _missing() else ""
+        return _fetch(npm, program, seconds=max(1.0, deadline - time.monotonic()))
 
 
-def _missing() -> list[Program]:
-    return [program for program in ALL if _installed(program) != program.version]
+def _fetch(npm: str, program: Program, *, seconds: float) -> str:
+    """Why it could not be installed; a dead network is slow to say so, and is asked once for all programs."""
+    global _dead_network
+    if _dead_network:
+        return f"{program.program} could not be installed: {_dead_network}"
+    quiet = ("--no-fund", "--no-audit", "--save-exact", "--fetch-retries=1", "--prefix", str(FOLDER))
+    words = [npm, "install", *quiet, f"{program.package}@{program.version}"]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        _dead_network = f"npm did not end within {INSTALL_SECONDS} s"
+        return f"{program.program} could not be installed: {_dead_network}"
+    if done.returncode:
+        said = [line.removeprefix("npm error ") for line in done.stderr.splitlines() if "npm error" in line]
+        _dead_network = "; ".join(said[:3])
+        return f"{program.program} could not be installed: {_dead_network}"
+    return "" if _installed(program) == program.version else f"npm did not install {program.program}"
 
 
 def _installed(program: Program) -> str:
@@ -90,7 +86,3 @@ def _installed(program: Program) -> str:
         return str(json.loads((FOLDER / "node_modules" / program.package / "package.json").read_text())["version"])
     except (FileNotFoundError, ValueError, KeyError):
         return ""
-
-
-def _named(programs: list[Program]) -> str:
-    return f"{len(programs)} of {len(ALL)} agent programs ({', '.join(program.program for program in programs)})"
