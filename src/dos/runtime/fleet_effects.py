@@ -27,7 +27,7 @@ from dos.runtime.fleet import observing
 from dos.runtime.fleet.executing import JOURNAL_AWAY, Executor, LocalExecutor
 from dos.runtime.fleet.observing import Seen
 from dos.runtime.on_target import OnTarget
-from dos.runtime.staff import credentials
+from dos.runtime.staff import candidates, credentials
 from dos.runtime.supervisor import Fleet, Spinning
 from dos.runtime.worker import Ended
 from dos.runtime.worker_effects import WorkerEffects
@@ -93,8 +93,8 @@ class FleetEffects(WorkerEffects):
                 now_ms=now_ms,
             ),
             limits=self.watch.state(Quota).limits,
-            agents=[each.candidate for each in self.staff],
-            logged_in=self._logged_in(self.watch.state(Quota)),
+            agents=[each.candidate for each in candidates.in_use(self.config, units)],
+            logged_in=self._logged_in(self.watch.state(Quota), units),
             now_ms=now_ms,
             gone=holders.gone,
             never_came=self._never_came,
@@ -129,10 +129,10 @@ class FleetEffects(WorkerEffects):
             )
         return found
 
-    def _logged_in(self, limits: Quota) -> list[Limit]:
+    def _logged_in(self, limits: Quota, units: list[Unit]) -> list[Limit]:
         """What nobody was logged in for, and whose credentials have changed here since."""
         found = {}
-        for employed in self.staff:
+        for employed in candidates.in_use(self.config, units):
             for limit in quota.in_use(limits.limits, [employed.candidate]):
                 if limit.ending == Ending.AUTH and credentials.was_renewed(limit.login, employed.login()):
                     found[limit.key.stream] = limit

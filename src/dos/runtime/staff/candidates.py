@@ -1,6 +1,7 @@
 """The agents of dos.toml, in the order in which they are asked."""
 
 import os
+from collections.abc import Iterable
 
 from msgspec import Struct
 
@@ -13,6 +14,7 @@ from dos.config.notation import key_text, line_of
 from dos.config.tables import Config
 from dos.errors import BadInput
 from dos.plans.limits.quota import Candidate
+from dos.records.units import Unit
 from dos.runtime.staff import credentials
 from dos.sources.plans import units as sources
 
@@ -57,7 +59,18 @@ def employed(config: Config, lane: str, unit_agent: str = "") -> list[Employed]:
     """Who may work on a lane, in the order in which they are asked; each is known, or this says which is not."""
     if names := config.agent_names(lane, unit_agent):
         return [employ(config, name) for name in names]
-    raise BadInput(
+    raise _unset()
+
+
+def in_use(config: Config, units: Iterable[Unit] = ()) -> list[Employed]:
+    """Everybody who may be started here: whom dos.toml names, and whom these units ask for."""
+    if not (names := dict.fromkeys((*config.named_agents(), *(unit.agent for unit in units if unit.agent)))):
+        raise _unset()
+    return [employ(config, name) for name in names if not sources.agent_trouble(name, config)]
+
+
+def _unset() -> BadInput:
+    return BadInput(
         "no agent is configured, so there is nobody to do the work",
         hint=f"One of {', '.join(registry.names())}: dos config set workers.agent claude_code",
     )

@@ -35,7 +35,7 @@ def _agents(world: World) -> list[Candidate] | None:
     if world.loaded.problems:
         return None
     try:
-        return [each.candidate for each in candidates.employed(world.config)]
+        return [each.candidate for each in candidates.in_use(world.config)]
     except BadInput:  # no agent, or one that nobody knows: `dos doctor` says so
         return None
 

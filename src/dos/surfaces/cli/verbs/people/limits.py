@@ -16,6 +16,7 @@ from dos.journal.states.quota import Quota
 from dos.plans.limits import quota
 from dos.plans.limits.quota import Candidate, Gated
 from dos.records.moments import moment
+from dos.records.units import Unit
 from dos.runtime import backlog
 from dos.runtime.staff import candidates
 from dos.sources.world import World
@@ -33,31 +34,32 @@ class Args(Struct, kw_only=True):
 def run(args: Args, desk: Desk) -> Reply:
     world = desk.world
     found, _ = fold.current(world.journal, Quota)
-    agents, now_ms = _agents(world.config), world.journal.now_ms()
+    units = backlog.read_units(world.workspace, world.config)
+    agents, now_ms = _agents(world.config, units), world.journal.now_ms()
     used = quota.in_use(found.limits, agents)
     holding = [each for each in found.limits.values() if each.ending]
     shown = holding if args.all else used
-    rows = view.rows(shown, world.config.quota, waits=_waits(world, found, agents, now_ms), used=used)
+    rows = view.rows(shown, world.config.quota, waits=_waits(world, found, units, now_ms) if agents else {}, used=used)
     return Reply(text=view.render(rows, moment(now_ms)), data=to_builtins(rows), indented=True)
 
 
-def _agents(config: Config) -> list[Candidate]:
+def _agents(config: Config, units: list[Unit]) -> list[Candidate]:
     try:
-        return [each.candidate for each in candidates.employed(config)]
+        return [each.candidate for each in candidates.in_use(config, units)]
     except BadInput:  # no agent is configured: `dos doctor` says so
         return []
 
 
-def _waits(world: World, found: Quota, agents: list[Candidate], now_ms: int) -> dict[str, list[str]]:
+def _waits(world: World, found: Quota, units: list[Unit], now_ms: int) -> dict[str, list[str]]:
     """The lanes that have units left and may start no agent, by the limit that holds them up."""
-    if not agents:
-        return {}
     config = world.config
-    units = backlog.read_units(world.workspace, config)
     state, _ = fold.current(world.journal, Fleet)
     waits: dict[str, list[str]] = {}
     for lane in config.roster():
         left = backlog.survey(units, config, state, lane, now_ms=now_ms).completion
+        agents = [candidates.employ(config, name).candidate for name in config.agent_names(lane)]
+        if not agents:
+            continue
         choice = quota.choose(found.limits, agents, lane=lane, now_ms=now_ms, policy=config.quota)
         if left and not left.is_done and isinstance(choice.room, Gated):
             waits.setdefault(choice.room.key.stream, []).append(lane)
