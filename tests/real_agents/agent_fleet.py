@@ -71,7 +71,7 @@ class AgentFleet:
         return model
 
     def configure(self, table: str, **values: object) -> None:
-        self._config[table] |= values
+        self._config.setdefault(table, {}).update(values)
 
     def up(self) -> None:
         """Until nothing is left to do."""

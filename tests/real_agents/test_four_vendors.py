@@ -73,6 +73,8 @@ def fleet(new_fleet) -> AgentFleet:
     fleet = new_fleet(LANES, *VENDORS.values())
     models = {lane: fleet.staff(program, script(lane), lane=lane) for lane, program in VENDORS.items()}
     fleet.configure("workers", silence_seconds=240, wall_seconds=900)
+    # What one run tried in vain, the next would leave alone for half an hour.
+    fleet.configure("cooldown", window_ms=0, error_window_ms=0)
     fleet.begin()
     fleet.begun = fleet.git("rev-parse", "main")
     fleet.files = busy_checkout(fleet)
