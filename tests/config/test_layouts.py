@@ -1,5 +1,6 @@
 """The lanes, the setup and the test command of repositories as people lay them out."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from dos.records.regions import contains_path, region
 PACKAGE = '{"name": "p", "scripts": {"test": "vitest run"}}'
 VENV = "python3 -m venv .venv && echo '*' > .venv/.gitignore"
 PIP = ".venv/bin/python -m pip install --quiet --disable-pip-version-check"
+HIDDEN = """for made in *.egg-info src/*.egg-info; do [ ! -d "$made" ] || echo '*' > "$made/.gitignore"; done"""
 PYPROJECT = """[project]
 name = "parser"
 [project.optional-dependencies]
@@ -30,8 +32,8 @@ def files(*names: str, **texts: str) -> dict[str, str]:
 # name -> files with their text, lanes, features with their tests, setup, test
 LAYOUTS = {
     "a Python package in src with tests": (
-        files("README.md", ".gitignore", ".github/workflows/ci.yml", "src/parser/__init__.py", "src/parser/lexer.py",
-              "tests/test_lexer.py", "docs/index.md") | {"pyproject.toml": PYPROJECT},
+        files("README.md", ".github/workflows/ci.yml", "src/parser/__init__.py", "src/parser/lexer.py",
+              "tests/test_lexer.py", "docs/index.md") | {"pyproject.toml": PYPROJECT, ".gitignore": "*.egg-info/\n"},
         ["parser", "docs"],
         [("src/parser/lexer.py", "tests/test_lexer.py"), ("src/parser/new.py", "tests/test_new.py")],
         f"{VENV} && {PIP} -e '.[test]' pytest",
@@ -42,7 +44,7 @@ LAYOUTS = {
         | {"requirements.txt": "attrs\n", "requirements-dev.txt": "pytest\n"},
         ["shop"],
         [("shop/cart.py", "tests/test_cart.py")],
-        f"{VENV} && {PIP} -r requirements-dev.txt -r requirements.txt -e . pytest",
+        f"{VENV} && {PIP} -r requirements-dev.txt -r requirements.txt -e . pytest && {HIDDEN}",
         ".venv/bin/python -m pytest -q",
     ),
     "a Python package with unittest and nothing to install": (
@@ -181,3 +183,27 @@ def test_a_manifest_that_cannot_be_read_declares_nothing(tmp_path):
     broken = {"package.json": "{", "Cargo.toml": "[", "pyproject.toml": "=", "src/a.py": ""}
     assert infer_lanes(tmp_path, made(tmp_path, broken)).concurrent == ("src",)
     assert infer_commands(tmp_path).setup == ""
+
+
+@pytest.mark.soak
+def test_what_is_inferred_runs_in_a_fresh_worktree_and_leaves_nothing_for_git_to_see(tmp_path):
+    place, fresh = tmp_path / "repository", tmp_path / "worktree"
+    build = '[build-system]\nrequires = ["setuptools"]\nbuild-backend = "setuptools.build_meta"\n'
+    made(
+        place,
+        {
+            "pyproject.toml": build + PYPROJECT.replace('"parser"', '"parser"\nversion = "1"'),
+            ".gitignore": "__pycache__/\n",
+            "src/parser/__init__.py": "x = 1\n",
+            "tests/test_x.py": "import parser\n\n\ndef test_x():\n    assert parser.x == 1\n",
+        },
+    )
+    for words in (["init", "-q"], ["add", "--all"], ["commit", "-qm", "Begin"], ["worktree", "add", "-q", str(fresh)]):
+        subprocess.run(["git", "-c", "user.name=T", "-c", "user.email=t@example.com", *words], cwd=place, check=True)
+    commands = infer_commands(fresh)
+    subprocess.run(commands.setup, shell=True, cwd=fresh, check=True)
+    assert subprocess.run(commands.test, shell=True, cwd=fresh).returncode == 0
+    (fresh / "src" / "parser" / "__init__.py").write_text("x = 2\n")
+    assert subprocess.run(commands.test, shell=True, cwd=fresh).returncode == 1, "it tests the tree that it is run in"
+    status = subprocess.run(["git", "status", "--porcelain"], cwd=fresh, capture_output=True, text=True, check=True)
+    assert status.stdout == " M src/parser/__init__.py\n"

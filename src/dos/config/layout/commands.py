@@ -13,6 +13,8 @@ _SUBMODULES = "git submodule update --init --recursive"
 # A work tree has no environment of its own: it is made there, and git does not see it.
 _VENV = "python3 -m venv .venv && echo '*' > .venv/.gitignore"
 _PIP = ".venv/bin/python -m pip install --quiet --disable-pip-version-check"
+# What setuptools leaves beside the sources, where the repository does not ignore it: git would take it for work.
+_HIDE_METADATA = """for made in *.egg-info src/*.egg-info; do [ ! -d "$made" ] || echo '*' > "$made/.gitignore"; done"""
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 _EXTRAS = ("test", "tests", "testing", "dev")
 _NPM_LOCKS = {
@@ -77,12 +79,17 @@ def _python(root: Path) -> Commands:
     wanted = _wanted(root, project)
     tool = _tool(runner)
     if not runner or (not wanted and not tool):
-        return Commands(setup=_installed(wanted), test=f"python3 {runner[7:]}" if runner else "")
-    return Commands(setup=_installed([*wanted, *tool]), test=f".venv/bin/{runner}")
+        return Commands(setup=_installed(root, wanted), test=f"python3 {runner[7:]}" if runner else "")
+    return Commands(setup=_installed(root, [*wanted, *tool]), test=f".venv/bin/{runner}")
 
 
-def _installed(wanted: Sequence[str]) -> str:
-    return f"{_VENV} && {_PIP} {join(wanted)}" if wanted else ""
+def _installed(root: Path, wanted: Sequence[str]) -> str:
+    if not wanted:
+        return ""
+    steps = [_VENV, f"{_PIP} {join(wanted)}"]
+    if "-e" in wanted and not any("egg-info" in line for line in read_lines(root / ".gitignore")):
+        steps.append(_HIDE_METADATA)
+    return " && ".join(steps)
 
 
 def _tool(runner: str) -> list[str]:
