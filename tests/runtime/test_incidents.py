@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from msgspec import structs
 from sample_repository import Repository, commit, write
 from test_attendant import happened
 from test_worker import open_effects, work
@@ -148,6 +149,7 @@ def test_a_landing_that_is_begun_between_two_looks_is_no_incident(one_unit):
     try:
         fleet, units = Fleet(), acting.units()
         looking = OnTarget(acting.place)
+        looking.known(fleet, units, acting._landing_on, "main", Decisions())
         run_id = "R1"
         fleet.units[UNIT] = fold_of(claimed_by=run_id)
         (one_unit.root / "one" / "a.txt").write_text("x")
@@ -177,7 +179,8 @@ def test_a_unit_that_the_user_finished_after_its_run_had_died_is_done(one_unit):
         one_unit.git("add", "-A")
         one_unit.git("commit", "-qm", "Write a", "-m", f"Unit: {UNIT}")
         looking = OnTarget(acting.place)
-        state = looking.known(fleet, acting.units(), acting._landing_on, "main", Decisions(), {"R2"})
+        units = [structs.replace(unit, acceptance="") for unit in acting.units()]
+        state = looking.known(fleet, units, acting._landing_on, "main", Decisions(), {"R2"})
         assert state.units[UNIT].landed
         assert looking.incidents == []
     finally:
@@ -195,3 +198,12 @@ def test_the_reflogs_are_read_again_only_when_they_have_changed(one_unit, monkey
     one_unit.commit_all("Something")
     watch.by_reflogs(Fleet())
     assert asked
+
+
+def test_what_the_user_had_committed_before_a_run_took_the_unit_is_no_work_of_its_agent(one_unit):
+    (one_unit.root / "one" / "a.txt").write_text("x")
+    one_unit.git("add", "-A")
+    one_unit.git("commit", "-qm", "Write a", "-m", f"Unit: {UNIT}")
+    one_unit.play({UNIT: [[write("one/a.txt", "better\n"), commit("Write a")]]})
+    assert work(one_unit).reason is StopReason.COMPLETE
+    assert happened(one_unit, "incident_found") == []

@@ -101,7 +101,7 @@ class OnTarget:
         if self._watch is None:
             self._watch = IncidentWatch(Git(self._place.root), branch)
         self.incidents = [*self._watch.by_reflogs(fleet), *self._watch.by_claims(fleet)]
-        return fleet.disputed.union(commit for each in self.incidents for commit in each.commits)
+        return fleet.incidents.disputed.union(commit for each in self.incidents for commit in each.commits)
 
     def _suspects(self, fleet: Fleet, live: Collection[str]) -> Collection[str]:
         if self._watch is None:

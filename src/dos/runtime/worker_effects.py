@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import partial
 from secrets import token_hex
 
 from msgspec import structs
@@ -28,7 +28,7 @@ from dos.records.regions import region
 from dos.records.units import Unit
 from dos.runtime import backlog, effects, leftovers, logs, renewing
 from dos.runtime.drive import Patience, Performers
-from dos.runtime.ground import surroundings, turns
+from dos.runtime.ground import turns
 from dos.runtime.ground.checks import Checks
 from dos.runtime.ground.lane_trees import LaneTrees
 from dos.runtime.ground.one_tree import OneTree
@@ -40,7 +40,6 @@ from dos.runtime.staff import candidates, choosing
 from dos.runtime.staff.launching import Launcher
 from dos.sources import processes
 from dos.sources.git import Git
-from dos.sources.history import reflogs
 from dos.sources.plans import plan_documents
 from dos.sources.workspace import Workspace
 from dos.sources.world import open_journal
@@ -280,25 +279,12 @@ class WorkerEffects:
             effect,
             candidates.employ(self.config, effect.agent),
             prompt=text,
-            environment=self._agent_environment(effect),
+            environment=self.checks.agent_environment(effect.lease, effect.run_id, effect.unit.name),
             log=logs.of_agent(self.place.state, effect),
         )
         logs.prune_run(self.place.state, effect.own.lane, effect.run_id)
         leftovers.end(str(self.place.root), effect.lease)
         return ended
-
-    def _agent_environment(self, effect: effects.RunAgent) -> dict[str, str]:
-        own = {
-            "DOS_RUN_ID": effect.run_id,
-            "DOS_UNIT": effect.unit.name,
-            # Every git command of the agent writes it to the reflogs, so what it does outside of its worktree shows.
-            "GIT_REFLOG_ACTION": f"{reflogs.AGENT_ACTION}{effect.run_id}",
-        }
-        return self.checks.environment(effect.lease) | self._identity | own
-
-    @cached_property
-    def _identity(self) -> dict[str, str]:
-        return surroundings.identity(os.environ, self.place.root)
 
     def _prompt(self, effect: effects.RunAgent) -> str:
         globs = effect.lease.region.globs

@@ -7,8 +7,8 @@ from msgspec import Struct, field, structs
 from dos.journal import engine_events, events
 from dos.journal.events import Event
 from dos.journal.states import quota
+from dos.journal.states.incidents import Incidents
 from dos.plans.iterations import StopReason
-from dos.plans.limits import deciding
 from dos.records.attempts import Outcome
 from dos.records.endings import LIMITS, Ending
 from dos.records.leases import Lease
@@ -121,11 +121,6 @@ class Orders(Struct, kw_only=True, frozen=True):
         return self.drain or bool(self.halted)
 
 
-class Incident(Struct, kw_only=True):
-    found: engine_events.IncidentFound
-    is_kept: bool = False  # a person said that its commits stay
-
-
 class Fleet(Struct, kw_only=True):
     name: ClassVar[str] = "fleet"
 
@@ -139,14 +134,7 @@ class Fleet(Struct, kw_only=True):
     promised: set[str] = field(default_factory=set)  # runs for whose agent something is kept of a shared budget
     word: int = 0  # the position of the newest thing that may end a wait
     started_ms: int = 0  # when a person last started the fleet
-    incidents: dict[str, Incident] = field(default_factory=dict)  # by the question about each
-
-    @property
-    def disputed(self) -> frozenset[str]:
-        """Commits that an agent brought to the target branch by itself: none of them is a landing."""
-        return frozenset(
-            commit for each in self.incidents.values() if not each.is_kept for commit in each.found.commits
-        )
+    incidents: Incidents = field(default_factory=Incidents)
 
     def apply(self, event: Event) -> None:
         fact = events.decode(event)
@@ -229,12 +217,8 @@ class Fleet(Struct, kw_only=True):
                 self._let_go_of(quota.stream_of(fact))
             case engine_events.UnitCleared():
                 self._clear_unit(fact, event)
-            case engine_events.DecisionAnswered():
-                if incident := self.incidents.get(fact.id):
-                    incident.is_kept = fact.choice == "keep"
-            case engine_events.IncidentFound():
-                question = deciding.name("incident", fact.id, 1)
-                self.incidents.setdefault(question, Incident(found=fact))
+            case engine_events.DecisionAnswered() | engine_events.IncidentFound():
+                self.incidents.hear(fact)
             case _:
                 return
         self.word = event.pos

@@ -169,11 +169,11 @@ def incident(
         question=f"{what}. dos did not land this, so it counts as no landing. Do the commits stay?",
         choices={
             "again": f"{again}{undo}",
-            "keep": "they stay as your own work, and count for what git shows of them",
+            "keep": f"they stay as your own work{f', and {named} is done' if units else ''}",
         },
         waits=[f"unit:{unit}" for unit in units],
         otherwise=f"they do not count, and {named} is not worked on" if units else "they do not count",
-        detail={"incident": name_, "units": list(units), "commits": list(commits), "run_id": run_id, "lane": lane},
+        detail={"incident": name_, "commits": list(commits), "run_id": run_id, "lane": lane},
     )
 
 

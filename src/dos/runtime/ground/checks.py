@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 
 from dos.config.tables import Config
@@ -16,6 +17,7 @@ from dos.runtime.ground.hearing import Ear
 from dos.runtime.receipts import landings
 from dos.runtime.trees import ports
 from dos.sources.git import Git
+from dos.sources.history import reflogs
 from dos.sources.workspace import Workspace
 
 
@@ -43,6 +45,18 @@ class Checks:
         offered = ports.block(self._lanes, lease.lane, self._workers.port_base, self._workers.ports)
         marks = leftovers.marks(str(self._place.root), lease, self._lease_key)
         return kept | marks | ports.environment(offered)
+
+    def agent_environment(self, lease: Lease, run_id: str, unit: str) -> dict[str, str]:
+        """The same for an agent, with who commits and what it is at.
+
+        Every git command of the agent writes its reflog action down, so what it does outside of its worktree shows.
+        """
+        own = {"DOS_RUN_ID": run_id, "DOS_UNIT": unit, "GIT_REFLOG_ACTION": f"{reflogs.AGENT_ACTION}{run_id}"}
+        return self.environment(lease) | self._identity | own
+
+    @cached_property
+    def _identity(self) -> dict[str, str]:
+        return surroundings.identity(os.environ, self._place.root)
 
     def prefix(self) -> str:
         """Where dos.toml is below the top of the work tree, as git's paths begin; empty at the top itself."""

@@ -27,7 +27,7 @@ class IncidentWatch:
 
     def by_reflogs(self, fleet: Fleet) -> list[IncidentFound]:
         """One for each run whose agents moved the branch, or the HEAD of the user, since the last that was noted."""
-        known = {(each.found.run_id, new) for each in fleet.incidents.values() for new in each.found.moved_to}
+        known = {(each.run_id, new) for each in fleet.incidents.found.values() for new in each.moved_to}
         fresh: dict[str, list[Move]] = {}
         for move in self._reflogs.agent_moves():
             if (move.run_id, move.new) not in known:
@@ -54,7 +54,7 @@ class IncidentWatch:
         found = []
         for name, (run_id, commit) in self._suspects.items():
             seen = fleet.units.get(name, Seen())
-            if seen.landed or seen.intended is not None or commit in fleet.disputed:
+            if seen.landed or seen.intended is not None or commit in fleet.incidents.disputed:
                 continue
             run = fleet.runs.get(run_id)
             found.append(
