@@ -3,9 +3,10 @@
 import pytest
 from sample_repository import Repository, commit, write
 from test_attendant import happened
-from test_worker import work
+from test_worker import Killed, work
 
 from dos.plans.iterations import StopReason
+from dos.runtime import effects
 from dos.runtime.staff import candidates
 from dos.sources.world import World
 
@@ -106,13 +107,21 @@ def test_who_takes_over_does_so_for_the_agent_of_a_lane_too(staffed):
 
 
 def test_while_the_agent_of_one_unit_has_no_room_another_agents_unit_is_done(staffed):
-    """Nobody takes over here: the first waits for two seconds, and the third is not held up by that."""
+    """Nobody takes over here: the first has no room for ten minutes, and the third is not held up by that."""
     text = (staffed.root / "dos.toml").read_text().replace('fallback = ["reserve"]\n', "")
-    (staffed.root / "dos.toml").write_text(text.replace("[quota]", "[quota]\njitter_seconds = 0"))
-    play(staffed, "first", {"DEMO/A1": [[{"limit": 2}], *done("DEMO/A1", "one/a.txt")]})
-    assert work(staffed).reason is StopReason.COMPLETE
-    assert [event["agent"] for event in happened(staffed, "agent_started")] == ["first", "third", "first"]
-    assert [event["unit"] for event in happened(staffed, "unit_landed")] == ["DEMO/A2", "DEMO/A1"]
+    (staffed.root / "dos.toml").write_text(text)
+    play(staffed, "first", {"DEMO/A1": [[{"limit": 600}]]})
+
+    def until_it_waits(performers):
+        def park(effect):
+            raise Killed
+
+        return {**performers, effects.Park: park}
+
+    with pytest.raises(Killed):
+        work(staffed, performers=until_it_waits)
+    assert [event["agent"] for event in happened(staffed, "agent_started")] == ["first", "third"]
+    assert [event["unit"] for event in happened(staffed, "unit_landed")] == ["DEMO/A2"]
 
 
 def test_a_unit_whose_agent_nobody_knows_is_held_and_the_others_are_done(staffed):
