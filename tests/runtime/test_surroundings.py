@@ -67,7 +67,8 @@ def test_an_agent_and_its_acceptance_command_see_no_keys_of_the_fleet(repository
     assert lines.count("OPENAI_API_KEY=its-own") >= 2
     assert not [line for line in lines if line.startswith("SSH_AUTH_SOCK")]
     assert {line.partition("=")[0] for line in lines if line.startswith("DOS_")} == {
-        "DOS_FENCE", "DOS_LANE", "DOS_LEASE_KEY", "DOS_PORT_BASE", "DOS_PORT_COUNT", "DOS_RUN_ID", "DOS_UNIT", "DOS_WORKSPACE",
+        "DOS_FENCE", "DOS_LANE", "DOS_LEASE_KEY", "DOS_PORT_BASE", "DOS_PORT_COUNT", "DOS_RUN_ID", "DOS_UNIT",
+        "DOS_WORKSPACE",
     }  # fmt: skip
 
 
