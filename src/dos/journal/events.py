@@ -4,6 +4,7 @@ A kind is written out so that renaming a class cannot change the stored format; 
 never renamed or removed.
 """
 
+import threading
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Self
 from zlib import crc32
@@ -382,12 +383,14 @@ def decode(event: Event) -> Fact | None:
 
 
 _decoders: dict[str, json.Decoder[Fact] | None] = {}
+_making = threading.Lock()  # msgspec crashes when two threads look into one class for the first time
 
 
 def _decoder(kind: str) -> json.Decoder[Fact] | None:
     if kind not in _decoders:
-        found = next((fact for fact in kinds() if fact.kind == kind), None)
-        _decoders[kind] = json.Decoder(found) if found else None
+        with _making:
+            found = next((fact for fact in kinds() if fact.kind == kind), None)
+            _decoders[kind] = json.Decoder(found) if found else None
     return _decoders[kind]
 
 
