@@ -47,3 +47,26 @@ def test_an_agent_cannot_run_the_fleet_in_any_guise(fleet):
                      and event["stream"] == "lane/one"]  # fmt: skip
     assert len(granted["key_hash"]) == 64
     assert "DOS_LEASE_KEY" not in json.dumps([event["body"] for event in history(fleet)])
+
+
+@pytest.mark.soak
+def test_an_agent_that_rewrites_the_plan_is_judged_by_the_approved_one_and_a_person_is_asked(fleet):
+    """It replaces the acceptance in the user's own checkout, does nothing, and says that it is done."""
+    repository = fleet.repository
+    plan = repository.root / "docs" / "demo-plan.md"
+    rewrite = f"sed -i 's/`test -s one.a.txt`/`true`/' {plan}"
+    lie = [{"run": rewrite}, write("one/other.txt"), commit("Write nothing of it"), {"say": "done"}]
+    repository.play({"DEMO/A1": [lie], "*": [[{"say": "nothing"}]]})
+    process = fleet.up("--target", "1")
+    asked = wait_for(lambda: [each for each in json.loads(fleet.dos("decisions", "--json").stdout)
+                              if "demo-plan.md" in json.dumps(each)], 240)  # fmt: skip
+    assert "`true`" in plan.read_text()
+    assert "changed on disk since `dos up`" in json.dumps(asked)
+    measured = wait_for(
+        lambda: [e["body"] for e in history(fleet) if e["kind"] == "work_measured" and e["body"]["unit"] == "DEMO/A1"],
+        240,
+    )
+    assert measured[0].get("accepted") is not True
+    assert "DEMO/A1" not in landed(fleet)
+    assert fleet.dos("down", "--now", "--timeout", "120").returncode == 0
+    process.communicate(timeout=240)

@@ -177,6 +177,19 @@ class DecisionAnswered(Fact, frozen=True, kw_only=True):
     reason: str = ""  # why it was closed without a person's answer
 
 
+APPROVALS = "approvals"  # the stream of what people approved
+
+
+class PlansApproved(Fact, frozen=True, kw_only=True):
+    """A person runs the fleet by these texts of the plan documents: a later edit on disk does not count by itself."""
+
+    kind = "plans_approved"
+    where: str  # the checkout: its host and its directory
+    documents: dict[str, str] = field(default_factory=dict)  # name -> text
+    committed: dict[str, str] = field(default_factory=dict)  # name -> the blob that the target branch held then
+    by: str = ""
+
+
 class LaneCleared(Fact, frozen=True, kw_only=True):
     """A person's word: what the lane was given up on for, or stopped for, holds it no more."""
 

@@ -1,6 +1,6 @@
 """What a lane still has to do: its units, less what the target branch holds, screened for what may be offered now."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from shlex import quote
 
 from msgspec import json
@@ -136,9 +136,12 @@ def _completion(mine: Sequence[Unit], landed: Collection[str]) -> complete.Verdi
     )
 
 
-def read_units(place: Workspace, config: Config) -> list[Unit]:
-    """Every unit that can be offered. A plan that cannot be read is no empty one: that would mean that all is done."""
-    found = sources.read(place, config)
+def read_units(place: Workspace, config: Config, instead: Mapping[str, str | None] | None = None) -> list[Unit]:
+    """Every unit that can be offered. A plan that cannot be read is no empty one: that would mean that all is done.
+
+    `instead` are texts of documents that count instead of those on disk; None: the document does not count.
+    """
+    found = sources.read(place, config, instead=instead or {})
     for problem in found.problems:
         if problem.kind is Trouble.UNREADABLE:
             raise BadInput(f"{problem}", hint=f"Try: cat {problem.document}")

@@ -15,7 +15,7 @@ from dos.journal.states.decisions import Decisions
 from dos.journal.states.quota import Quota
 from dos.journal.states.spend import Spend
 from dos.plans import loop
-from dos.plans.limits import quota
+from dos.plans.limits import deciding, quota
 from dos.plans.limits.quota import Limit
 from dos.records import run_ids
 from dos.records.endings import Ending
@@ -70,6 +70,7 @@ class FleetEffects(WorkerEffects):
         leases = {lease.lane: lease for lease in self.watch.look()}
         recorded, answers = self.watch.state(folded.Fleet), self.watch.state(Decisions)
         now_ms = self.store.now_ms()  # of the clock that wrote the times in the journal: this host's may be another
+        self.plan_texts.confirm(self.store, answers)
         units = self.units()
         live = {lease.run_id for lease in leases.values()} - {""}
         state = self._on_target.known(recorded, units, self._landing_on, self.target(), answers, live)
@@ -95,6 +96,10 @@ class FleetEffects(WorkerEffects):
             limits=self.watch.state(Quota).limits,
             agents=[each.candidate for each in candidates.in_use(self.config, units)],
             logged_in=self._logged_in(self.watch.state(Quota), units),
+            changed_plans=[
+                deciding.plan_changed(each.document, digest=each.digest, where=self.plan_texts.where)
+                for each in self.plan_texts.changed
+            ],
             now_ms=now_ms,
             gone=holders.gone,
             never_came=self._never_came,

@@ -28,6 +28,7 @@ from dos.records.regions import region
 from dos.records.units import Unit
 from dos.runtime import backlog, effects, leftovers, logs, renewing
 from dos.runtime.drive import Patience, Performers
+from dos.runtime.fleet.plan_texts import PlanTexts
 from dos.runtime.ground import turns
 from dos.runtime.ground.checks import Checks
 from dos.runtime.ground.lane_trees import LaneTrees
@@ -76,11 +77,10 @@ class WorkerEffects:
         self._before: dict[tuple[str, str], list[Lease]] = {}  # of a lane that is being taken
         self._on_target = OnTarget(place, is_watched=config.workers.isolation != "shared")
         self._backing_off: tuple[effects.BackOff | None, float] = (None, 0.0)  # until when
-        self._documents: object = None  # as they were when the units were read
-        self._units: list[Unit] = []
         self._lease_key = token_hex(LEASE_KEY_BYTES)  # of every lane that this process takes
         self.checks = Checks(place, config, self._is_lost, beside, lease_key=self._lease_key)
         self._launcher = Launcher(config, is_lost=self._is_lost, open_store=beside)
+        self.plan_texts = PlanTexts(place, config, self.git, self._target_commit)
         self._landing_on = targets.of(self.git, config.workers.remote)
         ground = OneTree if config.workers.isolation == "shared" else LaneTrees
         self.ground = ground(
@@ -247,18 +247,7 @@ class WorkerEffects:
         )
 
     def units(self) -> list[Unit]:
-        """The units of the plans; documents that have not changed are not read again."""
-        if self.config.plans.source != "documents":
-            return backlog.read_units(self.place, self.config)
-        paths = self.config.paths
-        found = plan_documents.documents(self.place.root, paths.plans_glob, paths.next_packets)
-        try:
-            seen = [(path, (known := path.stat()).st_mtime_ns, known.st_size, known.st_ino) for path in found]
-        except OSError:
-            return backlog.read_units(self.place, self.config)  # one is being replaced
-        if seen != self._documents:
-            self._units, self._documents = backlog.read_units(self.place, self.config), seen
-        return self._units
+        return self.plan_texts.units(self.store, self.watch.state(Decisions))
 
     def choose_agent(self, effect: effects.ChooseAgent) -> effects.Chosen | effects.NoRoom:
         self.watch.look()

@@ -177,6 +177,24 @@ def incident(
     )
 
 
+def plan_changed(document: str, *, digest: str, where: str) -> Question:
+    """A plan document was edited on disk while the fleet runs, and the edit is not on the target branch."""
+    is_removed = digest == "removed"
+    what = "was removed from disk" if is_removed else "changed on disk"
+    return Question(
+        id=name("plan_changed", f"{document}-{digest[:9]}", 1),
+        about="plan_changed",
+        question=f"Plan {document} {what} since `dos up`, and that is not committed on the target branch. Use it?",
+        choices={
+            "use": "the fleet works by the file as it is on disk now",
+            "keep": "the fleet works by the text that was there at `dos up`, or is committed since",
+        },
+        otherwise="keep",
+        until_start=True,
+        detail={"document": document, "digest": digest, "where": where},
+    )
+
+
 def limit(found: Limit) -> Question:
     """A limit that no waiting clears, or one that claims to last longer than any does."""
     if quota.is_doubted(found):

@@ -44,6 +44,7 @@ class Seen(Struct, frozen=True, kw_only=True):
     gone: Callable[[Lease], bool]  # its process, by the word of its own system
     never_came: Callable[[folded.Starts], bool]  # the worker that was started, by the word of its own system
     unstaffed: Mapping[str, str] = {}  # units that have not landed on whose lane nobody is ever placed, each with why
+    changed_plans: Sequence[Question] = ()  # plan documents that are on disk as nobody approved them
     unfinished: Mapping[str, Unit] | None = None  # the declared units that have not landed; None: not known
 
     @property
@@ -104,6 +105,10 @@ def closings(seen: Seen) -> list[Closing]:
         can_leave = any(choice.name == "leave" for choice in raised.choices)
         choice = "leave" if is_left and can_leave else raised.otherwise
         found[raised.id] = Closing(asked=standing, choice=choice)
+    current = {question.id for question in seen.changed_plans}
+    for name, standing in seen.answers.open.items():
+        if standing.raised.about == "plan_changed" and name not in current:
+            found[name] = Closing(asked=standing, choice="keep", reason="the file on disk is another one now")
     for name, standing in seen.answers.open.items():
         if name in found or seen.unfinished is None:
             continue
@@ -230,6 +235,7 @@ def questions(seen: Seen, undone: Mapping[str, str]) -> Iterator[Question]:
     ]
     found += [question for room in seen.roomless.values() for question in room.questions]
     found += [deciding.limit(limit) for limit in _of_people(seen)]
+    found += seen.changed_plans
     found += [question for lane in seen.backlogs if (question := _about_stop(seen, lane))]
     fresh = {question.id: question for question in found if not seen.answers.knows(question.id)}
     yield from fresh.values()

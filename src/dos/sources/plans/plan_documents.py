@@ -1,6 +1,6 @@
 """The plan documents of a workspace, read from disk. What stands in them is for the grammar to say."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from dos.errors import BadInput
@@ -31,12 +31,12 @@ def documents(root: Path, glob: str, skip: str = "") -> list[Path]:
 
 
 def read(
-    root: Path, glob: str, grammar: Grammar = Grammar(), skip: str = ""
+    root: Path, glob: str, grammar: Grammar = Grammar(), skip: str = "", *, instead: Mapping[str, str | None] = {}
 ) -> Iterator[Document | tuple[str, Unknown]]:
-    """Each document; or its name, and why it could not be read."""
-    for path in documents(root, glob, skip):
-        name = str(path.relative_to(root))
-        text = read_text(path)
+    """Each document; or its name, and why it could not be read. `instead` are texts that count instead of files."""
+    names = [str(path.relative_to(root)) for path in documents(root, glob, skip)]
+    for name in dict.fromkeys([*names, *instead]):
+        text = instead[name] if name in instead else read_text(root / name)
         if isinstance(text, Unknown):
             yield name, text
         elif text is not None:

@@ -1,5 +1,7 @@
 """The one place that says where units come from: plan documents, an issue tracker's files, or a program."""
 
+from collections.abc import Mapping
+
 from msgspec import structs
 
 from dos.agents import registry
@@ -10,11 +12,16 @@ from dos.records.units import Problem, Trouble, Unit
 from dos.sources.plans import feasible, plan_documents
 from dos.sources.workspace import Workspace
 
+NOTHING: Mapping[str, str | None] = {}
 
-def read(place: Workspace, config: Config, *, counted: bool = False) -> Portfolio:
+
+def read(
+    place: Workspace, config: Config, *, counted: bool = False, instead: Mapping[str, str | None] = NOTHING
+) -> Portfolio:
     """Every unit of the workspace, in the order in which they should be offered, and what is wrong with them.
 
     With `counted`, also the headings of documents in which nothing has an id: to be shown, not to be worked on.
+    `instead` are texts that count instead of documents on disk.
     """
     plans = config.plans
     if plans.source == "beads":
@@ -26,7 +33,7 @@ def read(place: Workspace, config: Config, *, counted: bool = False) -> Portfoli
 
         units, problems = unit_command.read(place.root, plans.command, plans.timeout_seconds)
     else:
-        units, problems = _documents(place, config, counted=counted)
+        units, problems = _documents(place, config, counted=counted, instead=instead)
     complete = [_completed(unit, config) for unit in units] if config.units else units
     return assemble(
         complete,
@@ -53,11 +60,14 @@ def _completed(unit: Unit, config: Config) -> Unit:
     return structs.replace(unit, paths=unit.paths or found.paths, acceptance=unit.acceptance or found.accept)
 
 
-def _documents(place: Workspace, config: Config, *, counted: bool) -> tuple[list[Unit], list[Problem]]:
+def _documents(
+    place: Workspace, config: Config, *, counted: bool, instead: Mapping[str, str | None]
+) -> tuple[list[Unit], list[Problem]]:
     units: list[Unit] = []
     problems: list[Problem] = []
     paths = config.paths  # packets show units too, and are no plans
-    for found in plan_documents.read(place.root, paths.plans_glob, config.enumerate.grammar, paths.next_packets):
+    grammar = config.enumerate.grammar
+    for found in plan_documents.read(place.root, paths.plans_glob, grammar, paths.next_packets, instead=instead):
         if isinstance(found, tuple):
             name, unread = found
             problems.append(Problem(kind=Trouble.UNREADABLE, what=unread.why, document=name))

@@ -65,6 +65,8 @@ def _work(args: Args, desk: Desk, config: Config, run_id: str) -> Stop:
     place = desk.world.workspace
     patience = Patience(config.leases.ttl_seconds, prove=lambda doubtful: None, pause=time.sleep)
     effects = patience.outlast(lambda: WorkerEffects(place, config, actor=run_id, target_branch=args.target_branch))
+    if not args.run_id:  # by hand: a person starts it on what lies there now
+        patience.outlast(lambda: effects.plan_texts.approve(effects.store))
     try:
         state = effects.patience.outlast(lambda: _begin(effects, args.lane))
         worker = Worker(lane=args.lane, run_id=run_id, state=state)
