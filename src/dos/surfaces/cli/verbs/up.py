@@ -93,7 +93,8 @@ def run(args: Args, desk: Desk) -> Reply:
     )
     effects = FleetEffects(desk.world.workspace, config, actor=fleet_streams.supervisor_lock(slug(system)))
     effects.target()
-    effects.plan_texts.approve(effects.store, by=actor())  # a person starts the fleet on what lies there now
+    # A person starts the fleet on what lies there now.
+    effects.patience.outlast(lambda: effects.plan_texts.approve(effects.store, by=actor()))
     _warn_of_other_clones(desk, effects)
     _drain_on_interrupt(effects)
     threading.Thread(target=_warn_of_versions, args=(desk, desk.world.workspace.root), daemon=True).start()
