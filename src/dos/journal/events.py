@@ -1,7 +1,6 @@
 """What is written down: the envelope every store keeps, and the closed set of facts that go into it.
 
-A kind is written out so that renaming a class cannot change the stored format; fields are added with a default and
-never renamed or removed.
+A kind is written out: renaming a class changes nothing stored. Fields are added with a default, never taken away.
 """
 
 import threading
@@ -370,8 +369,7 @@ class JournalPruned(Fact, frozen=True, kw_only=True):
 
 def decode(event: Event) -> Fact | None:
     """The typed fact of an event; None for a kind this version does not know, which changes no state."""
-    decoder = _decoder(event.kind)
-    if decoder is None:
+    if (decoder := _decoder(event.kind)) is None:
         return None
     try:
         return decoder.decode(event.raw)
@@ -387,15 +385,14 @@ _making = threading.Lock()  # msgspec crashes when two threads look into one cla
 
 
 def _decoder(kind: str) -> json.Decoder[Fact] | None:
-    if kind not in _decoders:
-        with _making:
-            found = next((fact for fact in kinds() if fact.kind == kind), None)
-            _decoders[kind] = json.Decoder(found) if found else None
-    return _decoders[kind]
+    with _making:
+        if kind not in _decoders:
+            _decoders[kind] = next((json.Decoder(fact) for fact in kinds() if fact.kind == kind), None)
+        return _decoders[kind]
 
 
 def kinds() -> list[type[Fact]]:
-    # Their facts are kinds as well, and build on this module.
+    """Those of the modules that build on this one as well."""
     from dos.journal import engine_events, hook_events, receipt_events, run_events  # noqa: F401
     from dos.journal.old_logs import import_events  # noqa: F401
     from dos.journal.truth import witness_events  # noqa: F401
