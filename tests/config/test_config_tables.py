@@ -66,6 +66,7 @@ DEFAULTS = {
     "workers.port_base": 21000,
     "workers.acceptance": "",
     "workers.test": "",
+    "workers.baseline": "auto",
     "workers.landing": "merge",
     "workers.target_branch": "",
     "workers.remote": "",

@@ -1,5 +1,6 @@
 """What is in a lane's worktree is saved before it is cleared, in whatever state it was left."""
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from dos.journal.events import Event
 from dos.plans.iterations import StopReason
 from dos.runtime import effects, worktrees
 from dos.runtime.drive import drive
+from dos.runtime.worker import Ended
 from dos.sources import workspace
 from dos.sources.git import Git
 from dos.sources.world import World
@@ -255,6 +257,51 @@ def test_commits_in_a_submodule_that_nobody_else_has_do_not_land_and_are_kept(wi
     assert any("in no remote of it" in why for why in fleet(with_submodule).units["DEMO/A1"].tries)
     inner = Git(lane(with_submodule).tree / "one" / "library")
     assert "Inside" in run_git(inner, "log", "--format=%s", *inner.salvaged())
+
+
+@pytest.fixture
+def nested(repository, tmp_path) -> Repository:
+    """A submodule with a submodule, both fetched in the user's checkout; nothing in `setup` knows of them."""
+    for name in ("inner", "library"):
+        made = Repository.__new__(Repository)
+        made.root = tmp_path / name
+        made.root.mkdir()
+        (made.root / f"{name}.txt").write_text(f"{name}\n")
+        made.git("init", "-q", "--initial-branch", "main")
+        made.git("config", "user.name", "t")
+        made.git("config", "user.email", "t@t")
+        if name == "library":
+            made.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(tmp_path / "inner"), "in")
+        made.commit_all(name)
+    allowed = ("-c", "protocol.file.allow=always", "submodule", "--quiet")
+    repository.git(*allowed, "add", "--name", "lib", str(tmp_path / "library"), "one/library")
+    repository.git(*allowed, "update", "--init", "--recursive")
+    repository.commit_all("A library")
+    return repository
+
+
+def test_submodules_are_there_without_a_setup_and_without_their_remotes(nested, tmp_path):
+    before = (nested.root / ".git" / "config").read_text()
+    for name in ("inner", "library"):
+        (tmp_path / name).rename(tmp_path / f"{name}.away")
+    seen = nested.home / "seen"
+    look = {"run": f"cat one/library/library.txt one/library/in/inner.txt > {seen}; git status --porcelain >> {seen}"}
+    nested.play({"DEMO/A1": [[look, *LANDS]], **SECOND})
+    assert work(nested).reason is StopReason.COMPLETE
+    assert seen.read_text() == "library\ninner\n"
+    inner = Git(lane(nested).tree / "one" / "library")
+    assert run_git(inner, "config", "remote.origin.url") == str(tmp_path / "library")
+    assert run_git(inner, "for-each-ref", "--format=%(refname)", "refs/remotes/origin/main") != ""
+    assert (nested.root / ".git" / "config").read_text() == before, "the user's own configuration is as it was"
+
+
+def test_a_submodule_that_cannot_be_had_is_named_before_an_agent_is_paid(nested, tmp_path):
+    (tmp_path / "library").rename(tmp_path / "away")
+    nested.git("submodule", "--quiet", "deinit", "--all", "--force")
+    shutil.rmtree(nested.root / ".git" / "modules")
+    stop = work(nested)
+    assert stop.reason is Ended.NOT_READY and "submodule one/library" in stop.detail and "git -C" in stop.detail
+    assert nested.starts() == []
 
 
 def history(repository: Repository) -> list[Event]:

@@ -151,6 +151,7 @@ class Workers(Table, frozen=True, kw_only=True):
     port_base: PortNumber = 21_000  # the first lane's first one
     acceptance: str = ""
     test: str = ""
+    baseline: Literal["auto", "off"] = "auto"  # auto: setup and test have to pass on the target before agents start
     landing: Literal["merge", "branch"] = "merge"
     target_branch: str = ""  # empty: the branch that the main work tree is on
     remote: str = ""  # what every host of the fleet fetches from and lands on; empty: this repository alone

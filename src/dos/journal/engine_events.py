@@ -239,6 +239,50 @@ class BudgetPromised(Fact, frozen=True, kw_only=True):
     until_ms: int  # it has ended by then
 
 
+ABOUT_BASELINE = "baseline"  # what the question is about that a failed check raises
+
+
+class BaselineStarted(Fact, frozen=True, kw_only=True):
+    """The workspace's setup and test begin to run in a fresh tree of the target, before any agent works."""
+
+    kind = "baseline_started"
+    host: str
+    branch: str
+    commit: str
+    command: str
+
+
+class BaselineChecked(Fact, frozen=True, kw_only=True):
+    """What setup and test said of a tree that no agent has touched. It holds for this host, tree and commands."""
+
+    kind = "baseline_checked"
+    host: str
+    branch: str
+    commit: str
+    tree: str
+    commands: str  # a digest of the setup and test commands
+    command: str  # the one that decided: setup where that failed, else test
+    passed: bool
+    blanked: int = 0  # how many source files were emptied for the second run; 0: there was none
+    sees_tree: bool | None = None  # the test failed with them emptied; None: it was not tried
+    reason: str = ""
+    output: list[str] = field(default_factory=list)  # its last lines
+    seconds: float = 0.0
+    ordinal: int = 0  # of a failure: the how-manieth of this host it is
+    missing: dict[str, str] = field(default_factory=dict)  # unit -> why its acceptance command cannot run here
+
+
+class WorkCommitted(Fact, frozen=True, kw_only=True):
+    """An agent ended well and left its work uncommitted; dos committed it, to be measured like any other work."""
+
+    kind = "work_committed"
+    run_id: str
+    lane: str
+    unit: str
+    commit: str
+    ref: str  # where the same files were saved before
+
+
 # After each of them its run has no agent, so nothing need be kept for one.
 NOT_AT_WORK = (AgentEnded, IterationCommitted, RunStopped, WorkerReaped, RunParked)
 

@@ -15,7 +15,6 @@ from dos.records.endings import Usage
 from dos.records.leases import Request
 
 SCHEMA = 1  # of a record's body; additive fields do not raise it
-
 _json = json.Decoder()
 
 
@@ -83,10 +82,8 @@ class LeaseReleased(Fact, frozen=True, kw_only=True):
 
 
 class LeaseExpired(Fact, frozen=True, kw_only=True):
-    """Its time was over and another took the place."""
-
     kind = "lease_expired"
-    lease: int
+    lease: int  # its time was over, and another took the place
 
 
 class LeaseRevoked(Fact, frozen=True, kw_only=True):
@@ -231,6 +228,7 @@ class WorkSalvaged(Fact, frozen=True, kw_only=True):
     ref: str
     commit: str
     why: str
+    kept_for: str = ""  # the unit whose next attempt begins with these uncommitted files
 
 
 class AgentStarted(Fact, frozen=True, kw_only=True):
@@ -291,6 +289,7 @@ class LandingIntended(Fact, frozen=True, kw_only=True):
     old: str
     new: str
     receipt: dict[str, Any] | None = None  # what was checked before it, to be signed once the branch holds the commit
+    untested: bool = False  # the tests fail on the branch itself too: to be tested again before it lands
 
 
 class UnitLanded(Fact, frozen=True, kw_only=True):

@@ -58,6 +58,7 @@ class Lane(Struct, frozen=True, kw_only=True):
     pending: bool = False  # a worker was started and has no lease yet
     failed: bool = False  # given up on until a person clears it
     resting: bool = False  # there is something to wait for: a time, a limit, a pause
+    unchecked: bool = False  # its host's baseline has to be checked first
     spinning: bool = False  # whoever holds it is flagged: alive, and lands nothing
     recent_starts: int = 0  # of workers that ended without a word
     most_starts: int = 3  # so many of them, and it is a person's decision
@@ -67,8 +68,12 @@ class Lane(Struct, frozen=True, kw_only=True):
         return self.held or self.pending
 
     @property
-    def could_start(self) -> bool:
+    def wants_worker(self) -> bool:
         return not (self.taken or self.failed or self.resting) and self.offerable > 0
+
+    @property
+    def could_start(self) -> bool:
+        return self.wants_worker and not self.unchecked
 
     @property
     def keeps_dying(self) -> bool:

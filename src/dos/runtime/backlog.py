@@ -63,6 +63,7 @@ def survey(
         refusals={
             name: Refusals(count=unit.refused, reasons=unit.refusals) for name, unit in known.items() if unit.refused
         },
+        left={name: unit.left for name, unit in known.items() if unit.left},
         word=fleet.word,
         now_ms=now_ms,
     )
@@ -98,6 +99,7 @@ def _unsettled(mine: Sequence[Unit], fleet: Fleet, lane: str, answers: Decisions
                 unit=declared.get(name),
                 landing=Landing(unit=name, branch=to.branch, old=to.old, new=to.new, receipt=to.receipt),
                 iteration=to.iteration,
+                untested=to.untested,
                 question=asked[0] if asked else "",
                 answered=len(told),
             )

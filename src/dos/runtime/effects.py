@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dos.journal.engine_events import BudgetPromised, IncidentFound
+from dos.journal.engine_events import BaselineChecked, BudgetPromised, IncidentFound
 from dos.journal.events import Fact
 from dos.journal.states import decisions
 from dos.journal.store import Entry
@@ -90,9 +90,11 @@ class Backlog(Struct, frozen=True, kw_only=True):
     unsettled: list["Unsettled"]
     history: dict[str, list[str]]  # unit -> why earlier tries did not land
     refusals: dict[str, "Refusals"] = {}  # by unit
+    left: dict[str, str] = {}  # unit -> the saved commit of what its last agent forgot to commit
     drain_requested: bool = False
     halted: str = ""  # a person's word for why this run is to stop now
     paused: str = ""  # a person's word for why nothing is to begin
+    fault: str = ""  # the open question about this host's surroundings: no agent is started until it is answered
     word: int = 0  # the newest thing that anybody had said by then
     now_ms: int = 0
     incidents: list[IncidentFound] = []  # that are not in the journal yet
@@ -111,6 +113,7 @@ class Unsettled(Struct, frozen=True, kw_only=True):
     unit: Unit | None  # None: no plan declares it any more, or ever did
     landing: "Landing"
     iteration: int = 0
+    untested: bool = False  # the tests failed on the branch itself too: they decide again
     question: str = ""  # that is open about it
     answered: int = 0  # how often a person has answered one about it
 
@@ -129,6 +132,7 @@ class PrepareWorktree(Struct, frozen=True, kw_only=True):
     lane: str
     run_id: str
     lease: Lease
+    left: str = ""  # a saved commit whose files are to lie in it uncommitted, where they fit
 
 
 class Worktree(Struct, frozen=True, kw_only=True):
@@ -139,12 +143,14 @@ class Worktree(Struct, frozen=True, kw_only=True):
     ready: bool = True  # the setup command has run in it
     queue: str = ""  # the branch on which landings take turns; empty: there is nothing to take turns at
     said: str = ""  # what of the user's files it was to have, and has not
+    resumed: str = ""  # the saved commit whose files lie in it uncommitted
 
 
 class Salvage(Struct, frozen=True, kw_only=True):
     ref: str
     commit: str
     why: str
+    onto: str = ""  # the head that it holds uncommitted changes of; empty: it holds something else
 
 
 class ChooseAgent(Struct, frozen=True, kw_only=True):
@@ -252,11 +258,24 @@ class SaveChanges(Struct, frozen=True, kw_only=True):
     worktree: Worktree
 
 
+class CommitChanges(Struct, frozen=True, kw_only=True):
+    """→ str: the commit that was made of saved changes, with the unit's trailer; empty where they may not be taken
+
+    They may where an acceptance command is there to judge them and every path lies in the lane.
+    """
+
+    unit: Unit
+    lease: Lease
+    worktree: Worktree
+    saved: Salvage
+
+
 class SaveCommits(Struct, frozen=True, kw_only=True):
     """→ list[Salvage]: commits that did not land are saved"""
 
     run_id: str
     worktree: Worktree
+    made: str = ""  # a commit that dos made of files which are saved already
 
 
 class AwaitTurn(Struct, frozen=True, kw_only=True):
@@ -293,6 +312,8 @@ class NotLanded(Struct, frozen=True, kw_only=True):
     retryable: bool = False  # the same work may land in a moment
     moved: bool = False  # only because another's work landed first
     obstacle: bool = False  # only because of something that a person has there
+    fault: BaselineChecked | None = None  # the tests fail without the work too: nothing is held against it
+    landing: "Landing | None" = None  # what would have landed, with a fault
     conflict: bool = False  # it does not fit on what others have landed since; the reason shows where
 
 
@@ -325,6 +346,12 @@ class ObserveFleet(Struct, frozen=True, kw_only=True):
 
     lease: Lease
     first: bool = False  # also what was left by those before
+
+
+class CheckBaseline(Struct, frozen=True, kw_only=True):
+    """→ BaselineChecked | None: setup and test in a fresh tree of the target; None when a drain ended it"""
+
+    lease: Lease
 
 
 class Complain(Struct, frozen=True, kw_only=True):

@@ -8,14 +8,17 @@ from dos.errors import Conflict
 from dos.evidence import holders
 from dos.evidence.progress import liveness as evidence
 from dos.evidence.progress import policies
+from dos.journal.engine_events import BaselineChecked, BaselineStarted
 from dos.journal.events import LeaseRevoked, RunStopped
+from dos.journal.states import baselines as checked
 from dos.journal.states import decisions as asked
 from dos.journal.states import fleet as folded
+from dos.journal.states.baselines import Baselines
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.quota import Quota
 from dos.journal.states.spend import Spend
 from dos.plans import loop
-from dos.plans.limits import deciding, quota
+from dos.plans.limits import baselines, deciding, quota
 from dos.plans.limits.quota import Limit
 from dos.records import run_ids
 from dos.records.endings import Ending
@@ -52,6 +55,7 @@ class FleetEffects(WorkerEffects):
         self._looked_for_spinning = 0.0
         self._started: dict[int, tuple[str, str]] = {}  # by pid: the lane and the run
         self._turned_away: list[tuple[str, str]] = []  # of those, who found the journal away
+        self._cleared = False  # agents may start on this host: what lands from now on is tested by itself
 
     def performers(self) -> Performers:
         own: Performers = {
@@ -59,6 +63,7 @@ class FleetEffects(WorkerEffects):
             effects.SpawnWorker: self.spawn,
             effects.RevokeLease: self.revoke,
             effects.LetExpire: self.let_expire,
+            effects.CheckBaseline: self.check_baseline,
             effects.Complain: self.complain,
             effects.MintRun: self.mint,
             effects.Pause: self.pause,
@@ -109,6 +114,7 @@ class FleetEffects(WorkerEffects):
                 for name, unit in unfinished.items()
                 if (why := backlog.why_unstaffed(unit, self.config))
             },
+            baseline=(planned := self._baseline_plan(answers, recorded.started_ms)),
         )
         return observing.fleet(
             seen,
@@ -118,7 +124,47 @@ class FleetEffects(WorkerEffects):
             undone={name: unit.undone for name, unit in state.units.items() if unit.undone},
             incidents=self._on_target.incidents,
             first=effect.first,
+            begun=self._check_to_begin() if planned.step is baselines.Step.CHECK else None,
         )
+
+    def _baseline_plan(self, answers: Decisions, started_ms: int) -> baselines.Plan:
+        if not self.baseline.is_wanted:
+            return baselines.Plan(step=baselines.Step.CLEAR)
+        known, commands = self.watch.state(Baselines), self.baseline.commands
+        planned = baselines.plan(
+            self.baseline.subject(self._target_commit()),
+            known.known(),
+            checked.asked(answers),
+            newest=known.newest(processes.host(), commands),
+            started_ms=started_ms,
+            cleared=self._cleared,
+        )
+        self._cleared = planned.step is baselines.Step.CLEAR
+        return planned
+
+    def _check_to_begin(self) -> BaselineStarted:
+        branch, command = self.target(), self.config.workers.test
+        return BaselineStarted(host=processes.host(), branch=branch, commit=self._target_commit(), command=command)
+
+    def check_baseline(self, effect: effects.CheckBaseline) -> BaselineChecked | None:
+        """Ended by a drain, and by the loss of the lease."""
+        units = {unit.name: self.checks.acceptance(unit) for unit in self._unfinished_units()}
+        return self.baseline.check(
+            self._target_commit(),
+            self.target(),
+            effect.lease,
+            stopped=lambda: self._is_lost() or self._is_drained(effect.lease),
+            acceptance={name: command for name, command in units.items() if command},
+            failures=self.watch.state(Baselines).failures.get(processes.host(), 0),
+        )
+
+    def _unfinished_units(self) -> list[Unit]:
+        landed = {name for name, unit in self.watch.state(folded.Fleet).units.items() if unit.landed}
+        return [unit for unit in self.units() if unit.name not in landed]
+
+    def _is_drained(self, lease: Lease) -> bool:
+        self.watch.look()
+        return self.watch.state(folded.Fleet).drain > lease.fence
 
     def _backlogs(
         self, units: list[Unit], state: folded.Fleet, answers: Decisions, leases: dict[str, Lease], now_ms: int

@@ -11,16 +11,20 @@ from dos.records.leases import Lease
 from dos.records.moments import second_stamp
 from dos.records.names import as_text
 from dos.records.receipts import Run
+from dos.records.regions import Region
 from dos.runtime import running
 from dos.runtime.effects import Measured, Worktree
 from dos.sources.git import Git
 from dos.sources.history import ancestry
+
+OUTPUT_LINES = 40  # of a command, for whoever asks what it said
 
 
 class Accepted(Struct, frozen=True, kw_only=True):
     passed: bool | None = None  # None: there was no command
     detail: str = ""
     run: Run | None = None
+    output: list[str] = []  # its last lines
 
 
 Accept = Callable[[Path], Accepted]
@@ -60,12 +64,14 @@ def unfounded(inside: Git, base: str, head: str) -> str:
 
 def strays(inside: Git, base: str, head: str, lease: Lease, prefix: str = "") -> list[str]:
     """The changed paths that lie outside of the lane, whose globs start where dos.toml is."""
-    return [
-        as_text(path)
-        for path in inside.paths_between(base, head)
-        # A backslash in one of git's names is part of the name; in a glob it would part folders.
-        if "\\" in path or not path.startswith(prefix) or not regions.contains_path(lease.region, path[len(prefix) :])
-    ]
+    changed = inside.paths_between(base, head)
+    return [as_text(path) for path in changed if not is_inside(path, region=lease.region, prefix=prefix)]
+
+
+def is_inside(path: str, *, region: Region, prefix: str) -> bool:
+    # A backslash in one of git's names is part of the name; in a glob it would part folders.
+    plain = "\\" not in path and path.startswith(prefix)
+    return plain and regions.contains_path(region, path[len(prefix) :])
 
 
 def accept(
@@ -75,12 +81,13 @@ def accept(
     started, limits = now(), running.Limits(wall_seconds=seconds)
     ran = running.run(["sh", "-c", command], cwd=tree, environment=environment, limits=limits, stopped=stopped)
     code = None if ran.why else ran.exit_code
+    output = ran.lines[-OUTPUT_LINES:]
     run = Run(script=command, exit_code=code, output_digest=ran.output_digest, started=started, ended=now())
     if ran.timed_out:
-        return Accepted(passed=False, detail=f"no answer within {seconds:g} s", run=run)
+        return Accepted(passed=False, detail=f"no answer within {seconds:g} s", run=run, output=output)
     said = next((line.strip() for line in reversed(ran.lines) if line.strip()), "")
     detail = f"exit {ran.exit_code}" + (f", {said[:200]}" if said else "")
-    return Accepted(passed=ran.exit_code == 0, detail=detail, run=run)
+    return Accepted(passed=ran.exit_code == 0, detail=detail, run=run, output=output)
 
 
 def now() -> str:

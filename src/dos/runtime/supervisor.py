@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 
 from dos.errors import BadInput, Conflict, Fenced, GitFailed
 from dos.journal import engine_events, events
-from dos.journal.states import decisions, fleet_streams, quota
+from dos.journal.states import baselines, decisions, fleet_streams, quota
 from dos.journal.store import Entry
 from dos.plans import staffing, starting
 from dos.plans.limits import deciding
@@ -67,6 +67,7 @@ class Fleet(Struct, frozen=True, kw_only=True):
     spinning: list[Spinning] = []  # not flagged yet
     incidents: list[engine_events.IncidentFound] = []  # not written down yet
     found: starting.Found | None = None  # at the first look
+    unchecked: engine_events.BaselineStarted | None = None  # what has to be checked before anybody is started
 
 
 class Supervisor:
@@ -140,7 +141,16 @@ class Supervisor:
             return Ending(Why.IDLE, "nothing is left to do")
         for action in staffing.plan(fleet.lanes, 0 if fleet.drain_requested else self.target, self.policy):
             yield from self._perform(action, fleet)
+        if fleet.unchecked and not fleet.drain_requested:
+            yield from self._check_baseline(fleet.unchecked)
         return None
+
+    def _check_baseline(self, begun: engine_events.BaselineStarted) -> Steps:
+        stream = baselines.stream(self.host)
+        yield from self._note(stream, begun)
+        checked: engine_events.BaselineChecked | None = yield effects.CheckBaseline(lease=self.lease)
+        if checked:
+            yield from self._note(stream, checked)
 
     def _speak_with_people(self, fleet: Fleet) -> Steps:
         for closing in fleet.due:

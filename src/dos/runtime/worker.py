@@ -238,6 +238,7 @@ class Worker:
             history=backlog.history.get(unit.name, []),
             repeated=unit.name in backlog.interrupted,
             refused=backlog.refusals.get(unit.name, effects.Refusals()),
+            left=backlog.left.get(unit.name, ""),
         )
 
     def _choose(self, agent: str) -> Steps:
@@ -291,6 +292,8 @@ def _told_to_stop(backlog: effects.Backlog) -> Stop | None:
         return Stop(Ended.HALTED, backlog.halted)
     if backlog.drain_requested:
         return Stop(Ended.DRAIN_REQUESTED, "the fleet was asked to drain")
+    if backlog.fault:
+        return Stop(Ended.DECISION_NEEDED, f"no agent starts on this host: `dos decisions show {backlog.fault}`")
     return None
 
 

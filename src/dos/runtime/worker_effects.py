@@ -15,6 +15,7 @@ from dos.evidence import holders
 from dos.evidence.access.lane import rules
 from dos.journal import fold
 from dos.journal.events import Event
+from dos.journal.states.baselines import Baselines
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet
 from dos.journal.states.landing_queue import LandingQueue
@@ -30,9 +31,11 @@ from dos.runtime import backlog, effects, leftovers, logs, renewing
 from dos.runtime.drive import Patience, Performers
 from dos.runtime.fleet.plan_texts import PlanTexts
 from dos.runtime.ground import turns
+from dos.runtime.ground.baseline import Baseline
 from dos.runtime.ground.checks import Checks
 from dos.runtime.ground.lane_trees import LaneTrees
 from dos.runtime.ground.one_tree import OneTree
+from dos.runtime.ground.red_tests import Surroundings
 from dos.runtime.ground.settings import check_settings
 from dos.runtime.holding import Holding
 from dos.runtime.on_target import OnTarget
@@ -79,6 +82,8 @@ class WorkerEffects:
         self._backing_off: tuple[effects.BackOff | None, float] = (None, 0.0)  # until when
         self._lease_key = token_hex(LEASE_KEY_BYTES)  # of every lane that this process takes
         self.checks = Checks(place, config, self._is_lost, beside, lease_key=self._lease_key)
+        self.watch = fold.Watch(self.store, Fleet, Quota, Spend, Decisions, LandingQueue, Baselines, keep=True)
+        self.baseline = Baseline(place, config, self.git, self.checks)
         self._launcher = Launcher(config, is_lost=self._is_lost, open_store=beside)
         self.plan_texts = PlanTexts(place, config, self.git, self._target_commit)
         self._landing_on = targets.of(self.git, config.workers.remote)
@@ -92,11 +97,10 @@ class WorkerEffects:
             checks=self.checks,
             prove=partial(self._prove, True),
             heed=self._heed,
+            fault=Surroundings(self.baseline, self.watch, self.store.now_ms, beside, self._is_lost).fault,
         )
-        self.watch = fold.Watch(self.store, Fleet, Quota, Spend, Decisions, LandingQueue, keep=True)
 
     def agents(self, lane: str, unit_agent: str = "") -> list[Candidate]:
-        """Who may work on a lane, in the order in which they are asked."""
         return [each.candidate for each in candidates.employed(self.config, lane, unit_agent)]
 
     def performers(self) -> Performers:
@@ -244,6 +248,7 @@ class WorkerEffects:
             halted=orders.halted,
             paused=orders.paused,
             incidents=self._on_target.incidents,
+            fault=self.baseline.held_by(self.watch, lease.host),
         )
 
     def units(self) -> list[Unit]:

@@ -3,6 +3,8 @@
 import shutil
 from pathlib import Path
 
+from msgspec import structs
+
 from dos.errors import GitFailed, GitUnanswered
 from dos.journal.events import EARLIER
 from dos.records.names import listed, slug
@@ -81,7 +83,8 @@ def save_changes(inside: Git, state: Path, *, run_id: str, why: str, base: str) 
         tree = inside.run("write-tree").strip()
         parents = ("-p", found) if found else ()
         commit = inside.run(*AS_DOS, "commit-tree", tree, *parents, "-m", f"Salvaged by dos: {why}").strip()
-        saved.append(_keep(inside, run_id, commit, f"{why}: uncommitted changes"))
+        kept = _keep(inside, run_id, commit, f"{why}: uncommitted changes")
+        saved.append(structs.replace(kept, onto=head))
     clear(inside, head)
     return saved
 

@@ -47,6 +47,10 @@ def _fleet(fact: events.Fact | None) -> tuple[str, str, str] | None:
             return fact.asked.lane, "lane leased", DIM
         case engine_events.FleetFound():
             return "fleet", f"found {_found(fact)}", PLAIN
+        case engine_events.BaselineStarted():
+            return "fleet", f"checking that `{_first_line(fact.command)}` passes on {fact.branch} …", PLAIN
+        case engine_events.BaselineChecked():
+            return "fleet", _baseline(fact), GOOD if fact.passed and fact.sees_tree is not False else BAD
         case events.LeaseExpired():
             return "lease", f"fence {fact.lease} ran out and was taken over", BAD
     return None
@@ -71,6 +75,8 @@ def _run(fact: events.Fact | None) -> tuple[str, str, str] | None:
             return fact.lane, f"{fact.unit} {how} on {fact.branch} as {fact.commit[:9]}", GOOD
         case ReceiptIssued() if fact.said:
             return fact.lane, f"{fact.unit}: {fact.said}", PLAIN if fact.receipt and fact.receipt["signature"] else BAD
+        case engine_events.WorkCommitted():
+            return fact.lane, f"{fact.unit}: its agent left the work uncommitted; judged as {fact.commit[:9]}", PLAIN
         case events.WorkSalvaged():
             return fact.lane, f"saved to {fact.ref} ({fact.why})", PLAIN
         case events.RunStopped():
@@ -111,6 +117,16 @@ def _held_up(fact: events.Fact | None, at_ms: int) -> tuple[str, str, str] | Non
             what = f"{fact.scope} {fact.subject}: {fact.spent:g} of {fact.limit:g} {fact.measure}"
             return "budget", f"{word}: {what}", BAD
     return None
+
+
+def _baseline(fact: engine_events.BaselineChecked) -> str:
+    command = f"`{_first_line(fact.command)}`"
+    missing = "".join(f"; the acceptance command of {unit} cannot run: {why}" for unit, why in fact.missing.items())
+    if not fact.passed:
+        return f"{command} fails on {fact.branch} ({fact.commit[:9]}) after {fact.seconds:.1f} s: {fact.reason}"
+    if fact.sees_tree is False:
+        return f"{command} passes on {fact.branch} also with {fact.blanked} source files emptied: it does not see them"
+    return f"{command} passes on {fact.branch} ({fact.seconds:.1f} s){missing}"
 
 
 def _found(fact: engine_events.FleetFound) -> str:

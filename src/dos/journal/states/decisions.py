@@ -259,8 +259,9 @@ def about_limit(decisions: Decisions, key: Key) -> list[Standing]:
 
 
 def settling(asked: Standing, *, by: str = "") -> Entry:
-    """Closes a question about a limit that was lifted another way. Nothing follows: the lift is written already."""
-    choice = asked.raised.choices[0].name
+    """Closes a question whose cause is gone: a limit was lifted another way, a test passes. Nothing follows."""
+    is_checked = asked.raised.about == engine_events.ABOUT_BASELINE
+    choice = "passed" if is_checked else asked.raised.choices[0].name
     answer = DecisionAnswered(id=asked.raised.id, choice=choice, by=by)
     return Entry(stream=stream(answer.id), kind=answer.kind, body=answer, expect=asked.version)
 

@@ -60,6 +60,8 @@ class Unit(Struct, kw_only=True):
     refusals: list[str] = field(default_factory=list)  # why its landing was refused, the last times
     refused: int = 0  # how often
     saved: list[str] = field(default_factory=list)  # where the work of the newest try lies that did not land
+    left: str = ""  # the saved commit of what an agent forgot to commit: the next one begins with it
+    left_now: bool = False  # by the newest try
     missed: bool = False  # the newest try did not land, and that was written down
     tried: Tried | None = None  # the newest try, unless a person has cleared the unit since
     is_over: bool = False  # the newest claim was tried to its end
@@ -167,6 +169,7 @@ class Fleet(Struct, kw_only=True):
             case events.Fact() as fact:
                 self._apply_order(fact, event)
                 self._apply_run(fact, event)
+                self._note_left(fact)
 
     def orders(self, lease: Lease) -> Orders:
         """A drain concerns whoever was started before it, also when the lease came later."""
@@ -233,7 +236,7 @@ class Fleet(Struct, kw_only=True):
             case events.UnitClaimed():
                 self._run(fact.run_id, fact.lane, event).unit = fact.unit
                 unit = self._unit(fact.unit)
-                unit.claimed_by, unit.missed, unit.is_over = fact.run_id, False, False
+                unit.claimed_by, unit.missed, unit.is_over, unit.left_now = fact.run_id, False, False, False
                 unit.deaths += fact.repeated
                 unit.saved = unit.saved if fact.repeated else []
             case events.AgentStarted():
@@ -357,6 +360,16 @@ class Fleet(Struct, kw_only=True):
         where = f"; its work is on {', '.join(unit.saved)}" if unit.saved else ""
         unit.tries, unit.missed = [*unit.tries, f"{how}{why}{where}"][-TRIES_KEPT:], True
         return f"{name}: {how}{why}"
+
+    def _note_left(self, fact: events.Fact) -> None:
+        """What an agent forgot to commit counts until another try has gone on from it, or the unit landed."""
+        match fact:
+            case events.WorkSalvaged() if fact.kept_for:
+                unit = self._unit(fact.kept_for)
+                unit.left, unit.left_now = fact.commit, True
+            case events.WorkMeasured() | events.UnitLanded():
+                unit = self._unit(fact.unit)
+                unit.left = unit.left if unit.left_now and isinstance(fact, events.WorkMeasured) else ""
 
     def _saved(self, name: str, ref: str) -> None:
         unit = self._unit(name)

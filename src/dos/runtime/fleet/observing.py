@@ -6,14 +6,14 @@ from msgspec import Struct
 
 from dos.config.tables import Config
 from dos.evidence.access import asked_units
-from dos.journal.engine_events import IncidentFound
+from dos.journal.engine_events import BaselineStarted, IncidentFound
 from dos.journal.states import decisions as asked
 from dos.journal.states import fleet as folded
 from dos.journal.states.decisions import Closing, Decisions
 from dos.journal.states.quota import Quota
 from dos.journal.states.spend import Spend
 from dos.plans import staffing, starting
-from dos.plans.limits import deciding, quota
+from dos.plans.limits import baselines, deciding, quota
 from dos.plans.limits.deciding import FailedUnit, Question
 from dos.plans.limits.quota import Candidate, Key, Limit
 from dos.plans.staffing import REST_SECONDS, START_SECONDS, WANTS_ROOM, Lane
@@ -46,6 +46,7 @@ class Seen(Struct, frozen=True, kw_only=True):
     unstaffed: Mapping[str, str] = {}  # units that have not landed on whose lane nobody is ever placed, each with why
     changed_plans: Sequence[Question] = ()  # plan documents that are on disk as nobody approved them
     unfinished: Mapping[str, Unit] | None = None  # the declared units that have not landed; None: not known
+    baseline: baselines.Plan = baselines.Plan(step=baselines.Step.CLEAR)  # of this host
 
     @property
     def offered(self) -> dict[str, int]:
@@ -65,13 +66,17 @@ def fleet(
     undone: Mapping[str, str],
     first: bool,
     incidents: Sequence[IncidentFound] = (),
+    begun: BaselineStarted | None = None,
 ) -> Fleet:
-    """`undone` are the units that landed and are gone, each with why; `incidents` those that nobody wrote down yet."""
+    """`undone` are the units that landed and are gone, each with why; `incidents` those that nobody wrote down yet;
+    `begun` is the check of the baseline that would be made."""
     due = closings(seen)
     busy = any((lane.held and lane.ours) or lane.pending for lane in lanes)
     idle = not (busy or due or any(lane.offerable and not lane.failed for lane in lanes))
+    is_unchecked = seen.baseline.step is baselines.Step.CHECK and any(lane.wants_worker for lane in lanes)
     return Fleet(
         lanes=lanes,
+        unchecked=begun if is_unchecked else None,
         leases=dict(seen.leases),
         versions={name: starts.version for name, starts in seen.state.starts.items()},
         drain_requested=seen.state.drain > supervisor.fence,
@@ -142,6 +147,7 @@ def _lane(seen: Seen, name: str) -> Lane:
         pending=lease is None and _pending(seen, starts),
         failed=waits_for_a_person(seen, name),
         resting=backs_off or name in seen.roomless or _is_paused(seen, name) or _rests(seen, starts),
+        unchecked=seen.baseline.step is baselines.Step.CHECK,
         spinning=run is not None and run.flagged,
         recent_starts=len(recent),
         most_starts=most,
@@ -182,6 +188,8 @@ def why_a_person(seen: Seen, lane: str) -> str:
     room = seen.roomless.get(lane)
     if room and room.until_ms is None:
         return room.detail or room.why
+    if seen.baseline.step is baselines.Step.WAIT:
+        return seen.baseline.why
     waiting = {"fleet", f"lane:{lane}"}
     for name, question in seen.answers.open.items():
         if not waiting.isdisjoint(question.raised.waits):
@@ -233,6 +241,7 @@ def questions(seen: Seen, undone: Mapping[str, str]) -> Iterator[Question]:
         for unit, why in undone.items()
         if unit in seen.state.units
     ]
+    found += [seen.baseline.question] if seen.baseline.question else []
     found += [question for room in seen.roomless.values() for question in room.questions]
     found += [deciding.limit(limit) for limit in _of_people(seen)]
     found += seen.changed_plans
@@ -251,8 +260,8 @@ def _of_people(seen: Seen) -> list[Limit]:
 
 
 def settled(seen: Seen) -> list[asked.Standing]:
-    """The open questions about limits that do not hold any more: somebody was answered, or logged in."""
-    found = []
+    """The open questions whose cause is gone: a limit that does not hold any more, a test that passes by now."""
+    found = [seen.answers.open[name] for name in seen.baseline.passed]
     for question, stream in _about_limits(seen):
         limit = seen.limits.get(stream)
         if limit is None or not limit.ending or deciding.limit(limit).id != question.raised.id:

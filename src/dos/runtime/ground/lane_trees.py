@@ -1,5 +1,6 @@
 """Each lane in a worktree of its own; what is proven there lands on the target branch, or on one for a pull request."""
 
+import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -8,13 +9,15 @@ from msgspec import structs
 
 from dos.config.tables import Config
 from dos.errors import Halted, NotReady
+from dos.journal.engine_events import BaselineChecked
 from dos.records.leases import Lease
 from dos.runtime import effects, landing, measuring, worktrees
 from dos.runtime.drive import Performers
-from dos.runtime.ground import proving
+from dos.runtime.ground import proving, surroundings
 from dos.runtime.ground.checks import Checks
 from dos.runtime.receipts import landings
 from dos.runtime.sharing.targets import Target
+from dos.runtime.trees import left_work, submodules
 from dos.sources.git import Git
 from dos.sources.plans import units as sources
 from dos.sources.workspace import Workspace
@@ -32,6 +35,7 @@ class LaneTrees:
         checks: Checks,
         prove: Callable[[], None],
         heed: Callable[[Lease], None],
+        fault: Callable[[str, str, Lease], BaselineChecked | None],
     ) -> None:
         self.place = place
         self.config = config
@@ -42,12 +46,14 @@ class LaneTrees:
         self.checks = checks
         self.prove = prove  # raises when the lease is not surely ours any more
         self.heed = heed  # raises when a person has stopped the run
+        self.fault = fault  # of a commit, a branch: how the tests fail there too, where no agent has worked
 
     def performers(self) -> Performers:
         return {
             effects.PrepareWorktree: self.prepare,
             effects.MeasureWork: self.measure,
             effects.SaveChanges: self.save_changes,
+            effects.CommitChanges: self.commit_changes,
             effects.SaveCommits: self.save_commits,
             effects.PrepareLanding: self.prepare_landing,
             effects.MoveBranch: self.move_branch,
@@ -66,8 +72,9 @@ class LaneTrees:
             places=self.place.worktrees,
             base=self.target.newest(branch),
         )
+        inside = Git(Path(made.path))
+        problem = self._check_out_submodules(inside)
         if not made.ready:
-            inside = Git(Path(made.path))
             try:
                 setup = self.checks.run(inside.tree, self.workers.setup, effect.lease, self.workers.setup_seconds)
             except Halted:
@@ -77,9 +84,26 @@ class LaneTrees:
                 self.prove()  # it may have taken long, and then the tree is another's
                 worktrees.clear(inside, made.base)  # what it left is nobody's work
                 raise NotReady(f"the setup command failed: {setup.detail}", hint="[workers] setup in dos.toml")
+            # A setup of the user's may know better where they are to be had.
+            problem = problem and self._check_out_submodules(inside)
+        if problem:
+            hint = f"Try: git -C {self.git.tree} submodule update --init --recursive"
+            raise NotReady(f"{problem}. {hint}", hint=hint)
+        if not made.ready:
             worktrees.mark_ready(inside)
         takes_turns = self.workers.landing != "branch"  # else each unit has a branch of its own
-        return structs.replace(made, queue=branch if takes_turns else "")
+        made = structs.replace(made, queue=branch if takes_turns else "")
+        return self._with_what_was_left(effect, made)
+
+    def _check_out_submodules(self, inside: Git) -> str:
+        return submodules.check_out(inside, (self.place.common or self.place.state) / "modules")
+
+    def _with_what_was_left(self, effect: effects.PrepareWorktree, made: effects.Worktree) -> effects.Worktree:
+        prefix, region = self.checks.prefix(), effect.lease.region
+        is_inside = partial(measuring.is_inside, region=region, prefix=prefix)
+        if effect.left and left_work.lay_out(Git(Path(made.path)), effect.left, base=made.base, is_inside=is_inside):
+            return structs.replace(made, resumed=effect.left)
+        return made
 
     def measure(self, effect: effects.MeasureWork) -> effects.Measured:
         self.heed(effect.lease)
@@ -110,9 +134,19 @@ class LaneTrees:
             inside, self.place.state, run_id=effect.run_id, why="left uncommitted", base=effect.worktree.base
         )
 
+    def commit_changes(self, effect: effects.CommitChanges) -> str:
+        inside, saved = Git(Path(effect.worktree.path)), effect.saved.commit
+        strays = measuring.strays(inside, effect.worktree.base, saved, effect.lease, self.checks.prefix())
+        if strays or not self.checks.acceptance(effect.unit):
+            return ""
+        return left_work.commit(inside, saved, effect.unit, surroundings.identity(os.environ, self.place.root))
+
     def save_commits(self, effect: effects.SaveCommits) -> list[effects.Salvage]:
         inside = Git(Path(effect.worktree.path))
         worktrees.clear(inside, "HEAD")  # what acceptance and tests left is nobody's work
+        if effect.made and inside.commit_of("HEAD") == effect.made:
+            worktrees.clear(inside, effect.worktree.base)
+            return []  # its files are on the ref that it was made of
         landed = inside.commit_of(self.target.ref(effect.worktree.target)) or effect.worktree.base
         return worktrees.save_commits(inside, run_id=effect.run_id, why="did not land", base=landed)
 
@@ -138,7 +172,7 @@ class LaneTrees:
         moved = ready.old != effect.worktree.base
         gate = self.checks.run(inside.tree, self.checks.gate(effect.unit, again=moved), effect.lease)
         if gate.passed is False:
-            return effects.NotLanded(reason=f"the tests fail on top of {ready.branch!r}: {gate.detail}")
+            return self._red(effect, ready, gate.detail)
         if moved and (why := self._doubt(effect, ready.old, ready.new)):
             return effects.NotLanded(reason=f"on top of {ready.branch!r} git does not show it: {why}")
         self.heed(effect.lease)  # what has not landed by now does not land
@@ -152,6 +186,14 @@ class LaneTrees:
             declared=self.checks.declared(effect.unit),
         )
         return structs.replace(ready, receipt=drafted)
+
+    def _red(self, effect: effects.PrepareLanding, ready: effects.Landing, detail: str) -> effects.NotLanded:
+        """Whose fault it is that the tests fail: the work's, or that of whatever surrounds it."""
+        reason = f"the tests fail on top of {ready.branch!r}: {detail}"
+        fault = self.fault(ready.old, effect.worktree.target, effect.lease)
+        if fault is None:
+            return effects.NotLanded(reason=reason)
+        return effects.NotLanded(reason=f"{reason}; they fail on it without this work too", fault=fault, landing=ready)
 
     def move_branch(self, effect: effects.MoveBranch) -> effects.NotLanded | None:
         lane, fence = effect.lease.lane, effect.lease.fence

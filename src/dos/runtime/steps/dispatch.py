@@ -32,6 +32,10 @@ OUTCOMES = {
 # What a try that did not land was. That its provider had no room says nothing about a unit.
 TRIED = {OutcomeKind.SHIPPED: Tried.DRAINED, OutcomeKind.UNCLEAR: Tried.ERROR}
 
+_FORGOTTEN = (
+    "the last agent forgot to commit: what it had changed in the lane lies uncommitted in your worktree; look at it,"
+    " finish it and commit it"
+)
 _LEFT = "a run before was cut off at it; what that had done is on {ref}"
 
 
@@ -39,17 +43,19 @@ def dispatch(pen: Pen, asked: Dispatch) -> Steps:
     """→ Done; Halted once all that was done is saved; Conflict when another run is at the unit"""
     unit, number = asked.unit, asked.iteration
     yield _claim(pen, asked)
-    worktree: effects.Worktree = yield effects.PrepareWorktree(lane=pen.lease.lane, run_id=pen.run_id, lease=pen.lease)
+    worktree: effects.Worktree = yield effects.PrepareWorktree(
+        lane=pen.lease.lane, run_id=pen.run_id, lease=pen.lease, left=asked.left
+    )
     yield from pen.note_salvage(worktree.salvaged)
     ended: effects.Ended = yield from run_agent(pen, asked, worktree)
-    yield from pen.note_salvage((yield effects.SaveChanges(run_id=pen.run_id, worktree=worktree)))
+    made = yield from _save_what_was_left(pen, asked, worktree, ended)
     halted: Halted | None = None
     fate = Fate.MISSED
     try:
         fate = yield from land.measure_and_land(pen, asked, worktree, ended)
     except Halted as error:
         halted = error
-    yield from pen.note_salvage((yield effects.SaveCommits(run_id=pen.run_id, worktree=worktree)))
+    yield from pen.note_salvage((yield effects.SaveCommits(run_id=pen.run_id, worktree=worktree, made=made)))
     if halted:
         raise halted
     limited = fate is Fate.MISSED and ended.outcome.ending in LIMITS
@@ -61,6 +67,32 @@ def dispatch(pen: Pen, asked: Dispatch) -> Steps:
         )
         yield from pen.share(f"unit/{unit.name}", fact, f"attempted/{pen.run_id}/{number}.{asked.attempt}")
     return Done(outcome=outcome, ended=ended, limited=limited, why=why)
+
+
+def _save_what_was_left(pen: Pen, asked: Dispatch, worktree: effects.Worktree, ended: effects.Ended) -> Steps:
+    """→ str: the commit that dos made of it, where the agent forgot to and the work can be judged.
+
+    It is on a ref before anything else is done with it. What is not committed lies before the next agent again.
+    """
+    saved: list[effects.Salvage] = yield effects.SaveChanges(run_id=pen.run_id, worktree=worktree)
+    forgot = ended.outcome.ending is Ending.OK and not asked.grooms
+    left = next((each for each in saved if forgot and each.onto == worktree.base), None)
+    yield from pen.note_salvage([each for each in saved if each is not left])
+    if left is None:
+        return ""
+    yield from pen.note_salvage([left], kept_for=asked.unit.name)
+    made: str = yield effects.CommitChanges(unit=asked.unit, lease=pen.lease, worktree=worktree, saved=left)
+    if made:
+        yield from pen.note(
+            engine_events.WorkCommitted(**pen.who, unit=asked.unit.name, commit=made, ref=left.ref),
+        )
+    return made
+
+
+def _history(asked: Dispatch, worktree: effects.Worktree) -> list[str]:
+    """What the agent is told of earlier tries."""
+    cut_off = [_LEFT.format(ref=saved.ref) for saved in worktree.salvaged if asked.repeated]
+    return [*asked.history, *cut_off, *([_FORGOTTEN] if worktree.resumed else [])]
 
 
 def _claim(pen: Pen, asked: Dispatch) -> effects.ClaimUnit:
@@ -85,7 +117,7 @@ def run_agent(pen: Pen, asked: Dispatch, worktree: effects.Worktree) -> Steps:
         iteration=number,
         attempt=asked.attempt,
         worktree=worktree,
-        history=[*asked.history, *(_LEFT.format(ref=saved.ref) for saved in worktree.salvaged if asked.repeated)],
+        history=_history(asked, worktree),
         agent=agent.name,
         left=asked.chosen.left,
         documents=asked.documents,

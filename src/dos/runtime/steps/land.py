@@ -4,11 +4,12 @@ from msgspec import Struct, structs
 
 from dos.errors import Conflict, Halted
 from dos.journal import engine_events, events, receipt_events
-from dos.journal.engine_events import DecisionAnswered
+from dos.journal.engine_events import BaselineChecked, DecisionAnswered
 from dos.journal.receipt_events import ReceiptIssued
 from dos.journal.run_events import StepVerified
-from dos.journal.states import decisions
+from dos.journal.states import baselines, decisions
 from dos.plans.limits import deciding
+from dos.plans.limits.baselines import question
 from dos.records.endings import Ending
 from dos.records.receipts import Run
 from dos.records.units import Unit
@@ -57,6 +58,10 @@ def measure_and_land(pen: Pen, asked: Dispatch, worktree: effects.Worktree, ende
         raise
     if refused is None:
         return Fate.LANDED
+    if refused.fault and refused.landing and not grooms:
+        yield from _defer(pen, unit.name, worktree.queue)
+        yield from _keep_untested(pen, refused.landing, refused.fault, asked.iteration)
+        return Fate.KEPT
     if refused.obstacle and not grooms:
         yield from _defer(pen, unit.name, worktree.queue)
         yield from pen.ask([_blocked(pen, landing, refused, 1)])
@@ -160,19 +165,32 @@ def _land(pen: Pen, work: Work) -> Steps:
         pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
 
+def _keep_untested(
+    pen: Pen, landing: effects.Landing, fault: BaselineChecked, iteration: int, *, intended: bool = False
+) -> Steps:
+    """The tests fail without the work too: it waits as it is until they pass there, and nobody does it again."""
+    if not intended:
+        yield from pen.note(_intent(pen, landing, iteration, untested=True))
+    yield from pen.share(baselines.stream(fault.host), fault, f"fault/{pen.run_id}/{landing.new}.{fault.ordinal}")
+    yield from pen.ask([question(baselines.as_check(fault, 0))])
+
+
+def _intent(pen: Pen, landing: effects.Landing, iteration: int, *, untested: bool = False) -> events.LandingIntended:
+    return events.LandingIntended(
+        **pen.who,
+        unit=landing.unit,
+        iteration=iteration,
+        branch=landing.branch,
+        old=landing.old,
+        new=landing.new,
+        receipt=landing.receipt,
+        untested=untested,
+    )
+
+
 def _move(pen: Pen, landing: effects.Landing, iteration: int) -> Steps:
     """Intent, then the branch, then the record: after a crash between any two, git says how far it came."""
-    yield from pen.note(
-        events.LandingIntended(
-            **pen.who,
-            unit=landing.unit,
-            iteration=iteration,
-            branch=landing.branch,
-            old=landing.old,
-            new=landing.new,
-            receipt=landing.receipt,
-        )
-    )
+    yield from pen.note(_intent(pen, landing, iteration))
     refused = yield effects.MoveBranch(lease=pen.lease, landing=landing)
     if refused is None:
         yield from _note_landed(pen, landing, recognised=False)
@@ -186,6 +204,10 @@ def settle(pen: Pen, unsettled: list[effects.Unsettled]) -> Steps:
         if (yield effects.HasLanded(landing=landing)):
             yield from _note_landed(pen, landing, recognised=True)
             refused = None
+        elif each.untested and each.unit:
+            yield _queued(pen, landing.unit, landing.branch)
+            yield from _await_turn(pen, landing.branch)
+            landing, refused = yield from _land_again(pen, each, each.unit)
         else:
             yield _queued(pen, landing.unit, landing.branch)
             yield from _await_turn(pen, landing.branch)
@@ -194,6 +216,10 @@ def settle(pen: Pen, unsettled: list[effects.Unsettled]) -> Steps:
                 yield from _note_landed(pen, landing, recognised=False)
             elif refused.moved and each.unit:
                 landing, refused = yield from _land_again(pen, each, each.unit)
+        if refused and refused.fault:
+            yield from _defer(pen, each.landing.unit, each.landing.branch)
+            yield from _keep_untested(pen, each.landing, refused.fault, each.iteration, intended=each.untested)
+            return
         if refused and refused.obstacle:
             yield from _defer(pen, each.landing.unit, each.landing.branch)
             if not each.question:

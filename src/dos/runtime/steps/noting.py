@@ -52,8 +52,9 @@ class Pen:
             entry = decisions.raising(question)
             yield from self.share(entry.stream, entry.body, decisions.RAISED)
 
-    def note_salvage(self, salvaged: Iterable[effects.Salvage]) -> Steps:
+    def note_salvage(self, salvaged: Iterable[effects.Salvage], *, kept_for: str = "") -> Steps:
+        """`kept_for` is the unit whose next attempt begins with it."""
         for saved in salvaged:
             yield from self.note(
-                events.WorkSalvaged(**self.who, ref=saved.ref, commit=saved.commit, why=saved.why),
+                events.WorkSalvaged(**self.who, ref=saved.ref, commit=saved.commit, why=saved.why, kept_for=kept_for),
             )

@@ -19,6 +19,7 @@ class Dispatch(Struct, frozen=True, kw_only=True):
     history: list[str]
     repeated: bool  # a run before died at it
     refused: effects.Refusals = effects.Refusals()  # its landings, so far
+    left: str = ""  # a saved commit of changes that its last agent forgot to commit
     documents: list[str] = []  # to be groomed, in a replan
 
     @property

@@ -1,9 +1,14 @@
 """How a supervisor's effects are performed in a simulation: one method for each."""
 
+from msgspec import structs
+
 from dos.errors import Conflict
+from dos.journal.engine_events import BaselineChecked, BaselineStarted
 from dos.journal.events import LeaseRevoked
+from dos.journal.states import baselines as checked
 from dos.journal.states import decisions
 from dos.journal.states import fleet as folded
+from dos.plans.limits import baselines
 from dos.plans.staffing import Lane
 from dos.records import run_ids
 from dos.records.leases import Lease, stream_of
@@ -13,7 +18,8 @@ from dos.runtime.fleet.observing import Seen
 from dos.runtime.supervisor import Fleet, Spinning
 from dos.sources.processes import Identity
 from dos.testing.simulation import faults
-from dos.testing.simulation.machine import WAITING, Host, Performer, Process, Waiting
+from dos.testing.simulation.machine import WAITING, Host, Later, Performer, Process, Waiting
+from dos.testing.simulation.repository import TARGET
 from dos.testing.simulation.site import Site
 from dos.testing.simulation.worker_performers import WorkerPerformers
 
@@ -25,6 +31,8 @@ QUIET_TICKS = 3
 SPIN_MS = 120_000  # without anything landed
 SPIN_LOOK_MS = 60_000
 SPIN_ANSWER_MS = 300_000
+COMMANDS = "make test"
+CHECK_SECONDS = 5.0
 
 
 class FleetPerformers:
@@ -37,6 +45,7 @@ class FleetPerformers:
         self.population: dict[str, tuple[int, int]] = {}  # host -> how many it saw, and has started since
         self._surveyed: dict[str, tuple[object, int, effects.Backlog]] = {}
         self._looked_for_spinning: dict[str, int] = {}
+        self._cleared: set[int] = set()  # the supervisors whose host was checked
 
     def table(self) -> dict[type, Performer]:
         return {
@@ -45,13 +54,14 @@ class FleetPerformers:
             effects.SpawnWorker: self.spawn,
             effects.RevokeLease: self.revoke,
             effects.LetExpire: self.let_expire,
+            effects.CheckBaseline: self.check_baseline,
             effects.Complain: self.complain,
             effects.MintRun: self.mint,
             effects.Pause: self.pause,
         }
 
     def observe(self, process: Process, effect: effects.ObserveFleet) -> Fleet:
-        seen = self.seen(process.host)
+        seen = structs.replace(self.seen(process.host), baseline=self._baseline_plan(process))
         lanes = [self.lane(each) for each in observing.lanes(seen)]
         self.population[process.host.name] = sum(lane.taken and lane.ours and not lane.holder_gone for lane in lanes), 0
         return observing.fleet(
@@ -61,7 +71,47 @@ class FleetPerformers:
             spinning=self._spinning(process.host, seen),
             undone={},
             first=effect.first,
+            begun=self._check_to_begin(process.host),
         )
+
+    def _baseline_plan(self, process: Process) -> baselines.Plan:
+        site, host = self.site, process.host.name
+        if not site.setting.is_checked:
+            return baselines.Plan(step=baselines.Step.CLEAR)
+        planned = baselines.plan(
+            self._subject(process.host),
+            site.baselines.known(),
+            checked.asked(site.decisions),
+            newest=site.baselines.newest(host, COMMANDS),
+            started_ms=site.fleet.started_ms,
+            cleared=process.pid in self._cleared,
+        )
+        if planned.step is baselines.Step.CLEAR:
+            self._cleared.add(process.pid)
+        else:
+            self._cleared.discard(process.pid)
+        return planned
+
+    def _subject(self, host: Host) -> baselines.Subject:
+        return baselines.Subject(host=host.name, tree=self.site.repository.target, commands=COMMANDS)
+
+    def _check_to_begin(self, host: Host) -> BaselineStarted:
+        commit = self.site.repository.target
+        return BaselineStarted(host=host.name, branch=TARGET, commit=commit, command=COMMANDS)
+
+    def check_baseline(self, process: Process, effect: effects.CheckBaseline) -> Later:
+        """Everything is in order here: what is tried is whoever dies at it, and the branch that moves meanwhile."""
+        subject = self._subject(process.host)
+        fact = BaselineChecked(
+            host=subject.host,
+            branch=TARGET,
+            commit=subject.tree,
+            tree=subject.tree,
+            commands=subject.commands,
+            command=COMMANDS,
+            passed=True,
+        )
+        return Later(CHECK_SECONDS, fact)
 
     def seen(self, host: Host) -> Seen:
         site, now_ms = self.site, self.machine.clock.wall_ms()

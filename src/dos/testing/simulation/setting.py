@@ -36,6 +36,7 @@ class Setting(Struct, frozen=True, kw_only=True):
     budgets: dict[str, int]  # of leases, by class
     spends: bool  # money is limited
     plans_apart: bool  # the plan documents lie in no lane
+    is_checked: bool = False  # each host checks the target before it starts workers
 
 
 def draw(random: Random) -> Setting:

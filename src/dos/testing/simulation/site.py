@@ -11,6 +11,7 @@ from dos.journal import engine_events, events
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events import Event, LeaseRenewed
 from dos.journal.states import fleet_streams
+from dos.journal.states.baselines import Baselines
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet
 from dos.journal.states.landing_queue import LandingQueue
@@ -101,6 +102,7 @@ class Site:
         self.spend = Spend()
         self.decisions = Decisions()
         self.landing_queue = LandingQueue()
+        self.baselines = Baselines()
         self.news = 0  # events that are more than a sign of life
         self.offers = 0  # of those, the ones that may change what can be offered
         self.admit = partial(admission.judge, budgets=self.setting.budgets)
@@ -186,3 +188,4 @@ class Site:
             self.spend.apply(event)
         self.decisions.apply(event)
         self.landing_queue.apply(event)
+        self.baselines.apply(event)

@@ -31,7 +31,10 @@ REFUSED = {
     RefusalReason.REGION_OVERLAP: faults.OVERLAP,
     RefusalReason.CLASS_BUDGET_EXHAUSTED: faults.BUDGET,
 }
-RACES = {"spawn": faults.START_CONFLICT, "limit": faults.PROBE_RACE, BUDGET: faults.PROMISE_RACE}  # by stream
+RACES = {
+    "spawn": faults.START_CONFLICT, "limit": faults.PROBE_RACE, BUDGET: faults.PROMISE_RACE,
+    "decision": faults.ANSWER_RACE,
+}  # by stream  # fmt: skip
 
 
 class WorkerPerformers:
@@ -55,6 +58,7 @@ class WorkerPerformers:
             effects.RunAgent: self.run_agent,
             effects.MeasureWork: self.measure,
             effects.SaveChanges: self.save_changes,
+            effects.CommitChanges: self.commit_changes,
             effects.SaveCommits: self.save_commits,
             effects.AwaitTurn: self.await_turn,
             effects.PrepareLanding: self.prepare_landing,
@@ -261,6 +265,10 @@ class WorkerPerformers:
     def save_changes(self, process: Process, effect: effects.SaveChanges) -> list[effects.Salvage]:
         tree = self.repository.trees[effect.worktree.path]
         return self.repository.save_changes(tree, effect.run_id, "left uncommitted")
+
+    def commit_changes(self, process: Process, effect: effects.CommitChanges) -> str:
+        """Nothing here accepts what an agent has left: it only lied."""
+        return ""
 
     def save_commits(self, process: Process, effect: effects.SaveCommits) -> list[effects.Salvage]:
         tree = self.repository.trees[effect.worktree.path]

@@ -1,0 +1,105 @@
+"""Which trees the workspace's setup and test were run on before agents worked, and what they said."""
+
+from typing import ClassVar
+
+from msgspec import Struct, field
+
+from dos.journal import engine_events, events
+from dos.journal.engine_events import BaselineChecked
+from dos.journal.events import Event
+from dos.journal.states.decisions import Decisions
+from dos.plans.limits.baselines import Asked, Check, Subject
+
+KEPT = 200
+STREAM = "baseline"
+
+
+class Baselines(Struct, kw_only=True):
+    name: ClassVar[str] = "baselines"
+
+    checks: list[Check] = field(default_factory=list)  # the newest last
+    failures: dict[str, int] = field(default_factory=dict)  # by host
+
+    def apply(self, event: Event) -> None:
+        if event.kind != BaselineChecked.kind:
+            return
+        fact = events.decode(event)
+        assert isinstance(fact, BaselineChecked)
+        check = as_check(fact, event.at_ms)
+        self.checks = [*(each for each in self.checks if each.subject != check.subject), check][-KEPT:]
+        if not check.is_good:
+            self.failures[fact.host] = max(fact.ordinal, self.failures.get(fact.host, 0))
+
+    def known(self) -> dict[Subject, Check]:
+        return {each.subject: each for each in self.checks}
+
+    def newest(self, host: str, commands: str) -> Check | None:
+        """The last check of these commands on a host, of whichever tree."""
+        of_host = (each for each in self.checks if (each.subject.host, each.subject.commands) == (host, commands))
+        return max(of_host, key=lambda each: each.at_ms, default=None)
+
+
+def stream(host: str) -> str:
+    return f"{STREAM}/{host}"
+
+
+def as_check(fact: BaselineChecked, at_ms: int) -> Check:
+    return Check(
+        subject=Subject(host=fact.host, tree=fact.tree, commands=fact.commands),
+        branch=fact.branch,
+        commit=fact.commit,
+        command=fact.command,
+        passed=fact.passed,
+        sees_tree=fact.sees_tree,
+        blanked=fact.blanked,
+        reason=fact.reason,
+        output=fact.output,
+        ordinal=fact.ordinal,
+        at_ms=at_ms,
+    )
+
+
+def as_fact(check: Check) -> BaselineChecked:
+    subject = check.subject
+    return BaselineChecked(
+        host=subject.host,
+        branch=check.branch,
+        commit=check.commit,
+        tree=subject.tree,
+        commands=subject.commands,
+        command=check.command,
+        passed=check.passed,
+        blanked=check.blanked,
+        sees_tree=check.sees_tree,
+        reason=check.reason,
+        output=list(check.output),
+        ordinal=check.ordinal,
+    )
+
+
+def asked(decisions: Decisions) -> list[Asked]:
+    """The questions about checks, open and answered."""
+    found = [(each.raised, "", 0) for each in decisions.open.values()]
+    found += [(each.raised, each.choice, each.answered_ms) for each in decisions.answered.values()]
+    return [
+        Asked(
+            id=raised.id,
+            subject=Subject(host=raised.detail["host"], tree=raised.detail["tree"], commands=raised.detail["commands"]),
+            fault=raised.detail["fault"],
+            choice=choice,
+            answered_ms=answered_ms,
+        )
+        for raised, choice, answered_ms in found
+        if raised.about == engine_events.ABOUT_BASELINE
+    ]
+
+
+def holding(known: Baselines, decisions: Decisions, host: str) -> str:
+    """The question that keeps agents from starting on a host: open, or answered with `leave`; empty: none does."""
+    mine = [each for each in asked(decisions) if each.subject.host == host]
+    failed = max((each.at_ms for each in known.checks if each.subject.host == host and not each.is_good), default=0)
+    passed = max((each.at_ms for each in known.checks if each.subject.host == host and each.is_good), default=0)
+    for each in mine:
+        if not each.choice or (each.choice == "leave" and each.answered_ms > failed > passed):
+            return each.id
+    return ""

@@ -1,0 +1,134 @@
+"""May agents start on this host: do the workspace's setup and test pass on the target before anybody has worked?"""
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+
+from msgspec import Struct
+
+from dos.plans.limits import deciding
+from dos.plans.limits.deciding import Question
+
+
+class Subject(Struct, frozen=True, kw_only=True):
+    """What is to be checked: a tree, the commands, and the host they run on."""
+
+    host: str
+    tree: str
+    commands: str  # a digest
+
+
+class Check(Struct, frozen=True, kw_only=True):
+    """A check that was made."""
+
+    subject: Subject
+    branch: str
+    commit: str
+    command: str
+    passed: bool
+    sees_tree: bool | None = None  # None: whether it notices an empty program was not tried
+    blanked: int = 0
+    reason: str = ""
+    output: Sequence[str] = ()
+    ordinal: int = 0
+    at_ms: int = 0
+
+    @property
+    def is_good(self) -> bool:
+        return self.passed and self.sees_tree is not False
+
+    @property
+    def fault(self) -> str:
+        if self.is_good:
+            return ""
+        return "blind" if self.passed else "red"
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """A question that was put about a check, and what became of it."""
+
+    id: str
+    subject: Subject
+    fault: str
+    choice: str = ""  # empty: it is open
+    answered_ms: int = 0
+
+
+class Step(StrEnum):
+    CLEAR = "clear"  # agents may start
+    CHECK = "check"  # it has to be checked first
+    WAIT = "wait"  # for a person
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    step: Step
+    question: Question | None = None  # to be asked
+    passed: Sequence[str] = ()  # open questions whose cause is gone
+    why: str = ""
+
+
+def plan(
+    subject: Subject,
+    known: Mapping[Subject, Check],
+    asked: Sequence[Asked],
+    *,
+    newest: Check | None = None,
+    started_ms: int = 0,
+    cleared: bool = False,
+) -> Plan:
+    """`newest` is the last check of the same commands on the host, and `cleared` says that agents may start already.
+
+    A check that failed counts until a person says `retry` or starts the fleet again: what was wrong need not have been
+    in the tree.
+    """
+    mine = [each for each in asked if each.subject.host == subject.host]
+    is_open = [each.id for each in mine if not each.choice]
+    if cleared and (newest is None or newest.is_good or is_accepted(newest, mine)):
+        return Plan(step=Step.CLEAR, passed=is_open)
+    if newest and newest.is_good and newest.at_ms >= started_ms:
+        # The branch may have moved meanwhile: what others land there was tested, and would keep us checking for ever.
+        return Plan(step=Step.CLEAR, passed=is_open)
+    check = known.get(subject)
+    if check is None or not counts(check, mine, started_ms=started_ms):
+        return Plan(step=Step.CHECK)
+    if check.is_good or is_accepted(check, mine):
+        return Plan(step=Step.CLEAR, passed=is_open)
+    if is_open:
+        return Plan(step=Step.WAIT, why=f"`dos decisions show {is_open[0]}`")
+    if any(each.choice == "leave" and each.answered_ms > check.at_ms for each in mine):
+        return Plan(step=Step.WAIT, why=f"`{check.command}` fails on {check.branch}; `dos up` checks it again")
+    return Plan(step=Step.WAIT, question=question(check), why=f"`{check.command}` fails on {check.branch}")
+
+
+def counts(check: Check, asked: Sequence[Asked], *, started_ms: int = 0) -> bool:
+    """One that passed counts for good."""
+    if check.is_good:
+        return True
+    retried = [each.answered_ms for each in asked if each.choice == "retry"]
+    return check.at_ms >= max([started_ms, *retried])
+
+
+def is_accepted(check: Check, asked: Sequence[Asked]) -> bool:
+    """A person lets agents start all the same: on this tree; or, where the test sees no tree, with this command."""
+    return any(
+        each.choice == "start"
+        and each.fault == check.fault
+        and each.subject.commands == check.subject.commands
+        and (each.fault == "blind" or each.subject.tree == check.subject.tree)
+        for each in asked
+    )
+
+
+def question(check: Check) -> Question:
+    return deciding.baseline(
+        host=check.subject.host,
+        tree=check.subject.tree,
+        commands=check.subject.commands,
+        fault=check.fault,
+        branch=check.branch,
+        commit=check.commit,
+        command=check.command,
+        reason=check.reason,
+        output=list(check.output),
+        blanked=check.blanked,
+        ordinal=check.ordinal,
+    )

@@ -1,0 +1,299 @@
+"""Runs the workspace's setup and test in a fresh tree of a commit that no agent has touched, and empties it once."""
+
+import fcntl
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+
+from msgspec import DecodeError, Struct, json
+
+from dos.config.fleet import Workers
+from dos.config.tables import Config
+from dos.journal import fold
+from dos.journal.engine_events import BaselineChecked
+from dos.journal.states import baselines
+from dos.journal.states.baselines import Baselines
+from dos.journal.states.decisions import Decisions
+from dos.plans.limits.baselines import Subject
+from dos.records.leases import Lease
+from dos.records.names import as_text
+from dos.runtime import leftovers
+from dos.runtime.ground.checks import Checks
+from dos.runtime.measuring import Accepted
+from dos.runtime.trees import adding, includes, submodules
+from dos.sources import processes
+from dos.sources.git import Git
+from dos.sources.workspace import Workspace
+from dos.verdicts.work import canary
+
+TAIL_LINES = 20
+LONGEST_LINE = 300
+PROBE_SECONDS = 20.0  # for one acceptance command: it is only seen whether it can be started
+ALL_PROBES_SECONDS = 60.0
+LOCK_LOOK_SECONDS = 0.2
+SLOWER_WITHOUT_SOURCES = 3  # so much longer than before may the test take on emptied sources, and a minute
+NOT_EXECUTABLE, NOT_FOUND = 126, 127
+_CANNOT_RUN = ("not found", "No module named", "No such file or directory", "MODULE_NOT_FOUND")
+# What a test command runs in turn, by their names at the top of a tree.
+_RUNNERS = ("Makefile", "makefile", "GNUmakefile", "justfile", "Justfile", "Taskfile.yml", "tox.ini", "noxfile.py")
+
+
+class Stopped(Exception):
+    """Whoever wanted to know does not any more."""
+
+
+class Baseline:
+    def __init__(self, place: Workspace, config: Config, git: Git, checks: Checks) -> None:
+        self._place = place
+        self._workers = config.workers
+        self._git = git
+        self._checks = checks
+
+    @property
+    def is_wanted(self) -> bool:
+        """Without a test nothing is run: a setup that fails stops its worker before an agent is started.
+
+        Where all lanes share the user's own tree there is no fresh one that tells how it is there.
+        """
+        workers = self._workers
+        return workers.baseline == "auto" and workers.isolation == "worktree" and bool(workers.test)
+
+    @property
+    def commands(self) -> str:
+        """A digest of what is run."""
+        return sha256("\0".join((self._workers.setup, self._workers.test)).encode()).hexdigest()[:16]
+
+    def held_by(self, watch: fold.Watch, host: str) -> str:
+        """The question that keeps agents from starting on a host; empty: none does."""
+        if not self.is_wanted:
+            return ""
+        return baselines.holding(watch.state(Baselines), watch.state(Decisions), host)
+
+    def subject(self, commit: str) -> Subject:
+        tree = self._git.run("rev-parse", f"{commit}^{{tree}}").strip()
+        return Subject(host=processes.host(), tree=tree, commands=self.commands)
+
+    def check(
+        self,
+        commit: str,
+        branch: str,
+        lease: Lease,
+        *,
+        stopped: Callable[[], bool],
+        acceptance: Mapping[str, str] = {},
+        failures: int = 0,
+        known: Callable[[Subject], BaselineChecked | None] = lambda subject: None,
+    ) -> BaselineChecked | None:
+        """None when it was stopped. One process of a host at a time; `known` is asked once it is our turn.
+
+        `acceptance` are commands by unit, to be probed for programs that are missing.
+        """
+        subject = self.subject(commit)
+        try:
+            with self._alone(stopped):
+                if found := known(subject):
+                    return found
+                with self._fresh(commit) as inside:
+                    run = _Run(self._workers, inside, self._checks, lease, stopped=stopped, fetched=self._fetched)
+                    answer = run.judge(acceptance)
+        except Stopped:
+            return None
+        is_good = answer.passed and answer.sees_tree is not False
+        return BaselineChecked(
+            host=subject.host,
+            branch=branch,
+            commit=commit,
+            tree=subject.tree,
+            commands=subject.commands,
+            command=answer.command,
+            passed=answer.passed,
+            blanked=answer.blanked,
+            sees_tree=answer.sees_tree,
+            reason=answer.reason,
+            output=answer.output,
+            seconds=round(answer.seconds, 3),
+            ordinal=0 if is_good else failures + 1,
+            missing=answer.missing,
+        )
+
+    @property
+    def _fetched(self) -> Path:
+        return (self._place.common or self._place.state) / "modules"
+
+    @property
+    def _folder(self) -> Path:
+        return self._place.worktrees.with_name("baseline")
+
+    @contextmanager
+    def _alone(self, stopped: Callable[[], bool]) -> Iterator[None]:
+        """The kernel frees it when its holder dies."""
+        self._folder.parent.mkdir(parents=True, exist_ok=True)
+        opened = os.open(self._folder.with_name("baseline.gate"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            while True:
+                try:
+                    fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if stopped():
+                        raise Stopped from None
+                    time.sleep(LOCK_LOOK_SECONDS)
+            yield
+        finally:
+            os.close(opened)
+
+    @contextmanager
+    def _fresh(self, commit: str) -> Iterator[Git]:
+        """A worktree with nothing in it but the commit. It is ours alone, so nothing in it is anybody's work."""
+        self._remove()
+        adding.add(self._git, self._place.state, self._folder, commit)
+        inside = Git(self._folder)
+        try:
+            inside.run("checkout", "--quiet", "--force", "--detach", commit)
+            includes.bring(self._git, inside)
+            yield inside
+        finally:
+            self._remove()
+
+    def _remove(self) -> None:
+        if not self._folder.exists():
+            return
+        leftovers.wait_for_git(self._folder)
+        self._git.once("worktree", "remove", "--force", "--force", str(self._folder))
+        if self._folder.exists():
+            shutil.rmtree(self._folder)
+
+
+class _Answer(Struct, kw_only=True):
+    command: str
+    passed: bool
+    reason: str = ""
+    output: list[str] = []
+    blanked: int = 0
+    sees_tree: bool | None = None
+    seconds: float = 0.0
+    missing: dict[str, str] = {}
+
+
+class _Run:
+    """One check in one fresh tree."""
+
+    def __init__(
+        self,
+        workers: Workers,
+        inside: Git,
+        checks: Checks,
+        lease: Lease,
+        *,
+        stopped: Callable[[], bool],
+        fetched: Path,
+    ) -> None:
+        self._workers = workers
+        self._inside = inside
+        self._checks = checks
+        self._lease = lease
+        self._stopped = stopped
+        self._fetched = fetched
+
+    def judge(self, acceptance: Mapping[str, str]) -> _Answer:
+        workers = self._workers
+        began = time.monotonic()
+        problem = submodules.check_out(self._inside, self._fetched)
+        if workers.setup:
+            setup = self._accept(workers.setup, workers.setup_seconds)
+            if setup.passed is False:
+                return _failed(workers.setup, setup, began)
+            problem = problem and submodules.check_out(self._inside, self._fetched)
+        if problem:
+            return _Answer(command="git submodule update --init", passed=False, reason=problem)
+        if not workers.test:
+            return _Answer(command=workers.setup, passed=True, missing=self._probe(acceptance))
+        test = self._accept(workers.test, workers.wall_seconds)
+        if test.passed is False:
+            return _failed(workers.test, test, began)
+        test_seconds = time.monotonic() - began
+        missing = self._probe(acceptance)
+        blanked = self._empty()
+        sees = None
+        if blanked:
+            most = min(workers.wall_seconds, SLOWER_WITHOUT_SOURCES * test_seconds + 60)
+            sees = self._accept(workers.test, most).passed is False
+        return _Answer(
+            command=workers.test,
+            passed=True,
+            reason=test.detail,
+            blanked=blanked,
+            sees_tree=sees,
+            seconds=time.monotonic() - began,
+            missing=missing,
+        )
+
+    def _accept(self, command: str, seconds: float) -> Accepted:
+        answer = self._checks.run_apart(self._inside.tree, command, self._lease, seconds, self._stopped)
+        if self._stopped():
+            raise Stopped
+        return answer
+
+    def _probe(self, acceptance: Mapping[str, str]) -> dict[str, str]:
+        """Of the units whose acceptance command cannot run here, why. That it fails is expected before the work."""
+        missing: dict[str, str] = {}
+        answers: dict[str, str] = {}
+        deadline = time.monotonic() + ALL_PROBES_SECONDS
+        for unit, command in acceptance.items():
+            if command not in answers and time.monotonic() < deadline:
+                answers[command] = cannot_run(self._accept(command, PROBE_SECONDS))
+            if why := answers.get(command):
+                missing[unit] = why
+        return missing
+
+    def _empty(self) -> int:
+        """Empty the program's files; how many there were."""
+        tree = self._inside.tree
+        tracked = [path for path in self._inside.paths_of("HEAD") if (tree / path).is_file()]
+        found = canary.sources(tracked, _runner(tree, self._workers.test, tracked))
+        written = [path for path in found if not (tree / path).is_symlink() and (tree / path).stat().st_size]
+        for path in written:
+            (tree / path).write_text(canary.emptied(path))
+        return len(written)
+
+
+def cannot_run(answer: Accepted) -> str:
+    """Why a command could not be run at all; empty: it ran, whatever it said."""
+    code = answer.run.exit_code if answer.run else 0
+    if code in (0, None):
+        return ""
+    told = next((line for line in reversed(answer.output) if any(word in line for word in _CANNOT_RUN)), "")
+    if code in (NOT_EXECUTABLE, NOT_FOUND) or "No module named" in told:
+        return told.strip() or answer.detail
+    return ""
+
+
+def _runner(tree: Path, command: str, tracked: list[str]) -> str:
+    """The test command, with the text of what it runs in turn: the files that it names must stay."""
+    texts = [command, *(_read(tree / name) for name in _RUNNERS), *_scripts(tree / "package.json")]
+    for path in tracked:
+        if path.rpartition(".")[2] in canary.SHELL and canary.is_named(path, "\n".join(texts)):
+            texts.append(_read(tree / path))
+    return "\n".join(texts)
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+
+
+def _scripts(package: Path) -> list[str]:
+    """What `npm test` and the like run; not the files that the package is made of."""
+    try:
+        scripts = json.decode(_read(package) or "{}")["scripts"]
+        return [str(script) for script in scripts.values()]
+    except (DecodeError, KeyError, AttributeError, TypeError):
+        return []
+
+
+def _failed(command: str, answer: Accepted, began: float) -> _Answer:
+    output = [as_text(line)[:LONGEST_LINE] for line in answer.output[-TAIL_LINES:]]
+    return _Answer(command=command, passed=False, reason=answer.detail, output=output, seconds=time.monotonic() - began)

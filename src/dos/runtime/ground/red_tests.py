@@ -1,0 +1,70 @@
+"""Whose fault is it that the workspace's tests fail: the work's, or that of whatever surrounds it?"""
+
+from collections.abc import Callable
+
+from dos.errors import Halted
+from dos.journal import fold
+from dos.journal.engine_events import BaselineChecked
+from dos.journal.states import baselines
+from dos.journal.states.baselines import Baselines
+from dos.journal.states.decisions import Decisions
+from dos.journal.states.fleet import Fleet
+from dos.journal.store import Store
+from dos.plans.limits.baselines import Subject, counts, is_accepted
+from dos.records.leases import Lease
+from dos.runtime.ground.baseline import Baseline
+from dos.runtime.ground.hearing import Ear
+
+LATELY_MS = 600_000  # so long a test that passed on a tree says that this machine is in order
+
+
+class Surroundings:
+    """Runs the tests on the commit that the work is on top of; what other lanes found out just now is not run again."""
+
+    def __init__(
+        self,
+        baseline: Baseline,
+        watch: fold.Watch,
+        now_ms: Callable[[], int],
+        open_store: Callable[[], Store],
+        is_lost: Callable[[], bool],
+    ) -> None:
+        self._baseline = baseline
+        self._watch = watch
+        self._now_ms = now_ms
+        self._open_store = open_store
+        self._is_lost = is_lost
+
+    def fault(self, commit: str, branch: str, lease: Lease) -> BaselineChecked | None:
+        """How the tests fail on a commit without the work of an agent; None: they pass, or a person knows that they
+        fail. Raises Halted when a person stops the run meanwhile."""
+        if not self._baseline.is_wanted:
+            return None
+        with Ear(lease.run_id, self._open_store) as ear:
+            checked = self._baseline.check(
+                commit,
+                branch,
+                lease,
+                stopped=lambda: self._is_lost() or bool(ear.halted),
+                failures=self._known().failures.get(lease.host, 0),
+                known=self._checked_lately,
+            )
+        if ear.halted:
+            raise Halted(ear.halted)
+        if checked is None or checked.passed:
+            return None
+        asked = baselines.asked(self._watch.state(Decisions))
+        return None if is_accepted(baselines.as_check(checked, 0), asked) else checked
+
+    def _known(self) -> Baselines:
+        self._watch.look()
+        return self._watch.state(Baselines)
+
+    def _checked_lately(self, subject: Subject) -> BaselineChecked | None:
+        check = self._known().known().get(subject)
+        asked = baselines.asked(self._watch.state(Decisions))
+        if check is None or not counts(check, asked, started_ms=self._watch.state(Fleet).started_ms):
+            return None
+        # What passed long ago says nothing about the machine as it is now.
+        is_late = self._now_ms() - check.at_ms > LATELY_MS
+        return None if check.passed and is_late else baselines.as_fact(check)

@@ -1,0 +1,47 @@
+"""Work that an agent finished and forgot to commit: committed for it, or laid before the next agent as it was left."""
+
+from collections.abc import Callable, Mapping
+
+from dos.records.units import Unit
+from dos.sources.git import AS_DOS, Git
+
+_MESSAGE = """Work on {name}
+
+{title}
+
+Its agent ended without a commit. dos committed what it had left, which the acceptance command was then run on.
+
+Unit: {name}
+Committed-by: dos
+"""
+
+
+def commit(inside: Git, saved: str, unit: Unit, identity: Mapping[str, str]) -> str:
+    """Commit the files of a saved commit on top of the head, with the unit's trailer; the new commit.
+
+    The author is whoever the agents commit as; the committer is dos.
+    """
+    inside.run("read-tree", "--reset", "-u", saved)
+    message = _MESSAGE.format(name=unit.name, title=" ".join(unit.title.split()) or unit.name)
+    name, email = identity.get("GIT_AUTHOR_NAME"), identity.get("GIT_AUTHOR_EMAIL")
+    author = (f"--author={name} <{email}>",) if name and email else ()
+    inside.run(*AS_DOS, "commit", "--quiet", "--no-verify", "--cleanup=verbatim", *author, "-m", message)
+    return inside.run("rev-parse", "HEAD").strip()
+
+
+def lay_out(inside: Git, saved: str, *, base: str, is_inside: Callable[[str], bool]) -> bool:
+    """Put the changes of a saved commit into a clean tree, uncommitted; False, and nothing done, where they do not fit.
+
+    Only paths that `is_inside` admits: what was left outside of the lane would make the next work stray too. They fit
+    where nobody has changed those paths since.
+    """
+    parent = inside.commit_of(f"{saved}^1")
+    if parent is None:
+        return False
+    changed = [path for path in inside.paths_between(parent, saved) if is_inside(path)]
+    moved = set() if parent == base else set(inside.paths_between(parent, base))
+    if not changed or moved & set(changed):
+        return False
+    words = ("--literal-pathspecs", "restore", f"--source={saved}", "--worktree", "--pathspec-from-file=-")
+    inside.run(*words, "--pathspec-file-nul", feed="".join(f"{path}\0" for path in changed))
+    return True

@@ -1,0 +1,136 @@
+"""Work that an agent did and forgot to commit is not thrown away, and not done again from nothing."""
+
+import pytest
+from sample_repository import commit, write
+from test_worker import Killed, fleet, new_worker, open_effects, work
+
+from dos.journal import events
+from dos.journal.engine_events import WorkCommitted
+from dos.oracle import is_shipped
+from dos.plans.iterations import StopReason
+from dos.runtime import effects
+from dos.runtime.drive import drive
+from dos.sources.world import World
+
+SECOND = {"DEMO/A2": [[write("one/b.txt"), commit("Write b")]]}
+FORGETS = [write("one/a.txt", "first\n"), {"say": "It is done."}]
+
+
+def facts(repository, kind):
+    found = (events.decode(event) for event in World(repository.root).journal.events())
+    return [fact for fact in found if isinstance(fact, kind)]
+
+
+def test_work_that_is_accepted_and_in_its_lane_is_committed_for_its_agent(repository):
+    repository.play({"DEMO/A1": [FORGETS], **SECOND})
+    assert work(repository).reason is StopReason.COMPLETE
+    assert repository.starts() == ["DEMO/A1", "DEMO/A2"], "nobody is paid again"
+    told = repository.git(
+        "log", "-1", "--format=%an|%cn|%(trailers:key=Unit,valueonly)|%(trailers:key=Committed-by)", "main~1"
+    )
+    assert told.replace("\n", "") == "Tester|dos|DEMO/A1|Committed-by: dos"
+    assert repository.git("show", "main:one/a.txt") == "first"
+    (made,) = facts(repository, WorkCommitted)
+    saved = repository.git("rev-parse", f"{made.ref}^{{tree}}")
+    assert saved == repository.git("rev-parse", f"{made.commit}^{{tree}}"), "it was on a ref before"
+    assert fleet(repository).units["DEMO/A1"].left == ""
+    assert is_shipped("DEMO", "A1", workspace=repository.root).shipped
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        [write("one/half.txt", "half\n"), {"say": "done"}],
+        [write("one/half.txt", "half\n"), write("two/junk.txt"), {"say": "done"}],
+    ],
+    ids=["not accepted", "outside of the lane"],
+)
+def test_what_cannot_be_taken_lies_before_the_next_agent(repository, left):
+    seen = repository.home / "seen"
+    look = {"run": f"cat one/half.txt >> {seen}; ls two >> {seen}; git status --porcelain -uall >> {seen}"}
+    repository.play({"DEMO/A1": [left, [look, write("one/a.txt"), commit("Write a")]], **SECOND})
+    assert work(repository).reason is StopReason.COMPLETE
+    assert seen.read_text().splitlines() == ["half", "keep", "?? one/half.txt"], "and nothing of what lay outside"
+    assert "Committed-by" not in repository.git("log", "--format=%B", "main")
+    assert repository.git("show", "main:one/half.txt") == "half"
+    assert "junk.txt" not in repository.git("ls-tree", "-r", "--name-only", "main")
+
+
+def test_the_next_agent_is_told_that_the_last_one_forgot_to_commit(repository):
+    repository.play({"DEMO/A1": [[write("one/half.txt")], [write("one/a.txt"), commit("Write a")]], **SECOND})
+    prompts = []
+
+    def listening(performers):
+        real = performers[effects.RunAgent]
+
+        def run(effect):
+            prompts.append((effect.unit.name, effect.history))
+            return real(effect)
+
+        return {**performers, effects.RunAgent: run}
+
+    work(repository, performers=listening)
+    assert [any("forgot to commit" in each for each in told) for name, told in prompts if name == "DEMO/A1"] == [
+        False,
+        True,
+    ]
+
+
+def test_ignored_files_are_not_committed(repository):
+    (repository.root / ".gitignore").write_text("*.log\n")
+    repository.commit_all("Ignore logs")
+    repository.play({"DEMO/A1": [[*FORGETS, write("one/build.log")]], **SECOND})
+    work(repository)
+    assert repository.git("ls-tree", "-r", "--name-only", "main", "one").split() == [
+        "one/a.txt",
+        "one/b.txt",
+        "one/keep",
+    ]
+
+
+def test_changes_beside_a_commit_are_the_agents_own_business(repository):
+    steps = [write("one/a.txt"), commit("Write a"), write("one/scratch.txt")]
+    repository.play({"DEMO/A1": [steps], **SECOND})
+    assert work(repository).reason is StopReason.COMPLETE
+    assert facts(repository, WorkCommitted) == [] and "scratch" not in repository.git(
+        "ls-tree", "-r", "--name-only", "main"
+    )
+
+
+def test_an_agent_that_was_cut_off_is_not_committed_for(repository):
+    repository.play(
+        {"DEMO/A1": [[*FORGETS, {"crash": True}], [write("one/a.txt", "2\n"), commit("Write a")]], **SECOND}
+    )
+    work(repository)
+    assert facts(repository, WorkCommitted) == [] and repository.git("show", "main:one/a.txt") == "2"
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize(
+    "at", [effects.SaveChanges, effects.CommitChanges, effects.MeasureWork, effects.PrepareLanding]
+)
+def test_a_worker_that_dies_on_the_way_loses_nothing(repository, at, when):
+    repository.play({"DEMO/A1": [FORGETS], **SECOND})
+    acting = open_effects(repository)
+    performers = dict(acting.performers())
+    real = performers[at]
+
+    def die(effect):
+        if when == "after":
+            real(effect)
+        raise Killed
+
+    performers[at] = die
+    with pytest.raises(Killed):
+        drive(new_worker().work(), performers)
+    acting.store.release(acting.store.leases()[0].fence)
+    acting.close()
+    saved = [
+        f"{ref}:one/a.txt" for ref in repository.git("for-each-ref", "--format=%(refname)", "refs/dos/salvage").split()
+    ]
+    assert work(repository, number=2).reason is StopReason.COMPLETE
+    saved += [
+        f"{ref}:one/a.txt" for ref in repository.git("for-each-ref", "--format=%(refname)", "refs/dos/salvage").split()
+    ]
+    assert "first" in [repository.git("show", each) for each in saved]
+    assert repository.git("show", "main:one/a.txt") == "first" and len(repository.subjects()) == 3
