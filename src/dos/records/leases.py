@@ -1,7 +1,6 @@
 """A lease: a lane, or a named lock, held by somebody for a limited time under a fence that only grows."""
 
 from enum import StrEnum
-from hashlib import sha256
 
 from msgspec import Struct
 
@@ -69,6 +68,8 @@ class Refusal(Struct, frozen=True, kw_only=True):
 
 def key_hash(key: str) -> str:
     """What is written of a key: whoever reads it cannot make the key from it."""
+    from hashlib import sha256  # most verbs never meet a key
+
     return sha256(key.encode("utf-8", "surrogateescape")).hexdigest()
 
 

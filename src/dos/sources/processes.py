@@ -4,7 +4,6 @@ import os
 import sys
 from collections.abc import Mapping
 from functools import cache
-from hashlib import sha256
 from pathlib import Path
 
 from msgspec import Struct
@@ -33,7 +32,7 @@ def child_environment(environment: Mapping[str, str], directory: Path) -> dict[s
 
 
 def system() -> str:
-    """Which table of processes a pid of ours is in: the host's name, and a digest of what no other system shares.
+    """Which table of processes a pid of ours is in: the host's name, and what no other system shares.
 
     That is one start of one kernel, and one pid namespace in it. Only of a process of the same system can the system
     say that it is gone: a machine with the same name, or a container beside us, has other processes under our pids.
@@ -43,15 +42,15 @@ def system() -> str:
 
 @cache
 def _process_table() -> str:
-    return sha256(f"{SystemClock().boot()} {_pid_namespace()}".encode()).hexdigest()[:12]
+    return f"{SystemClock().boot().replace('-', '')[:12]}-{_pid_namespace()}"
 
 
 def _pid_namespace() -> str:
-    """Its inode; empty where a kernel has no such thing."""
+    """Its inode; 0 where a kernel has no such thing."""
     try:
-        return str(Path("/proc/self/ns/pid").readlink())
+        return str(Path("/proc/self/ns/pid").stat().st_ino)
     except OSError:
-        return ""
+        return "0"
 
 
 def identify(pid: int) -> Identity | None:

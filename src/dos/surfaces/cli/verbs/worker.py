@@ -21,14 +21,13 @@ from dos.plans.iterations import LoopState
 from dos.records import run_ids
 from dos.runtime import leftovers
 from dos.runtime.drive import AWAY, Patience, drive
-from dos.runtime.fleet.executing import JOURNAL_AWAY
 from dos.runtime.worker import Ended, Stop, Worker
 from dos.runtime.worker_effects import WorkerEffects
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
 from dos.surfaces.cli.verbs.lanes import identity
 
-EXITS = {"stopped": 0, "lane-held": 1, "contract_error": 2, "lease-lost": 3, "journal-away": JOURNAL_AWAY}
+EXITS = {"stopped": 0, "lane-held": 1, "contract_error": 2, "lease-lost": 3, "journal-away": 4}
 
 
 class Args(Struct, kw_only=True):

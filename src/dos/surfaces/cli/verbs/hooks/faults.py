@@ -30,7 +30,8 @@ def report(error: Exception, arguments: list[str]) -> None:
     """For an error that ended the verb before it could say so itself."""
     moment = next((word for word in arguments[arguments.index("hook") + 1 :] if not word.startswith("-")), "")
     problem = str(error) if isinstance(error, DosError) else f"dos has a bug: {type(error).__name__}: {error}"
-    complain(f"warning: dos hook {moment}: {' '.join(problem.split())}")
+    named = f"dos hook {moment}".rstrip()
+    complain(f"warning: {named}: {' '.join(problem.split())}")
     told = _event()
     record(moment, problem, session=told.session, start=_start(arguments, told))
 
