@@ -10,7 +10,8 @@ from typing import Protocol
 from dos.sources import processes
 from dos.sources.processes import Identity
 
-JOURNAL_AWAY = 4  # "journal-away" of `dos worker`: what a worker exits with that could not reach the journal, and so could not say why it stops
+# What `dos worker` exits with ("journal-away") when it could not reach the journal, and so could not say why it stops.
+JOURNAL_AWAY = 4
 
 
 class Executor(Protocol):
