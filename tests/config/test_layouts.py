@@ -179,6 +179,17 @@ def test_without_anything_but_root_files_one_worker_has_it_all(tmp_path):
     assert infer_lanes(tmp_path, made(tmp_path, files("a.py", "b.py"))).exclusive == ("main",)
 
 
+def test_code_at_the_top_gives_the_lane_the_name_of_the_project(tmp_path):
+    texts = files("index.js", "example/parse.js", "test/parse.js") | {"package.json": PACKAGE}
+    assert infer_lanes(tmp_path / "minimist", made(tmp_path / "minimist", texts)).concurrent == ("minimist",)
+
+
+def test_requirements_for_types_and_documents_are_not_installed_to_run_the_tests(tmp_path):
+    texts = files("requirements-mypy.txt", "requirements/docs.txt", "requirements/test.txt", "tests/test_a.py")
+    made(tmp_path, texts | {"pytest.ini": ""})
+    assert infer_commands(tmp_path).setup == f"{VENV} && {PIP} -r requirements/test.txt pytest"
+
+
 def test_a_manifest_that_cannot_be_read_declares_nothing(tmp_path):
     broken = {"package.json": "{", "Cargo.toml": "[", "pyproject.toml": "=", "src/a.py": ""}
     assert infer_lanes(tmp_path, made(tmp_path, broken)).concurrent == ("src",)

@@ -16,6 +16,7 @@ _PIP = ".venv/bin/python -m pip install --quiet --disable-pip-version-check"
 # What setuptools leaves beside the sources, where the repository does not ignore it: git would take it for work.
 _HIDE_METADATA = """for made in *.egg-info src/*.egg-info; do [ ! -d "$made" ] || echo '*' > "$made/.gitignore"; done"""
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
+_REQUIREMENTS = frozenset(("requirements", "base", "main", "dev", "develop", "test", "tests", "testing", "ci", "all"))
 _EXTRAS = ("test", "tests", "testing", "dev")
 _NPM_LOCKS = {
     "pnpm-lock.yaml": ("pnpm install --frozen-lockfile", "pnpm test"),
@@ -132,7 +133,9 @@ def _by_files(root: Path) -> str:
 
 
 def _requirements(root: Path) -> list[Path]:
-    return sorted(root.glob("requirements*.txt")) + sorted(root.glob("requirements/*.txt"))
+    """The requirement files that running the tests can need, by their names: not those for types, docs or releases."""
+    found = [*sorted(root.glob("*requirements*.txt")), *sorted(root.glob("requirements/*.txt"))]
+    return [path for path in found if set(re.split(r"[-_.]", path.stem)) <= _REQUIREMENTS]
 
 
 def _wanted(root: Path, project: dict[str, object]) -> list[str]:

@@ -16,6 +16,7 @@ _TESTS = frozenset(
 _DOCUMENTS = frozenset(("doc", "docs", "documentation"))
 _SOURCES = ("src", "lib", "app", "source")
 _MANIFESTS = ("package.json", "pyproject.toml", "setup.py", "Cargo.toml", "go.mod")
+_CODE_AT_TOP = re.compile(r"(?!(?:setup|conftest|noxfile)\.py$)[^/.]+\.(?:[cm]?[jt]s|py|go|rb|php)$")
 _BESIDE = re.compile(
     r"(?:__init__|conftest)\.py$|(?:^|/)(?:fixtures|helpers|data|support|utils)(?:/|$)|^[^/]*\.(?:md|txt)$"
 )
@@ -68,10 +69,10 @@ def _lanes(root: Path, files: Sequence[str]) -> list[_Lane]:
         apart = [_Lane(PurePosixPath(folder).name, folder) for folder in members]
         free = [each for each in visible if not any(_is_in(member, each) or member == each for member in members)]
         return apart + [_Lane(each, each) for each in free if each in _DOCUMENTS]
-    return _components(visible, files)
+    return _components(root.name, visible, files)
 
 
-def _components(folders: Sequence[str], files: Sequence[str]) -> list[_Lane]:
+def _components(project: str, folders: Sequence[str], files: Sequence[str]) -> list[_Lane]:
     tests = [folder for folder in folders if folder.lower() in _TESTS]
     documents = [folder for folder in folders if folder.lower() in _DOCUMENTS]
     own = [each for each in folders if each not in (*tests, *documents) and _has_manifest(each, files)]
@@ -83,7 +84,7 @@ def _components(folders: Sequence[str], files: Sequence[str]) -> list[_Lane]:
         return mirrored + lanes
     if code or not own:
         together = [*code, *tests]
-        return [_Lane(_called(together, files), *together), *lanes]
+        return [_Lane(_called(project, together, files), *together), *lanes]
     return [*lanes, _Lane(tests[0], *tests)]
 
 
@@ -117,10 +118,16 @@ def _is_marker(rest: str) -> bool:
     return rest in ("__init__.py", "py.typed", "conftest.py")
 
 
-def _called(folders: Sequence[str], files: Sequence[str]) -> str:
-    """The name of the one package that a source folder holds, else of the folder that is one, else of the first."""
+def _called(project: str, folders: Sequence[str], files: Sequence[str]) -> str:
+    """The name of the one package that a source folder holds, else of the folder that is one.
+
+    Where the code lies at the top, beside examples or scripts, that of the project; else of the first folder.
+    """
     sources = [folder for folder in folders if folder.lower() in _SOURCES]
     importable = [folder for folder in folders if folder.lower() not in _TESTS and f"{folder}/__init__.py" in files]
+    at_top = any(_CODE_AT_TOP.fullmatch(path) for path in files)
+    if at_top and not sources and not importable and usable_name(project):
+        return project
     first = [*sources, *importable, *folders][0]
     inside = [child for child in _children(first, files) if child]
     is_source = first.lower() in _SOURCES
