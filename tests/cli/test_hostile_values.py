@@ -24,6 +24,7 @@ RUN = "RID-0123456789ABCDE"
 BESIDE = {
     "init": {"directory": ".", "--dry-run": None},
     "worker": {"--lane": "nosuch"},
+    "decisions add": {"--kind": "REVIEW", "--lane": "api", "--text": "t"},
     "decisions answer": {"decision": "x", "choice": "y"},
     "decide-for": {"decision": "x", "choice": "y"},
     "lease-lane acquire": {"--owner": "B", "--lane": "docs"},

@@ -50,11 +50,7 @@ def run(args: Args, desk: Desk) -> Reply:
 
 def _checked_kind(kind: str) -> str:
     if not _KIND.fullmatch(kind) or len(kind) > LONGEST_KIND:
-        raise BadInput(
-            f"--kind {shown(kind)} is not one word of letters, digits and _", hint="For example: --kind FLAG"
-        )
+        raise BadInput(f"--kind {shown(kind)} is not one word of letters, digits and _", hint=EXAMPLE)
     if kind.upper() in COUNTED:
-        raise BadInput(
-            f"{kind.upper()} is counted by `dos recurring`, and never queued", hint="For example: --kind FLAG"
-        )
+        raise BadInput(f"{kind.upper()} is counted by `dos recurring`, and never queued", hint=EXAMPLE)
     return kind.upper()
