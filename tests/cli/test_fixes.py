@@ -14,8 +14,8 @@ from commanding import git
 from patience import PATIENCE
 from troubles import REAL_PATH, configured, finding, kinds, with_config_that_is, written
 
+from dos import evidence
 from dos.config.lint import Kind
-from dos.evidence.health import examine
 from dos.records.leases import Request
 from dos.records.regions import region
 from dos.records.units import Trouble
@@ -75,6 +75,7 @@ CLEARED = [
     (configured("backend", '"elsewhere"'), "ALIAS_TARGET_UNDECLARED"),
     (configured("paths.lane_journal", '"x.jsonl"'), "POLICY_UNREAD"),
     (configured("cooldown.window_hours", "1\nwindow_ms = 1"), "CONFIG_WITHOUT_EFFECT"),
+    (written("docs/first-plan.md", troubles.PLAN + "\nMore.\n"), "PLANS_UNCOMMITTED"),
     (configured("paths.plans_glob", '"none/**/*.md"'), "NO_PLANS"),
     (configured("paths.plans_glob", '"/etc/*.md"'), "PLANS_GLOB_INVALID"),
     (configured("plans.source", '"beads"'), "PLANS_SOURCE_FAILED"),
@@ -121,6 +122,7 @@ LEFT_TO_A_PERSON = [
     (configured("worker", '["docs/**"]'), "CONCURRENT_LANES_OVERLAP"),
     (written("docs/first-plan.md", "# nothing\n"), "PLANS_WITHOUT_UNITS"),
     (written("docs/first-plan.md", "## A1: x\n\n- lane: elsewhere\n"), "UNIT_LANE_UNKNOWN"),
+    (written("docs/first-plan.md", "## A1: x\n\n- agent: codx\n"), "UNIT_AGENT_UNKNOWN"),
     (written("docs/first-plan.md", "## A1: x\n\n## A1: y\n"), "UNIT_DUPLICATE"),
     (written("docs/first-plan.md", "## A1: x\n- depends: A2\n"), "UNIT_DEPENDENCY_UNKNOWN"),
     (written("docs/first-plan.md", "## A1: x\n- depends: A1\n"), "UNIT_DEPENDENCY_CYCLE"),
@@ -182,7 +184,7 @@ def test_what_a_person_has_to_decide_about_can_at_least_be_looked_at(
 
 # Not to be had here, or had with real processes and servers in tests of their own.
 ELSEWHERE = {
-    "PLAN_UNREADABLE",
+    "PACKAGES_CLASH", "PLAN_UNREADABLE",
     "NO_COMMIT", "CLOCK_UNSET", "DISK_FILES_LOW", "PROCESS_STOPPED", "PROCESS_ORPHANED", "STORE_BUSY", "STORE_TOO_NEW",
     "STORE_DURABILITY", "STORE_SESSIONS",
 }  # fmt: skip
@@ -190,7 +192,7 @@ ELSEWHERE = {
 
 def test_the_command_of_every_kind_of_finding_is_typed_somewhere():
     told = {kind.value for kind in Kind} | {kind.value for kind in Trouble}
-    for path in Path(examine.__file__).parent.glob("*.py"):
+    for path in Path(evidence.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             match node:
                 case ast.Call(args=[ast.Constant(value=str(kind)), _, _, _]) if kind.isupper():  # kind, what, why, fix

@@ -1,6 +1,14 @@
 """Another package that owns our names, as dos-kernel does: doctor says so, with the command that clears it."""
 
+import os
+import subprocess
+import sys
+import venv
+import zipfile
 from pathlib import Path
+
+import pip
+from patience import PATIENCE
 
 from dos.config.lint import Severity
 from dos.evidence import packages
@@ -32,3 +40,48 @@ def test_a_package_with_our_import_name_or_our_command_is_an_error(tmp_path, mon
     assert found.what.startswith("another-dos, dos-kernel is installed beside dispatch-os")
     assert "pip uninstall --yes another-dos dos-kernel && " in found.fix
     assert found.fix.endswith("-m pip install --force-reinstall --no-deps dispatch-os")
+
+
+def wheel(folder: Path, name: str, text: str) -> None:
+    """A package that installs the import `dos` and the command `dos`."""
+    stem = f"{name.replace('-', '_')}-0.30.0"
+    info = f"{stem}.dist-info"
+    files = {
+        "dos/__init__.py": text,
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.30.0\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{info}/entry_points.txt": "[console_scripts]\ndos = dos:main\n",
+    }
+    files[f"{info}/RECORD"] = "".join(f"{path},,\n" for path in [*files, f"{info}/RECORD"])
+    with zipfile.ZipFile(folder / f"{stem}-py3-none-any.whl", "w") as packed:
+        for path, content in files.items():
+            packed.writestr(path, content)
+
+
+def test_what_is_printed_removes_the_other_package_and_brings_ours_back(tmp_path, monkeypatch):
+    """Typed in an environment of its own, with packages from a folder in place of an index."""
+    for folder in ("wheels", "tools"):
+        (tmp_path / folder).mkdir()
+    wheel(tmp_path / "wheels", "dispatch-os", "ours = True\n")
+    wheel(tmp_path / "wheels", "dos-kernel", "ours = False\n")
+    (tmp_path / "tools" / "pip").symlink_to(Path(pip.__file__).parent)
+    venv.create(tmp_path / "env", symlinks=True)
+    python = tmp_path / "env" / "bin" / "python"
+    (site,) = (tmp_path / "env" / "lib").glob("python*/site-packages")
+    settings = {"PYTHONPATH": str(tmp_path / "tools"), "PIP_NO_INDEX": "1", "PIP_NO_COMPILE": "1"}
+    settings |= {"PIP_FIND_LINKS": str(tmp_path / "wheels"), "PIP_CONFIG_FILE": os.devnull}
+
+    def typed(line: str) -> None:
+        done = subprocess.run(
+            ["sh", "-c", line], env={**os.environ, **settings}, capture_output=True, text=True, timeout=PATIENCE
+        )
+        assert done.returncode == 0, (line, done.stderr)
+
+    typed(f"{python} -m pip install dispatch-os dos-kernel")
+    monkeypatch.syspath_prepend(site)
+    monkeypatch.setattr(sys, "executable", str(python))
+    (found,) = packages.examine(World(tmp_path))
+    typed(found.fix)
+    assert packages.examine(World(tmp_path)) == []
+    assert (site / "dos" / "__init__.py").read_text() == "ours = True\n"
+    assert (tmp_path / "env" / "bin" / "dos").is_file()
