@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from sample_repository import Repository, commit, write
+from sample_repository import WORKS, Repository, commit, write
 from test_worker import Killed, fleet, new_worker, open_effects, work
 
 from dos.errors import GitFailed
@@ -215,6 +215,41 @@ def test_the_setup_runs_again_where_it_was_broken_off(repository):
     acting.close()
     assert work(repository, number=2).reason is StopReason.COMPLETE
     assert ran.read_text() == "x\n"
+
+
+COMMITS_ALL = {"run": "git add --all --force . && git commit -qm 'Add everything'"}
+
+
+def with_setup(repository: Repository, setup: str) -> Path:
+    """Each run of the setup is a line of this file."""
+    config, ran = repository.root / "dos.toml", repository.home / "setups"
+    config.write_text(config.read_text() + f'setup = "echo x >> {ran}; {setup}"\n')
+    return ran
+
+
+def test_a_folder_that_the_setup_makes_is_hidden_from_git_and_stays_for_the_next_unit(repository):
+    ran = with_setup(repository, "mkdir -p modules/a; touch modules/a/b")
+    second = [{"run": "test -e modules/a/b"}, *WORKS["DEMO/A2"][0]]
+    repository.play({"DEMO/A1": WORKS["DEMO/A1"], "DEMO/A2": [second]})
+    assert work(repository).reason is StopReason.COMPLETE
+    assert ran.read_text() == "x\n"
+    assert repository.git("ls-tree", "-r", "--name-only", "HEAD", "modules") == ""
+
+
+def test_the_setup_runs_again_where_an_agent_committed_what_it_had_made(repository):
+    ran = with_setup(repository, "mkdir -p modules; touch modules/a")
+    needs = {"run": "test -e modules/a || rm -rf .git one"}
+    repository.play({"DEMO/A1": [[COMMITS_ALL], [needs, *WORKS["DEMO/A1"][0]]], "DEMO/A2": WORKS["DEMO/A2"]})
+    assert work(repository).reason is StopReason.COMPLETE
+    assert ran.read_text() == "x\nx\n"
+
+
+def test_the_setup_runs_before_each_unit_where_it_makes_files_that_git_sees(repository):
+    ran = with_setup(repository, "touch made.txt")
+    alone = {"run": 'git add one && git commit -qm "Write it" -m "Unit: $DOS_UNIT"'}
+    repository.play({"DEMO/A1": [[write("one/a.txt"), alone]], "DEMO/A2": [[write("one/b.txt"), alone]]})
+    assert work(repository).reason is StopReason.COMPLETE
+    assert ran.read_text() == "x\nx\n"
 
 
 # Submodules

@@ -1,5 +1,6 @@
 """Each lane works in a worktree of its own. Nothing in one is removed before it is saved."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -13,8 +14,9 @@ from dos.runtime.effects import Salvage, Worktree
 from dos.runtime.trees import adding, includes
 from dos.sources.git import AS_DOS, Git
 
-READY = "dos-ready"  # beside the worktree's HEAD: the setup command has run here
+READY = "dos-ready"  # beside the worktree's HEAD: the setup command has run here; holds what it made
 LOCKS = ("index.lock", "HEAD.lock")
+_UNTRACKED = ("ls-files", "-z", "--others", "--exclude-standard", "--directory")
 UNFINISHED = ("rebase-merge", "rebase-apply", "sequencer")  # what `git reset` leaves in progress
 
 
@@ -45,7 +47,7 @@ def prepare(
         adding.add(git, state, path, base)
         clear(inside, base)
     left_out = includes.bring(git, inside).left_out
-    ready = (_directory(inside) / READY).exists()
+    ready = _is_ready(inside)
     said = f"not copied: {listed(left_out)}" if left_out else ""
     return Worktree(path=str(path), target=target, base=base, salvaged=salvaged, ready=ready, said=said)
 
@@ -59,8 +61,27 @@ def _is_unused(inside: Git) -> bool:
     return unused
 
 
-def mark_ready(inside: Git) -> None:
-    (_directory(inside) / READY).touch()
+def mark_ready(inside: Git) -> list[str]:
+    """Record that the setup has run, and return the files that it left for git to see.
+
+    Folders that it made and git does not ignore are hidden: an agent's `git add --all` would commit `node_modules`.
+    """
+    made = [path for path in inside.run(*_UNTRACKED).split("\0") if path]
+    for path in made:
+        folder = inside.tree / path
+        if path.endswith("/") and not (folder / ".git").exists():
+            (folder / ".gitignore").write_text("*\n")
+    (_directory(inside) / READY).write_bytes(os.fsencode("\0".join(made)))
+    return [path for path in made if not path.endswith("/")]
+
+
+def _is_ready(inside: Git) -> bool:
+    """The setup has run, and what it made is still here: an agent may have committed it, and then it was cleared."""
+    mark = _directory(inside) / READY
+    if not mark.exists():
+        return False
+    made = os.fsdecode(mark.read_bytes()).split("\0")
+    return all((inside.tree / path).exists() for path in made if path)
 
 
 def save_changes(inside: Git, state: Path, *, run_id: str, why: str, base: str) -> list[Salvage]:

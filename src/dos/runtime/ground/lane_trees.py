@@ -11,6 +11,7 @@ from dos.config.tables import Config
 from dos.errors import Halted, NotReady
 from dos.journal.engine_events import BaselineChecked
 from dos.records.leases import Lease
+from dos.records.names import listed
 from dos.runtime import effects, landing, measuring, worktrees
 from dos.runtime.drive import Performers
 from dos.runtime.ground import proving, surroundings
@@ -89,8 +90,9 @@ class LaneTrees:
         if problem:
             hint = f"Try: git -C {self.git.tree} submodule update --init --recursive"
             raise NotReady(f"{problem}. {hint}", hint=hint)
-        if not made.ready:
-            worktrees.mark_ready(inside)
+        if not made.ready and (loose := worktrees.mark_ready(inside)):
+            told = f"the setup makes files that .gitignore does not name, so it runs before each unit: {listed(loose)}"
+            made = structs.replace(made, said="; ".join(filter(None, (made.said, told))))
         takes_turns = self.workers.landing != "branch"  # else each unit has a branch of its own
         made = structs.replace(made, queue=branch if takes_turns else "")
         return self._with_what_was_left(effect, made)
