@@ -53,7 +53,7 @@ def test_no_row_is_there_for_nothing():
 
 
 NOBODY = {"iteration-cap", "complete", "drained-twice", "drain-requested", "lease-lost"}
-TIME = {"rate-limited", "consecutive-overloaded", "pick-cooldown", "lane-held"}
+TIME = {"rate-limited", "consecutive-overloaded", "pick-cooldown", "lane-held", "journal-away"}
 ENVIRONMENT = {"launch-failed", "consecutive-unclear", "not-ready"}
 
 

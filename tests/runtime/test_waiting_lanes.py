@@ -93,7 +93,12 @@ class Story:
             leases={},
             backlogs=backlogs,
             roomless=observing.roomless(
-                self.config, [AGENT], self.state(Quota), self.state(Spend), state, LANES, now_ms=now_ms
+                self.config,
+                {lane: [[AGENT]] for lane in LANES},
+                self.state(Quota),
+                self.state(Spend),
+                state,
+                now_ms=now_ms,
             ),
             now_ms=now_ms,
             gone=lambda lease: True,
