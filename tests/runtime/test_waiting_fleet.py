@@ -28,7 +28,11 @@ WORKS = {
 
 
 def plan(fleet, text: str) -> None:
-    (fleet.repository.root / "docs" / "demo-plan.md").write_text(text)
+    """At once, as editors do: half a plan would be another edit."""
+    document = fleet.repository.root / "docs" / "demo-plan.md"
+    half = document.with_suffix(".half")
+    half.write_text(text)
+    half.replace(document)
 
 
 def of(fleet, kind: str) -> list[dict]:
@@ -46,13 +50,18 @@ def test_a_unit_that_waits_for_another_lane_is_done_when_that_has_landed_and_nob
 
 def test_a_plan_that_is_no_draft_any_more_is_worked_on_though_a_run_had_stopped_for_it(fleet):
     plan(fleet, ACROSS.replace("- depends: DEMO/A1", "- class: draft"))
-    fleet.repository.play(WORKS)
+    waits = [fleet.repository.waits, write("one/a.py", CODE), commit("Write a")]
+    fleet.repository.play(WORKS | {"DEMO/A1": [waits]})  # so that the fleet is not idle before the plan has changed
     process = fleet.up("--until-idle", "--target", "2")
     wait_for(lambda: [event for event in of(fleet, "run_stopped") if event["lane"] == "two"])
     plan(fleet, ACROSS.replace("- depends: DEMO/A1", ""))
-    process.communicate(timeout=PATIENCE)
-    assert landed(fleet) == ["DEMO/A1", "DEMO/B1", "DEMO/B2"]
-    assert not of(fleet, "decision_raised")
+    (asked,) = wait_for(lambda: of(fleet, "decision_raised"), "somebody is asked whether the edit counts")
+    assert asked["about"] == "plan_changed"
+    assert fleet.dos("decisions", "answer", asked["id"], "use").returncode == 0
+    fleet.repository.let_go()
+    story, _ = process.communicate(timeout=PATIENCE)
+    assert landed(fleet) == ["DEMO/A1", "DEMO/B1", "DEMO/B2"], story
+    assert of(fleet, "decision_raised") == [asked], "nobody is asked about the lane that had stopped"
 
 
 def test_what_is_left_is_named_at_the_end_with_what_it_waits_for_and_the_exit_code_says_so(fleet):
