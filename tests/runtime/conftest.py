@@ -1,6 +1,5 @@
 from collections.abc import Iterator
 
-import psutil
 import pytest
 from sample_fleet import Fleet
 from sample_repository import Repository
@@ -15,10 +14,4 @@ def repository(tmp_path) -> Repository:
 def fleet(repository) -> Iterator[Fleet]:
     fleet = Fleet(repository)
     yield fleet
-    for process in fleet.started:
-        if process.poll() is None:
-            process.kill()
-            process.communicate()
-    for line in psutil.process_iter(["cwd"]):
-        if (line.info["cwd"] or "").startswith(str(repository.root)):
-            line.kill()
+    fleet.end()

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from contextlib import suppress
 
 import psutil
 from commanding import in_process
@@ -47,12 +48,25 @@ class Fleet:
         return wait_for(found)
 
     def stray_processes(self) -> list[str]:
+        return [" ".join(process.info["cmdline"] or []) for process in self._processes()]
+
+    def end(self) -> None:
+        """Whatever was started, the agents in their worktrees too: until nobody is left who could start another."""
+        for process in self.started:
+            if process.poll() is None:
+                process.kill()
+                process.communicate()
+        while left := self._processes():
+            for each in left:
+                with suppress(psutil.NoSuchProcess):
+                    each.kill()
+            psutil.wait_procs(left, timeout=PATIENCE)
+
+    def _processes(self) -> list[psutil.Process]:
+        """Those that work in the repository or in one of its worktrees."""
         mine = (str(self.repository.root), str(find(self.repository.root).worktrees))
-        found = []
-        for process in psutil.process_iter(["cmdline", "cwd"]):
-            if (process.info["cwd"] or "").startswith(mine):
-                found.append(" ".join(process.info["cmdline"] or []))
-        return found
+        every = psutil.process_iter(["cmdline", "cwd"])
+        return [process for process in every if (process.info["cwd"] or "").startswith(mine)]
 
 
 def landed(fleet: Fleet) -> list[str]:
