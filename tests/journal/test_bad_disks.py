@@ -79,8 +79,10 @@ def strike_everywhere(
     """A run for each operation of a healthy run, or of its writes and its other operations each so many'th."""
     healthy = Faulty(place / "healthy", shim, fail, steps=steps, extra=OFTEN)
     assert healthy.failures == [] and counted(healthy.operations) > 100
-    kinds = {each.number: each.kind for each in healthy.operations if each.number}
-    chosen = [at for at in kinds if at % (writes if kinds[at] is Kind.WRITE else others) == 0]
+    numbered = [each for each in healthy.operations if each.number]
+    of_writes = [each.number for each in numbered if each.kind is Kind.WRITE]
+    of_others = [each.number for each in numbered if each.kind is not Kind.WRITE]
+    chosen = sorted(of_writes[writes - 1 :: writes] + of_others[others - 1 :: others])
     runs = []
     for at in chosen:
         faulty = Faulty(place / str(at), shim, fail, at, fail_for, steps, OFTEN)
