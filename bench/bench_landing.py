@@ -28,6 +28,7 @@ target = {target}
 agent = "scripted"
 command = ["{script}"]
 test = "echo run >> {runs}; sleep {seconds}"
+baseline = "off"
 """
 WORK = [{"run": 'echo x > "$DOS_LANE/${DOS_UNIT#*/}.txt"'}, {"commit": "Work"}]
 

@@ -244,6 +244,7 @@ target = {target}
 agent = "scripted"
 command = ["{script}"]
 test = "echo $DOS_LANE >> {runs}; sleep 0.3"
+baseline = "off"
 """
 
 
