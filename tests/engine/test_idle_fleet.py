@@ -1,6 +1,7 @@
 """A fleet that has nothing to do, or may not do it, starts nobody: no worker, no agent, and so no call of a model."""
 
 import time
+from typing import Any
 
 import pytest
 from engine_fleet import WORK, EngineFleet
@@ -21,7 +22,12 @@ def at_rest(fleet: EngineFleet, why: str) -> None:
         wait_for(lambda: len(fleet.facts("run_stopped")) == 2, "everything has landed")
     else:
         wait_for(lambda: fleet.facts("limit_hit"), "the limit is hit")
-        wait_for(lambda: len(fleet.facts("run_parked")) + len(fleet.facts("run_stopped")) >= 2, "both lanes rest")
+        wait_for(lambda: len({fact["lane"] for fact in resting(fleet)}) == 2, "both lanes rest")
+
+
+def resting(fleet: EngineFleet) -> list[dict[str, Any]]:
+    """One lane may say it twice before the other does once."""
+    return [*fleet.facts("run_parked"), *fleet.facts("run_stopped")]
 
 
 def started(fleet: EngineFleet) -> dict[str, int]:
