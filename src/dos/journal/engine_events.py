@@ -5,6 +5,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from dos.journal.events import AgentEnded, Fact, IterationCommitted, RunStopped, WorkerReaped
+from dos.verdicts.work.baselines import Result
 
 
 class LimitHit(Fact, frozen=True, kw_only=True):
@@ -252,24 +253,10 @@ class BaselineStarted(Fact, frozen=True, kw_only=True):
     command: str
 
 
-class BaselineChecked(Fact, frozen=True, kw_only=True):
+class BaselineChecked(Result, Fact, frozen=True, kw_only=True):
     """What setup and test said of a tree that no agent has touched. It holds for this host, tree and commands."""
 
     kind = "baseline_checked"
-    host: str
-    branch: str
-    commit: str
-    tree: str
-    commands: str  # a digest of the setup and test commands
-    command: str  # the one that decided: setup where that failed, else test
-    passed: bool
-    blanked: int = 0  # how many source files were emptied for the second run; 0: there was none
-    sees_tree: bool | None = None  # the test failed with them emptied; None: it was not tried
-    reason: str = ""
-    output: list[str] = field(default_factory=list)  # its last lines
-    seconds: float = 0.0
-    ordinal: int = 0  # of a failure: the how-manieth of this host it is
-    missing: dict[str, str] = field(default_factory=dict)  # unit -> why its acceptance command cannot run here
 
 
 class WorkCommitted(Fact, frozen=True, kw_only=True):

@@ -2,13 +2,14 @@
 
 from typing import ClassVar
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from dos.journal import engine_events, events
 from dos.journal.engine_events import BaselineChecked
 from dos.journal.events import Event
 from dos.journal.states.decisions import Decisions
-from dos.plans.limits.baselines import Asked, Check, Subject
+from dos.plans.limits.baselines import Asked, Check
+from dos.verdicts.work.baselines import Subject
 
 KEPT = 200
 STREAM = "baseline"
@@ -25,7 +26,7 @@ class Baselines(Struct, kw_only=True):
             return
         fact = events.decode(event)
         assert isinstance(fact, BaselineChecked)
-        check = as_check(fact, event.at_ms)
+        check = Check(**structs.asdict(fact), at_ms=event.at_ms)
         self.checks = [*(each for each in self.checks if each.subject != check.subject), check][-KEPT:]
         if not check.is_good:
             self.failures[fact.host] = max(fact.ordinal, self.failures.get(fact.host, 0))
@@ -35,7 +36,7 @@ class Baselines(Struct, kw_only=True):
 
     def newest(self, host: str, commands: str) -> Check | None:
         """The last check of these commands on a host, of whichever tree."""
-        of_host = (each for each in self.checks if (each.subject.host, each.subject.commands) == (host, commands))
+        of_host = (each for each in self.checks if (each.host, each.commands) == (host, commands))
         return max(of_host, key=lambda each: each.at_ms, default=None)
 
 
@@ -43,38 +44,9 @@ def stream(host: str) -> str:
     return f"{STREAM}/{host}"
 
 
-def as_check(fact: BaselineChecked, at_ms: int) -> Check:
-    return Check(
-        subject=Subject(host=fact.host, tree=fact.tree, commands=fact.commands),
-        branch=fact.branch,
-        commit=fact.commit,
-        command=fact.command,
-        passed=fact.passed,
-        sees_tree=fact.sees_tree,
-        blanked=fact.blanked,
-        reason=fact.reason,
-        output=fact.output,
-        ordinal=fact.ordinal,
-        at_ms=at_ms,
-    )
-
-
 def as_fact(check: Check) -> BaselineChecked:
-    subject = check.subject
-    return BaselineChecked(
-        host=subject.host,
-        branch=check.branch,
-        commit=check.commit,
-        tree=subject.tree,
-        commands=subject.commands,
-        command=check.command,
-        passed=check.passed,
-        blanked=check.blanked,
-        sees_tree=check.sees_tree,
-        reason=check.reason,
-        output=list(check.output),
-        ordinal=check.ordinal,
-    )
+    """What was written down of it."""
+    return BaselineChecked(**{name: getattr(check, name) for name in BaselineChecked.__struct_fields__})
 
 
 def asked(decisions: Decisions) -> list[Asked]:
@@ -97,8 +69,8 @@ def asked(decisions: Decisions) -> list[Asked]:
 def holding(known: Baselines, decisions: Decisions, host: str) -> str:
     """The question that keeps agents from starting on a host: open, or answered with `leave`; empty: none does."""
     mine = [each for each in asked(decisions) if each.subject.host == host]
-    failed = max((each.at_ms for each in known.checks if each.subject.host == host and not each.is_good), default=0)
-    passed = max((each.at_ms for each in known.checks if each.subject.host == host and each.is_good), default=0)
+    failed = max((each.at_ms for each in known.checks if each.host == host and not each.is_good), default=0)
+    passed = max((each.at_ms for each in known.checks if each.host == host and each.is_good), default=0)
     for each in mine:
         if not each.choice or (each.choice == "leave" and each.answered_ms > failed > passed):
             return each.id

@@ -7,40 +7,13 @@ from msgspec import Struct
 
 from dos.plans.limits import deciding
 from dos.plans.limits.deciding import Question
+from dos.verdicts.work.baselines import Result, Subject
 
 
-class Subject(Struct, frozen=True, kw_only=True):
-    """What is to be checked: a tree, the commands, and the host they run on."""
+class Check(Result, frozen=True, kw_only=True):
+    """A check that was made, and when."""
 
-    host: str
-    tree: str
-    commands: str  # a digest
-
-
-class Check(Struct, frozen=True, kw_only=True):
-    """A check that was made."""
-
-    subject: Subject
-    branch: str
-    commit: str
-    command: str
-    passed: bool
-    sees_tree: bool | None = None  # None: whether it notices an empty program was not tried
-    blanked: int = 0
-    reason: str = ""
-    output: Sequence[str] = ()
-    ordinal: int = 0
     at_ms: int = 0
-
-    @property
-    def is_good(self) -> bool:
-        return self.passed and self.sees_tree is not False
-
-    @property
-    def fault(self) -> str:
-        if self.is_good:
-            return ""
-        return "blind" if self.passed else "red"
 
 
 class Asked(Struct, frozen=True, kw_only=True):
@@ -96,7 +69,7 @@ def plan(
         return Plan(step=Step.WAIT, why=f"`dos decisions show {is_open[0]}`")
     if any(each.choice == "leave" and each.answered_ms > check.at_ms for each in mine):
         return Plan(step=Step.WAIT, why=f"`{check.command}` fails on {check.branch}; `dos up` checks it again")
-    return Plan(step=Step.WAIT, question=question(check), why=f"`{check.command}` fails on {check.branch}")
+    return Plan(step=Step.WAIT, question=deciding.baseline(check), why=f"`{check.command}` fails on {check.branch}")
 
 
 def counts(check: Check, asked: Sequence[Asked], *, started_ms: int = 0) -> bool:
@@ -107,28 +80,12 @@ def counts(check: Check, asked: Sequence[Asked], *, started_ms: int = 0) -> bool
     return check.at_ms >= max([started_ms, *retried])
 
 
-def is_accepted(check: Check, asked: Sequence[Asked]) -> bool:
+def is_accepted(check: Result, asked: Sequence[Asked]) -> bool:
     """A person lets agents start all the same: on this tree; or, where the test sees no tree, with this command."""
     return any(
         each.choice == "start"
         and each.fault == check.fault
-        and each.subject.commands == check.subject.commands
-        and (each.fault == "blind" or each.subject.tree == check.subject.tree)
+        and each.subject.commands == check.commands
+        and (each.fault == "blind" or each.subject.tree == check.tree)
         for each in asked
-    )
-
-
-def question(check: Check) -> Question:
-    return deciding.baseline(
-        host=check.subject.host,
-        tree=check.subject.tree,
-        commands=check.subject.commands,
-        fault=check.fault,
-        branch=check.branch,
-        commit=check.commit,
-        command=check.command,
-        reason=check.reason,
-        output=list(check.output),
-        blanked=check.blanked,
-        ordinal=check.ordinal,
     )

@@ -16,6 +16,7 @@ from dos.records import logins
 from dos.records.endings import Ending
 from dos.records.moments import second_stamp
 from dos.records.names import counted, listed
+from dos.verdicts.work.baselines import BLIND_ADVICE, Result
 
 LONGEST = 200
 LETS_GO = frozenset(
@@ -197,55 +198,29 @@ def plan_changed(document: str, *, digest: str, where: str) -> Question:
     )
 
 
-def baseline(
-    *,
-    host: str,
-    tree: str,
-    commands: str,
-    fault: str,
-    branch: str,
-    commit: str,
-    command: str,
-    reason: str,
-    output: Sequence[str],
-    blanked: int,
-    ordinal: int,
-) -> Question:
-    """The workspace's own test fails where no agent has worked (`red`), or passes with the program gone (`blind`).
-
-    `ordinal` counts the failures on the host.
-    """
-    shown = " ".join(command.split())
-    if fault == "blind":
-        files = "1 source file" if blanked == 1 else f"all {blanked} source files"
-        told = (
-            f"Your test does not see the tree it is run in: `{shown}` passes on {branch} ({commit[:9]}) also with"
-            f" {files} emptied. Does it import an installed copy, such as `pip install -e .` of another checkout?"
-            " Let [workers] setup in dos.toml install the tree itself"
-        )
-    else:
-        told = f"`{shown}` fails on {branch} ({commit[:9]}) on {host}, where no agent has worked: {reason}"
+def baseline(check: Result) -> Question:
+    """The workspace's own test fails where no agent has worked (`red`), or passes with the program gone (`blind`)."""
     return Question(
-        id=name("baseline", host, ordinal),
+        id=name("baseline", check.host, check.ordinal),
         about="baseline",
-        question=told,
+        question=f"{check.problem}. {BLIND_ADVICE}" if check.fault == "blind" else check.problem,
         choices={
             "retry": "it is checked again, and agents start when it passes",
             "start": "agents start all the same; what they do lands only if the test passes",
             "leave": "no agent starts until the next `dos up`, which checks it again",
         },
-        waits=[f"host:{host}"],
+        waits=[f"host:{check.host}"],
         otherwise="retry",
         until_start=True,
         detail={
-            "host": host,
-            "tree": tree,
-            "commands": commands,
-            "fault": fault,
-            "branch": branch,
-            "commit": commit,
-            "command": command,
-            "output": list(output),
+            "host": check.host,
+            "tree": check.tree,
+            "commands": check.commands,
+            "fault": check.fault,
+            "branch": check.branch,
+            "commit": check.commit,
+            "command": check.command,
+            "output": list(check.output),
         },
     )
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
-from msgspec import DecodeError, Struct, json
+from msgspec import DecodeError, json, structs
 
 from dos.config.fleet import Workers
 from dos.config.tables import Config
@@ -18,7 +18,6 @@ from dos.journal.engine_events import BaselineChecked
 from dos.journal.states import baselines
 from dos.journal.states.baselines import Baselines
 from dos.journal.states.decisions import Decisions
-from dos.plans.limits.baselines import Subject
 from dos.records.leases import Lease
 from dos.records.names import as_text
 from dos.runtime import leftovers
@@ -29,6 +28,7 @@ from dos.sources import processes
 from dos.sources.git import Git
 from dos.sources.workspace import Workspace
 from dos.verdicts.work import canary
+from dos.verdicts.work.baselines import Answer, Subject
 
 TAIL_LINES = 20
 LONGEST_LINE = 300
@@ -102,22 +102,12 @@ class Baseline:
                     answer = run.judge(acceptance)
         except Stopped:
             return None
-        is_good = answer.passed and answer.sees_tree is not False
         return BaselineChecked(
-            host=subject.host,
+            **structs.asdict(subject),
+            **structs.asdict(answer),
             branch=branch,
             commit=commit,
-            tree=subject.tree,
-            commands=subject.commands,
-            command=answer.command,
-            passed=answer.passed,
-            blanked=answer.blanked,
-            sees_tree=answer.sees_tree,
-            reason=answer.reason,
-            output=answer.output,
-            seconds=round(answer.seconds, 3),
-            ordinal=0 if is_good else failures + 1,
-            missing=answer.missing,
+            ordinal=0 if answer.is_good else failures + 1,
         )
 
     @property
@@ -168,17 +158,6 @@ class Baseline:
             shutil.rmtree(self._folder)
 
 
-class _Answer(Struct, kw_only=True):
-    command: str
-    passed: bool
-    reason: str = ""
-    output: list[str] = []
-    blanked: int = 0
-    sees_tree: bool | None = None
-    seconds: float = 0.0
-    missing: dict[str, str] = {}
-
-
 class _Run:
     """One check in one fresh tree."""
 
@@ -199,7 +178,7 @@ class _Run:
         self._stopped = stopped
         self._fetched = fetched
 
-    def judge(self, acceptance: Mapping[str, str]) -> _Answer:
+    def judge(self, acceptance: Mapping[str, str]) -> Answer:
         workers = self._workers
         began = time.monotonic()
         problem = submodules.check_out(self._inside, self._fetched)
@@ -209,9 +188,9 @@ class _Run:
                 return _failed(workers.setup, setup, began)
             problem = problem and submodules.check_out(self._inside, self._fetched)
         if problem:
-            return _Answer(command="git submodule update --init", passed=False, reason=problem)
+            return Answer(command="git submodule update --init", passed=False, reason=problem)
         if not workers.test:
-            return _Answer(command=workers.setup, passed=True, missing=self._probe(acceptance))
+            return Answer(command=workers.setup, passed=True, missing=self._probe(acceptance))
         test = self._accept(workers.test, workers.wall_seconds)
         if test.passed is False:
             return _failed(workers.test, test, began)
@@ -222,13 +201,13 @@ class _Run:
         if blanked:
             most = min(workers.wall_seconds, SLOWER_WITHOUT_SOURCES * test_seconds + 60)
             sees = self._accept(workers.test, most).passed is False
-        return _Answer(
+        return Answer(
             command=workers.test,
             passed=True,
             reason=test.detail,
             blanked=blanked,
             sees_tree=sees,
-            seconds=time.monotonic() - began,
+            seconds=round(time.monotonic() - began, 3),
             missing=missing,
         )
 
@@ -294,6 +273,7 @@ def _scripts(package: Path) -> list[str]:
         return []
 
 
-def _failed(command: str, answer: Accepted, began: float) -> _Answer:
+def _failed(command: str, answer: Accepted, began: float) -> Answer:
     output = [as_text(line)[:LONGEST_LINE] for line in answer.output[-TAIL_LINES:]]
-    return _Answer(command=command, passed=False, reason=answer.detail, output=output, seconds=time.monotonic() - began)
+    seconds = round(time.monotonic() - began, 3)
+    return Answer(command=command, passed=False, reason=answer.detail, output=output, seconds=seconds)

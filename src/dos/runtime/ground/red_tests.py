@@ -10,10 +10,11 @@ from dos.journal.states.baselines import Baselines
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet
 from dos.journal.store import Store
-from dos.plans.limits.baselines import Subject, counts, is_accepted
+from dos.plans.limits.baselines import counts, is_accepted
 from dos.records.leases import Lease
 from dos.runtime.ground.baseline import Baseline
 from dos.runtime.ground.hearing import Ear
+from dos.verdicts.work.baselines import Subject
 
 LATELY_MS = 600_000  # so long a test that passed on a tree says that this machine is in order
 
@@ -54,7 +55,7 @@ class Surroundings:
         if checked is None or checked.passed:
             return None
         asked = baselines.asked(self._watch.state(Decisions))
-        return None if is_accepted(baselines.as_check(checked, 0), asked) else checked
+        return None if is_accepted(checked, asked) else checked
 
     def _known(self) -> Baselines:
         self._watch.look()

@@ -9,7 +9,6 @@ from dos.journal.receipt_events import ReceiptIssued
 from dos.journal.run_events import StepVerified
 from dos.journal.states import baselines, decisions
 from dos.plans.limits import deciding
-from dos.plans.limits.baselines import question
 from dos.records.endings import Ending
 from dos.records.receipts import Run
 from dos.records.units import Unit
@@ -172,7 +171,7 @@ def _keep_untested(
     if not intended:
         yield from pen.note(_intent(pen, landing, iteration, untested=True))
     yield from pen.share(baselines.stream(fault.host), fault, f"fault/{pen.run_id}/{landing.new}.{fault.ordinal}")
-    yield from pen.ask([question(baselines.as_check(fault, 0))])
+    yield from pen.ask([deciding.baseline(fault)])
 
 
 def _intent(pen: Pen, landing: effects.Landing, iteration: int, *, untested: bool = False) -> events.LandingIntended:

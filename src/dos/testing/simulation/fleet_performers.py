@@ -22,6 +22,7 @@ from dos.testing.simulation.machine import WAITING, Host, Later, Performer, Proc
 from dos.testing.simulation.repository import TARGET
 from dos.testing.simulation.site import Site
 from dos.testing.simulation.worker_performers import WorkerPerformers
+from dos.verdicts.work.baselines import Subject
 
 FOREVER_MS = 1 << 50
 NOTHING = effects.Backlog(
@@ -92,8 +93,8 @@ class FleetPerformers:
             self._cleared.discard(process.pid)
         return planned
 
-    def _subject(self, host: Host) -> baselines.Subject:
-        return baselines.Subject(host=host.name, tree=self.site.repository.target, commands=COMMANDS)
+    def _subject(self, host: Host) -> Subject:
+        return Subject(host=host.name, tree=self.site.repository.target, commands=COMMANDS)
 
     def _check_to_begin(self, host: Host) -> BaselineStarted:
         commit = self.site.repository.target
