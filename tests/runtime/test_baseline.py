@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from commanding import in_process
 from sample_fleet import Fleet, wait_for
 from sample_repository import Repository
 
@@ -20,6 +21,7 @@ from dos.runtime.supervisor import Ending, Supervisor, Why
 from dos.sources import processes
 from dos.sources.workspace import find
 from dos.sources.world import World, open_journal
+from dos.views import story
 
 PYTHON = sys.executable
 
@@ -105,6 +107,33 @@ def test_a_red_baseline_stops_the_fleet_with_one_question_before_any_agent_is_pa
     assert command.partition(";")[0].split()[0] in asked.raised.question and "main" in asked.raised.question
     assert [choice.name for choice in asked.raised.choices] == ["retry", "start", "leave"]
     assert any("No tests" in line or "not found" in line for line in asked.raised.detail["output"])
+
+
+def test_the_question_shows_the_tail_of_what_the_command_printed(repository):
+    noisy = "for line in $(seq 30); do echo line $line; done; printf 'red \\033[31m\\n'; exit 3"
+    configure(repository, test=noisy)
+    assert up(repository).why is Why.WORK_LEFT
+    (asked,) = questions(repository).open.values()
+    shown = in_process("decisions", "show", asked.raised.id, "--workspace", str(repository.root)).out
+    assert "output   the last 20 lines:\n  line 12\n  line 13\n" in shown
+    assert "  line 30\n  red \\u001b[31m\n" in shown and "line 11" not in shown
+
+
+def test_an_acceptance_command_that_cannot_run_is_told_before_an_agent_is_paid_and_a_red_one_is_not(repository):
+    plan = repository.root / "docs" / "demo-plan.md"
+    missing_module = f"{PYTHON} -m no_such_module_here"
+    plan.write_text(
+        plan.read_text().replace("test -s one/b.txt", missing_module)
+        + "- acceptance: `CI=1 no-such-program --all`\n"  # of the last unit
+    )
+    configure(repository, test="true")
+    check = up_until_checked(repository)
+    assert repository.starts() == []
+    assert check.passed and set(check.missing) == {"DEMO/A2", "DEMO/B1"}, "the work of A1 is only not done yet"
+    assert "No module named no_such_module_here" in check.missing["DEMO/A2"]
+    assert "no-such-program" in check.missing["DEMO/B1"]
+    told = [line.text for event in World(repository.root).journal.events() if (line := story.tell(event))]
+    assert any("the acceptance command of DEMO/A2 cannot run: " in line for line in told), "`dos up` prints it"
 
 
 def test_whoever_starts_the_fleet_again_has_a_red_baseline_checked_again(repository):
