@@ -52,7 +52,7 @@ def test_the_document_has_every_key_that_scripts_read(healthy, dos):
     }  # fmt: skip
     assert seen["verifiability"] == {"commits_read": 2, "ship_shaped": 1, "recognized": 1, "grammar": "grep"}
     assert seen["overlap_policy"].keys() == {"active", "available", "ratio_max", "floor"}
-    assert seen["exit_codes"]["doctor"] == {"reported": 0, "findings": 1, "contract_error": 2}
+    assert seen["exit_codes"]["doctor"] == {"reported": 0, "findings": 1, "contract_error": 2, "not_permitted": 77}
     assert seen["journal"].keys() >= {"url", "path", "events", "schema", "size_bytes", "reachable"}
     assert seen["config"] == {"path": str(healthy / "dos.toml"), "exists": True, "problems": []}
     assert len(seen["env"]["digest"]) == 12

@@ -93,6 +93,19 @@ def configured(key, value):
     return change
 
 
+def with_blind_test(place, monkeypatch, tmp_path):
+    """It passes whatever becomes of the program."""
+    written("api/main.py", "print(1)\n")(place, monkeypatch, tmp_path)
+    git("add", "--all", cwd=place)
+    git("commit", "--quiet", "--message", "A program", cwd=place)
+    configured("workers.test", '"true"')(place, monkeypatch, tmp_path)
+
+
+def with_acceptance_that_cannot_run(place, monkeypatch, tmp_path):
+    written("docs/first-plan.md", "## A1: x\n- acceptance: `cd . && no-such`\n")(place, monkeypatch, tmp_path)
+    configured("workers.test", '"true"')(place, monkeypatch, tmp_path)
+
+
 def with_agent_on_lane(lane, agent):
     def change(place, monkeypatch, tmp_path):
         with (place / "dos.toml").open("a") as file:

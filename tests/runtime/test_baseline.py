@@ -151,7 +151,7 @@ def test_whoever_starts_the_fleet_again_has_a_red_baseline_checked_again(reposit
     assert [check.passed for check in checks(repository)] == [False, True]
 
 
-@pytest.mark.parametrize("cleared", ["by a new tree", "by an answer"])
+@pytest.mark.parametrize("cleared", ["by a new tree", "by an answer", "by the doctor"])
 def test_a_running_fleet_goes_on_once_the_cause_is_gone_or_a_person_says_so(repository, cleared):
     flag = repository.home / "flag"
     configure(repository, test=f"test -e fixed -o -e {flag}")
@@ -163,6 +163,9 @@ def test_a_running_fleet_goes_on_once_the_cause_is_gone_or_a_person_says_so(repo
             if cleared == "by an answer":
                 flag.touch()
                 answer(repository, "retry")
+            elif cleared == "by the doctor":
+                flag.touch()
+                assert "fails on" not in doctor(repository)
             else:
                 (repository.root / "fixed").touch()
                 repository.commit_all("Fix")
@@ -184,6 +187,25 @@ def test_a_person_may_start_all_the_same_and_is_not_asked_again(repository):
     up(repository)
     assert "Write a" in repository.subjects(), "the agent made the test pass"
     assert len(questions(repository).answered) == 1 and not questions(repository).open
+
+
+def doctor(repository: Repository) -> str:
+    return in_process("doctor", "--deep", "--workspace", str(repository.root)).out
+
+
+def test_what_the_doctor_has_found_to_pass_is_not_run_again(repository):
+    seen = repository.home / "seen"
+    configure(repository, test=f"pwd >> {seen}")
+    assert "fails" not in doctor(repository)
+
+    def look():
+        if repository.starts():
+            raise SeenEnough("an agent works", hint="")
+
+    with pytest.raises(SeenEnough):
+        up(repository, look)
+    tree = find(repository.root).worktrees.with_name("baseline")
+    assert len(checks(repository)) == 1 and seen.read_text().splitlines().count(str(tree)) == 1
 
 
 def test_it_can_be_switched_off(repository):

@@ -180,6 +180,19 @@ class Workers(Table, frozen=True, kw_only=True):
             )
 
     @property
+    def unchecked_because(self) -> str:
+        """The key because of which the target is not checked before agents start; empty: it is checked.
+
+        Where all lanes share the user's own tree there is no fresh one that tells how it is there. Without a test
+        nothing is run: a setup that fails stops its worker before an agent is started.
+        """
+        if self.baseline == "off":
+            return "baseline"
+        if self.isolation != "worktree":
+            return "isolation"
+        return "" if self.test else "test"
+
+    @property
     def silence(self) -> timedelta:
         """An agent that prints nothing for this long is taken to hang."""
         return timedelta(seconds=self.silence_seconds)

@@ -10,12 +10,13 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
-from typing import IO
+from types import FrameType
+from typing import IO, NoReturn
 
 from msgspec import Struct
 
@@ -88,6 +89,25 @@ def unheard(line: str) -> None:
 
 def unchanging() -> object:
     return None
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Whoever asks us to end lets us clean up first: SIGTERM and SIGHUP leave by an exception, as Ctrl-C does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heeded = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, _leave) for number in heeded}
+    try:
+        yield
+    finally:
+        for number, what in before.items():
+            signal.signal(number, what)
+
+
+def _leave(number: int, frame: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + number)
 
 
 def run(

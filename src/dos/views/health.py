@@ -14,6 +14,7 @@ from dos.evidence.health.facts import Facts
 from dos.evidence.health.finding import Finding
 from dos.records.names import counted, listed
 from dos.views.findings import first_of_each_kind
+from dos.views.outputs import indented
 
 MARKS = {Severity.ERROR: "✗", Severity.WARN: "!", Severity.INFO: "i"}
 ASCII_MARKS = {Severity.ERROR: "x", Severity.WARN: "!", Severity.INFO: "i"}
@@ -147,6 +148,7 @@ def render(report: Report, *, unicode: bool = True, colour: bool = False) -> str
         shown = f"{COLOURS[finding.severity]}{mark}\x1b[0m" if colour else mark
         lines.append(f"{shown} {finding.what}")
         lines += [f"    {finding.why}"] if finding.why else []
+        lines += indented(finding.output, "    ")
         lines.append(f"    fix: {finding.fix}")
         lines += [f"  {left_out}"] if left_out else []
     if report.findings:

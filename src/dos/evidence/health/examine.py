@@ -1,6 +1,6 @@
 """Looks at every subject. What could not be looked at is a finding too."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from shlex import quote
@@ -54,11 +54,11 @@ SUBJECTS: dict[str, Look] = {
 SLOW: tuple[Callable[[World], object], ...] = (git.repository, agents.versions, processes.running)
 
 
-def examine(world: World) -> list[Finding]:
-    """Every finding, errors first; each trouble once, however many subjects met it."""
+def examine(world: World, more: Mapping[str, Look] = {}) -> list[Finding]:
+    """Every finding, errors first; each trouble once, however many subjects met it. `more` is looked at last."""
     with suppress(DosError, OSError):  # whoever asks again is told again
         at_once.ask([partial(question, world) for question in SLOW])
-    found = [finding for subject, look in SUBJECTS.items() for finding in look_at(subject, look, world)]
+    found = [finding for subject, look in {**SUBJECTS, **more}.items() for finding in look_at(subject, look, world)]
     order = list(Severity)
     return sorted(dict.fromkeys(found), key=lambda finding: order.index(finding.severity))
 

@@ -19,8 +19,8 @@ from dos.journal.states import baselines
 from dos.journal.states.baselines import Baselines
 from dos.journal.states.decisions import Decisions
 from dos.records.leases import Lease
-from dos.records.names import as_text
-from dos.runtime import leftovers
+from dos.records.names import as_text, counted
+from dos.runtime import leftovers, running
 from dos.runtime.ground.checks import Checks
 from dos.runtime.measuring import Accepted
 from dos.runtime.trees import adding, includes, submodules
@@ -29,6 +29,8 @@ from dos.sources.git import Git
 from dos.sources.workspace import Workspace
 from dos.verdicts.work import canary
 from dos.verdicts.work.baselines import Answer, Subject
+
+Progress = Callable[[str], None]
 
 TAIL_LINES = 20
 LONGEST_LINE = 300
@@ -55,12 +57,7 @@ class Baseline:
 
     @property
     def is_wanted(self) -> bool:
-        """Without a test nothing is run: a setup that fails stops its worker before an agent is started.
-
-        Where all lanes share the user's own tree there is no fresh one that tells how it is there.
-        """
-        workers = self._workers
-        return workers.baseline == "auto" and workers.isolation == "worktree" and bool(workers.test)
+        return not self._workers.unchecked_because
 
     @property
     def commands(self) -> str:
@@ -87,18 +84,28 @@ class Baseline:
         acceptance: Mapping[str, str] = {},
         failures: int = 0,
         known: Callable[[Subject], BaselineChecked | None] = lambda subject: None,
+        progress: Progress = running.unheard,
     ) -> BaselineChecked | None:
         """None when it was stopped. One process of a host at a time; `known` is asked once it is our turn.
 
-        `acceptance` are commands by unit, to be probed for programs that are missing.
+        `acceptance` are commands by unit, to be probed for programs that are missing. `progress` is told what is run.
         """
         subject = self.subject(commit)
         try:
-            with self._alone(stopped):
+            with self._alone(stopped, progress):
                 if found := known(subject):
                     return found
+                progress(f"making a fresh tree of {branch} ({commit[:9]})")
                 with self._fresh(commit) as inside:
-                    run = _Run(self._workers, inside, self._checks, lease, stopped=stopped, fetched=self._fetched)
+                    run = _Run(
+                        self._workers,
+                        inside,
+                        self._checks,
+                        lease,
+                        stopped=stopped,
+                        fetched=self._fetched,
+                        progress=progress,
+                    )
                     answer = run.judge(acceptance)
         except Stopped:
             return None
@@ -119,8 +126,9 @@ class Baseline:
         return self._place.worktrees.with_name("baseline")
 
     @contextmanager
-    def _alone(self, stopped: Callable[[], bool]) -> Iterator[None]:
+    def _alone(self, stopped: Callable[[], bool], progress: Progress) -> Iterator[None]:
         """The kernel frees it when its holder dies."""
+        waits = False
         self._folder.parent.mkdir(parents=True, exist_ok=True)
         opened = os.open(self._folder.with_name("baseline.gate"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
@@ -131,6 +139,9 @@ class Baseline:
                 except BlockingIOError:
                     if stopped():
                         raise Stopped from None
+                    if not waits:
+                        progress("waiting for another check on this host to end")
+                        waits = True
                     time.sleep(LOCK_LOOK_SECONDS)
             yield
         finally:
@@ -140,9 +151,9 @@ class Baseline:
     def _fresh(self, commit: str) -> Iterator[Git]:
         """A worktree with nothing in it but the commit. It is ours alone, so nothing in it is anybody's work."""
         self._remove()
-        adding.add(self._git, self._place.state, self._folder, commit)
         inside = Git(self._folder)
         try:
+            adding.add(self._git, self._place.state, self._folder, commit)
             inside.run("checkout", "--quiet", "--force", "--detach", commit)
             includes.bring(self._git, inside)
             yield inside
@@ -170,6 +181,7 @@ class _Run:
         *,
         stopped: Callable[[], bool],
         fetched: Path,
+        progress: Progress,
     ) -> None:
         self._workers = workers
         self._inside = inside
@@ -177,13 +189,14 @@ class _Run:
         self._lease = lease
         self._stopped = stopped
         self._fetched = fetched
+        self._progress = progress
 
     def judge(self, acceptance: Mapping[str, str]) -> Answer:
         workers = self._workers
         began = time.monotonic()
         problem = submodules.check_out(self._inside, self._fetched)
         if workers.setup:
-            setup = self._accept(workers.setup, workers.setup_seconds)
+            setup = self._run("setup", workers.setup, workers.setup_seconds)
             if setup.passed is False:
                 return _failed(workers.setup, setup, began)
             problem = problem and submodules.check_out(self._inside, self._fetched)
@@ -191,7 +204,7 @@ class _Run:
             return Answer(command="git submodule update --init", passed=False, reason=problem)
         if not workers.test:
             return Answer(command=workers.setup, passed=True, missing=self._probe(acceptance))
-        test = self._accept(workers.test, workers.wall_seconds)
+        test = self._run("the test", workers.test, workers.wall_seconds)
         if test.passed is False:
             return _failed(workers.test, test, began)
         test_seconds = time.monotonic() - began
@@ -200,7 +213,8 @@ class _Run:
         sees = None
         if blanked:
             most = min(workers.wall_seconds, SLOWER_WITHOUT_SOURCES * test_seconds + 60)
-            sees = self._accept(workers.test, most).passed is False
+            emptied = f"the test with {counted(blanked, 'source file')} emptied"
+            sees = self._run(emptied, workers.test, most).passed is False
         return Answer(
             command=workers.test,
             passed=True,
@@ -210,6 +224,14 @@ class _Run:
             seconds=round(time.monotonic() - began, 3),
             missing=missing,
         )
+
+    def _run(self, what: str, command: str, seconds: float) -> Accepted:
+        """The same, told before and after."""
+        self._progress(f"running {what}: {' '.join(command.split())} (at most {seconds:.0f} s)")
+        began = time.monotonic()
+        answer = self._accept(command, seconds)
+        self._progress(f"{what} {'passed' if answer.passed else 'failed'} after {time.monotonic() - began:.1f} s")
+        return answer
 
     def _accept(self, command: str, seconds: float) -> Accepted:
         answer = self._checks.run_apart(self._inside.tree, command, self._lease, seconds, self._stopped)
@@ -221,6 +243,9 @@ class _Run:
         """Of the units whose acceptance command cannot run here, why. That it fails is expected before the work."""
         missing: dict[str, str] = {}
         answers: dict[str, str] = {}
+        if acceptance:
+            commands = counted(len(set(acceptance.values())), "acceptance command")
+            self._progress(f"probing {commands} for missing programs (at most {ALL_PROBES_SECONDS:g} s)")
         deadline = time.monotonic() + ALL_PROBES_SECONDS
         for unit, command in acceptance.items():
             if command not in answers and time.monotonic() < deadline:

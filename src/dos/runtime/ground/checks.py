@@ -80,9 +80,10 @@ class Checks:
         self, tree: Path, command: str, lease: Lease, seconds: float, stopped: Callable[[], bool]
     ) -> measuring.Accepted:
         """For no run: nobody can halt it but whoever says `stopped`."""
-        answer = measuring.accept(tree, command, self.environment(lease), seconds, stopped)
-        leftovers.end(str(self._place.root), lease)
-        return answer
+        try:
+            return measuring.accept(tree, command, self.environment(lease), seconds, stopped)
+        finally:  # also when we are interrupted
+            leftovers.end(str(self._place.root), lease)
 
     def acceptance(self, unit: Unit) -> str:
         return unit.acceptance or self._workers.acceptance

@@ -2,13 +2,8 @@
 
 import random
 import shlex
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from types import FrameType
-from typing import NoReturn
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
@@ -17,6 +12,7 @@ from dos.evidence.belief import changed_tests
 from dos.evidence.belief.changed_tests import Change, beside
 from dos.records.accountability import Accountability
 from dos.records.unknown import Unknown
+from dos.runtime import running
 from dos.runtime.witnessing.sandbox import Sandbox
 from dos.sources.git import Git
 from dos.verdicts.belief import suite_output, tested
@@ -55,7 +51,7 @@ def witness(
         matrix = Matrix(hindrance=hindrance, rung=Accountability.OS_RECORDED)
         return Witnessed(change=change, matrix=matrix, verdict=tested.judge_matrix(matrix))
     with (
-        _ended_by_signals(),
+        running.ended_by_signals(),
         Sandbox(git, moment=int(time.time()), timeout_seconds=asked.timeout_seconds, keep=asked.keep) as sandbox,
     ):
         matrix = _filled(change, asked, sandbox, told, choose)
@@ -103,25 +99,6 @@ def _command(change: Change, asked: Asked, cell: Cell) -> str:
             hint=f"Leave {PLACEHOLDER} out, so that all tests are run.",
         )
     return made
-
-
-@contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Whoever asks us to end lets us clean up first."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    heeded = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, _leave) for number in heeded}
-    try:
-        yield
-    finally:
-        for number, what in before.items():
-            signal.signal(number, what)
-
-
-def _leave(number: int, frame: FrameType | None) -> NoReturn:
-    raise SystemExit(128 + number)
 
 
 def _try(change: Change, asked: Asked, sandbox: Sandbox, cell: Cell) -> Run:

@@ -13,15 +13,19 @@ from dos.surfaces.cli.desk import Desk
 from dos.surfaces.cli.past_errors import with_store_only
 
 
-def check(verb: Verb, arguments: Struct, desk: Desk) -> None:
-    """Raise where an agent of the fleet has typed the verb; some it may type for its own lane."""
+def check(verb: Verb, arguments: Struct, desk: Desk, flag: str = "") -> None:
+    """Raise where an agent of the fleet has typed the verb; some it may type for its own lane.
+
+    `flag` is the one that makes a verb for anybody one for people.
+    """
     place, leases = _seen(desk)
     agent = caller.recognise(place, leases)
     if agent is None or (verb.who == PERSON_OR_HOLDER and _is_own(arguments, agent, leases)):
         return
+    typed = f"dos {verb.name} {flag}".rstrip()
     raise NotPermitted(
-        f"dos {verb.name} is for people, and this was typed by {agent}: {agent.found_by}",
-        hint=f"Ask a person to type it in their own shell: dos {verb.name}",
+        f"{typed} is for people, and this was typed by {agent}: {agent.found_by}",
+        hint=f"Ask a person to type it in their own shell: {typed}",
     )
 
 

@@ -11,13 +11,11 @@ from msgspec import Struct, field
 from dos.journal.engine_events import Choice, DecisionRaised
 from dos.journal.states.decisions import Answered, Decisions, Standing, in_order
 from dos.records.moments import second_stamp
-from dos.records.names import counted, visible
+from dos.records.names import counted
+from dos.views.outputs import indented
 
 # The released word for what is most urgent; every other kind is called what it is about.
 _KINDS = {"spinning": "LIVENESS", "landing_conflict": "CONFLICT", "unit_undone": "UNDONE"}
-
-
-OUTPUT_LINES = 20
 
 
 class Said(Struct, frozen=True, kw_only=True):
@@ -128,7 +126,7 @@ def render(shown: Sequence[Row]) -> str:
 def render_one(each: Row) -> str:
     lines = [each.question, "", f"id       {each.id}", f"asked    {each.raised_at} ({span(each.age_seconds)} ago)"]
     lines.append(f"waiting  {', '.join(each.waits) or 'nothing'}")
-    lines += _output(each)
+    lines += indented(map(str, each.detail.get("output") or ()))
     if each.answer is not None:
         return "\n".join([*lines, f"answer   {_said(each.answer)}"])
     lines.append(f"expires  {_expiry(each)}")
@@ -137,13 +135,6 @@ def render_one(each: Row) -> str:
     lines += ["choices"] if each.choices else []
     lines += [f"  dos decide-for {each.id} {choice.name:<8} {choice.meaning}".rstrip() for choice in each.choices]
     return "\n".join(lines)
-
-
-def _output(each: Row) -> list[str]:
-    """The last lines of the command that the question is about, each as one line whatever it holds."""
-    kept = [visible(str(line)).replace("\n", "\\n") for line in each.detail.get("output") or ()][-OUTPUT_LINES:]
-    head = [f"output   the last {counted(len(kept), 'line')}:"] if kept else []
-    return [*head, *(f"  {line}".rstrip() for line in kept)]
 
 
 def span(seconds: float) -> str:

@@ -2,32 +2,44 @@
 
 It works on a broken dos.toml too: what is wrong with the file is a finding. Nothing is changed without --fix, and
 --fix does only what cannot hurt: it revokes leases whose processes are gone and forgets worktrees that are not there.
+
+--deep runs [workers] setup and test in a fresh tree of the target branch, then the test once more with all source files
+emptied, which it has to notice, and tries whether the acceptance commands of open units can be started. It takes as
+long as they take. `dos up` does the same before it starts agents, and does not repeat it where --deep found all well.
 """
 
+import sys
 from typing import Annotated
 
 from msgspec import Struct, structs
 
-from dos.errors import BadInput, DosError
+from dos.errors import BadInput, DosError, NotPermitted
 from dos.evidence.health import commands, examine, facts
+from dos.questions import VERBS
 from dos.sources.workspace import Workspace
 from dos.surfaces.cli import catalogue
 from dos.surfaces.cli.desk import Desk, Reply, colour, speaks_unicode
+from dos.surfaces.cli.main import complain
 from dos.surfaces.cli.options import Option
 from dos.views import health
 
-EXITS = {"reported": 0, "findings": 1, "contract_error": 2}
+EXITS = {"reported": 0, "findings": 1, "contract_error": 2, "not_permitted": NotPermitted.exit_code}
 
 
 class Args(Struct, kw_only=True):
     check: Annotated[bool, Option(help="exit 1 when anything above a note was found")] = False
     fix: Annotated[bool, Option(help="put right what can be put right safely, and say what was done")] = False
+    deep: Annotated[bool, Option(help="also run setup and test in a fresh tree, and probe acceptance commands")] = False
     dry_run: Annotated[bool, Option(help="with --fix: only say what would be done")] = False
 
 
 def run(args: Args, desk: Desk) -> Reply:
     if args.dry_run and not args.fix:
         raise BadInput("--dry-run says what --fix would do, and --fix is not there", hint="dos doctor --fix --dry-run")
+    if args.deep:
+        from dos.surfaces.cli import permission
+
+        permission.check(VERBS["doctor"], args, desk, "--deep")  # what it finds lets agents start
     world = desk.forgiving_world
     repairs = None
     if args.fix:
@@ -35,7 +47,8 @@ def run(args: Args, desk: Desk) -> Reply:
 
         repairs = mending.mend(world, lambda: desk.journal, dry_run=args.dry_run)
     begin = commands.from_here(world)
-    findings = [structs.replace(found, fix=begin + found.fix) for found in examine.examine(world)]
+    more = {"baseline": _baseline(desk)} if args.deep else {}
+    findings = [structs.replace(found, fix=begin + found.fix) for found in examine.examine(world, more)]
     report = health.Report(
         facts=facts.gather(world),
         config=world.config,
@@ -50,6 +63,18 @@ def run(args: Args, desk: Desk) -> Reply:
         data=health.document(report, catalogue.all_exits()) if desk.as_json else None,
         next_action=report.gating[0].fix if report.gating else "dos up",
     )
+
+
+def _baseline(desk: Desk) -> examine.Look:
+    from dos.runtime.by_hand import baseline_check
+
+    is_watched = sys.stderr.isatty() and not desk.as_json
+
+    def progress(line: str) -> None:
+        if is_watched:
+            complain(f"dos doctor: {line.replace(chr(10), ' ')}")
+
+    return lambda world: baseline_check.examine(world, lambda: desk.journal, progress)
 
 
 def _git_hooks(place: Workspace) -> str:
