@@ -11,6 +11,10 @@ from pathlib import Path
 import pytest
 from patience import PATIENCE
 
+from dos.runtime.fleet import approving
+
+JOURNAL = approving.journal_mark("")
+
 
 @pytest.fixture
 def home(workspace, tmp_path, monkeypatch):
@@ -18,6 +22,7 @@ def home(workspace, tmp_path, monkeypatch):
     place = tmp_path / "home"
     place.mkdir()
     (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "git").symlink_to(shutil.which("git"))
     monkeypatch.setenv("HOME", str(place))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(place / ".config"))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
@@ -50,8 +55,8 @@ def test_systemd_starts_it_again_and_lets_the_workers_live(install, home, worksp
     found = lines(path)
     assert {"Restart=always", "RestartPreventExitStatus=0", "KillMode=process", "WantedBy=default.target"} <= set(found)
     [command] = [line for line in found if line.startswith("ExecStart=")]
-    words = f'"{sys.executable}" "-P" "-m" "dos" "--workspace" "{workspace}" "up" "--plain" "--target" "2"'
-    assert command == f"ExecStart={words}"
+    words = [sys.executable, "-P", "-m", "dos", "--workspace", workspace, "up", "--plain", "--service", JOURNAL]
+    assert command == "ExecStart=" + " ".join(f'"{word}"' for word in [*words, "--target", "2"])
     for name in ("PATH", "XDG_STATE_HOME"):  # the worktrees lie where the user has them
         assert f'Environment="{name}={os.environ[name]}"' in found
     assert [" ".join(each.split()[:2]) for each in answer.json["commands"]] == ["systemctl --user"] * 2
@@ -62,7 +67,7 @@ def test_launchd_does_the_same(install, home, workspace):
     assert path.parent == home / "Library" / "LaunchAgents"
     found = plistlib.loads(path.read_bytes())
     assert found["ProgramArguments"] == [
-        sys.executable, "-P", "-m", "dos", "--workspace", str(workspace), "up", "--plain"
+        sys.executable, "-P", "-m", "dos", "--workspace", str(workspace), "up", "--plain", "--service", JOURNAL
     ]  # fmt: skip
     assert found["KeepAlive"] == {"SuccessfulExit": False} and found["RunAtLoad"]
     assert found["AbandonProcessGroup"], "or its workers would be ended with it"

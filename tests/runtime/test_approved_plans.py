@@ -7,8 +7,8 @@ from dos.config.load import load
 from dos.journal import fold
 from dos.journal.states import decisions
 from dos.journal.states.decisions import Decisions
-from dos.plans.limits import deciding
-from dos.runtime.fleet.plan_texts import REMOVED, PlanTexts
+from dos.plans.limits.deciding import REMOVED
+from dos.runtime.fleet.plan_texts import PlanTexts
 from dos.sources.git import Git
 from dos.sources.workspace import find
 from dos.sources.world import open_journal
@@ -41,8 +41,7 @@ class Seat:
         (self.repository.root / name).write_text(text)
 
     def answer(self, choice):
-        (changed,) = self.texts.changed
-        question = deciding.plan_changed(changed.document, digest=changed.digest, where=self.texts.where)
+        (question,) = self.texts.questions
         raised = decisions.raising(question)
         self.store.append_all([raised])
         (asked,) = self.answers().open.values()
@@ -61,9 +60,9 @@ def test_what_lies_there_at_up_counts_also_when_it_is_not_committed(repository):
     seat = Seat(repository)
     seat.edit(EASY)
     seat.texts.approve(seat.store)
-    assert seat.acceptance() == "true" and seat.texts.changed == []
+    assert seat.acceptance() == "true" and seat.texts.questions == []
     seat.edit(PLAN)  # the committed text is always fine
-    assert seat.acceptance() == "test -s one/a.txt" and seat.texts.changed == []
+    assert seat.acceptance() == "test -s one/a.txt" and seat.texts.questions == []
     seat.store.close()
 
 
@@ -71,30 +70,30 @@ def test_an_edit_on_disk_changes_nothing_and_is_named(seat):
     assert seat.acceptance() == "test -s one/a.txt"
     seat.edit(EASY)
     assert seat.acceptance() == "test -s one/a.txt"
-    assert [each.document for each in seat.texts.changed] == [NAME]
+    assert [each.detail["document"] for each in seat.texts.questions] == [NAME]
     assert seat.acceptance(seat.anew()) == "test -s one/a.txt"  # of a worker that is started now
     seat.edit(PLAN)
-    assert seat.acceptance() == "test -s one/a.txt" and seat.texts.changed == []
+    assert seat.acceptance() == "test -s one/a.txt" and seat.texts.questions == []
 
 
 def test_an_edit_counts_once_it_is_on_the_target_branch(seat):
     seat.edit(EASY)
     assert seat.acceptance() == "test -s one/a.txt"
     seat.repository.commit_all("Change the plan")
-    assert seat.acceptance() == "true" and seat.texts.changed == []
+    assert seat.acceptance() == "true" and seat.texts.questions == []
     # What landed since counts before what was approved, when the disk differs from both.
     seat.edit(PLAN.replace("first", "third"))
-    assert seat.acceptance() == "true" and len(seat.texts.changed) == 1
+    assert seat.acceptance() == "true" and len(seat.texts.questions) == 1
 
 
 def test_an_edit_counts_once_a_person_says_so_and_goes_on_counting(seat):
     seat.edit(EASY)
     seat.acceptance()
     seat.answer("use")
-    assert seat.acceptance() == "true" and seat.texts.changed == []
+    assert seat.acceptance() == "true" and seat.texts.questions == []
     seat.texts.confirm(seat.store, seat.answers())
     seat.edit("# Nothing\n")  # another edit is another question; what was answered stays
-    assert seat.acceptance() == "true" and len(seat.texts.changed) == 1
+    assert seat.acceptance() == "true" and len(seat.texts.questions) == 1
     assert seat.acceptance(seat.anew()) == "true"
 
 
@@ -102,17 +101,17 @@ def test_an_edit_that_a_person_does_not_want_stays_without_effect(seat):
     seat.edit(EASY)
     seat.acceptance()
     seat.answer("keep")
-    assert seat.acceptance() == "test -s one/a.txt" and len(seat.texts.changed) == 1
+    assert seat.acceptance() == "test -s one/a.txt" and len(seat.texts.questions) == 1
 
 
 def test_a_document_that_is_removed_or_new_is_asked_about_too(seat):
     seat.edit("## MORE M1: more\n- lane: one\n", "docs/more-plan.md")
     (seat.repository.root / NAME).unlink()
     assert seat.acceptance() == "test -s one/a.txt"
-    assert {each.document: each.digest for each in seat.texts.changed}[NAME] == REMOVED
+    assert {each.detail["document"]: each.detail["digest"] for each in seat.texts.questions}[NAME] == REMOVED
     assert "MORE/M1" not in [unit.name for unit in seat.texts.units(seat.store, seat.answers())]
     seat.texts.approve(seat.store)  # `dos up` again
-    assert seat.acceptance() is None and seat.texts.changed == []
+    assert seat.acceptance() is None and seat.texts.questions == []
     assert "MORE/M1" in [unit.name for unit in seat.texts.units(seat.store, seat.answers())]
 
 
@@ -120,10 +119,31 @@ def test_without_an_approval_the_disk_counts(repository):
     """A worker that a person or a test runs without `dos up`."""
     seat = Seat(repository)
     seat.edit(EASY)
-    assert seat.acceptance() == "true" and seat.texts.changed == []
+    assert seat.acceptance() == "true" and seat.texts.questions == []
     seat.store.close()
 
 
 def test_the_same_text_is_approved_once(seat):
     seat.texts.approve(seat.store)
     assert [event.kind for event in seat.store.load("approvals")] == ["plans_approved"]
+
+
+def test_an_answer_holds_for_the_text_that_it_was_given_for_and_not_after_the_next_approval(seat):
+    """What a person took once, and took back, is asked about again when an agent brings it back."""
+    seat.edit(EASY)
+    seat.acceptance()
+    seat.answer("use")
+    seat.texts.confirm(seat.store, seat.answers())
+    seat.edit(PLAN.replace("first", "the first"))
+    seat.texts.approve(seat.store)
+    seat.edit(EASY)
+    assert seat.acceptance() == "test -s one/a.txt" and len(seat.texts.questions) == 1
+    assert not seat.answers().knows(seat.texts.questions[0].id)
+
+
+def test_a_removal_that_a_person_said_yes_to_counts(seat):
+    (seat.repository.root / NAME).unlink()
+    assert seat.acceptance() == "test -s one/a.txt"
+    seat.answer("use")
+    seat.texts.confirm(seat.store, seat.answers())
+    assert seat.acceptance() is None and seat.texts.questions == []

@@ -191,7 +191,7 @@ def _edited(
         if loaded.problems:
             raise _refused(loaded.problems, parse(old, path, lenient=True).problems, path)
         _write(path, new, folder, instead_of=old)
-    return loaded
+    return msgspec.structs.replace(loaded, replaced=old)
 
 
 def _changed(

@@ -33,6 +33,7 @@ class Loaded(Struct, frozen=True, kw_only=True):
     path: Path | None  # None: there is no file, everything is a default
     text: str = ""
     without_effect: dict[Key, str] = {}  # what is written and changes nothing, and why
+    replaced: str = ""  # only of an edit: the text that was there before
     problems: tuple[Problem, ...] = ()  # only of a lenient load: the tables with these were left out
 
     @property

@@ -191,6 +191,16 @@ class PlansApproved(Fact, frozen=True, kw_only=True):
     by: str = ""
 
 
+class SettingsApproved(Fact, frozen=True, kw_only=True):
+    """A person runs the fleet by this text of dos.toml: a later edit on disk does not count by itself."""
+
+    kind = "settings_approved"
+    where: str  # the checkout: its host and its directory
+    documents: dict[str, str] = field(default_factory=dict)  # dos.toml -> its text; empty: there was no file
+    committed: dict[str, str] = field(default_factory=dict)  # dos.toml -> the blob that the target branch held then
+    by: str = ""
+
+
 class LaneCleared(Fact, frozen=True, kw_only=True):
     """A person's word: what the lane was given up on for, or stopped for, holds it no more."""
 

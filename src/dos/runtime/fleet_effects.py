@@ -3,6 +3,7 @@
 import secrets
 import time
 
+from dos.config.load import Loaded
 from dos.config.tables import Config
 from dos.errors import Conflict
 from dos.evidence import holders
@@ -18,7 +19,7 @@ from dos.journal.states.decisions import Decisions
 from dos.journal.states.quota import Quota
 from dos.journal.states.spend import Spend
 from dos.plans import loop
-from dos.plans.limits import baselines, deciding, quota
+from dos.plans.limits import baselines, quota
 from dos.plans.limits.quota import Limit
 from dos.records import run_ids
 from dos.records.endings import Ending
@@ -29,6 +30,7 @@ from dos.runtime.drive import Performers, warn
 from dos.runtime.fleet import observing
 from dos.runtime.fleet.executing import JOURNAL_AWAY, Executor, LocalExecutor
 from dos.runtime.fleet.observing import Seen
+from dos.runtime.fleet.settings_text import SettingsText
 from dos.runtime.on_target import OnTarget
 from dos.runtime.staff import candidates, credentials
 from dos.runtime.supervisor import Fleet, Spinning
@@ -51,10 +53,12 @@ class FleetEffects(WorkerEffects):
         # Nothing is done without the journal, and whatever is done is checked by it: so there is no harm in waiting.
         super().__init__(place, config, actor=actor, outlasts_outages=True)
         self._executor = executor or LocalExecutor()
-        self._on_target = OnTarget(place, share=LOOKING_SHARE, is_watched=config.workers.isolation != "shared")
+        self._on_target = OnTarget(place, config, share=LOOKING_SHARE, is_watched=config.workers.isolation != "shared")
         self._looked_for_spinning = 0.0
         self._started: dict[int, tuple[str, str]] = {}  # by pid: the lane and the run
         self._turned_away: list[tuple[str, str]] = []  # of those, who found the journal away
+        self.settings = SettingsText(place, self.git, self._target_commit)
+        self._settings_trouble = ""  # that was warned of
         self._cleared = False  # agents may start on this host: what lands from now on is tested by itself
 
     def performers(self) -> Performers:
@@ -70,11 +74,17 @@ class FleetEffects(WorkerEffects):
         }
         return {**super().performers(), **self.patience.over(own)}
 
+    def approve(self, loaded: Loaded, *, by: str) -> None:
+        """A person starts the fleet: by the settings that were read, and the plans that are on disk now."""
+        self.settings.approve(self.store, loaded, by=by)
+        self.plan_texts.approve(self.store, by=by)
+
     def observe(self, effect: effects.ObserveFleet) -> Fleet:
         self._note_turned_away()
         leases = {lease.lane: lease for lease in self.watch.look()}
         recorded, answers = self.watch.state(folded.Fleet), self.watch.state(Decisions)
         now_ms = self.store.now_ms()  # of the clock that wrote the times in the journal: this host's may be another
+        self._compare_settings(answers)
         self.plan_texts.confirm(self.store, answers)
         units = self.units()
         live = {lease.run_id for lease in leases.values()} - {""}
@@ -101,10 +111,8 @@ class FleetEffects(WorkerEffects):
             limits=self.watch.state(Quota).limits,
             agents=[each.candidate for each in candidates.in_use(self.config, units)],
             logged_in=self._logged_in(self.watch.state(Quota), units),
-            changed_plans=[
-                deciding.plan_changed(each.document, digest=each.digest, where=self.plan_texts.where)
-                for each in self.plan_texts.changed
-            ],
+            changed_texts=[*self.settings.questions, *self.plan_texts.questions],
+            where=self.settings.where,
             now_ms=now_ms,
             gone=holders.gone,
             never_came=self._never_came,
@@ -126,6 +134,13 @@ class FleetEffects(WorkerEffects):
             first=effect.first,
             begun=self._check_to_begin() if planned.step is baselines.Step.CHECK else None,
         )
+
+    def _compare_settings(self, answers: Decisions) -> None:
+        self.settings.look(self.store, answers)
+        trouble = self.settings.trouble
+        if trouble and trouble != self._settings_trouble:
+            warn(f"{trouble}; workers keep the settings that were approved")
+        self._settings_trouble = trouble
 
     def _baseline_plan(self, answers: Decisions, started_ms: int) -> baselines.Plan:
         if not self.baseline.is_wanted:
@@ -236,9 +251,13 @@ class FleetEffects(WorkerEffects):
             # As one word each: a name may begin with a dash.
             *(f"--lane={effect.lane}", f"--run-id={effect.run_id}", f"--target-branch={self.target()}"),
         ]
+        # Handed over, and not read from the disk, where an agent may have written.
+        self.watch.look()
+        settings = self.settings.counting(self.store, self.watch.state(Decisions))
+        words += [] if settings is None else ["--settings-from-stdin"]
         try:
             log = logs.of_worker(self.place.state, effect.lane, effect.run_id)
-            started = self._executor.launch(words, cwd=self.place.root, log=log)
+            started = self._executor.launch(words, cwd=self.place.root, log=log, given=settings or "")
             self._started[started.pid] = effect.lane, effect.run_id
             return started
         except OSError as error:  # no room for a log, or for a process: perhaps in a while

@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 
 from msgspec import structs
 
+from dos.config.tables import Config
 from dos.evidence.work import landed
 from dos.evidence.work.remembered import Memory
 from dos.journal.engine_events import IncidentFound
@@ -25,9 +26,10 @@ class OnTarget:
     With a `share`, looking takes no more than that of the time: what a worker landed is in the journal anyway.
     """
 
-    def __init__(self, place: Workspace, *, share: float = 1.0, is_watched: bool = True) -> None:
+    def __init__(self, place: Workspace, config: Config, *, share: float = 1.0, is_watched: bool = True) -> None:
         """`is_watched`: agents have no business on the target branch, nor in the checkout of the user."""
         self._place = place
+        self._config = config
         self._share = share
         self._is_watched = is_watched
         self._watch: IncidentWatch | None = None
@@ -60,7 +62,7 @@ class OnTarget:
             began = time.monotonic()
             # After the journal was read: whatever that calls landed is there to see, whichever host landed it.
             asked = target.newest(branch), names, landings, terms, disputed
-            with World(self._place.root, lenient=True) as world:
+            with World(self._place.root, config=self._config) as world:
                 _, state = landed.look(
                     world, names, fleet, ref=ref, memory=self._memory, declared=units, disputed=disputed
                 )

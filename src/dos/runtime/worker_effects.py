@@ -78,7 +78,7 @@ class WorkerEffects:
         beside = self.store.borrowed if config.store.url.startswith("postgres") else self._open
         self.holding = Holding(beside, outlasts_outages=outlasts_outages)
         self._before: dict[tuple[str, str], list[Lease]] = {}  # of a lane that is being taken
-        self._on_target = OnTarget(place, is_watched=config.workers.isolation != "shared")
+        self._on_target = OnTarget(place, config, is_watched=config.workers.isolation != "shared")
         self._backing_off: tuple[effects.BackOff | None, float] = (None, 0.0)  # until when
         self._lease_key = token_hex(LEASE_KEY_BYTES)  # of every lane that this process takes
         self.checks = Checks(place, config, self._is_lost, beside, lease_key=self._lease_key)

@@ -16,9 +16,11 @@ from dos.sources.workspace import Workspace
 
 
 class World:
-    def __init__(self, start: Path, *, lenient: bool = False) -> None:
+    def __init__(self, start: Path, *, lenient: bool = False, config: Config | None = None) -> None:
+        """With a `config`, that counts, and nobody reads dos.toml."""
         self.start = start
         self._lenient = lenient
+        self._config = config
 
     def __enter__(self) -> Self:
         return self
@@ -32,6 +34,8 @@ class World:
 
     @cached_property
     def loaded(self) -> Loaded:
+        if self._config is not None:
+            return Loaded(config=self._config, path=None)
         return load(self.workspace.root, lenient=self._lenient)
 
     @property

@@ -19,6 +19,8 @@ from dos.records.names import counted, listed
 from dos.verdicts.work.baselines import BLIND_ADVICE, Result
 
 LONGEST = 200
+PLAN_CHANGED, SETTINGS_CHANGED = TEXT_CHANGED = "plan_changed", "settings_changed"
+REMOVED = "removed"  # in place of the digest of a text
 LETS_GO = frozenset(
     {"retry", "raise", "fixed", "lift", "again", "start"}
 )  # after any other answer, what waited stays as it is
@@ -180,21 +182,43 @@ def incident(
     )
 
 
-def plan_changed(document: str, *, digest: str, where: str) -> Question:
+def plan_changed(document: str, *, digest: str, approved: str, where: str) -> Question:
     """A plan document was edited on disk while the fleet runs, and the edit is not on the target branch."""
-    is_removed = digest == "removed"
-    what = "was removed from disk" if is_removed else "changed on disk"
-    return Question(
-        id=name("plan_changed", f"{document}-{digest[:9]}", 1),
-        about="plan_changed",
-        question=f"Plan {document} {what} since `dos up`, and that is not committed on the target branch. Use it?",
-        choices={
+    return _text_changed(
+        PLAN_CHANGED,
+        f"Plan {document}",
+        {
             "use": "the fleet works by the file as it is on disk now",
             "keep": "the fleet works by the text that was there at `dos up`, or is committed since",
         },
+        detail={"document": document, "digest": digest, "approved": approved, "where": where},
+    )
+
+
+def settings_changed(document: str, *, digest: str, approved: str, where: str) -> Question:
+    """dos.toml was edited on disk while the fleet runs, and the edit is not on the target branch."""
+    return _text_changed(
+        SETTINGS_CHANGED,
+        document,
+        {
+            "use": "workers that start from now on use the file as it is on disk now",
+            "keep": "workers use the settings that were there at `dos up`, or are committed since",
+        },
+        detail={"document": document, "digest": digest, "approved": approved, "where": where},
+    )
+
+
+def _text_changed(about: str, what: str, choices: Mapping[str, str], *, detail: Mapping[str, str]) -> Question:
+    """One question for each pair of an approved text and another one: what was answered holds for that pair alone."""
+    change = "was removed from disk" if detail["digest"] == REMOVED else "changed on disk"
+    pair = sha256("\0".join(detail.values()).encode()).hexdigest()
+    return Question(
+        id=name(about, f"{detail['document']}-{pair[:9]}", 1),
+        about=about,
+        question=f"{what} {change} since `dos up`, and that is not committed on the target branch. Use it?",
+        choices=choices,
         otherwise="keep",
-        until_start=True,
-        detail={"document": document, "digest": digest, "where": where},
+        detail=detail,
     )
 
 

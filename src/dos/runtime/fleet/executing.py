@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Protocol
 
 from dos.sources import processes
@@ -17,7 +18,9 @@ JOURNAL_AWAY = 4
 class Executor(Protocol):
     """Starting is neither durable nor done exactly once; what is written around it is."""
 
-    def launch(self, words: Sequence[str], *, cwd: Path, log: Path) -> Identity: ...
+    def launch(self, words: Sequence[str], *, cwd: Path, log: Path, given: str = "") -> Identity:
+        """`given` is what it reads from its standard input."""
+        ...
 
     def take_in(self) -> dict[int, int]:
         """Forget those that have ended; the exit code of each, by its pid."""
@@ -28,14 +31,17 @@ class LocalExecutor:
     def __init__(self) -> None:
         self._children: list[subprocess.Popen[bytes]] = []
 
-    def launch(self, words: Sequence[str], *, cwd: Path, log: Path) -> Identity:
+    def launch(self, words: Sequence[str], *, cwd: Path, log: Path, given: str = "") -> Identity:
         """A session of its own: it outlives the supervisor, and Ctrl-C on the supervisor does not reach it."""
-        with log.open("wb") as output:
+        # A file without a name: nobody can write to it, and unlike a pipe it takes all of it at once.
+        with log.open("wb") as output, TemporaryFile() as text:
+            text.write(given.encode())
+            text.seek(0)
             child = subprocess.Popen(
                 [sys.executable, "-P", "-m", "dos", *words],
                 cwd=cwd,
                 env=processes.child_environment(os.environ, cwd),
-                stdin=subprocess.DEVNULL,
+                stdin=text,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,

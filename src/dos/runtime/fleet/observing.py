@@ -44,7 +44,8 @@ class Seen(Struct, frozen=True, kw_only=True):
     gone: Callable[[Lease], bool]  # its process, by the word of its own system
     never_came: Callable[[folded.Starts], bool]  # the worker that was started, by the word of its own system
     unstaffed: Mapping[str, str] = {}  # units that have not landed on whose lane nobody is ever placed, each with why
-    changed_plans: Sequence[Question] = ()  # plan documents that are on disk as nobody approved them
+    changed_texts: Sequence[Question] = ()  # plans and settings that are on disk as nobody approved them
+    where: str = ""  # this checkout, as approvals name it
     unfinished: Mapping[str, Unit] | None = None  # the declared units that have not landed; None: not known
     baseline: baselines.Plan = baselines.Plan(step=baselines.Step.CLEAR)  # of this host
 
@@ -110,10 +111,13 @@ def closings(seen: Seen) -> list[Closing]:
         can_leave = any(choice.name == "leave" for choice in raised.choices)
         choice = "leave" if is_left and can_leave else raised.otherwise
         found[raised.id] = Closing(asked=standing, choice=choice)
-    current = {question.id for question in seen.changed_plans}
+    current = {question.id for question in seen.changed_texts}
     for name, standing in seen.answers.open.items():
-        if standing.raised.about == "plan_changed" and name not in current:
-            found[name] = Closing(asked=standing, choice="keep", reason="the file on disk is another one now")
+        raised = standing.raised
+        is_ours = raised.about in deciding.TEXT_CHANGED and raised.detail["where"] == seen.where
+        if is_ours and name not in current:
+            reason = "the file on disk is another one now, or was approved"
+            found[name] = Closing(asked=standing, choice="keep", reason=reason)
     for name, standing in seen.answers.open.items():
         if name in found or seen.unfinished is None:
             continue
@@ -244,7 +248,7 @@ def questions(seen: Seen, undone: Mapping[str, str]) -> Iterator[Question]:
     found += [seen.baseline.question] if seen.baseline.question else []
     found += [question for room in seen.roomless.values() for question in room.questions]
     found += [deciding.limit(limit) for limit in _of_people(seen)]
-    found += seen.changed_plans
+    found += seen.changed_texts
     found += [question for lane in seen.backlogs if (question := _about_stop(seen, lane))]
     fresh = {question.id: question for question in found if not seen.answers.knows(question.id)}
     yield from fresh.values()

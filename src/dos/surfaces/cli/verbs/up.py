@@ -17,11 +17,11 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from datetime import datetime
 from importlib import import_module
-from pathlib import Path
 from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
+from dos.config.tables import Config
 from dos.errors import BadInput, DosError, StoreFailed
 from dos.evidence import committed, supervise_policy
 from dos.evidence.health import agents
@@ -32,6 +32,7 @@ from dos.records.names import listed, slug, visible
 from dos.runtime import backlog, logs
 from dos.runtime.by_hand import clearing
 from dos.runtime.drive import AWAY, Patience, drive
+from dos.runtime.fleet import approving
 from dos.runtime.fleet_effects import FleetEffects
 from dos.runtime.ground.settings import check_settings
 from dos.runtime.staff import candidates
@@ -65,10 +66,15 @@ class Args(Struct, kw_only=True):
             help="try these units now, without their cooldown; without a name: all", metavar="UNIT", may_be_bare=True
         ),
     ] = None
+    service: Annotated[
+        str, Option(help="the system starts it, and no person: it approves nothing", metavar="JOURNAL")
+    ] = ""
     tick: Annotated[float, Option(help="seconds between two looks, at most", metavar="SECONDS")] = 2.0
 
 
 def run(args: Args, desk: Desk) -> Reply:
+    if args.service:
+        desk.world.loaded = approving.settings_of_service(desk.world.workspace, args.service)
     config = desk.policy
     candidates.check(config, desk.world.loaded.origins)  # said now, not at the first unit
     _check_numbers(args)
@@ -80,24 +86,15 @@ def run(args: Args, desk: Desk) -> Reply:
     _retry(args.retry, desk)
     if args.detach:
         return _detached(args, desk)
-    host, system = processes.host(), processes.system()
-    target = args.target or config.supervise.target
-    supervisor = Supervisor(
-        host=host,
-        system=system,
-        pid=os.getpid(),
-        target=target,
-        tick_seconds=args.tick,
-        until_idle=args.until_idle,
-        policy=supervise_policy.policy(config.supervise),
-    )
-    effects = FleetEffects(desk.world.workspace, config, actor=fleet_streams.supervisor_lock(slug(system)))
+    supervisor = _supervisor(args, config)
+    actor_name = fleet_streams.supervisor_lock(slug(supervisor.system))
+    effects = FleetEffects(desk.world.workspace, config, actor=actor_name)
     effects.target()
-    # A person starts the fleet on what lies there now.
-    effects.patience.outlast(lambda: effects.plan_texts.approve(effects.store, by=actor()))
+    if not args.service:
+        effects.patience.outlast(lambda: effects.approve(desk.world.loaded, by=actor()))
     _warn_of_other_clones(desk, effects)
     _drain_on_interrupt(effects)
-    threading.Thread(target=_warn_of_versions, args=(desk, desk.world.workspace.root), daemon=True).start()
+    threading.Thread(target=_warn_of_versions, args=(desk, config), daemon=True).start()
     ended = threading.Event()
     before = effects.store.last()
     teller = threading.Thread(target=_tell, args=(desk, before, ended), daemon=True)
@@ -117,16 +114,28 @@ def run(args: Args, desk: Desk) -> Reply:
                 teller.join(timeout=5)
     finally:
         effects.close()
-    data = {"reason": ending.text, "target": target}
+    data = {"reason": ending.text, "target": supervisor.target}
     if ending.why is Why.SECOND:
         return Reply(code=1, text=ending.text, data=data)
     patience = Patience(config.leases.ttl_seconds, prove=lambda doubtful: None, pause=time.sleep)
-    made = patience.outlast(lambda: _report(desk, host, before))
+    made = patience.outlast(lambda: _report(desk, supervisor.host, before))
     return Reply(
         code=EXITS.get(ending.why, 0),
         text="\n" + report.render(made),
         data=data | {"warnings": warnings} | to_builtins(made),
         complaint=_lost(ending) if ending.why is Why.LOST else "",
+    )
+
+
+def _supervisor(args: Args, config: Config) -> Supervisor:
+    return Supervisor(
+        host=processes.host(),
+        system=processes.system(),
+        pid=os.getpid(),
+        target=args.target or config.supervise.target,
+        tick_seconds=args.tick,
+        until_idle=args.until_idle,
+        policy=supervise_policy.policy(config.supervise),
     )
 
 
@@ -195,9 +204,9 @@ def _warn_of_other_clones(desk: Desk, effects: FleetEffects) -> None:
         )
 
 
-def _warn_of_versions(desk: Desk, root: Path) -> None:
+def _warn_of_versions(desk: Desk, config: Config) -> None:
     """Beside the fleet: a program may take seconds to say its version."""
-    with World(root, lenient=True) as world:
+    with World(desk.world.workspace.root, config=config) as world:
         for found in agents.untested(world):
             desk.complain(f"warning: {found.what}. {found.why}")
 

@@ -12,6 +12,7 @@ from dos.config.edit import set_value
 from dos.config.show import rows
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
+from dos.surfaces.cli.verbs.config.approval import approved
 from dos.surfaces.cli.verbs.config.rows import editable, normal_key
 
 EXITS = {"set": 0, "contract_error": 2}
@@ -25,11 +26,12 @@ class Args(Struct, kw_only=True):
 def run(args: Args, desk: Desk) -> Reply:
     path = editable(desk)
     loaded = set_value(path, args.key, args.value)
+    warnings = [*loaded.warnings, *approved(desk, loaded)]
     key = normal_key(args.key)
     value = next((row.text for row in rows(loaded) if row.key == key), args.value)
     return Reply(
         text=f"{key} = {value}  in {path}",
-        data={"key": key, "value": value, "path": str(path), "warnings": list(loaded.warnings)},
-        complaint="\n".join(f"warning: {text}" for text in loaded.warnings),
+        data={"key": key, "value": value, "path": str(path), "warnings": warnings},
+        complaint="\n".join(f"warning: {text}" for text in warnings),
         next_action="dos lint",
     )

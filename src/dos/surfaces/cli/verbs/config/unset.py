@@ -11,6 +11,7 @@ from dos.config.edit import unset_value
 from dos.config.show import rows
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
+from dos.surfaces.cli.verbs.config.approval import approved
 from dos.surfaces.cli.verbs.config.rows import editable, normal_key
 
 EXITS = {"unset": 0, "contract_error": 2}
@@ -24,9 +25,13 @@ class Args(Struct, kw_only=True):
 def run(args: Args, desk: Desk) -> Reply:
     path = editable(desk)
     loaded = unset_value(path, args.key, args.entry)
+    warnings = approved(desk, loaded)
+    complaint = "\n".join(f"warning: {text}" for text in warnings)
     key = normal_key(args.key)
     now = next((row.text for row in rows(loaded) if row.key == key), "")
     if args.entry:
-        return Reply(text=f"{key} = {now}  in {path}", data={"key": key, "value": now, "path": str(path)})
+        data = {"key": key, "value": now, "path": str(path), "warnings": warnings}
+        return Reply(text=f"{key} = {now}  in {path}", data=data, complaint=complaint)
     said = f"; it is {now} by default" if now else ""
-    return Reply(text=f"{key} is taken out of {path}{said}", data={"key": key, "default": now, "path": str(path)})
+    data = {"key": key, "default": now, "path": str(path), "warnings": warnings}
+    return Reply(text=f"{key} is taken out of {path}{said}", data=data, complaint=complaint)

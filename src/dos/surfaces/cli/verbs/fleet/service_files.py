@@ -69,7 +69,10 @@ class Service(Struct, frozen=True, kw_only=True):
         return self.path.is_file() and self.path.read_text("utf-8", "replace") == self.text
 
 
-def planned(place: Workspace, *, kind: str, user: bool, system: bool, target: int | None = None) -> Service:
+def planned(
+    place: Workspace, *, kind: str, user: bool, system: bool, target: int | None = None, journal: str = ""
+) -> Service:
+    """`journal` marks the one that the fleet has when the service is installed."""
     if user and system:
         raise BadInput("--user and --system are two different services", hint="Leave one of them out.")
     if target is not None and target < 1:
@@ -81,6 +84,7 @@ def planned(place: Workspace, *, kind: str, user: bool, system: bool, target: in
         if not text.isprintable():
             raise BadInput(f"{what} has an unprintable name in it: {shown(text)}", hint="Rename it.")
     words = [sys.executable, "-P", "-m", "dos", "--workspace", root, "up", "--plain"]
+    words += ["--service", journal] if journal else []
     words += ["--target", str(target)] if target else []
     # Two workspaces may have the same name, in different places.
     name = f"dos-{slug(place.root.name)[:60]}-{sha256(root.encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"

@@ -1,14 +1,17 @@
 """Let the system keep `dos up` running: over a logout, a crash of the supervisor, a restart of the machine.
 
 A file for systemd, or for launchd, is written; nothing is started unless --start says so. Workers outlive the service:
-whoever starts it again finds them.
+whoever starts it again finds them. The plans and the settings that are on disk now are approved: a start by the system
+approves nothing.
 """
 
+import os
 from typing import Annotated, Any
 
 from msgspec import Struct
 
-from dos.surfaces.cli.desk import Desk, Reply
+from dos.runtime.fleet import approving
+from dos.surfaces.cli.desk import Desk, Reply, actor
 from dos.surfaces.cli.options import Option
 from dos.surfaces.cli.verbs.fleet import service_files
 from dos.surfaces.cli.verbs.fleet.service_files import KINDS
@@ -29,7 +32,10 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, desk: Desk) -> Reply:
     place = desk.policy_world.workspace
-    service = service_files.planned(place, kind=args.kind, user=args.user, system=args.system, target=args.target)
+    journal = approving.journal_mark(desk.policy.store.url)
+    service = service_files.planned(
+        place, kind=args.kind, user=args.user, system=args.system, target=args.target, journal=journal
+    )
     data: dict[str, Any] = {"path": str(service.path), "kind": service.kind, "name": service.name, "file": service.text}
     commands = [" ".join(command) for command in service.start]
     if args.dry_run:
@@ -37,8 +43,10 @@ def run(args: Args, desk: Desk) -> Reply:
         text = f"{service.path} would be:\n\n{service.text}"
         return Reply(text=text, data=data | {"written": False, "started": False, "commands": commands})
     written = service_files.write(service)
+    unapproved = _approve(desk)
     data |= {"written": written, "started": False, "commands": commands}
     lines = [f"{service.path} " + ("is written" if written else "is as it should be")]
+    lines += [unapproved] if unapproved else []
     if args.start:
         failed = service_files.do(service.start)
         lines.append(f"it could not be started: {failed}" if failed else "it is started")
@@ -48,3 +56,18 @@ def run(args: Args, desk: Desk) -> Reply:
     if service.kind == "systemd" and not service.system:
         lines += ["to let it run while nobody is logged in:", "  loginctl enable-linger"]
     return Reply(text="\n".join(lines), data=data, next_action=commands[-1])
+
+
+def _approve(desk: Desk) -> str:
+    """The system will start it, and approves nothing: whoever installs it is the person who does.
+
+    Not root for somebody else: the owner could not open a journal that root has made.
+    """
+    place = desk.world.workspace
+    owner = place.root.stat().st_uid
+    if owner != os.geteuid():
+        return (
+            "the plans and dos.toml are not approved: commit them, or run `dos up` once as the owner of the workspace"
+        )
+    approving.approve(place, desk.world.loaded, desk.journal, by=actor())
+    return ""

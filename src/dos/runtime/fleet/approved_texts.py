@@ -1,0 +1,247 @@
+"""Which text of a document that lies in the checkout the fleet works by.
+
+What lies on disk when a person runs `dos up` is approved: it is an event. A later difference counts once it is on the
+target branch, or once the question about it was answered with `use`; until then the approved text counts, or the
+committed one where that is newer. An agent can write to the disk, and configures nothing by that.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from hashlib import sha256
+from pathlib import Path
+
+from msgspec import Struct, json
+
+from dos.journal.engine_events import APPROVALS, PlansApproved, SettingsApproved
+from dos.journal.events import decode
+from dos.journal.states.decisions import Decisions
+from dos.journal.store import Store
+from dos.plans.limits.deciding import REMOVED
+from dos.records.unknown import Unknown
+from dos.sources import processes
+from dos.sources.git import Git
+
+LARGEST = 1 << 20  # characters of a document that are kept; of a larger one the committed text counts
+
+Approval = PlansApproved | SettingsApproved
+Answers = frozenset[tuple[str, str, str]]  # document, digest of the approved text, digest that is to be used instead
+
+
+class ChangedText(Struct, frozen=True, kw_only=True):
+    """A document that is on disk as nobody approved it."""
+
+    document: str
+    digest: str
+    approved: str  # the digest of the text that a person approved; empty: there was none
+
+
+class ApprovedTexts:
+    """Of one kind of documents. `about` is the kind of the questions about them."""
+
+    def __init__(
+        self,
+        approval: type[Approval],
+        about: str,
+        root: Path,
+        git: Git,
+        target: Callable[[], str],
+        *,
+        paths: Callable[[], list[Path]],
+        read: Callable[[Path], str | Unknown | None],
+    ) -> None:
+        self._approval = approval
+        self._about = about
+        self._root = root
+        self._git = git
+        self._target = target  # the commit that the target branch is at; empty: it has none
+        self._paths = paths
+        self._read = read
+        self._version = 0  # of the stream of approvals, as far as it was read
+        self._basis: object = None  # what the choice of texts rests on
+        self.where = where(root)
+        self.approved: Approval | None = None
+        self.seen: object = None  # the documents as they were when the texts were chosen
+        self.texts: dict[str, str | None] = {}  # that count, once something was approved; None: the document does not
+        self.changed: list[ChangedText] = []
+
+    def approve(self, store: Store, *, by: str = "", texts: Mapping[str, str] | None = None) -> None:
+        """A person has seen to it: what is on disk now counts, or the texts that were read from it before."""
+        self.refresh(store)
+        found = self._on_disk() if texts is None else texts
+        kept = {name: text for name, text in found.items() if len(text) <= LARGEST}
+        self._write(store, kept, self._blobs(kept), by=by)
+
+    def adopt_committed(self, store: Store) -> bool:
+        """What the target branch holds counts, where nobody approved anything yet. False: it holds nothing of it."""
+        self.refresh(store)
+        if self.approved is not None:
+            return True
+        blobs = self._blobs(self._name(path) for path in self._paths())
+        if not blobs and self._on_disk():
+            return False
+        self._write(store, {name: self._text(blob) for name, blob in blobs.items()}, blobs)
+        return True
+
+    def look(self, store: Store, answers: Decisions) -> Mapping[str, str | None]:
+        """The texts that count; while nobody has approved any, none are named and the disk counts.
+
+        Documents that have not changed are not read again.
+        """
+        seen = [_stamp(path) for path in self._paths()]
+        self.refresh(store)
+        used = self._used(answers)
+        basis = (seen, self._version, used, self._target() if self.changed else "")
+        if basis != self._basis:
+            self._choose(used)
+            self.seen = seen
+            self._basis = (*basis[:3], self._target() if self.changed else "")
+        return self.texts
+
+    def counts(self, store: Store, answers: Decisions, name: str, text: str) -> bool:
+        """Whether the fleet would work by this text of a document, were it on disk."""
+        self.refresh(store)
+        if self.approved is None or text == self.approved.documents.get(name, ""):
+            return True
+        blob = self._blobs([name]).get(name)
+        return self._is_settled(name, text, self._text(blob) if blob else None, self._used(answers))
+
+    def confirm(self, store: Store, answers: Decisions) -> None:
+        """Keep the text of what a person answered `use` for: it counts also when the disk changes again."""
+        self.refresh(store)
+        known, used = self.approved, self._used(answers)
+        if known is None or not any(approved == self._base(name) for name, approved, _ in used):
+            return
+        documents, on_disk = dict(known.documents), self._on_disk()
+        for name, approved, mark in used:
+            text = on_disk.get(name)
+            if approved != self._base(name) or mark != _mark(text):
+                continue
+            if text is None:
+                documents.pop(name, None)
+            elif len(text) <= LARGEST:
+                documents[name] = text
+        self._write(store, documents, known.committed)
+
+    def refresh(self, store: Store) -> None:
+        for event in store.load(APPROVALS, after=self._version):
+            self._version = event.ver
+            fact = decode(event)
+            if isinstance(fact, self._approval) and fact.where == self.where:
+                self.approved = fact
+
+    def _write(self, store: Store, documents: dict[str, str], committed: dict[str, str], *, by: str = "") -> None:
+        known = self.approved
+        if known is None or (known.documents, known.committed) != (documents, committed):
+            fact = self._approval(where=self.where, documents=documents, committed=committed, by=by)
+            key = f"{fact.kind}/{self._version}/{sha256(json.encode(fact)).hexdigest()}"
+            store.record(APPROVALS, fact, key=key)
+            self.refresh(store)
+
+    def _choose(self, used: Answers) -> None:
+        self.texts, self.changed = {}, []
+        known = self.approved
+        if known is None:
+            return  # nobody has run `dos up` here: whoever runs a worker by hand sees to it
+        on_disk = self._on_disk()
+        odd = [name for name in {**known.documents, **on_disk} if on_disk.get(name) != known.documents.get(name)]
+        # Also what is as it was approved: nobody reads it again, when it may be another.
+        self.texts = {name: text for name, text in on_disk.items() if name not in odd}
+        blobs = self._blobs(odd)
+        for name in sorted(odd):
+            text = on_disk.get(name)
+            committed = self._text(blobs[name]) if name in blobs else None
+            if self._is_settled(name, text, committed, used):
+                self.texts[name] = text
+                continue
+            self.changed.append(ChangedText(document=name, digest=_mark(text), approved=self._base(name)))
+            landed_since = name in blobs and blobs[name] != known.committed.get(name)
+            self.texts[name] = committed if landed_since else known.documents.get(name, committed)
+
+    def _is_settled(self, name: str, text: str | None, committed: str | None, used: Answers) -> bool:
+        """Whether what differs from the approved text is committed, or a person said that it is to be used."""
+        is_committed = text is not None and committed is not None and _same(text, committed)
+        return is_committed or (name, self._base(name), _mark(text)) in used
+
+    def _base(self, name: str) -> str:
+        """The digest of the approved text: an answer holds as long as that is the same."""
+        text = self.approved.documents.get(name) if self.approved else None
+        return "" if text is None else digest(text)
+
+    def _used(self, answers: Decisions) -> Answers:
+        """What people said should be used in place of what was approved."""
+        details = [
+            each.raised.detail
+            for each in answers.answered.values()
+            if each.raised.about == self._about and each.choice == "use"
+        ]
+        return frozenset(
+            (detail["document"], detail.get("approved", ""), detail["digest"])
+            for detail in details
+            if detail["where"] == self.where
+        )
+
+    def _on_disk(self) -> dict[str, str]:
+        """By their names; of what is there and cannot be read, the approved text: so it makes no difference."""
+        found = {}
+        for path in self._paths():
+            name, text = self._name(path), self._read(path)
+            if isinstance(text, Unknown):
+                text = self.approved.documents.get(name) if self.approved else None
+            if text is not None:
+                found[name] = text
+        return found
+
+    def _name(self, path: Path) -> str:
+        return str(path.relative_to(self._root))
+
+    def _blobs(self, names: Iterable[str]) -> dict[str, str]:
+        return committed_blobs(self._git, self._target(), names)
+
+    def _text(self, blob: str) -> str:
+        return committed_text(self._git, blob)
+
+
+def committed_blobs(git: Git, commit: str, names: Iterable[str]) -> dict[str, str]:
+    """The documents that a commit holds, each with the id of its content."""
+    asked = list(names)
+    if not asked or not commit:
+        return {}
+    said = git.run("ls-tree", "-z", commit, "--", *asked)
+    rows = [row.partition("\t") for row in said.split("\0") if row]
+    return {name: head.split()[2] for head, _, name in rows if head.startswith("100")}  # a file, and no link
+
+
+def committed_text(git: Git, blob: str) -> str:
+    said = git.run("cat-file", "blob", blob)
+    return said.encode("utf-8", "surrogateescape").decode("utf-8", "replace").removeprefix("\ufeff")
+
+
+def where(root: Path) -> str:
+    """Each checkout of a shared journal is approved for itself."""
+    return f"{processes.host()}:{root}"
+
+
+def latest(store: Store, approval: type[Approval], root: Path) -> Approval | None:
+    """What was approved last for a checkout."""
+    facts = [decode(event) for event in store.load(APPROVALS)]
+    return next((f for f in reversed(facts) if isinstance(f, approval) and f.where == where(root)), None)
+
+
+def digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+def _mark(text: str | None) -> str:
+    return REMOVED if text is None else digest(text)
+
+
+def _stamp(path: Path) -> tuple[object, ...]:
+    try:
+        at = path.stat()
+    except OSError:
+        return (path,)  # it is gone, or is being replaced
+    return path, at.st_mtime_ns, at.st_size, at.st_ino
+
+
+def _same(one: str, other: str) -> bool:
+    """A checkout may have changed the line ends."""
+    return one.removeprefix("\ufeff").replace("\r\n", "\n") == other.replace("\r\n", "\n")

@@ -1,0 +1,120 @@
+"""What approves plans and settings besides `dos up`: an edit by a verb, a service that is installed. And what does not:
+a service that is started by the system goes on by what was approved before."""
+
+from collections.abc import Callable
+from hashlib import sha256
+
+from dos.config.load import FILE_NAME, Loaded, load, parse
+from dos.config.tables import Config
+from dos.errors import BadInput
+from dos.evidence import committed
+from dos.journal import fold
+from dos.journal.engine_events import SettingsApproved
+from dos.journal.opening import embedded_path
+from dos.journal.states import fleet_streams
+from dos.journal.states.decisions import Decisions
+from dos.journal.store import Store
+from dos.runtime.fleet import approved_texts
+from dos.runtime.fleet.plan_texts import PlanTexts
+from dos.runtime.fleet.settings_text import SettingsText
+from dos.runtime.sharing import targets
+from dos.sources.git import Git
+from dos.sources.workspace import Workspace
+from dos.sources.world import World, open_journal
+
+OTHER_CHANGES = (
+    "{path} has other changes that nobody approved, so workers do not use this one yet. Look at them:"
+    " git diff -- dos.toml. Then approve the file: answer `use` in `dos decisions`, or commit it"
+)
+
+
+def approve(place: Workspace, loaded: Loaded, store: Store, *, by: str) -> None:
+    """A person runs the fleet by these settings, and by the plans that are on disk now."""
+    git = Git(place.root)
+    target = _target(git, loaded.config)
+    SettingsText(place, git, target).approve(store, loaded, by=by)
+    PlanTexts(place, loaded.config, git, target).approve(store, by=by)
+
+
+def approve_edit(place: Workspace, edited: Loaded, *, by: str) -> str:
+    """A person has changed one key of dos.toml: approved, unless the file held what nobody approved; then, a warning.
+
+    Where no fleet has run there is nothing to compare with: `dos up` approves all of it.
+    """
+    url = parse(edited.replaced, place.config, lenient=True).config.store.url
+    path = embedded_path(url, place.state)
+    if place.common is None or (path and not path.exists()):
+        return ""
+    with open_journal(place, url, actor=by) as store:
+        known = approved_texts.latest(store, SettingsApproved, place.root)
+        if known is None:
+            return ""
+        git = Git(place.root)
+        # By the branch that the approved text names: what is on disk could name one that an agent has made.
+        approved = parse(known.documents.get(FILE_NAME, ""), place.config).config
+        settings = SettingsText(place, git, _target(git, approved))
+        if settings.counts(store, fold.current(store, Decisions)[0], edited.replaced):
+            settings.approve(store, edited, by=by)
+            return ""
+        locks = store.leases(locks=True, lapsed=False)
+        is_running = any(fleet_streams.is_supervisor_lock(lock.lane) for lock in locks)
+        return OTHER_CHANGES.format(path=place.config) if is_running else ""
+
+
+def journal_mark(url: str) -> str:
+    """By which a service knows the journal that it was installed with: what is on disk may name another by now."""
+    return sha256(url.encode()).hexdigest()[:16]
+
+
+def settings_of_service(place: Workspace, journal: str) -> Loaded:
+    """The settings that a fleet goes on by when the system starts it: those that were approved, or are committed."""
+    git = Git(place.root)
+    with open_journal(place, _journal_url(place, git, journal)) as store:
+        known = approved_texts.latest(store, SettingsApproved, place.root)
+        first = known.documents.get(FILE_NAME, "") if known else _committed(git) or ""
+        target = _target(git, parse(first, place.config).config)
+        settings = SettingsText(place, git, target)
+        if not settings.adopt_committed(store):
+            raise _nothing_approved(place, [FILE_NAME])
+        text = settings.counting(store, fold.current(store, Decisions)[0])
+        loaded = parse(text or "", place.config)
+        if not PlanTexts(place, loaded.config, git, target).adopt_committed(store):
+            with World(place.root, config=loaded.config) as world:
+                raise _nothing_approved(place, committed.uncommitted(world))
+    return loaded
+
+
+def _journal_url(place: Workspace, git: Git, journal: str) -> str:
+    on_disk = load(place.root, lenient=True).config.store.url
+    head = _committed(git)
+    in_head = parse(head, place.config, lenient=True).config.store.url if head else ""
+    for url in (on_disk, in_head):
+        if journal_mark(url) == journal:
+            return url
+    raise BadInput(
+        f"{place.config} names another journal ([store] url) than when the service was installed",
+        hint="Look at it: git diff -- dos.toml. Then approve it: dos service install",
+    )
+
+
+def _committed(git: Git) -> str | None:
+    """dos.toml as it is committed where the user is."""
+    blobs = approved_texts.committed_blobs(git, git.commit_of("HEAD") or "", [FILE_NAME])
+    return approved_texts.committed_text(git, blobs[FILE_NAME]) if blobs else None
+
+
+def _nothing_approved(place: Workspace, paths: list[str]) -> BadInput:
+    verb = "is" if len(paths) == 1 else "are"
+    with World(place.root, lenient=True) as world:
+        commit = committed.commit_command(world, paths)
+    return BadInput(
+        f"{', '.join(paths)} {verb} not committed, and no person has approved what is on disk",
+        hint=f"Commit: {commit}\n  or approve what is on disk: dos service install",
+    )
+
+
+def _target(git: Git, config: Config) -> Callable[[], str]:
+    """The commit that the target branch is at; empty where there is none."""
+    branch = config.workers.target_branch or git.branch()
+    found = targets.of(git, config.workers.remote).newest(branch) if branch else None
+    return lambda: found or ""

@@ -1,0 +1,99 @@
+"""The settings that the fleet works by: the dos.toml that a person approved."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from dos.config.load import FILE_NAME, Loaded, parse, read_text
+from dos.errors import ConfigInvalid
+from dos.journal.engine_events import SettingsApproved
+from dos.journal.states.decisions import Decisions
+from dos.journal.store import Store
+from dos.plans.limits import deciding
+from dos.plans.limits.deciding import Question
+from dos.records.unknown import Unknown
+from dos.runtime.fleet.approved_texts import ApprovedTexts
+from dos.sources.git import Git
+from dos.sources.workspace import Workspace
+
+
+class SettingsText:
+    def __init__(self, place: Workspace, git: Git, target: Callable[[], str]) -> None:
+        self._path = place.config
+        self._approved = ApprovedTexts(
+            SettingsApproved,
+            deciding.SETTINGS_CHANGED,
+            place.root,
+            git,
+            target,
+            paths=lambda: [self._path],
+            read=self._read,
+        )
+        self._trouble_on_disk = ""
+        self._trouble_committed = ""
+
+    @property
+    def questions(self) -> list[Question]:
+        """About the file, when it is on disk as nobody approved it."""
+        return [
+            deciding.settings_changed(
+                each.document, digest=each.digest, approved=each.approved, where=self._approved.where
+            )
+            for each in self._approved.changed
+        ]
+
+    @property
+    def trouble(self) -> str:
+        """Why what is on disk, or committed, cannot be used."""
+        return self._trouble_on_disk or self._trouble_committed
+
+    @property
+    def where(self) -> str:
+        return self._approved.where
+
+    def approve(self, store: Store, loaded: Loaded, *, by: str = "") -> None:
+        """A person has seen to it: this is what the file said when it was read."""
+        self._approved.approve(store, by=by, texts={} if loaded.path is None else {FILE_NAME: loaded.text})
+
+    def adopt_committed(self, store: Store) -> bool:
+        """What is committed counts, where nobody approved anything yet. False: the file is there, and not committed."""
+        return self._approved.adopt_committed(store)
+
+    def counts(self, store: Store, answers: Decisions, text: str) -> bool:
+        """Whether the fleet would work by this text, were it on disk."""
+        return self._approved.counts(store, answers, FILE_NAME, text)
+
+    def look(self, store: Store, answers: Decisions) -> None:
+        """Compare the disk with what is approved, and keep the text of what a person answered `use` for."""
+        self._approved.confirm(store, answers)
+        self.counting(store, answers)
+
+    def counting(self, store: Store, answers: Decisions) -> str | None:
+        """The text that counts; empty where there is no file, None where nobody has approved anything.
+
+        One that cannot be loaded never counts: then it is the approved one, which could be.
+        """
+        chosen = self._approved.look(store, answers).get(FILE_NAME)
+        known = self._approved.approved
+        if known is None:
+            return None
+        self._trouble_committed = _why_unusable(chosen or "", self._path)
+        return known.documents.get(FILE_NAME, "") if self._trouble_committed else chosen or ""
+
+    def _read(self, path: Path) -> str | Unknown | None:
+        try:
+            text = read_text(path)
+        except ConfigInvalid as error:
+            self._trouble_on_disk = error.message
+        else:
+            self._trouble_on_disk = _why_unusable(text or "", path)
+            if not self._trouble_on_disk:
+                return text
+        return Unknown(self._trouble_on_disk)
+
+
+def _why_unusable(text: str, path: Path) -> str:
+    try:
+        parse(text, path)
+    except ConfigInvalid as error:
+        return error.message
+    return ""
