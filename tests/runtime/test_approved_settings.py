@@ -14,12 +14,14 @@ from sample_repository import commit, write
 from dos.config.load import load
 from dos.errors import BadInput
 from dos.journal import fold
-from dos.journal.states import decisions
+from dos.journal.states import decisions, fleet_streams
 from dos.journal.states.decisions import Decisions
+from dos.plans.limits import deciding
 from dos.records import run_ids
 from dos.runtime import effects
 from dos.runtime.fleet import approving
 from dos.runtime.fleet_effects import FleetEffects
+from dos.sources import processes
 from dos.sources.processes import Identity
 from dos.sources.workspace import find
 from dos.sources.world import World, open_journal
@@ -43,7 +45,7 @@ class Executor:
 class Seat:
     """A supervisor that starts nobody: what it asks, and what the next worker works by."""
 
-    def __init__(self, repository):
+    def __init__(self, repository, lock="supervisor/here"):
         self.repository, self.config = repository, repository.root / "dos.toml"
         self.text = self.config.read_text()
         self.easy = self.text + 'test = "true"\n'  # what an agent would like to be judged by
@@ -51,7 +53,7 @@ class Seat:
         with World(repository.root) as world:
             self.fleet = FleetEffects(world.workspace, world.config, actor="supervisor", executor=self.executor)
             self.fleet.approve(world.loaded, by="me")
-        self.lease = self.fleet.take_lease(effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True))
+        self.lease = self.fleet.take_lease(effects.TakeLease(lane=lock, run_id="", is_lock=True))
 
     def dos(self, *words):
         return in_process("--workspace", str(self.repository.root), *words)
@@ -136,6 +138,33 @@ def test_a_verb_approves_nothing_of_what_somebody_else_changed(seat):
     # The person has looked, and starts the fleet on what is there.
     seat.fleet.approve(load(seat.repository.root), by="me")
     assert seat.asked() == [] and "wall_seconds = 99" in seat.handed() and seat.open() == []
+
+
+def test_another_journal_is_never_changed_over_to_while_the_fleet_runs(seat, capfd):
+    """A worker that wrote elsewhere would be nobody's, and would find nothing approved there."""
+    elsewhere = '\n[store]\nurl = "sqlite:/tmp/elsewhere"\n'
+    seat.config.write_text(seat.text + elsewhere)
+    assert seat.asked() == [] and seat.handed() == seat.text
+    assert "names another journal" in capfd.readouterr().err
+    seat.config.write_text(seat.text)
+    answer = seat.dos("config", "set", "store.url", "sqlite:/tmp/elsewhere")
+    assert answer.code == 0 and "`dos down`, then `dos up`" in answer.err
+    assert seat.handed() == seat.text
+
+
+def test_a_question_of_another_checkout_is_left_to_its_own_fleet(seat):
+    theirs = deciding.settings_changed("dos.toml", digest="1" * 64, approved="2" * 64, where="other:/elsewhere")
+    seat.fleet.store.append_all([decisions.raising(theirs)])
+    assert seat.asked() == [] and seat.open() == [theirs.id]
+
+
+def test_a_second_up_approves_what_lies_there_though_a_fleet_runs(fleet):
+    seat = Seat(fleet.repository, lock=fleet_streams.supervisor_lock(processes.system()))
+    seat.config.write_text(seat.easy)
+    assert len(seat.asked()) == 1
+    assert fleet.dos("up").returncode == 1
+    assert seat.asked() == [] and seat.handed() == seat.easy and seat.open() == []
+    seat.fleet.close()
 
 
 def test_the_same_settings_are_approved_once(seat):

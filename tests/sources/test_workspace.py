@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from dos.errors import WorkspaceMissing
-from dos.sources.workspace import find
+from dos.sources.workspace import find, rooted
 
 
 def git(where, *words):
@@ -50,6 +50,15 @@ def test_a_worktree_that_lies_inside_the_repository_is_still_a_worktree(reposito
 def test_the_nearest_configuration_wins(repository):
     (repository / "src" / "dos.toml").write_text("")
     assert find(repository / "src" / "deep").root == repository / "src"
+
+
+def test_a_root_that_is_named_stays_one_when_its_configuration_is_gone(repository):
+    inner = repository / "inner"
+    inner.mkdir()
+    (inner / "dos.toml").touch()
+    known = find(inner)
+    (inner / "dos.toml").unlink()
+    assert rooted(inner) == known and find(inner) != known
 
 
 def test_without_a_configuration_the_top_of_the_work_tree_is_the_root(repository):

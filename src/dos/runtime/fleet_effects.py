@@ -57,7 +57,7 @@ class FleetEffects(WorkerEffects):
         self._looked_for_spinning = 0.0
         self._started: dict[int, tuple[str, str]] = {}  # by pid: the lane and the run
         self._turned_away: list[tuple[str, str]] = []  # of those, who found the journal away
-        self.settings = SettingsText(place, self.git, self._target_commit)
+        self.settings = SettingsText(place, self.git, self._target_commit, journal=config.store.url)
         self._settings_trouble = ""  # that was warned of
         self._cleared = False  # agents may start on this host: what lands from now on is tested by itself
 

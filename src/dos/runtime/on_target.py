@@ -63,6 +63,7 @@ class OnTarget:
             # After the journal was read: whatever that calls landed is there to see, whichever host landed it.
             asked = target.newest(branch), names, landings, terms, disputed
             with World(self._place.root, config=self._config) as world:
+                world.workspace = self._place
                 _, state = landed.look(
                     world, names, fleet, ref=ref, memory=self._memory, declared=units, disputed=disputed
                 )

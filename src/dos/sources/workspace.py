@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from dos.errors import WorkspaceMissing
 
@@ -59,6 +59,11 @@ def find(start: Path) -> Workspace:
         return Workspace(root=root, tree=tree, common=common, state=common / "dos")
     root = next((place for place in places if (place / "dos.toml").exists()), start)
     return Workspace(root=root, tree=root, common=None, state=root / ".dos")
+
+
+def rooted(root: Path) -> Workspace:
+    """The workspace with this very root, also when the dos.toml that made it one is gone."""
+    return structs.replace(find(root), root=Path(os.path.realpath(root)))
 
 
 def bare_repository(start: Path) -> Path | None:

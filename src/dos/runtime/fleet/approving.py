@@ -17,23 +17,24 @@ from dos.journal.store import Store
 from dos.runtime.fleet import approved_texts
 from dos.runtime.fleet.plan_texts import PlanTexts
 from dos.runtime.fleet.settings_text import SettingsText
-from dos.runtime.sharing import targets
+from dos.runtime.sharing import fetching, targets
 from dos.sources.git import Git
 from dos.sources.workspace import Workspace
 from dos.sources.world import World, open_journal
 
 OTHER_CHANGES = (
-    "{path} has other changes that nobody approved, so workers do not use this one yet. Look at them:"
-    " git diff -- dos.toml. Then approve the file: answer `use` in `dos decisions`, or commit it"
+    "has other changes that nobody approved, so workers do not use this one yet. Look at them: git diff -- dos.toml."
+    " Then approve the file: answer `use` in `dos decisions`, or commit it"
 )
+OTHER_JOURNAL = "names another journal now. The fleet that runs keeps the one that it has: `dos down`, then `dos up`"
 
 
 def approve(place: Workspace, loaded: Loaded, store: Store, *, by: str) -> None:
     """A person runs the fleet by these settings, and by the plans that are on disk now."""
-    git = Git(place.root)
-    target = _target(git, loaded.config)
-    SettingsText(place, git, target).approve(store, loaded, by=by)
-    PlanTexts(place, loaded.config, git, target).approve(store, by=by)
+    git, config = Git(place.root), loaded.config
+    target = _last_seen(git, config)
+    SettingsText(place, git, target, journal=config.store.url).approve(store, loaded, by=by)
+    PlanTexts(place, config, git, target).approve(store, by=by)
 
 
 def approve_edit(place: Workspace, edited: Loaded, *, by: str) -> str:
@@ -49,16 +50,28 @@ def approve_edit(place: Workspace, edited: Loaded, *, by: str) -> str:
         known = approved_texts.latest(store, SettingsApproved, place.root)
         if known is None:
             return ""
-        git = Git(place.root)
-        # By the branch that the approved text names: what is on disk could name one that an agent has made.
-        approved = parse(known.documents.get(FILE_NAME, ""), place.config).config
-        settings = SettingsText(place, git, _target(git, approved))
-        if settings.counts(store, fold.current(store, Decisions)[0], edited.replaced):
-            settings.approve(store, edited, by=by)
+        if edited.config.store.url != url:
+            why = OTHER_JOURNAL
+        elif _counted(place, store, known, edited.replaced, url):
+            target = _last_seen(Git(place.root), edited.config)
+            SettingsText(place, Git(place.root), target, journal=url).approve(store, edited, by=by)
             return ""
+        else:
+            why = OTHER_CHANGES
         locks = store.leases(locks=True, lapsed=False)
         is_running = any(fleet_streams.is_supervisor_lock(lock.lane) for lock in locks)
-        return OTHER_CHANGES.format(path=place.config) if is_running else ""
+        return f"{place.config} {why}" if is_running else ""
+
+
+def _counted(place: Workspace, store: Store, known: approved_texts.Approval, text: str, url: str) -> bool:
+    """Whether the fleet worked by this text: it is the approved one, or is committed, or was answered with `use`."""
+    approved = known.documents.get(FILE_NAME, "")
+    if text == approved:
+        return True
+    # By the branch that the approved text names: what is on disk could name one that an agent has made.
+    git = Git(place.root)
+    settings = SettingsText(place, git, _newest(git, parse(approved, place.config).config), journal=url)
+    return settings.counts(store, fold.current(store, Decisions)[0], text)
 
 
 def journal_mark(url: str) -> str:
@@ -69,15 +82,18 @@ def journal_mark(url: str) -> str:
 def settings_of_service(place: Workspace, journal: str) -> Loaded:
     """The settings that a fleet goes on by when the system starts it: those that were approved, or are committed."""
     git = Git(place.root)
-    with open_journal(place, _journal_url(place, git, journal)) as store:
+    url = _journal_url(place, git, journal)
+    with open_journal(place, url) as store:
         known = approved_texts.latest(store, SettingsApproved, place.root)
         first = known.documents.get(FILE_NAME, "") if known else _committed(git) or ""
-        target = _target(git, parse(first, place.config).config)
-        settings = SettingsText(place, git, target)
+        target = _newest(git, parse(first, place.config).config)
+        settings = SettingsText(place, git, target, journal=url)
         if not settings.adopt_committed(store):
             raise _nothing_approved(place, [FILE_NAME])
         text = settings.counting(store, fold.current(store, Decisions)[0])
         loaded = parse(text or "", place.config)
+        if loaded.config.store.url != url:
+            raise _other_journal(place)
         if not PlanTexts(place, loaded.config, git, target).adopt_committed(store):
             with World(place.root, config=loaded.config) as world:
                 raise _nothing_approved(place, committed.uncommitted(world))
@@ -85,13 +101,17 @@ def settings_of_service(place: Workspace, journal: str) -> Loaded:
 
 
 def _journal_url(place: Workspace, git: Git, journal: str) -> str:
+    """By what is on disk or is committed, as long as it is the journal that the service was installed with."""
     on_disk = load(place.root, lenient=True).config.store.url
-    head = _committed(git)
-    in_head = parse(head, place.config, lenient=True).config.store.url if head else ""
+    in_head = parse(_committed(git) or "", place.config, lenient=True).config.store.url
     for url in (on_disk, in_head):
         if journal_mark(url) == journal:
             return url
-    raise BadInput(
+    raise _other_journal(place)
+
+
+def _other_journal(place: Workspace) -> BadInput:
+    return BadInput(
         f"{place.config} names another journal ([store] url) than when the service was installed",
         hint="Look at it: git diff -- dos.toml. Then approve it: dos service install",
     )
@@ -113,8 +133,16 @@ def _nothing_approved(place: Workspace, paths: list[str]) -> BadInput:
     )
 
 
-def _target(git: Git, config: Config) -> Callable[[], str]:
+def _newest(git: Git, config: Config) -> Callable[[], str]:
     """The commit that the target branch is at; empty where there is none."""
     branch = config.workers.target_branch or git.branch()
     found = targets.of(git, config.workers.remote).newest(branch) if branch else None
+    return lambda: found or ""
+
+
+def _last_seen(git: Git, config: Config) -> Callable[[], str]:
+    """The same without asking a remote: to say what was committed when a person approved something else."""
+    branch = config.workers.target_branch or git.branch()
+    ref = fetching.shared_ref(branch) if branch and config.workers.remote else f"refs/heads/{branch}"
+    found = git.commit_of(ref) if branch else None
     return lambda: found or ""

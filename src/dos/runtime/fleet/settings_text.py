@@ -17,8 +17,10 @@ from dos.sources.workspace import Workspace
 
 
 class SettingsText:
-    def __init__(self, place: Workspace, git: Git, target: Callable[[], str]) -> None:
+    def __init__(self, place: Workspace, git: Git, target: Callable[[], str], *, journal: str) -> None:
+        """`journal` is the [store] url that the fleet has: while it runs, it cannot go over to another."""
         self._path = place.config
+        self._journal = journal
         self._approved = ApprovedTexts(
             SettingsApproved,
             deciding.SETTINGS_CHANGED,
@@ -76,7 +78,7 @@ class SettingsText:
         known = self._approved.approved
         if known is None:
             return None
-        self._trouble_committed = _why_unusable(chosen or "", self._path)
+        self._trouble_committed = self._why_unusable(chosen or "")
         return known.documents.get(FILE_NAME, "") if self._trouble_committed else chosen or ""
 
     def _read(self, path: Path) -> str | Unknown | None:
@@ -85,15 +87,15 @@ class SettingsText:
         except ConfigInvalid as error:
             self._trouble_on_disk = error.message
         else:
-            self._trouble_on_disk = _why_unusable(text or "", path)
+            self._trouble_on_disk = self._why_unusable(text or "")
             if not self._trouble_on_disk:
                 return text
         return Unknown(self._trouble_on_disk)
 
-
-def _why_unusable(text: str, path: Path) -> str:
-    try:
-        parse(text, path)
-    except ConfigInvalid as error:
-        return error.message
-    return ""
+    def _why_unusable(self, text: str) -> str:
+        try:
+            url = parse(text, self._path).config.store.url
+        except ConfigInvalid as error:
+            return error.message
+        is_same = url == self._journal
+        return "" if is_same else f"{self._path}: [store] url names another journal: restart `dos up` to change over"

@@ -37,7 +37,7 @@ from dos.runtime.fleet_effects import FleetEffects
 from dos.runtime.ground.settings import check_settings
 from dos.runtime.staff import candidates
 from dos.runtime.supervisor import Ending, Supervisor, Why
-from dos.sources import processes
+from dos.sources import processes, workspace
 from dos.sources.world import World
 from dos.surfaces.cli.desk import Desk, Reply, actor, colour
 from dos.surfaces.cli.live import watching
@@ -74,6 +74,7 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, desk: Desk) -> Reply:
     if args.service:
+        desk.world.workspace = workspace.rooted(desk.start)
         desk.world.loaded = approving.settings_of_service(desk.world.workspace, args.service)
     config = desk.policy
     candidates.check(config, desk.world.loaded.origins)  # said now, not at the first unit
@@ -217,6 +218,7 @@ def _detached(args: Args, desk: Desk) -> Reply:
     words = ["up", "--tick", str(args.tick)]
     words += ["--target", str(args.target)] if args.target else []
     words += ["--until-idle"] if args.until_idle else []
+    words += ["--service", args.service] if args.service else []
     with log.open("ab") as output:
         child = subprocess.Popen(
             [sys.executable, "-P", "-m", "dos", "--workspace", str(place.root), *words],

@@ -11,11 +11,10 @@ import sys
 import time
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 from secrets import randbits
 from typing import Annotated
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from dos.config.load import parse
 from dos.config.tables import Config
@@ -28,6 +27,7 @@ from dos.runtime.drive import AWAY, Patience, drive
 from dos.runtime.fleet import approving
 from dos.runtime.worker import Ended, Stop, Worker
 from dos.runtime.worker_effects import WorkerEffects
+from dos.sources import workspace
 from dos.surfaces.cli.desk import Desk, Reply, actor
 from dos.surfaces.cli.options import Option
 from dos.surfaces.cli.verbs.lanes import identity
@@ -70,8 +70,7 @@ def run(args: Args, desk: Desk) -> Reply:
 
 def _take_settings(desk: Desk, text: bytes) -> None:
     """What the supervisor handed over counts, also when dos.toml is another by now, or is gone."""
-    found = desk.world.workspace
-    desk.world.workspace = structs.replace(found, root=Path(os.path.realpath(desk.start)))
+    desk.world.workspace = workspace.rooted(desk.start)
     desk.world.loaded = parse(text.decode(), desk.world.workspace.config)
 
 
