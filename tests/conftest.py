@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 # On a busy machine an example may take long: that proves nothing about what it is an example of.
 settings.register_profile(
-    "untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=long(60, 5_000)
+    "untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=long(30, 5_000)
 )
 settings.load_profile("untimed")
 
@@ -30,6 +31,18 @@ sys.dont_write_bytecode = False
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a table that is `sampled(n)`, `make test` has time for every n-th row; `make soak` runs the others."""
+    rows: Counter[str] = Counter()
+    for item in items:
+        if mark := item.get_closest_marker("sampled"):
+            table = item.nodeid.partition("[")[0]
+            if rows[table] % mark.args[0]:
+                item.add_marker(pytest.mark.soak)
+            rows[table] += 1
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -50,6 +50,7 @@ def write(workspace):
     return (workspace / "dos.toml").write_text
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("text", [UNKNOWN_KEY, NOT_TOML], ids=["unknown key", "not TOML"])
 @pytest.mark.parametrize("flags", [(), ("--lenient",)], ids=["strict", "lenient"])
 @pytest.mark.parametrize(("words", "code"), JOURNAL_ONLY.items(), ids=[" ".join(words) for words in JOURNAL_ONLY])

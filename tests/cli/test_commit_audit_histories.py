@@ -225,6 +225,7 @@ def as_asked(place: Path, *words: str, **environment: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
+@pytest.mark.soak
 def test_nobodys_settings_change_an_answer(repository, tmp_path, monkeypatch):
     commit(repository, "fix: é", {"src/é.py": "x = 1\n", "sub/a.py": "y = 1\n"})
     commit(repository, "fix: race", {"tests/test_b.py": None, "src/b.py": "y = 2\n"})

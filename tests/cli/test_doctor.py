@@ -70,6 +70,7 @@ def test_looking_leaves_no_trace(healthy, dos):
     assert git("status", "--porcelain", cwd=healthy) == ""
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("change", "kind", "severity"),
     [

@@ -163,6 +163,7 @@ def named(value):
     return getattr(value, "__name__", "").strip("<>") if callable(value) else str(value)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("change", "kind"), CLEARED, ids=named)
 def test_what_is_printed_clears_the_finding(change, kind, healthy, typed, dos, monkeypatch, tmp_path):
     path = os.environ["PATH"]
@@ -177,6 +178,7 @@ def test_what_is_printed_clears_the_finding(change, kind, healthy, typed, dos, m
     assert kind not in kinds(dos(*asking(kind))), lines
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("change", "kind"), LEFT_TO_A_PERSON, ids=named)
 def test_what_a_person_has_to_decide_about_can_at_least_be_looked_at(
     change, kind, healthy, typed, dos, monkeypatch, tmp_path
@@ -209,6 +211,7 @@ def test_the_command_of_every_kind_of_finding_is_typed_somewhere():
     assert told == {kind for _, kind in [*CLEARED, *LEFT_TO_A_PERSON]} | ELSEWHERE
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("change", "kind"),
     [row for row in [*CLEARED, *LEFT_TO_A_PERSON] if row[1].startswith(("LANE_", "AUTO", "ALIAS", "CONFIG_I", "CONC"))],
@@ -304,6 +307,7 @@ def test_no_command_holds_a_placeholder_or_a_hidden_password(healthy, dos, monke
     assert f" +{line} " in finding(answer, "STORE_UNREACHABLE")["fix"]
 
 
+@pytest.mark.soak
 def test_a_server_is_asked_without_showing_the_password(healthy, typed, dos, postgres):
     if not shutil.which("psql"):
         pytest.skip("psql is not on the path")
@@ -330,6 +334,7 @@ def without_privilege():
     return [shutil.which("setpriv", path=REAL_PATH), f"--bounding-set={lost}", f"--inh-caps={lost}"]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("name", "mode", "kind"),
     [

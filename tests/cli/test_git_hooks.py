@@ -48,6 +48,7 @@ def test_nothing_is_there_then_it_is_and_then_it_is_gone(dos, hooks):
     assert dos("hooks", "git", "remove").code == 0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("text", "mode"),
     [

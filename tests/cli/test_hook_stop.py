@@ -53,6 +53,7 @@ def test_a_claim_that_git_does_not_back_is_refused_in_the_programs_bytes(reposit
     assert "AUTH/AUTH2: T0 absent" in reason and done.stdout.count(b"\n") == 1
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dialect", ["claude-code", "codex", "gemini", "cursor", "antigravity"])
 @pytest.mark.parametrize("event", [claimed("AUTH1"), claimed("AUTH2", stop_hook_active=True)], ids=["backed", "again"])
 def test_a_claim_that_is_backed_or_was_refused_already_passes_in_silence(repository, dialect, event):
@@ -60,6 +61,7 @@ def test_a_claim_that_is_backed_or_was_refused_already_passes_in_silence(reposit
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("event", "words", "refused"),
     [
@@ -159,6 +161,7 @@ def test_a_broken_workspace_costs_no_agent_its_work(repository):
     assert stop(repository, claimed("AUTH2"), "--workspace", "/nowhere").returncode == 0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "raw",
     [b"", b"\n", b"{", b"[]", b"7", b"null", b'"x"', b"\xff\xfe", b"\0", b"[" * 100_000, b"{}" * 9,

@@ -127,6 +127,7 @@ def test_a_name_that_cannot_be_stored_is_an_error(dos, tmp_path, state, slot):
     assert files(tmp_path) == before and not state.exists()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("slot", NAMED)
 def test_an_odd_name_is_a_name(dos, tmp_path, slot):
     before = files(tmp_path)

@@ -18,6 +18,7 @@ def all_at_once(cwd, lines):
     return [process.returncode for process in started], ended
 
 
+@pytest.mark.soak
 def test_eight_processes_that_want_one_lane_get_it_once(workspace, dos):
     words = [("lease-lane", "acquire", "--lane", "api", "--kind", "keyword", "--owner", f"w{n}") for n in range(8)]
     codes, _ = all_at_once(workspace, words)
@@ -43,6 +44,7 @@ def test_ten_processes_and_three_lanes_make_three_grants(workspace, dos):
     assert dos("journal", "check").code == 0
 
 
+@pytest.mark.soak
 def test_a_subdirectory_and_a_linked_worktree_share_one_journal(workspace, tmp_path, dos):
     tree = tmp_path / "linked"
     git("worktree", "add", "--quiet", str(tree), "-b", "side", cwd=workspace)

@@ -155,6 +155,7 @@ def test_what_follows_from_an_answer_is_written_with_it(dos: Dos, journal: Store
     assert [event.kind for event in journal.tail(2)] == [DecisionAnswered.kind, LimitLifted.kind]
 
 
+@pytest.mark.soak
 def test_a_question_is_answered_once_however_many_processes_answer_it(workspace: Path, journal: Store) -> None:
     row = Row(scope="run", subject="RID-1", measure="usd", spent=10, limit=10)
     question = deciding.budget(row)

@@ -318,6 +318,7 @@ def test_a_race_beside_the_dispositions_is_the_answer(dos, plans):
     assert dos("gate", paths["dispositions"]).code == 6
 
 
+@pytest.mark.soak
 def test_packets_of_one_day_are_numbered_and_never_written_over(dos, plans):
     words = [sys.executable, "-m", "dos", "packet", "--write", "--json"]
     children = [subprocess.Popen(words, cwd=plans, stdout=subprocess.PIPE) for _ in range(4)]

@@ -64,6 +64,7 @@ def verify(receipt, *words, tmp_path):
 # attest
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("command", "verdict", "code"),
     [
@@ -195,6 +196,7 @@ def test_bad_words_are_refused(shipped, words):
     assert answer.err.startswith("error: ")
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     "flag", ["claim", "unit", "commit", "narrated", "accept-cmd", "before", "key-file", "timestamp", "out"]
 )
@@ -220,6 +222,7 @@ def test_outside_of_a_repository_and_in_a_shallow_clone_there_is_nothing_to_tie_
     assert "shallow" in answer.err
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("before", "after", "claim", "verdict", "code"),
     [
@@ -415,6 +418,7 @@ def test_it_is_read_from_the_input(receipt, monkeypatch):
     assert in_process("verify-receipt").code == 0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "change",
     [

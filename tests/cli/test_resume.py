@@ -97,12 +97,14 @@ def resume_at(resume_sha):
     return {"c1": 1, "c2": 2, "c3": 3}.get(resume_sha[:2], 0)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("number", "history", "flags", "verdict", "resume_sha", "residual"), GOLDEN + IN_A_FILE)
 def test_golden_cases_by_an_imported_ledger(dos, repository, number, history, flags, verdict, resume_sha, residual):
     assert imported(repository, history).code == 0
     check(repository, dos("resume", "--run-id", RUN, "--json", *flags), verdict, resume_sha, residual)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("number", "history", "flags", "verdict", "resume_sha", "residual"), GOLDEN)
 def test_golden_cases_by_the_verbs(dos, repository, number, history, flags, verdict, resume_sha, residual):
     told(repository, history)

@@ -25,6 +25,7 @@ def left_behind(dos, workspace) -> str:
     return dos("run", "begin", "--goal", "g", "--step", "s1", "--step", "s2").out.strip()
 
 
+@pytest.mark.soak
 def test_one_of_many_is_told_to_start_a_successor(workspace, left_behind):
     answers = race(workspace, "resume", "--run-id", left_behind, "--json")
     found = [json.decode(out) for code, out, _ in answers if code == 0]
@@ -46,6 +47,7 @@ def test_one_of_many_goes_on_with_the_run(workspace, left_behind):
     assert in_process("trace", left_behind, "--json").json["spine"]["descendants"] == winners
 
 
+@pytest.mark.soak
 def test_steps_that_are_verified_at_once_are_all_kept(workspace, dos):
     steps = [f"s{number}" for number in range(CONTENDERS)]
     run_id = dos("run", "begin", "--goal", "g", *(word for step in steps for word in ("--step", step))).out.strip()

@@ -151,6 +151,7 @@ def at_a_terminal(*words, cwd, environment):
     return seen
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("environment", "terminal", "coloured"),
     [

@@ -46,8 +46,8 @@ def test_a_lane_that_was_taken_out_of_the_file_can_still_be_given_back(dos, work
 
 
 @pytest.fixture
-def ten_thousand(workspace):
-    names = [f"lane{number}" for number in range(10_000)]
+def a_thousand(workspace):
+    names = [f"lane{number}" for number in range(1_000)]
     listed = ", ".join(f'"{name}"' for name in names)
     trees = "\n".join(f'{name} = ["{name}/**"]' for name in names)
     text = f"[lanes]\nconcurrent = [{listed}]\nautopick = [{listed}]\n[lanes.trees]\n{trees}\n"
@@ -59,15 +59,15 @@ def ten_thousand(workspace):
     [*MISTYPED[:7], ("man", "lane")],
     ids=" ".join,
 )
-def test_among_ten_thousand_lanes_the_nearest_few_are_named(dos, ten_thousand, words):
+def test_among_a_thousand_lanes_the_nearest_few_are_named(dos, a_thousand, words):
     answer = dos(*words, *(["--lane", "lane77x"] if words[0] != "man" else ["lane77x"]))
     assert answer.code == (1 if words[0] == "man" else 2)
-    assert "lane77" in answer.err.replace("lane77x", "") and "10,00" in answer.err
+    assert "lane77" in answer.err.replace("lane77x", "") and "1,00" in answer.err
     assert len(answer.err) < 500
 
 
-def test_what_is_free_among_ten_thousand_lanes_is_a_few_and_a_number(dos, ten_thousand):
+def test_what_is_free_among_a_thousand_lanes_is_a_few_and_a_number(dos, a_thousand):
     assert dos("lease-lane", "acquire", "--lane", "lane5", "--owner", "A").code == 0
     answer = dos("lease-lane", "acquire", "--lane", "lane5", "--owner", "B", "--explain")
-    assert answer.code == 1 and "and 9,987 more" in answer.json["reason"]
+    assert answer.code == 1 and "and 987 more" in answer.json["reason"]
     assert len(answer.json["interpretation"]) < 500

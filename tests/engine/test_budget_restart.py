@@ -49,6 +49,7 @@ def told(fleet: EngineFleet, kind: str) -> list[tuple[float, float]]:
     return [(fact["spent"], fact["limit"]) for fact in fleet.facts(kind)]
 
 
+@pytest.mark.soak
 def test_a_budget_warns_pauses_asks_and_is_remembered(fleet, budget):
     point = f"all:worker:ChooseAgent:after:{budget.agents + 1}"  # when it is spent, and nobody was asked
     fleet.up("--target", "1", point=point).wait(timeout=PATIENCE)
@@ -78,6 +79,7 @@ def test_a_budget_warns_pauses_asks_and_is_remembered(fleet, budget):
     assert broken(fleet, all_landed=False) == []
 
 
+@pytest.mark.soak
 def test_a_running_fleet_stops_for_the_question_and_goes_on_by_the_answer(fleet, budget):
     fleet.up("--target", "1")
     [asked] = wait_for(lambda: fleet.facts("decision_raised"), "a person is asked")

@@ -31,10 +31,12 @@ SOME = ("before its first line", "after its commit")  # of what an agent has don
 SIZES = [pytest.param(SOME, id="some"), pytest.param(HALFWAY, id="all", marks=pytest.mark.soak)]
 
 
+@pytest.mark.soak
 def test_a_worker_killed(tmp_path):
     assert problems_of(tmp_path, {when: killed_at(f"worker:{point}") for when, point in WORKER.items()}) == {}
 
 
+@pytest.mark.soak
 def test_a_supervisor_killed(tmp_path):
     cases = {point: killed_at(f"supervisor:{point}", script=DIES_ONCE, deaths=2) for point in SUPERVISOR}
     assert problems_of(tmp_path, cases) == {}
@@ -44,11 +46,13 @@ def test_a_machine_killed(tmp_path):
     assert problems_of(tmp_path, {point: killed_at(f"all:worker:{point}") for point in MACHINE}) == {}
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("moments", SIZES)
 def test_an_agent_killed(tmp_path, moments):
     assert problems_of(tmp_path, {name: agent_dies(HALFWAY[name]) for name in moments}) == {}
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("moments", SIZES)
 def test_a_worker_killed_beside_its_agent(tmp_path, moments):
     cases = {name: worker_dies_beside_its_agent(HALFWAY[name]) for name in moments}

@@ -1,5 +1,6 @@
 """Several workers on one budget: each start takes its share before it begins, so that all together keep to it."""
 
+import pytest
 from engine_fleet import COMMIT, DONE, EDIT, EngineFleet
 from promises import broken
 
@@ -12,6 +13,7 @@ usd = 2.0
 """
 
 
+@pytest.mark.soak
 def test_a_third_agent_waits_until_what_two_may_cost_is_known(tmp_path):
     usage = {"usage": {"model": "m", "input_tokens": 10, "cost_usd": 0.5}}
     both_are_there = {

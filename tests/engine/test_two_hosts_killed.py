@@ -12,6 +12,7 @@ def hosts_of(fleet: EngineFleet, kind: str) -> dict[str, str]:
     return {fact["lane"]: fact["host"] for fact in fleet.facts(kind)}
 
 
+@pytest.mark.soak
 def test_what_a_dead_host_was_at_is_done_by_the_other_when_its_leases_have_run_out(tmp_path):
     go_on = tmp_path / "go-on"
     with EngineFleet(tmp_path / "fleet", {"one": 2, "two": 2}, ttl=4.0) as fleet:

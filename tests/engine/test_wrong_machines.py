@@ -41,6 +41,7 @@ def fill(directory: Path) -> Path:
     return ballast
 
 
+@pytest.mark.soak
 def test_without_room_for_the_journal_everybody_stops_and_with_room_everything_goes_on(on_a_small_disk):
     fleet, disk = on_a_small_disk
     supervisor = fleet.up("--target", "2")
@@ -63,6 +64,7 @@ def test_without_room_for_the_journal_everybody_stops_and_with_room_everything_g
     assert broken(fleet) == []
 
 
+@pytest.mark.soak
 def test_a_journal_that_cannot_be_read_starts_nothing_until_it_can(tmp_path):
     with EngineFleet(tmp_path / "fleet", {"one": 1}) as fleet:
         fleet.play({"*": [SLOW]})
@@ -81,6 +83,7 @@ def test_a_journal_that_cannot_be_read_starts_nothing_until_it_can(tmp_path):
         assert len(fleet.agent_starts()) == 2 and broken(fleet) == []
 
 
+@pytest.mark.soak
 def test_clocks_that_jump_by_hours_rob_nobody(tmp_path):
     """The wall clock of every process, agents and supervisor alike, to and fro while both work."""
     clock = tmp_path / "clock"

@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 
 import pip
+import pytest
 from patience import PATIENCE
 
 from dos.config.lint import Severity
@@ -58,6 +59,7 @@ def wheel(folder: Path, name: str, text: str) -> None:
             packed.writestr(path, content)
 
 
+@pytest.mark.soak
 def test_what_is_printed_removes_the_other_package_and_brings_ours_back(tmp_path, monkeypatch):
     """Typed in an environment of its own, with packages from a folder in place of an index."""
     for folder in ("wheels", "tools"):

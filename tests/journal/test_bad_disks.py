@@ -114,6 +114,7 @@ def assert_faults_are_survived(runs: list[Faulty], fail: Fault, fail_for: int | 
         assert all(any(isinstance(ack, Opened) for ack in faulty.acks) for faulty in runs)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("fail", "fail_for", "steps"), EVERYWHERE)
 def test_a_fault_of_the_disk_is_told_and_survived(
     tmp_path: Path, disk_shim: Path, fail: Fault, fail_for: int | None, steps: str
@@ -135,6 +136,7 @@ def test_a_fault_at_any_operation_is_told_and_survived(
     assert_faults_are_survived(runs, fail, fail_for)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("steps", [STEPS, WATCHED], ids=["alone", "while another has it open"])
 def test_a_commit_whose_sync_failed_is_not_acknowledged_by_the_next_sync(
     tmp_path: Path, disk_shim: Path, steps: str

@@ -61,6 +61,7 @@ def contended(kind: Kind, rule: str, seconds: float) -> list[list[int]]:
         return [[int(word) for word in each.communicate(timeout=PATIENCE)[0].split()] for each in (ahead, behind)]
 
 
+@pytest.mark.sampled(2)
 def test_two_wrong_wall_clocks_race_for_a_lane_and_nobody_is_robbed(kept: Kind) -> None:
     counts = contended(kept, "own", 2)
     assert all(granted > 5 and refused > 0 and lost == 0 for granted, refused, lost in counts), counts

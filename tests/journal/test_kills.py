@@ -115,11 +115,11 @@ def test_nothing_acknowledged_is_lost_by_kills(tmp_path: Path) -> None:
 
 @pytest.mark.soak
 def test_nothing_acknowledged_is_lost_by_hundreds_of_kills(tmp_path: Path) -> None:
-    kills = long(300, 8_000)
+    kills = long(120, 8_000)
     counts = kill_again_and_again(tmp_path / "store", kills, full_check_every=50)
     assert counts["Appended"] > 5 * kills and counts["Granted"] > kills / 2
     assert counts["Kept"] > kills / 5 and counts["Pruned"] > kills / 5
-    kill_while_it_is_brought_up_to_date(tmp_path / "old", kills=long(75, 2_000))
+    kill_while_it_is_brought_up_to_date(tmp_path / "old", kills=long(30, 2_000))
 
 
 def kill_while_it_is_brought_up_to_date(directory: Path, kills: int) -> None:
@@ -151,7 +151,7 @@ def kill_at(place: Path, shim: Path, fail: Fault, at: int) -> list[Ack]:
 @pytest.mark.parametrize(
     ("fail", "every"),
     [
-        pytest.param("kill", 2, id="before every other operation"),
+        pytest.param("kill", 7, id="before some operations"),
         pytest.param("kill", 1, id="before each operation", marks=pytest.mark.soak),
         pytest.param("kill-after", 1, id="after each operation", marks=pytest.mark.soak),
     ],
@@ -171,4 +171,4 @@ def test_a_kill_at_an_operation_loses_nothing(tmp_path: Path, disk_shim: Path, f
             with opened(state, reading=True) as store:
                 assert Ledger(acks).missing(store, state / "archive") == [], at
         assert problems(state, Ledger(acks)) == [], at
-    assert 5 < before_opening < operations / every - 5
+    assert 5 / every < before_opening < (operations - 5) / every

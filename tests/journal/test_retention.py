@@ -70,6 +70,7 @@ def test_pruning_changes_no_fold_and_everything_goes_on(history, later, snapshot
     assert check(store).problems == []
 
 
+@pytest.mark.soak
 @settings(deadline=None, max_examples=150)
 @given(history=many_steps, stop_after=st.integers(1, 10), idle_ms=st.sampled_from((0, 2 * DAY_MS, 9 * DAY_MS)))
 def test_a_pruning_that_is_cut_off_anywhere_changes_no_fold(history, stop_after, idle_ms):

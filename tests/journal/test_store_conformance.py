@@ -332,6 +332,7 @@ def test_threads_with_stores_of_their_own_lose_and_repeat_nothing(kind):
     assert sorted(found) == list(range(1, 61))
 
 
+@pytest.mark.sampled(2)
 def test_processes_lose_and_repeat_nothing(kept):
     with kept.open() as store:
         processes = [start_appender(kept, "a", 25) for _ in range(4)]

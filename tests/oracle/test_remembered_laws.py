@@ -69,6 +69,7 @@ GROWN = (
 )
 
 
+@pytest.mark.soak
 @few(12)
 @given(*GROWN)
 def test_what_is_remembered_is_what_a_whole_look_shows(story, picks, grows, landings):

@@ -236,6 +236,7 @@ def test_an_encoding_that_nobody_knows_is_no_fault(repository, encoding):
     assert verb(repository) == 0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "damage",
     [

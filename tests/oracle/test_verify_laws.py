@@ -132,6 +132,7 @@ def check_strangers_change_nothing(story, noise):
             assert essence(repository.verify(unit)) == essence(repository.verify(unit, before)), unit
 
 
+@pytest.mark.soak
 @few(25)
 @given(stories(), NOISE)
 def test_commits_about_something_else_change_nothing(story, noise):
@@ -179,6 +180,7 @@ REVERTS = (
 )
 
 
+@pytest.mark.soak
 @few(25)
 @given(*REVERTS)
 def test_a_revert_takes_back_and_its_revert_puts_back(story, ship, form, between, clock):
@@ -257,6 +259,7 @@ def test_the_eventful_history_has_all_kinds_of_answers(events):
     }  # fmt: skip
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("setting", SETTINGS)
 @pytest.mark.parametrize("where", ["user", "repository"])
 def test_settings_of_git_change_nothing(events, monkeypatch, tmp_path, setting, where):
@@ -295,6 +298,7 @@ def said(root: Path, *words: str, tty: bool = False, **environment: str) -> dict
     return json.loads(read)
 
 
+@pytest.mark.soak
 def test_terminals_languages_and_variables_change_nothing(events, tmp_path):
     expected = said(events.root)
     other = Repository(tmp_path / "other")
@@ -313,6 +317,7 @@ def test_terminals_languages_and_variables_change_nothing(events, tmp_path):
         assert said(events.root, **environment) == expected, environment
 
 
+@pytest.mark.soak
 def test_where_one_stands_changes_nothing(events, tmp_path):
     expected = said(events.root)
     linked = tmp_path / "linked"
@@ -384,6 +389,7 @@ BRANCHES = ("work", "work", "work", "fork", "fork", "merge", "merge", "merge", "
 SPLITS = (st.lists(st.integers(0, 30), min_size=1, max_size=5), st.sampled_from([0, 1, 3, 2_000]))
 
 
+@pytest.mark.soak
 @few(15)
 @given(stories(units=UNITS[:1], kinds=BRANCHES), *SPLITS)
 def test_an_index_that_followed_any_tips_gives_the_same_verdicts(story, order, many):
@@ -464,6 +470,7 @@ DAMAGE = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_object_is_an_error_or_no_matter(small, capsys, damage):
     objects = sorted(small.root.glob(".git/objects/??/*"))
@@ -526,6 +533,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("word", ["cat-file", "log", "rev-list", "rev-parse", "symbolic-ref"])
 def test_a_git_that_fails_gives_no_other_answer(small, capsys, monkeypatch, tmp_path, fault, word):
@@ -564,6 +572,7 @@ def everything(root: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", FAMILY)
 def test_a_question_leaves_no_trace(small, tmp_path, name):
     (small.root / "untracked.py").write_text("x = 1\n")
@@ -581,6 +590,7 @@ def test_a_question_leaves_no_trace(small, tmp_path, name):
     assert not (small.root / ".git/dos").exists()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("words", [("AUTH", "AUTH1"), ("AUTH", "AUTH2"), ("--all",), ("AUTH", "AUTH1", "--no-index")])
 def test_in_a_workspace_only_the_state_directory_is_written(small, words):
     small.commit("declare", {"dos.toml": "[verify]\n"})
@@ -615,6 +625,7 @@ def check_survival(triples):
 TRIPLES = st.lists(st.tuples(SIDES, SIDES, SIDES), min_size=1, max_size=4)
 
 
+@pytest.mark.soak
 @few(300)
 @given(TRIPLES)
 def test_what_stands_is_counted_by_lines(triples):
@@ -693,6 +704,7 @@ STANDS = Seen(
 )
 
 
+@pytest.mark.soak
 @few(300)
 @given(SOME, seen, policies)
 @example([STANDS], structs.replace(STANDS, sha="b" * 40, ci="PENDING"), Policy(ci_required=True))

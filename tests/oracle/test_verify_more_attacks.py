@@ -201,6 +201,7 @@ def test_who_says_that_it_was_reverted_has_to_do_it(repository):
     assert answer(repository) is Answer.SHIPPED
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("damage", ["noise", "half", "nothing", "folder", "pipe", "link"])
 def test_a_damaged_index_changes_no_answer(repository, damage):
     repository.commit("AUTH1: login", LOGIN)
@@ -243,6 +244,7 @@ def test_a_tip_that_moves_to_and_fro_is_followed(repository):
     assert answer(repository) is Answer.UNPROVEN
 
 
+@pytest.mark.soak
 def test_many_who_ask_first_get_the_same_answer(repository):
     repository.commit("AUTH1: login", LOGIN)
     index_of(repository)
@@ -250,6 +252,7 @@ def test_many_who_ask_first_get_the_same_answer(repository):
         assert set(at_once.map(lambda _: dos(repository.root), range(12))) == {(0, "SHIPPED")}
 
 
+@pytest.mark.soak
 def test_who_is_killed_while_reading_leaves_nothing_wrong(repository):
     repository.commit("AUTH1: login", LOGIN)
     who = "committer A <a@example.org> 1700000000 +0000"
@@ -334,6 +337,7 @@ def test_a_worktree_and_a_sparse_checkout_see_the_same_history(repository, tmp_p
     assert answer(repository) is Answer.SHIPPED
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("ref", ["a" * 40, "HEAD:src", "HEAD^{tree}", "HEAD~99", "HEAD;ls", "\u202eHEAD", "HEAD --all"])
 def test_a_name_that_is_no_commit_is_an_error(repository, ref):
     repository.commit("AUTH1: login", LOGIN)
@@ -381,6 +385,7 @@ READERS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("reader", "piece"),
     [

@@ -53,6 +53,7 @@ def test_commits_alone_are_never_witnessed(repository):
     assert (verdict.answer, verdict.source) == (Answer.UNPROVEN, "none")
 
 
+@pytest.mark.soak
 def test_a_runner_that_saw_the_tests_turn_green_is_a_witness(repository):
     code, said, error = repository.dos("test-witness", "run", "--commit", "HEAD", "--unit", "AUTH/AUTH1", "--json")
     assert code == 0, said + error
@@ -61,11 +62,13 @@ def test_a_runner_that_saw_the_tests_turn_green_is_a_witness(repository):
     assert repository.verify("AUTH", "AUTH1", require="attested").answer is Answer.UNPROVEN
 
 
+@pytest.mark.soak
 def test_a_command_that_somebody_typed_witnesses_nothing(repository):
     repository.dos("test-witness", "run", "--commit", "HEAD", "--unit", "AUTH/AUTH1", "--cmd", COMMAND)
     assert repository.verify("AUTH", "AUTH1").tier is Tier.LIVE
 
 
+@pytest.mark.soak
 def test_a_receipt_of_this_runner_witnesses_and_one_of_another_attests(repository, tmp_path):
     pytest.importorskip("cryptography")
     mine, theirs = (str(tmp_path / name) for name in ("mine", "theirs"))

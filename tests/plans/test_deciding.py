@@ -176,6 +176,7 @@ def test_what_waits_until_the_fleet_is_started_again_is_over_then():
     assert decisions.due(state(store), 0, started_ms=asked.at_ms + 1) == [asked]
 
 
+@pytest.mark.soak
 def test_what_a_person_wants_of_a_unit_is_never_forgotten():
     store = opened()
     for ordinal, choice in ((1, "retry"), (2, "drop")):
@@ -191,6 +192,7 @@ def test_what_a_person_wants_of_a_unit_is_never_forgotten():
     assert len(kept) == ANSWERED_KEPT + 1
 
 
+@pytest.mark.soak
 def test_an_old_answer_is_forgotten_by_the_list_and_not_by_the_journal():
     store = opened()
     for number in range(ANSWERED_KEPT + 5):

@@ -98,6 +98,7 @@ def test_each_unit_is_done_by_its_own_agent_else_by_that_of_its_lane_else_by_the
     assert sorted(event["unit"] for event in happened(staffed, "unit_landed")) == ["DEMO/A1", "DEMO/A2", "DEMO/B1"]
 
 
+@pytest.mark.soak
 def test_who_takes_over_does_so_for_the_agent_of_a_lane_too(staffed):
     play(staffed, "second", {"DEMO/B1": [[{"limit": 600}]]})
     work(staffed, lane="two")
@@ -106,6 +107,7 @@ def test_who_takes_over_does_so_for_the_agent_of_a_lane_too(staffed):
     assert [event["unit"] for event in happened(staffed, "unit_landed")] == ["DEMO/B1"]
 
 
+@pytest.mark.soak
 def test_while_the_agent_of_one_unit_has_no_room_another_agents_unit_is_done(staffed):
     """Nobody takes over here: the first has no room for ten minutes, and the third is not held up by that."""
     text = (staffed.root / "dos.toml").read_text().replace('fallback = ["reserve"]\n', "")

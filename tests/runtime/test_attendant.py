@@ -158,6 +158,7 @@ def happened(repository: Repository, kind: str) -> list[dict]:
     return [event.body for event in World(repository.root).journal.events() if event.kind == kind]
 
 
+@pytest.mark.soak
 def test_an_agent_that_waits_while_it_grooms_the_plans_is_no_reason_to_stop(repository):
     (repository.root / "docs" / "demo-plan.md").write_text("# A plan\n\nNothing yet.\n")
     repository.commit_all("Nothing to do")
@@ -176,6 +177,7 @@ OVER = {"usage": {"model": "m", "output_tokens": 500}}
 A2 = {"DEMO/A2": [[write("one/b.txt"), commit("Write b")]]}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("steps", "endings"),
     [

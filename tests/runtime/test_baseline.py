@@ -180,6 +180,7 @@ def test_a_running_fleet_goes_on_once_the_cause_is_gone_or_a_person_says_so(repo
     assert repository.starts() == []
 
 
+@pytest.mark.soak
 def test_a_person_may_start_all_the_same_and_is_not_asked_again(repository):
     configure(repository, test="test -s one/a.txt")  # what the first unit is to write
     assert up(repository).why is Why.WORK_LEFT

@@ -91,6 +91,7 @@ def test_a_second_supervisor_on_one_host_is_refused(fleet):
     assert "another supervisor runs here" in said
 
 
+@pytest.mark.soak
 def test_down_lets_the_workers_finish_and_leaves_nothing_running(fleet):
     waits = fleet.repository.waits
     fleet.repository.play(
@@ -125,6 +126,7 @@ def test_an_interrupt_drains(fleet):
     assert landed(fleet) == ["DEMO/A1"]
 
 
+@pytest.mark.soak
 def test_a_closed_terminal_does_not_end_what_was_started_with_nohup(fleet):
     fleet.repository.play(WORKS | {"DEMO/A1": [[fleet.repository.waits, *WORKS["DEMO/A1"][0]]]})
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -152,6 +154,7 @@ def test_a_lane_whose_workers_keep_dying_is_given_up_on(fleet):
     assert len([event for event in spawned if event["body"]["lane"] == "one"]) == 3
 
 
+@pytest.mark.soak
 def test_a_setup_that_fails_is_told_and_asked_about_and_locks_nothing(fleet):
     config = fleet.repository.root / "dos.toml"
     before = config.read_text()
@@ -200,6 +203,7 @@ def test_two_lanes_that_land_at_once_both_land(fleet):
     assert len(landed(fleet)) == 6
 
 
+@pytest.mark.soak
 def test_a_lane_that_a_person_holds_fills_no_place_and_stays_theirs(fleet):
     assert fleet.dos("lease-lane", "acquire", "--lane", "one", "--owner", "me").returncode == 0
     process = fleet.up("--target", "1")
@@ -224,6 +228,7 @@ def test_settings_that_contradict_one_another_are_refused(fleet):
     assert done.returncode == 2 and "landing" in done.stderr
 
 
+@pytest.mark.soak
 def test_for_those_who_merge_by_pull_request_each_unit_waits_on_a_branch_and_is_not_done_again(fleet):
     config = fleet.repository.root / "dos.toml"
     config.write_text(config.read_text() + 'landing = "branch"\n')
@@ -255,6 +260,7 @@ def test_without_an_agent_it_says_what_to_set(fleet):
     assert "nobody" in done.stderr and "dos config set workers.agent" in done.stderr
 
 
+@pytest.mark.soak
 def test_a_worker_that_waits_for_its_provider_hears_a_drain_at_once(fleet):
     config = fleet.repository.root / "dos.toml"
     config.write_text(config.read_text().replace("backoff_seconds = [0.1]", "backoff_seconds = [600]"))
@@ -298,6 +304,7 @@ def test_a_worker_that_is_told_to_end_takes_with_it_all_that_it_started(fleet):
     assert "sleep 300" not in fleet.stray_processes()
 
 
+@pytest.mark.soak
 def test_what_the_agent_of_a_killed_worker_started_is_ended_though_nobody_follows_on_its_lane(fleet):
     fleet.repository.play({"*": [[DETACHES]]})
     process = fleet.up("--target", "1")
@@ -341,6 +348,7 @@ def test_status_says_who_keeps_the_fleet_going(fleet):
     assert fleet.status()["supervisors"] == [running | {"state": "gone"}]
 
 
+@pytest.mark.soak
 def test_units_that_nobody_will_ever_take_are_named(fleet):
     plan = fleet.repository.root / "docs" / "demo-plan.md"
     plan.write_text(plan.read_text() + "\n## DEMO X1: lost\n- lane: nowhere\n\n## DEMO A1: twin\n- lane: one\n")

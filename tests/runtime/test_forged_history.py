@@ -53,6 +53,7 @@ def share(repository: Repository, remote: str) -> None:
     repository.commit_all("Share")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("attack", ATTACKS)
 @pytest.mark.parametrize("shared", [False, True], ids=["here", "on a remote"])
 def test_a_forged_history_does_not_land_and_the_branch_keeps_its_commits(repository, tmp_path, attack, shared):
@@ -184,6 +185,7 @@ def test_hooks_aliases_editors_and_variables_of_others_have_no_part_in_our_git(r
     assert not ran.exists()
 
 
+@pytest.mark.soak
 def test_a_filter_that_an_agent_configures_is_not_run_by_our_git(repository, tmp_path):
     """Its own git runs it, with what an agent has; ours would run it with what the fleet has."""
     ran = tmp_path / "ran"
@@ -194,6 +196,7 @@ def test_a_filter_that_an_agent_configures_is_not_run_by_our_git(repository, tmp
     assert "Write a" in repository.subjects() and not ran.exists()
 
 
+@pytest.mark.soak
 def test_a_filter_that_a_person_configured_before_is_run(repository):
     repository.git("config", "filter.person.smudge", "sed s/plain/decoded/")
     repository.git("config", "filter.person.clean", "sed s/decoded/plain/")

@@ -95,12 +95,14 @@ def agent(repository) -> Agent:
     return Agent(repository)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("path", ["one/new", ODD, "one/ü", "one/keep"])
 def test_a_commit_inside_of_the_lane_passes(agent, path):
     head = agent.commit(path)
     assert agent.git("diff", "--name-only", "-z", "HEAD~", head) == f"{path}\0"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("path", ["two/new", "new", 'two/a "quoted"\n\tname', "one\\new", "onemore/new"])
 @pytest.mark.parametrize(
     "way", [["commit", "-qm", "x"], ["commit", "-qm", "x", "--no-verify"]], ids=["asked", "unasked"]
@@ -113,6 +115,7 @@ def test_a_commit_outside_of_the_lane_is_refused_with_and_without_verifying(agen
     assert "no-verify" not in said and "hooksPath" not in said
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("verify", [[], ["--no-verify"]], ids=["asked", "unasked"])
 @pytest.mark.parametrize(
     "change",
@@ -193,6 +196,7 @@ def test_half_a_mark_is_no_pass(agent, marks):
     assert done.returncode != 0 and "dos: refused" in done.stderr
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     "words",
     [
@@ -260,6 +264,7 @@ def test_a_repository_that_is_not_the_workspaces_is_not_guarded(agent, tmp_path)
     agent.git("branch", "new", cwd=other)
 
 
+@pytest.mark.soak
 def test_rebasing_onto_what_others_landed_passes(agent):
     agent.commit("one/a")
     agent.commit("one/b")
@@ -272,6 +277,7 @@ def test_rebasing_onto_what_others_landed_passes(agent):
     assert agent.git("rev-parse", "HEAD") == agent.repository.git("rev-parse", "main")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("verb", ["merge", "rebase"])
 def test_a_conflict_can_be_solved_and_given_up(agent, verb):
     agent.commit("one/keep", "ours\n")
@@ -404,6 +410,7 @@ def test_paths_count_from_where_the_policy_is(repository):
     assert "one/new" in agent.refused("commit", "-qm", "x")
 
 
+@pytest.mark.soak
 def test_a_worker_lands_through_the_gate_and_its_agent_is_told_when_it_strays(repository, tmp_path):
     installing.install(installing.find(workspace.find(repository.root)).directory)
     strays = f"echo x > two/x; git add --all; git commit -qm Stray --no-verify 2> {tmp_path}/said; git rm -qf two/x"
@@ -447,6 +454,7 @@ def test_in_a_shared_tree_what_another_lane_has_staged_is_not_committed_along(sh
     sharing.git("commit", "-qm", "Mine", *verify, "one/mine")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "words",
     [

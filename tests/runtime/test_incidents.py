@@ -126,6 +126,7 @@ def test_an_agent_that_moves_the_checkout_of_the_user_is_an_incident_too(one_uni
     assert [fact["unit"] for fact in happened(one_unit, "unit_landed")] == [UNIT], "its own work lands"
 
 
+@pytest.mark.soak
 def test_commits_and_edits_of_the_user_ask_nothing_and_are_listed(one_unit):
     commit_it = "git add mine.txt && env -u GIT_REFLOG_ACTION git commit -qm 'My own work'"
     mine = f"cd {one_unit.root} && echo x > mine.txt && {commit_it}"

@@ -168,6 +168,7 @@ def check_all_kills(place: Path, edit, act, *, done: bool, first: int = 1, every
     raise AssertionError(f"more than {MOST_COMMANDS} commands")
 
 
+@pytest.mark.soak
 def test_killed_before_any_command_while_an_earlier_runs_worktree_is_cleared(tmp_path):
     check_all_kills(tmp_path, edit_plainly, prepare, done=False, every=4)
 
@@ -182,6 +183,7 @@ def test_killed_before_or_after_any_command_whatever_was_left(tmp_path, edit, ac
     check_all_kills(tmp_path, edit, act, done=done, first=1 + (EDITS.index(edit) + done) % every, every=every)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("done", [False, True])
 def test_killed_while_a_worktree_is_made(tmp_path, done):
     for number in range(1, MOST_COMMANDS):
@@ -212,6 +214,7 @@ def preparing(repository: Repository, lane: str) -> subprocess.Popen[str]:
     return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
 
 
+@pytest.mark.soak
 def test_eight_processes_that_make_eight_worktrees_at_once_all_get_theirs(repository):
     makers = [preparing(repository, f"lane{number}") for number in range(8)]
     for maker in makers:

@@ -62,6 +62,7 @@ def test_without_a_command_git_alone_is_the_witness(repository):
     assert (checked(repository, "DEMO/B1").valid, checked(repository, "DEMO/B1").bound) == (True, False)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("moves", [False, True])
 def test_acceptance_and_tests_are_both_named_whether_the_target_moved_or_not(repository, moves):
     config = repository.root / "dos.toml"
@@ -80,6 +81,7 @@ def test_acceptance_and_tests_are_both_named_whether_the_target_moved_or_not(rep
     assert checked(repository, "DEMO/A1").valid
 
 
+@pytest.mark.soak
 def test_a_command_that_cannot_fail_binds_nothing(repository):
     plan = repository.root / "docs" / "demo-plan.md"
     plan.write_text(plan.read_text().replace("test -s one/a.txt", "true"))
@@ -88,6 +90,7 @@ def test_a_command_that_cannot_fail_binds_nothing(repository):
     assert (receipt_of(repository, "DEMO/A1")["bound"], receipt_of(repository, "DEMO/A2")["bound"]) == (False, True)
 
 
+@pytest.mark.soak
 def test_a_command_of_several_lines_is_named_by_its_digest(repository):
     config = repository.root / "dos.toml"
     config.write_text(config.read_text() + 'test = """\ntest -d one\ntest -d two\n"""\n')
@@ -100,6 +103,7 @@ def test_a_command_of_several_lines_is_named_by_its_digest(repository):
     assert checked(repository, "DEMO/A1").valid
 
 
+@pytest.mark.soak
 def test_the_key_is_made_at_the_first_landing_and_that_is_said_once(repository, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     work(repository)
@@ -119,6 +123,7 @@ def test_without_the_package_a_unit_lands_with_a_receipt_that_is_not_signed(repo
     assert not checked(repository, "DEMO/A1").valid
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("trouble", ["read by others", "in the tree", "no folder", "not a key"])
 def test_a_key_that_cannot_be_used_holds_up_no_landing(repository, tmp_path, monkeypatch, trouble):
     key = (repository.root / ".git" if trouble == "in the tree" else tmp_path) / "key"
@@ -135,6 +140,7 @@ def test_a_key_that_cannot_be_used_holds_up_no_landing(repository, tmp_path, mon
     assert receipt_of(repository, "DEMO/A1")["algorithm"] == "none"
 
 
+@pytest.mark.soak
 def test_notes_that_cannot_be_written_hold_up_no_landing(repository):
     repository.git("update-ref", "refs/notes/dos-receipts/in-the-way", "HEAD")
     work(repository)
@@ -143,6 +149,7 @@ def test_notes_that_cannot_be_written_hold_up_no_landing(repository):
     assert receipt_of(repository, "DEMO/A1")["signature"]
 
 
+@pytest.mark.soak
 def test_a_landing_of_an_older_version_gets_a_receipt_by_git_alone(repository):
     """It was intended without a draft, and its worker died when the branch had moved."""
     work(repository)
@@ -163,6 +170,7 @@ def test_a_name_that_no_receipt_may_hold_is_said_and_lands(repository):
     assert "no receipt" in found.said
 
 
+@pytest.mark.soak
 def test_it_does_not_survive_where_its_file_was_changed_again(repository):
     work(repository)
     first = receipt_of(repository, "DEMO/A1")
@@ -175,6 +183,7 @@ def test_it_does_not_survive_where_its_file_was_changed_again(repository):
     assert (found["ancestor"], found["survives"]) == (True, False)
 
 
+@pytest.mark.soak
 def test_it_is_of_no_other_unit_and_of_no_branch_that_lost_it(repository):
     work(repository)
     commit = str(receipt_of(repository, "DEMO/A1")["commit"])
@@ -231,6 +240,7 @@ for commit in sys.argv[3:]:
 """
 
 
+@pytest.mark.soak
 def test_several_who_note_at_once_lose_nothing(repository):
     for number in range(6):
         repository.commit_all(f"Commit {number}")
@@ -260,6 +270,7 @@ def test_one_that_is_noted_twice_is_there_once_and_notes_of_others_stay(reposito
         assert [each.valid for each in evidence.for_commit(world, commit)] == [False, False]
 
 
+@pytest.mark.soak
 def test_the_story_tells_only_what_a_person_should_know(repository, tmp_path, monkeypatch):
     from dos.views import story
 

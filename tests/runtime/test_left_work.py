@@ -37,6 +37,7 @@ def test_work_that_is_accepted_and_in_its_lane_is_committed_for_its_agent(reposi
     assert is_shipped("DEMO", "A1", workspace=repository.root).shipped
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "left",
     [
@@ -56,6 +57,7 @@ def test_what_cannot_be_taken_lies_before_the_next_agent(repository, left):
     assert "junk.txt" not in repository.git("ls-tree", "-r", "--name-only", "main")
 
 
+@pytest.mark.soak
 def test_the_next_agent_is_told_that_the_last_one_forgot_to_commit(repository):
     repository.play({"DEMO/A1": [[write("one/half.txt")], [write("one/a.txt"), commit("Write a")]], **SECOND})
     prompts = []
@@ -76,6 +78,7 @@ def test_the_next_agent_is_told_that_the_last_one_forgot_to_commit(repository):
     ]
 
 
+@pytest.mark.soak
 def test_ignored_files_are_not_committed(repository):
     (repository.root / ".gitignore").write_text("*.log\n")
     repository.commit_all("Ignore logs")
@@ -88,6 +91,7 @@ def test_ignored_files_are_not_committed(repository):
     ]
 
 
+@pytest.mark.soak
 def test_changes_beside_a_commit_are_the_agents_own_business(repository):
     steps = [write("one/a.txt"), commit("Write a"), write("one/scratch.txt")]
     repository.play({"DEMO/A1": [steps], **SECOND})
@@ -97,6 +101,7 @@ def test_changes_beside_a_commit_are_the_agents_own_business(repository):
     )
 
 
+@pytest.mark.soak
 def test_an_agent_that_was_cut_off_is_not_committed_for(repository):
     repository.play(
         {"DEMO/A1": [[*FORGETS, {"crash": True}], [write("one/a.txt", "2\n"), commit("Write a")]], **SECOND}
@@ -105,6 +110,7 @@ def test_an_agent_that_was_cut_off_is_not_committed_for(repository):
     assert facts(repository, WorkCommitted) == [] and repository.git("show", "main:one/a.txt") == "2"
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize(
     "at", [effects.SaveChanges, effects.CommitChanges, effects.MeasureWork, effects.PrepareLanding]

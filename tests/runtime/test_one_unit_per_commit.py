@@ -65,6 +65,7 @@ def test_a_commit_that_names_six_units_ships_none_and_its_agent_is_told(planned)
     assert isinstance(truths(planned, "B1")["DEMO/B1"], NotLanded)
 
 
+@pytest.mark.soak
 def test_each_commit_of_the_work_is_looked_at(planned):
     hidden = [write("one/a.py", CODE), said("Do A2\n\nUnit: DEMO/A2"), write("one/b.py", CODE), commit("Do A1")]
     planned.play({"DEMO/A1": [hidden] * 9, "*": []})
@@ -73,6 +74,7 @@ def test_each_commit_of_the_work_is_looked_at(planned):
     assert all("names DEMO/A2" in why for why in tries(planned)[:1])
 
 
+@pytest.mark.soak
 def test_honest_work_that_speaks_of_others_lands(planned):
     text = (
         "DEMO A1: see A2\n\nDEMO/A2 will need this, and DEMO A3 too.\n- not DEMO A3: that comes later\n\nUnit: DEMO/A1"
@@ -83,6 +85,7 @@ def test_honest_work_that_speaks_of_others_lands(planned):
     assert isinstance(truths(planned, "A1")["DEMO/A1"], Landed)
 
 
+@pytest.mark.soak
 def test_commits_of_others_that_landed_meanwhile_are_not_looked_at(planned):
     """The work is rebased on them: they name other units, and are on the target."""
 
@@ -109,6 +112,7 @@ def test_a_commit_outside_of_the_lane_never_counts(planned):
     assert isinstance(found, NotLanded) and "changes nothing in its lane" in found.why and found.is_claimed
 
 
+@pytest.mark.soak
 def test_a_unit_with_an_acceptance_is_done_by_its_landing_or_a_bound_receipt(planned):
     pytest.importorskip("cryptography")
     (planned.root / "one" / "c.py").write_text(CODE)

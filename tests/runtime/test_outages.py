@@ -60,6 +60,7 @@ def starts(fleet: Fleet) -> list[str]:
     return sorted(event["body"]["lane"] for event in history(fleet) if event["kind"] == "worker_spawned")
 
 
+@pytest.mark.soak
 def test_a_server_that_is_stopped_and_started_again_ends_nobody(shared, postgres):
     process = shared.up("--until-idle", "--target", "2")
     for lane in ("one", "two"):  # one that has only been started ends, and is started again
@@ -75,6 +76,7 @@ def test_a_server_that_is_stopped_and_started_again_ends_nobody(shared, postgres
     assert shared.stray_processes() == []
 
 
+@pytest.mark.soak
 def test_connections_that_are_cut_again_and_again_end_nobody(shared, postgres):
     process = shared.up("--until-idle", "--target", "2")
     shared.worker_at("one", unit=False)
@@ -94,6 +96,7 @@ def test_connections_that_are_cut_again_and_again_end_nobody(shared, postgres):
     assert (kinds.count("unit_landed"), kinds.count("fleet_started"), kinds.count("fleet_stopped")) == (3, 1, 1)
 
 
+@pytest.mark.soak
 def test_when_it_stays_away_longer_than_a_lease_lasts_the_workers_stop_and_the_supervisor_waits(shared, postgres):
     shorten_leases(shared.repository, 2)
     shared.repository.play({**TAKES_A_WHILE, "DEMO/A1": [[HANGS], *TAKES_A_WHILE["DEMO/A1"]]})
@@ -125,6 +128,7 @@ def frozen(postgres):
             process.resume()
 
 
+@pytest.mark.soak
 def test_an_agent_is_ended_when_a_server_that_says_nothing_lets_its_lease_run_out(shared, postgres):
     shorten_leases(shared.repository, 2)
     shared.repository.play({"*": [[HANGS]]})
@@ -177,6 +181,7 @@ def test_a_worker_that_never_hears_that_it_was_heard_says_everything_once(reposi
         assert said.count(kind) == times, kind
 
 
+@pytest.mark.soak
 def test_a_supervisor_that_never_hears_that_it_was_heard_starts_each_worker_once(repository, answers_are_lost):
     world = World(repository.root)
     acting = FleetEffects(world.workspace, world.config, actor="test")
@@ -204,6 +209,7 @@ def test_a_revocation_whose_answer_was_lost_counts_and_one_that_another_made_doe
     holder.close()
 
 
+@pytest.mark.soak
 def test_a_store_that_is_busy_for_longer_than_anybody_waits_is_outlasted(repository, capfd):
     world = World(repository.root)
     acting = WorkerEffects(world.workspace, world.config, actor="test")

@@ -62,6 +62,7 @@ def questions(repository: Repository) -> dict[str, str]:
     return {asked.raised.about: asked.raised.id for asked in state.open.values()}
 
 
+@pytest.mark.soak
 def test_what_cannot_land_twice_is_asked_about_and_goes_on_when_a_person_says_so(repository):
     config = repository.root / "dos.toml"
     config.write_text(config.read_text() + 'test = "test ! -e one/a.txt"\n')
@@ -137,6 +138,7 @@ def test_nobody_is_started_on_what_is_paused(repository, fleet):
     assert lane(seen, "two").could_start is not fleet
 
 
+@pytest.mark.soak
 def test_a_unit_that_was_taken_out_again_is_asked_about_and_done_again_only_on_a_persons_word(repository):
     own = [write("one/a.txt"), write("one/a.py", "def answer():\n    return 42\n"), commit("Write a")]
     repository.play({"DEMO/A1": [own], "DEMO/A2": [[write("one/b.txt"), commit("Write b")]]})

@@ -62,6 +62,7 @@ JUNK = {"run": "git add -A; git -c user.name=A -c user.email=a@b commit -qm what
 CODE = "def answer():\n    return 42\n"
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("steps", "why"),
     [
@@ -89,6 +90,7 @@ def test_what_the_oracle_does_not_call_shipped_does_not_land(planned, steps, why
     assert verified(planned) != "SHIPPED"
 
 
+@pytest.mark.soak
 def test_an_agent_that_forgot_the_trailer_is_told_the_very_line(planned):
     planned.play({"DEMO/A1": [[write("one/sub/a.py", CODE), JUNK], [write("one/sub/a.py", CODE), commit("Do A1")]]})
     work(planned)
@@ -97,12 +99,14 @@ def test_an_agent_that_forgot_the_trailer_is_told_the_very_line(planned):
     assert verified(planned) == "SHIPPED"
 
 
+@pytest.mark.soak
 def test_whatever_lands_is_shipped_by_the_word_of_the_oracle(repository):
     work(repository)
     assert repository.subjects() == ["Write b", "Write a", "Begin"]
     assert [verified(repository, unit) for unit in ("A1", "A2")] == ["SHIPPED", "SHIPPED"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "cut_off", [{"crash": True}, {"limit": 0.1}, {"ending": "turn_cap"}], ids=["killed", "limit", "cap"]
 )
@@ -117,6 +121,7 @@ def test_half_done_work_of_an_agent_that_was_cut_off_is_kept_and_told_of(planned
     assert saved[0] in tries(planned)[0] and tries(planned)[0].startswith("its agent ended with ")
 
 
+@pytest.mark.soak
 def test_what_an_agent_did_not_commit_before_it_was_ended_is_named_to_the_next_one(planned):
     config = planned.root / "dos.toml"
     config.write_text(config.read_text() + "silence_seconds = 1\n")
@@ -130,6 +135,7 @@ def test_what_an_agent_did_not_commit_before_it_was_ended_is_named_to_the_next_o
     assert told == f"its agent ended with hang: no commit was made; its work is on {saved[0]}"
 
 
+@pytest.mark.soak
 def test_the_claim_is_held_against_what_git_shows(planned):
     done = [write("one/sub/a.py", CODE), commit("Do A1")]
     planned.play({"DEMO/A1": [[{"say": "all done"}], [{"crash": True}], done]})
@@ -147,6 +153,7 @@ def test_a_prompt_names_where_the_work_is_to_be():
     assert "to be in" not in prompt.prompt(anywhere, globs=["one/**"], acceptance="", history=[])
 
 
+@pytest.mark.soak
 def test_a_receipt_and_its_landing_are_written_together(repository):
     work(repository)
     kinds = ("receipt_issued", "unit_landed")

@@ -36,6 +36,7 @@ def test_the_work_is_kept_and_asked_about_once_and_no_agent_is_paid_again(broken
     assert broken.starts() == ["DEMO/A1"] and len(questions(broken).open) == 1
 
 
+@pytest.mark.soak
 def test_the_same_commits_land_once_the_test_passes_again(broken):
     work(broken)
     (broken.home / "server").touch()
@@ -45,6 +46,7 @@ def test_the_same_commits_land_once_the_test_passes_again(broken):
     assert broken.subjects()[:2] == ["Write b", "Write a"]
 
 
+@pytest.mark.soak
 def test_after_an_answer_that_changed_nothing_it_is_asked_again_and_still_nobody_is_paid(broken):
     work(broken)
     answer(broken, "retry")

@@ -60,6 +60,7 @@ def test_an_agent_that_says_it_found_work_and_did_not_is_not_believed(drained):
     assert drained.subjects() == ["Nothing to do", "Begin"]
 
 
+@pytest.mark.soak
 def test_grooming_the_plan_is_no_leave_to_change_anything_else(drained):
     stray = [write("docs/demo-plan.md", REFILLED), write("one/a.txt"), commit("Find work, and do it")]
     drained.play({"REPLAN/one": [stray]})

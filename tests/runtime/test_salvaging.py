@@ -102,6 +102,7 @@ def test_one_is_found_by_number_ref_the_end_of_it_or_commit(repository):
         assert salvaged.find(there, asked) == saved, asked
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("asked", ["0", "2", "", "-1", "RUN", "RUN/2", "main", "HEAD", "x\ny", "refs/heads/main"])
 def test_what_is_not_there_is_answered_with_what_is(repository, asked):
     save(repository)
@@ -202,6 +203,7 @@ def test_an_ignored_file_where_a_folder_would_be_is_not_lost(repository):
     assert (repository.root / "one" / "new").read_text() == "mine\n"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dry_run", [False, True])
 @pytest.mark.parametrize("disturb", [conflicting, edited, staged, untracked, ignored, merging, a_folder])
 def test_what_would_be_harmed_is_named_and_nothing_is_changed(repository, disturb, dry_run):

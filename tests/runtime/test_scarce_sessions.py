@@ -61,6 +61,7 @@ def test_a_worker_that_finds_no_session_waits_and_then_says_that_the_journal_is_
     assert "max_connections" not in said or "run fewer workers" in said
 
 
+@pytest.mark.soak
 def test_a_worker_that_is_given_a_session_in_time_goes_on(shared):
     config = shared.root / "dos.toml"
     config.write_text(config.read_text().replace("ttl_seconds = 2", "ttl_seconds = 300"))

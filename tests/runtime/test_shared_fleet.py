@@ -142,6 +142,7 @@ def questions(host: Host) -> list[str]:
         return [str(event.body) for event in world.journal.events() if event.kind == "decision_raised"]
 
 
+@pytest.mark.soak
 def test_two_hosts_share_the_work_and_land_each_unit_once(remote, hosts, tmp_path):
     hosts[0].up("--target", "2")
     wait_for(lambda: holders(remote)["host-a"] == 2)

@@ -394,6 +394,7 @@ def race(landers: list[tuple[Clone, str, int, Landing]]) -> list[str]:
     return answers
 
 
+@pytest.mark.soak
 def test_of_landings_at_the_same_time_one_wins_and_the_others_may_try_again(remote, here, there):
     here.holds("one", 5)
     there.holds("two", 6)
@@ -406,6 +407,7 @@ def test_of_landings_at_the_same_time_one_wins_and_the_others_may_try_again(remo
         assert head(remote) == won.new
 
 
+@pytest.mark.soak
 def test_of_two_that_think_they_hold_one_lane_only_the_newer_lands(remote, here, there):
     for number in range(3):
         here.holds("one", 10 * number + 5)
@@ -417,6 +419,7 @@ def test_of_two_that_think_they_hold_one_lane_only_the_newer_lands(remote, here,
         assert head(remote) == theirs.new
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("milliseconds", [20, 60, 90, 120, 150, 200])
 def test_once_a_takeover_is_known_nothing_that_the_killed_holder_began_lands_any_more(
     remote, here, there, milliseconds

@@ -107,6 +107,7 @@ def test_every_program_is_told_the_directory_that_it_is_started_in(tmp_path, mon
         assert [line for line in lines if "PWD=" in line] == [f"PWD={tree.resolve()}"]
 
 
+@pytest.mark.sampled(2)
 @SHELLS
 def test_an_agent_that_believes_its_shell_works_in_its_worktree(one_unit: Repository, monkeypatch, shell):
     """As opencode does: it looks at PWD and not at where it is."""

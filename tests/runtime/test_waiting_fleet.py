@@ -3,6 +3,7 @@
 import os
 import signal
 
+import pytest
 from patience import PATIENCE
 from sample_fleet import history, landed, wait_for
 from sample_repository import commit, write
@@ -39,6 +40,7 @@ def of(fleet, kind: str) -> list[dict]:
     return [event["body"] for event in history(fleet) if event["kind"] == kind]
 
 
+@pytest.mark.soak
 def test_a_unit_that_waits_for_another_lane_is_done_when_that_has_landed_and_nobody_is_asked(fleet):
     plan(fleet, ACROSS)
     fleet.repository.play(WORKS)
@@ -48,6 +50,7 @@ def test_a_unit_that_waits_for_another_lane_is_done_when_that_has_landed_and_nob
     assert not of(fleet, "decision_raised")
 
 
+@pytest.mark.soak
 def test_a_plan_that_is_no_draft_any_more_is_worked_on_though_a_run_had_stopped_for_it(fleet):
     plan(fleet, ACROSS.replace("- depends: DEMO/A1", "- class: draft"))
     waits = [fleet.repository.waits, write("one/a.py", CODE), commit("Write a")]
@@ -64,6 +67,7 @@ def test_a_plan_that_is_no_draft_any_more_is_worked_on_though_a_run_had_stopped_
     assert of(fleet, "decision_raised") == [asked], "nobody is asked about the lane that had stopped"
 
 
+@pytest.mark.soak
 def test_what_is_left_is_named_at_the_end_with_what_it_waits_for_and_the_exit_code_says_so(fleet):
     plan(fleet, ACROSS.replace("- depends: DEMO/A1", "- class: draft"))
     fleet.repository.play(WORKS)
@@ -86,6 +90,7 @@ def stuck(fleet) -> str:
     return str(asked["id"])
 
 
+@pytest.mark.soak
 def test_a_lane_that_nobody_will_work_on_is_asked_about_though_its_units_rest(fleet):
     assert stuck(fleet).startswith("lane-stopped-")
     (asked,) = of(fleet, "decision_raised")
@@ -93,6 +98,7 @@ def test_a_lane_that_nobody_will_work_on_is_asked_about_though_its_units_rest(fl
     assert "DEMO/A1 (3 attempts, last: its agent ended with crash: no commit was made" in asked["question"]
 
 
+@pytest.mark.soak
 def test_no_restart_clears_a_cooldown_and_an_answer_does_also_while_nothing_runs(fleet):
     question = stuck(fleet)
     agents = len(of(fleet, "agent_started"))
@@ -107,6 +113,7 @@ def test_no_restart_clears_a_cooldown_and_an_answer_does_also_while_nothing_runs
     assert (process.returncode, landed(fleet)) == (0, ["DEMO/A1"]), story
 
 
+@pytest.mark.soak
 def test_an_answer_that_is_given_while_nothing_runs_counts_at_the_next_start(fleet):
     question = stuck(fleet)
     assert fleet.dos("decide-for", question, "retry").returncode == 0
@@ -146,6 +153,7 @@ def test_a_fleet_without_a_plan_says_so_and_what_to_write(fleet):
     assert not of(fleet, "fleet_started")
 
 
+@pytest.mark.soak
 def test_a_crash_takes_nothing_back_of_what_a_run_had_counted(fleet):
     plan(fleet, "# A plan\n\n## DEMO A1: first\n- lane: one\n\n## DEMO A2: second\n- lane: one\n")
     begun = fleet.repository.home / "begun"

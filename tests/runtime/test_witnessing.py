@@ -68,6 +68,7 @@ def test_a_test_that_cannot_even_be_loaded_without_the_change_is_a_lesser_witnes
     assert seen.verdict.evidence.baseline == "error"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("old", "new", "answer", "reached"),
     [
@@ -103,6 +104,7 @@ def test_a_deleted_test_is_there_for_the_old_row_and_gone_for_the_new(toy):
     assert "tests/test_gone.sh" not in seen.change.files(Cell.NEW_OLD)
 
 
+@pytest.mark.soak
 def test_a_change_that_takes_a_test_away_is_not_vouched_for_by_another(toy):
     toy.commit(GREEN | {"tests/test_gone.sh": "grep -q old code\n", "tests/test_moved.sh": "test -s code\n"})
     moved = {"tests/test_moved.sh": None, "tests/test_new.sh": "test -s code\n"}
@@ -147,6 +149,7 @@ def test_the_placeholder_stands_for_the_changed_tests_whatever_they_are_called(t
     assert seen.change.to_run(Cell.OLD_NEW) == ["tests/test_it.sh"]
 
 
+@pytest.mark.soak
 def test_a_workspace_below_the_top_is_where_its_command_runs(toy):
     toy.commit({f"sub/{name}": text for name, text in GREEN.items()})
     toy.commit({f"sub/{name}": text for name, text in shell("new", "grep -q new code").items()})
@@ -277,6 +280,7 @@ def gone(path) -> bool:
     return all(map(has_ended, pids))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "detach",
     [
@@ -323,6 +327,7 @@ def test_folders_are_kept_when_asked_and_named(toy, tmp_path):
     subprocess.run(["rm", "-r", seen.kept], check=True)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGKILL, -9)]
 )

@@ -100,6 +100,7 @@ def questions(repository) -> dict[str, str]:
     }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("ignored", [False, True])
 def test_work_waits_until_what_the_user_has_not_committed_is_out_of_its_way(repository, impatient, ignored):
     if ignored:
@@ -122,6 +123,7 @@ def test_work_waits_until_what_the_user_has_not_committed_is_out_of_its_way(repo
     assert fleet(repository).units["DEMO/A1"].tries == []
 
 
+@pytest.mark.soak
 def test_work_that_the_users_own_commit_contradicts_goes_back_to_an_agent(repository, impatient):
     mine = repository.root / "one" / "a.txt"
     mine.write_text("mine\n")
@@ -138,6 +140,7 @@ def test_work_that_the_users_own_commit_contradicts_goes_back_to_an_agent(reposi
     assert repository.subjects() == ["Write a", "Their a", "Write b", "Begin"]
 
 
+@pytest.mark.soak
 def test_dropped_work_that_was_in_the_way_of_nobody_is_not_landed_later(repository, impatient):
     mine = repository.root / "one" / "a.txt"
     mine.write_text("mine\n")
@@ -152,6 +155,7 @@ def test_dropped_work_that_was_in_the_way_of_nobody_is_not_landed_later(reposito
     assert repository.starts().count("DEMO/A1") == 1
 
 
+@pytest.mark.soak
 def test_nothing_lands_beneath_a_merge_that_the_user_has_not_finished(repository, impatient):
     repository.git("checkout", "--quiet", "-b", "other")
     repository.commit_all("Another line")
@@ -170,6 +174,7 @@ def test_nothing_lands_beneath_a_merge_that_the_user_has_not_finished(repository
     assert sorted(repository.starts()) == ["DEMO/A1", "DEMO/A2"]
 
 
+@pytest.mark.soak
 def test_the_users_next_commit_takes_nothing_back(repository):
     (repository.root / "two" / "keep").write_text("edited\n")
     work(repository)
@@ -184,6 +189,7 @@ def test_acceptance_sees_the_commit_and_not_what_lies_around(repository):
     assert repository.subjects() == ["Begin"]
 
 
+@pytest.mark.soak
 def test_a_branch_of_the_users_that_the_agent_checks_out_is_not_moved(repository):
     repository.git("branch", "feature")
     before = repository.git("rev-parse", "feature")
@@ -192,6 +198,7 @@ def test_a_branch_of_the_users_that_the_agent_checks_out_is_not_moved(repository
     assert repository.git("rev-parse", "feature") == before
 
 
+@pytest.mark.soak
 def test_a_rename_on_the_target_does_not_carry_the_work_out_of_the_lane(repository):
     (repository.root / "one" / "moving.txt").write_text("line\n" * 20)
     repository.commit_all("A file")
@@ -206,6 +213,7 @@ def test_a_rename_on_the_target_does_not_carry_the_work_out_of_the_lane(reposito
     assert "changed" not in repository.git("show", "main:two/moving.txt")
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("steps", "why"),
     [
@@ -227,6 +235,7 @@ def test_a_claim_that_git_does_not_bear_out_does_not_land(repository, steps, why
     assert tries and all(tried.startswith(why) for tried in tries)
 
 
+@pytest.mark.soak
 def test_a_stray_file_whose_name_is_not_text_is_told_all_the_same(repository):
     command = "printf x > \"$(printf 'two/odd-\\377.txt')\""
     repository.play({"DEMO/A1": [[{"run": command}, commit("Odd")]], "DEMO/A2": [[{"say": "nothing"}]]})
@@ -234,6 +243,7 @@ def test_a_stray_file_whose_name_is_not_text_is_told_all_the_same(repository):
     assert any("two/odd-\ufffd.txt" in why for why in fleet(repository).units["DEMO/A1"].tries)
 
 
+@pytest.mark.soak
 def test_what_an_agent_left_behind_is_saved_before_the_worktree_is_cleared(repository):
     repository.play({"DEMO/A1": [[write("one/half.txt", "half\n"), {"crash": True}]], "DEMO/A2": [[{"crash": True}]]})
     work(repository)
@@ -262,6 +272,7 @@ def test_a_target_that_moved_is_rebased_onto(repository):
     assert repository.subjects() == ["Write b", "Write a", "Somebody else was here", "Begin"]
 
 
+@pytest.mark.soak
 def test_a_conflict_with_a_moved_target_sends_the_unit_back_with_its_reason(repository):
     def move():
         (repository.root / "one" / "a.txt").write_text("theirs\n")
@@ -348,13 +359,8 @@ def test_the_boundaries_of_a_run_are_all_known(repository):
     assert count_effects(repository) == EFFECTS_OF_ONE_UNIT
 
 
-@pytest.mark.parametrize(
-    "boundary",
-    [
-        *range(1, EFFECTS_OF_ONE_UNIT + 1, 2),
-        *(pytest.param(even, marks=pytest.mark.soak) for even in range(2, EFFECTS_OF_ONE_UNIT + 1, 2)),
-    ],
-)
+@pytest.mark.sampled(7)
+@pytest.mark.parametrize("boundary", range(1, EFFECTS_OF_ONE_UNIT + 1))
 def test_a_worker_killed_after_any_effect_redoes_nothing_that_was_committed(repository, boundary):
     """The kill comes after the effect and before its answer arrives, which is also just before the next effect."""
     leave_one_unit(repository)
@@ -404,6 +410,7 @@ def kill_and_go_on(repository, boundary: int, units: dict[str, str]) -> None:
             assert event.body["receipt"]["signature"]
 
 
+@pytest.mark.soak
 def test_a_unit_at_which_runs_keep_dying_is_set_aside_for_a_person(repository):
     def dying(performers):
         def die(effect):
@@ -423,6 +430,7 @@ def test_a_unit_at_which_runs_keep_dying_is_set_aside_for_a_person(repository):
     assert repository.subjects() == ["Write b", "Begin"], "the other unit of the lane is not held up"
 
 
+@pytest.mark.soak
 def test_an_overloaded_provider_is_asked_again_for_the_same_unit_and_nothing_is_held_against_it(repository):
     repository.play(
         {
@@ -439,6 +447,7 @@ def test_an_overloaded_provider_is_asked_again_for_the_same_unit_and_nothing_is_
     assert fleet(repository).units["DEMO/A1"].tries == []
 
 
+@pytest.mark.soak
 def test_a_unit_that_another_lane_is_at_is_not_taken_when_the_plan_moves_it(repository):
     plan = repository.root / "docs" / "demo-plan.md"
 
@@ -458,6 +467,7 @@ def test_a_unit_that_another_lane_is_at_is_not_taken_when_the_plan_moves_it(repo
     assert claims.count("DEMO/A1") == 1
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("late", [False, True], ids=["before it looks", "while it looks"])
 def test_of_two_lanes_that_claim_one_unit_at_once_one_goes_on(repository, monkeypatch, late):
     other = open_effects(repository)
@@ -510,6 +520,7 @@ def test_an_outage_does_not_make_a_back_off_longer(repository, monkeypatch):
     acting.close()
 
 
+@pytest.mark.soak
 def test_the_setup_command_runs_once_in_a_new_worktree(repository):
     config = repository.root / "dos.toml"
     config.write_text(config.read_text() + f'setup = "echo x >> {repository.home}/setups"\n')

@@ -44,6 +44,7 @@ def brought(repository: Repository) -> set[str]:
     return {path for path in Git(lane(repository)).run(*words).split("\0") if path}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("patterns", "expected"),
     [

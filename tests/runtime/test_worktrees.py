@@ -67,6 +67,7 @@ def test_a_conflict_that_an_agent_left_is_saved_and_cleared(repository, tree, ve
     run_git(tree, "rebase", "-q", "HEAD~")
 
 
+@pytest.mark.soak
 def test_an_agent_that_leaves_a_conflict_ends_no_worker(repository):
     steps = "git checkout -qb x; echo x > one/keep; git commit -qam x; git checkout -q main~0; echo y > one/keep;"
     repository.play({"DEMO/A1": [[{"run": f"{steps} git commit -qam y; git merge x"}], LANDS], **SECOND})
@@ -74,6 +75,7 @@ def test_an_agent_that_leaves_a_conflict_ends_no_worker(repository):
     assert sorted(repository.subjects()) == ["Begin", "Write a", "Write b"]
 
 
+@pytest.mark.soak
 def test_a_branch_without_a_commit_that_an_agent_left_ends_no_worker(repository):
     repository.play({"DEMO/A1": [[{"run": "git checkout -q --orphan x; echo x > one/x"}], LANDS], **SECOND})
     assert work(repository).reason is StopReason.COMPLETE
@@ -190,6 +192,7 @@ def test_a_worktree_whose_place_was_removed_is_made_anew_though_git_had_it_locke
     assert run_git(tree, "status", "--porcelain") == ""
 
 
+@pytest.mark.soak
 def test_what_acceptance_and_tests_leave_behind_is_nobodys_work(repository):
     config = repository.root / "dos.toml"
     config.write_text(config.read_text() + 'test = "touch one/by-the-tests; echo x > one/keep"\n')
@@ -200,6 +203,7 @@ def test_what_acceptance_and_tests_leave_behind_is_nobodys_work(repository):
     assert fleet(repository).salvaged == []
 
 
+@pytest.mark.soak
 def test_the_setup_runs_again_where_it_was_broken_off(repository):
     config, ran = repository.root / "dos.toml", repository.home / "setups"
     config.write_text(config.read_text() + f'setup = "echo x >> {ran}"\n')
@@ -227,6 +231,7 @@ def with_setup(repository: Repository, setup: str) -> Path:
     return ran
 
 
+@pytest.mark.soak
 def test_a_folder_that_the_setup_makes_is_hidden_from_git_and_stays_for_the_next_unit(repository):
     ran = with_setup(repository, "mkdir -p modules/a; touch modules/a/b")
     second = [{"run": "test -e modules/a/b"}, *WORKS["DEMO/A2"][0]]
@@ -236,6 +241,7 @@ def test_a_folder_that_the_setup_makes_is_hidden_from_git_and_stays_for_the_next
     assert repository.git("ls-tree", "-r", "--name-only", "HEAD", "modules") == ""
 
 
+@pytest.mark.soak
 def test_the_setup_runs_again_where_an_agent_committed_what_it_had_made(repository):
     ran = with_setup(repository, "mkdir -p modules; touch modules/a")
     needs = {"run": "test -e modules/a || rm -rf .git one"}
@@ -244,6 +250,7 @@ def test_the_setup_runs_again_where_an_agent_committed_what_it_had_made(reposito
     assert ran.read_text() == "x\nx\n"
 
 
+@pytest.mark.soak
 def test_the_setup_runs_before_each_unit_where_it_makes_files_that_git_sees(repository):
     ran = with_setup(repository, "touch made.txt")
     alone = {"run": 'git add one && git commit -qm "Write it" -m "Unit: $DOS_UNIT"'}
@@ -270,6 +277,7 @@ def with_submodule(repository, tmp_path) -> Repository:
     return repository
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("ignore", ["none", "all"])
 def test_what_nobody_committed_in_a_submodule_is_saved(with_submodule, ignore):
     with_submodule.git("config", "--file", ".gitmodules", "submodule.lib.ignore", ignore)
@@ -284,6 +292,7 @@ def test_what_nobody_committed_in_a_submodule_is_saved(with_submodule, ignore):
     assert run_git(Git(tree.tree / "one" / "library"), "log", "--format=%s") == "Library"
 
 
+@pytest.mark.soak
 def test_commits_in_a_submodule_that_nobody_else_has_do_not_land_and_are_kept(with_submodule):
     inside = "cd one/library; echo x > new; git add new; git -c user.name=a -c user.email=a@a commit -qm Inside"
     with_submodule.play({"DEMO/A1": [[{"run": inside}, *LANDS]], "DEMO/A2": [[{"say": "nothing"}]]})
@@ -315,6 +324,7 @@ def nested(repository, tmp_path) -> Repository:
     return repository
 
 
+@pytest.mark.soak
 def test_submodules_are_there_without_a_setup_and_without_their_remotes(nested, tmp_path):
     before = (nested.root / ".git" / "config").read_text()
     for name in ("inner", "library"):

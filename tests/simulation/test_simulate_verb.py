@@ -24,6 +24,7 @@ def test_json_counts_the_faults_and_refusals():
     assert data["fired"] > 0 and data["counts"]
 
 
+@pytest.mark.soak
 def test_a_failing_seed_prints_the_words_that_run_it_again():
     found = simulate("--seeds", "50", "--jobs", "1", "--plant", "no-key")
     assert found.returncode == 1
@@ -38,6 +39,7 @@ def test_a_seed_runs_on_sqlite_too():
     assert ran.returncode == 0 and json.decode(ran.stdout)["events"] > 0
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("words", "said"),
     [

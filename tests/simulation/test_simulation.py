@@ -36,10 +36,11 @@ def test_nothing_that_is_promised_breaks_in_hundreds_of_seeds():
 
 @pytest.mark.soak
 def test_nothing_that_is_promised_breaks_in_thousands_of_seeds():
-    summary = run(first=10_000, count=long(10_000, 1_000_000))
+    summary = run(first=10_000, count=long(2_000, 1_000_000))
     assert not summary.failing, shown(summary)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("bug", PLANTED)
 def test_a_planted_bug_is_found(bug):
     summary = run(count=MOST_SEEDS_FOR_A_BUG, plant=bug, jobs=1)  # it is found long before another process is up
@@ -64,19 +65,19 @@ def same_everywhere(first: int, count: int) -> None:
 
 
 def test_sqlite_writes_what_the_model_writes():
-    same_everywhere(0, 15)
+    same_everywhere(0, 6)
 
 
 @pytest.mark.soak
 def test_sqlite_writes_what_the_model_writes_for_many_seeds():
-    same_everywhere(1_000, long(100, 2_000))
+    same_everywhere(1_000, long(40, 2_000))
 
 
 def digests(hash_seed: str) -> str:
     script = (
         "from dos.testing.simulation.seeds import simulate\n"
         "import sys\n"
-        "for seed in range(40): sys.stdout.write(simulate(seed, with_digest=True).digest + ' ')"
+        "for seed in range(12): sys.stdout.write(simulate(seed, with_digest=True).digest + ' ')"
     )
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
     return subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True).stdout
@@ -85,11 +86,11 @@ def digests(hash_seed: str) -> str:
 def test_a_seed_is_the_same_whatever_the_hash_seed():
     one, other = digests("1"), digests("2")
     assert one == other
-    assert len(set(one.split())) == 40
+    assert len(set(one.split())) == 12
 
 
 def test_seeds_do_the_same_on_one_process_and_on_two():
-    one, two = run(count=120, jobs=1), run(count=120)
+    one, two = run(count=30, jobs=1), run(count=30)
     for name in ("seeds", "events", "effects", "virtual_seconds"):
         assert getattr(one, name) == pytest.approx(getattr(two, name)), name
     assert one.counts == two.counts

@@ -279,6 +279,7 @@ def long(tmp_path_factory):
     return root, tip, plain(root, tip)
 
 
+@pytest.mark.soak
 def test_many_processes_make_it_at_once(long, base):
     root, tip, expected = long
     processes = [build(root, tip, base) for _ in range(4)]

@@ -191,6 +191,7 @@ def test_any_text_is_read(text, more):
         assert claim.plan and claim.phase and claim.rung in list(Rung)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "piece",
     ["AUTH1 ", "done ", "AUTH1 done ", "not ", "AUTH1, ", "AUTH1 and ", "A", "A_", "1", "> - ", "DOS-CLAIM: ",

@@ -1,5 +1,6 @@
 """Installed packages that own the names `dos` (the import) or `dos` (the command) beside ours."""
 
+import re
 import sys
 from importlib import metadata
 from shlex import quote
@@ -9,6 +10,7 @@ from dos.sources.world import World
 
 OURS = "dispatch-os"
 NAME = "dos"
+_OWNED = re.compile(rf'^"?(?:\.{{1,2}}/)*{NAME}/', re.MULTILINE)
 
 
 def examine(world: World) -> list[Finding]:
@@ -32,6 +34,7 @@ def owners() -> set[str]:
     """The distributions that install a package or a command of our name, by their normalised names."""
     found = {each.dist.name for each in metadata.entry_points(group="console_scripts", name=NAME) if each.dist}
     for each in metadata.distributions():
-        if any(file.parts[:1] == (NAME,) for file in each.files or ()):
+        # As text: of a large environment the list that `each.files` makes takes a tenth of a second.
+        if _OWNED.search(each.read_text("RECORD") or each.read_text("installed-files.txt") or ""):
             found.add(each.name)
     return {name.lower().replace("_", "-") for name in found}
