@@ -13,6 +13,7 @@ from dos.runtime.drive import drive
 from dos.sources.world import World
 
 SECOND = {"DEMO/A2": [[write("one/b.txt"), commit("Write b")]]}
+COMMIT = "git commit -q"
 FORGETS = [write("one/a.txt", "first\n"), {"say": "It is done."}]
 
 
@@ -35,6 +36,34 @@ def test_work_that_is_accepted_and_in_its_lane_is_committed_for_its_agent(reposi
     assert saved == repository.git("rev-parse", f"{made.commit}^{{tree}}"), "it was on a ref before"
     assert fleet(repository).units["DEMO/A1"].left == ""
     assert is_shipped("DEMO", "A1", workspace=repository.root).shipped
+
+
+def test_a_commit_that_is_accepted_and_names_no_unit_is_named_for_its_agent(repository):
+    unnamed = {"run": f"git add -A; {COMMIT} -m 'Add a file' -m 'Signed-off-by: A'"}
+    repository.play({"DEMO/A1": [[write("one/a.txt", "first\n"), unnamed]], **SECOND})
+    assert work(repository).reason is StopReason.COMPLETE
+    assert repository.starts() == ["DEMO/A1", "DEMO/A2"], "nobody is paid again"
+    assert repository.subjects() == ["Write b", "Add a file", "Begin"]
+    told = repository.git("log", "-1", "--format=%an|%cn|%(trailers:only)", "main~1")
+    assert told.split() == ["Tester|dos|Unit:", "DEMO/A1", "Named-by:", "dos"]
+    assert is_shipped("DEMO", "A1", workspace=repository.root).shipped
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        f"{COMMIT} --allow-empty -m nothing",
+        f"echo 1 > one/other.txt; git add -A; {COMMIT} -m Other -m 'Unit: DEMO/B1'",
+    ],
+    ids=["to an empty commit", "beside another's"],
+)
+def test_no_name_is_added(repository, last):
+    unnamed = {"run": f"git add -A; {COMMIT} -m 'Add a file'"}
+    steps = [write("one/a.txt", "first\n"), unnamed, {"run": last}]
+    repository.play({"DEMO/A1": [steps, [write("one/a.txt"), commit("Write a")]], **SECOND})
+    assert work(repository).reason is StopReason.COMPLETE
+    assert sorted(repository.subjects()) == ["Begin", "Write a", "Write b"]
+    assert "no commit names the unit" in fleet(repository).units["DEMO/A1"].tries[0]
 
 
 @pytest.mark.sampled(2)

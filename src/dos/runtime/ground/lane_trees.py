@@ -110,7 +110,22 @@ class LaneTrees:
     def measure(self, effect: effects.MeasureWork) -> effects.Measured:
         self.heed(effect.lease)
         doubt = partial(self._doubt, effect, effect.worktree.base)
-        return measuring.measure(effect.worktree, effect.lease, self._judged(effect), self.checks.prefix(), doubt=doubt)
+        found = measuring.measure(
+            effect.worktree, effect.lease, self._judged(effect), self.checks.prefix(), doubt=doubt
+        )
+        is_only_unnamed = found.accepted and found.unproven == proving.unnamed(effect.unit)
+        return self._named(effect, found) if is_only_unnamed else found
+
+    def _named(self, effect: effects.MeasureWork, found: effects.Measured) -> effects.Measured:
+        """Work that its acceptance command takes and that lies in the lane is not thrown away for want of a trailer."""
+        inside, base = Git(Path(effect.worktree.path)), effect.worktree.base
+        if found.head not in self.commits(effect, base, found.head) or self._others(effect, base, found.head):
+            return found
+        head = left_work.name(inside, effect.unit)
+        if self._doubt(effect, base, head):
+            inside.run("reset", "--quiet", "--soft", found.head)
+            return found
+        return structs.replace(found, head=head, commits=inside.commits_between(base, head), unproven="")
 
     def _doubt(self, effect: effects.MeasureWork | effects.PrepareLanding, base: str, head: str) -> str:
         """Why the commits do not show the unit, or show more than it; of a replan nothing is to be shown."""
@@ -118,6 +133,9 @@ class LaneTrees:
             return ""
         if why := proving.unproven(self.place, effect.unit, base=base, head=head):
             return why
+        return self._others(effect, base, head)
+
+    def _others(self, effect: effects.MeasureWork | effects.PrepareLanding, base: str, head: str) -> str:
         declared = sources.read(self.place, self.config).units
         commits = self.commits(effect, base, head)
         return proving.named_besides(self.place, effect.unit, declared, commits=commits, base=base)

@@ -20,6 +20,11 @@ _NOT_NAMED = "no commit names the unit; the last paragraph of the commit message
 _NOT_SAID = "a plan says that a unit is about such files by `paths:`, or by `class: docs`"
 
 
+def unnamed(unit: Unit) -> str:
+    """What is said of commits that are about no unit at all."""
+    return _NOT_NAMED.format(name=unit.name)
+
+
 def unproven(place: Workspace, unit: Unit, *, base: str, head: str) -> str:
     """Why the commits from a base to a head do not show the unit; empty when they do."""
     ask = oracle.Ask(ref=head, since=base, is_vouched=False)
@@ -34,7 +39,7 @@ def unproven(place: Workspace, unit: Unit, *, base: str, head: str) -> str:
     if verdict.shipped:
         return ""
     if not verdict.candidates:
-        return _NOT_NAMED.format(name=unit.name)
+        return unnamed(unit)
     about = f" ({_NOT_SAID})" if Contradiction.DOCS_ONLY in verdict.contradictions else ""
     return verdict.reason + about
 

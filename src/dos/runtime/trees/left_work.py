@@ -1,4 +1,4 @@
-"""Work that an agent finished and forgot to commit: committed for it, or laid before the next agent as it was left."""
+"""Work that an agent finished and forgot to commit or to name: mended for it, or laid before the next agent."""
 
 from collections.abc import Callable, Mapping
 
@@ -14,6 +14,13 @@ Its agent ended without a commit. dos committed what it had left, which the acce
 Unit: {name}
 Committed-by: dos
 """
+_NAMED = """{said}
+
+Its agent did not name the unit. dos added the name, once the acceptance command had passed.
+
+Unit: {name}
+Named-by: dos
+"""
 
 
 def commit(inside: Git, saved: str, unit: Unit, identity: Mapping[str, str]) -> str:
@@ -26,6 +33,14 @@ def commit(inside: Git, saved: str, unit: Unit, identity: Mapping[str, str]) -> 
     name, email = identity.get("GIT_AUTHOR_NAME"), identity.get("GIT_AUTHOR_EMAIL")
     author = (f"--author={name} <{email}>",) if name and email else ()
     inside.run(*AS_DOS, "commit", "--quiet", "--no-verify", "--cleanup=verbatim", *author, "-m", message)
+    return inside.run("rev-parse", "HEAD").strip()
+
+
+def name(inside: Git, unit: Unit) -> str:
+    """Add the unit's trailer to the newest commit; the commit that it became. Its author stays its author."""
+    message = _NAMED.format(said=inside.run("log", "-1", "--format=%B").strip() or unit.name, name=unit.name)
+    as_it_is = ("--amend", "--allow-empty", "--no-verify", "--cleanup=verbatim")
+    inside.run(*AS_DOS, "commit", "--quiet", *as_it_is, "-m", message)
     return inside.run("rev-parse", "HEAD").strip()
 
 
