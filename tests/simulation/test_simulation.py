@@ -27,17 +27,17 @@ def shown(summary: Summary, **asked) -> str:
     return "\n".join(many.told(summary, Asked(**asked)))
 
 
-def test_nothing_that_is_promised_breaks_in_hundreds_of_seeds():
-    summary = run(count=many.ENOUGH)
-    assert summary.seeds == many.ENOUGH
+def test_nothing_that_is_promised_breaks_in_many_seeds():
+    summary = run(count=120)
+    assert summary.seeds == 120
     assert not summary.failing, shown(summary)
-    assert summary.silent == []  # every fault struck and every refusal was given, or nothing was tested
 
 
 @pytest.mark.soak
 def test_nothing_that_is_promised_breaks_in_thousands_of_seeds():
-    summary = run(first=10_000, count=long(2_000, 1_000_000))
+    summary = run(count=long(2_000, 1_000_000))
     assert not summary.failing, shown(summary)
+    assert summary.silent == []  # every fault struck and every refusal was given, or nothing was tested
 
 
 @pytest.mark.sampled(5)
