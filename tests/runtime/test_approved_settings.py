@@ -20,6 +20,7 @@ from dos.plans.limits import deciding
 from dos.records import run_ids
 from dos.runtime import effects
 from dos.runtime.fleet import approving
+from dos.runtime.fleet.approved_texts import MOST_QUESTIONS
 from dos.runtime.fleet_effects import FleetEffects
 from dos.sources import processes
 from dos.sources.processes import Identity
@@ -97,6 +98,11 @@ def test_an_edit_on_disk_configures_no_worker_and_is_asked_about_once(seat):
     assert "was removed" in removed.question and seat.handed() == seat.text
     seat.config.write_text(seat.text)
     assert seat.asked() == [] and seat.open() == [], "it is as it was, so there is nothing to answer"
+    for number in range(2, 8):  # a person who stashes an edit and takes it out again; or an agent that does not stop
+        seat.config.write_text(seat.easy)
+        assert len(seat.asked()) == (number <= MOST_QUESTIONS) and seat.handed() == seat.text
+        seat.config.write_text(seat.text)
+        assert seat.asked() == [] and seat.open() == []
 
 
 def test_an_answer_and_a_commit_make_it_count(seat):
@@ -153,7 +159,8 @@ def test_another_journal_is_never_changed_over_to_while_the_fleet_runs(seat, cap
 
 
 def test_a_question_of_another_checkout_is_left_to_its_own_fleet(seat):
-    theirs = deciding.settings_changed("dos.toml", digest="1" * 64, approved="2" * 64, where="other:/elsewhere")
+    detail = {"document": "dos.toml", "digest": "1" * 64, "approved": "2" * 64, "where": "other:/elsewhere"}
+    theirs = deciding.settings_changed(detail)
     seat.fleet.store.append_all([decisions.raising(theirs)])
     assert seat.asked() == [] and seat.open() == [theirs.id]
 

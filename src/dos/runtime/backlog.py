@@ -138,12 +138,12 @@ def _completion(mine: Sequence[Unit], landed: Collection[str]) -> complete.Verdi
     )
 
 
-def read_units(place: Workspace, config: Config, instead: Mapping[str, str | None] | None = None) -> list[Unit]:
+def read_units(place: Workspace, config: Config, texts: Mapping[str, str | None] | None = None) -> list[Unit]:
     """Every unit that can be offered. A plan that cannot be read is no empty one: that would mean that all is done.
 
-    `instead` are texts of documents that count instead of those on disk; None: the document does not count.
+    `texts` are the documents that count, by their names, whatever is on disk; a document whose text is None does not.
     """
-    found = sources.read(place, config, instead=instead or {})
+    found = sources.read(place, config, texts=texts)
     for problem in found.problems:
         if problem.kind is Trouble.UNREADABLE:
             raise BadInput(f"{problem}", hint=f"Try: cat {problem.document}")

@@ -111,7 +111,7 @@ class FleetEffects(WorkerEffects):
             limits=self.watch.state(Quota).limits,
             agents=[each.candidate for each in candidates.in_use(self.config, units)],
             logged_in=self._logged_in(self.watch.state(Quota), units),
-            changed_texts=[*self.settings.questions, *self.plan_texts.questions],
+            changed_texts=[*self.settings.questions(answers), *self.plan_texts.questions(answers)],
             where=self.settings.where,
             now_ms=now_ms,
             gone=holders.gone,

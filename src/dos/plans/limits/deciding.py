@@ -182,38 +182,35 @@ def incident(
     )
 
 
-def plan_changed(document: str, *, digest: str, approved: str, where: str) -> Question:
+def plan_changed(detail: Mapping[str, str], ordinal: int = 1) -> Question:
     """A plan document was edited on disk while the fleet runs, and the edit is not on the target branch."""
-    return _text_changed(
-        PLAN_CHANGED,
-        f"Plan {document}",
-        {
-            "use": "the fleet works by the file as it is on disk now",
-            "keep": "the fleet works by the text that was there at `dos up`, or is committed since",
-        },
-        detail={"document": document, "digest": digest, "approved": approved, "where": where},
-    )
+    choices = {
+        "use": "the fleet works by the file as it is on disk now",
+        "keep": "the fleet works by the text that was there at `dos up`, or is committed since",
+    }
+    return _text_changed(PLAN_CHANGED, f"Plan {detail['document']}", choices, detail, ordinal)
 
 
-def settings_changed(document: str, *, digest: str, approved: str, where: str) -> Question:
+def settings_changed(detail: Mapping[str, str], ordinal: int = 1) -> Question:
     """dos.toml was edited on disk while the fleet runs, and the edit is not on the target branch."""
-    return _text_changed(
-        SETTINGS_CHANGED,
-        document,
-        {
-            "use": "workers that start from now on use the file as it is on disk now",
-            "keep": "workers use the settings that were there at `dos up`, or are committed since",
-        },
-        detail={"document": document, "digest": digest, "approved": approved, "where": where},
-    )
+    choices = {
+        "use": "workers that start from now on use the file as it is on disk now",
+        "keep": "workers use the settings that were there at `dos up`, or are committed since",
+    }
+    return _text_changed(SETTINGS_CHANGED, detail["document"], choices, detail, ordinal)
 
 
-def _text_changed(about: str, what: str, choices: Mapping[str, str], *, detail: Mapping[str, str]) -> Question:
-    """One question for each pair of an approved text and another one: what was answered holds for that pair alone."""
+def _text_changed(
+    about: str, what: str, choices: Mapping[str, str], detail: Mapping[str, str], ordinal: int
+) -> Question:
+    """`detail`: the document, the digest of what is on disk, that of what was approved, and where that is.
+
+    What is answered holds for that pair of texts alone.
+    """
     change = "was removed from disk" if detail["digest"] == REMOVED else "changed on disk"
-    pair = sha256("\0".join(detail.values()).encode()).hexdigest()
+    pair = sha256("\0".join(detail[key] for key in ("document", "digest", "approved", "where")).encode()).hexdigest()
     return Question(
-        id=name(about, f"{detail['document']}-{pair[:9]}", 1),
+        id=name(about, f"{detail['document']}-{pair[:9]}", ordinal),
         about=about,
         question=f"{what} {change} since `dos up`, and that is not committed on the target branch. Use it?",
         choices=choices,

@@ -20,6 +20,7 @@ from dos.records.unknown import Unknown
 from dos.sources import processes
 from dos.sources.git import Git
 
+MOST_QUESTIONS = 5  # about one text in place of another: who writes it again and again fills no journal
 LARGEST = 1 << 20  # characters of a document that are kept; of a larger one the committed text counts
 
 Approval = PlansApproved | SettingsApproved
@@ -32,6 +33,13 @@ class ChangedText(Struct, frozen=True, kw_only=True):
     document: str
     digest: str
     approved: str  # the digest of the text that a person approved; empty: there was none
+    where: str
+
+    def ordinal(self, answers: Decisions) -> int:
+        """Which time it is there: asked again when the file was another in between, and nobody had answered."""
+        pair = {"document": self.document, "digest": self.digest, "approved": self.approved, "where": self.where}
+        closed = [each for each in answers.answered.values() if each.expired and each.raised.detail == pair]
+        return min(len(closed) + 1, MOST_QUESTIONS)
 
 
 class ApprovedTexts:
@@ -81,8 +89,8 @@ class ApprovedTexts:
         self._write(store, {name: self._text(blob) for name, blob in blobs.items()}, blobs)
         return True
 
-    def look(self, store: Store, answers: Decisions) -> Mapping[str, str | None]:
-        """The texts that count; while nobody has approved any, none are named and the disk counts.
+    def look(self, store: Store, answers: Decisions) -> Mapping[str, str | None] | None:
+        """The texts that count; None: nobody has approved any, and the disk counts.
 
         Documents that have not changed are not read again.
         """
@@ -94,7 +102,7 @@ class ApprovedTexts:
             self._choose(used)
             self.seen = seen
             self._basis = (*basis[:3], self._target() if self.changed else "")
-        return self.texts
+        return None if self.approved is None else self.texts
 
     def counts(self, store: Store, answers: Decisions, name: str, text: str) -> bool:
         """Whether the fleet would work by this text of a document, were it on disk."""
@@ -152,7 +160,8 @@ class ApprovedTexts:
             if self._is_settled(name, text, committed, used):
                 self.texts[name] = text
                 continue
-            self.changed.append(ChangedText(document=name, digest=_mark(text), approved=self._base(name)))
+            changed = ChangedText(document=name, digest=_mark(text), approved=self._base(name), where=self.where)
+            self.changed.append(changed)
             landed_since = name in blobs and blobs[name] != known.committed.get(name)
             self.texts[name] = committed if landed_since else known.documents.get(name, committed)
 

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from msgspec import structs
+
 from dos.config.tables import Config
 from dos.journal.engine_events import PlansApproved
 from dos.journal.states.decisions import Decisions
@@ -36,17 +38,14 @@ class PlanTexts:
         self._basis: object = None  # what the units were read from
         self._units: list[Unit] = []
 
-    @property
-    def questions(self) -> list[Question]:
+    def questions(self, answers: Decisions) -> list[Question]:
         """About the documents that are on disk as nobody approved them."""
-        return [
-            deciding.plan_changed(each.document, digest=each.digest, approved=each.approved, where=self._approved.where)
-            for each in self._approved.changed
-        ]
+        return [deciding.plan_changed(structs.asdict(each), each.ordinal(answers)) for each in self._approved.changed]
 
     def approve(self, store: Store, *, by: str = "") -> None:
-        """A person has seen to it: what is on disk now counts."""
+        """A person has seen to it: what is on disk now counts. Raises where a document cannot be read."""
         if self._is_covered:
+            backlog.read_units(self._place, self._config)
             self._approved.approve(store, by=by)
 
     def adopt_committed(self, store: Store) -> bool:

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from msgspec import structs
+
 from dos.config.load import FILE_NAME, Loaded, parse, read_text
 from dos.errors import ConfigInvalid
 from dos.journal.engine_events import SettingsApproved
@@ -33,14 +35,10 @@ class SettingsText:
         self._trouble_on_disk = ""
         self._trouble_committed = ""
 
-    @property
-    def questions(self) -> list[Question]:
+    def questions(self, answers: Decisions) -> list[Question]:
         """About the file, when it is on disk as nobody approved it."""
         return [
-            deciding.settings_changed(
-                each.document, digest=each.digest, approved=each.approved, where=self._approved.where
-            )
-            for each in self._approved.changed
+            deciding.settings_changed(structs.asdict(each), each.ordinal(answers)) for each in self._approved.changed
         ]
 
     @property
@@ -74,10 +72,10 @@ class SettingsText:
 
         One that cannot be loaded never counts: then it is the approved one, which could be.
         """
-        chosen = self._approved.look(store, answers).get(FILE_NAME)
-        known = self._approved.approved
-        if known is None:
+        texts, known = self._approved.look(store, answers), self._approved.approved
+        if texts is None or known is None:
             return None
+        chosen = texts.get(FILE_NAME)
         self._trouble_committed = self._why_unusable(chosen or "")
         return known.documents.get(FILE_NAME, "") if self._trouble_committed else chosen or ""
 

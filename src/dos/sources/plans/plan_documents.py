@@ -31,12 +31,21 @@ def documents(root: Path, glob: str, skip: str = "") -> list[Path]:
 
 
 def read(
-    root: Path, glob: str, grammar: Grammar = Grammar(), skip: str = "", *, instead: Mapping[str, str | None] = {}
+    root: Path,
+    glob: str,
+    grammar: Grammar = Grammar(),
+    skip: str = "",
+    *,
+    texts: Mapping[str, str | None] | None = None,
 ) -> Iterator[Document | tuple[str, Unknown]]:
-    """Each document; or its name, and why it could not be read. `instead` are texts that count instead of files."""
-    names = [str(path.relative_to(root)) for path in documents(root, glob, skip)]
-    for name in dict.fromkeys([*names, *instead]):
-        text = instead[name] if name in instead else read_text(root / name)
+    """Each document; or its name, and why it could not be read. `texts` are all that count, whatever is on disk."""
+    names = (
+        [str(path.relative_to(root)) for path in documents(root, glob, skip)]
+        if texts is None
+        else sorted(texts, key=Path)
+    )
+    for name in names:
+        text = read_text(root / name) if texts is None else texts[name]
         if isinstance(text, Unknown):
             yield name, text
         elif text is not None:

@@ -12,16 +12,14 @@ from dos.records.units import Problem, Trouble, Unit
 from dos.sources.plans import feasible, plan_documents
 from dos.sources.workspace import Workspace
 
-NOTHING: Mapping[str, str | None] = {}
-
 
 def read(
-    place: Workspace, config: Config, *, counted: bool = False, instead: Mapping[str, str | None] = NOTHING
+    place: Workspace, config: Config, *, counted: bool = False, texts: Mapping[str, str | None] | None = None
 ) -> Portfolio:
     """Every unit of the workspace, in the order in which they should be offered, and what is wrong with them.
 
     With `counted`, also the headings of documents in which nothing has an id: to be shown, not to be worked on.
-    `instead` are texts that count instead of documents on disk.
+    `texts` are the documents that count, by their names, whatever is on disk; a document whose text is None does not.
     """
     plans = config.plans
     if plans.source == "beads":
@@ -33,7 +31,7 @@ def read(
 
         units, problems = unit_command.read(place.root, plans.command, plans.timeout_seconds)
     else:
-        units, problems = _documents(place, config, counted=counted, instead=instead)
+        units, problems = _documents(place, config, counted=counted, texts=texts)
     complete = [_completed(unit, config) for unit in units] if config.units else units
     return assemble(
         complete,
@@ -61,13 +59,13 @@ def _completed(unit: Unit, config: Config) -> Unit:
 
 
 def _documents(
-    place: Workspace, config: Config, *, counted: bool, instead: Mapping[str, str | None]
+    place: Workspace, config: Config, *, counted: bool, texts: Mapping[str, str | None] | None
 ) -> tuple[list[Unit], list[Problem]]:
     units: list[Unit] = []
     problems: list[Problem] = []
     paths = config.paths  # packets show units too, and are no plans
     grammar = config.enumerate.grammar
-    for found in plan_documents.read(place.root, paths.plans_glob, grammar, paths.next_packets, instead=instead):
+    for found in plan_documents.read(place.root, paths.plans_glob, grammar, paths.next_packets, texts=texts):
         if isinstance(found, tuple):
             name, unread = found
             problems.append(Problem(kind=Trouble.UNREADABLE, what=unread.why, document=name))
