@@ -144,10 +144,7 @@ def hosts(cable, postgres, tmp_path) -> Iterator[tuple[FarHost, Host]]:
         git(host.tree, "remote", "set-url", "origin", f"git://{cable.address}:{git_port}/remote.git")
     yield made
     for host in made:
-        host.die()
-        if host.process:
-            host.process.wait()
-            host.log.close()
+        host.close()
     os.killpg(daemon.pid, signal.SIGKILL)  # `git daemon` is one process, and the server it starts another
     daemon.wait()
     door.close()

@@ -76,6 +76,12 @@ class Host:
                     process.kill()
             wait_until_ended(found)
 
+    def close(self) -> None:
+        self.die()
+        if self.process:
+            self.process.wait()
+            self.log.close()
+
     def _runs(self, process: psutil.Process) -> bool:
         try:
             carried = process.environ()
@@ -116,10 +122,7 @@ def hosts(remote, postgres, tmp_path) -> Iterator[tuple[Host, Host]]:
     made = Host(remote, "host-a"), Host(remote, "host-b")
     yield made
     for host in made:
-        host.die()
-        if host.process:
-            host.process.wait()
-            host.log.close()
+        host.close()
 
 
 def subjects(remote: Path) -> Counter[str]:

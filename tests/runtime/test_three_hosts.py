@@ -75,10 +75,7 @@ def hosts(postgres, tmp_path) -> Iterator[list[SmallHost]]:
             git(host.tree, "remote", "set-url", "origin", f"git://{address}:{git_port}/remote.git")
         yield made
         for host in made:
-            host.die()
-            if host.process:
-                host.process.wait()
-                host.log.close()
+            host.close()
         os.killpg(daemon.pid, signal.SIGKILL)
         daemon.wait()
         door.close()
