@@ -241,7 +241,9 @@ def test_agent_programs_are_listed_with_their_versions(healthy, dos, monkeypatch
     program(folder, "codex", "exit 3")
     answer = dos("doctor", "--json")
     assert answer.json["agents"] == {"claude": "2.1.197", "codex": None}
-    assert "codex" in finding(answer, "AGENT_VERSION_UNREAD")["what"]
+    assert "AGENT_VERSION_UNREAD" not in kinds(answer), "nobody starts it here"
+    configured("workers.agent", '"codex"')(healthy, monkeypatch, tmp_path)
+    assert "codex" in finding(dos("doctor", "--json"), "AGENT_VERSION_UNREAD")["what"]
 
 
 def test_a_program_that_hangs_is_given_up_on_with_all_it_started(tmp_path):

@@ -251,6 +251,7 @@ def with_silent_agent(place, monkeypatch, tmp_path):
     folder = on_path(monkeypatch, tmp_path, "git", "sh")
     (folder / "codex").write_text("#!/bin/sh\nexit 3\n")
     (folder / "codex").chmod(0o755)
+    configured("workers.agent", '"codex"')(place, monkeypatch, tmp_path)
 
 
 def with_agent_of_the_future(place, monkeypatch, tmp_path):

@@ -42,6 +42,8 @@ def examine(world: World) -> list[Finding]:
 
 
 def _silent(world: World) -> list[Finding]:
+    adapters = (_adapter(world, name) for name in _in_use(world))
+    used = {adapter.program for adapter in adapters if adapter}
     return [
         warning(
             "AGENT_VERSION_UNREAD",
@@ -50,7 +52,7 @@ def _silent(world: World) -> list[Finding]:
             _installed(program),
         )
         for program, version in versions(world).items()
-        if isinstance(version, Unknown)
+        if isinstance(version, Unknown) and program in used
     ]
 
 
