@@ -53,7 +53,12 @@ AGENTS = (
     LIE, STRAY, RED, STALL, SPIN, LIMIT, LIMIT_UNTIL, OVERLOADED, NO_CREDIT, AGENT_CRASH, AGENT_MISSING, LEFTOVERS
 )  # fmt: skip
 
-FAULTS = (*STEPS, *MOMENTS, *SETTINGS, *AGENTS)
+# Of a host where the target is checked before anybody is started.
+RED_TARGET = "tests fail before any work"
+BLIND_TEST = "tests do not see their tree"
+TARGETS = (RED_TARGET, BLIND_TEST)
+
+FAULTS = (*STEPS, *MOMENTS, *SETTINGS, *AGENTS, *TARGETS)
 
 # What the fleet has to say no to, or be told no about, if it is tested at all.
 LEASE_HELD = "lane refused: held"

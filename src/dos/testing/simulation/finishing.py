@@ -5,6 +5,7 @@ from zlib import crc32
 from dos.journal import fold, retention
 from dos.journal.states.fleet import Fleet
 from dos.journal.states.leases import Leases
+from dos.plans.limits.baselines import Step
 from dos.runtime import effects
 from dos.runtime.fleet import observing
 from dos.testing.simulation import invariants
@@ -59,8 +60,10 @@ def _check_liveness(site: Site, watch: Watch, fleets: FleetPerformers) -> None:
     if watch.landed_at > watch.fleet_ended_at:
         return  # who had slept over its lease woke when the fleet had ended: the next start goes on from there
     seen = fleets.seen(site.hosts[0])
+    # Of a host whose tests fail a person was told; who starts the fleet again may do it there.
+    unmended = any(fleets.baseline_of(host).step is Step.WAIT for host in site.hosts)
     for lane in site.setting.config.roster():
-        typed = site.fleet.drain or waits or observing.waits_for_a_person(seen, lane)
+        typed = site.fleet.drain or waits or unmended or observing.waits_for_a_person(seen, lane)
         if seen.offered[lane] and not typed:
             raise Broken(invariants.LIVENESS, f"lane {lane} has work to offer, and nobody works on it")
     for question in [] if site.fleet.drain else observing.questions(seen, {}):

@@ -34,6 +34,7 @@ SPIN_LOOK_MS = 60_000
 SPIN_ANSWER_MS = 300_000
 COMMANDS = "make test"
 CHECK_SECONDS = 5.0
+AILMENTS = ("", "", faults.RED_TARGET, faults.BLIND_TEST)
 
 
 class FleetPerformers:
@@ -62,7 +63,7 @@ class FleetPerformers:
         }
 
     def observe(self, process: Process, effect: effects.ObserveFleet) -> Fleet:
-        seen = structs.replace(self.seen(process.host), baseline=self._baseline_plan(process))
+        seen = structs.replace(self.seen(process.host), baseline=self.baseline_plan(process))
         lanes = [self.lane(each) for each in observing.lanes(seen)]
         self.population[process.host.name] = sum(lane.taken and lane.ours and not lane.holder_gone for lane in lanes), 0
         return observing.fleet(
@@ -75,23 +76,26 @@ class FleetPerformers:
             begun=self._check_to_begin(process.host),
         )
 
-    def _baseline_plan(self, process: Process) -> baselines.Plan:
-        site, host = self.site, process.host.name
-        if not site.setting.is_checked:
-            return baselines.Plan(step=baselines.Step.CLEAR)
-        planned = baselines.plan(
-            self._subject(process.host),
-            site.baselines.known(),
-            checked.asked(site.decisions),
-            newest=site.baselines.newest(host, COMMANDS),
-            started_ms=site.fleet.started_ms,
-            cleared=process.pid in self._cleared,
-        )
+    def baseline_plan(self, process: Process) -> baselines.Plan:
+        planned = self.baseline_of(process.host, cleared=process.pid in self._cleared)
         if planned.step is baselines.Step.CLEAR:
             self._cleared.add(process.pid)
         else:
             self._cleared.discard(process.pid)
         return planned
+
+    def baseline_of(self, host: Host, *, cleared: bool = False) -> baselines.Plan:
+        site = self.site
+        if not site.setting.is_checked:
+            return baselines.Plan(step=baselines.Step.CLEAR)
+        return baselines.plan(
+            self._subject(host),
+            site.baselines.known(),
+            checked.asked(site.decisions),
+            newest=site.baselines.newest(host.name, COMMANDS),
+            started_ms=site.fleet.started_ms,
+            cleared=cleared,
+        )
 
     def _subject(self, host: Host) -> Subject:
         return Subject(host=host.name, tree=self.site.repository.target, commands=COMMANDS)
@@ -101,8 +105,11 @@ class FleetPerformers:
         return BaselineStarted(host=host.name, branch=TARGET, commit=commit, command=COMMANDS)
 
     def check_baseline(self, process: Process, effect: effects.CheckBaseline) -> Later:
-        """Everything is in order here: what is tried is whoever dies at it, and the branch that moves meanwhile."""
-        subject = self._subject(process.host)
+        """On some hosts it fails until a person mends it. Whoever checks may die at it, and the branch may move."""
+        subject, host, site = self._subject(process.host), process.host.name, self.site
+        found = "" if self.machine.calm else site.ailing.setdefault(host, site.random.choice(AILMENTS))
+        if found:
+            self.machine.counts[found] += 1
         fact = BaselineChecked(
             host=subject.host,
             branch=TARGET,
@@ -110,7 +117,10 @@ class FleetPerformers:
             tree=subject.tree,
             commands=subject.commands,
             command=COMMANDS,
-            passed=True,
+            passed=found != faults.RED_TARGET,
+            blanked=1,
+            sees_tree=None if found == faults.RED_TARGET else found != faults.BLIND_TEST,
+            ordinal=site.baselines.failures.get(host, 0) + 1 if found else 0,
         )
         return Later(CHECK_SECONDS, fact)
 

@@ -29,6 +29,8 @@ BUDGET = "class-budget-not-overdrawn"
 MONEY = "no-agent-past-its-budget"
 OVERDRAWN = "shared-budget-not-overdrawn"
 HOLDS = "who-holds-goes-on"
+BASELINE = "no-agent-on-a-red-target"
+TURNS = "landings-take-turns"
 
 INVARIANTS = {
     POSITIONS: "Positions strictly grow, versions have no gap, and whoever follows the journal sees each event once.",
@@ -59,6 +61,9 @@ INVARIANTS = {
     MONEY: "No agent is started for a run or a lane whose money is spent, unless a person raised it.",
     OVERDRAWN: "Where each agent keeps to what one start may cost, all together keep to the budget that they share.",
     HOLDS: "Nobody who holds a lease ends because it was lost: no supervisor, and no worker whose time is not over.",
+    BASELINE: "No worker is started on a host whose tests fail without any work, and none that comes by itself starts"
+    " an agent there, unless a person said to start all the same.",
+    TURNS: "Where nobody sleeps or is cut off, nothing lands while work that was proven before it is still to land.",
     BUDGET: "No class of lanes holds more leases than its budget.",
 }
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dos.errors import Conflict
-from dos.journal.engine_events import HaltRequested, PauseEnded, PauseRequested
+from dos.journal.engine_events import ABOUT_BASELINE, HaltRequested, PauseEnded, PauseRequested
 from dos.journal.events import DrainRequested
 from dos.journal.states import decisions
 from dos.journal.states.decisions import Standing
@@ -160,10 +160,16 @@ class People:
         asked, choice = meant
         try:
             self.site.store.append_all(decisions.answering(asked, choice, by="person"))
+            self._mend(asked, choice)
         except Conflict:
             self.machine.counts[faults.ANSWER_RACE] += 1
         self.machine.look()
         self._see_that_one_runs()
+
+    def _mend(self, asked: Standing, choice: str) -> None:
+        """Who says that it should be checked again has most often put it right before."""
+        if asked.raised.about == ABOUT_BASELINE and choice == "retry" and self.random.random() < 0.7:
+            self.site.ailing[asked.raised.detail["host"]] = ""
 
     def _see_that_one_runs(self) -> None:
         """Whoever lets work go on sees to it that somebody is there to start it: also after a while, since one that is

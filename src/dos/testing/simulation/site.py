@@ -6,6 +6,8 @@ from functools import partial
 from random import Random
 from typing import Any, TypeVar
 
+from msgspec import structs
+
 from dos.evidence import loop_state
 from dos.journal import engine_events, events
 from dos.journal.backends.memory import MemoryBackend
@@ -83,9 +85,9 @@ class Reader:
 class Site:
     """What the performers share."""
 
-    def __init__(self, random: Random, backend: Backend, clock: VirtualClock) -> None:
+    def __init__(self, random: Random, backend: Backend, clock: VirtualClock, *, is_checked: bool = False) -> None:
         self.random = random
-        self.setting = setting.draw(random)
+        self.setting = structs.replace(setting.draw(random), is_checked=is_checked)
         self.swarm = Swarm(random)
         self.machine = Machine(random, self.swarm, clock)
         self.machine.patience_ms = self.setting.ttl_ms
@@ -103,6 +105,7 @@ class Site:
         self.decisions = Decisions()
         self.landing_queue = LandingQueue()
         self.baselines = Baselines()
+        self.ailing: dict[str, str] = {}  # host -> what is wrong with its surroundings, once somebody has looked
         self.news = 0  # events that are more than a sign of life
         self.offers = 0  # of those, the ones that may change what can be offered
         self.admit = partial(admission.judge, budgets=self.setting.budgets)
@@ -161,6 +164,9 @@ class Site:
         """A process of this run lives, here or there."""
         process = self._by_run.get(run_id)
         return process is not None and process.alive
+
+    def host_of(self, run_id: str) -> str:
+        return self._by_run[run_id].host.name
 
     def holder(self, lease: Request) -> Process | None:
         return self.machine.processes.get(lease.pid or 0)

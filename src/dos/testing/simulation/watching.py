@@ -7,12 +7,13 @@ from typing import Any
 from dos.evidence.access import asked_units
 from dos.journal import engine_events, events
 from dos.journal.events import Event
-from dos.journal.states import decided
+from dos.journal.states import baselines, decided
 from dos.journal.states.decisions import TRIES_AGAIN, Standing
 from dos.journal.states.leases import KINDS, Leases
 from dos.plans import replaying
 from dos.plans.iterations import OutcomeKind, StopReason
 from dos.plans.limits import budget
+from dos.plans.limits.baselines import Check, is_accepted
 from dos.plans.staffing import START_SECONDS
 from dos.records import regions
 from dos.records.leases import Lease
@@ -62,6 +63,7 @@ class Watch:
         self.on_question: Callable[[str], None] = lambda decision: None
         self._answered: set[str] = set()
         self._retried: list[Standing] = []  # questions that were just answered with a retry
+        self._held: dict[str, str] = {}  # run -> the question about its host that was open when it began
         self._checks: dict[str, Callable[[Event, Any], None]] = {
             events.SpawnIntended.kind: self._spawn_intended,
             events.WorkerReaped.kind: self._reaped,
@@ -72,6 +74,7 @@ class Watch:
             events.AgentEnded.kind: self._agent_ended,
             events.IterationCommitted.kind: self._committed,
             events.LandingIntended.kind: self._landing_intended,
+            events.RunBegun.kind: self._run_begun,
             events.UnitLanded.kind: self._unit_landed,
             events.RunStopped.kind: self._run_stopped,
             engine_events.PauseEnded.kind: self._let_go_on,
@@ -192,7 +195,8 @@ class Watch:
         if why not in (Why.LOST, Ended.LEASE_LOST):
             return
         for lease in self.site.reader.leases():
-            is_its_own = lease.pid == process.pid and lease.is_lock is process.is_supervisor
+            # Its lane's, not what it holds besides to groom the plans: that stands until somebody needs the place.
+            is_its_own = lease.pid == process.pid and lease.lane == process.lane
             if is_its_own and (lease.is_lock or lease.expires_ms > self.site.machine.now):
                 raise Broken(invariants.HOLDS, f"{process.lane} ended as lost and holds lease {lease.fence}: {answer}")
 
@@ -201,6 +205,7 @@ class Watch:
     def _spawn_intended(self, event: Event, fact: events.SpawnIntended) -> None:
         now = event.at_ms
         self._check_pending(event, fact)
+        self._check_target(event, fact.system)
         recent = self._recent.setdefault(fact.lane, {})
         recent[fact.run_id] = now
         policy = self.site.setting.config.supervise
@@ -213,6 +218,17 @@ class Watch:
         if seen + started + 1 > self.site.setting.target:
             more = f"{seen} seen and {started + 1} started"
             raise Broken(invariants.POPULATION, f"{fact.system}: {more}, where {self.site.setting.target} are wanted")
+
+    def _check_target(self, event: Event, host: str) -> None:
+        """The last check of a host's surroundings lets workers be started there, or a person does."""
+        site = self.site
+        if not site.setting.is_checked:
+            return
+        newest = max((each for each in site.baselines.checks if each.host == host), key=_at, default=None)
+        asked = [each for each in baselines.asked(site.decisions) if each.subject.host == host]
+        if newest is None or not (newest.is_good or is_accepted(newest, asked)):
+            found = newest.fault if newest else "unchecked"
+            raise Broken(invariants.BASELINE, f"event {event.pos} starts a worker on {host}, which is {found}")
 
     def _check_pending(self, event: Event, fact: events.SpawnIntended) -> None:
         start = self._starts.get(fact.lane)
@@ -255,7 +271,19 @@ class Watch:
         if replay.difference:
             raise Broken(invariants.REPLAY, f"event {event.pos}: now {replay.difference.replayed.action}")
 
+    def _run_begun(self, event: Event, fact: events.RunBegun) -> None:
+        if self.site.setting.is_checked and (asked := self._open_about(self.site.host_of(fact.run_id))):
+            self._held[fact.run_id] = asked
+
+    def _open_about(self, host: str) -> str:
+        """The open question about a host's surroundings; empty: there is none."""
+        mine = (each for each in baselines.asked(self.site.decisions) if each.subject.host == host and not each.choice)
+        return next((each.id for each in mine), "")
+
     def _agent_started(self, event: Event, fact: events.AgentStarted) -> None:
+        held = self._held.get(fact.run_id)
+        if held and held in self.site.decisions.open:
+            raise Broken(invariants.BASELINE, f"event {event.pos} starts an agent while {held} is open")
         for scope, subject in (("run", fact.run_id), ("lane", fact.lane)):
             limit = getattr(self.site.setting.config.budgets, scope).usd
             spent = self._spent[scope, subject]
@@ -274,6 +302,19 @@ class Watch:
 
     def _landing_intended(self, event: Event, fact: events.LandingIntended) -> None:
         self.intended.add(fact.new)
+        self._check_turn(event, fact.run_id)
+
+    def _check_turn(self, event: Event, run_id: str) -> None:
+        """Who sleeps or is cut off may be passed, and come back."""
+        swarm = self.site.swarm
+        if faults.PAUSE in swarm.rates or faults.PARTITION in swarm.moments:
+            return
+        for ticket in self.site.landing_queue.ahead(run_id):
+            lease = self.leases.live.get(ticket.fence)
+            holder = self.site.holder(lease) if lease else None
+            if holder is not None and holder.alive:
+                ahead = f"whose work was proven at {ticket.position}"
+                raise Broken(invariants.TURNS, f"event {event.pos} lands {run_id} before {holder.run_id}, {ahead}")
 
     def _unit_landed(self, event: Event, fact: events.UnitLanded) -> None:
         repository = self.site.repository
@@ -311,3 +352,7 @@ class Watch:
             self._retried.append(self.site.decisions.open[fact.id])
         if fact.choice == "raise" and (asked := self._budget_asked.get(fact.id)):
             self._spent[asked["scope"], asked["subject"].rpartition("/")[2]] -= asked["by"]
+
+
+def _at(check: Check) -> int:
+    return check.at_ms

@@ -8,6 +8,7 @@ from msgspec import structs
 from dos.errors import Conflict, Fenced, Halted
 from dos.journal.engine_events import BUDGET
 from dos.journal.events import Event
+from dos.journal.states import baselines
 from dos.journal.states.fleet import Fleet
 from dos.journal.states.fleet import Unit as Seen
 from dos.records.leases import Lease, Refusal, RefusalReason, Request
@@ -189,7 +190,18 @@ class WorkerPerformers:
         others = {each.run_id for each in self.site.live() if each.fence != lease.fence} - {""}
         found = self.backlog(fleet, lease.lane, self.machine.clock.wall_ms(), others, lease.run_id)
         orders = fleet.orders(lease)
-        return structs.replace(found, drain_requested=orders.drain, halted=orders.halted, paused=orders.paused)
+        return structs.replace(
+            found,
+            drain_requested=orders.drain,
+            halted=orders.halted,
+            paused=orders.paused,
+            fault=self.held_by(process.host.name),
+        )
+
+    def held_by(self, host: str) -> str:
+        """The question that keeps agents from starting on a host."""
+        site = self.site
+        return baselines.holding(site.baselines, site.decisions, host) if site.setting.is_checked else ""
 
     def backlog(
         self, fleet: Fleet, lane: str, now_ms: int, others: Collection[str] = frozenset(), run_id: str = ""

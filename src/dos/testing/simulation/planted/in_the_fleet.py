@@ -10,6 +10,7 @@ from dos.journal import events
 from dos.journal.events import Event
 from dos.journal.states import decisions, fleet_streams
 from dos.journal.states.fleet import Fleet
+from dos.plans.limits import baselines
 from dos.records.leases import Lease, Request
 from dos.runtime import effects
 from dos.testing.simulation.machine import Host, Process
@@ -71,6 +72,19 @@ def names_are_machines(simulation: "Simulation", patches: Patches) -> None:
 def one_fleet_stream(simulation: "Simulation", patches: Patches) -> None:
     """Supervisors write to one stream, each under its own fence: the newest lease fences all the others out."""
     patches.enter_context(patch.object(fleet_streams, "of_system", lambda system: fleet_streams.FLEET))
+
+
+def red_target_ignored(simulation: "Simulation", patches: Patches) -> None:
+    """That the tests fail where nobody has worked keeps nobody from being started."""
+    fleets = simulation.fleets
+    plan = fleets.baseline_plan
+
+    def planned(process: Process) -> baselines.Plan:
+        found = plan(process)
+        ignored = found.step is baselines.Step.WAIT
+        return baselines.Plan(step=baselines.Step.CLEAR) if ignored else found
+
+    fleets.baseline_plan = planned  # type: ignore[method-assign]
 
 
 def one_too_many(simulation: "Simulation", patches: Patches) -> None:

@@ -145,6 +145,16 @@ def untyped_stop(simulation: "Simulation", patches: Patches) -> None:
     workers.record = recorded  # type: ignore[method-assign]
 
 
+def open_question_passed(simulation: "Simulation", patches: Patches) -> None:
+    """A worker does not look whether its host's tests fail without any work."""
+    simulation.workers.held_by = lambda host: ""  # type: ignore[method-assign]
+
+
+def turn_taken(simulation: "Simulation", patches: Patches) -> None:
+    """Whoever has something to land does not wait for those who came first."""
+    simulation.workers.await_turn = lambda process, effect: 0  # type: ignore[method-assign, assignment, return-value]
+
+
 def deaf(simulation: "Simulation", patches: Patches) -> None:
     """Who waits hears neither a word nor the time."""
 

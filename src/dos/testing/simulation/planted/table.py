@@ -37,6 +37,8 @@ PLANTED = {
     "money-forgotten": Bug(in_the_worker.money_forgotten, invariants.MONEY),
     "word-after-the-last": Bug(in_the_worker.word_after_the_last, invariants.STOPPED),
     "untyped-stop": Bug(in_the_worker.untyped_stop, invariants.TYPED),
+    "open-question-passed": Bug(in_the_worker.open_question_passed, invariants.BASELINE),
+    "turn-taken": Bug(in_the_worker.turn_taken, invariants.TURNS),
     "deaf": Bug(in_the_worker.deaf, invariants.LIVENESS),
     "decided-by-another-state": Bug(in_the_worker.decided_by_another_state, invariants.REPLAY),
     "limit-is-a-failure": Bug(in_the_worker.limit_is_a_failure, invariants.LIMITS),
@@ -48,6 +50,7 @@ PLANTED = {
     "one-fleet-stream": Bug(in_the_fleet.one_fleet_stream, invariants.HOLDS),
     "start-clears-cooldowns": Bug(in_the_fleet.start_clears_cooldowns, invariants.COOLDOWN),
     "retry-without-effect": Bug(in_the_fleet.retry_without_effect, invariants.TAKES_EFFECT),
+    "red-target-ignored": Bug(in_the_fleet.red_target_ignored, invariants.BASELINE),
     "one-too-many": Bug(in_the_fleet.one_too_many, invariants.POPULATION),
 }
 
