@@ -20,6 +20,7 @@ from dos.plans.iterations import StopReason
 from dos.runtime.ground import incidents
 from dos.runtime.on_target import OnTarget
 from dos.sources.git import Git
+from dos.sources.history.reflogs import Reflogs
 from dos.sources.world import World
 from dos.views import report, why
 
@@ -210,3 +211,16 @@ def test_what_the_user_had_committed_before_a_run_took_the_unit_is_no_work_of_it
     one_unit.play({UNIT: [[write("one/a.txt", "better\n"), commit("Write a")]]})
     assert work(one_unit).reason is StopReason.COMPLETE
     assert happened(one_unit, "incident_found") == []
+
+
+def test_a_branch_that_is_only_on_a_remote_has_no_reflog_and_stops_nobody(repository):
+    assert Reflogs(Git(repository.root), "elsewhere").agent_moves() == []
+
+
+def test_a_run_that_an_agent_made_up_is_no_run(repository, monkeypatch):
+    monkeypatch.setenv("GIT_REFLOG_ACTION", "dos agent ../x \x1b[31m")
+    repository.git("commit", "--quiet", "--allow-empty", "-m", "Forged")
+    (found,) = incidents.IncidentWatch(Git(repository.root), "main").by_reflogs(Fleet())
+    assert found.id == f"unknown-{repository.git('rev-parse', '--short=9', 'HEAD')}"
+    assert incidents.recording(found).stream == "fleet"
+    assert "An agent of an unknown run put 1 commit on the branch main" in incidents.question(found).question

@@ -35,9 +35,13 @@ def mint(ts_ms: int, entropy: int, process: str, *, parent: str | None = None, r
     )
 
 
+def is_run_id(text: str) -> bool:
+    return len(text) == _LENGTH and text.startswith("RID-") and all(c in ALPHABET for c in text[4:])
+
+
 def checked_id(text: str) -> str:
     """The run id itself, or an error: it is used as a path segment, so nothing else may pass."""
-    if len(text) != _LENGTH or not text.startswith("RID-") or any(c not in ALPHABET for c in text[4:]):
+    if not is_run_id(text):
         raise NameInvalid(
             f"{shown(text)} is not a run id",
             hint="A run id is RID- and 15 characters; `dos run-id mint NAME` prints a new one.",

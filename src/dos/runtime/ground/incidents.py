@@ -88,7 +88,7 @@ class IncidentWatch:
         on_branch = any(move.ref != "HEAD" for move in moves)
         where = f"the branch {self._branch}" if on_branch else "the HEAD of your checkout"
         return IncidentFound(
-            id=f"{run_id}-{moves[-1].new[:9]}",
+            id=f"{run_id or 'unknown'}-{moves[-1].new[:9]}",
             branch=self._branch if on_branch else "HEAD",
             run_id=run_id,
             lane=run.lane if run else "",
@@ -109,11 +109,12 @@ def question(found: IncidentFound) -> Question:
     count = len(found.commits)
     what = f"put {count} commit{'' if count == 1 else 's'} on" if count else "moved"
     where = "the HEAD of your checkout" if found.branch == "HEAD" else f"the branch {found.branch}"
+    of_run = f"run {found.run_id}" if found.run_id else "an unknown run"
     of_lane = f" on lane {found.lane}" if found.lane else ""
     named = f" ({', '.join(commit[:9] for commit in found.commits[:3])}{', …' if count > 3 else ''})" if count else ""
     return deciding.incident(
         found.id,
-        what=f"An agent of run {found.run_id}{of_lane} {what} {where}{named}",
+        what=f"An agent of {of_run}{of_lane} {what} {where}{named}",
         units=found.units,
         commits=found.commits,
         run_id=found.run_id,

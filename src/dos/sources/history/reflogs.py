@@ -4,6 +4,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from dos.records.run_ids import is_run_id
 from dos.sources.git import Git
 
 MOST_ENTRIES = 1_000  # of a reflog, the newest: whoever looks does so while the agents run
@@ -14,7 +15,7 @@ class Move(Struct, frozen=True, kw_only=True):
     """One entry: where an agent moved a ref."""
 
     ref: str
-    run_id: str
+    run_id: str  # empty: what stands there is no run, for an agent can write any word
     old: str  # empty: it is the oldest entry that there is
     new: str
 
@@ -40,17 +41,16 @@ class Reflogs:
         return self._moves
 
     def _read(self, ref: str) -> list[Move]:
+        if self._git.commit_of(ref) is None:
+            return []  # a branch that is only on a remote, or has no commit yet
         words = ("log", "-g", "--no-show-signature", f"--max-count={MOST_ENTRIES}", "--format=%H%x00%gs", ref, "--")
-        done = self._git.attempt(*words)
-        if done.returncode != 0:
-            return []  # there is no such ref, or nothing is written of it
-        entries = [line.partition("\0") for line in done.stdout.splitlines()]
+        entries = [line.partition("\0") for line in self._git.run(*words).splitlines()]
         older = [new for new, _, _ in entries[1:]] + [""]
         found = []
         for (new, _, action), old in zip(entries, older, strict=True):
             if action.startswith(AGENT_ACTION):
-                run_id = action.removeprefix(AGENT_ACTION).partition(":")[0].strip()
-                found.append(Move(ref=ref, run_id=run_id, old=old, new=new))
+                named = action.removeprefix(AGENT_ACTION).partition(":")[0].strip()
+                found.append(Move(ref=ref, run_id=named if is_run_id(named) else "", old=old, new=new))
         return found[::-1]
 
 
