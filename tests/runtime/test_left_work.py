@@ -8,8 +8,11 @@ from dos.journal import events
 from dos.journal.engine_events import WorkCommitted
 from dos.oracle import is_shipped
 from dos.plans.iterations import StopReason
+from dos.records.units import Unit
 from dos.runtime import effects
 from dos.runtime.drive import drive
+from dos.runtime.trees import left_work
+from dos.sources.git import Git
 from dos.sources.world import World
 
 SECOND = {"DEMO/A2": [[write("one/b.txt"), commit("Write b")]]}
@@ -47,6 +50,41 @@ def test_a_commit_that_is_accepted_and_names_no_unit_is_named_for_its_agent(repo
     told = repository.git("log", "-1", "--format=%an|%cn|%(trailers:only)", "main~1")
     assert told.split() == ["Tester|dos|Unit:", "DEMO/A1", "Named-by:", "dos"]
     assert is_shipped("DEMO", "A1", workspace=repository.root).shipped
+
+
+def test_what_the_acceptance_command_stages_is_not_in_the_commit_that_is_named(repository):
+    plan = "# A plan\n\n## DEMO A1: first\n- lane: one\n- acceptance: `sh one/check.sh`\n"
+    (repository.root / "docs" / "demo-plan.md").write_text(plan)
+    repository.commit_all("Plan")
+    check = write("one/check.sh", "echo 1 > one/unseen.txt && git add one/unseen.txt\n")
+    repository.play({"DEMO/A1": [[check, {"run": f"git add -A; {COMMIT} -m 'Add a file'"}]]})
+    assert work(repository).reason is StopReason.COMPLETE
+    assert repository.git("ls-tree", "-r", "--name-only", "main", "one/") == "one/check.sh\none/keep"
+
+
+def test_a_commit_is_named_whatever_it_holds(repository):
+    inside, unit = Git(repository.root), Unit(plan="DEMO", id="A1", title="first", document="docs/demo-plan.md", line=3)
+    author = ("--author=A B <a@example.invalid>", "--date=2020-01-02T03:04:05+0600")
+    long = repository.home / "message"
+    long.write_text(f"Add a file\n\n# {'x' * 200_000}\n")  # longer than a word on a command line may be
+    repository.git("commit", "--quiet", "--allow-empty", "--cleanup=verbatim", *author, "-F", str(long))
+    old = repository.git("rev-parse", "HEAD")
+    new = left_work.name(inside, old, unit)
+    same = "%T %P %an %ae %ad %s"
+    assert repository.git("log", "-1", f"--format={same}", new) == repository.git("log", "-1", f"--format={same}", old)
+    assert repository.git("log", "-1", "--format=%cn|%(trailers:key=Unit,valueonly)", new).split() == ["dos|DEMO/A1"]
+    assert f"# {'x' * 200_000}\n" in repository.git("log", "-1", "--format=%B", new)
+    assert repository.git("rev-parse", "HEAD") == old
+
+
+def test_left_work_that_was_committed_already_is_not_committed_again(repository):
+    inside, unit = Git(repository.root), Unit(plan="DEMO", id="A1", title="first", document="docs/demo-plan.md", line=3)
+    (repository.root / "one" / "a.txt").write_text("first\n")
+    repository.git("add", "--all")
+    saved = repository.git("commit-tree", repository.git("write-tree"), "-p", "HEAD", "-m", "saved")
+    made = left_work.commit(inside, saved, unit, {})
+    assert left_work.commit(inside, saved, unit, {}) == made, "git died before it said that it was there"
+    assert repository.git("rev-parse", f"{made}^") == repository.git("rev-parse", "HEAD^")
 
 
 @pytest.mark.parametrize(

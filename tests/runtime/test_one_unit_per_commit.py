@@ -1,11 +1,18 @@
 """One commit ships one unit: whatever else it names, the fleet does not take for done."""
 
+from functools import partial
+
 import pytest
 from sample_repository import Repository, commit, write
-from test_worker import before_landing, work
+from test_worker import before_landing, open_effects, work
 
+from dos.config.load import load
 from dos.evidence.work import landed
 from dos.evidence.work.landed import Landed, NotLanded
+from dos.runtime.fleet import approving
+from dos.runtime.ground import proving
+from dos.sources import workspace
+from dos.sources.plans import units as sources
 from dos.sources.world import World
 
 PLAN = """# A plan
@@ -72,6 +79,44 @@ def test_each_commit_of_the_work_is_looked_at(planned):
     work(planned)
     assert planned.subjects() == ["Plan", "Begin"]
     assert all("names DEMO/A2" in why for why in tries(planned)[:1])
+
+
+def test_a_plan_that_an_agent_edits_on_disk_hides_no_name(planned):
+    with open_effects(planned).store as store:
+        approving.approve(workspace.find(planned.root), load(planned.root), store, by="me")
+    edit = {"run": f"sed -i 's/A2/A7/' {planned.root}/docs/demo-plan.md"}
+    planned.play({"DEMO/A1": [[write("one/a.py", CODE), edit, said("DEMO A2: do it\n\nUnit: DEMO/A1")]], "*": []})
+    work(planned)
+    assert "names DEMO/A2" in tries(planned)[0]
+    assert planned.subjects() == ["Plan", "Begin"]
+
+
+def test_a_grammar_that_only_a_commit_between_declares_hides_no_name(planned):
+    base, settings = planned.git("rev-parse", "HEAD"), (planned.root / "dos.toml").read_text()
+    (planned.root / "dos.toml").write_text(f'{settings}\n[stamp]\nbookkeeping_prefixes = ["DEMO A2"]\n')
+    (planned.root / "one" / "b.py").write_text(CODE)
+    planned.commit_all("DEMO A2: do it")
+    (planned.root / "dos.toml").write_text(settings)
+    (planned.root / "one" / "a.py").write_text(CODE)
+    planned.commit_all("DEMO A1: do it")
+    commits = planned.git("rev-list", "--reverse", f"{base}..HEAD").split()
+    place = workspace.find(planned.root)
+    first, *others = sources.read(place, load(planned.root).config).units
+    asked = partial(proving.named_besides, place, first, others, base=base, head=commits[-1])
+    assert "names DEMO/A2" in asked(commits=commits)
+    assert asked(commits=commits[1:]) == ""
+
+
+def test_a_landing_is_for_the_unit_that_was_claimed_whatever_is_planned_later(planned):
+    planned.play({"DEMO/A1": [[write("one/a.py", CODE), said("DEMO A9: do it\n\nUnit: DEMO/A1")]], "*": []})
+    work(planned)
+    with (planned.root / "docs" / "demo-plan.md").open("a") as plan:
+        plan.write("\n## DEMO A9: later\n- lane: one\n\n## DEMO A8: by hand\n- lane: one\n")
+    (planned.root / "one" / "h.py").write_text(CODE)
+    planned.commit_all("DEMO A8: by hand")
+    found = truths(planned, "A1", "A8", "A9")
+    assert isinstance(found["DEMO/A1"], Landed) and isinstance(found["DEMO/A8"], Landed)
+    assert isinstance(found["DEMO/A9"], NotLanded) and "was landed for DEMO/A1" in found["DEMO/A9"].why
 
 
 @pytest.mark.soak

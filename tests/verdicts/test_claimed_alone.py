@@ -74,3 +74,16 @@ def test_a_part_of_a_unit_may_be_named_by_way_of_the_whole():
     part, whole = Name("AUTH", "AUTH1-port", stamp), Name("AUTH", "AUTH1", stamp)
     found = claimed_alone.others(Message.of("AUTH AUTH1: the port\n\nUnit: AUTH/AUTH1"), whole, [part, whole])
     assert found.plainly == ()
+
+
+@pytest.mark.parametrize("more", ["AUTH9", "AUTH AUTH9", "AUTH: 9", "OTHER2", "OPS/deploy"])
+def test_a_trailer_names_nothing_that_could_be_planned_later(more):
+    auth = Name("AUTH", "AUTH1")
+    for text in (f"Do\n\nUnit: AUTH1\nUnit: {more}", f"Do\n\nUnit: AUTH/AUTH1, {more}"):
+        assert claimed_alone.others(Message.of(text), auth, [auth]).plainly == (more,)
+
+
+@pytest.mark.parametrize("named", ["A1", "a1", "DEMO A1", "DEMO/A1", "DEMO/A1, A1", "metres", "the first of 3 steps"])
+def test_a_careless_trailer_names_no_other_unit(named):
+    unit = Name("DEMO", "A1")
+    assert claimed_alone.others(Message.of(f"Do\n\nUnit: {named}"), unit, [unit]).plainly == ()

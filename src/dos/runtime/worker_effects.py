@@ -98,6 +98,7 @@ class WorkerEffects:
             prove=partial(self._prove, True),
             heed=self._heed,
             fault=Surroundings(self.baseline, self.watch, self.store.now_ms, beside, self._is_lost).fault,
+            declared=self.units,
         )
 
     def agents(self, lane: str, unit_agent: str = "") -> list[Candidate]:

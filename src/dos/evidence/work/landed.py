@@ -71,7 +71,7 @@ def look(
     delivered = _delivered(world, fleet, commits, where)
     by_agents = _by_agents(memory.named, fleet, disputed)
     others = {name: shown[name] for name in names if name not in commits and name not in by_agents}
-    by_others = _by_others(world, others, declared, memory) | by_agents
+    by_others = _by_others(world, others, declared, memory) | _landed_for_others(world, others, fleet) | by_agents
     truths = {
         name: Landed(commits[name], "branch")
         if name in delivered
@@ -135,6 +135,18 @@ def _by_agents(named: Mapping[str, str], fleet: Fleet, disputed: Collection[str]
         elif sha in never:
             found[name] = NotLanded(f"{sha[:9]} was put there by an agent, not by a landing", is_claimed=True)
     return found
+
+
+def _landed_for_others(world: World, shown: Mapping[str, Verdict | Unknown], fleet: Fleet) -> dict[str, Truth]:
+    """The truth about units that only the landing of another one names: a landing is for the unit that was claimed."""
+    if world.config.workers.isolation == "shared":
+        return {}  # what people commit lies between the commits of a landing there
+    landings = {seen.landed: name for name, seen in fleet.units.items() if seen.landed}
+    return {
+        name: NotLanded(f"{verdict.sha[:9]} names it, and was landed for {landings[verdict.sha]}", is_claimed=True)
+        for name, verdict in shown.items()
+        if not isinstance(verdict, Unknown) and verdict.shipped and verdict.sha in landings
+    }
 
 
 def _by_others(

@@ -1,17 +1,18 @@
 """Each lane in a worktree of its own; what is proven there lands on the target branch, or on one for a pull request."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
 from msgspec import structs
 
 from dos.config.tables import Config
-from dos.errors import Halted, NotReady
+from dos.errors import GitFailed, Halted, NotReady
 from dos.journal.engine_events import BaselineChecked
 from dos.records.leases import Lease
 from dos.records.names import listed
+from dos.records.units import Unit
 from dos.runtime import effects, landing, measuring, worktrees
 from dos.runtime.drive import Performers
 from dos.runtime.ground import proving, surroundings
@@ -20,7 +21,6 @@ from dos.runtime.receipts import landings
 from dos.runtime.sharing.targets import Target
 from dos.runtime.trees import left_work, submodules
 from dos.sources.git import Git
-from dos.sources.plans import units as sources
 from dos.sources.workspace import Workspace
 
 
@@ -37,6 +37,7 @@ class LaneTrees:
         prove: Callable[[], None],
         heed: Callable[[Lease], None],
         fault: Callable[[str, str, Lease], BaselineChecked | None],
+        declared: Callable[[], Sequence[Unit]],
     ) -> None:
         self.place = place
         self.config = config
@@ -47,6 +48,7 @@ class LaneTrees:
         self.checks = checks
         self.prove = prove  # raises when the lease is not surely ours any more
         self.heed = heed  # raises when a person has stopped the run
+        self.declared = declared  # the units of the plans that count, whatever is on disk
         self.fault = fault  # of a commit, a branch: how the tests fail there too, where no agent has worked
 
     def performers(self) -> Performers:
@@ -121,10 +123,13 @@ class LaneTrees:
         inside, base = Git(Path(effect.worktree.path)), effect.worktree.base
         if found.head not in self.commits(effect, base, found.head) or self._others(effect, base, found.head):
             return found
-        head = left_work.name(inside, effect.unit)
-        if self._doubt(effect, base, head):
-            inside.run("reset", "--quiet", "--soft", found.head)
+        try:
+            head = left_work.name(inside, found.head, effect.unit)
+        except GitFailed:  # no commit can be made with what stands in this one
             return found
+        if self._doubt(effect, base, head):
+            return found
+        worktrees.clear(inside, head)
         return structs.replace(found, head=head, commits=inside.commits_between(base, head), unproven="")
 
     def _doubt(self, effect: effects.MeasureWork | effects.PrepareLanding, base: str, head: str) -> str:
@@ -136,9 +141,8 @@ class LaneTrees:
         return self._others(effect, base, head)
 
     def _others(self, effect: effects.MeasureWork | effects.PrepareLanding, base: str, head: str) -> str:
-        declared = sources.read(self.place, self.config).units
         commits = self.commits(effect, base, head)
-        return proving.named_besides(self.place, effect.unit, declared, commits=commits, base=base)
+        return proving.named_besides(self.place, effect.unit, self.declared(), commits=commits, base=base, head=head)
 
     def commits(self, effect: effects.MeasureWork | effects.PrepareLanding, base: str, head: str) -> list[str]:
         """Those from a base to a head that were made for the unit: what the target holds by now is others'."""

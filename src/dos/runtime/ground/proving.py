@@ -44,25 +44,35 @@ def unproven(place: Workspace, unit: Unit, *, base: str, head: str) -> str:
     return verdict.reason + about
 
 
-def named_besides(place: Workspace, unit: Unit, declared: Sequence[Unit], *, commits: Sequence[str], base: str) -> str:
+def named_besides(
+    place: Workspace, unit: Unit, declared: Sequence[Unit], *, commits: Sequence[str], base: str, head: str
+) -> str:
     """Which other units the commits name, told to whoever tries next; empty when they name none.
 
     A unit that is named faintly counts where the oracle would call it shipped by these commits.
     """
-    for sha in commits:
-        with World(place.root, lenient=True) as world, Objects(world.git) as objects:
-            stamp = oracle.Look(world, objects, oracle.Ask(ref=sha)).stamp
+    faint: dict[tuple[str, str], str] = {}  # the commit that names it
+    with World(place.root, lenient=True) as world, Objects(world.git) as objects:
+        # By the grammar before the work and after it: one that only a commit in between declares hides nothing.
+        stamps = dict.fromkeys(oracle.Look(world, objects, oracle.Ask(ref=ref)).stamp for ref in (base, head))
+        for sha in commits:
             commit = objects.commit(sha)
             message = Message.of(commit.message if commit else "")
-            names = [Name(each.plan, each.id, stamp) for each in declared]
-            found = claimed_alone.others(message, Name(unit.plan, unit.id, stamp), names)
-            ask = oracle.Ask(ref=sha, since=base, is_vouched=False)
-            verdicts = oracle.verify(world, found.faintly, ask) if found.faintly else []
-        others = [*found.plainly, *(f"{each.plan}/{each.phase}" for each in verdicts if each.shipped)]
-        if others:
-            told = listed([on_one_line(as_text(name)) for name in others])
-            return (
-                f"commit {sha[:9]} names {told}, and this work is for {unit.name} alone: a commit names only the unit "
-                f"that it was made for (reword it with git commit --amend or git rebase, and leave the rest to others)"
-            )
-    return ""
+            for stamp in stamps:
+                names = [Name(each.plan, each.id, stamp) for each in declared]
+                found = claimed_alone.others(message, Name(unit.plan, unit.id, stamp), names)
+                if found.plainly:
+                    return _told(unit, sha, found.plainly)
+                faint |= dict.fromkeys(found.faintly, sha)
+        ask = oracle.Ask(ref=head, since=base, is_vouched=False)
+        verdicts = oracle.verify(world, list(faint), ask) if faint else []
+    shipped = [(each.plan, each.phase) for each in verdicts if each.shipped]
+    return _told(unit, faint[shipped[0]], [f"{plan}/{phase}" for plan, phase in shipped]) if shipped else ""
+
+
+def _told(unit: Unit, sha: str, others: Sequence[str]) -> str:
+    told = listed([on_one_line(as_text(name)) for name in others])
+    return (
+        f"commit {sha[:9]} names {told}, and this work is for {unit.name} alone: a commit names only the unit "
+        f"that it was made for (reword it with git commit --amend or git rebase, and leave the rest to others)"
+    )

@@ -26,8 +26,10 @@ Named-by: dos
 def commit(inside: Git, saved: str, unit: Unit, identity: Mapping[str, str]) -> str:
     """Commit the files of a saved commit on top of the head, with the unit's trailer; the new commit.
 
-    The author is whoever the agents commit as; the committer is dos.
+    The author is whoever the agents commit as; the committer is dos. It can be repeated.
     """
+    if inside.object_of("HEAD^{tree}") == inside.object_of(f"{saved}^{{tree}}"):
+        return inside.run("rev-parse", "HEAD").strip()  # git made it, and died before it said so
     inside.run("read-tree", "--reset", "-u", saved)
     message = _MESSAGE.format(name=unit.name, title=" ".join(unit.title.split()) or unit.name)
     name, email = identity.get("GIT_AUTHOR_NAME"), identity.get("GIT_AUTHOR_EMAIL")
@@ -36,12 +38,18 @@ def commit(inside: Git, saved: str, unit: Unit, identity: Mapping[str, str]) -> 
     return inside.run("rev-parse", "HEAD").strip()
 
 
-def name(inside: Git, unit: Unit) -> str:
-    """Add the unit's trailer to the newest commit; the commit that it became. Its author stays its author."""
-    message = _NAMED.format(said=inside.run("log", "-1", "--format=%B").strip() or unit.name, name=unit.name)
-    as_it_is = ("--amend", "--allow-empty", "--no-verify", "--cleanup=verbatim")
-    inside.run(*AS_DOS, "commit", "--quiet", *as_it_is, "-m", message)
-    return inside.run("rev-parse", "HEAD").strip()
+def name(inside: Git, head: str, unit: Unit) -> str:
+    """The commit `head` with the unit's trailer added: same files, parents and author; the committer is dos.
+
+    It is made of the commit alone: what lies in the index, or on top of it by now, nobody has measured.
+    """
+    header, _, said = inside.run("cat-file", "commit", head).partition("\n\n")
+    kept = [line for line in header.split("\n") if line.startswith(("tree ", "parent ", "author "))]
+    encoding = [line for line in header.split("\n") if line.startswith("encoding ")]
+    committer = f"committer {inside.run(*AS_DOS, 'var', 'GIT_COMMITTER_IDENT').strip()}"
+    message = _NAMED.format(said=said.strip() or unit.name, name=unit.name)
+    feed = "\n".join([*kept, committer, *encoding, "", message])
+    return inside.run("hash-object", "-t", "commit", "-w", "--stdin", feed=feed).strip()
 
 
 def lay_out(inside: Git, saved: str, *, base: str, is_inside: Callable[[str], bool]) -> bool:
