@@ -30,6 +30,7 @@ from dos.runtime import backlog
 from dos.runtime.by_hand import clearing
 from dos.runtime.fleet import observing
 from dos.runtime.fleet.observing import Seen
+from dos.verdicts.access.pickable import MOST_DEATHS
 
 LANES = ("api", "docs")
 CONFIG = Config(lanes=Lanes(concurrent=LANES, trees={name: (f"{name}/**",) for name in LANES}))
@@ -303,6 +304,17 @@ def test_what_a_run_died_at_is_no_try_in_vain_and_a_run_that_goes_on_after_it_co
     assert story.open() == []
     story.starts()
     assert story.open() == [], "no restart clears a cooldown"
+
+
+def test_a_run_that_comes_to_the_end_of_its_try_ends_a_row_of_deaths(story):
+    for number in range(3):
+        run_id = f"R{number}"
+        story.begins(run_id)
+        claim = events.UnitClaimed(run_id=run_id, lane="api", iteration=1, unit="P/A1", repeated=number > 0)
+        story.store.record(f"run/{run_id}", claim)
+    assert story.state(Fleet).units["P/A1"].deaths == MOST_DEATHS and story.open() == []
+    story.fails("R2", "P/A1", "no commit was made")
+    assert story.open() == ["P/A1"], "the same run tries again"
 
 
 def test_a_run_that_goes_on_after_a_dead_one_asks_about_the_failures_of_both(failed):

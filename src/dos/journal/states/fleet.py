@@ -314,7 +314,8 @@ class Fleet(Struct, kw_only=True):
     def _note_attempt(self, fact: events.UnitAttempted, event: Event) -> None:
         unit = self._unit(fact.unit)
         unit.tried = Tried(run_id=fact.run_id, outcome=fact.outcome, at_ms=event.at_ms, text=fact.text)
-        unit.is_over = unit.is_over or unit.claimed_by == fact.run_id
+        if unit.claimed_by == fact.run_id:  # it has come to the end of its try, so it did not die at the unit
+            unit.is_over, unit.deaths = True, 0
         has_failed = fact.outcome != Outcome.SHIPPED
         unit.failures = unit.failures + 1 if has_failed else 0
         if run := self.runs.get(fact.run_id):
