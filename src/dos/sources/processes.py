@@ -11,6 +11,9 @@ from msgspec import Struct
 from dos.journal.clock import SystemClock
 
 
+MOST_WALKS = 100  # up to the first ancestor of a process, while others on the way end
+
+
 class Identity(Struct, frozen=True):
     pid: int
     started: float
@@ -79,16 +82,19 @@ def _identify_by_ticks(pid: int) -> Identity | None:
     return None if state in (b"Z", b"X") else Identity(pid, ticks / os.sysconf("SC_CLK_TCK"))
 
 
-def ancestors(pid: int) -> list[Identity]:
-    """The processes that a process descends from, the nearest first; without the system's first one."""
-    found: list[Identity] = []
-    parent = _parent(pid)
-    while parent > 1 and all(parent != each.pid for each in found):
-        identity = identify(parent)
-        if identity is None:
-            break
-        found.append(identity)
-        parent = _parent(parent)
+def ancestors(pid: int) -> list[int]:
+    """The processes that a process descends from, the nearest first; without the system's first one.
+
+    A process whose first thread has ended looks like a dead one, and its children are still its own.
+    """
+    found: list[int] = []
+    for _ in range(MOST_WALKS):
+        found, parent = [], _parent(pid)
+        while parent is not None and parent > 1 and parent not in found:
+            found.append(parent)
+            parent = _parent(parent)
+        if parent is not None:
+            break  # else one has ended meanwhile, and its children have another parent now
     return found
 
 
@@ -112,13 +118,14 @@ def command(pid: int) -> list[str]:
         return []
 
 
-def _parent(pid: int) -> int:
+def _parent(pid: int) -> int | None:
+    """None where the process is gone."""
     import psutil
 
     try:
         return psutil.Process(pid).ppid()
     except psutil.Error:
-        return 0
+        return None
 
 
 def is_gone(pid: int, started: float) -> bool:

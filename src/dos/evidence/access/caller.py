@@ -14,7 +14,6 @@ from msgspec import Struct
 from dos.evidence import holders
 from dos.records.leases import KEY_VARIABLE, Lease, key_hash
 from dos.sources import own_processes, processes
-from dos.sources.processes import Identity
 from dos.sources.workspace import Workspace
 
 
@@ -64,23 +63,23 @@ def _by_marks(carried: Mapping[str, str], place: Workspace, workers: Sequence[Le
     return _of(lease, found_by) if lease else Agent(lane=lane, found_by=found_by)
 
 
-def _by_ancestor(ancestor: Identity, place: Workspace, workers: Sequence[Lease]) -> Agent | None:
-    found_by = f"process {ancestor.pid}, which it descends from, is its worker"
+def _by_ancestor(ancestor: int, place: Workspace, workers: Sequence[Lease]) -> Agent | None:
+    found_by = f"process {ancestor}, which it descends from, is its worker"
     for lease in workers:
-        if lease.pid == ancestor.pid and holders.running(lease):
+        if lease.pid == ancestor and holders.running(lease):
             return _of(lease, found_by)
-    words = own_processes.words_of(processes.command(ancestor.pid))
+    words = own_processes.words_of(processes.command(ancestor))
     if words and _is_worker(ancestor, words, place):  # also one that has lost its lease
         return Agent(lane=own_processes.option(words, "--lane"), found_by=found_by)
-    carried = processes.environment(ancestor.pid)
-    return _by_marks(carried, place, workers, f"process {ancestor.pid}, which it descends from,")
+    carried = processes.environment(ancestor)
+    return _by_marks(carried, place, workers, f"process {ancestor}, which it descends from,")
 
 
-def _is_worker(ancestor: Identity, words: Sequence[str], place: Workspace) -> bool:
+def _is_worker(ancestor: int, words: Sequence[str], place: Workspace) -> bool:
     if own_processes.verb(words) != "worker":
         return False
     try:
-        directory = str(Path(f"/proc/{ancestor.pid}/cwd").readlink())
+        directory = str(Path(f"/proc/{ancestor}/cwd").readlink())
     except OSError:
         directory = str(place.root)  # it runs there unless somebody started it by hand
     return own_processes.belongs(directory, words, place.state)

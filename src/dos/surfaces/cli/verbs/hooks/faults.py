@@ -31,7 +31,7 @@ def report(error: Exception, arguments: list[str]) -> None:
     moment = next((word for word in arguments[arguments.index("hook") + 1 :] if not word.startswith("-")), "")
     problem = str(error) if isinstance(error, DosError) else f"dos has a bug: {type(error).__name__}: {error}"
     named = f"dos hook {moment}".rstrip()
-    complain(f"warning: {named}: {' '.join(problem.split())}")
+    complain(f"warning: {named}: {' '.join(problem.split()).removeprefix(f'{named}: ')}")
     told = _event()
     record(moment, problem, session=told.session, start=_start(arguments, told))
 
