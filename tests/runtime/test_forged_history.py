@@ -196,6 +196,18 @@ def test_a_filter_that_an_agent_configures_is_not_run_by_our_git(repository, tmp
     assert "Write a" in repository.subjects() and not ran.exists()
 
 
+def test_a_credential_helper_that_an_agent_configures_is_not_asked_by_our_git(repository, tmp_path):
+    ran, asked = tmp_path / "ran", "protocol=https\nhost=example.invalid\n\n"
+    own = "!f() { echo username=person; echo password=own; }; f"
+    repository.git("config", "credential.helper", own)
+    ours = Git(repository.root)
+    assert "username=person" in ours.run("credential", "fill", feed=asked)
+    repository.git("config", "--add", "credential.helper", f"!touch {ran}; false")
+    repository.git("config", "credential.https://example.invalid.helper", f"!touch {ran}; false")
+    assert "username=person" in ours.run("credential", "fill", feed=asked), "what a person configured before is asked"
+    assert not ran.exists()
+
+
 @pytest.mark.soak
 def test_a_filter_that_a_person_configured_before_is_run(repository):
     repository.git("config", "filter.person.smudge", "sed s/plain/decoded/")

@@ -28,6 +28,7 @@ SAFE = (
     "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false",
     "-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false",
     "-c", "protocol.ext.allow=never",  # a remote that is a command to run
+    "-c", "advice.graftFileDeprecated=false",  # of the empty file that we name: it would be the last line git says
     "-c", "submodule.recurse=false",  # a checkout would clear what is in them
 )  # fmt: skip
 # For what judges: nothing that is configured may change the answer.

@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from dos.journal.clock import SystemClock
 
-
 MOST_WALKS = 100  # up to the first ancestor of a process, while others on the way end
 
 

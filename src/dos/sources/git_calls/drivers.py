@@ -1,7 +1,9 @@
 """Programs that a repository's configuration makes git run while it writes files, merges, or reaches a remote.
 
 Worktrees share the configuration, so an agent can write it, and our git would run what it wrote with all that we are
-handed. What was configured when this process first looked is a person's; what was put there since is not run.
+handed. What was configured when this process first looked is a person's; what was put there since is not run. Where a
+remote is, and which program answers there (`remote.NAME.url`, `.uploadpack`, `.receivepack`), git takes from the first
+that says it, so nothing that is said on the command line holds against them.
 """
 
 import os
@@ -12,9 +14,12 @@ from pathlib import Path
 from dos.errors import WorkspaceMissing
 from dos.sources import workspace
 
-_PROGRAM = re.compile(r"filter\..*\.(?:clean|smudge|process)|merge\..*\.driver|core\.(?:sshcommand|askpass)")
-# With these git runs nothing, or what it runs by itself. A merge that nobody makes is a conflict.
-_PLAIN = {"filter": "", "merge": "false", "core.askpass": "", "core.sshcommand": "ssh"}
+_PROGRAM = re.compile(
+    r"filter\..*\.(?:clean|smudge|process)|merge\..*\.driver|core\.(?:sshcommand|askpass)"
+    r"|credential\.(?:.*\.)?helper|gpg\.(?:.*\.)?program"
+)
+# By the last word of a key: what git runs by itself, where it runs anything. A merge that nobody makes is a conflict.
+_PLAIN = {"driver": "false", "sshcommand": "ssh", "program": "gpg"}
 LARGEST_BYTES = 1_000_000
 _first: dict[Path, bytes] = {}  # the configuration of each repository as this process first saw it
 _settings: dict[tuple[Path, bytes, bytes], tuple[str, ...]] = {}
@@ -44,13 +49,20 @@ def settings(tree: Path, environment: dict[str, str]) -> tuple[str, ...]:
 def _undone(before: dict[str, str], after: dict[str, str]) -> tuple[str, ...]:
     """Each program that is new or another one: as it was before, else none at all."""
     words: list[str] = []
-    for name in sorted(before.keys() | after.keys()):
-        if before.get(name) != after.get(name):
-            plain = _PLAIN.get(name) or _PLAIN.get(name.partition(".")[0], "")
-            words += ("-c", f"{name}={before.get(name, plain)}")
-            if name.startswith("filter."):
-                words += ("-c", f"{name.rpartition('.')[0]}.required=false")
+    changed = [name for name in sorted(before.keys() | after.keys()) if before.get(name) != after.get(name)]
+    for name in changed:
+        if not _is_helper(name):
+            words += ("-c", f"{name}={before.get(name, _PLAIN.get(name.rpartition('.')[2].lower(), ''))}")
+        if name.startswith("filter."):
+            words += ("-c", f"{name.rpartition('.')[0]}.required=false")
+    if any(map(_is_helper, changed)):  # they are all asked in turn: an empty one drops those that stand before it
+        kept = [f"{name}={value}" for name, value in before.items() if _is_helper(name)]
+        words += (word for setting in ("credential.helper=", *kept) for word in ("-c", setting))
     return tuple(words)
+
+
+def _is_helper(name: str) -> bool:
+    return name.startswith("credential.")
 
 
 def _programs(text: bytes, common: Path, environment: dict[str, str]) -> dict[str, str]:
