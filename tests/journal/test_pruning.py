@@ -186,7 +186,7 @@ def test_what_a_pruning_has_left_behind_is_not_counted_again(store, clock):
 
 @pytest.mark.soak
 def test_hundreds_of_thousands_of_events_are_pruned_in_bounded_memory(tmp_path):
-    clock, batches = FakeClock(), long(25, 400)
+    clock, batches = FakeClock(), long(24, 400)
     with Store(SqliteBackend(tmp_path / "state.db", clock=clock)) as store:
         lanes = [f"lane{number}" for number in range(20)]
         for batch in range(batches):
