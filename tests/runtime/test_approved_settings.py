@@ -105,6 +105,16 @@ def test_an_edit_on_disk_configures_no_worker_and_is_asked_about_once(seat):
         assert seat.asked() == [] and seat.open() == []
 
 
+def test_the_question_shows_what_was_changed_as_long_as_that_is_on_disk(seat):
+    seat.config.write_text(seat.easy)
+    (question,) = seat.asked()
+    shown = seat.dos("decisions", "show", question.id)
+    assert '\n  +test = "true"\n' in shown.out and shown.out.count("\n  -") == 1, "one line is new, and none is gone"
+    assert '+test = "true"' in seat.dos("decisions", "show", question.id, "--json").json["difference"]
+    seat.config.write_text(seat.easy + "# and again\n")
+    assert "changed\n" not in seat.dos("decisions", "show", question.id).out
+
+
 def test_an_answer_and_a_commit_make_it_count(seat):
     seat.config.write_text(seat.easy)
     (question,) = seat.asked()

@@ -319,8 +319,7 @@ class Fleet(Struct, kw_only=True):
         has_failed = fact.outcome != Outcome.SHIPPED
         unit.failures = unit.failures + 1 if has_failed else 0
         if run := self.runs.get(fact.run_id):
-            others = [name for name in run.failed if name != fact.unit]
-            run.failed = [*others, fact.unit] if has_failed else others
+            run.failed = [*(each for each in run.failed if each != fact.unit), *([fact.unit] if has_failed else [])]
 
     def _hand_on_tries(self, failed: list[str], run_id: str) -> None:
         """To the run that goes on after a dead one, with what that had counted."""

@@ -121,7 +121,7 @@ class ApprovedTexts:
         documents, on_disk = dict(known.documents), self._on_disk()
         for name, approved, mark in used:
             text = on_disk.get(name)
-            if approved != self._base(name) or mark != _mark(text):
+            if approved != self._base(name) or mark != digest_of(text):
                 continue
             if text is None:
                 documents.pop(name, None)
@@ -160,7 +160,7 @@ class ApprovedTexts:
             if self._is_settled(name, text, committed, used):
                 self.texts[name] = text
                 continue
-            changed = ChangedText(document=name, digest=_mark(text), approved=self._base(name), where=self.where)
+            changed = ChangedText(document=name, digest=digest_of(text), approved=self._base(name), where=self.where)
             self.changed.append(changed)
             landed_since = name in blobs and blobs[name] != known.committed.get(name)
             self.texts[name] = committed if landed_since else known.documents.get(name, committed)
@@ -168,7 +168,7 @@ class ApprovedTexts:
     def _is_settled(self, name: str, text: str | None, committed: str | None, used: Answers) -> bool:
         """Whether what differs from the approved text is committed, or a person said that it is to be used."""
         is_committed = text is not None and committed is not None and _same(text, committed)
-        return is_committed or (name, self._base(name), _mark(text)) in used
+        return is_committed or (name, self._base(name), digest_of(text)) in used
 
     def _base(self, name: str) -> str:
         """The digest of the approved text: an answer holds as long as that is the same."""
@@ -239,7 +239,7 @@ def digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def _mark(text: str | None) -> str:
+def digest_of(text: str | None) -> str:
     return REMOVED if text is None else digest(text)
 
 

@@ -12,7 +12,7 @@ from dos.journal.engine_events import Choice, DecisionRaised
 from dos.journal.states.decisions import Answered, Decisions, Standing, in_order
 from dos.records.moments import second_stamp
 from dos.records.names import counted
-from dos.views.outputs import indented
+from dos.views.outputs import changed, indented
 
 # The released word for what is most urgent; every other kind is called what it is about.
 _KINDS = {"spinning": "LIVENESS", "landing_conflict": "CONFLICT", "unit_undone": "UNDONE"}
@@ -123,10 +123,11 @@ def render(shown: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def render_one(each: Row) -> str:
+def render_one(each: Row, difference: Sequence[str] = ()) -> str:
     lines = [each.question, "", f"id       {each.id}", f"asked    {each.raised_at} ({span(each.age_seconds)} ago)"]
     lines.append(f"waiting  {', '.join(each.waits) or 'nothing'}")
     lines += indented(map(str, each.detail.get("output") or ()))
+    lines += changed(difference)
     if each.answer is not None:
         return "\n".join([*lines, f"answer   {_said(each.answer)}"])
     lines.append(f"expires  {_expiry(each)}")

@@ -4,7 +4,9 @@ from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
+from dos.plans.limits.deciding import TEXT_CHANGED
 from dos.runtime.by_hand import answering
+from dos.runtime.fleet import text_changes
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
 from dos.surfaces.cli.verbs.people import waiting
@@ -24,5 +26,9 @@ def run(args: Args, desk: Desk) -> Reply:
         if not known.open:
             return Reply(code=1, text="nothing waits for a person", data=None)
         decision = answering.numbered(known, int(decision))
-    row = view.row(answering.find(journal, decision, known), journal.now_ms())
-    return Reply(text=view.render_one(row), data=to_builtins(row), indented=True)
+    found = answering.find(journal, decision, known)
+    row = view.row(found, journal.now_ms())
+    data = to_builtins(row)
+    if found.raised.about in TEXT_CHANGED:
+        data["difference"] = text_changes.difference(journal, desk.journal_world.workspace.root, found.raised.detail)
+    return Reply(text=view.render_one(row, data.get("difference", ())), data=data, indented=True)

@@ -1,0 +1,24 @@
+"""What differs between a document on disk and the text of it that a person approved."""
+
+from collections.abc import Mapping
+from difflib import unified_diff
+from pathlib import Path
+
+from dos.journal.engine_events import APPROVALS
+from dos.journal.events import decode
+from dos.journal.store import Store
+from dos.records.unknown import Unknown
+from dos.runtime.fleet.approved_texts import Approval, digest_of, where
+from dos.sources.plans import plan_documents
+
+
+def difference(store: Store, root: Path, detail: Mapping[str, str]) -> list[str]:
+    """What a question about a text is about, as a diff; none where the file is elsewhere, or changed again."""
+    name, text = detail["document"], plan_documents.read_text(root / detail["document"])
+    if isinstance(text, Unknown) or (detail["where"], detail["digest"]) != (where(root), digest_of(text)):
+        return []
+    facts = (decode(event) for event in store.load(APPROVALS))
+    texts = [fact.documents[name] for fact in facts if isinstance(fact, Approval) and name in fact.documents]
+    approved = next((each for each in texts if digest_of(each) == detail["approved"]), "")
+    lines = unified_diff(approved.splitlines(), (text or "").splitlines(), "approved", "on disk", n=1, lineterm="")
+    return list(lines)
