@@ -118,6 +118,17 @@ def test_a_worker_is_known_by_what_it_runs_also_when_it_has_lost_its_lease(works
     assert done.returncode == 0
 
 
+def test_the_agent_of_another_workspace_is_an_agent_here_too(workspace, tmp_path):
+    words = ["-m", "dos", "--workspace", str(workspace), "pause"]
+    script = tmp_path / "dos"
+    script.write_text(
+        f"import subprocess, sys\nsys.exit(subprocess.run([sys.executable, *{words}], env={{}}).returncode)"
+    )
+    done = subprocess.run([sys.executable, str(script), "worker", "--lane", "web"], cwd=tmp_path, capture_output=True)
+    assert done.returncode == REFUSED and b"the agent on lane web" in done.stderr
+    assert not paused(workspace)
+
+
 def test_a_person_is_not_mistaken(workspace):
     """Who started the supervisor, holds a lane by hand, or has the same pid on another host."""
     take(workspace, "supervisor/here", is_lock=True)

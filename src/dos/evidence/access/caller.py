@@ -7,7 +7,6 @@ at, a service manager) start it, is not recognised.
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from msgspec import Struct
 
@@ -35,9 +34,7 @@ def recognise(place: Workspace | None, leases: Sequence[Lease]) -> Agent | None:
     workers = [lease for lease in leases if lease.key_hash]
     if agent := _by_key(os.environ, workers, f"{KEY_VARIABLE} is set"):
         return agent
-    if place is None:
-        return None
-    if agent := _by_marks(os.environ, place, workers, "its environment"):
+    if place and (agent := _by_marks(os.environ, place, workers, "its environment")):
         return agent
     for ancestor in processes.ancestors(os.getpid()):
         if agent := _by_ancestor(ancestor, place, workers):
@@ -63,26 +60,18 @@ def _by_marks(carried: Mapping[str, str], place: Workspace, workers: Sequence[Le
     return _of(lease, found_by) if lease else Agent(lane=lane, found_by=found_by)
 
 
-def _by_ancestor(ancestor: int, place: Workspace, workers: Sequence[Lease]) -> Agent | None:
+def _by_ancestor(ancestor: int, place: Workspace | None, workers: Sequence[Lease]) -> Agent | None:
     found_by = f"process {ancestor}, which it descends from, is its worker"
     for lease in workers:
         if lease.pid == ancestor and holders.running(lease):
             return _of(lease, found_by)
     words = own_processes.words_of(processes.command(ancestor))
-    if words and _is_worker(ancestor, words, place):  # also one that has lost its lease
+    if words and own_processes.verb(words) == "worker":  # also one that has lost its lease, or is of another workspace
         return Agent(lane=own_processes.option(words, "--lane"), found_by=found_by)
+    if place is None:
+        return None
     carried = processes.environment(ancestor)
     return _by_marks(carried, place, workers, f"process {ancestor}, which it descends from,")
-
-
-def _is_worker(ancestor: int, words: Sequence[str], place: Workspace) -> bool:
-    if own_processes.verb(words) != "worker":
-        return False
-    try:
-        directory = str(Path(f"/proc/{ancestor}/cwd").readlink())
-    except OSError:
-        directory = str(place.root)  # it runs there unless somebody started it by hand
-    return own_processes.belongs(directory, words, place.state)
 
 
 def _of(lease: Lease, found_by: str) -> Agent:
