@@ -140,7 +140,14 @@ def test_the_table_knows_every_command_that_we_run():
                 assert not isinstance(word, str) or word == "-c" or word in known, f"{path}:{node.lineno} git {word}"
 
 
-@pytest.mark.parametrize("words", [["rev-parse", "HEAD"], ["-c", "a.b=c", "rev-parse", "--verify", "--quiet", "x"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["rev-parse", "HEAD"],
+        ["--literal-pathspecs", "rev-parse", "HEAD"],
+        ["-c", "a.b=c", "rev-parse", "--verify", "--quiet", "x"],
+    ],
+)
 def test_settings_in_front_do_not_hide_a_command(words):
     assert exit_codes.rule(words).command == "rev-parse"
     assert exit_codes.rule(words).answers == ((0, 1) if "--quiet" in words else (0,))

@@ -79,6 +79,8 @@ def test_commits_of_an_agent_on_the_branch_of_the_user_are_an_incident_and_no_la
     assert asked.raised.about == "incident"
     assert asked.raised.waits == [f"unit:{UNIT}"]
     assert [choice.name for choice in asked.raised.choices] == ["again", "keep"]
+    told = f"names {UNIT}, which run" if hidden else "An agent of run"
+    assert told in asked.raised.question, "where it only names the unit, a person may have made it"
     assert "git revert" in asked.raised.choices[0].meaning
     assert asked.raised.otherwise == f"they do not count, and {UNIT} is not worked on"
 

@@ -106,17 +106,30 @@ def recording(found: IncidentFound) -> effects.Record:
 
 
 def question(found: IncidentFound) -> Question:
-    count = len(found.commits)
-    what = f"put {count} commit{'' if count == 1 else 's'} on" if count else "moved"
-    where = "the HEAD of your checkout" if found.branch == "HEAD" else f"the branch {found.branch}"
-    of_run = f"run {found.run_id}" if found.run_id else "an unknown run"
-    of_lane = f" on lane {found.lane}" if found.lane else ""
-    named = f" ({', '.join(commit[:9] for commit in found.commits[:3])}{', …' if count > 3 else ''})" if count else ""
     return deciding.incident(
         found.id,
-        what=f"An agent of {of_run}{of_lane} {what} {where}{named}",
+        what=_moved(found) if found.moved_to else _named(found),
         units=found.units,
         commits=found.commits,
         run_id=found.run_id,
         lane=found.lane,
     )
+
+
+def _moved(found: IncidentFound) -> str:
+    count = len(found.commits)
+    what = f"put {count} commit{'' if count == 1 else 's'} on" if count else "moved"
+    where = "the HEAD of your checkout" if found.branch == "HEAD" else f"the branch {found.branch}"
+    named = f" ({', '.join(commit[:9] for commit in found.commits[:3])}{', …' if count > 3 else ''})" if count else ""
+    return f"An agent of {_run(found)} {what} {where}{named}"
+
+
+def _named(found: IncidentFound) -> str:
+    """Who made the commit is not known: it may be the person who is asked."""
+    commits = " and ".join(commit[:9] for commit in found.commits)
+    return f"{commits} on the branch {found.branch} names {' and '.join(found.units)}, which {_run(found)} is at"
+
+
+def _run(found: IncidentFound) -> str:
+    named = f"run {found.run_id}" if found.run_id else "an unknown run"
+    return f"{named} on lane {found.lane}" if found.lane else named

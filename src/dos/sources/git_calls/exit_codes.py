@@ -52,11 +52,13 @@ RULES = (
     Rule(command="hash-object"),
     Rule(command="read-tree"),
     Rule(command="reset"),
+    Rule(command="restore"),
     Rule(command="submodule", answers=(0, 1, 128)),  # a submodule that cannot be fetched
     Rule(command="update-index"),
     Rule(command="worktree", options=("prune",)),
     Rule(command="write-tree"),
     # What moves something from where it was seen: whoever runs it looks how far it came.
+    Rule(command="commit", is_repeatable=False),
     Rule(command="rebase", options=("--abort",), answers=(0, 1, 128), is_repeatable=False),
     Rule(command="rebase", answers=(0, 1), is_repeatable=False),  # 1: a conflict
     Rule(command="update-ref", options=("--no-deref",)),
@@ -84,8 +86,8 @@ def rule(words: Sequence[str]) -> Rule:
 
 
 def without_settings(words: Sequence[str]) -> list[str]:
-    """The words of a command without the `-c key=value` in front."""
+    """The words of a command without the `-c key=value` and the options of git itself in front."""
     left = list(words)
-    while left and left[0] == "-c":
-        left = left[2:]
+    while left and left[0].startswith("-"):
+        left = left[2 if left[0] == "-c" else 1 :]
     return left
