@@ -196,6 +196,26 @@ def test_a_filter_that_an_agent_configures_is_not_run_by_our_git(repository, tmp
     assert "Write a" in repository.subjects() and not ran.exists()
 
 
+@pytest.mark.parametrize("included_before", [False, True])
+def test_a_filter_that_an_agent_includes_from_another_file_is_not_run_by_our_git(repository, tmp_path, included_before):
+    ran, shared = tmp_path / "ran", repository.root / ".gitconfig"
+    (repository.root / ".gitattributes").write_text("one/a.txt filter=evil\n")
+    (repository.root / "one" / "a.txt").write_text("a\n")
+    repository.commit_all("Filter")
+    shared.write_text("[core]\n\teol = lf\n")
+    include = ("config", "include.path", "../.gitconfig")
+    if included_before:
+        repository.git(*include)
+    ours = Git(repository.root)
+    ours.run("status")
+    if not included_before:
+        repository.git(*include)
+    shared.write_text(f'[filter "evil"]\n\tsmudge = touch {ran}; cat\n')
+    (repository.root / "one" / "a.txt").unlink()
+    ours.run("checkout", "--quiet", "--", "one/a.txt")
+    assert not ran.exists() and (repository.root / "one" / "a.txt").read_text() == "a\n"
+
+
 def test_a_credential_helper_that_an_agent_configures_is_not_asked_by_our_git(repository, tmp_path):
     ran, asked = tmp_path / "ran", "protocol=https\nhost=example.invalid\n\n"
     own = "!f() { echo username=person; echo password=own; }; f"

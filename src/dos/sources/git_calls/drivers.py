@@ -11,7 +11,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from dos.errors import WorkspaceMissing
+from dos.errors import GitUnanswered, WorkspaceMissing
 from dos.sources import workspace
 
 _PROGRAM = re.compile(
@@ -21,7 +21,9 @@ _PROGRAM = re.compile(
 # By the last word of a key: what git runs by itself, where it runs anything. A merge that nobody makes is a conflict.
 _PLAIN = {"driver": "false", "sshcommand": "ssh", "program": "gpg"}
 LARGEST_BYTES = 1_000_000
+TRIES = 4  # of a git that dies
 _first: dict[Path, bytes] = {}  # the configuration of each repository as this process first saw it
+_first_included: dict[Path, dict[str, str]] = {}  # its programs, where it includes other files: those may change too
 _settings: dict[tuple[Path, bytes, bytes], tuple[str, ...]] = {}
 
 
@@ -33,15 +35,20 @@ def settings(tree: Path, environment: dict[str, str]) -> tuple[str, ...]:
         return ()
     if common is None:
         return ()
-    now = _content(common / "config")
-    own = _content(_directory(tree, common) / "config.worktree")
-    first = _first.setdefault(common, now)
-    if now == first and not own:
+    path, own_path = common / "config", _directory(tree, common) / "config.worktree"
+    now, own = _content(path), _content(own_path)
+    if common not in _first:
+        if _includes(now):
+            _first_included[common] = _programs(path, now, environment)
+        _first[common] = now
+    first, is_lasting = _first[common], not _includes(now) and not _includes(own)
+    if now == first and not own and is_lasting:
         return ()
     key = common, now, own
-    if key not in _settings:
-        before = _programs(first, common, environment)
-        after = _programs(now, common, environment) | _programs(own, common, environment)
+    if key not in _settings or not is_lasting:
+        known = _first_included.get(common)
+        before = _programs(path, first, environment) if known is None else known
+        after = _programs(path, now, environment) | _programs(own_path, own, environment)
         _settings[key] = _undone(before, after)
     return _settings[key]
 
@@ -65,19 +72,33 @@ def _is_helper(name: str) -> bool:
     return name.startswith("credential.")
 
 
-def _programs(text: bytes, common: Path, environment: dict[str, str]) -> dict[str, str]:
-    """The programs that a configuration names, by their keys; what it includes by a relative path is not seen."""
+def _programs(path: Path, text: bytes, environment: dict[str, str]) -> dict[str, str]:
+    """The programs that a configuration names, by their keys.
+
+    One that includes other files is read from its own file, since git looks for them beside it.
+    """
     if not text:
         return {}
-    done = subprocess.run(
-        ["git", "config", "--file", "-", "--includes", "--null", "--list"],
-        input=text,
-        capture_output=True,
-        env=environment,
-        cwd=common,
-    )
+    source = str(path) if _includes(text) else "-"
+    for _ in range(TRIES):
+        done = subprocess.run(
+            ["git", "config", "--file", source, "--includes", "--null", "--list"],
+            input=text,
+            capture_output=True,
+            env=environment,
+            cwd=path.parent,
+        )
+        if done.returncode == 0:
+            break
+    else:
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise GitUnanswered(f"git cannot read {path}: {said[-1] if said else f'exit {done.returncode}'}")
     entries = (entry.partition("\n") for entry in done.stdout.decode("utf-8", "surrogateescape").split("\0"))
     return {name: value for name, _, value in entries if _PROGRAM.fullmatch(name.lower())}
+
+
+def _includes(text: bytes) -> bool:
+    return b"include" in text.lower()
 
 
 def _content(path: Path) -> bytes:
