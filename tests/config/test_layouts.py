@@ -190,6 +190,38 @@ def test_requirements_for_types_and_documents_are_not_installed_to_run_the_tests
     assert infer_commands(tmp_path).setup == f"{VENV} && {PIP} -r requirements/test.txt pytest"
 
 
+@pytest.mark.parametrize(
+    ("texts", "test"),
+    [
+        ({"foo.py": "", "test_foo.py": "def test_foo(): pass\n"}, ".venv/bin/python -m pytest -q"),
+        ({"foo.py": "", "test_foo.py": "import unittest\n"}, "python3 -m unittest"),
+        ({"foo/__init__.py": "", "foo/tests/test_a.py": ""}, ".venv/bin/python -m pytest -q"),
+        ({"src/foo/__init__.py": "", "src/foo/test/test_a.py": ""}, ".venv/bin/python -m pytest -q"),
+        ({"tools/tests/test_a.py": ""}, ""),
+        ({"Makefile": "test check: deps\r\n\tx\r\n"}, "make test"),
+        ({"Makefile": ".PHONY: test\nA = test: b\ntest := 1\ntest ::= 1\n\techo test: no\n"}, ""),
+        ({"package.json": "\ufeff" + PACKAGE}, "npm test"),
+    ],
+)
+def test_the_test_command_is_found_where_people_keep_their_tests(tmp_path, texts, test):
+    made(tmp_path, texts)
+    assert infer_commands(tmp_path).test == test
+
+
+def test_the_package_at_the_root_of_a_workspace_has_a_lane_with_its_tests(tmp_path):
+    texts = files("src/main.rs", "tests/cli.rs", "crates/grep/Cargo.toml", "crates/grep/src/lib.rs", "docs/a.md")
+    tracked = made(tmp_path, texts | {"Cargo.toml": '[package]\n[workspace]\nmembers = ["crates/*"]\n'})
+    trees = infer_lanes(tmp_path, tracked).trees
+    assert trees["src"] == ("src/**", "tests/**", "Cargo.toml")
+    assert trees["grep"] == ("crates/grep/**",)
+
+
+def test_code_at_the_top_is_not_the_work_of_a_lane_for_documents(tmp_path):
+    found = infer_lanes(tmp_path, ["README.md", "docs/index.md", "index.js", "index.test.js"])
+    assert (found.concurrent, found.trees) == ((), {"main": ("**/*",)})
+    assert infer_lanes(tmp_path, ["README.md", "docs/index.md"]).concurrent == ("docs",)
+
+
 def test_a_manifest_that_cannot_be_read_declares_nothing(tmp_path):
     broken = {"package.json": "{", "Cargo.toml": "[", "pyproject.toml": "=", "src/a.py": ""}
     assert infer_lanes(tmp_path, made(tmp_path, broken)).concurrent == ("src",)

@@ -52,8 +52,8 @@ def infer_commands(root: Path) -> Commands:
 
 def _has_target(root: Path, name: str) -> bool:
     makefile = next((root / each for each in _MAKEFILES if (root / each).is_file()), None)
-    target = re.compile(rf"{name}\s*:(?!=)")
-    return makefile is not None and any(target.match(line) for line in read_lines(makefile))
+    rules = (line.partition(":") for line in read_lines(makefile) if not line[:1].isspace()) if makefile else ()
+    return any(name in targets.split() and "=" not in targets + rest[:2] for targets, colon, rest in rules if colon)
 
 
 def _javascript(root: Path) -> Commands:
@@ -127,9 +127,15 @@ def _by_files(root: Path) -> str:
     for folder in ("tests", "test"):
         found = sorted((root / folder).glob("test*.py")) if (root / folder).is_dir() else []
         if found:
-            plain = any("unittest" in line for path in found[:20] for line in read_lines(path))
-            return f"python -m unittest discover -s {folder}" if plain else "python -m pytest -q"
-    return ""
+            return f"python -m unittest discover -s {folder}" if _is_plain(found) else "python -m pytest -q"
+    if beside := sorted(root.glob("test_*.py")):
+        return "python -m unittest" if _is_plain(beside) else "python -m pytest -q"
+    packages = (path.parent for pattern in ("*/__init__.py", "src/*/__init__.py") for path in root.glob(pattern))
+    return "python -m pytest -q" if any(any(each.glob("test*/test*.py")) for each in packages) else ""
+
+
+def _is_plain(tests: Sequence[Path]) -> bool:
+    return any("unittest" in line for path in tests[:20] for line in read_lines(path))
 
 
 def _requirements(root: Path) -> list[Path]:

@@ -68,8 +68,15 @@ def _lanes(root: Path, files: Sequence[str]) -> list[_Lane]:
     if members:
         apart = [_Lane(PurePosixPath(folder).name, folder) for folder in members]
         free = [each for each in visible if not any(_is_in(member, each) or member == each for member in members)]
-        return apart + [_Lane(each, each) for each in free if each in _DOCUMENTS]
+        return [*_around(root.name, free, files), *apart, *(_Lane(each, each) for each in free if each in _DOCUMENTS)]
     return _components(root.name, visible, files)
+
+
+def _around(project: str, free: Sequence[str], files: Sequence[str]) -> list[_Lane]:
+    """The lane of the package that is the root of a workspace itself, with its tests; none where it is only a frame."""
+    code = [each for each in free if each.lower() in _SOURCES or f"{each}/__init__.py" in files]
+    tests = [each for each in free if each.lower() in _TESTS]
+    return [_Lane(_called(project, code, files), *dict.fromkeys([*code, *tests]))] if set(code) - set(tests) else []
 
 
 def _components(project: str, folders: Sequence[str], files: Sequence[str]) -> list[_Lane]:
@@ -78,6 +85,8 @@ def _components(project: str, folders: Sequence[str], files: Sequence[str]) -> l
     own = [each for each in folders if each not in (*tests, *documents) and _has_manifest(each, files)]
     code = [each for each in folders if each not in (*tests, *documents, *own)]
     lanes = [_Lane(folder, folder) for folder in (*own, *documents)]
+    if folders == documents and _is_flat(files):
+        return []
     if not tests:
         return [_Lane(folder, folder) for folder in code] + lanes
     if mirrored := _mirrored(code, tests, files):
@@ -125,8 +134,7 @@ def _called(project: str, folders: Sequence[str], files: Sequence[str]) -> str:
     """
     sources = [folder for folder in folders if folder.lower() in _SOURCES]
     importable = [folder for folder in folders if folder.lower() not in _TESTS and f"{folder}/__init__.py" in files]
-    at_top = any(_CODE_AT_TOP.fullmatch(path) for path in files)
-    if at_top and not sources and not importable and usable_name(project):
+    if _is_flat(files) and not sources and not importable and usable_name(project):
         return project
     first = [*sources, *importable, *folders][0]
     inside = [child for child in _children(first, files) if child]
@@ -134,6 +142,11 @@ def _called(project: str, folders: Sequence[str], files: Sequence[str]) -> str:
     if is_source and len(inside) == 1 and f"{first}/{inside[0]}/__init__.py" in files:
         return inside[0]
     return first
+
+
+def _is_flat(files: Sequence[str]) -> bool:
+    """There is code at the top itself."""
+    return any(_CODE_AT_TOP.fullmatch(path) for path in files)
 
 
 def _has_manifest(folder: str, files: Sequence[str]) -> bool:

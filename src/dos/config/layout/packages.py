@@ -94,7 +94,7 @@ def table(document: dict[str, Any], *keys: str) -> dict[str, Any]:
 def read_json(path: Path) -> dict[str, Any]:
     """Empty when it is not there or is not what it should be: a guess does not fail for it."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(path.read_text(encoding="utf-8-sig"))  # npm, too, skips the mark that Windows editors write
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
