@@ -43,6 +43,33 @@ def test_up_says_so_before_anything_starts_and_how_to_commit(planned, dos, monke
     assert "git commit -m 'Update the plan' -- docs/one-plan.md dos.toml" in answer.err
 
 
+@pytest.mark.parametrize("is_committed", [True, False])
+def test_a_plan_on_another_branch_than_the_target_is_told_and_the_fix_brings_it_there(planned, dos, is_committed):
+    (planned / "dos.toml").write_text((planned / "dos.toml").read_text() + 'target_branch = "release"\n')
+    git("add", "dos.toml", cwd=planned)
+    git("commit", "-qm", "Settings", cwd=planned)
+    git("branch", "release", cwd=planned)
+    here = git("branch", "--show-current", cwd=planned)
+    if is_committed:
+        git("add", "docs", cwd=planned)
+        git("commit", "-qm", "Plan", cwd=planned)
+    (finding,) = found(dos)
+    assert finding["what"] == "docs/one-plan.md is not committed on release as in your checkout"
+    subprocess.run(finding["fix"], shell=True, check=True, cwd=planned, capture_output=True)
+    assert found(dos) == []
+    assert git("branch", "--show-current", cwd=planned) == here
+    assert git("show", "release:docs/one-plan.md", cwd=planned) == (planned / "docs" / "one-plan.md").read_text()
+
+
+def test_up_names_an_agent_program_that_is_missing_before_it_starts_and_the_question_says_so_too(planned, dos):
+    config = planned / "dos.toml"
+    config.write_text(config.read_text().replace('["true"]', '["no-such-agent"]'))
+    answer = dos("up", "--until-idle", "--plain")
+    assert "warning: the agent 'command' starts 'no-such-agent', which is not on the path" in answer.err
+    (asked,) = dos("decisions", "--json").json
+    assert "launch-failed, command did not start: no-such-agent: No such file or directory" in asked["reason_text"]
+
+
 def test_init_ends_with_the_command_or_commits_only_what_it_wrote(planned, dos):
     (planned / "dos.toml").unlink()
     (planned / "api" / "mine.txt").write_text("the user's own")

@@ -52,6 +52,17 @@ def test_init_leaves_alone_what_is_not_a_file(dos, workspace, kind):
     assert dos("init", "--force").code == 2
 
 
+def test_init_before_the_first_commit_makes_lanes_of_what_git_would_track(dos, tmp_path):
+    root = tmp_path / "young"
+    for name in ("src/shop/__init__.py", "tests/test_shop.py", "made/x.py"):
+        (root / name).parent.mkdir(parents=True)
+        (root / name).write_text("")
+    (root / ".gitignore").write_text("made\n")
+    git("init", "-q", cwd=root)
+    assert dos("init", str(root)).code == 0
+    assert 'shop = ["src/**", "tests/**", ".gitignore"]' in (root / "dos.toml").read_text()
+
+
 def test_init_says_in_words_what_it_cannot_write(dos, workspace):
     (workspace / "dos.toml").unlink()
     shutil.rmtree(workspace / "docs")

@@ -94,7 +94,10 @@ def test_one_question_is_shown_by_its_id_and_by_its_number(dos: Dos, journal: St
     assert (shown.code, shown.out) == (0, dos("decisions", "2").out)
     assert "the lane is worked on again" in shown.out
     assert "expires  with the next `dos up`, then: retry" in shown.out
-    for wrong in ("3", "0", "lane-failed-web-1"):
+    ask(journal, deciding.units_failed("api", "RID-2", [deciding.FailedUnit(unit="A/A1")]))
+    said = dos("decisions", "show", "lane-stopped-RID-2-1").out
+    assert "then: retry, or leave while one of its units is on cooldown" in said
+    for wrong in ("4", "0", "lane-failed-web-1"):
         answer = dos("decisions", "show", wrong)
         assert (answer.code, answer.out) == (2, "")
         assert "spinning-RID-1-1" in answer.err

@@ -21,4 +21,4 @@ def parse(line: str) -> tuple[Heard, ...]:
 
 
 def outcome(lines: Sequence[str], exit_code: int | None, clocks: Clocks) -> Outcome:
-    return concluded(Told(began=True, claim=last_words(lines)), exit_code, clocks)
+    return concluded(Told(began=True, claim=last_words(lines)), exit_code, clocks, lines)

@@ -127,6 +127,8 @@ def concluded(told: Told, exit_code: int | None, clocks: Clocks, lines: Sequence
         outcome = Outcome(ending=ending, found=found("budget", clocks.overspent))
     elif ending is Ending.HANG:
         outcome = Outcome(ending=ending, found=found("clock", _clock(clocks)))
+    elif ending is Ending.LAUNCH_FAILED and last_words(lines):
+        outcome = Outcome(ending=ending, found=found("text", last_words(lines)))
     elif ending is Ending.CRASH and signal:
         outcome = structs.replace(outcome, ending=Ending.KILLED)
     elif ending is Ending.CRASH and not told.began:

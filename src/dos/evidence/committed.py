@@ -30,19 +30,28 @@ def uncommitted(world: World) -> list[str]:
 
 
 def commit_command(world: World, paths: list[str]) -> str:
-    """What commits these paths and nothing else."""
+    """What commits these paths and nothing else, on the target branch; also from another branch."""
     words = " ".join(quote(path) for path in paths)
-    inside = f"cd {quote(str(world.workspace.root))} && "
-    return f"{inside}git add -- {words} && git commit -m 'Update the plan' -- {words}"
+    inside, commit = f"cd {quote(str(world.workspace.root))}", f"git commit -m 'Update the plan' -- {words}"
+    git, target = Git(world.workspace.root), world.config.workers.target_branch
+    if not target or target == git.branch():
+        return f"{inside} && git add -- {words} && {commit}"
+    has_edits = git.commit_of("HEAD") is None or _changed(git, "HEAD", paths) or _unknown(git, paths)
+    first = f"git add -- {words} && {commit} && " if has_edits else ""
+    there = f"git checkout {quote(target)} && git checkout '@{{-1}}' -- {words} && {commit} && git checkout -"
+    return f"{inside} && {first}{there}"
+
+
+def described(world: World, paths: list[str]) -> str:
+    verb, target = "is" if len(paths) == 1 else "are", world.config.workers.target_branch
+    return f"{listed(paths)} {verb} not committed{f' on {target}' if target else ''} as in your checkout"
 
 
 def examine(world: World) -> list[Finding]:
     paths = uncommitted(world)
     if not paths:
         return []
-    verb = "is" if len(paths) == 1 else "are"
-    what = f"{listed(paths)} {verb} not committed as in your checkout"
-    return [warning("PLANS_UNCOMMITTED", what, WHY, commit_command(world, paths))]
+    return [warning("PLANS_UNCOMMITTED", described(world, paths), WHY, commit_command(world, paths))]
 
 
 def _changed(git: Git, target: str, documents: list[str]) -> list[str]:

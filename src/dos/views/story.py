@@ -10,6 +10,7 @@ from dos.plans.limits.quota import Key, Limit
 from dos.records import logins
 from dos.records.endings import Ending
 from dos.records.moments import local_clock, moment
+from dos.records.names import counted
 
 GOOD, BAD, PLAIN, DIM = "good", "bad", "plain", "dim"
 
@@ -31,7 +32,7 @@ def tell(event: Event) -> Line | None:
 def _fleet(fact: events.Fact | None) -> tuple[str, str, str] | None:
     match fact:
         case events.FleetStarted():
-            workers = "1 worker" if fact.target == 1 else f"{fact.target} workers"
+            workers = counted(fact.target, "worker")
             return "fleet", f"started on {fact.host}: {workers} wanted", PLAIN
         case events.FleetStopped():
             return "fleet", f"stopped: {fact.reason}", PLAIN
@@ -125,7 +126,8 @@ def _baseline(fact: engine_events.BaselineChecked) -> str:
     if not fact.passed:
         return f"{command} fails on {fact.branch} ({fact.commit[:9]}) after {fact.seconds:.1f} s: {fact.reason}"
     if fact.sees_tree is False:
-        return f"{command} passes on {fact.branch} also with {fact.blanked} source files emptied: it does not see them"
+        emptied = counted(fact.blanked, "source file")
+        return f"{command} passes on {fact.branch} also with {emptied} emptied: it does not see the tree it is run in"
     return f"{command} passes on {fact.branch} ({fact.seconds:.1f} s){missing}"
 
 

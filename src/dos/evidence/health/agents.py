@@ -105,6 +105,11 @@ def _configured(world: World) -> list[Finding]:
     return found
 
 
+def missing(world: World) -> list[Finding]:
+    """Of the agents in use, those whose program is not there. It asks no program for its version."""
+    return [found for found in _configured(world) if found.kind == "AGENT_MISSING"]
+
+
 def _unknown_on_lane(world: World, lane: str) -> Finding:
     key, name = ("lanes", "agents", lane), world.config.lanes.agents[lane]
     what = f"{key_text(key)} is {name!r}, and there is none of that name"

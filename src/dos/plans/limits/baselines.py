@@ -67,9 +67,10 @@ def plan(
         return Plan(step=Step.CLEAR, passed=is_open)
     if is_open:
         return Plan(step=Step.WAIT, why=f"`dos decisions show {is_open[0]}`")
+    found = f"`{check.command}` {'does not see the tree' if check.fault == 'blind' else 'fails'} on {check.branch}"
     if any(each.choice == "leave" and each.answered_ms > check.at_ms for each in mine):
-        return Plan(step=Step.WAIT, why=f"`{check.command}` fails on {check.branch}; `dos up` checks it again")
-    return Plan(step=Step.WAIT, question=deciding.baseline(check), why=f"`{check.command}` fails on {check.branch}")
+        return Plan(step=Step.WAIT, why=f"{found}; `dos up` checks it again")
+    return Plan(step=Step.WAIT, question=deciding.baseline(check), why=found)
 
 
 def counts(check: Check, asked: Sequence[Asked], *, started_ms: int = 0) -> bool:

@@ -177,7 +177,7 @@ def _tell_of_room(pen: Pen, asked: Dispatch, ended: effects.Ended) -> Steps:
 
 
 def _weighed(pen: Pen, ended: effects.Ended, asked: Dispatch, fate: Fate) -> Steps:
-    """→ (IterationOutcome, what only a person can put right about its provider)"""
+    """→ (IterationOutcome, what only a person can put right about its program or provider)"""
     ending, exit_code = ended.outcome.ending, ended.exit_code
     if fate is Fate.KEPT:  # its agent has done what there was to do, and nothing is held against it
         return IterationOutcome(kind=OutcomeKind.SHIPPED), ""
@@ -194,7 +194,9 @@ def _weighed(pen: Pen, ended: effects.Ended, asked: Dispatch, fate: Fate) -> Ste
     if ending is Ending.LAUNCH_FAILED and exit_code != LAUNCH_FAILED:  # it is there, and stumbled: perhaps not again
         return IterationOutcome(kind=kind, retry_after_seconds=STUMBLED_SECONDS), ""
     if ending not in LIMITS:
-        return IterationOutcome(kind=kind), ""
+        found = ended.outcome.found
+        is_told = ending is Ending.LAUNCH_FAILED and found.field == "text"
+        return IterationOutcome(kind=kind), f"{asked.chosen.agent.name} did not start: {found.raw}" if is_told else ""
     room: effects.Chosen | effects.NoRoom = yield effects.ChooseAgent(
         lease=pen.lease, run_id=pen.run_id, iteration=asked.iteration, agent=asked.unit.agent
     )

@@ -39,4 +39,4 @@ class Done(Struct, frozen=True, kw_only=True):
     outcome: IterationOutcome
     ended: effects.Ended
     limited: bool = False  # the provider's fault; its governor says when to go on, and with whom
-    why: str = ""  # of a provider that only a person can put right: what is wrong with it
+    why: str = ""  # what is wrong with a program or provider, where only a person can put it right

@@ -4,7 +4,7 @@ from msgspec import Struct, field
 
 BLIND_ADVICE = (
     "Does it import an installed copy, such as `pip install -e .` of another checkout? Let [workers] setup in dos.toml"
-    " install the tree itself"
+    " install the tree itself. If it checks only style or documents, answer `start` when `dos up` asks"
 )
 
 

@@ -20,6 +20,11 @@ _RUNS_TESTS = re.compile(
     r"|makefile\.pl|(?:gulp|grunt|jake|rake|dangers?)file.*|package\.swift|project\.clj|\..*rc\.[cm]?js"
     r"|.*\.conf(?:ig)?\.[cm]?[jt]s|(?:jest|vitest|karma|mocha|playwright|cypress)[.\-].*"
 )
+# Tests as runners find them: `test-a.js` and `a-test.js` (node), `tests.py` (Django), `PriceTest.java`, `Shop.Tests/`.
+# An emptied test passes, so these say nothing about the program.
+_IS_TEST = re.compile(
+    r"(?:^|/)(?:[^/]*[-_.]|[^/]*[a-z0-9](?=[TS]))?(?i:tests?|specs?)(?:/|\.[^/.]+$)|(?:^|/)(?i:tests?|specs?)[-_.][^/]*$"
+)
 # An emptied file of these takes its own tests with it and still compiles: one that cannot compile is put there.
 _DOES_NOT_COMPILE = {
     "rs": 'compile_error!("emptied by dos to see whether the tests notice");\n',
@@ -35,7 +40,8 @@ def sources(tracked: Iterable[str], runner: str) -> list[str]:
 def is_program(path: str) -> bool:
     name = path.rpartition("/")[2].lower()
     is_code = "." in name and name.rpartition(".")[2] in PROGRAMS
-    return is_code and not paths.is_test(path) and not paths.is_ci(path) and not _RUNS_TESTS.fullmatch(name)
+    is_test = paths.is_test(path) or _IS_TEST.search(path) is not None
+    return is_code and not is_test and not paths.is_ci(path) and not _RUNS_TESTS.fullmatch(name)
 
 
 def is_named(path: str, runner: str) -> bool:

@@ -167,5 +167,7 @@ def _expiry(each: Row) -> str:
     if each.expires_at:
         return f"{each.expires_at}, then: {each.otherwise}"
     if each.expires_on_start:
-        return f"with the next `dos up`, then: {each.otherwise}"
+        can_leave = each.detail.get("units") and any(choice.name == "leave" for choice in each.choices)
+        cooling = ", or leave while one of its units is on cooldown" if can_leave else ""
+        return f"with the next `dos up`, then: {each.otherwise}{cooling}"
     return f"never; until then: {each.otherwise}" if each.otherwise else "never"

@@ -105,11 +105,12 @@ def _written_anew(args: Args, root: Path) -> Reply:
 
 
 def _lanes(root: Path) -> Lanes:
-    """From the files that git tracks; from the folders where it tracks none yet."""
+    """From the files that git tracks, or would where it tracks none yet; from the folders where git knows nothing."""
     if workspace.find(root).common is not None:
-        done = Git(root).attempt("ls-files", "-z")
-        if done.returncode == 0 and (tracked := [path for path in done.stdout.split("\0") if path]):
-            return infer_lanes(root, tracked)
+        for which in ("--cached", "--others"):
+            done = Git(root).attempt("ls-files", "-z", which, "--exclude-standard")
+            if done.returncode == 0 and (found := [path for path in done.stdout.split("\0") if path]):
+                return infer_lanes(root, found)
     return infer_lanes_from_directory(root)
 
 

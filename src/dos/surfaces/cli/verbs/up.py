@@ -83,6 +83,9 @@ def run(args: Args, desk: Desk) -> Reply:
     for warning in (warnings := backlog.never_offered(desk.world.workspace, config)):
         desk.complain(f"warning: {warning}")
     warnings += _uncommitted(desk)
+    for found in agents.missing(desk.world):
+        desk.complain(f"warning: {found.what}. Fix: {found.fix}")
+        warnings.append(found.what)
     _check_plans(args, desk)
     _retry(args.retry, desk)
     if args.detach:
@@ -186,8 +189,7 @@ def _uncommitted(desk: Desk) -> list[str]:
     paths = committed.uncommitted(world)
     if not paths:
         return []
-    verb = "is" if len(paths) == 1 else "are"
-    warning = f"{listed(paths)} {verb} not committed as in your checkout. {committed.WHY}"
+    warning = f"{committed.described(world, paths)}. {committed.WHY}"
     desk.complain(f"warning: {warning} Commit: {committed.commit_command(world, paths)}")
     return [warning]
 
