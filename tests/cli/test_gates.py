@@ -60,6 +60,9 @@ def test_init_before_the_first_commit_makes_lanes_of_what_git_would_track(dos, t
     (root / ".gitignore").write_text("made\n")
     git("init", "-q", cwd=root)
     assert dos("init", str(root)).code == 0
+    (tmp_path / "empty").mkdir()
+    assert dos("init", str(tmp_path / "empty")).code == 0
+    assert 'autopick = ["main"]' in (tmp_path / "empty" / "dos.toml").read_text(), "else a unit has to name its lane"
     assert 'shop = ["src/**", "tests/**", ".gitignore"]' in (root / "dos.toml").read_text()
 
 

@@ -176,7 +176,8 @@ def test_two_packages_of_one_name_are_two_lanes(tmp_path):
 
 
 def test_without_anything_but_root_files_one_worker_has_it_all(tmp_path):
-    assert infer_lanes(tmp_path, made(tmp_path, files("a.py", "b.py"))).exclusive == ("main",)
+    found = infer_lanes(tmp_path, made(tmp_path, files("a.py", "b.py")))
+    assert (found.exclusive, found.autopick) == (("main",), ("main",)), "a unit that names no lane is offered there"
 
 
 def test_code_at_the_top_gives_the_lane_the_name_of_the_project(tmp_path):

@@ -43,7 +43,7 @@ def infer_lanes(root: Path, tracked: Sequence[str], cap: int = CAP) -> Lanes:
     files = list(filter(None, map(_nameable, tracked)))
     lanes = _lanes(root, files)
     if not lanes:
-        return Lanes(exclusive=("main",), trees={"main": (EVERYTHING,)})
+        return Lanes(exclusive=("main",), autopick=("main",), trees={"main": (EVERYTHING,)})
     main = _main(lanes)
     for extra in lanes[cap:]:
         main.folders += extra.folders
