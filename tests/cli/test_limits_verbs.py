@@ -58,6 +58,14 @@ def test_each_says_until_when_with_the_year_who_waits_and_what_clears_it(dos: Do
     assert [row["in_use"] for row in dos("limits", "--all", "--json").json] == [True, True, False]
 
 
+def test_a_plan_that_cannot_be_read_hides_no_limit(dos: Dos, journal: Store, workspace: Path) -> None:
+    hit(journal, "anthropic", days=0.5)
+    (workspace / "docs" / "two-plan.md").write_bytes(b"\0")
+    (row,) = dos("limits", "--json").json
+    assert (row["key"], row["waits"]) == ("anthropic", [])
+    assert dos("limits", "lift").code == 0
+
+
 def test_a_lift_names_one_closes_its_question_and_is_written_once(dos: Dos, journal: Store) -> None:
     hit(journal, "anthropic", days=300)
     hit(journal, "openai", "auth")

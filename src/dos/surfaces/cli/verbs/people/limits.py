@@ -19,6 +19,7 @@ from dos.records.moments import moment
 from dos.records.units import Unit
 from dos.runtime import backlog
 from dos.runtime.staff import candidates
+from dos.sources.plans import units as sources
 from dos.sources.world import World
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
@@ -34,7 +35,7 @@ class Args(Struct, kw_only=True):
 def run(args: Args, desk: Desk) -> Reply:
     world = desk.world
     found, _ = fold.current(world.journal, Quota)
-    units = backlog.read_units(world.workspace, world.config)
+    units = list(sources.read(world.workspace, world.config).units)  # a plan that cannot be read hides no limit
     agents, now_ms = _agents(world.config, units), world.journal.now_ms()
     used = quota.in_use(found.limits, agents)
     holding = [each for each in found.limits.values() if each.ending]
