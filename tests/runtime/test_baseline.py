@@ -22,6 +22,7 @@ from dos.sources import processes
 from dos.sources.workspace import find
 from dos.sources.world import World, open_journal
 from dos.views import story
+from dos.views.story import tell
 
 PYTHON = sys.executable
 
@@ -89,6 +90,8 @@ def test_setup_and_test_run_in_a_fresh_tree_and_a_restart_on_the_same_tree_costs
     configure(repository, setup="touch built", test=f"test -e built && test ! -e ignored && pwd >> {seen}")
     check = up_until_checked(repository)
     assert check.passed and check.sees_tree is None, "there is no program here that could be emptied"
+    story = [line.text for event in World(repository.root).journal.events() if (line := tell(event))]
+    assert any("passes on main" in text and "there is no source file to empty" in text for text in story)
     tree = find(repository.root).worktrees.with_name("baseline")
     assert seen.read_text().splitlines() == [str(tree)] and not tree.exists()
     assert str(tree) not in repository.git("worktree", "list")

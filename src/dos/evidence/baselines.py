@@ -48,7 +48,10 @@ def _cannot_run(world: World, unit: Unit, reason: str) -> Finding:
     where = f"{unit.document}:{unit.line}: " if unit.document else ""
     command = unit.acceptance or world.config.workers.acceptance
     what = f"{where}the acceptance command of {unit.name} cannot run on a fresh tree: `{command}`: {reason}"
-    why = "Its work could never be accepted. Let [workers] setup in dos.toml install what is missing, or correct it."
+    why = (
+        "Unless the unit itself makes what is missing, its work is never accepted. Let [workers] setup in dos.toml"
+        " install it, or correct the command."
+    )
     return warning("ACCEPTANCE_CANNOT_RUN", what, why, _declared(world, unit))
 
 

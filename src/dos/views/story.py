@@ -11,6 +11,7 @@ from dos.records import logins
 from dos.records.endings import Ending
 from dos.records.moments import local_clock, moment
 from dos.records.names import counted
+from dos.verdicts.work.baselines import NOTHING_TO_EMPTY
 
 GOOD, BAD, PLAIN, DIM = "good", "bad", "plain", "dim"
 
@@ -128,7 +129,8 @@ def _baseline(fact: engine_events.BaselineChecked) -> str:
     if fact.sees_tree is False:
         emptied = counted(fact.blanked, "source file")
         return f"{command} passes on {fact.branch} also with {emptied} emptied: it does not see the tree it is run in"
-    return f"{command} passes on {fact.branch} ({fact.seconds:.1f} s){missing}"
+    untried = f"; {NOTHING_TO_EMPTY}" if fact.sees_tree is None else ""
+    return f"{command} passes on {fact.branch} ({fact.seconds:.1f} s){untried}{missing}"
 
 
 def _found(fact: engine_events.FleetFound) -> str:

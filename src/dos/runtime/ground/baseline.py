@@ -28,7 +28,7 @@ from dos.sources import processes
 from dos.sources.git import Git
 from dos.sources.workspace import Workspace
 from dos.verdicts.work import canary
-from dos.verdicts.work.baselines import Answer, Subject
+from dos.verdicts.work.baselines import NOTHING_TO_EMPTY, Answer, Subject
 
 Progress = Callable[[str], None]
 
@@ -202,8 +202,6 @@ class _Run:
             problem = problem and submodules.check_out(self._inside, self._fetched)
         if problem:
             return Answer(command="git submodule update --init", passed=False, reason=problem)
-        if not workers.test:
-            return Answer(command=workers.setup, passed=True, missing=self._probe(acceptance))
         test = self._run("the test", workers.test, workers.wall_seconds)
         if test.passed is False:
             return _failed(workers.test, test, began)
@@ -215,6 +213,8 @@ class _Run:
             most = min(workers.wall_seconds, SLOWER_WITHOUT_SOURCES * test_seconds + 60)
             emptied = f"the test with {counted(blanked, 'source file')} emptied"
             sees = self._run(emptied, workers.test, most).passed is False
+        else:
+            self._progress(f"the test passes; {NOTHING_TO_EMPTY}")
         return Answer(
             command=workers.test,
             passed=True,

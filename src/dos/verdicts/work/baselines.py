@@ -7,6 +7,8 @@ BLIND_ADVICE = (
     " install the tree itself. If it checks only style or documents, answer `start` when `dos up` asks"
 )
 
+NOTHING_TO_EMPTY = "it is not known whether it sees the tree it is run in, since there is no source file to empty"
+
 
 class Subject(Struct, frozen=True, kw_only=True):
     """What is to be checked: a tree, the commands, and the host they run on."""
