@@ -111,8 +111,8 @@ def _lanes(root: Path) -> Lanes:
             done = Git(root).attempt("ls-files", "-z", which, "--exclude-standard")
             if done.returncode == 0 and (found := [path for path in done.stdout.split("\0") if path]):
                 return infer_lanes(root, found)
-    found = infer_lanes_from_directory(root)
-    return found if found.autopick else infer_lanes(root, [])
+    lanes = infer_lanes_from_directory(root)
+    return lanes if lanes.autopick else infer_lanes(root, [])
 
 
 def _root(args: Args, desk: Desk) -> Path:
