@@ -119,6 +119,20 @@ def test_a_label_of_prose_is_no_mistyped_key(planned, dos, line):
 
 
 @pytest.mark.parametrize(
+    ("heading", "problems"),
+    [
+        ("## B1 second", ["docs/one-plan.md:8: the heading states `lane:` and declares no unit; write `B1: second`"]),
+        ("## API2 second", []),  # of the series of API1
+        ("## Notes on lanes", []),
+        ("##", []),
+    ],
+)
+def test_a_heading_that_reads_as_a_unit_and_declares_none_is_told(planned, dos, heading, problems):
+    (planned / "docs" / "one-plan.md").write_text(f"{PLAN}\n{heading}\n\n- lane: api\n- paths: api/**\n")
+    assert dos("plan", "--once", "--json").json["problems"] == problems
+
+
+@pytest.mark.parametrize(
     ("lines", "kind", "said"),
     [
         ("- paths: docs/a.md, api/x.py\n", "UNIT_PATHS_OUTSIDE_LANE", "names docs/a.md, which can never lie"),

@@ -125,6 +125,7 @@ LEFT_TO_A_PERSON = [
     (written("docs/first-plan.md", "## A1: x\n\n- lane: elsewhere\n"), "UNIT_LANE_UNKNOWN"),
     (written("docs/first-plan.md", "## A1: x\n\n- agent: codx\n"), "UNIT_AGENT_UNKNOWN"),
     (written("docs/first-plan.md", "## A1: x\n\n## A1: y\n"), "UNIT_DUPLICATE"),
+    (written("docs/first-plan.md", "## A1: x\n\n## B1 y\n\n- lane: api\n"), "UNIT_UNMARKED"),
     (written("docs/first-plan.md", "## A1: x\n- depends: A2\n"), "UNIT_DEPENDENCY_UNKNOWN"),
     (written("docs/first-plan.md", "## A1: x\n- depends: A1\n"), "UNIT_DEPENDENCY_CYCLE"),
     (written("docs/first-plan.md", "## A1: x\n- class: purple\n"), "UNIT_CLASS_UNKNOWN"),

@@ -49,6 +49,7 @@ class Trouble(StrEnum):
     NOT_CLOSED = "PLAN_NOT_CLOSED"  # a code fence or a comment without an end: what follows is hidden
     RANGE = "UNIT_RANGE"
     DUPLICATE = "UNIT_DUPLICATE"
+    UNMARKED = "UNIT_UNMARKED"  # a heading that reads as a unit's, and declares none
     LANE_UNKNOWN = "UNIT_LANE_UNKNOWN"
     AGENT_UNKNOWN = "UNIT_AGENT_UNKNOWN"
     CLASS_UNKNOWN = "UNIT_CLASS_UNKNOWN"

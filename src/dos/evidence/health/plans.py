@@ -27,6 +27,7 @@ WHY = {
     Trouble.NOT_CLOSED: "Units below it are not found.",
     Trouble.RANGE: "A heading declares one unit; nothing is offered for this one.",
     Trouble.DUPLICATE: "Only the first of the two counts.",
+    Trouble.UNMARKED: "It declares no unit, so nothing is offered for it.",
     Trouble.AGENT_UNKNOWN: "It is held until its agent is one that there is.",
     Trouble.CLASS_UNKNOWN: "Nobody knows whether it may be worked on.",
     Trouble.KEY_MISTYPED: "The unit is held until the key is corrected, or the line is no list item any more.",

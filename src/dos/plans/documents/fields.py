@@ -29,6 +29,7 @@ _COLUMNS = {
     "soak": "soak",
 }
 UNIT_COLUMNS = frozenset(("unit", "units", "id", "phase", "phases", "task", "step", "item", "pick", "ticket", "#"))
+OF_UNITS_ALONE = frozenset(("lane", "agent", "paths", "acceptance", "depends"))  # prose has lists of the others too
 LISTS = frozenset(("paths", "depends"))  # they may go on as a list below
 _FIELD = re.compile(
     r"(?P<indent>[ \t]*)(?P<bullet>[-*+][ \t]+)?[*_]{0,2}"

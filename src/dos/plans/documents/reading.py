@@ -58,6 +58,7 @@ class Reading:
         self.owner: Found | None = None  # whose section this is
         self.since = 0
         self.open_plan = ""
+        self.unmarked: marks.Heading | None = None  # the heading above, if it begins with an id and declares no unit
 
     def _series(self) -> list[str]:
         """The series whose ids are recognised anywhere: asked for, the plan's, and those of the ids that stand out."""
@@ -124,7 +125,12 @@ class Reading:
             self.open_plan = lead.plan
         if lead and not lead.separated and lead.id in self.by_id:
             lead = None  # it speaks about a unit that was declared before
+        self.unmarked = mark if lead is None and self._begins_with_new_id(mark) else None
         self._place_heading(mark, lead, HEADER)
+
+    def _begins_with_new_id(self, mark: marks.Heading) -> bool:
+        lead = ids.lead(f"{mark.body.partition(' ')[0]}:") if mark.at in self.leads else None
+        return lead is not None and not lead.is_range and lead.id not in self.by_id
 
     def _of_known_plan(self, lead: Lead | None) -> Lead | None:
         """An id that is recognised by its series belongs to the plan of that name, where the document has one."""
@@ -256,10 +262,18 @@ class Reading:
     def _field(self, mark: marks.Field) -> None:
         unit = self._around(mark.at)
         if unit is None:
+            self._note_unmarked(mark)
             return
         unit.taken.add(mark.at)
         listed = not mark.value and mark.name in fields.LISTS
         unit.stated[mark.name] = self._listed_below(unit, mark) if listed else mark.value
+
+    def _note_unmarked(self, mark: marks.Field) -> None:
+        if self.unmarked and mark.name in fields.OF_UNITS_ALONE:
+            name, _, title = self.unmarked.body.partition(" ")
+            what = f"the heading states `{mark.name}:` and declares no unit; write `{name}: {title[:80]}`"
+            self._complain(Trouble.UNMARKED, self.unmarked.at, what)
+            self.unmarked = None
 
     def _mistyped(self, mark: marks.Mistyped) -> None:
         """Read as prose it would say nothing, and the unit would be worked on as if it stood nowhere."""
