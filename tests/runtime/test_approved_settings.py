@@ -280,3 +280,16 @@ def test_an_agent_that_rewrites_the_settings_configures_nobody_also_when_the_sup
     assert of("settings_approved")[-1]["documents"]["dos.toml"] == config.read_text()
     assert fleet.dos("down", "--now", "--timeout", "120").returncode == 0
     again.communicate(timeout=PATIENCE)
+
+
+def test_the_target_is_checked_by_the_settings_that_count_now(seat):
+    """What a person does about a test that fails at the start: mend `test` in dos.toml, while the fleet runs."""
+    seat.asked()
+    before = seat.fleet.baseline.commands
+    seat.config.write_text(seat.easy)
+    seat.asked()
+    assert seat.fleet.baseline.commands == before, "nobody approved it"
+    seat.config.write_text(seat.text)
+    assert seat.dos("config", "set", "workers.test", "make check").code == 0
+    seat.asked()
+    assert seat.fleet.baseline.test == "make check"

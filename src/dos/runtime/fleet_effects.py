@@ -3,7 +3,7 @@
 import secrets
 import time
 
-from dos.config.load import Loaded
+from dos.config.load import Loaded, parse
 from dos.config.tables import Config
 from dos.errors import Conflict
 from dos.evidence import holders
@@ -31,6 +31,7 @@ from dos.runtime.fleet import observing
 from dos.runtime.fleet.executing import JOURNAL_AWAY, Executor, LocalExecutor
 from dos.runtime.fleet.observing import Seen
 from dos.runtime.fleet.settings_text import SettingsText
+from dos.runtime.ground.baseline import Baseline
 from dos.runtime.on_target import OnTarget
 from dos.runtime.staff import candidates, credentials
 from dos.runtime.supervisor import Fleet, Spinning
@@ -59,6 +60,7 @@ class FleetEffects(WorkerEffects):
         self._turned_away: list[tuple[str, str]] = []  # of those, who found the journal away
         self.settings = SettingsText(place, self.git, self._target_commit, journal=config.store.url)
         self._settings_trouble = ""  # that was warned of
+        self._checked_by: str | None = None  # the text of the settings by which the target is checked
         self._cleared = False  # agents may start on this host: what lands from now on is tested by itself
 
     def performers(self) -> Performers:
@@ -136,7 +138,11 @@ class FleetEffects(WorkerEffects):
         )
 
     def _compare_settings(self, answers: Decisions) -> None:
-        self.settings.look(self.store, answers)
+        text = self.settings.look(self.store, answers)
+        if text is not None and text != self._checked_by:
+            # Workers are started by it: so the target is checked by its setup and test, and not by those of the start.
+            self.baseline = Baseline(self.place, parse(text, self.place.config).config, self.git, self.checks)
+            self._checked_by = text
         trouble = self.settings.trouble
         if trouble and trouble != self._settings_trouble:
             warn(f"{trouble}; workers keep the settings that were approved")
@@ -158,7 +164,7 @@ class FleetEffects(WorkerEffects):
         return planned
 
     def _check_to_begin(self) -> BaselineStarted:
-        branch, command = self.target(), self.config.workers.test
+        branch, command = self.target(), self.baseline.test
         return BaselineStarted(host=processes.host(), branch=branch, commit=self._target_commit(), command=command)
 
     def check_baseline(self, effect: effects.CheckBaseline) -> BaselineChecked | None:

@@ -80,7 +80,8 @@ def unit_held(
     ordinal: int = 1,
 ) -> Question:
     """A unit that its plan holds back, at `place`; with `retries`, one that only a person's word lets go."""
-    waiting = f"; {counted(len(behind), 'unit')} wait for it: {listed(behind)}" if behind else ""
+    wait = "waits" if len(behind) == 1 else "wait"
+    waiting = f"; {counted(len(behind), 'unit')} {wait} for it: {listed(behind)}" if behind else ""
     document, _, line = place.rpartition(":")
     edit = f"${{EDITOR:-vi}} +{line} {document}" if document else ""
     choices = {"retry": "it is tried again"} if retries else {}

@@ -62,10 +62,11 @@ class SettingsText:
         """Whether the fleet would work by this text, were it on disk."""
         return self._approved.counts(store, answers, FILE_NAME, text)
 
-    def look(self, store: Store, answers: Decisions) -> None:
-        """Compare the disk with what is approved, and keep the text of what a person answered `use` for."""
+    def look(self, store: Store, answers: Decisions) -> str | None:
+        """Compare the disk with what is approved, and keep the text of what a person answered `use` for; what counts
+        now."""
         self._approved.confirm(store, answers)
-        self.counting(store, answers)
+        return self.counting(store, answers)
 
     def counting(self, store: Store, answers: Decisions) -> str | None:
         """The text that counts; empty where there is no file, None where nobody has approved anything.

@@ -60,6 +60,10 @@ class Baseline:
         return not self._workers.unchecked_because
 
     @property
+    def test(self) -> str:
+        return self._workers.test
+
+    @property
     def commands(self) -> str:
         """A digest of what is run."""
         return sha256("\0".join((self._workers.setup, self._workers.test)).encode()).hexdigest()[:16]

@@ -7,7 +7,9 @@ BLIND_ADVICE = (
     " install the tree itself. If it checks only style or documents, answer `start` when `dos up` asks"
 )
 
-NOTHING_TO_EMPTY = "it is not known whether it sees the tree it is run in, since there is no source file to empty"
+NOTHING_TO_EMPTY = (
+    "it is not known whether it sees the tree it is run in: there is no source file to empty but those that it names"
+)
 
 
 class Subject(Struct, frozen=True, kw_only=True):
