@@ -217,6 +217,12 @@ def test_the_package_at_the_root_of_a_workspace_has_a_lane_with_its_tests(tmp_pa
     assert trees["grep"] == ("crates/grep/**",)
 
 
+def test_a_folder_of_tests_named_after_its_component_is_in_the_lane_of_that(tmp_path):
+    found = infer_lanes(tmp_path, ["Shop.sln", "Shop/Cart.cs", "Shop.Tests/CartTests.cs", "Api/A.cs", "latest/a.cs"])
+    assert found.concurrent == ("Api", "Shop", "latest")
+    assert found.trees["Shop"] == ("Shop/**", "Shop.Tests/**")
+
+
 def test_code_at_the_top_is_not_the_work_of_a_lane_for_documents(tmp_path):
     found = infer_lanes(tmp_path, ["README.md", "docs/index.md", "index.js", "index.test.js"])
     assert (found.concurrent, found.trees) == ((), {"main": ("**/*",)})

@@ -13,6 +13,7 @@ CAP = 12
 _TESTS = frozenset(
     ("test", "tests", "spec", "specs", "__tests__", "e2e", "integration", "integration-tests", "integration_tests")
 )
+_TESTS_OF = re.compile(r"(.+)[-_.](?:unit)?tests?")
 _DOCUMENTS = frozenset(("doc", "docs", "documentation"))
 _SOURCES = ("src", "lib", "app", "source")
 _MANIFESTS = ("package.json", "pyproject.toml", "setup.py", "Cargo.toml", "go.mod")
@@ -69,7 +70,20 @@ def _lanes(root: Path, files: Sequence[str]) -> list[_Lane]:
         apart = [_Lane(PurePosixPath(folder).name, folder) for folder in members]
         free = [each for each in visible if not any(_is_in(member, each) or member == each for member in members)]
         return [*_around(root.name, free, files), *apart, *(_Lane(each, each) for each in free if each in _DOCUMENTS)]
-    return _components(root.name, visible, files)
+    return _joined(_components(root.name, visible, files))
+
+
+def _joined(lanes: Sequence[_Lane]) -> list[_Lane]:
+    """With the folder of a component's tests, `Shop.Tests` beside `Shop`, in the lane of the component."""
+    known = {lane.name.lower(): lane for lane in lanes if not _TESTS_OF.fullmatch(lane.name.lower())}
+    apart = []
+    for lane in lanes:
+        found = _TESTS_OF.fullmatch(lane.name.lower())
+        if found and (component := known.get(found[1])):
+            component.folders += lane.folders
+        else:
+            apart.append(lane)
+    return apart
 
 
 def _around(project: str, free: Sequence[str], files: Sequence[str]) -> list[_Lane]:
