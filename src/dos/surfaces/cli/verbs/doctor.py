@@ -13,7 +13,7 @@ from typing import Annotated
 
 from msgspec import Struct, structs
 
-from dos.errors import BadInput, DosError, NotPermitted
+from dos.errors import BadInput, DosError
 from dos.evidence.health import commands, examine, facts
 from dos.questions import VERBS
 from dos.sources.workspace import Workspace
@@ -23,7 +23,7 @@ from dos.surfaces.cli.main import complain
 from dos.surfaces.cli.options import Option
 from dos.views import health
 
-EXITS = {"reported": 0, "findings": 1, "contract_error": 2, "not_permitted": NotPermitted.exit_code}
+EXITS = {"reported": 0, "findings": 1, "contract_error": 2, "not_permitted": 77}
 
 
 class Args(Struct, kw_only=True):
