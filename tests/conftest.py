@@ -1,13 +1,16 @@
 """Fixtures that several tests share; each skips, and says why, where the machine cannot provide it."""
 
 import os
+import shutil
 import signal
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 from amounts import long
 from disk.recorder import build_shim
@@ -33,6 +36,16 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
+# What tests write is thrown away: a disk only makes them wait. Where memory is short they use it all the same.
+MEMORY, ENOUGH_BYTES = Path("/dev/shm"), 6 << 30
+if (
+    "TMPDIR" not in os.environ
+    and os.access(MEMORY, os.W_OK)
+    and min(shutil.disk_usage(MEMORY).free, psutil.virtual_memory().available) > ENOUGH_BYTES
+):
+    os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Of a table that is `sampled(n)`, `make test` has time for every n-th row; `make soak` runs the others."""
@@ -49,6 +62,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def keys_of_nobody(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Whoever lands something makes a key in the user's own folder: here that is one of the tests'."""
     os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.mktemp("config"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def repositories_without_samples(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Thousands of repositories are made and copied: each without the dozen files of git's own that nobody reads."""
+    made = tmp_path_factory.mktemp("git")
+    (made / "hooks").mkdir()
+    (made / "info").mkdir()
+    (made / "info" / "exclude").touch()
+    os.environ["GIT_TEMPLATE_DIR"] = str(made)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -35,6 +35,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "dos.toml").write_text(CONFIG)
     git("add", "--all", cwd=place)
     git("commit", "--quiet", "--message", "Begin", cwd=place)
+    git("gc", "--quiet", cwd=place)  # it is copied for each test: the fewer files the better
     return place
 
 

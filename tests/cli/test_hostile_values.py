@@ -108,7 +108,7 @@ def busy(dos, workspace):
     return dos
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(("name", "field"), TRIED, ids=[f"{name} {field.typed}" for name, field in TRIED])
 def test_no_value_of_any_option_gets_more_than_a_clear_answer(busy, name, field):
     codes = catalogue.exits(VERBS[name]).values()

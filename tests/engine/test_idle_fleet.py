@@ -42,7 +42,7 @@ def stays_at_rest(fleet: EngineFleet, seconds: float) -> None:
     assert kinds <= {"lease_renewed"}, "and it has nothing to tell"
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.soak
 @pytest.mark.parametrize("why", RESTING)
 def test_a_fleet_at_rest_starts_nobody(tmp_path, why):
     with EngineFleet(tmp_path / "fleet", {"one": 1, "two": 1}) as fleet:

@@ -42,6 +42,7 @@ def test_a_supervisor_killed(tmp_path):
     assert problems_of(tmp_path, cases) == {}
 
 
+@pytest.mark.soak
 def test_a_machine_killed(tmp_path):
     assert problems_of(tmp_path, {point: killed_at(f"all:worker:{point}") for point in MACHINE}) == {}
 

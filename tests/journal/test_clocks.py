@@ -78,6 +78,7 @@ def test_a_store_whose_leases_follow_the_wall_clock_is_caught(tmp_path: Path) ->
         assert robbed > 0 and events.LeaseExpired.kind in kinds(store)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("skew", [HOUR_SECONDS, -HOUR_SECONDS], ids=["holder ahead", "holder behind"])
 def test_a_dead_holder_keeps_its_lane_for_its_time_and_no_longer(kept: Kind, skew: int) -> None:
     with contender(kept, skew, f"hold {BRIEF_MS}") as holder:

@@ -102,7 +102,7 @@ def race_until(url: str, directory: Path, floors: dict[str, int], **how: float) 
     raise AssertionError(f"after {MOST_ROUNDS} rounds only {dict(total)} of {floors}")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.soak
 def test_leases_hold_while_processes_race_and_die(url, tmp_path):
     floors = {"killed": 3, "granted": 50, "refused": 50, "written": 20}
     race_until(url, tmp_path, floors, contenders=8, seconds=4, kills_per_second=3)

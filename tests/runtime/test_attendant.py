@@ -177,7 +177,7 @@ OVER = {"usage": {"model": "m", "output_tokens": 500}}
 A2 = {"DEMO/A2": [[write("one/b.txt"), commit("Write b")]]}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("steps", "endings"),
     [

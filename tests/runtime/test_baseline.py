@@ -154,6 +154,7 @@ def test_whoever_starts_the_fleet_again_has_a_red_baseline_checked_again(reposit
     assert [check.passed for check in checks(repository)] == [False, True]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("cleared", ["by a new tree", "by an answer", "by the doctor"])
 def test_a_running_fleet_goes_on_once_the_cause_is_gone_or_a_person_says_so(repository, cleared):
     flag = repository.home / "flag"

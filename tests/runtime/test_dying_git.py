@@ -36,7 +36,7 @@ def dying(repository, tmp_path, monkeypatch):
     return start
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.soak
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_worker_lands_every_unit_once_with_one_agent_each(repository, dying, seed):
     git = dying(seed=seed)

@@ -53,7 +53,7 @@ def share(repository: Repository, remote: str) -> None:
     repository.commit_all("Share")
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("attack", ATTACKS)
 @pytest.mark.parametrize("shared", [False, True], ids=["here", "on a remote"])
 def test_a_forged_history_does_not_land_and_the_branch_keeps_its_commits(repository, tmp_path, attack, shared):

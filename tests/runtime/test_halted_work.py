@@ -67,7 +67,7 @@ def in_plan(repository: Repository, command: str) -> None:
     repository.commit_all("Slow acceptance")
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("resumable", [True, False])
 @pytest.mark.parametrize("where", ["setup", "agent", "acceptance", "test"])
 def test_a_halted_run_lands_nothing_and_its_unit_is_offered_again(repository, where, resumable):

@@ -56,7 +56,7 @@ def on_terminal(fleet: Fleet, *words: str) -> tuple[subprocess.Popen[bytes], int
     return process, master
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.soak
 @pytest.mark.parametrize("words", [["--plain"], []], ids=["plain", "live"])
 def test_a_closed_terminal_does_not_end_it_and_its_log_takes_over(waiting, words):
     process, master = on_terminal(waiting, *words)

@@ -183,7 +183,7 @@ def test_killed_before_or_after_any_command_whatever_was_left(tmp_path, edit, ac
     check_all_kills(tmp_path, edit, act, done=done, first=1 + (EDITS.index(edit) + done) % every, every=every)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.soak
 @pytest.mark.parametrize("done", [False, True])
 def test_killed_while_a_worktree_is_made(tmp_path, done):
     for number in range(1, MOST_COMMANDS):

@@ -62,7 +62,7 @@ def test_without_a_command_git_alone_is_the_witness(repository):
     assert (checked(repository, "DEMO/B1").valid, checked(repository, "DEMO/B1").bound) == (True, False)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.soak
 @pytest.mark.parametrize("moves", [False, True])
 def test_acceptance_and_tests_are_both_named_whether_the_target_moved_or_not(repository, moves):
     config = repository.root / "dos.toml"
@@ -123,7 +123,7 @@ def test_without_the_package_a_unit_lands_with_a_receipt_that_is_not_signed(repo
     assert not checked(repository, "DEMO/A1").valid
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.soak
 @pytest.mark.parametrize("trouble", ["read by others", "in the tree", "no folder", "not a key"])
 def test_a_key_that_cannot_be_used_holds_up_no_landing(repository, tmp_path, monkeypatch, trouble):
     key = (repository.root / ".git" if trouble == "in the tree" else tmp_path) / "key"

@@ -87,6 +87,7 @@ def test_left_work_that_was_committed_already_is_not_committed_again(repository)
     assert repository.git("rev-parse", f"{made}^") == repository.git("rev-parse", "HEAD^")
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "last",
     [
@@ -104,7 +105,7 @@ def test_no_name_is_added(repository, last):
     assert "no commit names the unit" in fleet(repository).units["DEMO/A1"].tries[0]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "left",
     [
@@ -177,7 +178,7 @@ def test_an_agent_that_was_cut_off_is_not_committed_for(repository):
     assert facts(repository, WorkCommitted) == [] and repository.git("show", "main:one/a.txt") == "2"
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize(
     "at", [effects.SaveChanges, effects.CommitChanges, effects.MeasureWork, effects.PrepareLanding]

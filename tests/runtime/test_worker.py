@@ -100,7 +100,7 @@ def questions(repository) -> dict[str, str]:
     }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.soak
 @pytest.mark.parametrize("ignored", [False, True])
 def test_work_waits_until_what_the_user_has_not_committed_is_out_of_its_way(repository, impatient, ignored):
     if ignored:

@@ -277,7 +277,7 @@ def with_submodule(repository, tmp_path) -> Repository:
     return repository
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.soak
 @pytest.mark.parametrize("ignore", ["none", "all"])
 def test_what_nobody_committed_in_a_submodule_is_saved(with_submodule, ignore):
     with_submodule.git("config", "--file", ".gitmodules", "submodule.lib.ignore", ignore)

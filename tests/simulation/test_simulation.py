@@ -40,7 +40,7 @@ def test_nothing_that_is_promised_breaks_in_thousands_of_seeds():
     assert summary.silent == []  # every fault struck and every refusal was given, or nothing was tested
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("bug", PLANTED)
 def test_a_planted_bug_is_found(bug):
     summary = run(count=MOST_SEEDS_FOR_A_BUG, plant=bug, jobs=1)  # it is found long before another process is up

@@ -289,6 +289,7 @@ def test_many_processes_make_it_at_once(long, base):
     assert found(root, tip, base) == expected
 
 
+@pytest.mark.soak
 def test_one_that_was_killed_while_it_made_it_is_no_matter(long, base):
     root, tip, expected = long
     for _ in range(2):
