@@ -24,7 +24,7 @@ lint: $(READY)
 	@$(BIN)/mypy
 
 test: lint
-	@$(BIN)/python -m pytest -n 3 --dist worksteal -m 'not (soak or night or programs)'
+	@$(BIN)/python -m pytest -n 4 --dist worksteal -m 'not (soak or night or programs)'
 
 soak: $(READY)
 	@$(BIN)/python -m pytest -n 3 --dist worksteal -m 'soak and not (night or programs)' --timeout 2400

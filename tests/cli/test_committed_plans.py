@@ -61,6 +61,7 @@ def test_a_plan_on_another_branch_than_the_target_is_told_and_the_fix_brings_it_
     assert git("show", "release:docs/one-plan.md", cwd=planned) == (planned / "docs" / "one-plan.md").read_text()
 
 
+@pytest.mark.soak
 def test_up_names_an_agent_program_that_is_missing_before_it_starts_and_the_question_says_so_too(planned, dos):
     config = planned / "dos.toml"
     config.write_text(config.read_text().replace('["true"]', '["no-such-agent"]'))

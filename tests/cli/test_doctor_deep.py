@@ -184,6 +184,7 @@ def test_the_text_says_what_the_document_says(tested, dos):
     assert answer.err == ""
 
 
+@pytest.mark.soak
 def test_on_a_terminal_it_tells_what_is_run_and_how_long_it_took(tested):
     place = tested(f"PYTHONPATH=src {PYTHON} {TEST}")
     asked = [PYTHON, "-m", "dos", "doctor", "--deep"]

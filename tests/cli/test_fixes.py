@@ -164,7 +164,7 @@ def named(value):
     return getattr(value, "__name__", "").strip("<>") if callable(value) else str(value)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("change", "kind"), CLEARED, ids=named)
 def test_what_is_printed_clears_the_finding(change, kind, healthy, typed, dos, monkeypatch, tmp_path):
     path = os.environ["PATH"]

@@ -68,7 +68,7 @@ ASKED = [
 ]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("words", ASKED, ids=lambda words: ascii(" ".join(words)))
 @pytest.mark.parametrize("output", ["text", "plain", "json"])
 def test_nothing_that_is_printed_can_act_on_a_terminal(dos, nasty, words, output):

@@ -86,6 +86,7 @@ def test_no_captured_event_is_blocked_by_what_the_released_settings_call(workspa
             }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("line", wired())
 @pytest.mark.parametrize("raw", GARBAGE, ids=range(len(GARBAGE)))
 def test_no_garbage_makes_them_speak_or_fail(workspace, monkeypatch, line, raw):

@@ -130,6 +130,7 @@ def test_a_transcript_that_is_not_there_is_not_fine(repository):
     assert json.decode(done.stdout)["ok"] is None and b"/nowhere/t.jsonl" in done.stderr
 
 
+@pytest.mark.soak
 def test_the_workspace_is_the_flags_then_the_events_then_the_current_one(repository, tmp_path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -189,6 +190,7 @@ def test_whatever_is_on_the_input_the_agent_may_stop(workspace, monkeypatch, raw
     assert (answer.code, answer.out) == (0, "") and "bug" not in answer.err
 
 
+@pytest.mark.soak
 def test_nothing_that_it_says_is_a_recipe(repository):
     event = {**claimed("AUTH2", "AUTH3"), "cwd": str(repository)}
     for words in ((), ("--strict",), ("--dialect", "cursor"), ("--json",)):

@@ -122,6 +122,7 @@ def test_no_value_of_any_option_gets_more_than_a_clear_answer(busy, name, field)
     assert busy("journal", "check").code == 0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("name", "field"),
     [(name, field) for name, field in TRIED if not field.option.may_be_empty],
@@ -135,6 +136,7 @@ def test_an_empty_value_is_a_mistake_and_never_means_not_given(dos, state, name,
     assert not state.exists()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("flag", ["--workspace", "--output", "--driver"])
 @pytest.mark.parametrize("value", TEXTS, ids=ascii)
 def test_no_value_of_a_flag_that_every_verb_has_does_either(dos, flag, value):

@@ -116,6 +116,7 @@ def files(place):
     return sorted(path for path in place.rglob("*") if path != state and state not in path.parents)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("slot", NAMED)
 def test_a_name_that_cannot_be_stored_is_an_error(dos, tmp_path, state, slot):
     before = files(tmp_path)
@@ -139,6 +140,7 @@ def test_an_odd_name_is_a_name(dos, tmp_path, slot):
     assert dos("journal", "check").code == 0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "run_id", ["../../x", "RID-", "rid-000000001000002", "RID-00000000100000Z/", "RID-0000000010000U2"]
 )

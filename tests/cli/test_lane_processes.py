@@ -182,6 +182,7 @@ def test_every_verb_helps_and_says_its_exit_codes(dos, verb):
         assert f"{code:<3} {token}" in answer.out
 
 
+@pytest.mark.soak
 def test_writers_wait_for_one_another_and_none_is_lost(workspace, dos):
     with ThreadPoolExecutor(6) as pool:
         words = [

@@ -182,6 +182,7 @@ def test_json_is_never_coloured(workspace):
 FEWER = {"simulate": ("--seeds", "5")}  # by itself it takes its time
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", WITHOUT_WORDS)
 def test_json_is_one_document_for_every_verb_that_needs_no_words(name, dos):
     dos("id-alloc", "allocate", "something")  # so that there is a journal with something in it

@@ -62,6 +62,7 @@ def test_a_run_answers_with_its_table_and_writes_nothing_down(dos, state, change
     assert not state.exists()
 
 
+@pytest.mark.soak
 def test_a_run_says_everything_in_json_and_nothing_beside_it(dos, changed):
     answer = dos("test-witness", "run", "--commit", changed[:12], "--cmd", "sh {tests}", "--json")
     said = answer.json
@@ -98,6 +99,7 @@ def test_the_workspace_says_how_it_is_tested(dos, workspace, changed):
     assert answer.json["command_from"].startswith("docs/a-plan.md:")
 
 
+@pytest.mark.soak
 def test_a_measured_witness_is_found_by_its_commit_newest_first(dos, workspace, changed):
     words = ("test-witness", "run", "--repeat", "1", "--json")
     dos("config", "set", "workers.test", "sh tests/test_it.sh")

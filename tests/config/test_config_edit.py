@@ -333,6 +333,7 @@ CHANGES = st.sampled_from(
 )
 
 
+@pytest.mark.soak
 @settings(deadline=None, max_examples=30)
 @given(st.lists(CHANGES, max_size=6))
 def test_any_changes_one_after_another_give_what_they_say(

@@ -151,6 +151,7 @@ def test_ten_thousand_lanes_are_not_compared_with_one_another() -> None:
     assert lint(Config(lanes=Lanes(concurrent=tuple(names), autopick=tuple(names), trees=trees))) == []
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(30)
 def test_two_lanes_of_many_folders_are_compared_quickly() -> None:
     one = tuple(f"a/{number}/**" for number in range(5_000))

@@ -374,6 +374,7 @@ def test_another_runs_lease_is_not_found_by_its_lane_and_stamp(repository):
 # The whole of it
 
 
+@pytest.mark.soak
 def test_a_worker_that_works_for_two_hours_and_then_only_beats(repository):
     """Its lease lasts two minutes and is renewed, it commits every six minutes, and at last it is gone."""
     lease = repository.lease("api", ttl_ms=2 * MINUTE, run_id=RUN)

@@ -136,7 +136,7 @@ def test_a_fault_at_any_operation_is_told_and_survived(
     assert_faults_are_survived(runs, fail, fail_for)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.soak
 @pytest.mark.parametrize("steps", [STEPS, WATCHED], ids=["alone", "while another has it open"])
 def test_a_commit_whose_sync_failed_is_not_acknowledged_by_the_next_sync(
     tmp_path: Path, disk_shim: Path, steps: str

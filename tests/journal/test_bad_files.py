@@ -106,6 +106,7 @@ def test_a_directory_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     assert refused.value.hint
 
 
+@pytest.mark.soak
 def test_the_command_line_looks_at_a_read_only_repository(tmp_path: Path) -> None:
     repository = tmp_path / "repository"
     subprocess.run(["git", "init", "--quiet", str(repository)], check=True)

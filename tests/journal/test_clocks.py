@@ -61,7 +61,7 @@ def contended(kind: Kind, rule: str, seconds: float) -> list[list[int]]:
         return [[int(word) for word in each.communicate(timeout=PATIENCE)[0].split()] for each in (ahead, behind)]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.soak
 def test_two_wrong_wall_clocks_race_for_a_lane_and_nobody_is_robbed(kept: Kind) -> None:
     counts = contended(kept, "own", 2)
     assert all(granted > 5 and refused > 0 and lost == 0 for granted, refused, lost in counts), counts
@@ -70,6 +70,7 @@ def test_two_wrong_wall_clocks_race_for_a_lane_and_nobody_is_robbed(kept: Kind) 
         assert check(store).problems == []
 
 
+@pytest.mark.soak
 def test_a_store_whose_leases_follow_the_wall_clock_is_caught(tmp_path: Path) -> None:
     kind = Sqlite(tmp_path)
     counts = contended(kind, "wall", 1)

@@ -53,6 +53,7 @@ def over(wire: Wire, kind: Postgres, **settings) -> Store:
 # A server that goes away
 
 
+@pytest.mark.soak
 def test_a_server_killed_in_the_middle_loses_nothing_acknowledged(mortal):
     kind = Postgres(mortal.createdb("killed"))
     acknowledged: list[int] = []

@@ -81,6 +81,7 @@ def check_a_longer_id_never_names_a_shorter_one(plan, begin, tail, form, stamp):
 BOUNDARY = (series, begins, tails, st.sampled_from(FORMS), stamps)
 
 
+@pytest.mark.soak
 @few(200)
 @given(*BOUNDARY)
 def test_a_longer_id_never_names_a_shorter_one(plan, begin, tail, form, stamp):
@@ -107,6 +108,7 @@ def check_a_commit_that_names_another_ships_nothing(story, tail, forms):
 OTHERS = (stories(most=5, units=[]), tails, st.permutations(FORMS).map(lambda forms: [*forms[:5], PLAIN_FORMS[0]]))
 
 
+@pytest.mark.soak
 @few(20)
 @given(*OTHERS)
 def test_a_commit_that_names_another_ships_nothing(story, tail, forms):
@@ -259,7 +261,7 @@ def test_the_eventful_history_has_all_kinds_of_answers(events):
     }  # fmt: skip
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("setting", SETTINGS)
 @pytest.mark.parametrize("where", ["user", "repository"])
 def test_settings_of_git_change_nothing(events, monkeypatch, tmp_path, setting, where):
@@ -426,6 +428,7 @@ def check_all_units_are_answered_as_each_is(drawn):
         assert together == [evidence.verify(World(repository.root), [unit], ask)[0] for unit in UNITS]
 
 
+@pytest.mark.soak
 @few(15)
 @given(st.lists(moves(), min_size=3, max_size=14))
 def test_all_units_are_answered_as_each_is(drawn):

@@ -117,6 +117,7 @@ def test_lanes_have_their_own_budgets_of_a_day():
     assert isinstance(chosen(story.folded, budgets, lane="api"), Chosen)
 
 
+@pytest.mark.soak
 @settings(max_examples=200)
 @given(
     limit=st.floats(1, 20),

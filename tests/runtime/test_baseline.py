@@ -278,6 +278,7 @@ def test_a_test_that_imports_the_tree_it_runs_in_is_taken(package):
     assert package.git("status", "--porcelain") == ""
 
 
+@pytest.mark.soak
 def test_a_runner_that_the_test_command_names_is_not_emptied(package):
     runner = (
         "import subprocess, sys\nsys.exit(subprocess.call([sys.executable, '-m', 'unittest', '-q', 'tests.test_price'],"

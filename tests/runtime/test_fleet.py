@@ -184,6 +184,7 @@ def test_workers_that_end_well_are_not_counted_as_dying(fleet):
     assert len(landed(fleet)) == 5
 
 
+@pytest.mark.soak
 def test_a_drain_reaches_a_worker_that_has_just_been_started(fleet):
     process = fleet.up("--target", "1")
     wait_for(lambda: any(event["kind"] == "spawn_intended" for event in history(fleet)))
@@ -293,6 +294,7 @@ def test_a_stopped_worker_whose_lane_was_taken_over_never_wakes_in_the_worktree_
 DETACHES = {"run": "setsid sleep 300 & exec sleep 300"}
 
 
+@pytest.mark.soak
 def test_a_worker_that_is_told_to_end_takes_with_it_all_that_it_started(fleet):
     fleet.repository.play({"*": [[DETACHES]]})
     command = [sys.executable, "-m", "dos", "worker", "--lane", "one"]

@@ -148,6 +148,7 @@ def test_a_submodule_inside_passes(agent):
     agent.git("commit", "-qm", "x")
 
 
+@pytest.mark.soak
 def test_what_is_committed_past_the_index_is_judged_by_what_is_committed(agent):
     agent.write("two/new")
     agent.git("restore", "--staged", "two/new")
@@ -223,6 +224,7 @@ def test_no_ref_but_its_own_head_is_moved_by_an_agent(agent, words):
     assert "dos: refused" in agent.refused(*words)
 
 
+@pytest.mark.soak
 def test_packed_refs_are_guarded_too(agent):
     agent.repository.git("branch", "other")
     agent.repository.git("tag", "release")
@@ -233,6 +235,7 @@ def test_packed_refs_are_guarded_too(agent):
     assert "dos: refused" in agent.refused("tag", "-d", "release")
 
 
+@pytest.mark.soak
 def test_an_agent_that_goes_to_a_branch_can_look_and_not_commit(agent):
     agent.repository.git("branch", "other")
     agent.git("switch", "-q", "other")
@@ -277,7 +280,7 @@ def test_rebasing_onto_what_others_landed_passes(agent):
     assert agent.git("rev-parse", "HEAD") == agent.repository.git("rev-parse", "main")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.soak
 @pytest.mark.parametrize("verb", ["merge", "rebase"])
 def test_a_conflict_can_be_solved_and_given_up(agent, verb):
     agent.commit("one/keep", "ours\n")
@@ -293,6 +296,7 @@ def test_a_conflict_can_be_solved_and_given_up(agent, verb):
     assert (agent.tree / "two" / "landed").exists()
 
 
+@pytest.mark.soak
 def test_a_merge_that_changes_what_another_lane_has_is_refused(agent):
     agent.commit("one/a")
     (agent.place.root / "two" / "landed").write_text("x")
@@ -303,6 +307,7 @@ def test_a_merge_that_changes_what_another_lane_has_is_refused(agent):
     assert "two/landed" in agent.refused("commit", "-qm", "x", "--no-verify")
 
 
+@pytest.mark.soak
 def test_taking_over_a_commit_of_somebody_elses_lane_is_refused(agent):
     agent.repository.git("switch", "-qc", "other")
     (agent.place.root / "two" / "other").write_text("x")
@@ -329,6 +334,7 @@ def test_everyday_commands_of_an_agent_pass(agent):
     agent.git("pack-refs", "--all")
 
 
+@pytest.mark.soak
 def test_the_target_may_be_rewritten_under_an_agent(agent):
     agent.commit("one/a")
     agent.repository.git("commit", "-q", "--amend", "-m", "Begin otherwise")
@@ -437,6 +443,7 @@ def sharing(repository) -> Sharing:
     return Sharing(repository)
 
 
+@pytest.mark.soak
 def test_in_a_shared_tree_an_agent_commits_on_the_branch_inside_of_its_lane(sharing):
     sharing.commit("one/a")
     sharing.git("commit", "-q", "--amend", "-m", "Again")

@@ -206,6 +206,7 @@ def test_the_reflogs_are_read_again_only_when_they_have_changed(one_unit, monkey
     assert asked
 
 
+@pytest.mark.soak
 def test_what_the_user_had_committed_before_a_run_took_the_unit_is_no_work_of_its_agent(one_unit):
     (one_unit.root / "one" / "a.txt").write_text("x")
     one_unit.git("add", "-A")

@@ -55,6 +55,7 @@ def test_it_says_what_was_checked_before_the_branch_moved(repository):
     assert (checked(repository, "DEMO/A1").valid, checked(repository, "DEMO/A1").bound) == (True, True)
 
 
+@pytest.mark.soak
 def test_without_a_command_git_alone_is_the_witness(repository):
     work(repository, lane="two")
     found = receipt_of(repository, "DEMO/B1")
@@ -292,6 +293,7 @@ print(made, signer(path, workspace.find(Path(sys.argv[2]))).key.key_id)
 """
 
 
+@pytest.mark.soak
 def test_several_who_need_a_key_at_once_have_one(repository, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     folder = tmp_path / "config" / "dos"

@@ -52,6 +52,7 @@ def test_a_commit_that_is_accepted_and_names_no_unit_is_named_for_its_agent(repo
     assert is_shipped("DEMO", "A1", workspace=repository.root).shipped
 
 
+@pytest.mark.soak
 def test_what_the_acceptance_command_stages_is_not_in_the_commit_that_is_named(repository):
     plan = "# A plan\n\n## DEMO A1: first\n- lane: one\n- acceptance: `sh one/check.sh`\n"
     (repository.root / "docs" / "demo-plan.md").write_text(plan)

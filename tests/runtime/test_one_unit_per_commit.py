@@ -81,6 +81,7 @@ def test_each_commit_of_the_work_is_looked_at(planned):
     assert all("names DEMO/A2" in why for why in tries(planned)[:1])
 
 
+@pytest.mark.soak
 def test_a_plan_that_an_agent_edits_on_disk_hides_no_name(planned):
     with open_effects(planned).store as store:
         approving.approve(workspace.find(planned.root), load(planned.root), store, by="me")
@@ -107,6 +108,7 @@ def test_a_grammar_that_only_a_commit_between_declares_hides_no_name(planned):
     assert asked(commits=commits[1:]) == ""
 
 
+@pytest.mark.soak
 def test_a_landing_is_for_the_unit_that_was_claimed_whatever_is_planned_later(planned):
     planned.play({"DEMO/A1": [[write("one/a.py", CODE), said("DEMO A9: do it\n\nUnit: DEMO/A1")]], "*": []})
     work(planned)

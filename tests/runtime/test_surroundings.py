@@ -213,6 +213,7 @@ def test_an_agent_whose_shell_hides_the_configuration_can_commit(one_unit: Repos
     assert repository.git("log", "-1", "--format=%an <%ae>", "main") == "Anna Example <anna@example.invalid>"
 
 
+@pytest.mark.soak
 def test_the_scripted_agent_leaves_nothing_beside_its_script(one_unit: Repository):
     repository = one_unit
     work(repository)

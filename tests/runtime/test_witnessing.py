@@ -52,6 +52,7 @@ def test_a_test_that_fails_without_the_change_and_passes_with_it_is_a_witness(to
     assert fingerprint(toy.root) == before
 
 
+@pytest.mark.soak
 def test_a_test_that_passes_without_the_change_proves_nothing(toy):
     toy.commit(OLD_CODE | OLD_TESTS)
     toy.commit(NEW_CODE | {"tests/test_more.py": HEAD + ZERO})
@@ -60,6 +61,7 @@ def test_a_test_that_passes_without_the_change_proves_nothing(toy):
     assert cells(seen) == [["pass"], ["pass"], ["pass"], ["pass"]]
 
 
+@pytest.mark.soak
 def test_a_test_that_cannot_even_be_loaded_without_the_change_is_a_lesser_witness(toy):
     toy.commit({"other.py": ""} | OLD_TESTS | OLD_CODE)
     toy.commit({"extra.py": "", "tests/test_extra.py": "import unittest\nimport extra\n" + HEAD + ZERO})
@@ -116,6 +118,7 @@ def test_a_change_that_takes_a_test_away_is_not_vouched_for_by_another(toy):
     assert len(seen.matrix.weakened) == 1 and "tests/test_gone.sh" in seen.verdict.reason
 
 
+@pytest.mark.soak
 def test_a_change_that_asks_for_less_is_not_vouched_for_by_what_it_adds(toy):
     toy.commit(OLD_CODE | OLD_TESTS)
     toy.commit(NEW_CODE | {"tests/test_calc.py": HEAD + "    @unittest.skip('later')\n" + ZERO + ONE})
@@ -242,6 +245,7 @@ def test_tests_that_skip_themselves_on_the_new_code_are_not_green(toy):
     assert seen.verdict.answer is Answer.ABSTAIN and "skipped" in seen.verdict.reason
 
 
+@pytest.mark.soak
 def test_a_run_does_not_know_by_its_place_which_code_it_is_tried_on(toy, tmp_path):
     """The path, the environment, the times of the files, and what is in its home are the same each time."""
     log = tmp_path / "log"
@@ -264,6 +268,7 @@ def test_a_run_gets_nothing_of_the_callers_settings_and_secrets(toy, tmp_path, m
     assert given["CI"] == "true" and given["PATH"] == os.environ["PATH"] and given["HOME"] != os.environ.get("HOME")
 
 
+@pytest.mark.soak
 def test_what_a_run_does_to_its_tree_is_not_seen_by_the_next(toy):
     toy.commit(GREEN)
     toy.commit({"code": "new\n", "tests/test_it.sh": "grep -q new code\n"})
@@ -301,6 +306,7 @@ def test_whatever_a_test_leaves_running_is_ended(toy, tmp_path, detach):
     assert gone(file)
 
 
+@pytest.mark.soak
 def test_a_test_reaches_no_network_but_its_own(toy):
     if not sandbox._can_cut_network():
         pytest.skip("this system lets nobody cut off the network")

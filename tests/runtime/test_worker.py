@@ -467,7 +467,7 @@ def test_a_unit_that_another_lane_is_at_is_not_taken_when_the_plan_moves_it(repo
     assert claims.count("DEMO/A1") == 1
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.soak
 @pytest.mark.parametrize("late", [False, True], ids=["before it looks", "while it looks"])
 def test_of_two_lanes_that_claim_one_unit_at_once_one_goes_on(repository, monkeypatch, late):
     other = open_effects(repository)

@@ -11,6 +11,7 @@ def simulate(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", "dos", "simulate", *words], capture_output=True, text=True)
 
 
+@pytest.mark.soak
 def test_one_line_says_what_was_done():
     ran = simulate("--seeds", "20", "--jobs", "1")
     assert ran.returncode == 0, ran.stderr

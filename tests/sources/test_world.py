@@ -34,6 +34,7 @@ def url(postgres, request) -> str:
     return postgres.createdb(f"world_{abs(hash(request.node.name))}")
 
 
+@pytest.mark.soak
 def test_a_shallow_clone_goes_by_the_journal_of_the_whole_ones(origin, url):
     whole, shallow = clone(origin, "whole"), clone(origin, "shallow", "--depth", "1")
     with open_journal(whole, url) as journal:

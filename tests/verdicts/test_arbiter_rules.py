@@ -52,6 +52,7 @@ def test_a_lane_of_the_callers_own_is_known_by_its_tree():
     assert (decision.outcome, decision.lane, decision.lane_kind) == ("acquire", "hot", "keyword")
 
 
+@pytest.mark.sampled(3)
 def test_a_name_that_cannot_be_stored_is_an_error():
     with pytest.raises(NameInvalid):
         arbiter.judge(ask("hot\x00", "", "hot/**"), [], roster())
