@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # On a busy machine an example may take long: that proves nothing about what it is an example of.
 settings.register_profile(
-    "untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=long(30, 5_000)
+    "untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=long(20, 5_000)
 )
 settings.load_profile("untimed")
 
@@ -48,11 +48,11 @@ if (
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of a table that is `sampled(n)`, `make test` has time for every n-th row; `make soak` runs the others."""
+    """Of a table, or a whole file, that is `sampled(n)`, `make test` runs every n-th row; `make soak` the others."""
     rows: Counter[str] = Counter()
     for item in items:
         if mark := item.get_closest_marker("sampled"):
-            table = item.nodeid.partition("[")[0]
+            table = item.nodeid.partition("[" if mark in item.own_markers else "::")[0]
             if rows[table] % mark.args[0]:
                 item.add_marker(pytest.mark.soak)
             rows[table] += 1

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from msgspec import json
 from patience import PATIENCE
 
+pytestmark = pytest.mark.sampled(3)
+
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 STOP = {"session_id": "s", "hook_event_name": "Stop", "stop_hook_active": False}
 

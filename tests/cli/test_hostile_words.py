@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from dos.questions import VERBS
 
+pytestmark = pytest.mark.sampled(3)
+
 UNUSABLE = ["a\nb", "a\rb", "a\u2028b", "a\u2029b", "a\x00b", "\x1b[31mred", "a\x85b", "x" * 10_000]
 ODD = [
     "..",

@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from patience import PATIENCE
 from test_hostile_values import CONTROLS, PYTHONISMS, TEXTS
 
+pytestmark = pytest.mark.sampled(3)
+
 pytest.importorskip("cryptography")
 
 PLAN = "## AUTH AUTH1: first\n\n- lane: api\n- acceptance: `test -s api/login.txt`\n"

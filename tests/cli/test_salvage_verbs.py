@@ -10,6 +10,8 @@ from dos.journal.opening import open_store
 from dos.runtime.worktrees import prepare
 from dos.sources.git import Git
 
+pytestmark = pytest.mark.sampled(3)
+
 
 @pytest.fixture
 def saved(workspace: Path) -> list[str]:

@@ -9,6 +9,8 @@ from dos.evidence.belief import test_witnesses
 from dos.sources.world import World
 from dos.verdicts.belief.tested import SPELLINGS
 
+pytestmark = pytest.mark.sampled(3)
+
 PASSING = "grep -q new code/it"
 
 

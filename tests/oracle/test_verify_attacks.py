@@ -9,6 +9,8 @@ from repository import Repository
 
 from dos.verdicts.work.shipped import Answer, Tier
 
+pytestmark = pytest.mark.sampled(3)
+
 LINES = "".join(f"def part_{number}(value):\n    return value + {number}\n" for number in range(50))
 PLAN = "## AUTH AUTH1: log in\n\n- paths: src/auth/**\n"
 

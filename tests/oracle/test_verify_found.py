@@ -16,6 +16,8 @@ from dos.verdicts.commits.naming import Message, Name
 from dos.verdicts.commits.paths import Kind
 from dos.verdicts.work.shipped import Answer
 
+pytestmark = pytest.mark.sampled(3)
+
 LINES = "".join(f"def part_{number}(value):\n    return value + {number}\n" for number in range(50))
 PLAN = "## AUTH AUTH1: log in\n\n- paths: src/auth/**\n"
 

@@ -17,6 +17,8 @@ from dos.verdicts.commits import content, unfinished
 from dos.verdicts.commits.naming import Message, Name
 from dos.verdicts.work.shipped import Answer
 
+pytestmark = pytest.mark.sampled(3)
+
 LINES = "".join(f"def part_{number}(value):\n    return value + {number}\n" for number in range(50))
 LOGIN = {"src/login.py": LINES}
 

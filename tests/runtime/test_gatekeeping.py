@@ -22,6 +22,8 @@ from dos.sources import workspace
 from dos.sources.git import Git
 from dos.sources.world import open_journal
 
+pytestmark = pytest.mark.sampled(3)
+
 ODD = 'one/a "quoted"\n\tname'
 
 

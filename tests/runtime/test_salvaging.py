@@ -14,6 +14,8 @@ from dos.runtime.trees.salvaged import Saved
 from dos.sources.git import Git
 from dos.sources.world import World
 
+pytestmark = pytest.mark.sampled(3)
+
 
 def state(repository: Repository) -> Path:
     return repository.root / ".git" / "dos"

@@ -25,6 +25,8 @@ from dos.sources import workspace
 from dos.sources.git import Git
 from dos.sources.world import open_journal, workspace_id
 
+pytestmark = pytest.mark.sampled(3)
+
 SAFE = ["-c", "user.name=T", "-c", "user.email=t@example.invalid", "-c", "commit.gpgsign=false"]
 
 

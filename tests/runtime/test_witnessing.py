@@ -15,6 +15,8 @@ from toy_repository import SHELL, UNITTEST, Toy, cells, fingerprint
 from dos.runtime.witnessing import sandbox
 from dos.verdicts.belief.tested import Answer, Cell
 
+pytestmark = pytest.mark.sampled(3)
+
 OLD_CODE = {"calc.py": "def add(a, b):\n    return a - b\n"}
 NEW_CODE = {"calc.py": "def add(a, b):\n    return a + b\n"}
 HEAD = "import unittest\n\nimport calc\n\n\nclass Adding(unittest.TestCase):\n"
