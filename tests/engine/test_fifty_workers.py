@@ -14,7 +14,7 @@ from patience import PATIENCE, wait_for
 from promises import broken, overlapping
 from test_idle_fleet import at_rest, started
 
-SECONDS = float(os.environ.get("DOS_SOAK_SECONDS") or long(90, 3_600))
+SECONDS = float(os.environ.get("DOS_SOAK_SECONDS") or long(100, 3_600))
 LANES = 50
 UNITS = 10  # of each lane: more than can be done
 SLEEPS = (40, 70, 100, 50, 80, 60)  # of the agents: so many workers share a machine only if they mostly wait
@@ -44,7 +44,8 @@ class Supervised(Struct, kw_only=True):
 
     @property
     def core_seconds(self) -> float:
-        return self.seen[-1][1] if self.seen else 0.0
+        """While it was watched: what the first one took to start fifty workers came before."""
+        return self.seen[-1][1] - self.seen[0][1] if self.seen else 0.0
 
     @property
     def growth_bytes(self) -> int:
