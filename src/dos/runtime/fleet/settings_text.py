@@ -1,6 +1,7 @@
 """The settings that the fleet works by: the dos.toml that a person approved."""
 
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 
 from msgspec import structs
@@ -92,9 +93,13 @@ class SettingsText:
         return Unknown(self._trouble_on_disk)
 
     def _why_unusable(self, text: str) -> str:
-        try:
-            url = parse(text, self._path).config.store.url
-        except ConfigInvalid as error:
-            return error.message
-        is_same = url == self._journal
-        return "" if is_same else f"{self._path}: [store] url names another journal: restart `dos up` to change over"
+        return _why_unusable(text, self._path, self._journal)
+
+
+@lru_cache(maxsize=4)  # asked at every tick and every start of a worker, mostly about one text
+def _why_unusable(text: str, path: Path, journal: str) -> str:
+    try:
+        url = parse(text, path).config.store.url
+    except ConfigInvalid as error:
+        return error.message
+    return "" if url == journal else f"{path}: [store] url names another journal: restart `dos up` to change over"
