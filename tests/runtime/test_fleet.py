@@ -7,7 +7,7 @@ import sys
 
 import psutil
 import pytest
-from patience import PATIENCE
+from patience import PATIENCE, wait_until_ended
 from sample_fleet import history, landed, wait_for
 from sample_repository import WORKS, commit, write
 
@@ -246,11 +246,21 @@ def test_an_agent_does_not_outlive_its_killed_worker(fleet):
     fleet.repository.play({"*": [[{"hang": True}]]})
     fleet.up("--target", "1")
     worker = psutil.Process(fleet.worker_at("one"))
-    agents = wait_for(
-        lambda: [child for child in worker.children(recursive=True) if "scripted" in " ".join(child.cmdline())]
-    )
+
+    def agents() -> list[psutil.Process]:
+        return [child for child in worker.children(recursive=True) if "scripted" in " ".join(words(child))]
+
+    found = wait_for(agents)
     worker.kill()
-    wait_for(lambda: not any(agent.is_running() and agent.status() != psutil.STATUS_ZOMBIE for agent in agents))
+    wait_until_ended(found)
+
+
+def words(process: psutil.Process) -> list[str]:
+    """What it was started with; nothing of one that has ended, as a worker's git does between two looks."""
+    try:
+        return process.cmdline()
+    except psutil.NoSuchProcess:
+        return []
 
 
 def test_without_an_agent_it_says_what_to_set(fleet):
