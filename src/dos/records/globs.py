@@ -26,6 +26,7 @@ _BRACES = re.compile(rf"{_CLASS}|[{{}},]")
 _SPECIAL = re.compile(r"[*?[{]")
 _WILD = re.compile(r"[*?[]")
 _FOREIGN = re.compile(r"[@+!*?]\(|\|")
+_SPECIAL_OR_FOREIGN = re.compile(r"[*?[{|(]")
 _ESCAPE = re.compile(r"\\[][{}?!]")
 _DRIVE = re.compile(r"[A-Za-z]:")
 # Rarely needed, so not compiled on import: control characters, line separators and lone surrogates, which no store can
@@ -49,6 +50,11 @@ def literal_folder(glob: str) -> str:
     """The folder that a glob names before its first wildcard, as it is written; "" is the whole repository."""
     found = _SPECIAL.search(glob)
     return (glob[: found.start()] if found else glob).rpartition("/")[0].strip("/")
+
+
+def literal(folder: str) -> str:
+    """The beginning of a glob that means this very folder, whatever characters are in its name."""
+    return _SPECIAL_OR_FOREIGN.sub(r"[\g<0>]", folder)
 
 
 def folded_path(path: str) -> str | None:

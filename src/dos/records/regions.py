@@ -106,8 +106,20 @@ def many_overlaps(regions: Sequence[Region]) -> Iterator[tuple[int, int]]:
         above.append((here, index))
 
 
+def lane_holds(region: Region, path: str, root: str = "") -> bool:
+    """Is a file, by the name that git gives it, inside a lane whose globs start in the folder `root`?
+
+    Git names files from the top of the repository; `root` is "" there, and ends with "/" elsewhere. A region of which
+    nothing is known holds no file. Nor does any lane hold a name with a backslash: to git that is part of the name, and
+    in a glob it parts folders.
+    """
+    if "\\" in path or not path.startswith(root):
+        return False
+    return contains_path(region, path[len(root) :])
+
+
 def contains_path(region: Region, path: str) -> bool:
-    """Is this one file inside, by what the globs mean? That is stricter than the prefixes, never wider."""
+    """Is a file inside, as people spell its path? By what the globs mean: stricter than the prefixes, never wider."""
     place = folded_path(path)
     return place is not None and any(matches(glob, place) for glob in region.globs)
 

@@ -11,7 +11,6 @@ from dos.records.leases import Lease
 from dos.records.moments import second_stamp
 from dos.records.names import as_text
 from dos.records.receipts import Run
-from dos.records.regions import Region
 from dos.runtime import running
 from dos.runtime.effects import Measured, Worktree
 from dos.sources.git import Git
@@ -65,13 +64,7 @@ def unfounded(inside: Git, base: str, head: str) -> str:
 def strays(inside: Git, base: str, head: str, lease: Lease, prefix: str = "") -> list[str]:
     """The changed paths that lie outside of the lane, whose globs start where dos.toml is."""
     changed = inside.paths_between(base, head)
-    return [as_text(path) for path in changed if not is_inside(path, region=lease.region, prefix=prefix)]
-
-
-def is_inside(path: str, *, region: Region, prefix: str) -> bool:
-    # A backslash in one of git's names is part of the name; in a glob it would part folders.
-    plain = "\\" not in path and path.startswith(prefix)
-    return plain and regions.contains_path(region, path[len(prefix) :])
+    return [as_text(path) for path in changed if not regions.lane_holds(lease.region, path, prefix)]
 
 
 def accept(

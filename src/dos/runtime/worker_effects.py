@@ -162,7 +162,7 @@ class WorkerEffects:
         found = plan_documents.documents(root, paths.plans_glob, paths.next_packets)
         documents = [path.relative_to(root).as_posix() for path in found]
         own = effect.lease
-        if documents and all(regions.contains_path(own.region, each) for each in documents):
+        if documents and all(regions.lane_holds(own.region, each) for each in documents):
             return effects.Plans(lease=own, documents=documents)
         plans = regions.region([self.config.paths.plans_glob])
         asked = structs.replace(

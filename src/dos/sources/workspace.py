@@ -19,6 +19,16 @@ class Workspace(Struct, frozen=True, kw_only=True):
         return self.root / "dos.toml"
 
     @property
+    def prefix(self) -> str:
+        """How git's paths begin in the folder of dos.toml, where those of lanes start: "" at the top of the work tree.
+
+        The dos.toml of the main checkout, which also counts in a linked worktree, is at the top.
+        """
+        if self.root == self.tree or self.is_elsewhere:
+            return ""
+        return f"{self.root.relative_to(self.tree).as_posix()}/"
+
+    @property
     def is_elsewhere(self) -> bool:
         """The caller stands in a linked worktree, and the dos.toml that counts is the main checkout's."""
         return not self.root.is_relative_to(self.tree)

@@ -3,10 +3,11 @@
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from msgspec import Struct
 
-from dos.records.regions import contains_path, region
+from dos.records.regions import lane_holds, region
 from dos.records.unknown import Unknown
 from dos.sources.git import Git
 from dos.sources.history.objects import Entry, Objects
@@ -122,10 +123,4 @@ def beside(paths: Sequence[str], folder: str) -> list[str]:
 
 
 def _matching(globs: Sequence[str], folder: str) -> Callable[[str], bool]:
-    wanted, prefix = region(globs), f"{folder}/" if folder else ""
-
-    def matches(path: str) -> bool:
-        # A backslash in one of git's names is part of the name; in a glob it would part folders.
-        return "\\" not in path and path.startswith(prefix) and contains_path(wanted, path[len(prefix) :])
-
-    return matches
+    return partial(lane_holds, region(globs), root=f"{folder}/" if folder else "")

@@ -66,7 +66,7 @@ def look(place: Workspace, traces: Sequence[Traces], now_ms: int) -> list[Eviden
         commits = Unknown(f"{place.root} is in no git repository")
     else:
         commits = recent_commits.read(Git(place.tree), min(starts))
-    reader = _Reader(commits, _prefix(place))
+    reader = _Reader(commits, place.prefix)
     return [_evidence(each, reader, now_ms) for each in traces]
 
 
@@ -170,12 +170,8 @@ class _Reader:
         return found
 
     def _belongs(self, path: str, region: Region) -> bool:
-        if not region.known:
-            return True
-        # A backslash in one of git's names is part of the name; in a glob it would part folders.
-        if "\\" in path or not path.startswith(self._prefix):
-            return False
-        return regions.contains_path(region, path[len(self._prefix) :])
+        """What may be a run's own shows that it is alive, so a lane of which nothing is known has every commit."""
+        return not region.known or regions.lane_holds(region, path, self._prefix)
 
 
 def _evidence(traces: Traces, reader: _Reader, now_ms: int) -> Evidence:
@@ -193,10 +189,3 @@ def _evidence(traces: Traces, reader: _Reader, now_ms: int) -> Evidence:
         progress_age_ms=max(0, now_ms - max(times)) if times else None,
         lapsed=traces.lapsed,
     )
-
-
-def _prefix(place: Workspace) -> str:
-    """How git's paths begin: lanes start where dos.toml is, and git at the top of the work tree."""
-    if place.root == place.tree or not place.root.is_relative_to(place.tree):
-        return ""  # a linked worktree is laid out as the main one is
-    return f"{place.root.relative_to(place.tree).as_posix()}/"

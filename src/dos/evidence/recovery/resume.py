@@ -1,7 +1,6 @@
 """Whether a run can go on: its own stream, and what git says of its steps and of its lane since."""
 
 from dos.errors import GitFailed
-from dos.evidence.access.scope import in_workspace
 from dos.evidence.work import declared as declared_evidence
 from dos.journal import runs
 from dos.journal.states.run import Run
@@ -60,7 +59,8 @@ def _strangers(world: World, region: Region, since: str, own: set[str]) -> list[
     touched = commits.paths_of_each(world.git, others)
 
     def trespasses(commit: Commit) -> bool:
-        return any(regions.contains_path(region, path) for path in in_workspace(world, touched.get(commit.sha, [])))
+        paths = touched.get(commit.sha, [])
+        return any(regions.lane_holds(region, path, world.workspace.prefix) for path in paths)
 
     return [commit for commit in others if trespasses(commit)]
 

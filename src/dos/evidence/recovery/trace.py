@@ -5,7 +5,6 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from dos.evidence.access.scope import in_workspace
 from dos.evidence.work import declared as declared_evidence
 from dos.journal import events, runs
 from dos.journal.events import Event, RunMinted, SpawnIntended
@@ -246,8 +245,9 @@ def _commits(world: World, run: Run) -> list[commits.Commit]:
     if region is None or not found:
         return found
     touched = commits.paths_of_each(world.git, found)
+    root = world.workspace.prefix
     return [
         commit
         for commit in found
-        if any(regions.contains_path(region, path) for path in in_workspace(world, touched.get(commit.sha, [])))
+        if any(regions.lane_holds(region, path, root) for path in touched.get(commit.sha, []))
     ]

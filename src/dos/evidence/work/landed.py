@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from msgspec import Struct, structs
 
 from dos.errors import DosError, GitFailed, GitUnanswered
-from dos.evidence.access.scope import in_workspace
 from dos.evidence.belief import receipts
 from dos.evidence.work.remembered import Memory
 from dos.journal import fold
@@ -167,7 +166,8 @@ def _by_other(world: World, unit: Unit, shown: Verdict, paths: Sequence[str], me
     own is done when somebody signed that it passed."""
     name = unit.lane or next(iter(world.config.lanes.autopick), "")
     lane = world.config.lane_region(name) if name else None
-    if lane is not None and lane.globs and not any(regions.contains_path(lane, path) for path in paths):
+    root = world.workspace.prefix
+    if lane is not None and lane.globs and not any(regions.lane_holds(lane, path, root) for path in paths):
         return NotLanded(f"{shown.sha[:9]} names it, and changes nothing in its lane", is_claimed=True)
     if unit.acceptance and not _is_vouched(world, unit, shown.sha, memory):
         why = f"{shown.sha[:9]} names it, and no worker landed it and no receipt says that its acceptance passed"
@@ -176,13 +176,13 @@ def _by_other(world: World, unit: Unit, shown: Verdict, paths: Sequence[str], me
 
 
 def _paths(world: World, commits: Collection[str]) -> dict[str, list[str]]:
-    """What each commit changed, as lanes see it; of a merge against its first parent."""
+    """What each commit changed; of a merge against its first parent."""
     asked = [commits_of.Commit(sha=sha, subject="") for sha in commits]
     found = commits_of.paths_of_each(world.git, asked) if asked else {}
     for sha in commits:
         if sha not in found:
             found[sha] = [change.path for change in commits_of.changes(world.git, sha)]
-    return {sha: list(in_workspace(world, paths)) for sha, paths in found.items()}
+    return found
 
 
 def _is_vouched(world: World, unit: Unit, sha: str, memory: Memory) -> bool:

@@ -28,8 +28,7 @@ class Declarations:
 
     def __init__(self, objects: Objects, place: Workspace, config: Config) -> None:
         self._objects, self._config = objects, config
-        inside = place.root.relative_to(place.tree).as_posix() if place.root.is_relative_to(place.tree) else "."
-        self._inside = "" if inside == "." else inside + "/"
+        self._inside = place.prefix
         self._texts: dict[str, tuple[str, str]] = {}  # as written, and with case folded
         self._documents: dict[str, Document] = {}
         self._ids: dict[str, dict[str, list[tuple[int, Unit]]]] = {}
@@ -160,7 +159,7 @@ def _place(found: tuple[int, Unit]) -> int:
 
 def _below(folder: str, paths: Iterable[str]) -> tuple[str, ...]:
     """They are meant from where dos.toml is; git names files from the top."""
-    return tuple(f"{folder}{path}" for path in paths)
+    return tuple(f"{globs.literal(folder)}{path}" for path in paths)
 
 
 def _usable(paths: Iterable[str]) -> tuple[str, ...]:

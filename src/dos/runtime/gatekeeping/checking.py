@@ -95,7 +95,7 @@ def _lane(marks: Mapping[str, str]) -> Lane | Refused | None:
     return Lane(
         name=name,
         region=held,
-        prefix="" if place.root == place.tree else f"{place.root.relative_to(place.tree).as_posix()}/",
+        prefix=place.prefix,
         tree=tree,
         directory=works[1],
         branch=(tree.branch() or "") if shared else "",
@@ -213,7 +213,7 @@ def _only_packs(lane: Lane, update: Update) -> bool:
 
 
 def _strays(lane: Lane, paths: set[str]) -> Refused | None:
-    found = sorted(path for path in paths if not _is_inside(lane, path))
+    found = sorted(path for path in paths if not regions.lane_holds(lane.region, path, lane.prefix))
     if not found:
         return None
     some = ", ".join(on_one_line(as_text(path)) for path in found[:_MOST_SHOWN])
@@ -223,13 +223,6 @@ def _strays(lane: Lane, paths: set[str]) -> Refused | None:
         f"{some}{more} {verb} outside of lane {lane.name!r}, which is {', '.join(lane.region.globs) or 'nothing'}",
         "Commit without it (git restore --staged -- PATH). What is another lane's is left to it: say what it needs.",
     )
-
-
-def _is_inside(lane: Lane, path: str) -> bool:
-    # A backslash in one of git's names is part of the name; in a glob it would part folders.
-    if "\\" in path or not path.startswith(lane.prefix):
-        return False
-    return regions.contains_path(lane.region, path[len(lane.prefix) :])
 
 
 def _elsewhere(lane: Lane) -> Refused:

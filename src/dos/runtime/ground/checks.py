@@ -16,7 +16,6 @@ from dos.runtime.ground import surroundings
 from dos.runtime.ground.hearing import Ear
 from dos.runtime.receipts import landings
 from dos.runtime.trees import ports
-from dos.sources.git import Git
 from dos.sources.history import reflogs
 from dos.sources.workspace import Workspace
 
@@ -57,10 +56,6 @@ class Checks:
     @cached_property
     def _identity(self) -> dict[str, str]:
         return surroundings.identity(os.environ, self._place.root)
-
-    def prefix(self) -> str:
-        """Where dos.toml is below the top of the work tree, as git's paths begin; empty at the top itself."""
-        return Git(self._place.root).run("rev-parse", "--show-prefix").strip()
 
     def run(self, tree: Path, command: str, lease: Lease, seconds: float | None = None) -> measuring.Accepted:
         """Raises Halted when a person stops the run meanwhile."""

@@ -10,6 +10,7 @@ from msgspec import structs
 from dos.config.tables import Config
 from dos.errors import GitFailed, Halted, NotReady
 from dos.journal.engine_events import BaselineChecked
+from dos.records import regions
 from dos.records.leases import Lease
 from dos.records.names import listed
 from dos.records.units import Unit
@@ -103,8 +104,7 @@ class LaneTrees:
         return submodules.check_out(inside, (self.place.common or self.place.state) / "modules")
 
     def _with_what_was_left(self, effect: effects.PrepareWorktree, made: effects.Worktree) -> effects.Worktree:
-        prefix, region = self.checks.prefix(), effect.lease.region
-        is_inside = partial(measuring.is_inside, region=region, prefix=prefix)
+        is_inside = partial(regions.lane_holds, effect.lease.region, root=self.place.prefix)
         if effect.left and left_work.lay_out(Git(Path(made.path)), effect.left, base=made.base, is_inside=is_inside):
             return structs.replace(made, resumed=effect.left)
         return made
@@ -112,9 +112,7 @@ class LaneTrees:
     def measure(self, effect: effects.MeasureWork) -> effects.Measured:
         self.heed(effect.lease)
         doubt = partial(self._doubt, effect, effect.worktree.base)
-        found = measuring.measure(
-            effect.worktree, effect.lease, self._judged(effect), self.checks.prefix(), doubt=doubt
-        )
+        found = measuring.measure(effect.worktree, effect.lease, self._judged(effect), self.place.prefix, doubt=doubt)
         is_only_unnamed = found.accepted and found.unproven == proving.unnamed(effect.unit)
         return self._named(effect, found) if is_only_unnamed else found
 
@@ -160,7 +158,7 @@ class LaneTrees:
 
     def commit_changes(self, effect: effects.CommitChanges) -> str:
         inside, saved = Git(Path(effect.worktree.path)), effect.saved.commit
-        strays = measuring.strays(inside, effect.worktree.base, saved, effect.lease, self.checks.prefix())
+        strays = measuring.strays(inside, effect.worktree.base, saved, effect.lease, self.place.prefix)
         if strays or not self.checks.acceptance(effect.unit):
             return ""
         return left_work.commit(inside, saved, effect.unit, surroundings.identity(os.environ, self.place.root))
@@ -181,7 +179,7 @@ class LaneTrees:
             return ready
         # On what will stand on the branch: another unit may have landed beneath this one.
         inside = Git(Path(effect.worktree.path))
-        if strays := measuring.strays(inside, ready.old, ready.new, effect.lease, self.checks.prefix()):
+        if strays := measuring.strays(inside, ready.old, ready.new, effect.lease, self.place.prefix):
             return effects.NotLanded(reason=f"on top of {ready.branch!r} it changes {strays[0]}, outside of the lane")
         if alone := worktrees.unpublished_submodule(inside, ready.old, ready.new):
             return effects.NotLanded(reason=f"the commit of the submodule {alone} is in no remote of it; push it first")
@@ -205,7 +203,7 @@ class LaneTrees:
             inside,
             _landed(ready),
             lane=effect.lease.region,
-            region_root=self.checks.prefix(),
+            region_root=self.place.prefix,
             runs=[run for run in (accepted, gate.run) if run],
             declared=self.checks.declared(effect.unit),
         )

@@ -11,7 +11,7 @@ from dos.sources.git import Git
 
 class OneTree(LaneTrees):
     def prepare(self, effect: effects.PrepareWorktree) -> effects.Worktree:
-        return shared.prepare(self.git, effect.lease, target=self.branch(), prefix=self.checks.prefix())
+        return shared.prepare(self.git, effect.lease, target=self.branch(), prefix=self.place.prefix)
 
     def measure(self, effect: effects.MeasureWork) -> effects.Measured:
         self.heed(effect.lease)
@@ -20,13 +20,13 @@ class OneTree(LaneTrees):
             effect.unit.name,
             effect.lease,
             self._judged(effect),
-            self.checks.prefix(),
+            self.place.prefix,
             doubt=partial(self._doubt, effect, effect.worktree.base),
         )
 
     def commits(self, effect: effects.MeasureWork | effects.PrepareLanding, base: str, head: str) -> list[str]:
         tree = Git(Path(effect.worktree.path))
-        return shared.share_of(tree, base, head, effect.unit.name, effect.lease, self.checks.prefix()).mine
+        return shared.share_of(tree, base, head, effect.unit.name, effect.lease, self.place.prefix).mine
 
     def save_changes(self, effect: effects.SaveChanges) -> list[effects.Salvage]:
         return []  # they lie in the tree, where a person sees them
@@ -35,15 +35,13 @@ class OneTree(LaneTrees):
         return []  # they are on the branch
 
     def prepare_landing(self, effect: effects.PrepareLanding) -> effects.Landing | effects.NotLanded:
-        ready = shared.prepare_landing(
-            effect.unit.name, effect.worktree, effect.head, effect.lease, self.checks.prefix()
-        )
+        ready = shared.prepare_landing(effect.unit.name, effect.worktree, effect.head, effect.lease, self.place.prefix)
         if isinstance(ready, effects.NotLanded):
             return ready
         tree = Git(Path(effect.worktree.path))
         tested = self.tested(effect, ready, tree)
         if isinstance(tested, effects.Landing) and measuring.strays(
-            tree, ready.old, ready.new, effect.lease, self.checks.prefix()
+            tree, ready.old, ready.new, effect.lease, self.place.prefix
         ):
             return ready  # commits of other lanes lie in between: a receipt would speak for them too
         return tested

@@ -60,7 +60,8 @@ def uncommitted(tree: Git, lease: Lease, prefix: str = "") -> list[str]:
     """What lies uncommitted in the lane's region, to be named and left alone."""
     found = tree.dirty_paths()
     # Of a repository inside of the repository only its folder is named: any file in it stands for all.
-    return [on_one_line(path) for path in found if _inside(f"{path}x" if path.endswith("/") else path, lease, prefix)]
+    named = [(path, f"{path}x" if path.endswith("/") else path) for path in found]
+    return [on_one_line(path) for path, file in named if regions.lane_holds(lease.region, file, prefix)]
 
 
 def measure(
@@ -112,12 +113,13 @@ def share_of(tree: Git, base: str, head: str, unit: str, lease: Lease, prefix: s
         changed = tree.paths_between(f"{commit}^1", commit)
         named = tree.run("show", "--no-patch", "--format=%(trailers:key=Unit,valueonly)", commit).split("\n")
         units = {name.strip() for name in named} - {""}
-        if unit in units or (not units and any(_inside(path, lease, prefix) for path in changed)):
+        touches_lane = any(regions.lane_holds(lease.region, path, prefix) for path in changed)
+        if unit in units or (not units and touches_lane):
             mine.append(commit)
             paths |= dict.fromkeys(changed)
         else:
             others.append(commit)
-    strays = [on_one_line(path) for path in paths if not _inside(path, lease, prefix)]
+    strays = [on_one_line(path) for path in paths if not regions.lane_holds(lease.region, path, prefix)]
     return Share(mine=mine, paths=list(paths), strays=strays, others=others)
 
 
@@ -140,9 +142,3 @@ def confirm(git: Git, *, lane: str, fence: int, ready: Landing) -> NotLanded | N
     if not landing.has_landed(git, ready):
         return NotLanded(reason=f"commit {ready.new[:9]} is not on {ready.branch!r} any more")
     return None
-
-
-def _inside(path: str, lease: Lease, prefix: str) -> bool:
-    # A backslash in one of git's names is part of the name; in a glob it would part folders.
-    plain = "\\" not in path and path.startswith(prefix)
-    return plain and regions.contains_path(lease.region, path[len(prefix) :])

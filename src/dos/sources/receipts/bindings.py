@@ -1,7 +1,7 @@
 """What ties a receipt to a repository, read from git anew: nothing here believes the receipt."""
 
 from dos.records.receipts import Receipt, repository_digest
-from dos.records.regions import contains_path, region
+from dos.records.regions import lane_holds, region
 from dos.records.unknown import Unknown
 from dos.sources.git import Git
 from dos.verdicts.belief.receipt import Here
@@ -73,9 +73,6 @@ def _base_holds(git: Git, receipt: Receipt) -> bool:
 def _strays(git: Git, receipt: Receipt) -> list[str]:
     if not (receipt.paths_in_region and receipt.base and git.commit_of(receipt.base)):
         return []
-    lane, start = region(receipt.region), receipt.region_root
-    return [
-        path
-        for path in git.paths_between(receipt.base, receipt.commit)
-        if "\\" in path or not path.startswith(start) or not contains_path(lane, path[len(start) :])
-    ]
+    lane = region(receipt.region)
+    changed = git.paths_between(receipt.base, receipt.commit)
+    return [path for path in changed if not lane_holds(lane, path, receipt.region_root)]

@@ -27,8 +27,7 @@ def committed_policy(place: Workspace) -> Config | Unknown:
     if place.common is None:
         return Unknown("there is no git repository, so nothing is committed")
     home = place.common.parent if place.common.name == ".git" else place.tree
-    inside = standing(place).relative_to(place.tree) if place.root != home else Path()
-    name = (inside / FILE_NAME).as_posix()
+    name = f"{place.prefix}{FILE_NAME}"
     try:
         git = Git(home)
         if not git.run("ls-tree", "--full-tree", "--name-only", "HEAD", "--", name):

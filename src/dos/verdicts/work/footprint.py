@@ -51,7 +51,7 @@ class Scope(Struct, frozen=True, kw_only=True):
         return self.paths or self.files
 
     def covers(self, path: str) -> bool:
-        if self.paths and not regions.contains_path(self._region, path):
+        if self.paths and not regions.lane_holds(self._region, path):
             return False
         if self.files and not any(path == file or path.endswith(f"/{file}") for file in self.files):
             return False

@@ -5,7 +5,6 @@ tree, without a network where the system allows it. The command is the unit's ac
 [workers] acceptance; `{tests}` in it stands for the test files to run. It is written down with --record or --unit only.
 """
 
-from pathlib import Path
 from typing import Annotated, Any
 
 from msgspec import Struct, convert, to_builtins
@@ -94,8 +93,7 @@ def _check(args: Args) -> None:
 
 def _folder(place: Workspace) -> str:
     """Where dos.toml is, from the top of the repository; a linked worktree goes by the main one's, at the top."""
-    below = place.root.relative_to(place.tree) if place.root.is_relative_to(place.tree) else Path()
-    return "" if below == Path() else below.as_posix()
+    return place.prefix.rstrip("/")
 
 
 def _command(args: Args, desk: Desk, unit: str) -> tuple[str, str]:
