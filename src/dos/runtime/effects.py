@@ -1,43 +1,49 @@
-"""What the supervisor and the worker can ask to be done: effects as values, each with the answer it gets."""
+"""What the supervisor and the worker can ask to be done: effects as values, each with the type of its answer."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from dos.journal.engine_events import BaselineChecked, BudgetPromised, IncidentFound
-from dos.journal.events import Fact
+from dos.journal.events import Event, Fact
 from dos.journal.states import decisions
 from dos.journal.store import Entry
 from dos.plans.limits.budget import Left, Row
 from dos.plans.limits.deciding import Question
 from dos.plans.limits.quota import Candidate, Probe
 from dos.records.endings import Outcome
-from dos.records.leases import Lease
+from dos.records.leases import Lease, Refusal
 from dos.records.reasons import Needs
 from dos.records.receipts import Run
 from dos.records.units import Unit
+from dos.runtime.steps.effect import Effect
+from dos.sources.processes import Identity
 from dos.verdicts.access import cooldown, pickable
 from dos.verdicts.work import complete
 
+if TYPE_CHECKING:  # both import this module, which names them in strings
+    from dos.runtime.receipts.landings import Issued  # noqa: F401
+    from dos.runtime.supervisor import Fleet  # noqa: F401
 
-class TakeLease(Struct, frozen=True, kw_only=True):
-    """→ Lease | Refusal"""
+
+class TakeLease(Effect[Lease | Refusal], frozen=True, kw_only=True):
+    """Take a lane's lease, or with `is_lock` a lock, and renew it from then on."""
 
     lane: str
     run_id: str
     is_lock: bool = False
 
 
-class ReleaseLease(Struct, frozen=True, kw_only=True):
-    """→ None"""
+class ReleaseLease(Effect[None], frozen=True, kw_only=True):
+    """Give a lease back; one that is lost already is no error."""
 
     lease: Lease
     reason: str
 
 
-class Record(Struct, frozen=True, kw_only=True):
-    """→ Event"""
+class Record(Effect[Event], frozen=True, kw_only=True):
+    """Append one fact to a stream of the journal; Conflict when the stream is not at `expect`."""
 
     stream: str
     fact: Fact
@@ -57,14 +63,14 @@ class Record(Struct, frozen=True, kw_only=True):
         )
 
 
-class RecordAll(Struct, frozen=True, kw_only=True):
-    """→ list[Event]: all of them, or none"""
+class RecordAll(Effect[list[Event]], frozen=True, kw_only=True):
+    """Append all of them in one transaction, or none."""
 
     records: list[Record]
 
 
-class ClaimUnit(Struct, frozen=True, kw_only=True):
-    """→ None; Conflict when another run is at the unit"""
+class ClaimUnit(Effect[None], frozen=True, kw_only=True):
+    """Write that the run works on the unit; Conflict when another run does."""
 
     unit: str
     lease: Lease
@@ -72,8 +78,8 @@ class ClaimUnit(Struct, frozen=True, kw_only=True):
     mark: Record  # in the unit's own stream, provided that nobody writes to it meanwhile
 
 
-class SurveyBacklog(Struct, frozen=True, kw_only=True):
-    """→ Backlog"""
+class SurveyBacklog(Effect["Backlog"], frozen=True, kw_only=True):
+    """Look at the units of the lane, as the journal and the target branch have them now."""
 
     lease: Lease
 
@@ -126,8 +132,8 @@ class Landing(Struct, frozen=True, kw_only=True):
     receipt: dict[str, Any] | None = None  # drafted from what was checked, not signed yet
 
 
-class PrepareWorktree(Struct, frozen=True, kw_only=True):
-    """→ Worktree"""
+class PrepareWorktree(Effect["Worktree"], frozen=True, kw_only=True):
+    """A clean tree of the target branch; what an earlier run left in it is saved first."""
 
     lane: str
     run_id: str
@@ -153,8 +159,8 @@ class Salvage(Struct, frozen=True, kw_only=True):
     onto: str = ""  # the head that it holds uncommitted changes of; empty: it holds something else
 
 
-class ChooseAgent(Struct, frozen=True, kw_only=True):
-    """→ Chosen | NoRoom: who may be started now, by the limits of the providers and by the budgets"""
+class ChooseAgent(Effect["Chosen | NoRoom"], frozen=True, kw_only=True):
+    """Who may be started now, by the limits of the providers and by the budgets."""
 
     lease: Lease
     run_id: str
@@ -186,8 +192,8 @@ class NoRoom(Struct, frozen=True, kw_only=True):
     told: list[Fact] = []
 
 
-class Park(Struct, frozen=True, kw_only=True):
-    """→ float: the seconds that went by until the time was over, or something was said that may change it"""
+class Park(Effect[float], frozen=True, kw_only=True):
+    """Wait until the time is over or something was said that may change it; the seconds that went by."""
 
     lease: Lease
     run_id: str
@@ -195,8 +201,8 @@ class Park(Struct, frozen=True, kw_only=True):
     word: int  # the newest that was heeded: what came after it ends the wait
 
 
-class TakePlans(Struct, frozen=True, kw_only=True):
-    """→ Plans | Refusal: a lease on the plan documents, so that they can be groomed"""
+class TakePlans(Effect["Plans | Refusal"], frozen=True, kw_only=True):
+    """Take a lease on the plan documents, so that they can be groomed."""
 
     lease: Lease
     run_id: str
@@ -207,8 +213,8 @@ class Plans(Struct, frozen=True, kw_only=True):
     documents: list[str]
 
 
-class RunAgent(Struct, frozen=True, kw_only=True):
-    """→ Ended"""
+class RunAgent(Effect["Ended"], frozen=True, kw_only=True):
+    """Run an agent on a unit until it ends, or is ended."""
 
     unit: Unit
     lease: Lease  # that it works under
@@ -220,7 +226,7 @@ class RunAgent(Struct, frozen=True, kw_only=True):
     history: list[str]
     agent: str
     left: Left = Left()  # what the budgets leave for it
-    documents: list[str] = []  # to be groomed: then the unit is a replan
+    documents: Sequence[str] = ()  # to be groomed: then the unit is a replan
 
 
 class Ended(Struct, frozen=True, kw_only=True):
@@ -231,8 +237,8 @@ class Ended(Struct, frozen=True, kw_only=True):
     login: str = ""  # where nobody was logged in: how its credentials look
 
 
-class MeasureWork(Struct, frozen=True, kw_only=True):
-    """→ Measured"""
+class MeasureWork(Effect["Measured"], frozen=True, kw_only=True):
+    """What was committed since the worktree's base, and whether it is accepted."""
 
     unit: Unit
     lease: Lease
@@ -251,15 +257,15 @@ class Measured(Struct, frozen=True, kw_only=True):
     run: Run | None = None
 
 
-class SaveChanges(Struct, frozen=True, kw_only=True):
-    """→ list[Salvage]: what nobody committed is saved, and the tree is as its head"""
+class SaveChanges(Effect[list[Salvage]], frozen=True, kw_only=True):
+    """Save what nobody committed to a ref; then the tree is as its head."""
 
     run_id: str
     worktree: Worktree
 
 
-class CommitChanges(Struct, frozen=True, kw_only=True):
-    """→ str: the commit that was made of saved changes, with the unit's trailer; empty where they may not be taken
+class CommitChanges(Effect[str], frozen=True, kw_only=True):
+    """Make a commit of saved changes, with the unit's trailer; empty where they may not be taken.
 
     They may where an acceptance command is there to judge them and every path lies in the lane.
     """
@@ -270,16 +276,16 @@ class CommitChanges(Struct, frozen=True, kw_only=True):
     saved: Salvage
 
 
-class SaveCommits(Struct, frozen=True, kw_only=True):
-    """→ list[Salvage]: commits that did not land are saved"""
+class SaveCommits(Effect[list[Salvage]], frozen=True, kw_only=True):
+    """Save commits that did not land to a ref."""
 
     run_id: str
     worktree: Worktree
     made: str = ""  # a commit that dos made of files which are saved already
 
 
-class AwaitTurn(Struct, frozen=True, kw_only=True):
-    """→ int: how many landings are still ahead of the run's own after so many seconds; 0: it is its turn.
+class AwaitTurn(Effect[int], frozen=True, kw_only=True):
+    """How many landings are still ahead of the run's own after so many seconds; 0: it is its turn.
 
     Halted when a person stops the run meanwhile, Fenced when its lease is lost.
     """
@@ -289,8 +295,8 @@ class AwaitTurn(Struct, frozen=True, kw_only=True):
     seconds: float
 
 
-class PrepareLanding(Struct, frozen=True, kw_only=True):
-    """→ Landing | NotLanded"""
+class PrepareLanding(Effect["Landing | NotLanded"], frozen=True, kw_only=True):
+    """Rebase what was measured onto the target branch as it is now, and test it there."""
 
     unit: Unit
     lease: Lease
@@ -300,8 +306,8 @@ class PrepareLanding(Struct, frozen=True, kw_only=True):
     grooms: bool = False
 
 
-class MoveBranch(Struct, frozen=True, kw_only=True):
-    """→ None | NotLanded"""
+class MoveBranch(Effect["NotLanded | None"], frozen=True, kw_only=True):
+    """Move the branch to the landing's commit, under the lane's fence; None: it is there."""
 
     lease: Lease
     landing: Landing
@@ -317,72 +323,72 @@ class NotLanded(Struct, frozen=True, kw_only=True):
     conflict: bool = False  # it does not fit on what others have landed since; the reason shows where
 
 
-class HasLanded(Struct, frozen=True, kw_only=True):
-    """→ bool: the target branch holds the commit"""
+class HasLanded(Effect[bool], frozen=True, kw_only=True):
+    """Whether the target branch holds the commit."""
 
     landing: Landing
 
 
-class IssueReceipt(Struct, frozen=True, kw_only=True):
-    """→ Issued: signed, and in git's notes; or with what stood in the way"""
+class IssueReceipt(Effect["Issued"], frozen=True, kw_only=True):
+    """Sign the receipt and write it to git's notes; or say what stood in the way."""
 
     landing: Landing
 
 
-class Pause(Struct, frozen=True, kw_only=True):
-    """→ None"""
+class Pause(Effect[None], frozen=True, kw_only=True):
+    """Wait so many seconds."""
 
     seconds: float
 
 
-class BackOff(Struct, frozen=True, kw_only=True):
-    """→ None: when the time is over, or a drain is asked for"""
+class BackOff(Effect[None], frozen=True, kw_only=True):
+    """Wait so many seconds, or until a drain is asked for."""
 
     seconds: float
 
 
-class ObserveFleet(Struct, frozen=True, kw_only=True):
-    """→ Fleet"""
+class ObserveFleet(Effect["Fleet"], frozen=True, kw_only=True):
+    """Look at everything that a tick decides by."""
 
     lease: Lease
     first: bool = False  # also what was left by those before
 
 
-class CheckBaseline(Struct, frozen=True, kw_only=True):
-    """→ BaselineChecked | None: setup and test in a fresh tree of the target; None when a drain ended it"""
+class CheckBaseline(Effect[BaselineChecked | None], frozen=True, kw_only=True):
+    """Run setup and test in a fresh tree of the target; None when a drain ended it."""
 
     lease: Lease
 
 
-class Complain(Struct, frozen=True, kw_only=True):
-    """→ None: whoever runs this is told what goes wrong, and that it goes on"""
+class Complain(Effect[None], frozen=True, kw_only=True):
+    """Tell whoever runs this what goes wrong, and that it is tried again."""
 
     text: str
 
 
-class LetExpire(Struct, frozen=True, kw_only=True):
-    """→ None: a question that nobody answered in time is answered as was said, unless somebody was quicker"""
+class LetExpire(Effect[None], frozen=True, kw_only=True):
+    """Answer a question that nobody answered in time as was announced, unless somebody was quicker."""
 
     asked: decisions.Standing
     choice: str = ""
     reason: str = ""
 
 
-class SpawnWorker(Struct, frozen=True, kw_only=True):
-    """→ Identity | None: the system would not start it"""
+class SpawnWorker(Effect[Identity | None], frozen=True, kw_only=True):
+    """Start a worker; None: the system would not start it."""
 
     lane: str
     run_id: str
 
 
-class RevokeLease(Struct, frozen=True, kw_only=True):
-    """→ bool: False when its holder moved in between"""
+class RevokeLease(Effect[bool], frozen=True, kw_only=True):
+    """End a lease that was judged dead; False when its holder moved in between."""
 
     lease: Lease
     reason: str
 
 
-class MintRun(Struct, frozen=True, kw_only=True):
-    """→ str"""
+class MintRun(Effect[str], frozen=True, kw_only=True):
+    """Generate a run id."""
 
     process: str

@@ -3,9 +3,7 @@
 Like the worker it only yields effects. Workers outlive it: the next supervisor finds them by their leases.
 """
 
-from collections.abc import Generator
 from enum import StrEnum
-from typing import Any
 
 from msgspec import Struct, structs
 
@@ -22,8 +20,7 @@ from dos.records import logins
 from dos.records.leases import Lease, Refusal
 from dos.runtime import effects
 from dos.runtime.ground import incidents
-
-Steps = Generator[Any, Any, Any]
+from dos.runtime.steps.effect import Steps, do
 
 
 class Why(StrEnum):
@@ -92,43 +89,44 @@ class Supervisor:
         self.lease: Lease
         self._notes = 0
 
-    def supervise(self) -> Generator[Any, Any, Ending]:
+    def supervise(self) -> Steps[Ending]:
         """Runs until the fleet is drained, or idle where that is wanted."""
-        taken = yield effects.TakeLease(lane=fleet_streams.supervisor_lock(self.system), run_id="", is_lock=True)
+        lock = fleet_streams.supervisor_lock(self.system)
+        taken = yield from do(effects.TakeLease(lane=lock, run_id="", is_lock=True))
         if isinstance(taken, Refusal):
             return Ending(Why.SECOND, f"another supervisor runs here: {taken.detail}")
         self.lease = taken
         try:
             started = events.FleetStarted(host=self.host, pid=self.pid, target=self.target)
             yield from self._say(started)
-            ending: Ending = yield from self._ticks()
+            ending = yield from self._ticks()
             yield from self._say(events.FleetStopped(host=self.host, reason=ending.text))
-            yield effects.ReleaseLease(lease=taken, reason=ending.text)
+            yield from do(effects.ReleaseLease(lease=taken, reason=ending.text))
         except Fenced as lost:  # whoever takes it speaks for the fleet
             return Ending(Why.LOST, f"the supervisor lost its lease: {lost}")
         return ending
 
-    def _ticks(self) -> Steps:
-        """→ Ending. What cannot be looked at now is looked at in a while; only the first look has to succeed."""
+    def _ticks(self) -> Steps[Ending]:
+        """What cannot be looked at now is looked at in a while; only the first look has to succeed."""
         first, complaint = True, ""
         while True:
             try:
-                ending: Ending | None = yield from self._tick(first=first)
+                ending = yield from self._tick(first=first)
             except (GitFailed, BadInput) as error:
                 if first:
                     raise
                 if complaint != str(error):
                     complaint = str(error)
-                    yield effects.Complain(text=f"{complaint}; trying again")
+                    yield from do(effects.Complain(text=f"{complaint}; trying again"))
             else:
                 if ending:
                     return ending
                 first, complaint = False, ""
-            yield effects.Pause(seconds=self.tick_seconds)
+            yield from do(effects.Pause(seconds=self.tick_seconds))
 
-    def _tick(self, *, first: bool) -> Steps:
-        """→ Ending | None"""
-        fleet: Fleet = yield effects.ObserveFleet(lease=self.lease, first=first)
+    def _tick(self, *, first: bool) -> Steps[Ending | None]:
+        """Look once and act on it; the ending, when the fleet has come to its end."""
+        fleet = yield from do(effects.ObserveFleet(lease=self.lease, first=first))
         if fleet.found and not fleet.found.is_empty:
             found = engine_events.FleetFound(host=self.host, **structs.asdict(fleet.found))
             yield from self._say(found)
@@ -145,16 +143,16 @@ class Supervisor:
             yield from self._check_baseline(fleet.unchecked)
         return None
 
-    def _check_baseline(self, begun: engine_events.BaselineStarted) -> Steps:
+    def _check_baseline(self, begun: engine_events.BaselineStarted) -> Steps[None]:
         stream = baselines.stream(self.host)
         yield from self._note(stream, begun)
-        checked: engine_events.BaselineChecked | None = yield effects.CheckBaseline(lease=self.lease)
+        checked = yield from do(effects.CheckBaseline(lease=self.lease))
         if checked:
             yield from self._note(stream, checked)
 
-    def _speak_with_people(self, fleet: Fleet) -> Steps:
+    def _speak_with_people(self, fleet: Fleet) -> Steps[None]:
         for closing in fleet.due:
-            yield effects.LetExpire(asked=closing.asked, choice=closing.choice, reason=closing.reason)
+            yield from do(effects.LetExpire(asked=closing.asked, choice=closing.choice, reason=closing.reason))
         for asked in fleet.settled:
             yield from self._record_once(decisions.settling(asked))
         for limit in fleet.logged_in:
@@ -162,7 +160,7 @@ class Supervisor:
         for fact in fleet.told:
             yield from self._say(fact)
         for incident in fleet.incidents:
-            yield incidents.recording(incident)
+            yield from do(incidents.recording(incident))
             yield from self._ask(incidents.question(incident))
         for question in fleet.questions:
             yield from self._ask(question)
@@ -176,16 +174,17 @@ class Supervisor:
             flag = engine_events.SpinFlagged(
                 lane=lease.lane, run_id=lease.run_id, lease=lease.fence, reason=found.reason
             )
-            yield effects.Record(stream=f"run/{lease.run_id}", fact=flag, key=f"spinning/{lease.fence}.{ordinal}")
+            key = f"spinning/{lease.fence}.{ordinal}"
+            yield from do(effects.Record(stream=f"run/{lease.run_id}", fact=flag, key=key))
 
-    def _perform(self, action: staffing.Action, fleet: Fleet) -> Steps:
+    def _perform(self, action: staffing.Action, fleet: Fleet) -> Steps[None]:
         match action:
             case staffing.Spawn(lane=lane):
                 yield from self._spawn(lane, fleet.versions.get(lane, 0))
             case staffing.Reap(lane=lane, reason=reason):
                 lease = fleet.leases[lane]
                 # Refused when the holder has moved since it was looked at: then it was not dead.
-                if (yield effects.RevokeLease(lease=lease, reason=reason)):
+                if (yield from do(effects.RevokeLease(lease=lease, reason=reason))):
                     fact = events.WorkerReaped(lane=lane, run_id=lease.run_id, lease=lease.fence, reason=reason)
                     yield from self._note(f"spawn/{lane}", fact)
             case staffing.GiveUp(lane=lane, reason=reason):
@@ -194,14 +193,14 @@ class Supervisor:
                 yield from self._ask(deciding.lane_failed(lane, reason, ordinal=ordinal))
                 yield from self._note(f"spawn/{lane}", events.LaneFailed(lane=lane, reason=reason))
 
-    def _spawn(self, lane: str, version: int) -> Steps:
-        run_id: str = yield effects.MintRun(process=f"worker-{lane}")
+    def _spawn(self, lane: str, version: int) -> Steps[None]:
+        run_id = yield from do(effects.MintRun(process=f"worker-{lane}"))
         intent = events.SpawnIntended(lane=lane, run_id=run_id, host=self.host, system=self.system)
         try:
             yield from self._note(f"spawn/{lane}", intent, expect=version)
         except Conflict:
             return  # another host's supervisor was quicker
-        started = yield effects.SpawnWorker(lane=lane, run_id=run_id)
+        started = yield from do(effects.SpawnWorker(lane=lane, run_id=run_id))
         if started is None:
             return  # it counts as one that died; when it does not show up, another is started
         fact = events.WorkerSpawned(
@@ -214,24 +213,26 @@ class Supervisor:
         )
         yield from self._note(f"spawn/{lane}", fact)
 
-    def _ask(self, question: Question) -> Steps:
+    def _ask(self, question: Question) -> Steps[None]:
         entry = decisions.raising(question)
-        yield effects.Record(stream=entry.stream, fact=entry.body, key=decisions.RAISED)
+        yield from do(effects.Record(stream=entry.stream, fact=entry.body, key=decisions.RAISED))
 
-    def _say(self, fact: events.Fact) -> Steps:
+    def _say(self, fact: events.Fact) -> Steps[None]:
         """In the stream of this system's supervisors alone. Of two that wrote to one stream, each under the fence of
         its own lease, the store would refuse the one whose lease is older, and that one would take itself for lost."""
         yield from self._note(fleet_streams.of_system(self.system), fact, fence=self.lease.fence)
 
-    def _record_once(self, entry: Entry) -> Steps:
+    def _record_once(self, entry: Entry) -> Steps[None]:
         """What several supervisors see at the same time, one of them writes down."""
         key = f"{entry.kind}/{entry.expect}"
         try:
-            yield effects.Record(stream=entry.stream, fact=entry.body, key=key, expect=entry.expect)
+            yield from do(effects.Record(stream=entry.stream, fact=entry.body, key=key, expect=entry.expect))
         except Conflict:
             pass  # another was quicker
 
-    def _note(self, stream: str, fact: events.Fact, *, fence: int | None = None, expect: int | None = None) -> Steps:
+    def _note(
+        self, stream: str, fact: events.Fact, *, fence: int | None = None, expect: int | None = None
+    ) -> Steps[None]:
         self._notes += 1
         key = f"{fact.kind}/{self.lease.fence}.{self._notes}"
-        yield effects.Record(stream=stream, fact=fact, key=key, fence=fence, expect=expect)
+        yield from do(effects.Record(stream=stream, fact=fact, key=key, fence=fence, expect=expect))

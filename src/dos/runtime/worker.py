@@ -3,9 +3,7 @@
 It does nothing itself. It yields effects and is sent their answers, so that a simulator can run this very code.
 """
 
-from collections.abc import Generator
 from enum import StrEnum
-from typing import Any
 
 from msgspec import Struct, structs
 
@@ -33,7 +31,8 @@ from dos.runtime.ground import incidents
 from dos.runtime.staff import choosing
 from dos.runtime.steps import land, replan
 from dos.runtime.steps.dispatch import dispatch
-from dos.runtime.steps.noting import Pen, Steps
+from dos.runtime.steps.effect import Steps, do
+from dos.runtime.steps.noting import Pen
 from dos.runtime.steps.order import Dispatch, Done
 from dos.verdicts.access.pickable import Answer as Held
 
@@ -75,6 +74,9 @@ class Waited(Struct, frozen=True):
     """Something may be otherwise now."""
 
 
+Room = tuple[Unit | None, effects.Chosen | Stop | Waited | None]  # who may be started, and on which unit
+
+
 class Worker:
     def __init__(self, *, lane: str, run_id: str, state: LoopState) -> None:
         self.lane = lane
@@ -84,23 +86,24 @@ class Worker:
         self.looks = 0  # in vain, whether a landing's way is free
         self.pen: Pen
 
-    def work(self) -> Generator[Any, Any, Stop]:
-        taken = yield effects.TakeLease(lane=self.lane, run_id=self.run_id)
+    def work(self) -> Steps[Stop]:
+        taken = yield from do(effects.TakeLease(lane=self.lane, run_id=self.run_id))
         if isinstance(taken, Refusal):
             refused = Stop(Ended.LANE_HELD, taken.detail)
-            yield effects.Record(stream=f"run/{self.run_id}", fact=self._stopped(refused), key="refused")
+            fact = self._stopped(refused)
+            yield from do(effects.Record(stream=f"run/{self.run_id}", fact=fact, key="refused"))
             return refused
         self.lane = taken.lane
         self.pen = Pen(run_id=self.run_id, lease=taken)
         try:
             try:
-                stop: Stop = yield from self._until_stopped()
+                stop = yield from self._until_stopped()
             except Halted as error:
                 stop = Stop(Ended.HALTED, str(error))
             except NotReady as error:
                 stop = Stop(Ended.NOT_READY, str(error))
             yield from self.pen.note(self._stopped(stop))
-            yield effects.ReleaseLease(lease=taken, reason=stop.reason)
+            yield from do(effects.ReleaseLease(lease=taken, reason=stop.reason))
         except Fenced as error:
             return Stop(Ended.LEASE_LOST, str(error))
         return stop
@@ -110,10 +113,10 @@ class Worker:
             run_id=self.run_id, lane=self.lane, stop_reason=stop.reason, needs=stop.needs, reason=stop.detail
         )
 
-    def _until_stopped(self) -> Steps:
+    def _until_stopped(self) -> Steps[Stop]:
         lease = self.pen.lease
         yield from self.pen.note(events.RunBegun(**self.pen.who, host=lease.host, start_sha=lease.start_sha))
-        backlog: effects.Backlog = yield from self._survey()
+        backlog = yield from self._survey()
         yield from self.pen.note(self._intent(backlog))
         again = mode = ""
         while True:
@@ -154,33 +157,33 @@ class Worker:
             self.attempt, again = (self.attempt + 1, unit.name if unit else "") if once_more else (1, "")
             # Of a provider without room the governor knows more, and who can take over meanwhile.
             if once_more and not (done and done.limited):
-                yield effects.BackOff(seconds=decision.backoff_seconds)
+                yield from do(effects.BackOff(seconds=decision.backoff_seconds))
             mode = decision.next_mode or mode
             if not done or once_more or backlog.unsettled:
                 backlog = yield from self._survey()
 
-    def _survey(self) -> Steps:
-        """→ Backlog, once the landings that are left over were tried"""
-        backlog: effects.Backlog = yield from self._look()
+    def _survey(self) -> Steps[effects.Backlog]:
+        """The backlog, once the landings that are left over were tried."""
+        backlog = yield from self._look()
         if not backlog.unsettled or backlog.paused or _told_to_stop(backlog):
             return backlog
         yield from land.settle(self.pen, backlog.unsettled)
         return (yield from self._look())
 
-    def _look(self) -> Steps:
-        """→ Backlog, once every incident is written down and asked about: the units of one wait for the answer."""
-        backlog: effects.Backlog = yield effects.SurveyBacklog(lease=self.pen.lease)
+    def _look(self) -> Steps[effects.Backlog]:
+        """The backlog, once every incident is written down and asked about: the units of one wait for the answer."""
+        backlog = yield from do(effects.SurveyBacklog(lease=self.pen.lease))
         if not backlog.incidents:
             return backlog
         for incident in backlog.incidents:
-            yield incidents.recording(incident)
+            yield from do(incidents.recording(incident))
             yield from self.pen.ask([incidents.question(incident)])
-        return (yield effects.SurveyBacklog(lease=self.pen.lease))
+        return (yield from do(effects.SurveyBacklog(lease=self.pen.lease)))
 
-    def _room(self, backlog: effects.Backlog, units: list[Unit], mode: str) -> Steps:
-        """→ tuple[Unit | None, Chosen | Stop | Waited | None]: who may be started on which unit.
+    def _room(self, backlog: effects.Backlog, units: list[Unit], mode: str) -> Steps[Room]:
+        """Who may be started on which unit; None where there is nothing to start one for.
 
-        None where there is nothing to start one for. `units` are the first for each agent that one asks for: where the
+        `units` are the first for each agent that one asks for: where the
         agent of one has no room, another agent's unit is done meanwhile.
         """
         if backlog.paused:
@@ -191,7 +194,7 @@ class Worker:
         refusals: list[effects.NoRoom] = []
         wanted: list[Unit | None] = [*units] or [None]
         for unit in wanted:
-            chosen: effects.Chosen | effects.NoRoom = yield from self._choose(unit.agent if unit else "")
+            chosen = yield from self._choose(unit.agent if unit else "")
             if isinstance(chosen, effects.Chosen):
                 return unit, chosen
             refusals.append(chosen)
@@ -201,8 +204,8 @@ class Worker:
         yield from self._park(refused.why, refused.detail, refused.until_ms, backlog.word)
         return None, Waited()
 
-    def _wait_to_land(self, backlog: effects.Backlog) -> Steps:
-        """→ Stop | Waited. Nothing tells when a person's own files are out of the way, so it is looked at."""
+    def _wait_to_land(self, backlog: effects.Backlog) -> Steps[Stop | Waited]:
+        """Nothing tells when a person's own files are out of the way, so it is looked at."""
         names = listed([each.landing.unit for each in backlog.unsettled])
         if self.looks >= MOST_LOOKS:
             return Stop(Ended.DECISION_NEEDED, f"done, and something is in the way of landing it: {names}")
@@ -241,14 +244,16 @@ class Worker:
             left=backlog.left.get(unit.name, ""),
         )
 
-    def _choose(self, agent: str) -> Steps:
-        """→ Chosen | NoRoom, for a unit that asks for this agent, or for none.
+    def _choose(self, agent: str) -> Steps[effects.Chosen | effects.NoRoom]:
+        """For a unit that asks for this agent, or for none.
 
         What only one of several may do is written down first; of those that try, one succeeds.
         """
         while True:
-            chosen = yield effects.ChooseAgent(
-                lease=self.pen.lease, run_id=self.run_id, iteration=self.state.iteration, agent=agent
+            chosen = yield from do(
+                effects.ChooseAgent(
+                    lease=self.pen.lease, run_id=self.run_id, iteration=self.state.iteration, agent=agent
+                )
             )
             for fact in chosen.told:
                 yield from self.pen.note(fact)
@@ -270,14 +275,15 @@ class Worker:
         key = probe.key
         return engine_events.LimitProbed(vendor=key.vendor, account=key.account, model=key.model, **self.pen.who)
 
-    def _park(self, why: str, detail: str, until_ms: int | None, word: int) -> Steps:
+    def _park(self, why: str, detail: str, until_ms: int | None, word: int) -> Steps[None]:
         yield from self.pen.note(engine_events.RunParked(**self.pen.who, why=why, detail=detail, until_ms=until_ms))
-        seconds = yield effects.Park(lease=self.pen.lease, run_id=self.run_id, until_ms=until_ms, word=word)
+        park = effects.Park(lease=self.pen.lease, run_id=self.run_id, until_ms=until_ms, word=word)
+        seconds = yield from do(park)
         yield from self.pen.note(engine_events.RunUnparked(**self.pen.who, seconds=round(seconds, 3)))
 
     def _commit(
         self, unit: Unit | None, state: LoopState, outcome: IterationOutcome, decision: LoopDecision, done: Done | None
-    ) -> Steps:
+    ) -> Steps[None]:
         fact = decided.fact(self.run_id, self.lane, unit.name if unit else "", self.attempt, state, outcome, decision)
         if done:
             ended = done.ended

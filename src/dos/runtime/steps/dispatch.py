@@ -14,7 +14,8 @@ from dos.records.endings import LIMITS, PERSONAL, Ending
 from dos.runtime import effects
 from dos.runtime.staff import choosing
 from dos.runtime.steps import land
-from dos.runtime.steps.noting import Pen, Steps
+from dos.runtime.steps.effect import Steps, do
+from dos.runtime.steps.noting import Pen
 from dos.runtime.steps.order import Dispatch, Done, Fate
 
 STUMBLED_SECONDS = 5.0
@@ -39,15 +40,15 @@ _FORGOTTEN = (
 _LEFT = "a run before was cut off at it; what that had done is on {ref}"
 
 
-def dispatch(pen: Pen, asked: Dispatch) -> Steps:
-    """→ Done; Halted once all that was done is saved; Conflict when another run is at the unit"""
+def dispatch(pen: Pen, asked: Dispatch) -> Steps[Done]:
+    """What became of it; Halted once all that was done is saved; Conflict when another run is at the unit."""
     unit, number = asked.unit, asked.iteration
-    yield _claim(pen, asked)
-    worktree: effects.Worktree = yield effects.PrepareWorktree(
-        lane=pen.lease.lane, run_id=pen.run_id, lease=pen.lease, left=asked.left
+    yield from do(_claim(pen, asked))
+    worktree = yield from do(
+        effects.PrepareWorktree(lane=pen.lease.lane, run_id=pen.run_id, lease=pen.lease, left=asked.left)
     )
     yield from pen.note_salvage(worktree.salvaged)
-    ended: effects.Ended = yield from run_agent(pen, asked, worktree)
+    ended = yield from run_agent(pen, asked, worktree)
     made = yield from _save_what_was_left(pen, asked, worktree, ended)
     halted: Halted | None = None
     fate = Fate.MISSED
@@ -55,7 +56,8 @@ def dispatch(pen: Pen, asked: Dispatch) -> Steps:
         fate = yield from land.measure_and_land(pen, asked, worktree, ended)
     except Halted as error:
         halted = error
-    yield from pen.note_salvage((yield effects.SaveCommits(run_id=pen.run_id, worktree=worktree, made=made)))
+    saved = yield from do(effects.SaveCommits(run_id=pen.run_id, worktree=worktree, made=made))
+    yield from pen.note_salvage(saved)
     if halted:
         raise halted
     limited = fate is Fate.MISSED and ended.outcome.ending in LIMITS
@@ -69,19 +71,19 @@ def dispatch(pen: Pen, asked: Dispatch) -> Steps:
     return Done(outcome=outcome, ended=ended, limited=limited, why=why)
 
 
-def _save_what_was_left(pen: Pen, asked: Dispatch, worktree: effects.Worktree, ended: effects.Ended) -> Steps:
-    """→ str: the commit that dos made of it, where the agent forgot to and the work can be judged.
+def _save_what_was_left(pen: Pen, asked: Dispatch, worktree: effects.Worktree, ended: effects.Ended) -> Steps[str]:
+    """The commit that dos made of it, where the agent forgot to and the work can be judged; empty: none.
 
     It is on a ref before anything else is done with it. What is not committed lies before the next agent again.
     """
-    saved: list[effects.Salvage] = yield effects.SaveChanges(run_id=pen.run_id, worktree=worktree)
+    saved = yield from do(effects.SaveChanges(run_id=pen.run_id, worktree=worktree))
     forgot = ended.outcome.ending is Ending.OK and not asked.grooms
     left = next((each for each in saved if forgot and each.onto == worktree.base), None)
     yield from pen.note_salvage([each for each in saved if each is not left])
     if left is None:
         return ""
     yield from pen.note_salvage([left], kept_for=asked.unit.name)
-    made: str = yield effects.CommitChanges(unit=asked.unit, lease=pen.lease, worktree=worktree, saved=left)
+    made = yield from do(effects.CommitChanges(unit=asked.unit, lease=pen.lease, worktree=worktree, saved=left))
     if made:
         yield from pen.note(
             engine_events.WorkCommitted(**pen.who, unit=asked.unit.name, commit=made, ref=left.ref),
@@ -104,12 +106,12 @@ def _claim(pen: Pen, asked: Dispatch) -> effects.ClaimUnit:
     return effects.ClaimUnit(unit=unit, lease=pen.lease, claim=pen.noted(claim), mark=mark)
 
 
-def run_agent(pen: Pen, asked: Dispatch, worktree: effects.Worktree) -> Steps:
-    """→ Ended; what its end says about the provider is written down for everybody who shares it."""
+def run_agent(pen: Pen, asked: Dispatch, worktree: effects.Worktree) -> Steps[effects.Ended]:
+    """How it ended; what that says about the provider is written down for everybody who shares it."""
     agent, name, number = asked.chosen.agent, asked.unit.name, asked.iteration
     told = {"agent": agent.name, "base": worktree.base, "said": worktree.said}
     yield from pen.note(events.AgentStarted(**pen.who, unit=name, iteration=number, **told))
-    ended: effects.Ended = yield effects.RunAgent(
+    work = effects.RunAgent(
         unit=asked.unit,
         lease=pen.lease,
         own=pen.own,
@@ -122,6 +124,7 @@ def run_agent(pen: Pen, asked: Dispatch, worktree: effects.Worktree) -> Steps:
         left=asked.chosen.left,
         documents=asked.documents,
     )
+    ended = yield from do(work)
     outcome = ended.outcome
     fact = events.AgentEnded(
         **pen.who,
@@ -144,7 +147,7 @@ def run_agent(pen: Pen, asked: Dispatch, worktree: effects.Worktree) -> Steps:
     return ended
 
 
-def _tell_of_room(pen: Pen, asked: Dispatch, ended: effects.Ended) -> Steps:
+def _tell_of_room(pen: Pen, asked: Dispatch, ended: effects.Ended) -> Steps[None]:
     """A limit holds for all who use the account; that one got through again opens it for them."""
     agent = asked.chosen.agent
     key = f"{pen.run_id}/{asked.iteration}.{asked.attempt}"
@@ -176,8 +179,8 @@ def _tell_of_room(pen: Pen, asked: Dispatch, ended: effects.Ended) -> Steps:
         yield from pen.share(probed.stream, lifted, f"lifted/{key}")
 
 
-def _weighed(pen: Pen, ended: effects.Ended, asked: Dispatch, fate: Fate) -> Steps:
-    """→ (IterationOutcome, what only a person can put right about its program or provider)"""
+def _weighed(pen: Pen, ended: effects.Ended, asked: Dispatch, fate: Fate) -> Steps[tuple[IterationOutcome, str]]:
+    """What is decided on, and what only a person can put right about its program or provider."""
     ending, exit_code = ended.outcome.ending, ended.exit_code
     if fate is Fate.KEPT:  # its agent has done what there was to do, and nothing is held against it
         return IterationOutcome(kind=OutcomeKind.SHIPPED), ""
@@ -197,8 +200,8 @@ def _weighed(pen: Pen, ended: effects.Ended, asked: Dispatch, fate: Fate) -> Ste
         found = ended.outcome.found
         is_told = ending is Ending.LAUNCH_FAILED and found.field == "text"
         return IterationOutcome(kind=kind), f"{asked.chosen.agent.name} did not start: {found.raw}" if is_told else ""
-    room: effects.Chosen | effects.NoRoom = yield effects.ChooseAgent(
-        lease=pen.lease, run_id=pen.run_id, iteration=asked.iteration, agent=asked.unit.agent
+    room = yield from do(
+        effects.ChooseAgent(lease=pen.lease, run_id=pen.run_id, iteration=asked.iteration, agent=asked.unit.agent)
     )
     yield from pen.ask(room.questions if isinstance(room, effects.NoRoom) else ())
     # Another agent takes over at once; else the governor knows when somebody may ask again.

@@ -13,7 +13,8 @@ from dos.records.endings import Ending
 from dos.records.receipts import Run
 from dos.records.units import Unit
 from dos.runtime import effects
-from dos.runtime.steps.noting import Pen, Steps
+from dos.runtime.steps.effect import Steps, do
+from dos.runtime.steps.noting import Pen
 from dos.runtime.steps.order import Dispatch, Fate
 from dos.verdicts.work import claimed, delivered
 
@@ -25,6 +26,8 @@ SOON_SECONDS = 5.0  # a turn that comes within them is not worth a word
 LOOK_SECONDS = 60.0  # between two answers to whoever waits for its turn
 MOST_REFUSALS = 2  # of one unit's landing, in a row: then a person is asked
 RAISED_AT = 1  # the version of a question's stream until somebody answers
+
+Tried = tuple[effects.Landing | None, effects.NotLanded | None]  # what was to land, and why it did not
 
 
 class Work(Struct, frozen=True, kw_only=True):
@@ -38,9 +41,9 @@ class Work(Struct, frozen=True, kw_only=True):
     grooms: bool = False
 
 
-def measure_and_land(pen: Pen, asked: Dispatch, worktree: effects.Worktree, ended: effects.Ended) -> Steps:
-    """→ Fate"""
-    measured: effects.Measured | None = yield from _measured(pen, asked, worktree, ended)
+def measure_and_land(pen: Pen, asked: Dispatch, worktree: effects.Worktree, ended: effects.Ended) -> Steps[Fate]:
+    """Land what the agent delivered, or write down and ask about what is in the way of it."""
+    measured = yield from _measured(pen, asked, worktree, ended)
     if measured is None:
         return Fate.MISSED
     unit, grooms = asked.unit, asked.grooms
@@ -61,7 +64,7 @@ def measure_and_land(pen: Pen, asked: Dispatch, worktree: effects.Worktree, ende
         yield from _defer(pen, unit.name, worktree.queue)
         yield from _keep_untested(pen, refused.landing, refused.fault, asked.iteration)
         return Fate.KEPT
-    if refused.obstacle and not grooms:
+    if refused.obstacle and landing and not grooms:
         yield from _defer(pen, unit.name, worktree.queue)
         yield from pen.ask([_blocked(pen, landing, refused, 1)])
         return Fate.KEPT
@@ -74,12 +77,12 @@ def measure_and_land(pen: Pen, asked: Dispatch, worktree: effects.Worktree, ende
     return Fate.MISSED
 
 
-def _measured(pen: Pen, asked: Dispatch, worktree: effects.Worktree, ended: effects.Ended) -> Steps:
-    """→ Measured | None: what was delivered, if it was"""
+def _measured(
+    pen: Pen, asked: Dispatch, worktree: effects.Worktree, ended: effects.Ended
+) -> Steps[effects.Measured | None]:
+    """What was delivered, if it was."""
     unit, ending = asked.unit, ended.outcome.ending
-    measured: effects.Measured = yield effects.MeasureWork(
-        unit=unit, lease=pen.lease, worktree=worktree, grooms=asked.grooms
-    )
+    measured = yield from do(effects.MeasureWork(unit=unit, lease=pen.lease, worktree=worktree, grooms=asked.grooms))
     verdict = delivered.judge(
         delivered.Evidence(
             commits=len(measured.commits),
@@ -111,9 +114,9 @@ def _measured(pen: Pen, asked: Dispatch, worktree: effects.Worktree, ended: effe
     )
     if is_delivered and worktree.queue:
         # In one transaction: a lane that is alone does not pay for the queue.
-        yield effects.RecordAll(records=[told, _queued(pen, unit.name, worktree.queue)])
+        yield from do(effects.RecordAll(records=[told, _queued(pen, unit.name, worktree.queue)]))
     else:
-        yield told
+        yield from do(told)
     return measured if is_delivered else None
 
 
@@ -121,52 +124,62 @@ def _queued(pen: Pen, unit: str, branch: str) -> effects.Record:
     return pen.noted(engine_events.LandingQueued(**pen.who, unit=unit, branch=branch))
 
 
-def _await_turn(pen: Pen, branch: str) -> Steps:
+def _await_turn(pen: Pen, branch: str) -> Steps[None]:
     """Until those who queued before us have landed, or died. Who waits for long says so: it is no agent that hangs."""
-    ahead: int = yield effects.AwaitTurn(lease=pen.own, run_id=pen.run_id, seconds=SOON_SECONDS)
+    ahead = yield from do(effects.AwaitTurn(lease=pen.own, run_id=pen.run_id, seconds=SOON_SECONDS))
     if not ahead:
         return
     detail = f"{ahead} landings on {branch} come first"
     yield from pen.note(engine_events.RunParked(**pen.who, why="landing", detail=detail, until_ms=None))
     seconds = 0.0
     while ahead:
-        ahead = yield effects.AwaitTurn(lease=pen.own, run_id=pen.run_id, seconds=LOOK_SECONDS)
+        ahead = yield from do(effects.AwaitTurn(lease=pen.own, run_id=pen.run_id, seconds=LOOK_SECONDS))
         seconds += LOOK_SECONDS
     yield from pen.note(engine_events.RunUnparked(**pen.who, seconds=seconds))
 
 
-def _defer(pen: Pen, unit: str, branch: str) -> Steps:
+def _defer(pen: Pen, unit: str, branch: str) -> Steps[None]:
     """Let the next one go first: this landing waits for a person."""
     if branch:
         yield from pen.note(engine_events.LandingDeferred(**pen.who, unit=unit, branch=branch))
 
 
-def _land(pen: Pen, work: Work) -> Steps:
-    """→ (Landing, NotLanded | None); without a landing where it could not be prepared.
+def _land(pen: Pen, work: Work) -> Steps[Tried]:
+    """What was tried, and why it did not land; without a landing where it could not be prepared.
 
     Again and again while only the branch has moved: the work is done, and another's landing does not undo it.
     """
     pause, races, refusals = FIRST_PAUSE_SECONDS, 0, 0
     while True:
-        landing = yield effects.PrepareLanding(
-            unit=work.unit, lease=pen.lease, worktree=work.worktree, head=work.head, run=work.run, grooms=work.grooms
+        prepared = yield from do(
+            effects.PrepareLanding(
+                unit=work.unit,
+                lease=pen.lease,
+                worktree=work.worktree,
+                head=work.head,
+                run=work.run,
+                grooms=work.grooms,
+            )
         )
-        if isinstance(landing, effects.NotLanded):
-            landing, refused = None, landing
+        landing: effects.Landing | None = None
+        refused: effects.NotLanded | None
+        if isinstance(prepared, effects.NotLanded):
+            refused = prepared
         else:
+            landing = prepared
             refused = yield from _move(pen, landing, work.iteration)
         if refused is None or not refused.retryable:
             return landing, refused
         races, refusals = races + refused.moved, refusals + (not refused.moved)
         if races >= MOST_RACES or refusals >= LANDING_TRIES:
             return landing, refused
-        yield effects.Pause(seconds=pause)
+        yield from do(effects.Pause(seconds=pause))
         pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
 
 def _keep_untested(
     pen: Pen, landing: effects.Landing, fault: BaselineChecked, iteration: int, *, intended: bool = False
-) -> Steps:
+) -> Steps[None]:
     """The tests fail without the work too: it waits as it is until they pass there, and nobody does it again."""
     if not intended:
         yield from pen.note(_intent(pen, landing, iteration, untested=True))
@@ -187,34 +200,19 @@ def _intent(pen: Pen, landing: effects.Landing, iteration: int, *, untested: boo
     )
 
 
-def _move(pen: Pen, landing: effects.Landing, iteration: int) -> Steps:
+def _move(pen: Pen, landing: effects.Landing, iteration: int) -> Steps[effects.NotLanded | None]:
     """Intent, then the branch, then the record: after a crash between any two, git says how far it came."""
     yield from pen.note(_intent(pen, landing, iteration))
-    refused = yield effects.MoveBranch(lease=pen.lease, landing=landing)
+    refused = yield from do(effects.MoveBranch(lease=pen.lease, landing=landing))
     if refused is None:
         yield from _note_landed(pen, landing, recognised=False)
     return refused
 
 
-def settle(pen: Pen, unsettled: list[effects.Unsettled]) -> Steps:
+def settle(pen: Pen, unsettled: list[effects.Unsettled]) -> Steps[None]:
     """Landings that were intended and did not happen yet: ask git how far each came, and finish it."""
     for each in unsettled:
-        landing = each.landing
-        if (yield effects.HasLanded(landing=landing)):
-            yield from _note_landed(pen, landing, recognised=True)
-            refused = None
-        elif each.untested and each.unit:
-            yield _queued(pen, landing.unit, landing.branch)
-            yield from _await_turn(pen, landing.branch)
-            landing, refused = yield from _land_again(pen, each, each.unit)
-        else:
-            yield _queued(pen, landing.unit, landing.branch)
-            yield from _await_turn(pen, landing.branch)
-            refused = yield effects.MoveBranch(lease=pen.lease, landing=landing)
-            if refused is None:
-                yield from _note_landed(pen, landing, recognised=False)
-            elif refused.moved and each.unit:
-                landing, refused = yield from _land_again(pen, each, each.unit)
+        landing, refused = yield from _settle(pen, each)
         if refused and refused.fault:
             yield from _defer(pen, each.landing.unit, each.landing.branch)
             yield from _keep_untested(pen, each.landing, refused.fault, each.iteration, intended=each.untested)
@@ -229,13 +227,32 @@ def settle(pen: Pen, unsettled: list[effects.Unsettled]) -> Steps:
         yield from _close(pen, each.question)
 
 
-def _land_again(pen: Pen, each: effects.Unsettled, unit: Unit) -> Steps:
+def _settle(pen: Pen, each: effects.Unsettled) -> Steps[Tried]:
+    """Finish one landing, as far as git says that it came."""
+    landing = each.landing
+    if (yield from do(effects.HasLanded(landing=landing))):
+        yield from _note_landed(pen, landing, recognised=True)
+        return landing, None
+    yield from do(_queued(pen, landing.unit, landing.branch))
+    yield from _await_turn(pen, landing.branch)
+    if each.untested and each.unit:
+        return (yield from _land_again(pen, each, each.unit))
+    refused = yield from do(effects.MoveBranch(lease=pen.lease, landing=landing))
+    if refused is None:
+        yield from _note_landed(pen, landing, recognised=False)
+    elif refused.moved and each.unit:
+        return (yield from _land_again(pen, each, each.unit))
+    return landing, refused
+
+
+def _land_again(pen: Pen, each: effects.Unsettled, unit: Unit) -> Steps[Tried]:
     """The same commits, brought on top of what others have landed since, and tested there."""
-    worktree: effects.Worktree = yield effects.PrepareWorktree(lane=pen.lease.lane, run_id=pen.run_id, lease=pen.lease)
+    worktree = yield from do(effects.PrepareWorktree(lane=pen.lease.lane, run_id=pen.run_id, lease=pen.lease))
     yield from pen.note_salvage(worktree.salvaged)
     based = structs.replace(worktree, base=each.landing.old)
     found = yield from _land(pen, Work(unit=unit, worktree=based, head=each.landing.new, iteration=each.iteration))
-    yield from pen.note_salvage((yield effects.SaveCommits(run_id=pen.run_id, worktree=worktree)))
+    saved = yield from do(effects.SaveCommits(run_id=pen.run_id, worktree=worktree))
+    yield from pen.note_salvage(saved)
     return found
 
 
@@ -245,7 +262,7 @@ def _blocked(pen: Pen, landing: effects.Landing, refused: effects.NotLanded, ord
     )
 
 
-def _close(pen: Pen, question: str) -> Steps:
+def _close(pen: Pen, question: str) -> Steps[None]:
     """What was asked about has cleared by itself; unless a person was quicker to say so."""
     if question:
         answer = DecisionAnswered(id=question, choice="retry", by=pen.run_id)
@@ -255,9 +272,9 @@ def _close(pen: Pen, question: str) -> Steps:
             pass
 
 
-def _note_landed(pen: Pen, landing: effects.Landing, *, recognised: bool) -> Steps:
+def _note_landed(pen: Pen, landing: effects.Landing, *, recognised: bool) -> Steps[None]:
     """With its receipt, or not at all: until then the landing is unsettled, and whoever comes next finishes it."""
-    issued = yield effects.IssueReceipt(landing=landing)
+    issued = yield from do(effects.IssueReceipt(landing=landing))
     unit = {**pen.who, "unit": landing.unit, "commit": landing.new}
     receipt = ReceiptIssued(**unit, receipt=issued.receipt, said=issued.said)
     landed = events.UnitLanded(**unit, branch=landing.branch, base=landing.old, recognised=recognised)
@@ -265,10 +282,9 @@ def _note_landed(pen: Pen, landing: effects.Landing, *, recognised: bool) -> Ste
     # The unit's own stream and key: one landing of one commit is written once, whoever finds it. Its fence is in the
     # run's own record: a unit may have been another lane's before, whose lease is newer than this one.
     stream = f"unit/{landing.unit}"
-    yield effects.RecordAll(
-        records=[
-            effects.Record(stream=stream, fact=receipt, key=receipt_events.key_of(landing.new)),
-            effects.Record(stream=stream, fact=landed, key=f"landed/{landing.new}"),
-            pen.record(f"run/{pen.run_id}", step, f"verified/{landing.new}"),
-        ]
-    )
+    records = [
+        effects.Record(stream=stream, fact=receipt, key=receipt_events.key_of(landing.new)),
+        effects.Record(stream=stream, fact=landed, key=f"landed/{landing.new}"),
+        pen.record(f"run/{pen.run_id}", step, f"verified/{landing.new}"),
+    ]
+    yield from do(effects.RecordAll(records=records))

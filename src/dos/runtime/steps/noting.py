@@ -1,9 +1,8 @@
 """A run's pen: what it writes carries its fence and a key, so that it is written once, however often it is sent."""
 
-from collections.abc import Generator, Iterable
+from collections.abc import Iterable
 from copy import copy
 from itertools import count
-from typing import Any
 
 from dos.journal import events
 from dos.journal.events import Fact
@@ -11,8 +10,7 @@ from dos.journal.states import decisions
 from dos.plans.limits.deciding import Question
 from dos.records.leases import Lease
 from dos.runtime import effects
-
-Steps = Generator[Any, Any, Any]
+from dos.runtime.steps.effect import Steps, do
 
 
 class Pen:
@@ -32,9 +30,9 @@ class Pen:
         other.lease = lease
         return other
 
-    def note(self, fact: Fact) -> Steps:
+    def note(self, fact: Fact) -> Steps[None]:
         """To the run's own stream."""
-        yield self.noted(fact)
+        yield from do(self.noted(fact))
 
     def noted(self, fact: Fact) -> effects.Record:
         return self.record(f"run/{self.run_id}", fact, f"{fact.kind}/{self.own.fence}.{next(self._counter)}")
@@ -42,17 +40,17 @@ class Pen:
     def record(self, stream: str, fact: Fact, key: str) -> effects.Record:
         return effects.Record(stream=stream, fact=fact, key=key, fence=self.own.fence)
 
-    def share(self, stream: str, fact: Fact, key: str, *, expect: int | None = None) -> Steps:
+    def share(self, stream: str, fact: Fact, key: str, *, expect: int | None = None) -> Steps[None]:
         """To a stream that all lanes write to: there, one fence says nothing about another."""
-        yield effects.Record(stream=stream, fact=fact, key=key, expect=expect)
+        yield from do(effects.Record(stream=stream, fact=fact, key=key, expect=expect))
 
-    def ask(self, questions: Iterable[Question]) -> Steps:
+    def ask(self, questions: Iterable[Question]) -> Steps[None]:
         """Of a person; one that was asked before is not asked again."""
         for question in questions:
             entry = decisions.raising(question)
             yield from self.share(entry.stream, entry.body, decisions.RAISED)
 
-    def note_salvage(self, salvaged: Iterable[effects.Salvage], *, kept_for: str = "") -> Steps:
+    def note_salvage(self, salvaged: Iterable[effects.Salvage], *, kept_for: str = "") -> Steps[None]:
         """`kept_for` is the unit whose next attempt begins with it."""
         for saved in salvaged:
             yield from self.note(

@@ -6,15 +6,18 @@ from dos.records.leases import Refusal
 from dos.records.units import Unit
 from dos.runtime import effects
 from dos.runtime.steps.dispatch import dispatch
-from dos.runtime.steps.noting import Pen, Steps
+from dos.runtime.steps.effect import Steps, do
+from dos.runtime.steps.noting import Pen
 from dos.runtime.steps.order import Dispatch, Done
 
 PLAN = "REPLAN"  # of the units that stand for a replan
 
 
-def replan(pen: Pen, chosen: effects.Chosen, before: effects.Backlog, iteration: int, attempt: int) -> Steps:
-    """→ tuple[Done | None, Backlog]: how its agent ended, where one was started, and the backlog as it stands now"""
-    plans: effects.Plans | Refusal = yield effects.TakePlans(lease=pen.lease, run_id=pen.run_id)
+def replan(
+    pen: Pen, chosen: effects.Chosen, before: effects.Backlog, iteration: int, attempt: int
+) -> Steps[tuple[Done | None, effects.Backlog]]:
+    """How its agent ended, where one was started, and the backlog as it stands now."""
+    plans = yield from do(effects.TakePlans(lease=pen.lease, run_id=pen.run_id))
     if isinstance(plans, Refusal):
         return None, before  # somebody is at work where the plans are
     name = pen.lease.lane
@@ -29,14 +32,14 @@ def replan(pen: Pen, chosen: effects.Chosen, before: effects.Backlog, iteration:
     )
     is_apart = plans.lease.fence != pen.lease.fence
     try:
-        done: Done = yield from dispatch(pen.on(plans.lease), asked)
+        done = yield from dispatch(pen.on(plans.lease), asked)
     except Halted:
         if is_apart:
-            yield effects.ReleaseLease(lease=plans.lease, reason="halted")
+            yield from do(effects.ReleaseLease(lease=plans.lease, reason="halted"))
         raise
     if is_apart:
-        yield effects.ReleaseLease(lease=plans.lease, reason="the plans are groomed")
-    after: effects.Backlog = yield effects.SurveyBacklog(lease=pen.lease)
+        yield from do(effects.ReleaseLease(lease=plans.lease, reason="the plans are groomed"))
+    after = yield from do(effects.SurveyBacklog(lease=pen.lease))
     return done, after
 
 
