@@ -43,9 +43,26 @@ class Key(Struct, frozen=True, kw_only=True):
     model: str = ""
 
     @property
-    def stream(self) -> str:
+    def path(self) -> str:
+        """One word that no other key has, such as `claude/work`."""
         parts = [self.vendor, self.account, *([self.model] if self.model else [])]
-        return "/".join(["limit", *(part.replace("%", "%25").replace("/", "%2F") for part in parts)])
+        return "/".join(part.replace("%", "%25").replace("/", "%2F") for part in parts)
+
+    @classmethod
+    def from_path(cls, path: str) -> "Key | None":
+        """The key that has this path; None: none has."""
+        parts = [part.replace("%2F", "/").replace("%25", "%") for part in path.split("/")]
+        if len(parts) == 2:
+            key = cls(vendor=parts[0], account=parts[1])
+        elif len(parts) == 3:
+            key = cls(vendor=parts[0], account=parts[1], model=parts[2])
+        else:
+            return None
+        return key if key.path == path else None
+
+    @property
+    def stream(self) -> str:
+        return f"limit/{self.path}"
 
     def __str__(self) -> str:
         return " ".join(part for part in (self.vendor, self.account, self.model) if part)

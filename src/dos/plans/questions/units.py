@@ -1,0 +1,261 @@
+"""Questions about one unit: its work cannot land, has gone, or is held back; or an agent landed it by itself."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+from dos.plans.questions import subject
+from dos.plans.questions.question import Choice, Question, Record, SetAside, clear_units, name
+from dos.records.names import counted, listed
+
+_SOAK_GATE = "SOAK_GATE"
+_EDITS = {
+    "DRAFT_CLASS": "change its class to active",
+    "OPERATOR_GATED": "decide it, and remove `gated`",
+    "SOAK_OPEN": "wait for the date, or remove `soak until`",
+}
+
+
+class LandingConflict(Question, frozen=True, kw_only=True):
+    """Work that was done could not land, several times."""
+
+    about: ClassVar[str] = "landing_conflict"
+    detail_keys: ClassVar[tuple[str, ...]] = ("unit", "lane", "reasons")
+    unit: str
+    reasons: tuple[str, ...] = ()
+
+    @classmethod
+    def ask(cls, unit: str, reasons: Sequence[str], *, lane: str = "", ordinal: int = 1) -> Self:
+        """`ordinal` counts how often the question came up for the unit."""
+        last = reasons[-1] if reasons else ""
+        return cls(
+            id=name(cls.about, unit, ordinal),
+            text=f"{unit} was done and could not land, {len(reasons)} times: {last}",
+            waits=(subject.Unit(unit),),
+            until_start=True,
+            unit=unit,
+            lane=lane,
+            reasons=tuple(reasons),
+        )
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        held = "its commits are kept, and nobody works on it until the next `dos up`"
+        return (
+            Choice(
+                name="retry",
+                meaning="an agent tries again, and is told why the others did not land",
+                goes_on=True,
+                brings=clear_units(self.units, self.lane),
+            ),
+            Choice(name="hold", meaning=held, sets_aside=SetAside.UNTIL_START),
+            Choice(name="drop", meaning="it is not worked on any more", sets_aside=SetAside.FOR_GOOD),
+        )
+
+    @property
+    def otherwise(self) -> str:
+        return "retry"
+
+    @property
+    def kind(self) -> str:
+        return "CONFLICT"
+
+
+class LandingBlocked(Question, frozen=True, kw_only=True):
+    """Work is done and proven, and something of a person's is in its way."""
+
+    about: ClassVar[str] = "landing_blocked"
+    detail_keys: ClassVar[tuple[str, ...]] = ("unit", "lane", "commit", "reasons")
+    unit: str
+    commit: str
+    reasons: tuple[str, ...] = ()
+
+    @classmethod
+    def ask(cls, unit: str, reason: str, *, commit: str, lane: str = "", ordinal: int = 1) -> Self:
+        """`ordinal` counts the answers before."""
+        return cls(
+            id=name(cls.about, f"{unit}-{commit[:9]}", ordinal),
+            text=f"{unit} is done as {commit[:9]} and waits to land: {reason}. It lands by itself once that is gone",
+            waits=(subject.Unit(unit),),
+            until_start=True,
+            unit=unit,
+            lane=lane,
+            commit=commit,
+            reasons=(reason,),
+        )
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        dropped = "its commits are kept, and it is not worked on any more"
+        return (
+            Choice(
+                name="retry",
+                meaning="it is out of the way: the same commits land now",
+                goes_on=True,
+                brings=clear_units(self.units, self.lane),
+            ),
+            Choice(name="drop", meaning=dropped, sets_aside=SetAside.FOR_GOOD),
+        )
+
+    @property
+    def otherwise(self) -> str:
+        return "retry"
+
+
+class UnitUndone(Question, frozen=True, kw_only=True):
+    """A unit had landed, and git does not show it any more."""
+
+    about: ClassVar[str] = "unit_undone"
+    detail_keys: ClassVar[tuple[str, ...]] = ("unit", "commit")
+    unit: str
+    commit: str
+
+    @classmethod
+    def ask(cls, unit: str, *, commit: str, why: str = "") -> Self:
+        because = f": {why}" if why else ""
+        return cls(
+            id=name(cls.about, f"{unit}-{commit[:9]}", 1),
+            text=f"{unit} landed as {commit[:9]} and is not there any more{because}. Do it again?",
+            waits=(subject.Unit(unit),),
+            unit=unit,
+            commit=commit,
+        )
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        again = clear_units(self.units, self.lane)
+        return (
+            Choice(name="again", meaning="it is offered to the workers again", goes_on=True, brings=again),
+            Choice(name="leave", meaning="it stays undone"),
+        )
+
+    @property
+    def otherwise(self) -> str:
+        return "leave"
+
+    @property
+    def kind(self) -> str:
+        return "UNDONE"
+
+
+class Incident(Question, frozen=True, kw_only=True):
+    """Commits of an agent are on the target branch, or in the user's checkout, and no landing brought them there."""
+
+    about: ClassVar[str] = "incident"
+    detail_keys: ClassVar[tuple[str, ...]] = ("incident", "commits", "run_id", "lane")
+    incident: str  # its id
+    commits: tuple[str, ...] = ()
+
+    @classmethod
+    def ask(
+        cls, incident: str, *, what: str, units: Sequence[str], commits: Sequence[str], run_id: str, lane: str
+    ) -> Self:
+        return cls(
+            id=cls.id_of(incident),
+            text=f"{what}. dos did not land this, so it counts as no landing. Do the commits stay?",
+            waits=tuple(subject.Unit(unit) for unit in units),
+            incident=incident,
+            commits=tuple(commits),
+            run_id=run_id,
+            lane=lane,
+        )
+
+    @classmethod
+    def id_of(cls, incident: str) -> str:
+        """The id of the one question about an incident."""
+        return name(cls.about, incident, 1)
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        named = " and ".join(self.units)
+        again = "they never count as a landing"
+        kept = "they stay as your own work"
+        if named:
+            again = f"they never count; {named} is offered to the workers again"
+            kept = f"{kept}, and {named} is done"
+        if self.commits:
+            reverted = " ".join(commit[:9] for commit in reversed(self.commits))
+            again = f"{again}. Take them out with: git revert {reverted}"
+        return (
+            Choice(name="again", meaning=again, goes_on=True, brings=clear_units(self.units, self.lane)),
+            Choice(name="keep", meaning=kept),
+        )
+
+    @property
+    def otherwise(self) -> str:
+        if not self.units:
+            return "they do not count"
+        return f"they do not count, and {' and '.join(self.units)} is not worked on"
+
+
+class UnitHeld(Question, frozen=True, kw_only=True):
+    """A unit that its plan holds back; with `retries`, one that only a person's word lets go."""
+
+    about: ClassVar[str] = "unit_held"
+    detail_keys: ClassVar[tuple[str, ...]] = ("unit", "lane", "token", "kind", "command", "source", "closes")
+    unit: str
+    token: str
+    source: str = ""  # the document and line that hold it
+    retries: bool = False
+
+    @classmethod
+    def ask(
+        cls,
+        unit: str,
+        token: str,
+        why: str,
+        *,
+        behind: Sequence[str] = (),
+        lane: str = "",
+        source: str = "",
+        retries: bool = False,
+        ordinal: int = 1,
+    ) -> Self:
+        """`behind` are the units that wait for this one to land."""
+        waiting = ""
+        if behind:
+            wait = "waits" if len(behind) == 1 else "wait"
+            waiting = f"; {counted(len(behind), 'unit')} {wait} for it: {listed(behind)}"
+        return cls(
+            id=name(cls.about, unit, ordinal),
+            text=f"{unit} is held: {why}{waiting}",
+            waits=tuple(subject.Unit(each) for each in (unit, *behind)),
+            unit=unit,
+            lane=lane,
+            token=token,
+            source=source,
+            retries=retries,
+        )
+
+    @classmethod
+    def fields_of(cls, record: Record) -> dict[str, Any]:
+        return {**super().fields_of(record), "retries": bool(record.choices)}
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        if not self.retries:
+            return ()
+        retried = clear_units(self.units, self.lane)
+        return (Choice(name="retry", meaning="it is tried again", goes_on=True, brings=retried),)
+
+    @property
+    def detail(self) -> dict[str, Any]:
+        return {**super().detail, "kind": _SOAK_GATE if self._soaks else ""}
+
+    @property
+    def _soaks(self) -> bool:
+        return self.token == "SOAK_OPEN"
+
+    @property
+    def closes(self) -> str:
+        if self.retries:
+            return "when it is tried again"
+        return f"when {self.source} no longer holds it: {_EDITS.get(self.token, '')}"
+
+    @property
+    def kind(self) -> str:
+        return _SOAK_GATE if self._soaks else super().kind
+
+    @property
+    def command(self) -> str:
+        document, _, line = self.source.rpartition(":")
+        return f"${{EDITOR:-vi}} +{line} {document}" if document and not self.retries else ""
