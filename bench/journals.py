@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from dos.journal import streams
 from dos.journal.events import Fact, IterationCommitted, RunBegun, RunStopped
 from dos.journal.opening import open_store
 from dos.journal.store import Entry, Store
@@ -30,6 +31,6 @@ def fill(store: Store, events: int) -> None:
                     run_id=run, lane="api", iteration=number % 100, unit=f"P/U{number % 50}", outcome="SHIPPED",
                     action="continue", reason="a unit landed",
                 )  # fmt: skip
-            entries.append(Entry(stream=f"run/{run}", kind=fact.kind, body=fact))
+            entries.append(Entry(stream=streams.run(run), kind=fact.kind, body=fact))
         store.append_all(entries)
         written += len(entries)

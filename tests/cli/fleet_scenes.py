@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dos.journal import events
+from dos.journal import events, streams
 from dos.journal.opening import open_store
 from dos.journal.store import Store
 from dos.records.leases import Lease, Request
@@ -38,7 +38,7 @@ def hold(store: Store, lane: str, run_id: str = "", *, is_lock: bool = False, pi
 def work(store: Store, lane: str = "api", run_id: str = RUN, *, agent: str = "command", iteration: int = 1) -> Lease:
     """A worker is at a unit, and its agent runs."""
     taken = hold(store, lane, run_id)
-    stream, who = f"run/{run_id}", {"run_id": run_id, "lane": lane}
+    stream, who = streams.run(run_id), {"run_id": run_id, "lane": lane}
     store.record(stream, events.RunBegun(**who, host="h", start_sha=""))
     store.record(stream, events.UnitClaimed(**who, unit="P/U1", iteration=iteration))
     store.record(stream, events.AgentStarted(**who, unit="P/U1", iteration=iteration, agent=agent, base="b"))

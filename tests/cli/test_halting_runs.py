@@ -11,7 +11,7 @@ from msgspec import json
 from patience import PATIENCE
 from screens import Screen
 
-from dos.journal import events
+from dos.journal import events, streams
 
 # A worker as far as a halt is concerned: it holds its lane, and gives it back when it is asked to stop.
 WORKER = """
@@ -24,12 +24,12 @@ from dos.journal import events
 _, _, state, lane, run_id, obeys = sys.argv
 with journal(Path(state)) as store:
     lease = hold(store, lane, run_id)
-    store.record(f"run/{run_id}", events.RunBegun(run_id=run_id, lane=lane, host="h", start_sha=""))
+    store.record(streams.run(run_id), events.RunBegun(run_id=run_id, lane=lane, host="h", start_sha=""))
     print("at work", flush=True)
-    while obeys == "no" or not any(e.kind == "halt_requested" for e in store.load(f"run/{run_id}")):
+    while obeys == "no" or not any(e.kind == "halt_requested" for e in store.load(streams.run(run_id))):
         store.wait(store.last(), 1)
     if obeys == "yes":
-        store.record(f"run/{run_id}", stopped(run_id, lane), fence=lease.fence)
+        store.record(streams.run(run_id), stopped(run_id, lane), fence=lease.fence)
         store.release(lease.fence)
 """
 
@@ -141,7 +141,7 @@ def test_a_worker_that_dies_of_it_is_gone_as_well(dos, worker):
 
 def test_a_run_that_has_stopped_is_left_alone(dos, state):
     with journal(state) as store:
-        store.record(f"run/{RUN}", stopped())
+        store.record(streams.run(RUN), stopped())
     before = dos("journal", "seq").out
     answer = dos("halt", RUN, "--json")
     assert (answer.code, answer.json["halted"], answer.json["stop_reason"]) == (0, True, "halted")
@@ -215,7 +215,7 @@ def test_on_a_terminal_it_says_who_is_still_running(workspace, state, tmp_path):
         lease = work(store)
         with Screen(workspace, tmp_path / "tmux", "down", "--timeout", "60") as screen:
             screen.shows("s: api; Ctrl-C leaves them to it")
-            store.record(f"run/{RUN}", events.RunStopped(
+            store.record(streams.run(RUN), events.RunStopped(
                 run_id=RUN, lane="api", stop_reason="drain", needs="nobody", reason="x"
             ))  # fmt: skip
             store.release(lease.fence)

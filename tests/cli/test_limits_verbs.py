@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from commanding import Answer
 
-from dos.journal import fold
+from dos.journal import fold, streams
 from dos.journal.engine_events import LimitHit
 from dos.journal.states import decisions, quota
 from dos.journal.states.decisions import Decisions
@@ -33,7 +33,7 @@ def journal(workspace: Path) -> Iterator[Store]:
 def hit(journal: Store, vendor: str, ending: str = "usage_window", *, days: float = 0, found: str = "") -> None:
     resets = journal.now_ms() + int(days * DAY_MS) if days else None
     fact = LimitHit(vendor=vendor, account="", ending=ending, resets_at_ms=resets, found=found, agent=vendor)
-    journal.record(quota.stream_of(fact), fact)
+    journal.record(streams.limit(quota.key_of(fact)), fact)
 
 
 def test_nobody_is_limited(dos: Dos, journal: Store) -> None:
@@ -75,7 +75,7 @@ def test_a_lift_names_one_closes_its_question_and_is_written_once(dos: Dos, jour
     assert (several.code, "dos limits lift anthropic" in several.err) == (2, True)
     assert dos("limits", "lift", "anthropic").out.startswith("Lifted the limit of anthropic.")
     assert list(fold.current(journal, Decisions)[0].open) == [deciding.limit(codex).id]
-    lifted = fold.current(journal, Quota)[0].limits[claude.key.stream]
+    lifted = fold.current(journal, Quota)[0].limits[claude.key.path]
     assert (lifted.ending, lifted.at_once) == ("", True)
     assert dos("limits", "lift", "anthropic").code == 2
     assert dos("limits", "lift").code == 0, "the only one that is left"

@@ -9,7 +9,7 @@ from commanding import Answer, command, in_its_own_process
 from msgspec import json
 from patience import PATIENCE
 
-from dos.journal import fold
+from dos.journal import fold, streams
 from dos.journal.engine_events import (
     DecisionAnswered,
     HaltRequested,
@@ -151,7 +151,7 @@ def test_of_two_questions_about_a_lane_one_must_be_named(dos: Dos, journal: Stor
 
 def test_what_follows_from_an_answer_is_written_with_it(dos: Dos, journal: Store) -> None:
     hit = LimitHit(vendor="acme", account="work", ending="auth")
-    journal.record(quota.stream_of(hit), hit)
+    journal.record(streams.limit(quota.key_of(hit)), hit)
     (limit,) = fold.current(journal, Quota)[0].limits.values()
     ask(journal, deciding.limit(limit))
     assert dos("decide-for", "limit-acme/work-1", "fixed").code == 0
@@ -179,7 +179,7 @@ def test_a_question_is_answered_once_however_many_processes_answer_it(workspace:
     assert all(each == said[0] for each in said), "all are told the same answer"
     winner = next(json.decode(out)["answer"]["by"] for (out, _), code in ended if code == 0)
     assert winner == said[0]["by"]
-    assert len(journal.load(decisions.stream(question.id))) == 2
+    assert len(journal.load(streams.decision(question.id))) == 2
 
 
 def test_an_answer_is_there_after_everybody_has_gone(workspace: Path, journal: Store) -> None:
@@ -367,13 +367,13 @@ def test_a_proposed_halt_is_on_the_list_until_it_is_answered_or_its_run_has_stop
     assert (row["kind"], row["run_id"], row["lane"]) == ("HALT_PROPOSED", run_id, "api")
     assert "it spins" in row["question"] and [choice["name"] for choice in row["choices"]] == ["halt", "leave"]
     assert dos("decide-for", row["id"], "halt", "--by", "ann").code == 0
-    assert journal.load(f"run/{run_id}")[-1].kind == HaltRequested.kind
+    assert journal.load(streams.run(run_id))[-1].kind == HaltRequested.kind
     assert ids(dos) == [] and dos("decisions", "--all", "--json").json[0]["answer"]["by"] == "ann"
     assert dos("decide-for", row["id"], "leave").code == 1, "the first answer counts"
     dos("halt", "--handle", "4711", "--lane", "api", "--run-id", run_id, "--reason", "it spins again")
     assert len(ids(dos)) == 1
     stopped = RunStopped(run_id=run_id, lane="api", stop_reason="halted", needs="operator", reason="so")
-    journal.record(f"run/{run_id}", stopped)
+    journal.record(streams.run(run_id), stopped)
     assert ids(dos) == []
 
 

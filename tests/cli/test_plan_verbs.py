@@ -11,6 +11,7 @@ from commanding import git
 from msgspec import json
 from patience import PATIENCE
 
+from dos.journal import streams
 from dos.journal.events import UnitClaimed, UnitLanded
 from dos.records.leases import Request
 from dos.records.regions import region
@@ -48,7 +49,7 @@ def landed(place, *units, claims=()):
     with open_journal(find(place), "") as journal:
         for unit in units:
             fact = UnitLanded(run_id="RID-1", lane="api", unit=unit, branch="main", base="", commit=sha)
-            journal.record(f"unit/{unit}", fact)
+            journal.record(streams.unit(unit), fact)
         for unit in claims:
             asked = Request(lane="api", holder="h", host="h", ttl_ms=60_000, region=region(["api/**"]), run_id="RID-2")
             journal.acquire(asked, admission.judge)

@@ -8,6 +8,8 @@ import time
 import pytest
 from commanding import git
 
+from dos.journal import streams
+
 MINUTE = 60_000
 FRESH = ("--last-heartbeat-age-ms", "0")
 
@@ -266,7 +268,7 @@ def test_a_reason_that_stopped_two_runs_recurs(dos, workspace):
     with open_journal(places.find(workspace), "") as journal:
         for run_id, reason, needs in stops:
             fact = RunStopped(run_id=run_id, lane="api", stop_reason=reason, needs=needs, reason=f"why {reason}")
-            journal.record(f"run/{run_id}", fact)
+            journal.record(streams.run(run_id), fact)
     last = dos("recurring", "--json")
     assert last.code == 3
     assert (last.json["cause_key"], last.json["runs_affected"], last.json["example"]) == ("blocked", 2, "why blocked")

@@ -20,6 +20,7 @@ from run_histories import (
     verified,
 )
 
+from dos.journal import streams
 from dos.journal.events import LandingIntended
 from dos.journal.opening import open_store
 
@@ -248,7 +249,7 @@ def test_what_the_run_landed_is_no_divergence(dos, repository):
     assert resumed(dos, "--no-record")["verdict"] == "DIVERGED"
     fact = LandingIntended(run_id=RUN, lane="api", unit="P/U", iteration=1, branch="main", old=before, new=landed)
     with open_store("", state_directory=repository.place / ".git" / "dos", workspace_id="") as store:
-        store.record(f"run/{RUN}", fact)
+        store.record(streams.run(RUN), fact)
     assert resumed(dos)["verdict"] == "RESUMABLE"
 
 

@@ -5,7 +5,7 @@ from commanding import in_its_own_process
 from fleet_scenes import RUN, hold, journal, log, stopped, work
 from screens import Screen
 
-from dos.journal import events
+from dos.journal import events, streams
 from dos.sources import processes
 
 LANDED = events.UnitLanded(run_id=RUN, lane="api", unit="P/U1", branch="main", base="b", commit="c" * 40)
@@ -14,7 +14,7 @@ LANDED = events.UnitLanded(run_id=RUN, lane="api", unit="P/U1", branch="main", b
 @pytest.fixture
 def fleet(state):
     with journal(state) as store:
-        hold(store, f"supervisor/{processes.host()}", is_lock=True)
+        hold(store, streams.supervisor(processes.host()), is_lock=True)
         work(store)
         log(state, "api", "hello\n")
         yield store
@@ -30,7 +30,7 @@ def test_it_is_shown_once_where_nobody_looks(dos, fleet, monkeypatch):
 
 
 def test_as_data(dos, fleet):
-    fleet.record(f"run/{RUN}", LANDED)
+    fleet.record(streams.run(RUN), LANDED)
     seen = dos("top", "--json").json
     assert [(row["lane"], row["state"]) for row in seen["rows"]] == [
         ("api", "working"), ("docs", "idle"), ("worker", "idle"), ("global", "idle")
@@ -74,7 +74,7 @@ def test_on_a_terminal_it_follows_what_happens_and_q_leaves(workspace, tmp_path,
     with Screen(workspace, tmp_path / "tmux", "top") as screen:
         lines = screen.shows("P/U1")
         assert any(line.startswith("api ") and "working" in line for line in lines)
-        fleet.record(f"run/{RUN}", LANDED)
+        fleet.record(streams.run(RUN), LANDED)
         screen.shows("landed last:")
         screen.resize(61, 8)
         screen.shows("STATE")
@@ -100,7 +100,7 @@ def test_a_fleet_that_begins_later_appears(workspace, tmp_path, state):
         with journal(state) as store:
             work(store)
             screen.shows("P/U1")
-            store.record(f"run/{RUN}", stopped())
+            store.record(streams.run(RUN), stopped())
             store.release(store.leases()[0].fence)
             screen.shows("halted: a person said so")
         screen.press("q")

@@ -5,6 +5,7 @@ import time
 import pytest
 from commanding import git
 
+from dos.journal import streams
 from dos.journal.events import RunStopped
 from dos.journal.opening import open_store
 
@@ -87,7 +88,7 @@ def test_a_young_run_that_never_gave_a_sign_of_life_is_left_alone(dos, watch, wo
 def test_a_run_that_ended_has_nothing_to_be_stopped(dos, watch, run_id, state):
     stopped = RunStopped(run_id=run_id, lane="api", stop_reason="drain", needs="nobody", reason="no unit is left")
     with open_store("", state_directory=state, workspace_id="") as journal:
-        journal.record(f"run/{run_id}", stopped)
+        journal.record(streams.run(run_id), stopped)
     assert watch("--track", run_id, minutes=45).json["proposed_halts"] == [run_id], "it still holds its lane"
     dos("lease-lane", "release", "--lane", "api", "--owner", "A")
     told = watch("--track", run_id, minutes=90).json

@@ -10,6 +10,7 @@ from dos.evidence.work import landed
 from dos.evidence.work.landed import Landed, NotLanded
 from dos.evidence.work.remembered import Memory
 from dos.evidence.work.shipped import Look
+from dos.journal import streams
 from dos.journal.events import UnitLanded
 from dos.journal.states.fleet import Fleet, Unit
 from dos.records.unknown import Unknown
@@ -43,7 +44,7 @@ def record(place, **commits):
     with open_journal(find(place), "") as journal:
         for name, sha in commits.items():
             fact = UnitLanded(run_id="RID-1", lane="api", unit=f"A/{name}", branch="main", base="", commit=sha)
-            journal.record(f"unit/A/{name}", fact)
+            journal.record(streams.unit(f"A/{name}"), fact)
 
 
 def truths(place, *names):

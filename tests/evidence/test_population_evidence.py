@@ -10,6 +10,7 @@ from dos.config.lanes import Lanes
 from dos.config.tables import Config
 from dos.errors import JournalCorrupt
 from dos.evidence import population
+from dos.journal import streams
 from dos.journal.events import RunStopped, SpawnIntended, WorkerReaped, WorkerSpawned
 from dos.plans.ticks import LaneLiveness
 from dos.sources import processes
@@ -35,7 +36,7 @@ class Scene(Repository):
         return found
 
     def launch(self, lane: str = "api", run_id: str = RUN) -> None:
-        self.journal.record(f"spawn/{lane}", SpawnIntended(lane=lane, run_id=run_id, host="here"))
+        self.journal.record(streams.spawn(lane), SpawnIntended(lane=lane, run_id=run_id, host="here"))
 
 
 @pytest.fixture
@@ -165,7 +166,7 @@ def test_a_launch_without_a_run_has_come_when_anybody_has_the_lane(scene):
 def test_a_launch_whose_run_stopped_without_a_lane_is_over(scene):
     scene.launch()
     stopped = RunStopped(run_id=RUN, lane="api", stop_reason="lane-held", needs="time", reason="held")
-    scene.journal.record(f"run/{RUN}", stopped)
+    scene.journal.record(streams.run(RUN), stopped)
     assert not scene.lane("api").pending
 
 

@@ -5,7 +5,8 @@ import subprocess
 import pytest
 
 from dos.evidence.belief import recorded_tests
-from dos.journal.truth.witness_events import TestWitnessed, witness_stream
+from dos.journal import streams
+from dos.journal.truth.witness_events import TestWitnessed
 from dos.sources.world import World, open_journal
 
 
@@ -33,7 +34,7 @@ def record(place, *facts):
                 network="off",
                 command_from=command_from,
             )
-            store.record(witness_stream(sha), fact)
+            store.record(streams.witness(sha), fact)
         store.close()
 
 

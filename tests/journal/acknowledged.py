@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import DecodeError, Struct, json
 
-from dos.journal import fold
+from dos.journal import fold, streams
 from dos.journal.checking import check
 from dos.journal.events import Event, LeaseGranted
 from dos.journal.lines import Line
@@ -173,7 +173,7 @@ def goes_on(store: Store, ledger: Ledger, name: str = "after") -> list[str]:
         again = store.append(ack.stream, "written", {"number": "again"}, key=ack.key)
         if again.pos != ack.pos:
             problems.append(f"{ack} was written again at {again.pos}")
-    event = store.append(f"run/{name}", "written", {"number": "after"})
+    event = store.append(streams.run(name), "written", {"number": "after"})
     lease = store.acquire(asked(name, "next"), admission.judge)
     if not isinstance(lease, Lease):
         return [*problems, f"nothing can be leased: {lease.detail}"]
@@ -208,7 +208,7 @@ def first_version(directory: Path) -> list[Ack]:
         patched.setattr("dos.journal.backends.sqlite_opening.VERSION", 1)
         with opened(directory) as store:
             said: list[Ack] = [
-                appended(store.append(f"run/{at % 3}", "written", {"number": f"old-{at}"}, key=f"old-{at}"))
+                appended(store.append(streams.run(at % 3), "written", {"number": f"old-{at}"}, key=f"old-{at}"))
                 for at in range(20)
             ]
             for lane in ("old", "older"):

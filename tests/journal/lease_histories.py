@@ -6,10 +6,11 @@ from hypothesis import strategies as st
 from msgspec import Struct
 
 from dos.errors import Fenced
+from dos.journal import streams
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events import LeaseRefused, SpawnIntended
 from dos.journal.store import Store
-from dos.records.leases import Lease, Refusal, Request, stream_of
+from dos.records.leases import Lease, Refusal, Request
 from dos.records.regions import Mode, region
 from dos.verdicts.access import admission
 
@@ -107,7 +108,7 @@ def _take(store: Store, clock: FakeClock, step: Step, number: int) -> None:
     match step.what, lease:
         case (("acquire" | "acquire with a run"), _):
             if with_run:
-                store.record(f"spawn/{lane}", SpawnIntended(lane=lane, run_id=with_run, host="h1"))
+                store.record(streams.spawn(lane), SpawnIntended(lane=lane, run_id=with_run, host="h1"))
             store.acquire(request(lane, f"H{number}", run_id=with_run), admit)
         case "share", _:
             store.acquire(request(lane, f"H{number}", mode=Mode.SHARED), admit)
@@ -117,7 +118,7 @@ def _take(store: Store, clock: FakeClock, step: Step, number: int) -> None:
             clock.started = f"boot-{number}"
         case (("refuse" | "keyed refusal"), _):
             fact = LeaseRefused(lane=lane, holder=f"H{number}", reason_class="LANE_HELD", reason="held")
-            store.record(stream_of(lane), fact, key=f"try-{number}" if step.what.startswith("keyed") else None)
+            store.record(streams.lease(lane), fact, key=f"try-{number}" if step.what.startswith("keyed") else None)
         case "renew", Lease():
             store.renew([lease.fence])
         case "release", Lease():
@@ -135,10 +136,10 @@ def _take(store: Store, clock: FakeClock, step: Step, number: int) -> None:
                 store.adopt(lease.fence, asked, version=lease.version)
         case "other", _:
             try:
-                store.append(f"run/{lane}", "of_tomorrow", {"number": number}, fence=lease.fence if lease else None)
+                store.append(streams.run(lane), "of_tomorrow", {"number": number}, fence=lease.fence if lease else None)
             except Fenced:
                 assert (lease and lease.boot != clock.boot()) or _written_under_newer(store, lane, lease)
 
 
 def _written_under_newer(store: Store, lane: str, lease: Lease | None) -> bool:
-    return any(event.fence and lease and event.fence > lease.fence for event in store.load(f"run/{lane}"))
+    return any(event.fence and lease and event.fence > lease.fence for event in store.load(streams.run(lane)))

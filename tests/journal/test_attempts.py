@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from lease_histories import START_MS, FakeClock, memory_store
 from log_files import exported, written
 
-from dos.journal import fold
+from dos.journal import fold, streams
 from dos.journal.events import UnitAttempted
 from dos.journal.states import attempts
 from dos.journal.states.attempts import Attempts, made, released_attempt
@@ -91,7 +91,7 @@ def check_fold(steps, cut, later_ms, error_window_ms):
     every = []
     for unit, outcome, wait_ms in steps:
         clock.advance(wait_ms)
-        store.record(f"unit/{unit}", UnitAttempted(unit=unit, outcome=outcome))
+        store.record(streams.unit(unit), UnitAttempted(unit=unit, outcome=outcome))
         every.append(made(unit, Outcome.read(outcome), clock.wall_ms()))
     happened = list(store.events())
     state = fold.fold(Attempts(), happened)
@@ -125,5 +125,5 @@ def test_only_so_many_units_are_remembered_and_the_newest_ones(monkeypatch):
     store = memory_store(clock)
     for unit in "ABCDAE":
         clock.advance(1)
-        store.record(f"unit/{unit}", UnitAttempted(unit=unit, outcome="error"))
+        store.record(streams.unit(unit), UnitAttempted(unit=unit, outcome="error"))
     assert set(fold.fold(Attempts(), store.events()).units) == {"D", "A", "E"}

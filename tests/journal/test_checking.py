@@ -9,14 +9,14 @@ from lease_histories import FakeClock, granted, lock, memory_store, play, reques
 from msgspec import structs
 
 from dos.errors import StoreBusy
-from dos.journal import checking
+from dos.journal import checking, streams
 from dos.journal.backends.sqlite import SqliteBackend
 from dos.journal.checking import Problem, check
 from dos.journal.events import LeaseGranted, LeaseReleased
 from dos.journal.fold import current
 from dos.journal.states.leases import Leases
 from dos.journal.store import Entry, Store
-from dos.records.leases import Request, stream_of
+from dos.records.leases import Request
 from dos.records.regions import Mode, region
 
 
@@ -66,7 +66,7 @@ def problems(store: Store) -> list[str]:
 def grant(store: Store, asked: Request) -> int:
     """A grant that no rule was asked about."""
     fact = LeaseGranted(asked=asked, boot="boot-1", expires_ms=2_000_000)
-    event = store.record(stream_of(asked.lane, is_lock=asked.is_lock), fact)
+    event = store.record(streams.lease(asked.lane, is_lock=asked.is_lock), fact)
     with store.backend.write() as tx:
         tx.add_lease(current(store, Leases)[0].live[event.pos])
     return event.pos

@@ -13,7 +13,7 @@ from lease_histories import DAY_MS, FakeClock, admit, granted, lock, memory_stor
 from msgspec import Struct
 
 from dos.errors import JournalTooNew
-from dos.journal import fold
+from dos.journal import fold, streams
 from dos.journal.backends import memory
 from dos.journal.backends.sqlite import SqliteBackend
 from dos.journal.events import Event, JournalPruned
@@ -217,7 +217,7 @@ def test_a_snapshot_that_a_pruning_has_outdated_is_replaced_though_it_is_not_far
     for number in range(fold.SNAPSHOT_EVERY + 1):
         store.append("run/1", "step", number)
     fold.keep(store, Tally(seen=5), store.last() - 1)
-    store.record(fold.PRUNINGS, JournalPruned(through=store.last(), removed=1))
+    store.record(streams.PRUNINGS, JournalPruned(through=store.last(), removed=1))
     fold.Watch(store, Tally, keep=True).look()
     assert counts["keep_snapshot"] == 2
     assert _snapshot(store, Tally) == (store.last(), b'{"seen":1002}')

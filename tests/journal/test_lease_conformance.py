@@ -10,9 +10,10 @@ import pytest
 from store_kinds import Memory, Sqlite, admit, asking, grant, locking, reading, refuse, written
 
 from dos.errors import Conflict, Fenced, Internal
+from dos.journal import streams
 from dos.journal.events import LeaseExpired
 from dos.journal.store import Entry, Store
-from dos.records.leases import Lease, Refusal, RefusalReason, stream_of
+from dos.records.leases import Lease, Refusal, RefusalReason
 from dos.records.regions import Mode, region
 
 
@@ -89,7 +90,7 @@ def test_a_grant_says_what_was_asked_and_its_fence_is_its_position(store):
     asked = asking("API", "B", globs=["src/Api/**"], run_id="r1", pid=7, pid_started=1.5, start_sha="abc", loop_ts="t")
     lease = store.acquire(asked, admit, requested_lane="any")
     assert isinstance(lease, Lease)
-    event = store.load(stream_of("API"))[-1]
+    event = store.load(streams.lease("API"))[-1]
     assert (lease.fence, lease.version, lease.granted_ms) == (event.pos, event.ver, event.at_ms)
     assert (lease.lane, lease.holder, lease.region) == ("API", "B", region(["src/Api/**"]))
     assert event.body["requested_lane"] == "any"
@@ -224,7 +225,7 @@ def test_a_lapsed_lease_is_taken_over_under_a_greater_fence_and_lost_to_its_hold
     assert taken.fence > lease.fence
     renewal = store.renew([lease.fence, taken.fence])
     assert (renewal.lost, [kept.fence for kept in renewal.kept]) == ([lease.fence], [taken.fence])
-    assert [event.kind for event in store.load(stream_of("api"))] == [
+    assert [event.kind for event in store.load(streams.lease("api"))] == [
         "lease_granted", "lease_expired", "lease_granted", "lease_renewed",
     ]  # fmt: skip
 
@@ -246,7 +247,7 @@ def test_renewing_keeps_a_lease_alive(kind, store):
     lease = grant(store, asking(ttl_ms=kind.brief_ms))
     [kept] = store.renew([lease.fence]).kept
     assert kept.expires_ms >= lease.expires_ms
-    assert kept.version == lease.version + 1 == store.load(stream_of("api"))[-1].ver
+    assert kept.version == lease.version + 1 == store.load(streams.lease("api"))[-1].ver
 
 
 def test_many_leases_are_renewed_in_one_transaction(store):
@@ -301,7 +302,7 @@ def test_a_revocation_is_refused_when_the_holder_has_beaten_since(store):
     store.revoke(kept.fence, version=kept.version, reason="stalled")
     with pytest.raises(Conflict, match="no lease with fence"):
         store.revoke(kept.fence, version=kept.version, reason="stalled")
-    assert store.load(stream_of("api"))[-1].body == {"lease": lease.fence, "reason": "stalled"}
+    assert store.load(streams.lease("api"))[-1].body == {"lease": lease.fence, "reason": "stalled"}
 
 
 def test_an_adopted_lease_has_a_new_fence_and_locks_the_old_holder_out(store):

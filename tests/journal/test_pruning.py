@@ -11,7 +11,7 @@ from lease_histories import DAY_MS, FakeClock, granted, lock, memory_store, requ
 from msgspec import json as encoding
 
 from dos.errors import StoreFailed
-from dos.journal import fold, retention
+from dos.journal import fold, retention, streams
 from dos.journal.backends.memory import Rows
 from dos.journal.backends.sqlite import SqliteBackend
 from dos.journal.checking import check
@@ -19,7 +19,6 @@ from dos.journal.events import LeaseGranted, LeaseRefused, LeaseReleased, LeaseR
 from dos.journal.retention import Policy, prune, should_prune, size
 from dos.journal.states.leases import Leases
 from dos.journal.store import Entry, Store
-from dos.records.leases import stream_of
 
 
 @pytest.fixture
@@ -61,7 +60,7 @@ def test_what_goes_is_archived_first_and_the_journal_says_so(store, clock, tmp_p
     archived = [json.loads(line) for line in Path(pruned.archived_to).read_text().splitlines()]
     assert [line["pos"] for line in archived] == [1, 2, 3, 4, 5, 6]
     assert [line["body"] for line in archived] == [event.body for event in before[:6]]
-    marks = [event.body for event in store.load(fold.PRUNINGS)]
+    marks = [event.body for event in store.load(streams.PRUNINGS)]
     assert marks == [{"through": 8, "removed": 3}, {"through": 8, "removed": 3}]
 
 
@@ -110,8 +109,8 @@ def test_two_prunings_at_once_do_no_harm(store, clock):
 
 def test_a_later_pruning_of_less_does_not_take_back_the_mark(store, clock):
     refused = LeaseRefused(lane="api", holder="A", reason_class="LANE_HELD", reason="held")
-    store.record(stream_of("api"), refused, key="try-1")
-    store.append(stream_of("api"), "anything", {})
+    store.record(streams.lease("api"), refused, key="try-1")
+    store.append(streams.lease("api"), "anything", {})
     clock.advance(DAY_MS)
     store.release(granted(store, lock()).fence)
     granted(store, lock(holder="B"))
@@ -194,7 +193,7 @@ def test_hundreds_of_thousands_of_events_are_pruned_in_bounded_memory(tmp_path):
                 for lane in lanes:
                     _write_lease(tx, lane, f"run-{batch}" if batch % 2 else "", renewals=248)
         for lane in lanes:
-            store.append(stream_of(lane), "anything", {})
+            store.append(streams.lease(lane), "anything", {})
         assert store.last() > 5_000 * batches
         clock.advance(2 * DAY_MS)
         tracemalloc.start()
@@ -207,7 +206,7 @@ def test_hundreds_of_thousands_of_events_are_pruned_in_bounded_memory(tmp_path):
 
 
 def _write_lease(tx, lane, run_id, renewals):
-    stream, version = stream_of(lane), tx.head(stream_of(lane))
+    stream, version = streams.lease(lane), tx.head(streams.lease(lane))
 
     def put(fact):
         nonlocal version

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from lease_histories import memory_store
 from log_files import exported, moved, written
 
-from dos.journal import events, run_events, runs
+from dos.journal import events, run_events, runs, streams
 from dos.journal.events import Event
 from dos.journal.old_logs import released_runs
 from dos.journal.store import Entry, storable
@@ -177,6 +177,6 @@ def test_a_run_that_was_exported_and_imported_is_the_same_run(tmp_path):
     )
     import_lines(target, moved(tmp_path, source))
     assert runs.read(target, ID) == runs.read(source, ID)
-    assert [line["kind"] for line in exported(target, stream=f"run/{ID}")] == [
+    assert [line["kind"] for line in exported(target, stream=streams.run(ID))] == [
         "intent_declared", "ledger_line_unreadable", "run_suspended",
     ]  # fmt: skip

@@ -6,20 +6,20 @@ from hypothesis import strategies as st
 from lease_histories import DAY_MS, HOUR_MS, FakeClock, granted, many_steps, memory_store, play, request, steps
 
 from dos.errors import BadInput
-from dos.journal import fold, retention
+from dos.journal import fold, retention, streams
 from dos.journal.checking import check
 from dos.journal.events import LeaseGranted, LeaseRefused, LeaseReleased, LeaseRenewed, SpawnIntended
 from dos.journal.retention import prune, superseded
 from dos.journal.states.fleet import Fleet
 from dos.journal.states.leases import Leases
 from dos.journal.store import Store
-from dos.records.leases import Lease, stream_of
+from dos.records.leases import Lease
 
 STATES = (Leases, Fleet)
 
 
 def kinds(store: Store) -> list[str]:
-    return [event.kind for event in store.events() if event.stream != fold.PRUNINGS]
+    return [event.kind for event in store.events() if event.stream != streams.PRUNINGS]
 
 
 def folded(store: Store) -> list[fold.State]:
@@ -63,8 +63,8 @@ def test_pruning_changes_no_fold_and_everything_goes_on(history, later, snapshot
     assert pruned.kept + pruned.removed == pruned.examined
 
     for lane in ("api", "docs", "worker"):
-        event = store.append(stream_of(lane), "anything", {})
-        assert event.ver == heads.get(stream_of(lane), 0) + 1
+        event = store.append(streams.lease(lane), "anything", {})
+        assert event.ver == heads.get(streams.lease(lane), 0) + 1
         assert event.pos > last
     play(store, clock, later)
     assert check(store).problems == []
@@ -144,10 +144,10 @@ def test_of_a_live_lease_only_the_newest_renewal_stays(store, clock):
     for _ in range(4):
         clock.advance(30_000)
         store.renew([lease.fence])
-    store.append(stream_of("api"), "anything", {})
+    store.append(streams.lease("api"), "anything", {})
     newest = store.leases()[0].version
     assert pruned_kinds(store, clock) == [LeaseGranted.kind, LeaseRenewed.kind, "anything"]
-    assert newest in [event.ver for event in store.load(stream_of("api"))]
+    assert newest in [event.ver for event in store.load(streams.lease("api"))]
 
 
 def test_of_an_adopted_lease_the_new_holder_stays(store, clock):
@@ -169,7 +169,9 @@ def test_the_lease_of_a_run_stays_and_its_renewals_go(store, clock):
 
 def test_refusals_go(store, clock):
     for _ in range(3):
-        store.record(stream_of("api"), LeaseRefused(lane="api", holder="A", reason_class="LANE_HELD", reason="held"))
+        store.record(
+            streams.lease("api"), LeaseRefused(lane="api", holder="A", reason_class="LANE_HELD", reason="held")
+        )
     assert len(pruned_kinds(store, clock)) == 1
 
 
@@ -190,11 +192,11 @@ def test_nothing_younger_than_a_day_goes_whatever_was_asked(store, clock, idle_m
 @pytest.mark.parametrize(("idle_days", "left"), [(6, 2), (7, 1)])
 def test_what_carries_a_key_stays_for_a_week_of_retries(store, clock, idle_days, left):
     fact = LeaseRefused(lane="api", holder="A", reason_class="LANE_HELD", reason="held")
-    first = store.record(stream_of("api"), fact, key="try-1")
-    store.record(stream_of("api"), fact)
+    first = store.record(streams.lease("api"), fact, key="try-1")
+    store.record(streams.lease("api"), fact)
     assert len(pruned_kinds(store, clock, idle_ms=idle_days * DAY_MS)) == left
     if left == 2:
-        assert store.record(stream_of("api"), fact, key="try-1") == first
+        assert store.record(streams.lease("api"), fact, key="try-1") == first
 
 
 def test_what_was_written_under_a_fence_stays_because_the_fence_guards_its_stream(store, clock):

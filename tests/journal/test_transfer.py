@@ -10,7 +10,7 @@ from lease_histories import DAY_MS, FakeClock, granted, lock, memory_store, play
 from log_files import K, acquire, exported, keys, moved, rec, written
 
 from dos.errors import BadInput, JournalTooNew, NameInvalid
-from dos.journal import fold, transfer
+from dos.journal import fold, streams, transfer
 from dos.journal.backends.sqlite import SqliteBackend
 from dos.journal.checking import check
 from dos.journal.events import IdAllocated
@@ -186,7 +186,7 @@ def test_an_export_can_begin_anywhere_and_follow_one_stream(monkeypatch):
     monkeypatch.setattr(transfer, "PAGE", 2)
     store = memory_store()
     for number in range(6):
-        store.append(f"run/{number % 2}", "step", number)
+        store.append(streams.run(number % 2), "step", number)
     assert [line["body"] for line in exported(store, after=4)] == [4, 5]
     assert [line["body"] for line in exported(store, stream="run/1")] == [1, 3, 5]
     assert [line["body"] for line in exported(store, stream="run/1", after=2)] == [3, 5]

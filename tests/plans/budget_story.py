@@ -2,8 +2,8 @@
 
 from told_events import Teller
 
-from dos.journal import fold
-from dos.journal.engine_events import BUDGET, BudgetPromised
+from dos.journal import fold, streams
+from dos.journal.engine_events import BudgetPromised
 from dos.journal.events import AgentEnded, AgentStarted, IterationCommitted, RunBegun, RunStopped, UnitLanded
 from dos.journal.states.spend import Spend
 from dos.plans.limits import budget
@@ -21,7 +21,7 @@ class Story:
 
     def tell(self, fact, seconds=0.0, stream=""):
         self.now_ms += int(seconds * 1000)
-        self.teller.tell(stream or f"run/{fact.run_id}", fact, self.now_ms)
+        self.teller.tell(stream or streams.run(fact.run_id), fact, self.now_ms)
         return self
 
     def begin(self, run="R1", lane="api"):
@@ -40,7 +40,7 @@ class Story:
 
     def land(self, run="R1", lane="api", unit="U1", recognised=False):
         fact = UnitLanded(run_id=run, lane=lane, unit=unit, branch="main", base="", commit="c", recognised=recognised)
-        return self.tell(fact, stream=f"unit/{unit}")
+        return self.tell(fact, stream=streams.unit(unit))
 
     def commit(self, run="R1", lane="api", unit="U1", iteration=1, outcome="SHIPPED"):
         return self.tell(
@@ -56,7 +56,7 @@ class Story:
         fact = BudgetPromised(
             run_id=run, lane=lane, iteration=iteration, usd=usd, until_ms=self.now_ms + int(seconds * 1000)
         )
-        return self.tell(fact, stream=BUDGET)
+        return self.tell(fact, stream=streams.BUDGET)
 
     def turn(self, number, **how):
         """One whole iteration that lands nothing."""

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from told_events import Teller
 
 from dos.errors import BadInput, Conflict
-from dos.journal import fold
+from dos.journal import fold, streams
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.engine_events import HaltRequested, LaneCleared, LimitHit, LimitLifted
 from dos.journal.states import decisions, quota
@@ -126,7 +126,7 @@ def test_what_cannot_be_answered_says_what_can():
 def test_a_limit_that_is_put_right_is_lifted_in_the_same_transaction():
     store = opened()
     hit = LimitHit(vendor="acme", account="work", model="large", ending="auth", found="401")
-    store.record(quota.stream_of(hit), hit)
+    store.record(streams.limit(quota.key_of(hit)), hit)
     (limit,) = fold.current(store, Quota)[0].limits.values()
     store.append_all([decisions.raising(deciding.limit(limit))])
     asked = answering.find(store, deciding.limit(limit).id)

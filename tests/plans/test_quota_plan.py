@@ -9,7 +9,7 @@ from told_events import Teller
 
 from dos.config.agents import Quota as Policy
 from dos.errors import Conflict
-from dos.journal import fold
+from dos.journal import fold, streams
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.engine_events import LimitHit, LimitLifted, LimitProbed
 from dos.journal.events import AgentEnded, FleetStarted, RunStopped, WorkerReaped
@@ -63,7 +63,7 @@ def folded(*facts):
     teller = Teller()
     for second, fact in facts:
         limited = isinstance(fact, LimitHit | LimitProbed | LimitLifted)
-        teller.tell(state.stream_of(fact) if limited else "run/R", fact, T + int(second * 1000))
+        teller.tell(streams.limit(state.key_of(fact)) if limited else "run/R", fact, T + int(second * 1000))
     return fold.fold(Quota(), teller.happened).limits
 
 
@@ -188,16 +188,16 @@ def test_who_went_first_is_not_made_to_wait_after_the_lift():
 @given(st.lists(st.text(min_size=1, max_size=20), min_size=1, max_size=30, unique=True), st.integers(0, 600))
 def test_the_rest_wake_within_the_jitter_and_each_always_at_the_same_moment(lanes, jitter):
     policy = Policy(jitter_seconds=jitter)
-    limit = folded((0, hit()), (60, probed(lane="\0first")), (70, lifted()))[KEY.stream]
+    limit = folded((0, hit()), (60, probed(lane="\0first")), (70, lifted()))[KEY.path]
     for lane in lanes:
         wakes = quota.wakes_ms(limit, lane, policy)
         assert 0 <= wakes - limit.lifted_ms <= jitter * 1000
         assert wakes == quota.wakes_ms(limit, lane, policy)
-        assert isinstance(ask({limit.key.stream: limit}, (wakes - T) / 1000, lane=lane, policy=policy), Open)
+        assert isinstance(ask({limit.key.path: limit}, (wakes - T) / 1000, lane=lane, policy=policy), Open)
 
 
 def test_lanes_do_not_all_wake_at_once():
-    limit = folded((0, hit()), (60, probed(lane="other")), (70, lifted()))[KEY.stream]
+    limit = folded((0, hit()), (60, probed(lane="other")), (70, lifted()))[KEY.path]
     assert len({quota.wakes_ms(limit, f"lane-{number}", POLICY) for number in range(20)}) > 15
 
 
@@ -250,13 +250,13 @@ def test_a_limit_covers_what_it_was_told_to_cover(ending, scope, model):
     told = Outcome(ending=ending, scope=scope, resets_at=resets, found=Found(raw="no more"), model="large-20260101")
     found = quota.told(told, **WHO, model="large")
     assert (found.key.model, found.resets_at_ms, found.found) == (model, T + 7000, "no more")
-    assert found.key.stream == ("limit/acme/work/large" if model else "limit/acme/work")
+    assert found.key.path == ("acme/work/large" if model else "acme/work")
 
 
 def test_names_with_slashes_do_not_run_into_one_another():
     names = [("a/b", "c", ""), ("a", "b/c", ""), ("a", "b", "c"), ("a", "", "b/c"), ("a", "b%2Fc", "")]
     keys = [quota.Key(vendor=vendor, account=account, model=model) for vendor, account, model in names]
-    assert len({key.stream for key in keys}) == len(names)
+    assert len({key.path for key in keys}) == len(names)
 
 
 FACTS = st.one_of(
@@ -282,7 +282,7 @@ def test_folding_in_two_parts_is_folding_at_once(history, cut):
     teller = Teller()
     for second, fact in history:
         limited = isinstance(fact, LimitHit | LimitProbed | LimitLifted)
-        teller.tell(state.stream_of(fact) if limited else "run/R", fact, T + second * 1000)
+        teller.tell(streams.limit(state.key_of(fact)) if limited else "run/R", fact, T + second * 1000)
     first = fold.fold(Quota(), teller.happened[:cut])
     kept = fold.decode(Quota, fold.encode(first))
     assert fold.fold(kept, teller.happened[cut:]) == fold.fold(Quota(), teller.happened)
@@ -304,7 +304,7 @@ def test_a_standing_limit_lets_nobody_in_but_the_one_that_goes_first(history, se
 @given(st.lists(st.booleans(), min_size=2, max_size=12))
 def test_of_many_who_ask_after_the_reset_exactly_one_goes_first(look_again):
     store = Store(MemoryBackend())
-    store.record(KEY.stream, hit())
+    store.record(streams.limit(KEY), hit())
     policy = Policy(backoff_seconds=(0.0,))
     early = fold.current(store, Quota)[0].limits
     won = 0
@@ -314,7 +314,7 @@ def test_of_many_who_ask_after_the_reset_exactly_one_goes_first(look_again):
         room = quota.room(seen, vendor="acme", account="work", model="", lane=lane, now_ms=now_ms, policy=policy)
         if isinstance(room, Probe):
             try:
-                store.record(room.key.stream, probed(run=f"R{number}", lane=lane), expect=room.version)
+                store.record(streams.limit(room.key), probed(run=f"R{number}", lane=lane), expect=room.version)
             except Conflict:
                 continue
             won += 1

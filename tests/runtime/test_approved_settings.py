@@ -13,8 +13,8 @@ from sample_repository import commit, write
 
 from dos.config.load import load
 from dos.errors import BadInput
-from dos.journal import fold
-from dos.journal.states import decisions, fleet_streams
+from dos.journal import fold, streams
+from dos.journal.states import decisions
 from dos.journal.states.decisions import Decisions
 from dos.plans.limits import deciding
 from dos.records import run_ids
@@ -176,7 +176,7 @@ def test_a_question_of_another_checkout_is_left_to_its_own_fleet(seat):
 
 
 def test_a_second_up_approves_what_lies_there_though_a_fleet_runs(fleet):
-    seat = Seat(fleet.repository, lock=fleet_streams.supervisor_lock(processes.system()))
+    seat = Seat(fleet.repository, lock=streams.supervisor(processes.system()))
     seat.config.write_text(seat.easy)
     assert len(seat.asked()) == 1
     assert fleet.dos("up").returncode == 1

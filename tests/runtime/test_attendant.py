@@ -7,6 +7,7 @@ from patience import PATIENCE
 from sample_repository import Repository, commit, write
 
 from dos.agents import scripted
+from dos.journal import streams
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.engine_events import AgentWaiting, HaltRequested
 from dos.journal.events import RunBegun
@@ -71,7 +72,7 @@ def attend(
 
 
 def told(store: Store) -> list[str]:
-    return [event.kind for event in store.load(f"run/{RUN}")]
+    return [event.kind for event in store.load(streams.run(RUN))]
 
 
 def wait_for(store: Store, kind: str) -> None:
@@ -106,15 +107,15 @@ def test_what_it_writes_is_of_the_run_whatever_it_works_under(store):
     attendant.hear(WAITS)
     wait_for(store, "agent_waiting")
     attendant.__exit__()
-    assert store.load(f"run/{RUN}")[0].body["lane"] == "one"
+    assert store.load(streams.run(RUN))[0].body["lane"] == "one"
     store.record(
-        f"run/{RUN}", RunBegun(run_id=RUN, lane="one", host="h", start_sha=""), fence=own.fence
+        streams.run(RUN), RunBegun(run_id=RUN, lane="one", host="h", start_sha=""), fence=own.fence
     )  # is not refused
 
 
 def test_a_person_who_stops_the_run_is_heard(store):
     attendant = attend(store)
-    store.record(f"run/{RUN}", HaltRequested(run_id=RUN, reason="enough"))
+    store.record(streams.run(RUN), HaltRequested(run_id=RUN, reason="enough"))
     while not attendant.halted:
         store.wait(store.last(), 0.05)
     assert attendant.halted == "enough"
@@ -122,11 +123,11 @@ def test_a_person_who_stops_the_run_is_heard(store):
 
 
 def test_what_was_heard_before_is_not_read_again(store):
-    store.record(f"run/{RUN}", HaltRequested(run_id=RUN, reason="for the one before"))
+    store.record(streams.run(RUN), HaltRequested(run_id=RUN, reason="for the one before"))
     opened = threading.Event()
     attendant = attend(store, heeded=1, opened=opened)
     assert opened.wait(PATIENCE)
-    store.record(f"run/{RUN}", AgentWaiting(run_id=RUN, lane="one", unit="U", ending="overloaded"))
+    store.record(streams.run(RUN), AgentWaiting(run_id=RUN, lane="one", unit="U", ending="overloaded"))
     attendant.__exit__()
     assert (attendant.heeded, attendant.halted) == (2, "")
 

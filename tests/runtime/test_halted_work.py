@@ -7,7 +7,7 @@ import pytest
 from patience import PATIENCE
 from sample_repository import Repository, commit, write
 
-from dos.journal import fold
+from dos.journal import fold, streams
 from dos.journal.engine_events import HaltRequested
 from dos.journal.states.fleet import Fleet
 from dos.plans.gate import Mode
@@ -44,7 +44,7 @@ def halt_once_it_is_there(repository: Repository, *, resumable: bool) -> threadi
             time.sleep(0.05)
         world = World(repository.root)
         with open_journal(world.workspace, world.config.store.url, actor="person") as store:
-            store.record(f"run/{run_of(1)}", HaltRequested(run_id=run_of(1), reason="enough", resumable=resumable))
+            store.record(streams.run(run_of(1)), HaltRequested(run_id=run_of(1), reason="enough", resumable=resumable))
 
     watching = threading.Thread(target=watch, daemon=True)
     watching.start()

@@ -12,7 +12,7 @@ from test_worker import open_effects, work
 
 from dos.evidence.work import landed, own_commits
 from dos.evidence.work.landed import Landed, NotLanded
-from dos.journal import fold
+from dos.journal import fold, streams
 from dos.journal.states import decisions
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet, Unit
@@ -93,7 +93,7 @@ def test_an_incident_is_told_by_the_report_and_by_why(one_unit):
     told = report.render(report.report(events))
     assert "incidents: an agent changed your branch or checkout by itself: 1" in told
     run_id = happened(one_unit, "agent_started")[0]["run_id"]
-    story = why.render(why.story(run_id, [event for event in events if event.stream == f"run/{run_id}"]))
+    story = why.render(why.story(run_id, [event for event in events if event.stream == streams.run(run_id)]))
     assert "incident: the reflog says that its agent moved the branch main; it counts as no landing" in story
 
 

@@ -14,7 +14,7 @@ from sample_fleet import Fleet, landed
 from sample_repository import commit, write
 
 from dos.errors import Conflict
-from dos.journal.states.fleet_streams import is_supervisor_lock
+from dos.journal import streams
 from dos.journal.store import Store
 from dos.records.leases import Lease
 from dos.sources.workspace import find
@@ -36,7 +36,7 @@ def log_of(fleet: Fleet) -> str:
 
 def lock(fleet: Fleet) -> Lease | None:
     with World(fleet.repository.root) as world:
-        return next((each for each in world.journal.leases(locks=True) if is_supervisor_lock(each.lane)), None)
+        return next((each for each in world.journal.leases(locks=True) if each.lane in streams.supervisor), None)
 
 
 def on_terminal(fleet: Fleet, *words: str) -> tuple[subprocess.Popen[bytes], int]:

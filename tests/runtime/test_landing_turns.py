@@ -14,7 +14,7 @@ from patience import PATIENCE, wait_for
 from sample_repository import Repository
 
 from dos.errors import Fenced, Halted
-from dos.journal import engine_events, events, fold
+from dos.journal import engine_events, events, fold, streams
 from dos.journal.states.landing_queue import LandingQueue
 from dos.records.leases import Lease, Request
 from dos.records.regions import region
@@ -44,7 +44,7 @@ class Contender:
         return {"run_id": self.run_id, "lane": self.lane}
 
     def write(self, fact: events.Fact) -> None:
-        self.acting.store.record(f"run/{self.run_id}", fact, fence=self.lease.fence)
+        self.acting.store.record(streams.run(self.run_id), fact, fence=self.lease.fence)
 
     def queue(self) -> None:
         self.write(engine_events.LandingQueued(**self.who, unit=f"DEMO/{self.lane}", branch="main"))
@@ -122,7 +122,7 @@ def test_other_branches_have_other_queues(pair):
 def test_who_waits_hears_a_halt(pair):
     _, second = pair
     halt = engine_events.HaltRequested(run_id=second.run_id, reason="enough", by="me")
-    later = threading.Timer(0.2, second.acting.store.record, [f"run/{second.run_id}", halt])
+    later = threading.Timer(0.2, second.acting.store.record, [streams.run(second.run_id), halt])
     later.start()
     with pytest.raises(Halted, match="enough"):
         second.ahead(PATIENCE)

@@ -4,7 +4,7 @@ import pytest
 from msgspec import structs
 from sample_repository import Repository, commit, write
 
-from dos.journal import fold
+from dos.journal import fold, streams
 from dos.journal.engine_events import HaltRequested, PauseEnded, PauseRequested
 from dos.journal.states import decisions
 from dos.journal.states.decisions import Decisions
@@ -97,7 +97,7 @@ def test_a_run_that_is_halted_stops_its_agent_and_keeps_what_it_did(repository):
         real = performers[effects.RunAgent]
 
         def run(effect):
-            acting.store.record(f"run/{run_id}", HaltRequested(run_id=run_id, reason="enough"))
+            acting.store.record(streams.run(run_id), HaltRequested(run_id=run_id, reason="enough"))
             return real(effect)
 
         return {**performers, effects.RunAgent: run}

@@ -18,7 +18,7 @@ from test_cut_off_host import Cable, forward, serve_git
 from test_shared_fleet import Host, everything_landed, publish_plan, subjects
 from test_sharing import git, make_remote
 
-from dos.journal.states.fleet_streams import is_supervisor_lock
+from dos.journal import streams
 from dos.records.leases import Lease
 from dos.sources.world import World
 
@@ -88,7 +88,7 @@ def locks(host: Host) -> dict[int, Lease]:
     """Of supervisors whose time is not over, by fence."""
     with World(host.tree) as world:
         found = world.journal.leases(locks=True, lapsed=False)
-    return {lease.fence: lease for lease in found if is_supervisor_lock(lease.lane)}
+    return {lease.fence: lease for lease in found if lease.lane in streams.supervisor}
 
 
 def all_stay(hosts: list[SmallHost]) -> None:

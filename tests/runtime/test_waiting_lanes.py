@@ -12,7 +12,7 @@ from dos.config.tables import Config
 from dos.errors import BadInput
 from dos.evidence.access import asked_units
 from dos.journal import engine_events as engine
-from dos.journal import events, fold
+from dos.journal import events, fold, streams
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.states import decisions, quota
 from dos.journal.states.decisions import Decisions
@@ -54,17 +54,17 @@ class Story:
 
     def dies(self, *runs: str, lane: str = "api") -> None:
         for run in runs:
-            self.store.record(f"spawn/{lane}", events.SpawnIntended(lane=lane, run_id=run, host="h"))
+            self.store.record(streams.spawn(lane), events.SpawnIntended(lane=lane, run_id=run, host="h"))
 
     def begins(self, run: str, lane: str = "api") -> None:
-        self.store.record(f"run/{run}", events.RunBegun(run_id=run, lane=lane, host="h", start_sha=""))
+        self.store.record(streams.run(run), events.RunBegun(run_id=run, lane=lane, host="h", start_sha=""))
 
     def fails(self, run: str, unit: str, why: str, lane: str = "api") -> None:
         who = {"run_id": run, "lane": lane, "unit": unit}
         text = next(each.fingerprint for each in self.units if each.name == unit)
         measured = events.WorkMeasured(**who, iteration=1, verdict="NOTHING", reason=why, **NO_COMMIT)
-        self.store.record(f"run/{run}", measured)
-        self.store.record(f"unit/{unit}", events.UnitAttempted(**who, outcome="drained", text=text))
+        self.store.record(streams.run(run), measured)
+        self.store.record(streams.unit(unit), events.UnitAttempted(**who, outcome="drained", text=text))
 
     def starts(self) -> None:
         """A moment later, since whatever was asked in the same millisecond was asked after it."""
@@ -73,7 +73,7 @@ class Story:
 
     def stops(self, run: str, why: str, needs: str, lane: str = "api") -> None:
         fact = events.RunStopped(run_id=run, lane=lane, stop_reason=why, needs=needs, reason="so")
-        self.store.record(f"run/{run}", fact)
+        self.store.record(streams.run(run), fact)
 
     def ask(self, question: deciding.Question) -> None:
         self.store.append_all([decisions.raising(question)])
@@ -311,7 +311,7 @@ def test_a_run_that_comes_to_the_end_of_its_try_ends_a_row_of_deaths(story):
         run_id = f"R{number}"
         story.begins(run_id)
         claim = events.UnitClaimed(run_id=run_id, lane="api", iteration=1, unit="P/A1", repeated=number > 0)
-        story.store.record(f"run/{run_id}", claim)
+        story.store.record(streams.run(run_id), claim)
     assert story.state(Fleet).units["P/A1"].deaths == MOST_DEATHS and story.open() == []
     story.fails("R2", "P/A1", "no commit was made")
     assert story.open() == ["P/A1"], "the same run tries again"
@@ -406,7 +406,7 @@ def ended_at_limit(story: Story, vendor: str) -> None:
     who = {"run_id": "R1", "lane": "api"}
     story.store.record("run/R1", events.RunBegun(**who, host="h", start_sha=""))
     fact = hit(vendor, "R1")
-    story.store.record(quota.stream_of(fact), fact)
+    story.store.record(streams.limit(quota.key_of(fact)), fact)
     story.stops("R1", "launch-failed", "environment")
 
 
@@ -424,7 +424,7 @@ def test_a_limit_that_is_put_right_lets_those_go_that_ended_at_it_and_nobody_els
 def test_another_limit_that_is_put_right_lets_nothing_go(story):
     ended_at_limit(story, "acme")
     fact = hit("other", "R9")
-    story.store.record(quota.stream_of(fact), fact)
+    story.store.record(streams.limit(quota.key_of(fact)), fact)
     other = next(limit for limit in story.state(Quota).limits.values() if limit.key.vendor == "other")
     story.ask(deciding.limit(other))
     story.answer(deciding.limit(other).id, "fixed")
@@ -487,9 +487,9 @@ def test_so_many_deaths_as_are_allowed_are_counted_and_fit_into_their_period():
 def test_runs_that_died_are_forgotten_when_another_begins(story):
     for number in range(50):
         run = {"run_id": f"R{number}", "lane": "api"}
-        story.store.record(f"run/R{number}", events.RunBegun(**run, host="h", start_sha=""))
-        story.store.record(f"run/R{number}", events.UnitClaimed(**run, unit="P/A1", iteration=1))
-        story.store.record(f"run/R{number}", engine.HaltRequested(run_id=f"R{number}"))
+        story.store.record(streams.run(f"R{number}"), events.RunBegun(**run, host="h", start_sha=""))
+        story.store.record(streams.run(f"R{number}"), events.UnitClaimed(**run, unit="P/A1", iteration=1))
+        story.store.record(streams.run(f"R{number}"), engine.HaltRequested(run_id=f"R{number}"))
     state = story.state(Fleet)
     assert (list(state.runs), list(state.halts)) == (["R49"], ["R49"])
     assert observing.found(story.seen()).repeated == ["P/A1"]
@@ -498,8 +498,8 @@ def test_runs_that_died_are_forgotten_when_another_begins(story):
 def test_what_died_is_told_once(story):
     for lane in LANES:
         run = {"run_id": f"R-{lane}", "lane": lane}
-        story.store.record(f"run/R-{lane}", events.RunBegun(**run, host="h", start_sha=""))
-        story.store.record(f"run/R-{lane}", events.UnitClaimed(**run, unit=f"P/{lane}", iteration=1))
+        story.store.record(streams.run(f"R-{lane}"), events.RunBegun(**run, host="h", start_sha=""))
+        story.store.record(streams.run(f"R-{lane}"), events.UnitClaimed(**run, unit=f"P/{lane}", iteration=1))
     assert observing.found(story.seen()).repeated == ["P/api", "P/docs"]
     story.store.record("fleet", engine.FleetFound(host="h", adopted=["docs: h:12"], repeated=["P/api"]))
     assert observing.found(story.seen()).repeated == ["P/docs"], "it was at work then, and has died since"
@@ -531,7 +531,7 @@ def test_what_is_left_says_what_it_waits_for(story):
 
 def test_the_run_that_began_and_never_stopped_is_the_one_to_follow(story):
     for run in ("R1", "R2"):
-        story.store.record(f"run/{run}", events.RunBegun(run_id=run, lane="api", host="h", start_sha=""))
+        story.store.record(streams.run(run), events.RunBegun(run_id=run, lane="api", host="h", start_sha=""))
     story.stops("R3", "lane-held", "time")
     assert story.state(Fleet).starts["api"].working == "R2"
     story.stops("R2", "complete", "nobody")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from dos.journal import events
+from dos.journal import events, streams
 from dos.journal.events import (
     Event,
     LeaseAdopted,
@@ -14,7 +14,7 @@ from dos.journal.events import (
     WorkerSpawned,
 )
 from dos.journal.store import Reading, readable
-from dos.records.leases import Lease, stream_of
+from dos.records.leases import Lease
 from dos.sources import processes
 
 LAUNCH_MS = 120_000  # a worker that has not taken its lease by then is not coming
@@ -30,7 +30,7 @@ def pending(view: Reading, lanes: Iterable[str], leases: Sequence[Lease], now_ms
 
 def _expected(view: Reading, lane: str, here: set[str], since_ms: int) -> Iterator[SpawnIntended]:
     launched: list[tuple[Event, SpawnIntended]] = []
-    for event, fact in _recent(view, f"spawn/{lane}", since_ms):
+    for event, fact in _recent(view, streams.spawn(lane), since_ms):
         if isinstance(fact, SpawnIntended):
             launched.append((event, fact))
         elif isinstance(fact, WorkerReaped) or (isinstance(fact, WorkerSpawned) and _is_gone(fact)):
@@ -48,12 +48,12 @@ def _came(view: Reading, lane: str, intended: Event, run_id: str) -> bool:
     """It has had the lane since, or its run has ended without: neither is still on its way."""
     granted = (
         fact.asked.run_id
-        for event, fact in _recent(view, stream_of(lane), intended.at_ms)
+        for event, fact in _recent(view, streams.lease(lane), intended.at_ms)
         if event.pos > intended.pos and isinstance(fact, LeaseGranted | LeaseAdopted)
     )
     if any(not run_id or not whose or whose == run_id for whose in granted):
         return True
-    began = view.load(f"run/{run_id}", 0, PAGE) if run_id else []
+    began = view.load(streams.run(run_id), 0, PAGE) if run_id else []
     return any(isinstance(events.decode(readable(event)), RunBegun | RunStopped) for event in began)
 
 

@@ -6,10 +6,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from dos.evidence import agent_logs, holders
-from dos.journal import fold
+from dos.journal import fold, streams
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet
-from dos.journal.states.fleet_streams import is_supervisor_lock
 from dos.journal.states.quota import Quota
 from dos.journal.states.watching import Watching
 from dos.journal.store import Store
@@ -76,7 +75,7 @@ class Watcher:
             decisions=self._watch.state(Decisions),
             quota=self._watch.state(Quota),
             held=lanes,
-            supervisors=[each for each in held if each.lease.is_lock and is_supervisor_lock(each.lease.lane)],
+            supervisors=[each for each in held if each.lease.is_lock and each.lease.lane in streams.supervisor],
             spoken_ms=self._spoken(lanes),
             roster=self._roster,
             silent_after_ms=self._silent_after_ms,

@@ -7,13 +7,13 @@ from typing import Protocol, runtime_checkable
 from msgspec import Struct
 
 from dos.errors import JournalCorrupt, StoreFailed
-from dos.journal import events
+from dos.journal import events, streams
 from dos.journal.events import SCHEMA, Event, Fact
 from dos.journal.fold import pruned_through
 from dos.journal.states.leases import Leases
 from dos.journal.store import Reading, Store
 from dos.records import regions
-from dos.records.leases import Lease, stream_of
+from dos.records.leases import Lease
 from dos.records.names import folded
 from dos.verdicts.access import admission
 
@@ -185,7 +185,7 @@ class _Walk:
             self.note(event.pos, f"event {event.pos} ({event.kind}) is about fence {fence}, which was not live")
 
     def _see_overlaps(self, event: Event, begun: Lease) -> None:
-        if event.stream != stream_of(begun.lane, is_lock=begun.is_lock):
+        if event.stream != streams.lease(begun.lane, is_lock=begun.is_lock):
             self.note(event.pos, f"event {event.pos} grants lane {begun.lane!r} on stream {event.stream!r}")
         for other in self._leases.live.values():
             if other.fence != begun.fence and (why := _conflict(begun, other)):

@@ -178,9 +178,6 @@ class DecisionAnswered(Fact, frozen=True, kw_only=True):
     reason: str = ""  # why it was closed without a person's answer
 
 
-APPROVALS = "approvals"  # the stream of what people approved
-
-
 class PlansApproved(Fact, frozen=True, kw_only=True):
     """A person runs the fleet by these texts of the plan documents: a later edit on disk does not count by itself."""
 
@@ -234,9 +231,6 @@ class BudgetSpent(Fact, frozen=True, kw_only=True):
     measure: str
     spent: float
     limit: float
-
-
-BUDGET = "budget"  # the stream of promises: who writes to it has seen all that were made before
 
 
 class BudgetPromised(Fact, frozen=True, kw_only=True):

@@ -392,8 +392,8 @@ def _decoder(kind: str) -> json.Decoder[Fact] | None:
 
 def kinds() -> list[type[Fact]]:
     """Those of the modules that build on this one as well."""
-    from dos.journal import engine_events, hook_events, receipt_events, run_events  # noqa: F401
+    from dos.journal import engine_events, hook_events, run_events  # noqa: F401
     from dos.journal.old_logs import import_events  # noqa: F401
-    from dos.journal.truth import witness_events  # noqa: F401
+    from dos.journal.truth import receipt_events, witness_events  # noqa: F401
 
     return Fact.__subclasses__()

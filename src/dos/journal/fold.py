@@ -13,14 +13,13 @@ from zlib import crc32
 from msgspec import json
 
 from dos.errors import Internal
-from dos.journal import engine_events, events
+from dos.journal import engine_events, events, streams
 from dos.journal.events import Event, JournalPruned
 from dos.journal.store import Reading, Store, readable, unlapsed
 from dos.records.leases import Lease
 
 SNAPSHOT_EVERY = 1000  # events folded beyond the last snapshot before another one is worth a write
 PAGE = 2000
-PRUNINGS = "journal/pruned"  # the stream that says what was removed
 
 
 class State(Protocol):
@@ -133,7 +132,7 @@ def decode(kind: type[AnyState], raw: bytes) -> AnyState:
 
 def pruned_through(view: Reading) -> int:
     """The position up to which superseded events have been removed, or may have been by a pruning that was cut off."""
-    newest = view.load(PRUNINGS, view.head(PRUNINGS) - 1, 1)
+    newest = view.load(streams.PRUNINGS, view.head(streams.PRUNINGS) - 1, 1)
     facts = [events.decode(readable(event)) for event in newest]
     return max((fact.through for fact in facts if isinstance(fact, JournalPruned)), default=0)
 

@@ -2,8 +2,6 @@
 
 from dos.journal.events import Fact
 
-HOOKS = "hooks"  # the stream
-
 
 class HookFault(Fact, frozen=True, kw_only=True):
     """A hook could not answer and let the agent continue; one of a session is written, with its session as the key."""

@@ -12,10 +12,10 @@ from pathlib import Path
 from msgspec import Struct, json
 
 from dos.errors import BadInput
-from dos.journal import events, hook_events
+from dos.journal import events, hook_events, streams
 from dos.journal.archive import Archive
 from dos.journal.events import Event, JournalPruned
-from dos.journal.fold import PRUNINGS, pruned_through
+from dos.journal.fold import pruned_through
 from dos.journal.states import leases
 from dos.journal.store import Entry, Store
 
@@ -203,8 +203,8 @@ def _remove(store: Store, batch: list[Event], through: int) -> None:
     with store.backend.write() as tx:
         tx.delete([event.pos for event in batch])
         fact = JournalPruned(through=max(through, pruned_through(tx)), removed=len(batch))
-        entry = Entry(stream=PRUNINGS, kind=fact.kind, body=fact)
-        tx.insert(entry, tx.head(PRUNINGS) + 1, store.actor, json.encode(fact))
+        entry = Entry(stream=streams.PRUNINGS, kind=fact.kind, body=fact)
+        tx.insert(entry, tx.head(streams.PRUNINGS) + 1, store.actor, json.encode(fact))
 
 
 def _head(store: Store, stream: str) -> int:

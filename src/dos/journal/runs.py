@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from dos.errors import Conflict
+from dos.journal import streams
 from dos.journal.events import Fact
 from dos.journal.fold import fold
 from dos.journal.states.run import Run
@@ -13,7 +14,7 @@ Decide = Callable[[Run], Sequence[Fact]]
 
 
 def stream(run_id: str) -> str:
-    return f"run/{checked_id(run_id)}"
+    return streams.run(checked_id(run_id))
 
 
 def read(store: Store, run_id: str) -> Run:

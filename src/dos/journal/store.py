@@ -11,6 +11,7 @@ from typing import Any, Protocol, Self
 from msgspec import Struct, json, structs
 
 from dos.errors import BadInput, Conflict, Fenced, Internal, JournalTooNew, OutcomeUnknown, StoreFailed
+from dos.journal import streams
 from dos.journal.events import (
     SCHEMA,
     Event,
@@ -22,7 +23,7 @@ from dos.journal.events import (
     LeaseRenewed,
     LeaseRevoked,
 )
-from dos.records.leases import Lease, Refusal, Request, stream_of
+from dos.records.leases import Lease, Refusal, Request
 from dos.records.names import folded, shown
 
 Admit = Callable[[Request, Sequence[Lease]], Refusal | None]
@@ -194,7 +195,7 @@ class Store:
         with self.backend.read(once=True) as view:
             if refusal := admit(asked, unlapsed(view)):
                 return refusal
-        stream = stream_of(asked.lane, is_lock=asked.is_lock)
+        stream = streams.lease(asked.lane, is_lock=asked.is_lock)
         with self.backend.write(Foreseen(streams=[stream], leases=True)) as tx:
             standing = unlapsed(tx)
             if refusal := admit(asked, standing):
@@ -283,7 +284,7 @@ class Store:
         return tx.insert(entry, head + 1, self.actor, raw)
 
     def _note(self, tx: Writing, lease: Request, fact: Fact) -> Event:
-        entry = Entry(stream=stream_of(lease.lane, is_lock=lease.is_lock), kind=fact.kind, body=fact)
+        entry = Entry(stream=streams.lease(lease.lane, is_lock=lease.is_lock), kind=fact.kind, body=fact)
         return self._append(tx, entry, json.encode(fact))
 
     def _begin(self, tx: Writing, asked: Request, fact: Fact, expires_ms: int) -> Lease:

@@ -9,7 +9,7 @@ from typing import IO, Any
 from msgspec import UNSET, Struct, convert, json
 
 from dos.errors import BadInput, JournalCorrupt, JournalTooNew
-from dos.journal import events, lines, runs
+from dos.journal import events, lines, runs, streams
 from dos.journal.events import SCHEMA, Event
 from dos.journal.lines import Line
 from dos.journal.old_logs import released_runs
@@ -117,7 +117,7 @@ def import_lines(store: Store, path: Path, *, name: str | None = None) -> Import
 
 def imported(store: Store, name: str) -> Iterator[dict[str, Any]]:
     """The records of an imported log, as its own reader would give them."""
-    for event in _events(store, f"import/{name}"):
+    for event in _events(store, streams.imported(name)):
         match events.decode(event):
             case LineImported() as fact:
                 yield fact.record
@@ -129,7 +129,7 @@ def replayed(store: Store) -> list[dict[str, Any]]:
     """What is live: our own leases, and what imported logs say, which holds nothing here."""
     own = [released_shape(lease) for lease in store.leases()]
     with store.backend.read() as view:
-        names = [stream.removeprefix("import/") for stream in view.streams("import/")]
+        names = [streams.imported.subject(stream) for stream in view.streams(streams.imported.prefix)]
     return own + [{**lease, "imported": True} for name in names for lease in replay(imported(store, name))]
 
 
@@ -281,7 +281,7 @@ def _is_sound(entry: Entry, line: Line) -> bool:
 
 
 def _noted(fact: LineImported | LineUnreadable, key: str) -> Entry:
-    return Entry(stream=f"import/{fact.file}", kind=fact.kind, body=fact, key=key)
+    return Entry(stream=streams.imported(fact.file), kind=fact.kind, body=fact, key=key)
 
 
 def _write(store: Store, batch: list[_Planned]) -> int:

@@ -4,7 +4,6 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from dos.records.names import folded
 from dos.records.regions import Mode, Region
 
 KEY_VARIABLE = "DOS_LEASE_KEY"  # what a worker hands to its programs; a fence is a number that anybody can read
@@ -71,8 +70,3 @@ def key_hash(key: str) -> str:
     from hashlib import sha256  # most verbs never meet a key
 
     return sha256(key.encode("utf-8", "surrogateescape")).hexdigest()
-
-
-def stream_of(lane: str, *, is_lock: bool = False) -> str:
-    """The stream that holds a lane's lease events."""
-    return f"{'lock' if is_lock else 'lane'}/{folded(lane)}"

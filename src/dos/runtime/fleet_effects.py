@@ -9,6 +9,7 @@ from dos.errors import Conflict
 from dos.evidence import holders
 from dos.evidence.progress import liveness as evidence
 from dos.evidence.progress import policies
+from dos.journal import streams
 from dos.journal.engine_events import BaselineChecked, BaselineStarted
 from dos.journal.events import LeaseRevoked, RunStopped
 from dos.journal.states import baselines as checked
@@ -23,7 +24,7 @@ from dos.plans.limits import baselines, quota
 from dos.plans.limits.quota import Limit
 from dos.records import run_ids
 from dos.records.endings import Ending
-from dos.records.leases import Lease, stream_of
+from dos.records.leases import Lease
 from dos.records.units import Unit
 from dos.runtime import backlog, effects, leftovers, logs
 from dos.runtime.drive import Performers, warn
@@ -207,7 +208,7 @@ class FleetEffects(WorkerEffects):
         for employed in candidates.in_use(self.config, units):
             for limit in quota.in_use(limits.limits, [employed.candidate]):
                 if limit.ending == Ending.AUTH and credentials.was_renewed(limit.login, employed.login()):
-                    found[limit.key.stream] = limit
+                    found[limit.key.path] = limit
         return list(found.values())
 
     def _never_came(self, starts: folded.Starts) -> bool:
@@ -290,7 +291,7 @@ class FleetEffects(WorkerEffects):
 
     def _revoked(self, effect: effects.RevokeLease) -> bool:
         """It was this supervisor that did it, and the answer was lost on its way."""
-        stream = stream_of(effect.lease.lane, is_lock=effect.lease.is_lock)
+        stream = streams.lease(effect.lease.lane, is_lock=effect.lease.is_lock)
         following = self.store.load(stream, after=effect.lease.version, limit=1)
         return any(event.kind == LeaseRevoked.kind and event.actor == self.store.actor for event in following)
 
@@ -319,7 +320,7 @@ class FleetEffects(WorkerEffects):
             why = Ended.JOURNAL_AWAY
             detail = "its worker could not reach the journal"
             fact = RunStopped(run_id=run_id, lane=lane, stop_reason=why, needs=loop.needs(why), reason=detail)
-            self.store.record(f"run/{run_id}", fact, key=str(why))
+            self.store.record(streams.run(run_id), fact, key=str(why))
             del self._turned_away[0]
 
 

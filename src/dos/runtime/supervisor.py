@@ -8,8 +8,8 @@ from enum import StrEnum
 from msgspec import Struct, structs
 
 from dos.errors import BadInput, Conflict, Fenced, GitFailed
-from dos.journal import engine_events, events
-from dos.journal.states import baselines, decisions, fleet_streams, quota
+from dos.journal import engine_events, events, streams
+from dos.journal.states import decisions, quota
 from dos.journal.store import Entry
 from dos.plans import staffing, starting
 from dos.plans.limits import deciding
@@ -91,7 +91,7 @@ class Supervisor:
 
     def supervise(self) -> Steps[Ending]:
         """Runs until the fleet is drained, or idle where that is wanted."""
-        lock = fleet_streams.supervisor_lock(self.system)
+        lock = streams.supervisor(self.system)
         taken = yield from do(effects.TakeLease(lane=lock, run_id="", is_lock=True))
         if isinstance(taken, Refusal):
             return Ending(Why.SECOND, f"another supervisor runs here: {taken.detail}")
@@ -144,7 +144,7 @@ class Supervisor:
         return None
 
     def _check_baseline(self, begun: engine_events.BaselineStarted) -> Steps[None]:
-        stream = baselines.stream(self.host)
+        stream = streams.baseline(self.host)
         yield from self._note(stream, begun)
         checked = yield from do(effects.CheckBaseline(lease=self.lease))
         if checked:
@@ -175,7 +175,7 @@ class Supervisor:
                 lane=lease.lane, run_id=lease.run_id, lease=lease.fence, reason=found.reason
             )
             key = f"spinning/{lease.fence}.{ordinal}"
-            yield from do(effects.Record(stream=f"run/{lease.run_id}", fact=flag, key=key))
+            yield from do(effects.Record(stream=streams.run(lease.run_id), fact=flag, key=key))
 
     def _perform(self, action: staffing.Action, fleet: Fleet) -> Steps[None]:
         match action:
@@ -186,18 +186,18 @@ class Supervisor:
                 # Refused when the holder has moved since it was looked at: then it was not dead.
                 if (yield from do(effects.RevokeLease(lease=lease, reason=reason))):
                     fact = events.WorkerReaped(lane=lane, run_id=lease.run_id, lease=lease.fence, reason=reason)
-                    yield from self._note(f"spawn/{lane}", fact)
+                    yield from self._note(streams.spawn(lane), fact)
             case staffing.GiveUp(lane=lane, reason=reason):
                 # Asked first: a lane that nobody is asked about would wait for ever.
                 ordinal = fleet.times_failed.get(lane, 0) + 1
                 yield from self._ask(deciding.lane_failed(lane, reason, ordinal=ordinal))
-                yield from self._note(f"spawn/{lane}", events.LaneFailed(lane=lane, reason=reason))
+                yield from self._note(streams.spawn(lane), events.LaneFailed(lane=lane, reason=reason))
 
     def _spawn(self, lane: str, version: int) -> Steps[None]:
         run_id = yield from do(effects.MintRun(process=f"worker-{lane}"))
         intent = events.SpawnIntended(lane=lane, run_id=run_id, host=self.host, system=self.system)
         try:
-            yield from self._note(f"spawn/{lane}", intent, expect=version)
+            yield from self._note(streams.spawn(lane), intent, expect=version)
         except Conflict:
             return  # another host's supervisor was quicker
         started = yield from do(effects.SpawnWorker(lane=lane, run_id=run_id))
@@ -211,7 +211,7 @@ class Supervisor:
             pid_started=started.started,
             system=self.system,
         )
-        yield from self._note(f"spawn/{lane}", fact)
+        yield from self._note(streams.spawn(lane), fact)
 
     def _ask(self, question: Question) -> Steps[None]:
         entry = decisions.raising(question)
@@ -220,7 +220,7 @@ class Supervisor:
     def _say(self, fact: events.Fact) -> Steps[None]:
         """In the stream of this system's supervisors alone. Of two that wrote to one stream, each under the fence of
         its own lease, the store would refuse the one whose lease is older, and that one would take itself for lost."""
-        yield from self._note(fleet_streams.of_system(self.system), fact, fence=self.lease.fence)
+        yield from self._note(streams.system(self.system), fact, fence=self.lease.fence)
 
     def _record_once(self, entry: Entry) -> Steps[None]:
         """What several supervisors see at the same time, one of them writes down."""

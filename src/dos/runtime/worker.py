@@ -8,7 +8,7 @@ from enum import StrEnum
 from msgspec import Struct, structs
 
 from dos.errors import Conflict, Fenced, Halted, NotReady
-from dos.journal import engine_events, events
+from dos.journal import engine_events, events, streams
 from dos.journal.run_events import IntentDeclared
 from dos.journal.states import decided
 from dos.plans import loop
@@ -91,7 +91,7 @@ class Worker:
         if isinstance(taken, Refusal):
             refused = Stop(Ended.LANE_HELD, taken.detail)
             fact = self._stopped(refused)
-            yield from do(effects.Record(stream=f"run/{self.run_id}", fact=fact, key="refused"))
+            yield from do(effects.Record(stream=streams.run(self.run_id), fact=fact, key="refused"))
             return refused
         self.lane = taken.lane
         self.pen = Pen(run_id=self.run_id, lease=taken)
@@ -263,10 +263,10 @@ class Worker:
             try:
                 if promise := chosen.promise:
                     key = f"promise/{self.run_id}/{promise.version}"
-                    yield from self.pen.share(engine_events.BUDGET, promise.fact, key, expect=promise.version)
+                    yield from self.pen.share(streams.BUDGET, promise.fact, key, expect=promise.version)
                 if probe := chosen.probe:
                     key = f"probe/{self.run_id}/{probe.version}"
-                    yield from self.pen.share(probe.key.stream, self._probing(probe), key, expect=probe.version)
+                    yield from self.pen.share(streams.limit(probe.key), self._probing(probe), key, expect=probe.version)
             except Conflict:
                 continue
             return chosen

@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from dos.journal import engine_events, events
 from dos.journal.events import Event
-from dos.journal.receipt_events import ReceiptIssued
+from dos.journal.truth.receipt_events import ReceiptIssued
 from dos.plans.limits import quota
 from dos.plans.limits.quota import Key, Limit
 from dos.records import logins

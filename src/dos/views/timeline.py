@@ -4,10 +4,9 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from dos.journal import events
+from dos.journal import events, streams
 from dos.journal.events import Event
 from dos.journal.store import Store
-from dos.records.leases import stream_of
 from dos.records.moments import second_stamp
 from dos.views import story
 
@@ -31,10 +30,10 @@ def of_run(store: Store, run_id: str, happened: Sequence[Event]) -> list[Event]:
         if isinstance(fact, events.RunBegun | events.RunStopped) and fact.lane:
             lanes.add(fact.lane)
     found = list(happened)
-    for stream in [*(f"unit/{unit}" for unit in units), *(f"spawn/{lane}" for lane in lanes)]:
+    for stream in [*(streams.unit(unit) for unit in units), *(streams.spawn(lane) for lane in lanes)]:
         found += [event for event in store.load(stream) if event.body.get("run_id") == run_id]
     for lane in lanes:
-        found += _leases(store.load(stream_of(lane)), run_id)
+        found += _leases(store.load(streams.lease(lane)), run_id)
     return sorted(found, key=lambda event: event.pos)
 
 

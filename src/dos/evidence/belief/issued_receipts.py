@@ -1,19 +1,18 @@
 """The receipts of landed units: those of the journal, and in a clone without one those of git's notes."""
 
-from dos.journal import receipt_events
+from dos.journal import streams
+from dos.journal.truth import receipt_events
 from dos.records import receipts
 from dos.records.receipts import Receipt
 from dos.sources.receipts import notes
 from dos.sources.world import World
-
-STREAMS = "unit/"
 
 
 def gather(world: World, unit: str = "") -> list[Receipt]:
     """Oldest first; of one unit, where one is named. What is no receipt is passed over."""
     store = world.journal
     with store.backend.read(once=True) as view:
-        names = [unit] if unit else sorted(name.removeprefix(STREAMS) for name in view.streams(STREAMS))
+        names = [unit] if unit else sorted(streams.unit.subject(name) for name in view.streams(streams.unit.prefix))
     found = [data for name in names for data in receipt_events.issued(store, name)]
     if world.workspace.common is not None:
         found += notes.every(world.git)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from msgspec import Struct
 
 from dos.errors import DosError
-from dos.journal import receipt_events
+from dos.journal.truth import receipt_events
 from dos.records import receipts
 from dos.records.receipts import Receipt, Rejected
 from dos.sources.git import Git

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct, convert, structs
 
-from dos.journal import events
-from dos.journal.truth.witness_events import TestWitnessed, witness_stream
+from dos.journal import events, streams
+from dos.journal.truth.witness_events import TestWitnessed
 from dos.records.accountability import Accountability
 from dos.sources.world import World
 from dos.verdicts.belief.tested import Answer
@@ -35,7 +35,7 @@ class Witness(Struct, frozen=True, kw_only=True):
 def of_commit(world: World, sha: str) -> list[Witness]:
     """Newest first."""
     found = []
-    for event in world.journal.load(witness_stream(sha)):
+    for event in world.journal.load(streams.witness(sha)):
         match events.decode(event):
             case TestWitnessed() as fact if fact.commit == sha:
                 stands = fact.witnesses and fact.verdict == Answer.DISCRIMINATES

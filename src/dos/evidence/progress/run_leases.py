@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
-from dos.journal import events
+from dos.journal import events, streams
 from dos.journal.events import Event
 from dos.journal.states import leases
 from dos.journal.store import Reading, Store, readable
-from dos.records.leases import Lease, Request, stream_of
+from dos.records.leases import Lease, Request
 from dos.records.names import folded
 
 
@@ -65,8 +65,8 @@ def gather(store: Store, wanted: Wanted) -> History:
 def _streams(view: Reading, wanted: Wanted, live: list[Lease]) -> set[str]:
     """Where its leases are written down; all lanes, only when nothing says which."""
     if lanes := {lease.lane for lease in live} | ({wanted.lane} if wanted.lane else set()):
-        return {stream_of(lane) for lane in lanes}
-    return set(view.streams("lane/"))
+        return {streams.lease(lane) for lane in lanes}
+    return set(view.streams(streams.lane_leases.prefix))
 
 
 def _leases(view: Reading, stream: str) -> Iterator[Event]:

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from dos.evidence.work import declared as declared_evidence
-from dos.journal import events, runs
+from dos.journal import events, runs, streams
 from dos.journal.events import Event, RunMinted, SpawnIntended
 from dos.journal.old_logs.released import lane_records
 from dos.journal.run_events import HaltProposed
@@ -133,7 +133,7 @@ def _parents(journal: Store) -> dict[str, str | None]:
     """Of every run that was written down; that is the first thing in its stream."""
     found: dict[str, str | None] = {}
     with journal.backend.read() as view:
-        for stream in view.streams("run/"):
+        for stream in view.streams(streams.run.prefix):
             for event in view.load(stream, 0, 1):
                 fact = events.decode(event) if event.kind == RunMinted.kind else None
                 if isinstance(fact, RunMinted):

@@ -12,10 +12,11 @@ from zlib import crc32
 from msgspec import json
 
 from dos.errors import Internal
+from dos.journal import streams
 from dos.journal.backends import stored
 from dos.journal.events import Event
 from dos.journal.store import Entry, Foreseen
-from dos.records.leases import Lease, stream_of
+from dos.records.leases import Lease
 from dos.records.regions import Mode
 
 Statement = tuple[str, Mapping[str, object]]
@@ -239,7 +240,7 @@ class Transaction(View):
         self._change(
             "INSERT INTO dos.lease(workspace, fence, stream, is_lock, shared, exclusive, body) VALUES (%(workspace)s,"
             " %(fence)s::bigint, %(stream)s, %(is_lock)s, %(shared)s, %(exclusive)s, %(body)s)",
-            fence=lease.fence, stream=stream_of(lease.lane, is_lock=lease.is_lock), is_lock=lease.is_lock,
+            fence=lease.fence, stream=streams.lease(lease.lane, is_lock=lease.is_lock), is_lock=lease.is_lock,
             shared=shared, exclusive=lease.exclusive, body=json.encode(lease),
         )  # fmt: skip
         if lease.region.prefixes:

@@ -12,7 +12,6 @@ from dos.plans.limits.baselines import Asked, Check
 from dos.verdicts.work.baselines import Subject
 
 KEPT = 200
-STREAM = "baseline"
 
 
 class Baselines(Struct, kw_only=True):
@@ -38,10 +37,6 @@ class Baselines(Struct, kw_only=True):
         """The last check of these commands on a host, of whichever tree."""
         of_host = (each for each in self.checks if (each.host, each.commands) == (host, commands))
         return max(of_host, key=lambda each: each.at_ms, default=None)
-
-
-def stream(host: str) -> str:
-    return f"{STREAM}/{host}"
 
 
 def as_fact(check: Check) -> BaselineChecked:

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from msgspec import Struct, field
 
-from dos.journal import engine_events, events
+from dos.journal import engine_events, events, streams
 from dos.journal.engine_events import (
     Choice,
     DecisionAnswered,
@@ -142,10 +142,6 @@ class Decisions(Struct, kw_only=True):
         return decision in self.open or decision in self.answered
 
 
-def stream(decision: str) -> str:
-    return f"decision/{decision}"
-
-
 def _proposed(fact: HaltProposed, position: int) -> Question:
     halt = attention.Halt(
         handle=fact.handle,
@@ -165,7 +161,7 @@ def _stopped(fact: RunStopped) -> Question:
 def raising(question: Question) -> Entry:
     """One record, however often and by however many it is written."""
     fact = raised(question)
-    return Entry(stream=stream(fact.id), kind=fact.kind, body=fact, key=RAISED)
+    return Entry(stream=streams.decision(fact.id), kind=fact.kind, body=fact, key=RAISED)
 
 
 def raised(question: Question) -> DecisionRaised:
@@ -194,7 +190,7 @@ def answering(asked: Standing, choice: str, *, by: str, expired: bool = False, r
 
 def _first(asked: Standing, answer: DecisionAnswered) -> list[Entry]:
     """The answer on top of its question; one that nobody wrote down, because its cause is, is written with it."""
-    to = stream(answer.id)
+    to = streams.decision(answer.id)
     if asked.version:
         return [Entry(stream=to, kind=answer.kind, body=answer, expect=asked.version)]
     question = Entry(stream=to, kind=DecisionRaised.kind, body=asked.raised, key=RAISED)
@@ -208,7 +204,7 @@ def _cleared_units(raised: DecisionRaised, choice: str, *, by: str) -> list[tupl
     waiting = [each.removeprefix("unit:") for each in raised.waits if each.startswith("unit:")]
     names = dict.fromkeys([*waiting, *raised.detail.get("units", {})])
     lane = str(raised.detail.get("lane", ""))
-    return [(f"unit/{name}", UnitCleared(unit=name, lane=lane, by=by)) for name in names]
+    return [(streams.unit(name), UnitCleared(unit=name, lane=lane, by=by)) for name in names]
 
 
 def consequences(raised: DecisionRaised, choice: str, *, by: str = "") -> list[tuple[str, Fact]]:
@@ -223,12 +219,12 @@ def consequences(raised: DecisionRaised, choice: str, *, by: str = "") -> list[t
                 reason=f"lifted by {by or 'a person'}",
                 at_once=True,
             )
-            return [(quota.stream_of(lifted), lifted)]
+            return [(streams.limit(quota.key_of(lifted)), lifted)]
         case "lane_failed" | "lane_stopped", "retry":
-            return [(f"spawn/{detail['lane']}", LaneCleared(lane=detail["lane"], by=by))]
+            return [(streams.spawn(detail["lane"]), LaneCleared(lane=detail["lane"], by=by))]
         case (("spinning" | attention.HALT_PROPOSED), "halt"):
             halt = HaltRequested(run_id=detail["run_id"], by=by, reason=raised.question)
-            return [(f"run/{halt.run_id}", halt)]
+            return [(streams.run(halt.run_id), halt)]
     return []
 
 
@@ -254,7 +250,7 @@ def expiring(asked: Standing, choice: str = "", reason: str = "") -> list[Entry]
 
 def about_limit(decisions: Decisions, key: Key) -> list[Standing]:
     """The open questions about one provider's limit."""
-    place = f"limit:{key.stream.removeprefix('limit/')}"
+    place = f"limit:{key.path}"
     return [asked for asked in decisions.open.values() if place in asked.raised.waits]
 
 
@@ -263,7 +259,7 @@ def settling(asked: Standing, *, by: str = "") -> Entry:
     is_checked = asked.raised.about == engine_events.ABOUT_BASELINE
     choice = "passed" if is_checked else asked.raised.choices[0].name
     answer = DecisionAnswered(id=asked.raised.id, choice=choice, by=by)
-    return Entry(stream=stream(answer.id), kind=answer.kind, body=answer, expect=asked.version)
+    return Entry(stream=streams.decision(answer.id), kind=answer.kind, body=answer, expect=asked.version)
 
 
 def held(decisions: Decisions) -> set[str]:

@@ -34,7 +34,7 @@ class Run(Struct, kw_only=True):
     stopped_ms: int = 0
     parked: bool = False
     flagged: bool = False  # as spinning; whoever lands something is not any more
-    limit: str = ""  # the stream of what its last agent ran into
+    limit: str = ""  # the name of what its last agent ran into
     missed: str = ""  # what did not land last, and why
     failed: list[str] = field(default_factory=list)  # the units that it tried in vain, or a run that it goes on after
     told: bool = False  # that it died was told to whoever started the fleet
@@ -82,7 +82,7 @@ class Stopped(Struct, kw_only=True, frozen=True):
     needs: str
     at_ms: int
     landed: int = 0
-    limit: str = ""  # the stream of the limit that its agents could not be started for
+    limit: str = ""  # the name of the limit that its agents could not be started for
     missed: str = ""  # what did not land last, and why
     failed: list[str] = []  # the units that were tried in vain
 
@@ -215,9 +215,9 @@ class Fleet(Struct, kw_only=True):
                     self.halts[fact.run_id] = fact.reason or "halted by a person"
             case engine_events.LimitHit():
                 if run := self.runs.get(fact.run_id):
-                    run.limit = quota.stream_of(fact)
+                    run.limit = quota.key_of(fact).path
             case engine_events.LimitLifted():
-                self._let_go_of(quota.stream_of(fact))
+                self._let_go_of(quota.key_of(fact).path)
             case engine_events.UnitCleared():
                 self._clear_unit(fact, event)
             case engine_events.DecisionAnswered() | engine_events.IncidentFound():

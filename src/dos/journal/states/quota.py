@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from msgspec import Struct, field, structs
 
-from dos.journal import engine_events, events
+from dos.journal import engine_events, events, streams
 from dos.journal.engine_events import LimitHit, LimitLifted, LimitProbed
 from dos.journal.events import Event
 from dos.journal.store import Entry
@@ -27,7 +27,7 @@ class Quota(Struct, kw_only=True):
     name: ClassVar[str] = "quota"
     made_with: ClassVar[tuple[str, ...]] = (quota.__name__,)
 
-    limits: dict[str, Limit] = field(default_factory=dict)  # by the stream of their key
+    limits: dict[str, Limit] = field(default_factory=dict)  # by the name of their key
 
     def apply(self, event: Event) -> None:
         if event.kind not in _KINDS:
@@ -49,8 +49,8 @@ class Quota(Struct, kw_only=True):
                 )
                 self._keep(lifted, event)
             case events.FleetStarted():
-                for stream, limit in self.limits.items():
-                    self.limits[stream] = structs.replace(limit, started_ms=event.at_ms)
+                for name, limit in self.limits.items():
+                    self.limits[name] = structs.replace(limit, started_ms=event.at_ms)
             case events.AgentEnded() as fact if fact.outcome not in _TELLING:
                 self._over(fact.run_id)
             case events.RunStopped() | events.WorkerReaped() as fact:
@@ -58,7 +58,7 @@ class Quota(Struct, kw_only=True):
 
     def _hit(self, fact: LimitHit, event: Event) -> None:
         limit = self._limit(fact)
-        self._over(fact.run_id, but=limit.key.stream)  # it ran into something else than what it was to find out
+        self._over(fact.run_id, but=limit.key.path)  # it ran into something else than what it was to find out
         hit = structs.replace(
             limit,
             ending=fact.ending,
@@ -81,16 +81,16 @@ class Quota(Struct, kw_only=True):
         self._keep(hit, event)
 
     def _over(self, run_id: str, but: str = "") -> None:
-        for stream, limit in self.limits.items():
-            if limit.probe and limit.probe.run_id == run_id and stream != but:
-                self.limits[stream] = structs.replace(limit, probe=structs.replace(limit.probe, over=True))
+        for name, limit in self.limits.items():
+            if limit.probe and limit.probe.run_id == run_id and name != but:
+                self.limits[name] = structs.replace(limit, probe=structs.replace(limit.probe, over=True))
 
     def _limit(self, fact: LimitHit | LimitProbed | LimitLifted) -> Limit:
-        key = _key(fact)
-        return self.limits.get(key.stream, Limit(key=key))
+        key = key_of(fact)
+        return self.limits.get(key.path, Limit(key=key))
 
     def _keep(self, limit: Limit, event: Event) -> None:
-        self.limits[limit.key.stream] = structs.replace(limit, version=event.ver)
+        self.limits[limit.key.path] = structs.replace(limit, version=event.ver)
 
 
 def _outlasts(known: Limit, hit: Limit) -> bool:
@@ -120,12 +120,8 @@ def lifting(limit: Limit, *, reason: str, at_once: bool = True) -> Entry:
     """Lifts a limit as it was seen; a conflict says that somebody wrote something newer about it."""
     key = limit.key
     fact = LimitLifted(vendor=key.vendor, account=key.account, model=key.model, reason=reason, at_once=at_once)
-    return Entry(stream=key.stream, kind=fact.kind, body=fact, expect=limit.version)
+    return Entry(stream=streams.limit(key), kind=fact.kind, body=fact, expect=limit.version)
 
 
-def stream_of(fact: LimitHit | LimitProbed | LimitLifted) -> str:
-    return _key(fact).stream
-
-
-def _key(fact: LimitHit | LimitProbed | LimitLifted) -> Key:
+def key_of(fact: LimitHit | LimitProbed | LimitLifted) -> Key:
     return Key(vendor=fact.vendor, account=fact.account, model=fact.model)

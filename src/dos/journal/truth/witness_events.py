@@ -25,7 +25,3 @@ class TestWitnessed(Fact, frozen=True, kw_only=True):
     assert_level: bool = False
     reason: str = ""
     weakened: list[str] = field(default_factory=list)
-
-
-def witness_stream(commit: str) -> str:
-    return f"witness/{commit}"

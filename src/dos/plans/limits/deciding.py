@@ -282,7 +282,7 @@ def _of_limit(
     found: Limit, *, about: str, question: str, choices: Mapping[str, str], otherwise: str, again: int = 0
 ) -> Question:
     """`again` counts how often it was hit after it had been probed: each is asked about anew."""
-    key, place = found.key, found.key.stream.removeprefix("limit/")
+    key, place = found.key, found.key.path
     asked = name(about, place, found.lifts + 1)
     return Question(
         id=f"{asked}.{again}" if again > 1 else asked,

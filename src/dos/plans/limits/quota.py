@@ -60,10 +60,6 @@ class Key(Struct, frozen=True, kw_only=True):
             return None
         return key if key.path == path else None
 
-    @property
-    def stream(self) -> str:
-        return f"limit/{self.path}"
-
     def __str__(self) -> str:
         return " ".join(part for part in (self.vendor, self.account, self.model) if part)
 
@@ -140,8 +136,8 @@ def room(
     limits: Mapping[str, Limit], *, vendor: str, account: str, model: str, lane: str, now_ms: int, policy: Policy
 ) -> Room:
     """The account's limit covers all its models. A gate outranks leave to go first."""
-    streams = [key.stream for key in _keys(vendor, account, model)]
-    found = [_room(limits[stream], lane, now_ms, policy) for stream in streams if stream in limits]
+    paths = [key.path for key in _keys(vendor, account, model)]
+    found = [_room(limits[path], lane, now_ms, policy) for path in paths if path in limits]
     if gates := [each for each in found if isinstance(each, Gated)]:
         return max(gates, key=_opens_ms)
     return next((each for each in found if isinstance(each, Probe)), Open())
@@ -218,8 +214,8 @@ def opens_ms(limit: Limit, policy: Policy) -> int | None:
 
 def in_use(limits: Mapping[str, Limit], agents: Sequence[Candidate]) -> list[Limit]:
     """The limits that hold now and that one of these agents would meet."""
-    keys = {key.stream for agent in agents for key in _keys(agent.vendor, agent.account, agent.model)}
-    return [limit for stream, limit in limits.items() if limit.ending and stream in keys]
+    keys = {key.path for agent in agents for key in _keys(agent.vendor, agent.account, agent.model)}
+    return [limit for path, limit in limits.items() if limit.ending and path in keys]
 
 
 def said(limit: Limit) -> str:
@@ -243,7 +239,7 @@ def wakes_ms(limit: Limit, lane: str, policy: Policy) -> int:
     if limit.at_once or (limit.probe and limit.probe.lane == lane):
         return limit.lifted_ms
     spread_ms = int(policy.jitter_seconds * 1000)
-    return limit.lifted_ms + crc32(f"{lane}\0{limit.key.stream}".encode()) % (spread_ms + 1)
+    return limit.lifted_ms + crc32(f"{lane}\0{limit.key.path}".encode()) % (spread_ms + 1)
 
 
 class Told(Struct, frozen=True, kw_only=True):

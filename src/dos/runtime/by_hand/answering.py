@@ -3,7 +3,7 @@
 from msgspec import Struct, field
 
 from dos.errors import BadInput, Conflict
-from dos.journal import fold
+from dos.journal import fold, streams
 from dos.journal.states import decisions
 from dos.journal.states.decisions import Answered, Decisions, Standing
 from dos.journal.store import Store
@@ -22,7 +22,7 @@ def find(store: Store, decision: str, known: Decisions | None = None) -> Standin
     known = known or fold.current(store, Decisions)[0]
     if asked := known.open.get(decision):
         return asked
-    written = fold.fold(Decisions(), store.load(decisions.stream(checked(decision, "decision"))))
+    written = fold.fold(Decisions(), store.load(streams.decision(checked(decision, "decision"))))
     found = written.open.get(decision) or written.answered.get(decision)
     if found is None:
         raise BadInput(f"there is no decision {shown(decision)}", hint=_open(known))

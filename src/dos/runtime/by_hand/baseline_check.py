@@ -8,9 +8,8 @@ from dos.errors import StoreFailed
 from dos.evidence import baselines as evidence
 from dos.evidence.health import git, store
 from dos.evidence.health.finding import Finding
-from dos.journal import fold
+from dos.journal import fold, streams
 from dos.journal.engine_events import BaselineChecked
-from dos.journal.states import baselines
 from dos.journal.states.fleet import Fleet
 from dos.journal.store import Store
 from dos.records.leases import Lease
@@ -46,7 +45,7 @@ def examine(world: World, open_journal: Callable[[], Store], progress: Progress)
     if result.is_good:
         try:
             key = f"doctor/{os.getpid()}.{time.time_ns()}"
-            open_journal().record(baselines.stream(result.host), result, key=key)
+            open_journal().record(streams.baseline(result.host), result, key=key)
         except StoreFailed as failure:
             found.append(store.failed(failure, world))
     return found

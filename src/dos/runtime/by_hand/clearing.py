@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from dos.errors import BadInput
 from dos.evidence.access import asked_units, named_unit
-from dos.journal import fold
+from dos.journal import fold, streams
 from dos.journal.engine_events import UnitCleared
 from dos.journal.states import fleet
 from dos.journal.states.decisions import Decisions
@@ -29,7 +29,7 @@ def clear(store: Store, units: Sequence[tuple[Unit, str]], *, by: str) -> None:
     """In one transaction: all of them, each with its lane, or none."""
     facts = [UnitCleared(unit=unit.name, lane=lane, by=by) for unit, lane in units]
     if facts:
-        store.append_all([Entry(stream=f"unit/{fact.unit}", kind=fact.kind, body=fact) for fact in facts])
+        store.append_all([Entry(stream=streams.unit(fact.unit), kind=fact.kind, body=fact) for fact in facts])
 
 
 def _named(declared: Sequence[Unit], word: str) -> Unit:

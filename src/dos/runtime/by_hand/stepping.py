@@ -3,6 +3,7 @@
 from msgspec import Struct, structs
 
 from dos.errors import BadInput
+from dos.journal import streams
 from dos.journal.events import Fact, RunStopped
 from dos.journal.run_events import RunEnded
 from dos.journal.states import decided
@@ -53,7 +54,7 @@ def step(
     fence: int | None = None,
 ) -> Stepped:
     """Decide the iteration that just ended and keep it; the same iteration told again gets the same answer."""
-    stream = f"run/{run_id}"
+    stream = streams.run(run_id)
     happened = store.load(stream)
     taken = decided.read(happened)
     now = place(taken, fresh)

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from msgspec import Struct, json
 
-from dos.journal.engine_events import APPROVALS, PlansApproved, SettingsApproved
+from dos.journal import streams
+from dos.journal.engine_events import PlansApproved, SettingsApproved
 from dos.journal.events import decode
 from dos.journal.states.decisions import Decisions
 from dos.journal.store import Store
@@ -130,7 +131,7 @@ class ApprovedTexts:
         self._write(store, documents, known.committed)
 
     def refresh(self, store: Store) -> None:
-        for event in store.load(APPROVALS, after=self._version):
+        for event in store.load(streams.APPROVALS, after=self._version):
             self._version = event.ver
             fact = decode(event)
             if isinstance(fact, self._approval) and fact.where == self.where:
@@ -141,7 +142,7 @@ class ApprovedTexts:
         if known is None or (known.documents, known.committed) != (documents, committed):
             fact = self._approval(where=self.where, documents=documents, committed=committed, by=by)
             key = f"{fact.kind}/{self._version}/{sha256(json.encode(fact)).hexdigest()}"
-            store.record(APPROVALS, fact, key=key)
+            store.record(streams.APPROVALS, fact, key=key)
             self.refresh(store)
 
     def _choose(self, used: Answers) -> None:
@@ -231,7 +232,7 @@ def where(root: Path) -> str:
 
 def latest(store: Store, approval: type[Approval], root: Path) -> Approval | None:
     """What was approved last for a checkout."""
-    facts = [decode(event) for event in store.load(APPROVALS)]
+    facts = [decode(event) for event in store.load(streams.APPROVALS)]
     return next((f for f in reversed(facts) if isinstance(f, approval) and f.where == where(root)), None)
 
 

@@ -8,10 +8,9 @@ from dos.config.load import FILE_NAME, Loaded, load, parse
 from dos.config.tables import Config
 from dos.errors import BadInput
 from dos.evidence import committed
-from dos.journal import fold
+from dos.journal import fold, streams
 from dos.journal.engine_events import SettingsApproved
 from dos.journal.opening import embedded_path
-from dos.journal.states import fleet_streams
 from dos.journal.states.decisions import Decisions
 from dos.journal.store import Store
 from dos.runtime.fleet import approved_texts
@@ -59,7 +58,7 @@ def approve_edit(place: Workspace, edited: Loaded, *, by: str) -> str:
         else:
             why = OTHER_CHANGES
         locks = store.leases(locks=True, lapsed=False)
-        is_running = any(fleet_streams.is_supervisor_lock(lock.lane) for lock in locks)
+        is_running = any(lock.lane in streams.supervisor for lock in locks)
         return f"{place.config} {why}" if is_running else ""
 
 

@@ -275,7 +275,7 @@ def settled(seen: Seen) -> list[asked.Standing]:
 
 def unused(seen: Seen) -> list[asked.Standing]:
     """The open questions about limits that no agent of these lanes would meet."""
-    used = {limit.key.stream for limit in quota.in_use(seen.limits, seen.agents)}
+    used = {limit.key.path for limit in quota.in_use(seen.limits, seen.agents)}
     standing = {stream for stream, limit in seen.limits.items() if limit.ending}
     return [question for question, stream in _about_limits(seen) if stream in standing - used]
 
@@ -285,7 +285,7 @@ def _about_limits(seen: Seen) -> Iterator[tuple[asked.Standing, str]]:
     for question in seen.answers.open.values():
         detail = question.raised.detail
         if question.raised.about in ("limit", "limit_until"):
-            yield question, Key(vendor=detail["vendor"], account=detail["account"], model=detail["model"]).stream
+            yield question, Key(vendor=detail["vendor"], account=detail["account"], model=detail["model"]).path
 
 
 def _about_stop(seen: Seen, lane: str) -> Question | None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from difflib import unified_diff
 from pathlib import Path
 
-from dos.journal.engine_events import APPROVALS
+from dos.journal import streams
 from dos.journal.events import decode
 from dos.journal.store import Store
 from dos.records.unknown import Unknown
@@ -17,7 +17,7 @@ def difference(store: Store, root: Path, detail: Mapping[str, str]) -> list[str]
     name, text = detail["document"], plan_documents.read_text(root / detail["document"])
     if isinstance(text, Unknown) or (detail["where"], detail["digest"]) != (where(root), digest_of(text)):
         return []
-    facts = (decode(event) for event in store.load(APPROVALS))
+    facts = (decode(event) for event in store.load(streams.APPROVALS))
     texts = [fact.documents[name] for fact in facts if isinstance(fact, Approval) and name in fact.documents]
     approved = next((each for each in texts if digest_of(each) == detail["approved"]), "")
     lines = unified_diff(approved.splitlines(), (text or "").splitlines(), "approved", "on disk", n=1, lineterm="")

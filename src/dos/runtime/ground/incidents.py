@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 
+from dos.journal import streams
 from dos.journal.engine_events import IncidentFound
 from dos.journal.states.fleet import Fleet
 from dos.journal.states.fleet import Unit as Seen
@@ -101,7 +102,7 @@ class IncidentWatch:
 
 def recording(found: IncidentFound) -> effects.Record:
     """One record, however many find it: in the stream of the run, where `dos why` tells of it."""
-    stream = f"run/{found.run_id}" if found.run_id else "fleet"
+    stream = streams.run(found.run_id) if found.run_id else streams.FLEET
     return effects.Record(stream=stream, fact=found, key=f"incident/{found.id}")
 
 

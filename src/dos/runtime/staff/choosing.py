@@ -81,7 +81,7 @@ def _spent(verdict: budget.Verdict) -> NoRoom:
 
 
 def _gated(gate: Gated, limits: Quota, told: list[Fact]) -> NoRoom:
-    found = limits.limits.get(gate.key.stream)
+    found = limits.limits.get(gate.key.path)
     asks = [deciding.limit(found)] if found and _wants_a_person(gate, found) else []
     return NoRoom(why="quota", detail=gate.why, until_ms=gate.until_ms, needs=gate.needs, questions=asks, told=told)
 

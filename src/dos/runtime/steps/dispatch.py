@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from dos.agents.adapter import LAUNCH_FAILED
 from dos.errors import Halted
-from dos.journal import engine_events, events
+from dos.journal import engine_events, events, streams
 from dos.journal.states.spend import spent_by
 from dos.plans.iterations import IterationOutcome, OutcomeKind
 from dos.plans.limits import budget, quota
@@ -67,7 +67,7 @@ def dispatch(pen: Pen, asked: Dispatch) -> Steps[Done]:
         fact = events.UnitAttempted(
             **pen.who, unit=unit.name, outcome=tried, host=pen.lease.host, text=unit.fingerprint
         )
-        yield from pen.share(f"unit/{unit.name}", fact, f"attempted/{pen.run_id}/{number}.{asked.attempt}")
+        yield from pen.share(streams.unit(unit.name), fact, f"attempted/{pen.run_id}/{number}.{asked.attempt}")
     return Done(outcome=outcome, ended=ended, limited=limited, why=why)
 
 
@@ -102,7 +102,7 @@ def _claim(pen: Pen, asked: Dispatch) -> effects.ClaimUnit:
     claim = events.UnitClaimed(**pen.who, unit=unit, iteration=asked.iteration, repeated=asked.repeated)
     key = f"taken/{pen.run_id}/{asked.iteration}.{asked.attempt}"
     # Without a fence: the last who took it may have been of another lane, and of a newer lease.
-    mark = effects.Record(stream=f"unit/{unit}", fact=events.UnitTaken(**pen.who, unit=unit), key=key)
+    mark = effects.Record(stream=streams.unit(unit), fact=events.UnitTaken(**pen.who, unit=unit), key=key)
     return effects.ClaimUnit(unit=unit, lease=pen.lease, claim=pen.noted(claim), mark=mark)
 
 
@@ -166,7 +166,7 @@ def _tell_of_room(pen: Pen, asked: Dispatch, ended: effects.Ended) -> Steps[None
             login=ended.login,
             **pen.who,
         )
-        yield from pen.share(told.key.stream, hit, f"hit/{key}")
+        yield from pen.share(streams.limit(told.key), hit, f"hit/{key}")
     elif asked.chosen.probe and ended.outcome.ending in quota.ANSWERED:
         probed = asked.chosen.probe.key
         lifted = engine_events.LimitLifted(
@@ -176,7 +176,7 @@ def _tell_of_room(pen: Pen, asked: Dispatch, ended: effects.Ended) -> Steps[None
             run_id=pen.run_id,
             reason=f"{agent.name} was answered again",
         )
-        yield from pen.share(probed.stream, lifted, f"lifted/{key}")
+        yield from pen.share(streams.limit(probed), lifted, f"lifted/{key}")
 
 
 def _weighed(pen: Pen, ended: effects.Ended, asked: Dispatch, fate: Fate) -> Steps[tuple[IterationOutcome, str]]:

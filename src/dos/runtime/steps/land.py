@@ -3,11 +3,11 @@
 from msgspec import Struct, structs
 
 from dos.errors import Conflict, Halted
-from dos.journal import engine_events, events, receipt_events
+from dos.journal import engine_events, events, streams
 from dos.journal.engine_events import BaselineChecked, DecisionAnswered
-from dos.journal.receipt_events import ReceiptIssued
 from dos.journal.run_events import StepVerified
-from dos.journal.states import baselines, decisions
+from dos.journal.truth import receipt_events
+from dos.journal.truth.receipt_events import ReceiptIssued
 from dos.plans.limits import deciding
 from dos.records.endings import Ending
 from dos.records.receipts import Run
@@ -183,7 +183,7 @@ def _keep_untested(
     """The tests fail without the work too: it waits as it is until they pass there, and nobody does it again."""
     if not intended:
         yield from pen.note(_intent(pen, landing, iteration, untested=True))
-    yield from pen.share(baselines.stream(fault.host), fault, f"fault/{pen.run_id}/{landing.new}.{fault.ordinal}")
+    yield from pen.share(streams.baseline(fault.host), fault, f"fault/{pen.run_id}/{landing.new}.{fault.ordinal}")
     yield from pen.ask([deciding.baseline(fault)])
 
 
@@ -267,7 +267,7 @@ def _close(pen: Pen, question: str) -> Steps[None]:
     if question:
         answer = DecisionAnswered(id=question, choice="retry", by=pen.run_id)
         try:
-            yield from pen.share(decisions.stream(question), answer, "cleared", expect=RAISED_AT)
+            yield from pen.share(streams.decision(question), answer, "cleared", expect=RAISED_AT)
         except Conflict:
             pass
 
@@ -281,10 +281,10 @@ def _note_landed(pen: Pen, landing: effects.Landing, *, recognised: bool) -> Ste
     step = StepVerified(run_id=pen.run_id, step=landing.unit, sha=landing.new, via="file-path")
     # The unit's own stream and key: one landing of one commit is written once, whoever finds it. Its fence is in the
     # run's own record: a unit may have been another lane's before, whose lease is newer than this one.
-    stream = f"unit/{landing.unit}"
+    stream = streams.unit(landing.unit)
     records = [
         effects.Record(stream=stream, fact=receipt, key=receipt_events.key_of(landing.new)),
         effects.Record(stream=stream, fact=landed, key=f"landed/{landing.new}"),
-        pen.record(f"run/{pen.run_id}", step, f"verified/{landing.new}"),
+        pen.record(streams.run(pen.run_id), step, f"verified/{landing.new}"),
     ]
     yield from do(effects.RecordAll(records=records))

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from copy import copy
 from itertools import count
 
-from dos.journal import events
+from dos.journal import events, streams
 from dos.journal.events import Fact
 from dos.journal.states import decisions
 from dos.plans.limits.deciding import Question
@@ -35,7 +35,7 @@ class Pen:
         yield from do(self.noted(fact))
 
     def noted(self, fact: Fact) -> effects.Record:
-        return self.record(f"run/{self.run_id}", fact, f"{fact.kind}/{self.own.fence}.{next(self._counter)}")
+        return self.record(streams.run(self.run_id), fact, f"{fact.kind}/{self.own.fence}.{next(self._counter)}")
 
     def record(self, stream: str, fact: Fact, key: str) -> effects.Record:
         return effects.Record(stream=stream, fact=fact, key=key, fence=self.own.fence)

@@ -3,6 +3,7 @@
 from msgspec import structs
 
 from dos.errors import Conflict
+from dos.journal import streams
 from dos.journal.engine_events import BaselineChecked, BaselineStarted
 from dos.journal.events import LeaseRevoked
 from dos.journal.states import baselines as checked
@@ -11,7 +12,7 @@ from dos.journal.states import fleet as folded
 from dos.plans.limits import baselines
 from dos.plans.staffing import Lane
 from dos.records import run_ids
-from dos.records.leases import Lease, stream_of
+from dos.records.leases import Lease
 from dos.runtime import effects
 from dos.runtime.fleet import observing
 from dos.runtime.fleet.observing import Seen
@@ -214,7 +215,7 @@ class FleetPerformers:
 
     def _revoked(self, process: Process, lease: Lease) -> bool:
         """It was this supervisor that did it, and the answer was lost on its way."""
-        following = process.store.load(stream_of(lease.lane, is_lock=lease.is_lock), after=lease.version, limit=1)
+        following = process.store.load(streams.lease(lease.lane, is_lock=lease.is_lock), after=lease.version, limit=1)
         return any(event.kind == LeaseRevoked.kind and event.actor == process.store.actor for event in following)
 
     def complain(self, process: Process, effect: effects.Complain) -> None:

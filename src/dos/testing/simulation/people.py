@@ -4,11 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 from dos.errors import Conflict
+from dos.journal import streams
 from dos.journal.engine_events import ABOUT_BASELINE, HaltRequested, PauseEnded, PauseRequested
 from dos.journal.events import DrainRequested
 from dos.journal.states import decisions
 from dos.journal.states.decisions import Standing
-from dos.journal.states.fleet_streams import FLEET
 from dos.records import run_ids
 from dos.records.leases import Lease
 from dos.runtime.supervisor import Why
@@ -114,18 +114,18 @@ class People:
 
     def drain(self, _: object) -> None:
         self.machine.counts[faults.DRAIN] += 1
-        self.site.store.record(FLEET, DrainRequested(reason="a person said so"))
+        self.site.store.record(streams.FLEET, DrainRequested(reason="a person said so"))
         self.machine.look()
 
     def hold(self, _: object) -> None:
         self.machine.counts[faults.HOLD] += 1
         lane = self.random.choice(["", *self.site.setting.config.roster()])
-        self.site.store.record(FLEET, PauseRequested(lane=lane, by="person"))
+        self.site.store.record(streams.FLEET, PauseRequested(lane=lane, by="person"))
         self.machine.look()
         self.machine.after(self.random.randint(5_000, 120_000), self._go_on, lane)
 
     def _go_on(self, lane: str) -> None:
-        self.site.store.record(FLEET, PauseEnded(lane=lane, by="person"))
+        self.site.store.record(streams.FLEET, PauseEnded(lane=lane, by="person"))
         self.machine.look()
         self._see_that_one_runs()
 
@@ -135,7 +135,7 @@ class People:
         if live:
             self.machine.counts[faults.HALT] += 1
             lease = self.random.choice(live)
-            self.site.store.record(f"run/{lease.run_id}", HaltRequested(run_id=lease.run_id, by="person"))
+            self.site.store.record(streams.run(lease.run_id), HaltRequested(run_id=lease.run_id, by="person"))
             self.machine.look()
             if holder := self.site.holder(lease):
                 self.machine.after(1_000, self.on_halt, holder)

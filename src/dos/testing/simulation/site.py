@@ -9,10 +9,9 @@ from typing import Any, TypeVar
 from msgspec import structs
 
 from dos.evidence import loop_state
-from dos.journal import engine_events, events
+from dos.journal import engine_events, events, streams
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events import Event, LeaseRenewed
-from dos.journal.states import fleet_streams
 from dos.journal.states.baselines import Baselines
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet
@@ -121,7 +120,7 @@ class Site:
             self.units.append(unit)
 
     def start_supervisor(self, host: Host) -> Process:
-        process = self._process(host, fleet_streams.supervisor_lock(host.name), "")
+        process = self._process(host, streams.supervisor(host.name), "")
         supervisor = Supervisor(
             host=HOST_NAME,
             system=host.name,
@@ -149,7 +148,7 @@ class Site:
             self.fleet, self.live(), process.lane, lambda lease: self.is_gone(lease, process.host)
         )
         first = self.setting.state
-        state = loop_state.after(self.store.load(f"run/{dead}"), first) if dead else first
+        state = loop_state.after(self.store.load(streams.run(dead)), first) if dead else first
         return (yield from Worker(lane=process.lane, run_id=process.run_id, state=state).work())
 
     def _process(self, host: Host, lane: str, run_id: str) -> Process:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dos.evidence.access import asked_units
-from dos.journal import engine_events, events
+from dos.journal import engine_events, events, streams
 from dos.journal.events import Event
 from dos.journal.states import baselines, decided
 from dos.journal.states.decisions import TRIES_AGAIN, Standing
@@ -130,7 +130,7 @@ class Watch:
         if event.fence is not None and event.fence not in self.leases.live:
             raise Broken(invariants.NO_ZOMBIE, f"event {event.pos} ({event.kind}) has fence {event.fence}, which ended")
         # What people say of a run may come late; what it says itself may not.
-        if event.fence is not None and event.stream[:4] == "run/" and event.stream[4:] in self.stopped:
+        if event.fence is not None and streams.run.subject(event.stream) in self.stopped:
             raise Broken(invariants.STOPPED, f"event {event.pos} ({event.kind}) of {event.stream}")
 
     # Leases

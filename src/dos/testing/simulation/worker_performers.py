@@ -6,7 +6,7 @@ from math import inf
 from msgspec import structs
 
 from dos.errors import Conflict, Fenced, Halted
-from dos.journal.engine_events import BUDGET
+from dos.journal import streams
 from dos.journal.events import Event
 from dos.journal.states import baselines
 from dos.journal.states.fleet import Fleet
@@ -33,9 +33,11 @@ REFUSED = {
     RefusalReason.CLASS_BUDGET_EXHAUSTED: faults.BUDGET,
 }
 RACES = {
-    "spawn": faults.START_CONFLICT, "limit": faults.PROBE_RACE, BUDGET: faults.PROMISE_RACE,
-    "decision": faults.ANSWER_RACE,
-}  # by stream  # fmt: skip
+    streams.spawn.word: faults.START_CONFLICT,
+    streams.limits.word: faults.PROBE_RACE,
+    streams.BUDGET: faults.PROMISE_RACE,
+    streams.decision.word: faults.ANSWER_RACE,
+}
 
 
 class WorkerPerformers:
@@ -168,7 +170,7 @@ class WorkerPerformers:
             self.machine.counts[faults.STALE_WRITE] += 1
             raise
         except Conflict:
-            self.machine.counts[RACES[effect.stream.partition("/")[0]]] += 1
+            self.machine.counts[RACES[streams.family(effect.stream)]] += 1
             raise
 
     def record_all(self, process: Process, effect: effects.RecordAll) -> list[Event]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from dos.journal import streams
 from dos.journal.engine_events import Choice, DecisionRaised
 from dos.journal.states.decisions import Answered, Decisions, Standing, in_order
 from dos.records.moments import second_stamp
@@ -89,7 +90,7 @@ def row(asked: Standing | Answered, now_ms: int) -> Row:
         reason_text=raised.question,
         run_id=str(detail.get("run_id", "")),
         age_seconds=max(0, (now_ms - asked.at_ms) // 1000),
-        source_path=str(detail.get("source") or f"decision/{raised.id}"),
+        source_path=str(detail.get("source") or streams.decision(raised.id)),
         proposed_command=command(raised),
         handle=raised.id,
     )

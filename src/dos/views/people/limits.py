@@ -31,7 +31,7 @@ class Row(Struct, frozen=True, kw_only=True):
 
 def key_of(limit: Limit) -> str:
     """As it can be typed: vendor, account and model, without what is empty at the end."""
-    return limit.key.stream.removeprefix("limit/").rstrip("/") or "-"
+    return limit.key.path.rstrip("/") or "-"
 
 
 def row(limit: Limit, policy: Policy, *, waits: Sequence[str], in_use: bool) -> Row:
@@ -59,11 +59,8 @@ def rows(
     limits: Sequence[Limit], policy: Policy, *, waits: Mapping[str, Sequence[str]], used: Sequence[Limit]
 ) -> list[Row]:
     """`waits` are the lanes that wait for a limit, by the stream of its key."""
-    streams = {limit.key.stream for limit in used}
-    return [
-        row(limit, policy, waits=waits.get(limit.key.stream, ()), in_use=limit.key.stream in streams)
-        for limit in limits
-    ]
+    names = {limit.key.path for limit in used}
+    return [row(limit, policy, waits=waits.get(limit.key.path, ()), in_use=limit.key.path in names) for limit in limits]
 
 
 def render(shown: Sequence[Row], now: datetime) -> str:

@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from dos.errors import BadInput
 from dos.evidence import holders
+from dos.journal import streams
 from dos.journal.events import DrainRequested
-from dos.journal.states.fleet_streams import FLEET, is_supervisor_lock
 from dos.journal.store import Entry, Store
 from dos.records.names import listed
 from dos.surfaces.cli.desk import Desk, Reply, actor
@@ -38,7 +38,7 @@ def run(args: Args, desk: Desk) -> Reply:
     drain = DrainRequested(reason=NOW if args.now else "dos down")
     asked: set[str] = set()
     journal.append_all(
-        [Entry(stream=FLEET, kind=drain.kind, body=drain), *(_halts(journal, asked) if args.now else [])]
+        [Entry(stream=streams.FLEET, kind=drain.kind, body=drain), *(_halts(journal, asked) if args.now else [])]
     )
     with progress(desk) as say:
         for seconds in halting.until(lambda: not _running(journal), journal, args.timeout):
@@ -61,5 +61,6 @@ def _halts(journal: Store, asked: set[str]) -> list[Entry]:
 
 def _running(journal: Store) -> list[str]:
     leases = [*journal.leases(lapsed=False), *journal.leases(locks=True, lapsed=False)]
-    ours = [lease for lease in leases if lease.run_id or (lease.is_lock and is_supervisor_lock(lease.lane))]
-    return [f"supervisor/{lease.host}" if lease.is_lock else lease.lane for lease in ours if not holders.gone(lease)]
+    ours = [lease for lease in leases if lease.run_id or (lease.is_lock and lease.lane in streams.supervisor)]
+    alive = [lease for lease in ours if not holders.gone(lease)]
+    return [streams.supervisor(lease.host) if lease.is_lock else lease.lane for lease in alive]

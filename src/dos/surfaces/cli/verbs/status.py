@@ -15,10 +15,9 @@ from dos.evidence import holders
 from dos.evidence.access import asked_units, attempts
 from dos.evidence.access import pickable as evidence
 from dos.evidence.work import landed
-from dos.journal import fold
+from dos.journal import fold, streams
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet
-from dos.journal.states.fleet_streams import is_supervisor_lock
 from dos.records import run_ids
 from dos.records.units import Unit
 from dos.runtime import backlog
@@ -84,7 +83,7 @@ def _holds(world: World, state: Fleet, lanes: list[tuple[Unit, str]]) -> list[Ve
 
 def _supervisors(world: World) -> list[fleet_view.Supervisor]:
     """One for each host, as far as their leases and, on this host, the system tell."""
-    locks = [lease for lease in world.journal.leases(locks=True) if is_supervisor_lock(lease.lane)]
+    locks = [lease for lease in world.journal.leases(locks=True) if lease.lane in streams.supervisor]
     fresh = {lease.fence for lease in world.journal.leases(locks=True, lapsed=False)}
     return [
         fleet_view.Supervisor(

@@ -25,6 +25,7 @@ from dos.config.tables import Config
 from dos.errors import BadInput, DosError, StoreFailed
 from dos.evidence import committed, supervise_policy
 from dos.evidence.health import agents
+from dos.journal import streams
 from dos.journal.events import DrainRequested
 from dos.journal.states import fleet_streams
 from dos.journal.store import Store
@@ -91,7 +92,7 @@ def run(args: Args, desk: Desk) -> Reply:
     if args.detach:
         return _detached(args, desk)
     supervisor = _supervisor(args, config)
-    actor_name = fleet_streams.supervisor_lock(slug(supervisor.system))
+    actor_name = streams.supervisor(slug(supervisor.system))
     effects = FleetEffects(desk.world.workspace, config, actor=actor_name)
     effects.target()
     if not args.service:
@@ -199,7 +200,7 @@ def _warn_of_other_clones(desk: Desk, effects: FleetEffects) -> None:
     if config.workers.remote or not config.store.url.startswith("postgres"):
         return
     locks = effects.store.leases(locks=True, lapsed=False)
-    supervisors = [lock for lock in locks if fleet_streams.is_supervisor_lock(lock.lane)]
+    supervisors = [lock for lock in locks if lock.lane in streams.supervisor]
     for other in (lock for lock in supervisors if lock.system != processes.system()):
         desk.complain(
             f"warning: {other.host} works on this fleet too, and [workers] remote is not set: unless it has this very"
@@ -243,7 +244,7 @@ def _detached(args: Args, desk: Desk) -> Reply:
 
 def _came_up(child: "subprocess.Popen[bytes]", desk: Desk) -> bool:
     """It runs when it holds its lease; it has failed when it has ended, unless there was nothing to do."""
-    name = fleet_streams.supervisor_lock(processes.system())
+    name = streams.supervisor(processes.system())
     with desk.reader() as journal:
         for _ in range(100):
             if any(lease.lane == name and lease.pid == child.pid for lease in journal.leases(locks=True)):
@@ -261,7 +262,7 @@ def _drain_on_interrupt(effects: FleetEffects) -> None:
     def write_down() -> None:
         fact, key = DrainRequested(reason="interrupted"), f"interrupted/{os.getpid()}.{time.time_ns()}"
         try:
-            effects.patience.outlast(lambda: effects.store.record(fleet_streams.FLEET, fact, key=key))
+            effects.patience.outlast(lambda: effects.store.record(streams.FLEET, fact, key=key))
         except DosError as error:
             complain(f"the workers could not be asked to finish: {error}")
 

@@ -19,6 +19,7 @@ from msgspec import Struct
 from dos.config.load import parse
 from dos.config.tables import Config
 from dos.evidence import holders, loop_state
+from dos.journal import streams
 from dos.journal.states.fleet import Fleet
 from dos.plans.iterations import LoopState
 from dos.records import run_ids
@@ -98,7 +99,7 @@ def _begin(effects: WorkerEffects, lane: str) -> LoopState:
     fleet, name = effects.watch.state(Fleet), config.canonical_lane(lane) or lane
     dead = loop_state.dead_run(fleet, live, name, holders.gone)
     first = loop_state.fresh(config)
-    return loop_state.after(effects.store.load(f"run/{dead}"), first) if dead else first
+    return loop_state.after(effects.store.load(streams.run(dead)), first) if dead else first
 
 
 def _break_off(number: int, frame: object) -> None:

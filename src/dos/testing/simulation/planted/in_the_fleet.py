@@ -6,9 +6,9 @@ from unittest.mock import patch
 
 from msgspec import structs
 
-from dos.journal import events
+from dos.journal import events, streams
 from dos.journal.events import Event
-from dos.journal.states import decisions, fleet_streams
+from dos.journal.states import decisions
 from dos.journal.states.fleet import Fleet
 from dos.plans.limits import baselines
 from dos.records.leases import Lease, Request
@@ -71,7 +71,7 @@ def names_are_machines(simulation: "Simulation", patches: Patches) -> None:
 
 def one_fleet_stream(simulation: "Simulation", patches: Patches) -> None:
     """Supervisors write to one stream, each under its own fence: the newest lease fences all the others out."""
-    patches.enter_context(patch.object(fleet_streams, "of_system", lambda system: fleet_streams.FLEET))
+    patches.enter_context(patch.object(streams, "system", lambda system: streams.FLEET))
 
 
 def red_target_ignored(simulation: "Simulation", patches: Patches) -> None:

@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 from msgspec import structs
 
-from dos.journal import retention, store
+from dos.journal import retention, store, streams
 from dos.journal.backends.memory import Rows
 from dos.journal.events import Event, Fact, UnitLanded
 from dos.records.leases import Lease
@@ -53,7 +53,7 @@ def answered_again(simulation: "Simulation", patches: Patches) -> None:
     original = store.Store.append_all
 
     def append_all(self: store.Store, entries: Sequence[store.Entry]) -> list[Event]:
-        answers = [each for each in entries if each.stream.startswith("decision/")]
+        answers = [each for each in entries if each.stream in streams.decision]
         return original(self, [structs.replace(each, expect=None) if each in answers else each for each in entries])
 
     patches.enter_context(patch.object(store.Store, "append_all", append_all))

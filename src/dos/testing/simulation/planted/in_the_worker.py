@@ -6,6 +6,7 @@ from unittest.mock import patch
 
 from msgspec import structs
 
+from dos.journal import streams
 from dos.journal.engine_events import AgentWentOn
 from dos.journal.events import IterationCommitted, LandingIntended, RunStopped, UnitLanded
 from dos.journal.states.spend import Spend
@@ -126,7 +127,7 @@ def word_after_the_last(simulation: "Simulation", patches: Patches) -> None:
         lease = effect.lease
         if not lease.is_lock and lease.run_id in simulation.watch.stopped:
             fact = AgentWentOn(run_id=lease.run_id, lane=lease.lane, unit="")
-            process.store.record(f"run/{lease.run_id}", fact, fence=lease.fence)
+            process.store.record(streams.run(lease.run_id), fact, fence=lease.fence)
         return release(process, effect)
 
     workers.release_lease = released  # type: ignore[method-assign]

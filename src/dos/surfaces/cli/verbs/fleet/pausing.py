@@ -3,10 +3,9 @@
 from shlex import quote
 
 from dos.errors import BadInput
-from dos.journal import fold
+from dos.journal import fold, streams
 from dos.journal.engine_events import PauseEnded, PauseRequested
 from dos.journal.states.fleet import Fleet, Starts
-from dos.journal.states.fleet_streams import FLEET
 from dos.journal.states.watching import Pause, Watching
 from dos.records.names import checked, listed
 from dos.surfaces.cli.desk import Desk, Reply, actor
@@ -15,7 +14,7 @@ from dos.surfaces.cli.verbs.lanes import identity
 
 def standing(desk: Desk) -> dict[str, Pause]:
     """By lane; under no name, the whole fleet's."""
-    return fold.fold(Watching(), desk.journal_world.journal.load(FLEET)).pauses
+    return fold.fold(Watching(), desk.journal_world.journal.load(streams.FLEET)).pauses
 
 
 def lane_of(desk: Desk, given: str) -> str:
@@ -23,7 +22,7 @@ def lane_of(desk: Desk, given: str) -> str:
 
 
 def begin(desk: Desk, lane: str, reason: str) -> None:
-    desk.journal.record(FLEET, PauseRequested(lane=lane, by=actor(), reason=reason))
+    desk.journal.record(streams.FLEET, PauseRequested(lane=lane, by=actor(), reason=reason))
 
 
 def named(lane: str) -> str:
@@ -48,7 +47,7 @@ def resumed(desk: Desk, given: str) -> Reply:
         )
     goes_on = lane in paused or (bool(lane) and _was_stopped(desk, lane))
     if goes_on:
-        desk.journal.record(FLEET, PauseEnded(lane=lane, by=actor()))
+        desk.journal.record(streams.FLEET, PauseEnded(lane=lane, by=actor()))
     told = f"{named(lane)} goes on" if goes_on else f"{named(lane)} is not paused"
     still = f"; the fleet is still paused, `{ending('')}` ends that" if lane and "" in paused else ""
     return Reply(text=told + still, data={"resumed": goes_on, "lane": lane or None, "fleet_paused": bool(still)})

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from dos.agents.dialects import stop as dialects
 from dos.errors import DosError
-from dos.journal.hook_events import HOOKS, HookFault
+from dos.journal import streams
+from dos.journal.hook_events import HookFault
 from dos.journal.opening import embedded_path
 from dos.sources.world import World, open_journal
 from dos.surfaces.cli.main import complain
@@ -51,7 +52,7 @@ def record(moment: str, problem: str, *, session: str, start: Path) -> None:
             if path is not None and not path.exists():
                 return
             with open_journal(place, url, busy_seconds=BUSY_SECONDS) as journal:
-                journal.record(HOOKS, fault, key=f"fault/{named or f'unnamed/{fault.moment}'}")
+                journal.record(streams.HOOKS, fault, key=f"fault/{named or f'unnamed/{fault.moment}'}")
     except (DosError, OSError, ValueError):
         return
 

@@ -13,8 +13,9 @@ from msgspec import Struct, structs
 
 from dos.errors import BadInput, StoreBusy, StoreFailed
 from dos.evidence.access import lane as evidence
+from dos.journal import streams
 from dos.journal.events import LeaseRefused
-from dos.records.leases import Lease, Refusal, Request, stream_of
+from dos.records.leases import Lease, Refusal, Request
 from dos.records.names import checked, folded
 from dos.records.regions import region
 from dos.sources import head, processes
@@ -169,7 +170,7 @@ def _refusal(args: Args, desk: Desk, ask: Ask, request: Request, decision: Decis
 def _note_refusal(args: Args, desk: Desk, ask: Ask, request: Request, decision: Decision) -> dict[str, str]:
     """One event for one obstacle, however often somebody polls; and what to do about an obstacle that is dead."""
     lane = desk.policy.canonical_lane(ask.lane) or ask.lane
-    stream = stream_of(lane) if lane else "lanes"
+    stream = streams.lease(lane) if lane else streams.LANES
     fact = LeaseRefused(
         lane=lane,
         holder=args.owner,

@@ -5,8 +5,9 @@ import time
 
 from dos.config.tables import Config
 from dos.errors import BadInput
+from dos.journal import streams
 from dos.records import run_ids
-from dos.records.leases import Lease, stream_of
+from dos.records.leases import Lease
 from dos.records.moments import second_stamp
 from dos.records.names import checked, folded, meant, shown
 from dos.sources import processes
@@ -68,7 +69,7 @@ def known_lane(world: World, lane: str) -> str:
     if folded(lane) == GLOBAL or world.loaded.problems:  # what a broken file declares, nobody knows
         return lane
     with world.journal.backend.read() as view:
-        if view.head(stream_of(lane)):
+        if view.head(streams.lease(lane)):
             return lane
     raise BadInput(
         f"there is no lane {shown(lane)}: nobody declared it, and nobody ever held it; "

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
+from dos.journal import streams
 from dos.journal.events import SpawnIntended
 from dos.records.names import checked
 from dos.sources import processes
@@ -40,6 +41,6 @@ def run(args: Args, desk: Desk) -> Reply:
         loop_ts=identity.loop_stamp(args.loop_ts),
         reason=checked(args.reason or f"spawn:{holder}", "reason", longest=LONGEST_REASON),
     )
-    desk.journal.record(f"spawn/{lane}", fact)
+    desk.journal.record(streams.spawn(lane), fact)
     data = {"recorded": True, "lane": lane, "loop_ts": fact.loop_ts, "holder": holder}
     return Reply(data=data, plain=f"A worker for {lane!r} is on its way.", always_json=True)

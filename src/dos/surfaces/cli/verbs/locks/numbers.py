@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from dos.errors import JournalCorrupt
-from dos.journal import events
+from dos.journal import events, streams
 from dos.journal.events import IdAllocated
 from dos.journal.store import Store
 from dos.records.names import checked
@@ -15,7 +15,7 @@ class Newest(Struct, frozen=True, kw_only=True):
 
 
 def stream(scope: str) -> str:
-    return f"ids/{checked(scope, 'scope')}"
+    return streams.numbers(checked(scope, "scope"))
 
 
 def newest(store: Store, scope: str) -> Newest:

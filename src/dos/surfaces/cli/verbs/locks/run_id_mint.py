@@ -9,7 +9,7 @@ from typing import Annotated
 
 from msgspec import Struct, structs
 
-from dos.journal import events
+from dos.journal import events, streams
 from dos.journal.events import RunMinted
 from dos.journal.store import Store
 from dos.records import run_ids
@@ -46,4 +46,4 @@ def _root_of(store: Store, parent: str) -> str | None:
 
 
 def _stream(run_id: str) -> str:
-    return f"run/{run_id}"
+    return streams.run(run_id)

@@ -63,5 +63,5 @@ def _waits(world: World, found: Quota, units: list[Unit], now_ms: int) -> dict[s
             continue
         choice = quota.choose(found.limits, agents, lane=lane, now_ms=now_ms, policy=config.quota)
         if left and not left.is_done and isinstance(choice.room, Gated):
-            waits.setdefault(choice.room.key.stream, []).append(lane)
+            waits.setdefault(choice.room.key.path, []).append(lane)
     return waits

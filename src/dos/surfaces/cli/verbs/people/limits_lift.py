@@ -68,7 +68,7 @@ def _lift(journal: Store, limit: Limit) -> list[str] | None:
     """The questions that were closed with it; None when somebody else had lifted it."""
     for _ in range(ATTEMPTS):
         state, _ = fold.current(journal, Quota)
-        now = state.limits.get(limit.key.stream)
+        now = state.limits.get(limit.key.path)
         if now is None or not now.ending:
             return None
         waiting, _ = fold.current(journal, Decisions)

@@ -8,6 +8,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from dos.evidence.access import named_unit
+from dos.journal import streams
 from dos.journal.events import UnitAttempted
 from dos.records.attempts import Outcome
 from dos.records.moments import second_stamp
@@ -43,7 +44,7 @@ def run(args: Args, desk: Desk) -> Reply:
         host=processes.host(),
         text=declared.fingerprint if declared else "",
     )
-    event = desk.journal.record(f"unit/{fact.unit}", fact)
+    event = desk.journal.record(streams.unit(fact.unit), fact)
     ts = second_stamp(event.at_ms)
     return Reply(
         text=f"recorded  {fact.unit}: {fact.outcome} at {ts}",

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from dos.errors import BadInput
-from dos.journal import fold
+from dos.journal import fold, streams
 from dos.journal.events import Event
 from dos.journal.states.fleet import Fleet
 from dos.journal.store import Store
@@ -21,7 +21,7 @@ class Found(Struct, frozen=True, kw_only=True):
 def find(desk: Desk, given: str) -> Found:
     store = desk.world.journal
     run_id = named(store, given) if given else newest(store)
-    happened = store.load(f"run/{run_id}") if run_id else []
+    happened = store.load(streams.run(run_id)) if run_id else []
     if happened:
         return Found(run_id=run_id, happened=happened)
     what = f"the journal knows no run {run_id}" if run_id else "the journal knows no run yet"
@@ -56,4 +56,4 @@ def named(store: Store, given: str) -> str:
 def newest(store: Store) -> str:
     """Run ids sort by their time."""
     with store.backend.read(once=True) as view:
-        return max((name.removeprefix("run/") for name in view.streams("run/")), default="")
+        return max((streams.run.subject(name) for name in view.streams(streams.run.prefix)), default="")

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from msgspec import Struct
 
 from dos.errors import BadInput
-from dos.journal import runs
+from dos.journal import runs, streams
 from dos.journal.run_events import HaltProposed, RunSuspended
 from dos.journal.store import Entry
 from dos.records import run_ids
@@ -26,7 +26,6 @@ from dos.surfaces.cli.verbs.ledger import standing
 from dos.surfaces.cli.verbs.runs import found_run
 
 EXITS = {"recorded": 0, "halted": 0, "not-recorded": 1, "still-running": 1, "contract_error": 2, "lock-busy": 4}
-STREAM = "halts"  # of those that belong to no run
 
 
 class Args(Struct, kw_only=True):
@@ -132,7 +131,7 @@ def _proposed(args: Args, desk: Desk) -> Reply:
         reason=reason,
     )
     suspends = args.resumable and bool(run_id)
-    entries = [Entry(stream=runs.stream(fact.run_id) if fact.run_id else STREAM, kind=fact.kind, body=fact)]
+    entries = [Entry(stream=runs.stream(fact.run_id) if fact.run_id else streams.HALTS, kind=fact.kind, body=fact)]
     if suspends:
         put_aside = RunSuspended(run_id=run_id, reason=reason, resume_sha=resume_sha)
         entries.append(Entry(stream=runs.stream(run_id), kind=put_aside.kind, body=put_aside))

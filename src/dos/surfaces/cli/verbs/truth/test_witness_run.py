@@ -12,7 +12,8 @@ from msgspec import Struct, convert, to_builtins
 from dos.errors import BadInput, StoreBusy, StoreFailed, WorkspaceMissing
 from dos.evidence.access import named_unit
 from dos.evidence.belief.test_witnesses import TYPED
-from dos.journal.truth.witness_events import TestWitnessed, witness_stream
+from dos.journal import streams
+from dos.journal.truth.witness_events import TestWitnessed
 from dos.records.names import as_text, checked, listed
 from dos.records.unknown import Unknown
 from dos.runtime.witnessing.witness import Asked, Witnessed, witness
@@ -135,7 +136,7 @@ def _record(desk: Desk, data: dict[str, Any], seen: Witnessed) -> tuple[int | No
     cells = {cell.value: [run.outcome.value for run in seen.matrix.of(cell)] for cell in Cell}
     more = {"cells": cells, "runner": processes.host(), "network": seen.network}
     try:
-        return desk.journal.record(witness_stream(seen.change.commit), convert(data | more, TestWitnessed)).pos, ""
+        return desk.journal.record(streams.witness(seen.change.commit), convert(data | more, TestWitnessed)).pos, ""
     except StoreFailed as error:
         return None, f"warning: it is not written down: {error.message}"
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import json
 
+from dos.journal import streams
 from dos.journal.events import Fact
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class ReceiptIssued(Fact, frozen=True, kw_only=True):
 
 def issued(store: "Store", unit: str, commit: str = "") -> list[bytes]:
     """The receipts of a unit, oldest first; of one commit, where one is named."""
-    found = [event.body for event in store.load(f"unit/{unit}") if event.kind == ReceiptIssued.kind]
+    found = [event.body for event in store.load(streams.unit(unit)) if event.kind == ReceiptIssued.kind]
     return [
         json.encode(body["receipt"], order="sorted")
         for body in found
