@@ -11,10 +11,11 @@ FILES = sorted(SOURCE.rglob("*.py"))
 
 # A folder may import from those before it, never from those after it.
 ORDER = [
-    "errors", "version", "records", "verdicts", "plans", "loop_decide", "population", "config", "journal", "agents",
+    "errors", "version", "backoff",
+    "records", "verdicts", "plans", "loop_decide", "population", "config", "journal", "agents",
     "sources", "evidence", "oracle", "views", "questions", "runtime", "surfaces", "testing", "cli", "__main__",
 ]  # fmt: skip
-PURE = ("records", "verdicts", "plans")
+PURE = ("backoff", "records", "verdicts", "plans")
 IMPURE_MODULES = {"os", "time", "random", "subprocess", "socket", "pathlib", "logging", "secrets", "threading"}
 # The top of each surface, and the places where a stranger's code is called.
 BROAD_EXCEPTS_ALLOWED = {"surfaces/cli/main.py", "verdicts/access/admission.py", "sources/plugins.py"}

@@ -6,6 +6,7 @@ import pytest
 from msgspec import json
 from sample_repository import Repository, commit, write
 
+from dos.backoff import Backoff
 from dos.errors import StoreUnreachable
 from dos.journal import events, fold
 from dos.journal.states import decisions
@@ -62,7 +63,7 @@ def before_landing(act):
 
 @pytest.fixture
 def impatient(monkeypatch):
-    monkeypatch.setattr("dos.runtime.steps.land.FIRST_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr("dos.runtime.steps.land.PAUSES", Backoff((0.001,)))
 
 
 def kinds(repository) -> list[str]:

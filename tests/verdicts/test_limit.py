@@ -3,7 +3,7 @@
 import pytest
 
 from dos.plans.iterations import IterationOutcome, LoopState, OutcomeKind
-from dos.plans.loop import BACKOFF_SECONDS, decide
+from dos.plans.loop import decide
 from dos.verdicts.recovery import limit
 from dos.verdicts.recovery.limit import Answer
 
@@ -47,7 +47,7 @@ def test_what_follows_from_a_limit(answer, retry, escalate_after, operator, time
 
 def test_the_loop_backs_off_and_gives_up_as_the_limit_says():
     overloaded = limit.judge(OutcomeKind.OVERLOADED)
-    assert overloaded.backoff_seconds == BACKOFF_SECONDS
+    assert overloaded.backoff_seconds == (60, 270, 1200)
     state, waits = LoopState(), []
     while (decision := decide(state, IterationOutcome(kind=OutcomeKind.OVERLOADED))).action != "stop":
         waits.append(decision.backoff_seconds)

@@ -27,9 +27,9 @@ from dos.verdicts.access.cooldown import Answer as Cooldown
 from dos.verdicts.progress.convergence import Answer as Convergence
 from dos.verdicts.progress.keep import Answer as Ratchet
 from dos.verdicts.progress.liveness import Answer as Liveness
+from dos.verdicts.recovery import limit
 from dos.verdicts.work.complete import Answer as Completion
 
-BACKOFF_SECONDS = (60, 270, 1200)
 CAP = "iteration-cap"
 FORGET_EVIDENCE = dict.fromkeys(EVIDENCE)
 
@@ -158,7 +158,7 @@ def _overloaded(step: _Step) -> LoopDecision | None:
     too_often, times = step.count("overloaded")
     if too_often:
         return step.stop(StopReason.CONSECUTIVE_OVERLOADED, f"overloaded {times} times in a row")
-    wait = BACKOFF_SECONDS[min(step.state.consecutive_overloaded, len(BACKOFF_SECONDS) - 1)]
+    wait = limit.BACKOFF.delay(step.state.consecutive_overloaded + 1)
     return step.again(f"overloaded {times}; once more in {wait} s", action=Action.RETRY, backoff_seconds=wait)
 
 

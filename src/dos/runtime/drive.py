@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
+from dos import backoff
 from dos.errors import DosError, GitUnanswered, Internal, RemoteAway, StoreBusy, StoreUnreachable
 
 R = TypeVar("R")
@@ -16,8 +17,7 @@ Performers = Mapping[type, Callable[[Any], Any]]
 # It may be back in a moment, unlike a disk that is full or damaged.
 AWAY = (StoreUnreachable, StoreBusy, RemoteAway, GitUnanswered)
 GIT_SECONDS = 60.0  # a repository that git cannot read for so long is damaged, and nobody comes back to mend it
-FIRST_PAUSE_SECONDS = 0.1
-LONGEST_PAUSE_SECONDS = 2.0
+PAUSES = backoff.growing(0.1, cap=2.0)  # in seconds
 
 
 def drive(process: Generator[Any, Any, R], performers: Performers) -> R:
@@ -60,7 +60,7 @@ class Patience:
     def outlast(self, act: Callable[[], R]) -> R:
         away_since: float | None = None
         missed = "journal"
-        pause = FIRST_PAUSE_SECONDS
+        failures = 0
         while True:
             try:
                 self._prove(away_since is not None)
@@ -73,8 +73,8 @@ class Patience:
                 limit = self._limit(error)
                 if limit is not None and time.monotonic() - away_since >= limit:
                     raise
-                self._pause(pause)
-                pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+                failures += 1
+                self._pause(PAUSES.delay(failures))
             else:
                 if away_since is not None:
                     warn(f"{_clock()} the {missed} is back after {time.monotonic() - away_since:.0f} s")

@@ -7,10 +7,12 @@ import os
 import re
 import time
 from collections.abc import Iterable
+from itertools import count
 from pathlib import Path, PurePosixPath
 
 from msgspec import structs
 
+from dos import backoff
 from dos.errors import Fenced, GitFailed, GitUnanswered
 from dos.records.names import slug
 from dos.runtime import worktrees
@@ -21,6 +23,7 @@ from dos.sources.history import ancestry
 
 REBASE_TRIES = 3  # of one that died on its way
 INDEX_SECONDS = 15.0  # for whoever else is at the index of a work tree
+_INDEX_PAUSES = backoff.growing(0.02, cap=0.5)  # in seconds
 UNFINISHED = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 # Whatever the user has configured: no branch of others comes along, no commit is melted into another, none is resolved
@@ -282,8 +285,8 @@ def _read_tree(tree: Git, old: str, new: str) -> None:
     An index that somebody else has locked is waited for: the user's own git holds it for moments only.
     """
     words = ("read-tree", "-m", "-u", old, new)
-    deadline, pause = time.monotonic() + INDEX_SECONDS, 0.02
-    while True:
+    deadline = time.monotonic() + INDEX_SECONDS
+    for failures in count(1):
         done = tree.once(*words)
         if done.returncode == 0:
             return
@@ -293,8 +296,7 @@ def _read_tree(tree: Git, old: str, new: str) -> None:
             return
         if time.monotonic() >= deadline:
             raise GitFailed(f"the index stayed locked for {INDEX_SECONDS:g} s: {locked}")
-        time.sleep(pause)
-        pause = min(2 * pause, 0.5)
+        time.sleep(_INDEX_PAUSES.delay(failures))
 
 
 def _last_line(text: str) -> str:

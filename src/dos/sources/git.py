@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dos.backoff import Backoff
 from dos.errors import GitFailed, GitUnanswered, NotARepository
 from dos.records.unknown import Unknown
 from dos.sources.git_calls import exit_codes
@@ -38,7 +39,8 @@ SAFE_READING = (
     "-c", "diff.noprefix=false", "-c", "diff.orderFile=/dev/null", "-c", "i18n.logOutputEncoding=UTF-8",
 )  # fmt: skip
 TIMEOUT_SECONDS = 120.0
-PAUSES_SECONDS = (0.02, 0.1, 0.4)  # between the tries of a command that gave no answer
+TRIES = 4  # of a command that gives no answer
+PAUSES = Backoff((0.02, 0.1, 0.4))  # in seconds
 _FOR_A_MOMENT = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)  # no process can be started now
 _WHOLE_STATUS = ("-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=none")
 _SPACES = {"1": 8, "u": 10}  # before the path of a status entry: of a changed path, of an unmerged one
@@ -91,7 +93,7 @@ class Git:
         A command that cannot simply be repeated is run once.
         """
         rule = exit_codes.rule(arguments)
-        for pause in (0.0, *PAUSES_SECONDS) if rule.is_repeatable else (0.0,):
+        for pause in PAUSES.before_each(TRIES if rule.is_repeatable else 1):
             time.sleep(pause)
             done = self.once(*arguments, feed=feed, index=index)
             if done.returncode in rule.answers:
@@ -163,7 +165,7 @@ class Git:
         script = f"start\n{verified}update {ref} {new} {old or '0' * len(new)}\nprepare\ncommit\n"
         reflog = ("--create-reflog", "-m", message) if message else ()
         why = ""
-        for pause in (0.0, *PAUSES_SECONDS):
+        for pause in PAUSES.before_each(TRIES):
             time.sleep(pause)
             try:
                 self.attempt("update-ref", *reflog, "--stdin", feed=script)

@@ -10,11 +10,13 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from zlib import crc32
 
 from msgspec import json, structs
 
+from dos import backoff
 from dos.errors import Internal, OutcomeUnknown, StoreBusy, StoreReadOnly, StoreUnreachable
 from dos.journal.backends import stored
 from dos.journal.backends.sqlite_faults import explain, explain_system, primary_code
@@ -25,6 +27,8 @@ from dos.journal.store import NOTHING, Entry, Foreseen
 from dos.records.leases import Lease
 from dos.records.names import folded
 from dos.records.regions import Mode
+
+_GATE_PAUSES = backoff.growing(0.0002, cap=0.003, factor=1.5)  # in seconds
 
 
 class SqliteBackend:
@@ -155,9 +159,8 @@ class SqliteBackend:
             gate = self.path.with_name(self.path.name + "-gate")
             self._gate_file = os.open(gate, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         deadline = time.monotonic() + self._busy_seconds
-        pause = 0.0002
         # Tried again and again instead of waited for: a writer stopped inside must end in an error, not a hang.
-        while True:
+        for failures in count(1):
             try:
                 fcntl.flock(self._gate_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
@@ -167,8 +170,7 @@ class SqliteBackend:
                         f"another process has held the write lock of {self.path} for {self._busy_seconds:g} s",
                         hint="Look for a stopped `dos` process; `dos doctor` lists them.",
                     ) from None
-                time.sleep(pause)
-                pause = min(pause * 1.5, 0.003)
+                time.sleep(_GATE_PAUSES.delay(failures))
         try:
             yield
         finally:

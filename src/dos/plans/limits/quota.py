@@ -7,6 +7,7 @@ from zlib import crc32
 
 from msgspec import Struct
 
+from dos.backoff import Backoff
 from dos.records import logins
 from dos.records.endings import LIMITS, PERSONAL, Ending, Outcome, Scope
 from dos.records.moments import second_stamp
@@ -208,8 +209,8 @@ def opens_ms(limit: Limit, policy: Policy) -> int | None:
         return limit.hit_ms + DOUBTED_PROBE_MS
     if (believed := believed_ms(limit)) is not None:
         return believed
-    steps = policy.backoff_seconds
-    return limit.hit_ms + int(steps[min(max(limit.times, 1), len(steps)) - 1] * 1000)
+    seconds = Backoff(policy.backoff_seconds).delay(max(limit.times, 1))
+    return limit.hit_ms + int(seconds * 1000)
 
 
 def in_use(limits: Mapping[str, Limit], agents: Sequence[Candidate]) -> list[Limit]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
+from dos import backoff
 from dos.config.tables import Config
 from dos.evidence.access import asked_units
 from dos.journal.engine_events import BaselineStarted, IncidentFound
@@ -137,8 +138,8 @@ def _lane(seen: Seen, name: str) -> Lane:
     period_ms = policy.restart_period_seconds * 1000
     recent = [at for at in starts.unended.values() if seen.now_ms - at < period_ms]
     # Twice as long each time, and never so long that the deaths that are allowed would not fit into the period.
-    doubled_ms = policy.restart_backoff_seconds * 500 * 2.0 ** min(len(recent), 64)
-    backs_off = bool(recent) and seen.now_ms - starts.at_ms < min(doubled_ms, period_ms / (2 * most))
+    pauses = backoff.growing(policy.restart_backoff_seconds * 1000, cap=period_ms / (2 * most))
+    backs_off = seen.now_ms - starts.at_ms < pauses.delay(len(recent))
     run = seen.state.runs.get(lease.run_id) if lease else None
     return Lane(
         name=name,

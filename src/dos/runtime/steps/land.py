@@ -2,6 +2,7 @@
 
 from msgspec import Struct, structs
 
+from dos import backoff
 from dos.errors import Conflict, Halted
 from dos.journal import engine_events, events, streams
 from dos.journal.engine_events import BaselineChecked, DecisionAnswered
@@ -20,8 +21,7 @@ from dos.verdicts.work import claimed, delivered
 
 LANDING_TRIES = 6  # while something is in the way
 MOST_RACES = 40  # lost to others that landed: each of them was progress
-FIRST_PAUSE_SECONDS = 0.1
-LONGEST_PAUSE_SECONDS = 3.0
+PAUSES = backoff.growing(0.1, cap=3.0)  # in seconds
 SOON_SECONDS = 5.0  # a turn that comes within them is not worth a word
 LOOK_SECONDS = 60.0  # between two answers to whoever waits for its turn
 MOST_REFUSALS = 2  # of one unit's landing, in a row: then a person is asked
@@ -149,7 +149,7 @@ def _land(pen: Pen, work: Work) -> Steps[Tried]:
 
     Again and again while only the branch has moved: the work is done, and another's landing does not undo it.
     """
-    pause, races, refusals = FIRST_PAUSE_SECONDS, 0, 0
+    races, refusals = 0, 0
     while True:
         prepared = yield from do(
             effects.PrepareLanding(
@@ -173,8 +173,7 @@ def _land(pen: Pen, work: Work) -> Steps[Tried]:
         races, refusals = races + refused.moved, refusals + (not refused.moved)
         if races >= MOST_RACES or refusals >= LANDING_TRIES:
             return landing, refused
-        yield from do(effects.Pause(seconds=pause))
-        pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+        yield from do(effects.Pause(seconds=PAUSES.delay(races + refusals)))
 
 
 def _keep_untested(

@@ -5,12 +5,12 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from itertools import groupby
+from itertools import count, groupby
 
 from msgspec import Struct
 
 from dos.errors import GitUnanswered
-from dos.sources.git import PAUSES_SECONDS, SAFE_READING, Git, not_started, reading_environment
+from dos.sources.git import PAUSES, SAFE_READING, TRIES, Git, not_started, reading_environment
 
 _PIECE = 1 << 20
 _RECORDS = ("log", "-z", "--format=%H%x00%B")
@@ -102,7 +102,7 @@ def _all_fields(git: Git, *words: str) -> Iterator[bytes]:
 
 
 def _bytes(git: Git, *words: str, feed: str = "") -> bytes:
-    for pause in (0.0, *PAUSES_SECONDS):
+    for pause in PAUSES.before_each(TRIES):
         time.sleep(pause)
         try:
             done = subprocess.run(
@@ -124,18 +124,19 @@ def fields(git: Git, *words: str) -> Iterator[bytes]:
 
     One that dies before its first field is started again; after that, whoever asked has to ask again.
     """
-    for pause in PAUSES_SECONDS:
+    for failures in count(1):
         some = _fields(git, *words)
         try:
             first = next(some, None)
         except GitUnanswered:
-            time.sleep(pause)
+            if failures == TRIES:
+                raise
+            time.sleep(PAUSES.delay(failures))
             continue
         if first is not None:
             yield first
             yield from some
         return
-    yield from _fields(git, *words)
 
 
 def _fields(git: Git, *words: str) -> Iterator[bytes]:

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from dos.errors import BadInput, GitFailed, GitUnanswered
 from dos.records.names import shown
-from dos.sources.git import PAUSES_SECONDS, SAFE_READING, Git, not_started, reading_environment
+from dos.sources.git import PAUSES, SAFE_READING, TRIES, Git, not_started, reading_environment
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -139,13 +139,16 @@ class Objects:
 
     def _asked(self, names: Sequence[str]) -> list[tuple[str, str, bytes] | None]:
         """What git has under each name. One that died is started again: what it reads never changes."""
-        for pause in PAUSES_SECONDS:
+        failures = 0
+        while True:
             try:
                 return self._asked_once(names)
             except GitUnanswered:
+                failures += 1
+                if failures == TRIES:
+                    raise
                 self.close()
-                time.sleep(pause)
-        return self._asked_once(names)
+                time.sleep(PAUSES.delay(failures))
 
     def _asked_once(self, names: Sequence[str]) -> list[tuple[str, str, bytes] | None]:
         self._ask("".join(f"{name}\n" for name in names))

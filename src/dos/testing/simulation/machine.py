@@ -15,12 +15,11 @@ from dos.errors import DosError, Fenced, Internal, StoreBusy, StoreUnreachable
 from dos.journal.store import Store
 from dos.records.leases import Lease
 from dos.runtime import effects
+from dos.runtime.drive import PAUSES
 from dos.testing.simulation import faults
 from dos.testing.simulation.clock import VirtualClock
 from dos.testing.simulation.faults import Swarm
 
-FIRST_PAUSE_MS = 100
-LONGEST_PAUSE_MS = 2_000
 AWAY = (StoreUnreachable, StoreBusy)
 
 # Written to a store across a network: the answer may be lost, or the request arrive twice.
@@ -301,8 +300,8 @@ class Machine:
         if now - process.away_since >= ttl and not process.is_supervisor:
             self.go_on(process, None, error)
             return
-        pause = min(FIRST_PAUSE_MS << min(process.tries, 10), LONGEST_PAUSE_MS)
         process.tries += 1
+        pause = int(PAUSES.delay(process.tries) * 1000)
         process.proven = False
         back = process.host.away_until
         if not process.is_supervisor:

@@ -4,7 +4,9 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
-BACKOFF_SECONDS = (60, 270, 1200)  # the same as the loop's, and so is how often
+from dos.backoff import Backoff
+
+BACKOFF = Backoff((60, 270, 1200))  # in seconds; a loop waits by it
 MOST_RETRIES = 3
 
 
@@ -18,7 +20,7 @@ class Answer(StrEnum):
 class Verdict(Struct, frozen=True, kw_only=True):
     answer: Answer = field(name="category")
     retry_same_iteration: bool = False
-    backoff_seconds: tuple[int, ...] = ()
+    backoff_seconds: tuple[float, ...] = ()
     escalate_after: int = 1
     operator_action_required: bool = False
     clears_on_timer: bool = False
@@ -28,7 +30,7 @@ VERDICTS = {
     Answer.TRANSIENT_OVERLOAD: Verdict(
         answer=Answer.TRANSIENT_OVERLOAD,
         retry_same_iteration=True,
-        backoff_seconds=BACKOFF_SECONDS,
+        backoff_seconds=BACKOFF.delays,
         escalate_after=MOST_RETRIES,
         clears_on_timer=True,
     ),
