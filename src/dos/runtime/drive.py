@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
@@ -10,9 +10,11 @@ from typing import Any, TypeVar
 
 from dos import backoff
 from dos.errors import DosError, GitUnanswered, Internal, RemoteAway, StoreBusy, StoreUnreachable
+from dos.runtime.steps.effect import Kind, Steps
 
+E = TypeVar("E")
 R = TypeVar("R")
-Performers = Mapping[type, Callable[[Any], Any]]
+Performers = Mapping[Kind[Any, Any], Callable[[Any], Any]]
 
 # It may be back in a moment, unlike a disk that is full or damaged.
 AWAY = (StoreUnreachable, StoreBusy, RemoteAway, GitUnanswered)
@@ -20,7 +22,12 @@ GIT_SECONDS = 60.0  # a repository that git cannot read for so long is damaged, 
 PAUSES = backoff.growing(0.1, cap=2.0)  # in seconds
 
 
-def drive(process: Generator[Any, Any, R], performers: Performers) -> R:
+def performs(kind: Kind[E, R], perform: Callable[[E], R]) -> tuple[Kind[Any, Any], Callable[[Any], Any]]:
+    """A row of the table of performers; mypy refuses a performer of another effect, and one with another answer."""
+    return kind, perform
+
+
+def drive(process: Steps[R], performers: Performers) -> R:
     """An effect that fails with one of our errors is raised where it was yielded; the process decides what it means."""
     answer: Any = None
     failure: DosError | None = None

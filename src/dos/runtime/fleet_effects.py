@@ -27,7 +27,7 @@ from dos.records.endings import Ending
 from dos.records.leases import Lease
 from dos.records.units import Unit
 from dos.runtime import backlog, effects, leftovers, logs
-from dos.runtime.drive import Performers, warn
+from dos.runtime.drive import Performers, performs, warn
 from dos.runtime.fleet import observing
 from dos.runtime.fleet.executing import JOURNAL_AWAY, Executor, LocalExecutor
 from dos.runtime.fleet.observing import Seen
@@ -65,17 +65,17 @@ class FleetEffects(WorkerEffects):
         self._cleared = False  # agents may start on this host: what lands from now on is tested by itself
 
     def performers(self) -> Performers:
-        own: Performers = {
-            effects.ObserveFleet: self.observe,
-            effects.SpawnWorker: self.spawn,
-            effects.RevokeLease: self.revoke,
-            effects.LetExpire: self.let_expire,
-            effects.CheckBaseline: self.check_baseline,
-            effects.Complain: self.complain,
-            effects.MintRun: self.mint,
-            effects.Pause: self.pause,
-        }
-        return {**super().performers(), **self.patience.over(own)}
+        rows = (
+            performs(effects.ObserveFleet, self.observe),
+            performs(effects.SpawnWorker, self.spawn),
+            performs(effects.RevokeLease, self.revoke),
+            performs(effects.LetExpire, self.let_expire),
+            performs(effects.CheckBaseline, self.check_baseline),
+            performs(effects.Complain, self.complain),
+            performs(effects.MintRun, self.mint),
+            performs(effects.Pause, self.pause),
+        )
+        return {**super().performers(), **self.patience.over(dict(rows))}
 
     def approve(self, loaded: Loaded, *, by: str) -> None:
         """A person starts the fleet: by the settings that were read, and the plans that are on disk now."""

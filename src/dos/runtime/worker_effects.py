@@ -28,7 +28,7 @@ from dos.records.leases import Lease, Refusal, Request, key_hash
 from dos.records.regions import region
 from dos.records.units import Unit
 from dos.runtime import backlog, effects, leftovers, logs, renewing
-from dos.runtime.drive import Patience, Performers
+from dos.runtime.drive import Patience, Performers, performs
 from dos.runtime.fleet.plan_texts import PlanTexts
 from dos.runtime.ground import turns
 from dos.runtime.ground.baseline import Baseline
@@ -105,24 +105,22 @@ class WorkerEffects:
         return [each.candidate for each in candidates.employed(self.config, lane, unit_agent)]
 
     def performers(self) -> Performers:
-        return self.patience.over(
-            {
-                effects.TakeLease: self.take_lease,
-                effects.ReleaseLease: self.release_lease,
-                effects.Record: self.record,
-                effects.RecordAll: self.record_all,
-                effects.ClaimUnit: self.claim_unit,
-                effects.SurveyBacklog: self.survey,
-                effects.ChooseAgent: self.choose_agent,
-                effects.TakePlans: self.take_plans,
-                effects.RunAgent: self.run_agent,
-                effects.AwaitTurn: self.await_turn,
-                **self.ground.performers(),
-                effects.Pause: lambda effect: self._pause(effect.seconds),
-                effects.BackOff: self.back_off,
-                effects.Park: self.park,
-            }
+        rows = (
+            performs(effects.TakeLease, self.take_lease),
+            performs(effects.ReleaseLease, self.release_lease),
+            performs(effects.Record, self.record),
+            performs(effects.RecordAll, self.record_all),
+            performs(effects.ClaimUnit, self.claim_unit),
+            performs(effects.SurveyBacklog, self.survey),
+            performs(effects.ChooseAgent, self.choose_agent),
+            performs(effects.TakePlans, self.take_plans),
+            performs(effects.RunAgent, self.run_agent),
+            performs(effects.AwaitTurn, self.await_turn),
+            performs(effects.Pause, lambda effect: self._pause(effect.seconds)),
+            performs(effects.BackOff, self.back_off),
+            performs(effects.Park, self.park),
         )
+        return self.patience.over({**dict(rows), **self.ground.performers()})
 
     def close(self) -> None:
         for held in self.holding.lanes.values():  # we were broken off: nothing that we started may go on without us

@@ -15,7 +15,7 @@ from dos.records.leases import Lease
 from dos.records.names import listed
 from dos.records.units import Unit
 from dos.runtime import effects, landing, measuring, worktrees
-from dos.runtime.drive import Performers
+from dos.runtime.drive import Performers, performs
 from dos.runtime.ground import proving, surroundings
 from dos.runtime.ground.checks import Checks
 from dos.runtime.receipts import landings
@@ -53,17 +53,18 @@ class LaneTrees:
         self.fault = fault  # of a commit, a branch: how the tests fail there too, where no agent has worked
 
     def performers(self) -> Performers:
-        return {
-            effects.PrepareWorktree: self.prepare,
-            effects.MeasureWork: self.measure,
-            effects.SaveChanges: self.save_changes,
-            effects.CommitChanges: self.commit_changes,
-            effects.SaveCommits: self.save_commits,
-            effects.PrepareLanding: self.prepare_landing,
-            effects.MoveBranch: self.move_branch,
-            effects.HasLanded: self.has_landed,
-            effects.IssueReceipt: self.issue_receipt,
-        }
+        rows = (
+            performs(effects.PrepareWorktree, self.prepare),
+            performs(effects.MeasureWork, self.measure),
+            performs(effects.SaveChanges, self.save_changes),
+            performs(effects.CommitChanges, self.commit_changes),
+            performs(effects.SaveCommits, self.save_commits),
+            performs(effects.PrepareLanding, self.prepare_landing),
+            performs(effects.MoveBranch, self.move_branch),
+            performs(effects.HasLanded, self.has_landed),
+            performs(effects.IssueReceipt, self.issue_receipt),
+        )
+        return dict(rows)
 
     def prepare(self, effect: effects.PrepareWorktree) -> effects.Worktree:
         branch = self.branch()

@@ -7,7 +7,7 @@ from msgspec import Struct
 from dos.records.endings import Ending, Outcome, Usage
 from dos.runtime import effects
 from dos.testing.simulation import faults
-from dos.testing.simulation.machine import Process
+from dos.testing.simulation.machine import SUSPENDED, Process, Suspended
 from dos.testing.simulation.repository import Tree
 from dos.testing.simulation.setting import COST_USD, SILENCE_SECONDS, WALL_SECONDS
 from dos.testing.simulation.site import Site
@@ -48,7 +48,7 @@ class Agents:
         self.machine = site.machine
         self.running: list[Agent] = []
 
-    def start(self, process: Process, effect: effects.RunAgent) -> None:
+    def start(self, process: Process, effect: effects.RunAgent) -> Suspended[effects.Ended]:
         random = self.site.random
         fault = "" if self.machine.calm else self.site.swarm.agent()
         if fault:
@@ -64,6 +64,7 @@ class Agents:
         self.running = [each for each in self.running if each.alive and each.worker.alive]
         self.running.append(agent)
         self.machine.after(seconds * 300, self._act, agent)
+        return SUSPENDED
 
     def end_leftovers(self, host: str, lane: str, fence: int) -> None:
         """End what runs on this host for the lane under this lease or an older one."""

@@ -19,7 +19,7 @@ from dos.runtime.fleet.observing import Seen
 from dos.runtime.supervisor import Fleet, Spinning
 from dos.sources.processes import Identity
 from dos.testing.simulation import faults
-from dos.testing.simulation.machine import WAITING, Host, Later, Performer, Process, Waiting
+from dos.testing.simulation.machine import SUSPENDED, Host, Later, Performers, Process, Suspended, simulates
 from dos.testing.simulation.repository import TARGET
 from dos.testing.simulation.site import Site
 from dos.testing.simulation.worker_performers import WorkerPerformers
@@ -50,18 +50,18 @@ class FleetPerformers:
         self._looked_for_spinning: dict[str, int] = {}
         self._cleared: set[int] = set()  # the supervisors whose host was checked
 
-    def table(self) -> dict[type, Performer]:
-        return {
-            **self.workers.table(),
-            effects.ObserveFleet: self.observe,
-            effects.SpawnWorker: self.spawn,
-            effects.RevokeLease: self.revoke,
-            effects.LetExpire: self.let_expire,
-            effects.CheckBaseline: self.check_baseline,
-            effects.Complain: self.complain,
-            effects.MintRun: self.mint,
-            effects.Pause: self.pause,
-        }
+    def table(self) -> Performers:
+        rows = (
+            simulates(effects.ObserveFleet, self.observe),
+            simulates(effects.SpawnWorker, self.spawn),
+            simulates(effects.RevokeLease, self.revoke),
+            simulates(effects.LetExpire, self.let_expire),
+            simulates(effects.CheckBaseline, self.check_baseline),
+            simulates(effects.Complain, self.complain),
+            simulates(effects.MintRun, self.mint),
+            simulates(effects.Pause, self.pause),
+        )
+        return {**self.workers.table(), **dict(rows)}
 
     def observe(self, process: Process, effect: effects.ObserveFleet) -> Fleet:
         seen = structs.replace(self.seen(process.host), baseline=self.baseline_plan(process))
@@ -105,7 +105,7 @@ class FleetPerformers:
         commit = self.site.repository.target
         return BaselineStarted(host=host.name, branch=TARGET, commit=commit, command=COMMANDS)
 
-    def check_baseline(self, process: Process, effect: effects.CheckBaseline) -> Later:
+    def check_baseline(self, process: Process, effect: effects.CheckBaseline) -> Later[BaselineChecked | None]:
         """On some hosts it fails until a person mends it. Whoever checks may die at it, and the branch may move."""
         subject, host, site = self._subject(process.host), process.host.name, self.site
         found = "" if self.machine.calm else site.ailing.setdefault(host, site.random.choice(AILMENTS))
@@ -231,10 +231,10 @@ class FleetPerformers:
         host_ms = self.machine.clock.wall_ms() + process.host.wrong_by_ms
         return run_ids.mint(host_ms, self.site.random.getrandbits(run_ids.ENTROPY_BITS), effect.process).run_id
 
-    def pause(self, process: Process, effect: effects.Pause) -> Waiting:
+    def pause(self, process: Process, effect: effects.Pause) -> Suspended[None]:
         """Until the next tick; while nothing happens a few are left out, since a missed one changes nothing."""
         self._sleep(process, effect.seconds, self._news(), QUIET_TICKS)
-        return WAITING
+        return SUSPENDED
 
     def _sleep(self, process: Process, seconds: float, news: object, ticks: int) -> None:
         def wake(_: object) -> None:

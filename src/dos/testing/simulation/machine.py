@@ -4,10 +4,10 @@ A process is the product's own generator of effects. Between any two of them it 
 """
 
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Mapping
 from heapq import heappop, heappush
 from random import Random
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
@@ -16,6 +16,7 @@ from dos.journal.store import Store
 from dos.records.leases import Lease
 from dos.runtime import effects
 from dos.runtime.drive import PAUSES
+from dos.runtime.steps.effect import Effect, Kind, Steps
 from dos.testing.simulation import faults
 from dos.testing.simulation.clock import VirtualClock
 from dos.testing.simulation.faults import Swarm
@@ -39,21 +40,31 @@ REPEATED_LATE = (effects.Record, effects.RecordAll, effects.MoveBranch)
 # Of the process's own host: nothing is asked of anybody else.
 LOCAL = (effects.Pause, effects.BackOff, effects.RunAgent, effects.MintRun, effects.SpawnWorker)
 
+E = TypeVar("E")
+A = TypeVar("A")
 Performer = Callable[["Process", Any], Any]
+Performers = Mapping[Kind[Any, Any], Performer]
 
 
-class Later(Struct, frozen=True):
+class Later(Struct, Generic[A], frozen=True):
     """The answer, once so many seconds are over."""
 
     seconds: float
-    answer: Any = None
+    answer: A
 
 
-class Waiting:
-    """The performer itself goes on with the process when the answer is there."""
+class Suspended(Generic[A]):
+    """The performer itself goes on with the process when the answer, an A, is there."""
 
 
-WAITING = Waiting()
+SUSPENDED: Suspended[Any] = Suspended()
+
+
+def simulates(
+    kind: Kind[E, A], perform: Callable[["Process", E], A | Later[A] | Suspended[A]]
+) -> tuple[Kind[Any, Any], Performer]:
+    """A row of the table of performers, checked as those of `drive.performs` are: the answer may come later."""
+    return kind, perform
 
 
 class Host(Struct):
@@ -81,9 +92,9 @@ class Process:
         self.is_supervisor = not run_id
         self.alive = True
         self.launching = True
-        self.generator: Generator[Any, Any, Any]
-        self.performers: dict[type, Performer] = {}
-        self.effect: Any = None
+        self.generator: Steps[Any]
+        self.performers: Performers = {}
+        self.effect: Effect[Any] = effects.Pause(seconds=0)  # until it asks for something
         self.keepers: dict[int, Keeper] = {}  # by fence
         self.agent: object | None = None
         self.paused_until = 0
@@ -215,11 +226,11 @@ class Machine:
             self._repeat(process, fault, effect, perform)
         self._answered(process, fault, answer, None)
 
-    def _fault(self, effect: Any) -> str:
+    def _fault(self, effect: Effect[Any]) -> str:
         late = self.swarm.late and isinstance(effect, LATE)
         return faults.PAUSE if late and self.random.random() < self.swarm.late else self.swarm.step()
 
-    def _struck(self, process: Process, fault: str, effect: Any) -> bool:
+    def _struck(self, process: Process, fault: str, effect: Effect[Any]) -> bool:
         """Whether the effect is not performed now."""
         if fault == faults.CRASH_BEFORE:
             self.counts[fault] += 1
@@ -252,7 +263,7 @@ class Machine:
             self._try_again(process, StoreUnreachable("the answer was lost on its way"))
         elif isinstance(answer, Later):
             self.after(answer.seconds * 1000, self._woken, (process, answer.answer))
-        elif answer is not WAITING:
+        elif answer is not SUSPENDED:
             self.go_on(process, answer, failure)
 
     def _woken(self, slept: tuple[Process, Any]) -> None:
@@ -260,7 +271,7 @@ class Machine:
         if process.alive:
             self.go_on(process, answer)
 
-    def _repeat(self, process: Process, fault: str, effect: Any, perform: Performer) -> None:
+    def _repeat(self, process: Process, fault: str, effect: Effect[Any], perform: Performer) -> None:
         """The same request arrives once more, and nobody waits for its answer."""
 
         def arrive(_: object) -> None:
@@ -279,7 +290,7 @@ class Machine:
 
     # A store that is away, a lease that may be lost
 
-    def _reach(self, process: Process, effect: Any) -> None:
+    def _reach(self, process: Process, effect: Effect[Any]) -> None:
         if process.host.away_until > self.clock.now_ms and not isinstance(effect, LOCAL):
             raise StoreUnreachable(f"host {process.host.name} is cut off")
 

@@ -1,10 +1,10 @@
 """All of one simulated system: the machine, the store, the repository, two hosts, and who watches them."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 from random import Random
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from msgspec import structs
 
@@ -21,12 +21,13 @@ from dos.journal.states.spend import Spend
 from dos.journal.store import Backend, Reading, Store
 from dos.records.leases import Lease, Request
 from dos.records.units import Unit
+from dos.runtime.steps.effect import Steps
 from dos.runtime.supervisor import Supervisor
 from dos.runtime.worker import Stop, Worker
 from dos.testing.simulation import setting
 from dos.testing.simulation.clock import VirtualClock
 from dos.testing.simulation.faults import Swarm
-from dos.testing.simulation.machine import Host, Machine, Performer, Process
+from dos.testing.simulation.machine import Host, Machine, Performers, Process
 from dos.testing.simulation.repository import Repository
 from dos.verdicts.access import admission
 
@@ -108,8 +109,8 @@ class Site:
         self.news = 0  # events that are more than a sign of life
         self.offers = 0  # of those, the ones that may change what can be offered
         self.admit = partial(admission.judge, budgets=self.setting.budgets)
-        self.worker_performers: dict[type, Performer] = {}
-        self.fleet_performers: dict[type, Performer] = {}
+        self.worker_performers: Performers = {}
+        self.fleet_performers: Performers = {}
         self._by_run: dict[str, Process] = {}
         self._pid = 100
 
@@ -142,7 +143,7 @@ class Site:
         self.machine.after(launch_ms, self.machine.begin, process)
         return process
 
-    def _work(self, process: Process) -> Generator[Any, Any, Stop]:
+    def _work(self, process: Process) -> Steps[Stop]:
         """It goes on after whoever died on its lane."""
         dead = loop_state.dead_run(
             self.fleet, self.live(), process.lane, lambda lease: self.is_gone(lease, process.host)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection
 from math import inf
+from typing import TypeVar
 
 from msgspec import structs
 
@@ -19,10 +20,11 @@ from dos.runtime.staff import choosing
 from dos.testing.simulation import faults
 from dos.testing.simulation.agents import Agents
 from dos.testing.simulation.clock import BEGIN_MS
-from dos.testing.simulation.machine import WAITING, Later, Performer, Process, Waiting
+from dos.testing.simulation.machine import SUSPENDED, Later, Performers, Process, Suspended, simulates
 from dos.testing.simulation.repository import TARGET
 from dos.testing.simulation.site import HOST_NAME, Site
 
+A = TypeVar("A")
 NOWHERE = region([])
 DOCUMENTS = region(["docs/**"])
 LOCK_MS = 180_000  # of a supervisor: shorter ones add renewals and no risk, since its host tells of its death
@@ -47,31 +49,32 @@ class WorkerPerformers:
         self.repository = site.repository
         self.agents = agents
 
-    def table(self) -> dict[type, Performer]:
-        return {
-            effects.TakeLease: self.take_lease,
-            effects.ReleaseLease: self.release_lease,
-            effects.Record: self.record,
-            effects.RecordAll: self.record_all,
-            effects.ClaimUnit: self.claim_unit,
-            effects.SurveyBacklog: self.survey,
-            effects.PrepareWorktree: self.prepare_worktree,
-            effects.ChooseAgent: self.choose_agent,
-            effects.TakePlans: self.take_plans,
-            effects.RunAgent: self.run_agent,
-            effects.MeasureWork: self.measure,
-            effects.SaveChanges: self.save_changes,
-            effects.CommitChanges: self.commit_changes,
-            effects.SaveCommits: self.save_commits,
-            effects.AwaitTurn: self.await_turn,
-            effects.PrepareLanding: self.prepare_landing,
-            effects.MoveBranch: self.move_branch,
-            effects.IssueReceipt: self.issue_receipt,
-            effects.HasLanded: self.has_landed,
-            effects.Pause: self.pause,
-            effects.BackOff: self.back_off,
-            effects.Park: self.park,
-        }
+    def table(self) -> Performers:
+        rows = (
+            simulates(effects.TakeLease, self.take_lease),
+            simulates(effects.ReleaseLease, self.release_lease),
+            simulates(effects.Record, self.record),
+            simulates(effects.RecordAll, self.record_all),
+            simulates(effects.ClaimUnit, self.claim_unit),
+            simulates(effects.SurveyBacklog, self.survey),
+            simulates(effects.PrepareWorktree, self.prepare_worktree),
+            simulates(effects.ChooseAgent, self.choose_agent),
+            simulates(effects.TakePlans, self.take_plans),
+            simulates(effects.RunAgent, self.run_agent),
+            simulates(effects.MeasureWork, self.measure),
+            simulates(effects.SaveChanges, self.save_changes),
+            simulates(effects.CommitChanges, self.commit_changes),
+            simulates(effects.SaveCommits, self.save_commits),
+            simulates(effects.AwaitTurn, self.await_turn),
+            simulates(effects.PrepareLanding, self.prepare_landing),
+            simulates(effects.MoveBranch, self.move_branch),
+            simulates(effects.IssueReceipt, self.issue_receipt),
+            simulates(effects.HasLanded, self.has_landed),
+            simulates(effects.Pause, self.pause),
+            simulates(effects.BackOff, self.back_off),
+            simulates(effects.Park, self.park),
+        )
+        return dict(rows)
 
     # Leases and the journal
 
@@ -252,16 +255,15 @@ class WorkerPerformers:
             self.machine.counts[faults.PROMISED] += 1
         return chosen
 
-    def run_agent(self, process: Process, effect: effects.RunAgent) -> Waiting:
-        self.agents.start(process, effect)
-        return WAITING
+    def run_agent(self, process: Process, effect: effects.RunAgent) -> Suspended[effects.Ended]:
+        return self.agents.start(process, effect)
 
     def _heed(self, lease: Lease) -> None:
         """Of a run that a person has stopped nothing is measured or landed any more."""
         if why := self.site.fleet.orders(lease).halted:
             raise Halted(why)
 
-    def measure(self, process: Process, effect: effects.MeasureWork) -> Later:
+    def measure(self, process: Process, effect: effects.MeasureWork) -> Later[effects.Measured]:
         self._heed(effect.lease)
         tree = self.repository.trees[effect.worktree.path]
         commits = self.repository.since(effect.worktree.base, tree.head)
@@ -288,12 +290,13 @@ class WorkerPerformers:
         tree = self.repository.trees[effect.worktree.path]
         return self.repository.save_commits(tree, effect.run_id, "did not land")
 
-    def await_turn(self, process: Process, effect: effects.AwaitTurn) -> Waiting:
+    def await_turn(self, process: Process, effect: effects.AwaitTurn) -> Suspended[int]:
         """Looked at now and then, as everybody who waits does."""
         self._heed(effect.lease)
         deadline = self.machine.now + effect.seconds * 1000
-        self._wait(process, deadline, lambda: self._comes_next(process, effect), lambda: self._ahead(process, effect))
-        return WAITING
+        return self._wait(
+            process, deadline, lambda: self._comes_next(process, effect), lambda: self._ahead(process, effect)
+        )
 
     def _comes_next(self, process: Process, effect: effects.AwaitTurn) -> bool:
         is_halted = bool(self.site.fleet.orders(effect.lease).halted)
@@ -306,7 +309,7 @@ class WorkerPerformers:
 
     def prepare_landing(
         self, process: Process, effect: effects.PrepareLanding
-    ) -> Later | effects.Landing | effects.NotLanded:
+    ) -> Later[effects.Landing | effects.NotLanded] | effects.NotLanded:
         tree = self.repository.trees[effect.worktree.path]
         if not self.machine.calm and self.repository.target != effect.worktree.base:
             for name in (faults.NOT_FITTING, faults.RED_ON_TARGET):
@@ -333,23 +336,31 @@ class WorkerPerformers:
 
     # Time
 
-    def pause(self, process: Process, effect: effects.Pause) -> Later:
-        return Later(effect.seconds)
+    def pause(self, process: Process, effect: effects.Pause) -> Later[None]:
+        return Later(effect.seconds, None)
 
-    def back_off(self, process: Process, effect: effects.BackOff) -> Waiting:
+    def back_off(self, process: Process, effect: effects.BackOff) -> Suspended[None]:
         """A drain ends it, also one that was asked for just before it began."""
         began = self.machine.now
-        self._wait(process, began + effect.seconds * 1000, lambda: self._told_to_end(process), lambda: None)
-        return WAITING
+        deadline = began + effect.seconds * 1000
+        return self._wait(process, deadline, lambda: self._told_to_end(process), lambda: None)
 
-    def park(self, process: Process, effect: effects.Park) -> Waiting:
+    def park(self, process: Process, effect: effects.Park) -> Suspended[float]:
         """Until the time is over, or until somebody says something, or has said it since the process last looked."""
         began, said = self.machine.now, effect.word
         deadline = inf if effect.until_ms is None else effect.until_ms - BEGIN_MS
-        self._wait(process, deadline, lambda: self.site.fleet.word > said, lambda: (self.machine.now - began) / 1000)
-        return WAITING
+        return self._wait(
+            process, deadline, lambda: self.site.fleet.word > said, lambda: (self.machine.now - began) / 1000
+        )
 
     def _wait(
+        self, process: Process, deadline: float, is_over: Callable[[], bool], answer: Callable[[], A]
+    ) -> Suspended[A]:
+        """The answer is made when the time is over, or what is waited for has come."""
+        self._look(process, deadline, is_over, answer)
+        return SUSPENDED
+
+    def _look(
         self, process: Process, deadline: float, is_over: Callable[[], bool], answer: Callable[[], object]
     ) -> None:
         left = deadline - self.machine.now
@@ -361,7 +372,7 @@ class WorkerPerformers:
         elif over:
             self.machine.after(0, self._go_on, (process, answer))
             return
-        self.machine.after(min(left, LOOK_MS), lambda _: self._wait(process, deadline, is_over, answer))
+        self.machine.after(min(left, LOOK_MS), lambda _: self._look(process, deadline, is_over, answer))
 
     def _go_on(self, waited: tuple[Process, Callable[[], object]]) -> None:
         process, answer = waited

@@ -14,7 +14,7 @@ from dos.plans import loop
 from dos.plans.iterations import IterationOutcome, LoopDecision, LoopState, OutcomeKind
 from dos.plans.limits.budget import Scope, Spent
 from dos.runtime import effects, worker
-from dos.testing.simulation.machine import WAITING, Later, Process, Waiting
+from dos.testing.simulation.machine import SUSPENDED, Later, Process, Suspended
 from dos.testing.simulation.repository import TARGET, Tree
 
 if TYPE_CHECKING:
@@ -42,17 +42,20 @@ def claim_believed(simulation: "Simulation", patches: Patches) -> None:
     workers, repository = simulation.workers, simulation.site.repository
     measure, prepare, move = workers.measure, workers.prepare_landing, workers.move_branch
 
-    def measured(process: Process, effect: effects.MeasureWork) -> Later:
+    def measured(process: Process, effect: effects.MeasureWork) -> Later[effects.Measured]:
         found = measure(process, effect)
-        seen: effects.Measured = found.answer
+        seen = found.answer
         if seen.commits or not simulation.site.fleet.units[effect.unit.name].claim:
             return found
         return Later(found.seconds, structs.replace(seen, commits=["claimed"], changed_paths=1, accepted=True))
 
-    def prepared(process: Process, effect: effects.PrepareLanding) -> Any:
+    def prepared(
+        process: Process, effect: effects.PrepareLanding
+    ) -> Later[effects.Landing | effects.NotLanded] | effects.NotLanded:
         if effect.head != effect.worktree.base:
             return prepare(process, effect)
-        return effects.Landing(unit=effect.unit.name, branch=TARGET, old=repository.target, new=effect.head)
+        ready = effects.Landing(unit=effect.unit.name, branch=TARGET, old=repository.target, new=effect.head)
+        return Later(0, ready)
 
     def moved(process: Process, effect: effects.MoveBranch) -> effects.NotLanded | None:
         return move(process, effect) if effect.landing.new != effect.landing.old else None
@@ -123,12 +126,12 @@ def word_after_the_last(simulation: "Simulation", patches: Patches) -> None:
     workers = simulation.workers
     release = workers.release_lease
 
-    def released(process: Process, effect: effects.ReleaseLease) -> Any:
+    def released(process: Process, effect: effects.ReleaseLease) -> None:
         lease = effect.lease
         if not lease.is_lock and lease.run_id in simulation.watch.stopped:
             fact = AgentWentOn(run_id=lease.run_id, lane=lease.lane, unit="")
             process.store.record(streams.run(lease.run_id), fact, fence=lease.fence)
-        return release(process, effect)
+        release(process, effect)
 
     workers.release_lease = released  # type: ignore[method-assign]
 
@@ -159,8 +162,8 @@ def turn_taken(simulation: "Simulation", patches: Patches) -> None:
 def deaf(simulation: "Simulation", patches: Patches) -> None:
     """Who waits hears neither a word nor the time."""
 
-    def park(process: Process, effect: effects.Park) -> Waiting:
-        return WAITING
+    def park(process: Process, effect: effects.Park) -> Suspended[float]:
+        return SUSPENDED
 
     simulation.workers.park = park  # type: ignore[method-assign]
 
