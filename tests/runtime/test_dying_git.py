@@ -4,6 +4,8 @@ import ast
 import os
 import subprocess
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -89,6 +91,27 @@ def test_a_lost_race_is_a_no_and_is_told_at_once(repository):
     assert "cannot lock ref" in git.swap_ref("refs/dos/probe", blob, None)
     assert "cannot lock ref" in git.swap_ref("refs/dos/probe", blob, base, verified=f"verify refs/heads/main {blob}\n")
     assert git.object_of("refs/dos/probe") == base
+    assert "cannot lock ref" in git.swap_ref("refs/dos/probe", None, blob)
+    assert git.swap_ref("refs/dos/probe", None, base) == "" and git.object_of("refs/dos/probe") is None
+    assert git.swap_ref("refs/dos/probe", base, "0" * 40) == ""
+
+
+def test_no_change_of_a_ref_is_lost_to_another(repository):
+    git, ref = Git(repository.root), "refs/dos/list"
+    words = [[f"{hand}{number}" for number in range(4)] for hand in "abc"]
+
+    def add(word: str, old: str | None) -> str:
+        before = git.run("cat-file", "blob", old) if old else ""
+        return git.run("hash-object", "-w", "--stdin", feed=f"{before}{word}\n").strip()
+
+    def add_each(own: list[str]) -> None:
+        for word in own:
+            git.change_ref(ref, partial(add, word))
+
+    with ThreadPoolExecutor(len(words)) as pool:
+        list(pool.map(add_each, words))
+    written = git.run("cat-file", "blob", ref).split()
+    assert sorted(written) == sorted(word for own in words for word in own)
 
 
 @pytest.mark.parametrize(

@@ -41,18 +41,16 @@ def raise_fence(git: Git, lane: str, fence: int) -> None:
     """Name the lease's fence in git. It only goes up: whoever holds an older one cannot move a branch any more."""
     ref = fence_ref(lane)
     mine = git.run("hash-object", "-w", "--stdin", feed=f"fence={fence}\n").strip()
-    for _ in range(10):
-        old = git.object_of(ref)
-        if old == mine:
-            return
+
+    def raised(old: str | None) -> str:
         if old and _fence(git, old) > fence:
             raise Fenced(
                 f"git knows a newer fence for lane {lane!r} than {fence}",
                 hint=f"If the journal was deleted on purpose: git -C {git.tree} update-ref -d {ref}",
             )
-        if not git.swap_ref(ref, mine, old):
-            return
-    raise GitFailed(f"{ref} would not stand still", hint="Look for another program that writes it.")
+        return mine
+
+    git.change_ref(ref, raised)
 
 
 def prepare(unit: str, worktree: Worktree, head: str, *, newest: str | None = "") -> Landing | NotLanded:
@@ -203,7 +201,7 @@ def _swap(git: Git, lane: str, fence: int, landing: Landing) -> NotLanded | None
     why = git.swap_ref(
         branch,
         landing.new,
-        None if landing.old == absent else landing.old,
+        landing.old,
         verified=f"verify {fence_ref(lane)} {_mine(git, fence)}\n",
         message=f"dos: land {landing.unit}",
     )

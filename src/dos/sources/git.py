@@ -9,6 +9,7 @@ import errno
 import os
 import re
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,7 @@ SAFE_READING = (
 TIMEOUT_SECONDS = 120.0
 TRIES = 4  # of a command that gives no answer
 PAUSES = Backoff((0.02, 0.1, 0.4))  # in seconds
+MOST_RACES = 200  # for one ref, lost to others that moved it
 _FOR_A_MOMENT = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)  # no process can be started now
 _WHOLE_STATUS = ("-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=none")
 _SPACES = {"1": 8, "u": 10}  # before the path of a status entry: of a changed path, of an unmerged one
@@ -156,13 +158,17 @@ class Git:
         """The branch that is checked out here; None on a detached head."""
         return self.attempt("symbolic-ref", "--quiet", "HEAD").stdout.strip().removeprefix("refs/heads/") or None
 
-    def swap_ref(self, ref: str, new: str, old: str | None, *, verified: str = "", message: str = "") -> str:
-        """Move a ref from where it was seen (None: it is not there) to a new value; why not, empty when it is there.
+    def swap_ref(self, ref: str, new: str | None, old: str | None, *, verified: str = "", message: str = "") -> str:
+        """Move a ref from where it was seen to a new value; why not, empty when it is there.
 
-        `verified` is a line for git that has to hold in the same transaction. Git ends with 128 when another was
-        quicker and also when it dies: where the ref is now tells which.
+        None, or a name of zeros as git has it, stands for a ref that is not there. `verified` is a line for git that
+        has to hold in the same transaction. Git ends with 128 when another was quicker and also when it dies: where
+        the ref is now tells which.
         """
-        script = f"start\n{verified}update {ref} {new} {old or '0' * len(new)}\nprepare\ncommit\n"
+        if old and not old.strip("0"):
+            old = None
+        absent = "0" * len(new or old or "")
+        script = f"start\n{verified}update {ref} {new or absent} {old or absent}\nprepare\ncommit\n"
         reflog = ("--create-reflog", "-m", message) if message else ()
         why = ""
         for pause in PAUSES.before_each(TRIES):
@@ -177,6 +183,28 @@ class Git:
             if at != old or not self._holds(verified):
                 break
         return why
+
+    def change_ref(self, ref: str, change: Callable[[str | None], str], *, message: str = "") -> None:
+        """Move a ref to what `change` makes of where it is, and ask it again whenever somebody else was quicker.
+
+        A change that has nothing to do returns what it was given. Raises GitFailed when git refuses though nobody else
+        moved the ref, or when others never stop moving it.
+        """
+        unmoved = 0
+        for _ in range(MOST_RACES):
+            old = self.object_of(ref)
+            new = change(old)
+            if new == old:
+                return
+            why = self.swap_ref(ref, new, old, message=message)
+            if not why:
+                return
+            unmoved = unmoved + 1 if self.object_of(ref) == old else 0
+            if unmoved == TRIES:
+                raise GitFailed(why, hint=f"Try it yourself: git -C {self.tree} update-ref {ref} {new}")
+        raise GitFailed(
+            f"{ref} changed during all {MOST_RACES} attempts", hint="Look for another program that writes it."
+        )
 
     def _holds(self, verified: str) -> bool:
         """Whether every `verify REF OBJECT` line is as it says."""

@@ -1,43 +1,29 @@
 """Lays a receipt into git's notes, so that whoever has a clone has it too. Several may do so at once."""
 
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from dos.errors import GitFailed
 from dos.records import receipts
 from dos.records.receipts import Receipt
 from dos.sources.git import AS_DOS, Git
 from dos.sources.receipts.notes import REF, lines
 
-TRIES = 200  # of which others win those that fail
-MOST_UNMOVED = 4  # tries after which nobody else had won
 _FILE = "100644"
 
 
 def add(git: Git, receipt: Receipt) -> None:
     """Once: one with the same nonce is the same receipt, made again after a crash, and takes the place of the first."""
-    unmoved = 0
-    for _ in range(TRIES):
-        old = git.object_of(REF)
-        new = _with(git, old or "", receipt)
-        if new == old:
-            return
-        why = git.swap_ref(REF, new, old, message=f"dos: receipt of {receipt.commit[:9]}")
-        if not why:
-            return
-        unmoved = unmoved + 1 if git.object_of(REF) == old else 0
-        if unmoved == MOST_UNMOVED:  # nobody was quicker: it was tried with patience, and cannot be written
-            raise GitFailed(why, hint=f"Try it yourself: git -C {git.tree} update-ref {REF} {new}")
-    raise GitFailed(f"{REF} would not stand still", hint="Look for another program that writes it.")
+    git.change_ref(REF, partial(_with, git, receipt), message=f"dos: receipt of {receipt.commit[:9]}")
 
 
-def _with(git: Git, old: str, receipt: Receipt) -> str:
+def _with(git: Git, receipt: Receipt, old: str | None) -> str:
     """The commit of notes that holds the receipt; the old one when that does."""
-    path, blob = _noted(git, old, receipt.commit)
+    path, blob = _noted(git, old or "", receipt.commit)
     before = lines(git.run("cat-file", "blob", blob)) if blob else []
     again = f'"nonce":"{receipt.nonce}"'.encode()
     after = [*(line for line in before if again not in line), receipts.canonical(receipt)]
-    if after == before:
+    if old and after == before:
         return old
     text = b"\n".join([*after, b""]).decode("utf-8", "surrogateescape")
     made = git.run("hash-object", "-w", "--stdin", feed=text).strip()

@@ -71,7 +71,8 @@ def _in_the_way(tree: Git, head: str, files: list[str]) -> str:
 def drop(git: Git, saved: Saved) -> str:
     """Let go of it; how it can be had back."""
     if saved.commit:
-        git.run("update-ref", "-d", saved.ref, saved.commit)
+        if refused := git.swap_ref(saved.ref, None, saved.commit):
+            raise GitFailed(refused)
         return f"git update-ref {saved.ref} {saved.commit} ''"  # unless other work has that name by now
     path = Path(saved.ref)
     shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
