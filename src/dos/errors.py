@@ -26,6 +26,7 @@ The class is chosen by what the caller can do about it, and carries the exit cod
     │   └── JournalTooNew   a newer `dos` wrote it
     ├── GitFailed           git said no (2)
     │   ├── GitUnanswered   git died, or was kept from answering: it may answer the next time (2)
+    │   ├── MalformedObject git will not make an object of what it was given (2)
     │   ├── NotARepository  there is no repository for git to look into (2)
     │   └── RemoteAway     the shared repository cannot be asked now (2)
     └── Internal            a bug of ours (70)
@@ -134,6 +135,10 @@ class GitFailed(DosError):
 
 class GitUnanswered(GitFailed):
     """Git ended without an answer. It may answer the next time, and nobody knows what it did last."""
+
+
+class MalformedObject(GitFailed):
+    pass
 
 
 class NotARepository(GitFailed):

@@ -16,10 +16,10 @@ from sample_repository import commit, write
 from test_worker import work
 
 import dos
-from dos.errors import GitFailed, GitUnanswered
+from dos.errors import GitFailed, GitUnanswered, MalformedObject
 from dos.runtime import landing
 from dos.runtime.trees import adding
-from dos.sources.git import Git
+from dos.sources.git import TRIES, Git
 from dos.sources.git_calls import exit_codes
 from dos.sources.history.objects import Objects
 from dos.sources.workspace import find
@@ -132,6 +132,38 @@ def test_no_question_is_answered_by_a_git_that_dies(repository, dying, ask):
     dying(share=ALWAYS)
     with pytest.raises(GitUnanswered):
         ask(Git(repository.root))
+
+
+def test_work_is_named_by_a_git_that_died_at_it_before(repository, monkeypatch):
+    """That git gave no answer says nothing of the commit: no second agent is paid for it."""
+    real, deaths = Git.once, []
+
+    def once(self, *words, **more):
+        if words[:3] != ("hash-object", "-t", "commit") or len(deaths) >= TRIES:
+            return real(self, *words, **more)
+        deaths.append(words)
+        return subprocess.CompletedProcess(words, -9, "", "")
+
+    monkeypatch.setattr(Git, "once", once)
+    unnamed = {"run": "git add -A; git commit -q -m 'Add a file'"}
+    steps = [write("one/a.txt", "first\n"), unnamed]
+    repository.play({"DEMO/A1": [steps], "DEMO/A2": [[write("one/b.txt"), commit("Write b")]]})
+    work(repository)
+    assert deaths and repository.starts() == ["DEMO/A1", "DEMO/A2"], "nobody is paid again"
+    assert repository.subjects() == ["Write b", "Add a file", "Begin"]
+
+
+def test_that_an_object_is_malformed_is_an_answer_and_costs_no_second_try(repository, monkeypatch):
+    real, seen = Git.once, []
+
+    def once(self, *words, **more):
+        seen.append(words)
+        return real(self, *words, **more)
+
+    monkeypatch.setattr(Git, "once", once)
+    with pytest.raises(MalformedObject):
+        Git(repository.root).run("hash-object", "-t", "commit", "-w", "--stdin", feed="tree 123\n\nx\n")
+    assert len(seen) == 1
 
 
 def test_an_absence_is_an_answer_and_costs_no_second_try(repository, monkeypatch):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dos.backoff import Backoff
-from dos.errors import GitFailed, GitUnanswered, NotARepository
+from dos.errors import GitFailed, GitUnanswered, MalformedObject, NotARepository
 from dos.records.unknown import Unknown
 from dos.sources.git_calls import exit_codes
 from dos.sources.git_calls.exit_codes import without_settings
@@ -104,6 +104,8 @@ class Git:
                 raise self._failed(GitFailed, arguments, done)
             if exit_codes.NO_REPOSITORY in done.stderr:
                 raise self._failed(NotARepository, arguments, done)
+            if any(words in done.stderr for words in exit_codes.MALFORMED):
+                raise self._failed(MalformedObject, arguments, done)
         raise self._failed(GitUnanswered, arguments, done)
 
     def once(self, *arguments: str, feed: str | None = None, index: str = "") -> "subprocess.CompletedProcess[str]":

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import structs
 
 from dos.config.tables import Config
-from dos.errors import GitFailed, Halted, NotReady
+from dos.errors import Halted, MalformedObject, NotReady
 from dos.journal.engine_events import BaselineChecked
 from dos.records import regions
 from dos.records.leases import Lease
@@ -124,7 +124,7 @@ class LaneTrees:
             return found
         try:
             head = left_work.name(inside, found.head, effect.unit)
-        except GitFailed:  # no commit can be made with what stands in this one
+        except MalformedObject:  # no commit can be made with what stands in this one
             return found
         if self._doubt(effect, base, head):
             return found

@@ -41,7 +41,8 @@ def commit(inside: Git, saved: str, unit: Unit, identity: Mapping[str, str]) -> 
 def name(inside: Git, head: str, unit: Unit) -> str:
     """The commit `head` with the unit's trailer added: same files, parents and author; the committer is dos.
 
-    It is made of the commit alone: what lies in the index, or on top of it by now, nobody has measured.
+    It is made of the commit alone: what lies in the index, or on top of it by now, nobody has measured. MalformedObject
+    where git takes a header of that commit from nobody any more.
     """
     header, _, said = inside.run("cat-file", "commit", head).partition("\n\n")
     kept = [line for line in header.split("\n") if line.startswith(("tree ", "parent ", "author "))]

@@ -69,7 +69,9 @@ RULES = (
     Rule(command="ls-remote", answers=(0, 1, 128), is_repeatable=False),
     Rule(command="push", answers=(0, 1, 128), is_repeatable=False),
 )
-NO_REPOSITORY = "fatal: not a git repository"  # the one thing that 128 says for sure
+# What 128 says for sure, by git's own words: it will not answer otherwise the next time.
+NO_REPOSITORY = "fatal: not a git repository"
+MALFORMED = ("fatal: refusing to create malformed object", "fatal: corrupt commit")  # since 2.40, and before
 USAGE = 129  # git does not know the words: they will be as wrong the next time
 
 
