@@ -20,7 +20,8 @@ from dos.records.regions import region
 from dos.records.units import Unit
 from dos.runtime.drive import drive
 from dos.runtime.effects import RunAgent, Worktree
-from dos.runtime.ground import hearing
+from dos.runtime.ground import halt_listener
+from dos.runtime.running import never
 from dos.runtime.staff.attending import Attendant
 from dos.runtime.worker import Worker
 from dos.runtime.worker_effects import WorkerEffects
@@ -35,7 +36,7 @@ USED = '{"type":"usage","output_tokens":60}'
 
 @pytest.fixture
 def store(monkeypatch) -> Store:
-    monkeypatch.setattr(hearing, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(halt_listener, "LOOK_SECONDS", 0.02)
     return Store(MemoryBackend())
 
 
@@ -66,7 +67,7 @@ def attend(
         history=[],
         agent="scripted",
     )
-    attendant = Attendant(scripted, effect, open_store, judge, heeded=heeded)
+    attendant = Attendant(scripted, effect, judge, open_store=open_store, is_lost=never, heeded=heeded)
     attendant.start()
     return attendant
 
@@ -95,7 +96,7 @@ def test_what_happened_since_the_last_look_is_told_at_the_end(store, monkeypatch
     opened = threading.Event()
     attendant = attend(store, opened=opened)
     assert opened.wait(PATIENCE)
-    monkeypatch.setattr(hearing, "LOOK_SECONDS", 600.0)
+    monkeypatch.setattr(halt_listener, "LOOK_SECONDS", 600.0)
     attendant.hear(WAITS)
     attendant.__exit__()
     assert told(store) == ["agent_waiting"]

@@ -18,7 +18,8 @@ from dos.records import run_ids
 from dos.runtime import effects
 from dos.runtime.fleet.executing import JOURNAL_AWAY
 from dos.runtime.fleet_effects import FleetEffects
-from dos.runtime.ground.hearing import Ear
+from dos.runtime.ground.halt_listener import HaltListener
+from dos.runtime.running import never
 from dos.runtime.worker_effects import WorkerEffects
 from dos.sources.processes import Identity
 from dos.sources.world import World
@@ -109,8 +110,9 @@ def test_a_worker_takes_one_session_to_ask_and_one_to_listen(shared, postgres):
     acting = WorkerEffects(world.workspace, world.config, actor=run_id)
     lease = acting.take_lease(effects.TakeLease(lane="one", run_id=run_id))
     acting.store.wait(acting.store.last(), 0.1)
-    with Ear(run_id, acting.store.borrowed) as ear, psycopg.connect(postgres.dsn) as connection:
-        ear.look(acting.store.borrowed())
+    listener = HaltListener(run_id, open_store=acting.store.borrowed, is_lost=never)
+    with listener, psycopg.connect(postgres.dsn) as connection:
+        listener.look(acting.store.borrowed())
         version = lease.version
         wait_for(lambda: acting.store.leases()[0].version > version, "the lease is renewed")
         query = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s"

@@ -138,6 +138,11 @@ class HaltRequested(Fact, frozen=True, kw_only=True):
     by: str = ""
     reason: str = ""
 
+    @property
+    def why(self) -> str:
+        """Never empty: that it is there is what stops the run."""
+        return self.reason or "halted by a person"
+
 
 class SpinFlagged(Fact, frozen=True, kw_only=True):
     """Alive, and nothing lands. Nobody is stopped by this."""

@@ -186,7 +186,7 @@ class FleetEffects(WorkerEffects):
 
     def _is_drained(self, lease: Lease) -> bool:
         self.watch.look()
-        return self.watch.state(folded.Fleet).drain > lease.fence
+        return self.watch.state(folded.Fleet).orders(lease).drain
 
     def _backlogs(
         self, units: list[Unit], state: folded.Fleet, answers: Decisions, leases: dict[str, Lease], now_ms: int

@@ -33,6 +33,7 @@ from dos.runtime.fleet.plan_texts import PlanTexts
 from dos.runtime.ground import turns
 from dos.runtime.ground.baseline import Baseline
 from dos.runtime.ground.checks import Checks
+from dos.runtime.ground.halt_listener import HaltListener
 from dos.runtime.ground.lane_trees import LaneTrees
 from dos.runtime.ground.one_tree import OneTree
 from dos.runtime.ground.red_tests import Surroundings
@@ -76,12 +77,13 @@ class WorkerEffects:
         # A server has few sessions to give: the threads of a process share one. What takes long there, as a write lock
         # that another has, would keep all of them waiting anyway.
         beside = self.store.borrowed if config.store.url.startswith("postgres") else self._open
+        listen = partial(HaltListener, open_store=beside, is_lost=self._is_lost)
         self.holding = Holding(beside, outlasts_outages=outlasts_outages)
         self._before: dict[tuple[str, str], list[Lease]] = {}  # of a lane that is being taken
         self._on_target = OnTarget(place, config, is_watched=config.workers.isolation != "shared")
         self._backing_off: tuple[effects.BackOff | None, float] = (None, 0.0)  # until when
         self._lease_key = token_hex(LEASE_KEY_BYTES)  # of every lane that this process takes
-        self.checks = Checks(place, config, self._is_lost, beside, lease_key=self._lease_key)
+        self.checks = Checks(place, config, listen=listen, lease_key=self._lease_key)
         self.watch = fold.Watch(self.store, Fleet, Quota, Spend, Decisions, LandingQueue, Baselines, keep=True)
         self.baseline = Baseline(place, config, self.git, self.checks)
         self._launcher = Launcher(config, is_lost=self._is_lost, open_store=beside)
@@ -97,7 +99,7 @@ class WorkerEffects:
             checks=self.checks,
             prove=partial(self._prove, True),
             heed=self._heed,
-            fault=Surroundings(self.baseline, self.watch, self.store.now_ms, beside, self._is_lost).fault,
+            fault=Surroundings(self.baseline, self.watch, self.store.now_ms, listen).fault,
             declared=self.units,
         )
 

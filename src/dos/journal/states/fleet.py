@@ -212,7 +212,7 @@ class Fleet(Struct, kw_only=True):
                     starts.may_go_on()
             case engine_events.HaltRequested():
                 if not self.runs.get(fact.run_id, Run(lane="", begun_ms=0)).stop_reason:
-                    self.halts[fact.run_id] = fact.reason or "halted by a person"
+                    self.halts[fact.run_id] = fact.why
             case engine_events.LimitHit():
                 if run := self.runs.get(fact.run_id):
                     run.limit = quota.key_of(fact).path

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 
 from dos.errors import StoreFailed
 from dos.evidence import baselines as evidence
@@ -18,6 +19,7 @@ from dos.records.units import Claim, Trouble, Unit
 from dos.runtime import leftovers, running
 from dos.runtime.ground.baseline import Baseline, Progress
 from dos.runtime.ground.checks import Checks
+from dos.runtime.ground.halt_listener import HaltListener
 from dos.runtime.sharing import targets
 from dos.sources import processes
 from dos.sources.git import Git
@@ -58,7 +60,8 @@ def _check(world: World, probed: dict[str, Unit], progress: Progress) -> Baselin
     commit = targets.of(repository, config.workers.remote).newest(branch) if branch else ""
     if not branch or not commit:
         return None
-    checks = Checks(place, config, running.never, lambda: world.journal, lease_key="")
+    listen = partial(HaltListener, open_store=lambda: world.journal, is_lost=running.never)
+    checks = Checks(place, config, listen=listen, lease_key="")
     marked = _marked()
     try:
         return Baseline(place, config, repository, checks).check(

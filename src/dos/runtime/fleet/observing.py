@@ -81,7 +81,7 @@ def fleet(
         unchecked=begun if is_unchecked else None,
         leases=dict(seen.leases),
         versions={name: starts.version for name, starts in seen.state.starts.items()},
-        drain_requested=seen.state.drain > supervisor.fence,
+        drain_requested=seen.state.orders(supervisor).drain,
         busy=busy,
         idle=idle,
         left=list(unfinished(seen)) if idle else [],

@@ -6,14 +6,12 @@ from functools import cached_property
 from pathlib import Path
 
 from dos.config.tables import Config
-from dos.errors import Halted
-from dos.journal.store import Store
 from dos.records.leases import Lease
 from dos.records.receipts import Source
 from dos.records.units import Unit
 from dos.runtime import leftovers, measuring
 from dos.runtime.ground import surroundings
-from dos.runtime.ground.hearing import Ear
+from dos.runtime.ground.halt_listener import HaltListener
 from dos.runtime.receipts import landings
 from dos.runtime.trees import ports
 from dos.sources.history import reflogs
@@ -25,17 +23,15 @@ class Checks:
         self,
         place: Workspace,
         config: Config,
-        is_lost: Callable[[], bool],
-        open_store: Callable[[], Store],
         *,
+        listen: Callable[[str], HaltListener],
         lease_key: str,
     ) -> None:
         self._place = place
         self._config = config
         self._workers = config.workers
         self._lanes = config.roster()
-        self._is_lost = is_lost
-        self._open_store = open_store
+        self._listen = listen
         self._lease_key = lease_key
 
     def environment(self, lease: Lease) -> dict[str, str]:
@@ -62,13 +58,10 @@ class Checks:
         if not command:
             return measuring.Accepted()
         limit = self._workers.wall_seconds if seconds is None else seconds
-        with Ear(lease.run_id, self._open_store) as ear:
-            answer = measuring.accept(
-                tree, command, self.environment(lease), limit, lambda: self._is_lost() or bool(ear.halted)
-            )
+        with self._listen(lease.run_id) as listener:
+            answer = measuring.accept(tree, command, self.environment(lease), limit, listener.must_stop)
         leftovers.end(str(self._place.root), lease)
-        if ear.halted:
-            raise Halted(ear.halted)
+        listener.raise_if_halted()
         return answer
 
     def run_apart(

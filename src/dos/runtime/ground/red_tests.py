@@ -2,18 +2,16 @@
 
 from collections.abc import Callable
 
-from dos.errors import Halted
 from dos.journal import fold
 from dos.journal.engine_events import BaselineChecked
 from dos.journal.states import baselines
 from dos.journal.states.baselines import Baselines
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet
-from dos.journal.store import Store
 from dos.plans.limits.baselines import counts, is_accepted
 from dos.records.leases import Lease
 from dos.runtime.ground.baseline import Baseline
-from dos.runtime.ground.hearing import Ear
+from dos.runtime.ground.halt_listener import HaltListener
 from dos.verdicts.work.baselines import Subject
 
 LATELY_MS = 600_000  # so long a test that passed on a tree says that this machine is in order
@@ -27,31 +25,28 @@ class Surroundings:
         baseline: Baseline,
         watch: fold.Watch,
         now_ms: Callable[[], int],
-        open_store: Callable[[], Store],
-        is_lost: Callable[[], bool],
+        listen: Callable[[str], HaltListener],
     ) -> None:
         self._baseline = baseline
         self._watch = watch
         self._now_ms = now_ms
-        self._open_store = open_store
-        self._is_lost = is_lost
+        self._listen = listen
 
     def fault(self, commit: str, branch: str, lease: Lease) -> BaselineChecked | None:
         """How the tests fail on a commit without the work of an agent; None: they pass, or a person knows that they
         fail. Raises Halted when a person stops the run meanwhile."""
         if not self._baseline.is_wanted:
             return None
-        with Ear(lease.run_id, self._open_store) as ear:
+        with self._listen(lease.run_id) as listener:
             checked = self._baseline.check(
                 commit,
                 branch,
                 lease,
-                stopped=lambda: self._is_lost() or bool(ear.halted),
+                stopped=listener.must_stop,
                 failures=self._known().failures.get(lease.host, 0),
                 known=self._checked_lately,
             )
-        if ear.halted:
-            raise Halted(ear.halted)
+        listener.raise_if_halted()
         if checked is None or checked.passed:
             return None
         asked = baselines.asked(self._watch.state(Decisions))

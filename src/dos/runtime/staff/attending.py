@@ -8,21 +8,22 @@ from dos.agents.tallying import Tally
 from dos.journal.engine_events import AgentWaiting, AgentWentOn
 from dos.journal.store import Store
 from dos.runtime.effects import RunAgent
-from dos.runtime.ground.hearing import Ear
+from dos.runtime.ground.halt_listener import HaltListener
 
 
-class Attendant(Ear):
+class Attendant(HaltListener):
     def __init__(
         self,
         adapter: Adapter,
         effect: RunAgent,
-        open_store: Callable[[], Store],
         judge: Callable[[Tally], str],
         *,
+        open_store: Callable[[], Store],
+        is_lost: Callable[[], bool],
         heeded: int = 0,
     ) -> None:
         """`judge` says of what was used why it is too much."""
-        super().__init__(effect.run_id, open_store, heeded=heeded)
+        super().__init__(effect.run_id, open_store=open_store, is_lost=is_lost, heeded=heeded)
         self.overspent = ""
         self.tally = Tally()
         self._adapter = adapter

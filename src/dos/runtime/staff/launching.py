@@ -39,8 +39,9 @@ class Launcher:
         attendant = Attendant(
             adapter,
             effect,
-            self._open_store,
             lambda tally: budget.overspent(effect.left, tally.usage(model), self._prices),
+            open_store=self._open_store,
+            is_lost=self._is_lost,
             heeded=self._heeded,
         )
         tree = Git(Path(effect.worktree.path))
@@ -52,7 +53,7 @@ class Launcher:
                 limits=self._limits(effect),
                 feed=launch.stdin,
                 log=log,
-                stopped=lambda: self._is_told_to(attendant) or bool(attendant.overspent),
+                stopped=lambda: attendant.must_stop() or bool(attendant.overspent),
                 heard=attendant.hear,
                 changing=lambda: (tree.commit_of("HEAD"), tuple(tree.dirty_paths())),
             )
@@ -73,11 +74,8 @@ class Launcher:
             idle_seconds=workers.idle_seconds or inf,
         )
 
-    def _is_told_to(self, attendant: Attendant) -> bool:
-        return self._is_lost() or bool(attendant.halted)
-
     def _clocks(self, ran: Ran, attendant: Attendant) -> Clocks:
-        overspent = attendant.overspent if ran.why is Why.STOPPED and not self._is_told_to(attendant) else ""
+        overspent = attendant.overspent if ran.why is Why.STOPPED and not attendant.must_stop() else ""
         return Clocks(
             ended_at=datetime.now().astimezone(),
             silent=ran.why is Why.SILENT,

@@ -1,10 +1,10 @@
-"""Beside whatever a run has started: hears when a person stops that run."""
+"""Beside whatever a run has started: listens for a person who halts that run, and for the loss of its lease."""
 
 import threading
 from collections.abc import Callable
 from typing import Self
 
-from dos.errors import Fenced, StoreFailed
+from dos.errors import Fenced, Halted, StoreFailed
 from dos.journal import events, runs
 from dos.journal.engine_events import HaltRequested
 from dos.journal.store import Store
@@ -13,20 +13,33 @@ LOOK_SECONDS = 1.0
 LEAVE_SECONDS = 2.0  # for a look that is under way
 
 
-class Ear(threading.Thread):
-    """With a journal of its own: when that is away, nobody may wait for it who has to see that a lease is lost.
+class HaltListener(threading.Thread):
+    """A context manager: it listens while its block runs, and `must_stop` says when that has to end.
 
-    What is over before the first look costs no look at all.
+    With a journal of its own: when that is away, nobody may wait for it who has to see that a lease is lost. What is
+    over before the first look costs no look at all.
     """
 
-    def __init__(self, run_id: str, open_store: Callable[[], Store], *, heeded: int = 0) -> None:
+    def __init__(
+        self, run_id: str, *, open_store: Callable[[], Store], is_lost: Callable[[], bool], heeded: int = 0
+    ) -> None:
         """Events of the run up to `heeded` were heard already."""
-        super().__init__(name="ear", daemon=True)
+        super().__init__(name="halt-listener", daemon=True)
         self.halted = ""  # why, once a person has said so
         self.heeded = heeded
         self._stream = runs.stream(run_id)
         self._open_store = open_store
+        self._is_lost = is_lost
         self._done = threading.Event()
+
+    def must_stop(self) -> bool:
+        """Also by the loss of the lease, which needs no journal to be seen."""
+        return bool(self.halted) or self._is_lost()
+
+    def raise_if_halted(self) -> None:
+        """Raise Halted with the reason that was given. The loss of a lease is for the next proof of it to say."""
+        if self.halted:
+            raise Halted(self.halted)
 
     def __enter__(self) -> Self:
         self.start()
@@ -53,4 +66,4 @@ class Ear(threading.Thread):
         for event in store.load(self._stream, after=self.heeded):
             self.heeded, fact = event.ver, events.decode(event)
             if isinstance(fact, HaltRequested):
-                self.halted = fact.reason or "halted by a person"
+                self.halted = fact.why
