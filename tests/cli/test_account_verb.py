@@ -5,7 +5,7 @@ from commanding import git
 
 from dos.journal.events import FleetStarted
 from dos.journal.states import decisions
-from dos.plans.limits import deciding
+from dos.plans.questions.lanes import FailedUnit, UnitsFailed
 from dos.sources import workspace as places
 from dos.sources.world import open_journal
 
@@ -58,7 +58,7 @@ def test_a_restart_clears_no_cooldown_and_a_rewritten_unit_has_none(dos, planned
 
 def test_an_answered_retry_ends_the_cooldown_for_every_verb_that_tells_why(dos, planned):
     dos("attempt", "P/P1", "--outcome", "drained")
-    question = deciding.units_failed("api", "RID-1", [deciding.FailedUnit(unit="P/P1", why="no commit was made")])
+    question = UnitsFailed.ask("api", "RID-1", [FailedUnit(unit="P/P1", why="no commit was made")])
     with open_journal(places.find(planned), "") as journal:
         journal.append_all([decisions.raising(question)])
     assert dos("pickable", "P1").code == 11, "it waits for the answer"

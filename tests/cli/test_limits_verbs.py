@@ -12,7 +12,7 @@ from dos.journal.states import decisions, quota
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.quota import Quota
 from dos.journal.store import Store
-from dos.plans.limits import deciding
+from dos.plans.questions.resources import about_limit
 from dos.sources import workspace as places
 from dos.sources.world import open_journal
 
@@ -70,11 +70,11 @@ def test_a_lift_names_one_closes_its_question_and_is_written_once(dos: Dos, jour
     hit(journal, "anthropic", days=300)
     hit(journal, "openai", "auth")
     (claude, codex) = fold.current(journal, Quota)[0].limits.values()
-    journal.append_all([decisions.raising(deciding.limit(each)) for each in (claude, codex)])
+    journal.append_all([decisions.raising(about_limit(each)) for each in (claude, codex)])
     several = dos("limits", "lift")
     assert (several.code, "dos limits lift anthropic" in several.err) == (2, True)
     assert dos("limits", "lift", "anthropic").out.startswith("Lifted the limit of anthropic.")
-    assert list(fold.current(journal, Decisions)[0].open) == [deciding.limit(codex).id]
+    assert list(fold.current(journal, Decisions)[0].open) == [about_limit(codex).id]
     lifted = fold.current(journal, Quota)[0].limits[claude.key.path]
     assert (lifted.ending, lifted.at_once) == ("", True)
     assert dos("limits", "lift", "anthropic").code == 2

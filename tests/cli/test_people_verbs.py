@@ -31,8 +31,12 @@ from dos.journal.events import (
 from dos.journal.states import decisions, quota
 from dos.journal.states.quota import Quota
 from dos.journal.store import Entry, Store
-from dos.plans.limits import deciding
 from dos.plans.limits.budget import Row
+from dos.plans.questions.catalog import AnyQuestion
+from dos.plans.questions.lanes import FailedUnit, LaneFailed, UnitsFailed
+from dos.plans.questions.resources import BudgetSpent, about_limit
+from dos.plans.questions.runs import Spinning
+from dos.plans.questions.units import LandingConflict
 from dos.records.endings import Usage
 from dos.sources import workspace as places
 from dos.sources.world import open_journal
@@ -48,12 +52,12 @@ def journal(workspace: Path) -> Iterator[Store]:
         yield store
 
 
-def ask(journal: Store, *questions: deciding.Question) -> None:
+def ask(journal: Store, *questions: AnyQuestion) -> None:
     journal.append_all([decisions.raising(question) for question in questions])
 
 
-FAILED = deciding.lane_failed("api", "exit 1")
-SPINS = deciding.spinning("RID-1", "docs", "nothing landed for an hour", expires_ms=T)
+FAILED = LaneFailed.ask("api", "exit 1")
+SPINS = Spinning.ask("RID-1", "docs", "nothing landed for an hour", expires_ms=T)
 
 
 def test_nothing_to_decide_is_said_and_makes_no_journal(dos: Dos, state: Path) -> None:
@@ -94,7 +98,7 @@ def test_one_question_is_shown_by_its_id_and_by_its_number(dos: Dos, journal: St
     assert (shown.code, shown.out) == (0, dos("decisions", "2").out)
     assert "the lane is worked on again" in shown.out
     assert "expires  with the next `dos up`, then: retry" in shown.out
-    ask(journal, deciding.units_failed("api", "RID-2", [deciding.FailedUnit(unit="A/A1")]))
+    ask(journal, UnitsFailed.ask("api", "RID-2", [FailedUnit(unit="A/A1")]))
     said = dos("decisions", "show", "lane-stopped-RID-2-1").out
     assert "then: retry, or leave while one of its units is on cooldown" in said
     for wrong in ("4", "0", "lane-failed-web-1"):
@@ -145,7 +149,7 @@ def test_the_lane_that_waits_stands_for_the_one_question_about_it(dos: Dos, jour
 
 
 def test_of_two_questions_about_a_lane_one_must_be_named(dos: Dos, journal: Store) -> None:
-    ask(journal, FAILED, deciding.lane_failed("api", "exit 2", ordinal=2))
+    ask(journal, FAILED, LaneFailed.ask("api", "exit 2", ordinal=2))
     assert dos("decide-for", "api", "retry").code == 2
 
 
@@ -153,7 +157,7 @@ def test_what_follows_from_an_answer_is_written_with_it(dos: Dos, journal: Store
     hit = LimitHit(vendor="acme", account="work", ending="auth")
     journal.record(streams.limit(quota.key_of(hit)), hit)
     (limit,) = fold.current(journal, Quota)[0].limits.values()
-    ask(journal, deciding.limit(limit))
+    ask(journal, about_limit(limit))
     assert dos("decide-for", "limit-acme/work-1", "fixed").code == 0
     assert [event.kind for event in journal.tail(2)] == [DecisionAnswered.kind, LimitLifted.kind]
 
@@ -161,7 +165,7 @@ def test_what_follows_from_an_answer_is_written_with_it(dos: Dos, journal: Store
 @pytest.mark.soak
 def test_a_question_is_answered_once_however_many_processes_answer_it(workspace: Path, journal: Store) -> None:
     row = Row(scope="run", subject="RID-1", measure="usd", spent=10, limit=10)
-    question = deciding.budget(row)
+    question = BudgetSpent.ask(row)
     ask(journal, question)
     racers = [
         subprocess.Popen(
@@ -354,7 +358,7 @@ def test_a_unit_at_which_runs_died_is_tried_again_on_a_persons_word(dos: Dos, he
 
 
 def test_a_unit_that_a_question_is_about_is_listed_once(dos: Dos, held: Path, journal: Store) -> None:
-    ask(journal, deciding.landing_conflict("AUTH/A1", ["red"]))
+    ask(journal, LandingConflict.ask("AUTH/A1", ["red"]))
     assert [name for name in ids(dos) if "A1" in name] == ["landing-conflict-AUTH/A1-1"]
 
 

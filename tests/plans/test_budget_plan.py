@@ -16,8 +16,10 @@ from dos.journal.states import decisions
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.spend import DAYS_KEPT, LANDED, REJECTED, REPLAN, RUNS_KEPT, Spend
 from dos.journal.store import Store
-from dos.plans.limits import budget, deciding
+from dos.plans.limits import budget
 from dos.plans.limits.budget import Answer, Spent
+from dos.plans.questions import resources
+from dos.plans.questions.subject import Fleet
 from dos.records.endings import Ending, Usage
 
 
@@ -113,7 +115,7 @@ def test_people_are_warned_once_for_each_limit():
 
 def ask_and_answer(story, row, choice):
     """As the fleet and a person do it."""
-    entry = decisions.raising(deciding.budget(row))
+    entry = decisions.raising(resources.BudgetSpent.ask(row))
     story.tell(entry.body, stream=entry.stream)
     waiting = fold.fold(Decisions(), story.teller.happened).open[entry.body.id]
     for written in decisions.answering(waiting, choice, by="ann"):
@@ -129,7 +131,7 @@ def test_a_spent_budget_is_asked_about_raised_and_asked_about_again_until_the_an
     assert (raised.answer, raised.rows[0].limit) == (Answer.WITHIN, 20.0)
     story.turn(2, usd=11.0)
     second = judged(story.folded, budgets)
-    assert deciding.budget(second.to_ask[0]).id != deciding.budget(first.to_ask[0]).id
+    assert resources.BudgetSpent.ask(second.to_ask[0]).id != resources.BudgetSpent.ask(first.to_ask[0]).id
     ask_and_answer(story, second.to_ask[0], "stop")
     refused = judged(story.folded, budgets)
     assert (refused.answer, refused.to_ask, refused.may_start) == (Answer.REFUSED, (), False)
@@ -138,9 +140,9 @@ def test_a_spent_budget_is_asked_about_raised_and_asked_about_again_until_the_an
 def test_who_waits_is_told_until_when_and_the_next_day_is_another_budget():
     story, budgets = Story().begin().turn(1, usd=10.0), Budgets(day=Budget(usd=10))
     row = judged(story.folded, budgets).to_ask[0]
-    question = deciding.budget(row)
-    assert set(question.choices) == {"raise", "wait", "stop"}
-    assert (question.expires_ms, question.otherwise, question.waits) == (row.ends_ms, "wait", ["fleet"])
+    question = resources.BudgetSpent.ask(row)
+    assert {choice.name for choice in question.choices} == {"raise", "wait", "stop"}
+    assert (question.expires_ms, question.otherwise, question.waits) == (row.ends_ms, "wait", (Fleet(),))
     ask_and_answer(story, row, "wait")
     waiting = judged(story.folded, budgets)
     assert (waiting.answer, waiting.to_ask, waiting.until_ms) == (Answer.SPENT, (), budget.day_end_ms(DAY))

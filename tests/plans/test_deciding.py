@@ -13,10 +13,16 @@ from dos.journal.states import decisions, quota
 from dos.journal.states.decisions import ANSWERED_KEPT, Answered, Decisions, Standing
 from dos.journal.states.quota import Quota
 from dos.journal.store import Store
-from dos.plans.limits import deciding
 from dos.plans.limits.budget import Row
 from dos.plans.limits.budget import Standing as Told
 from dos.plans.limits.quota import Key, Limit
+from dos.plans.questions import catalog
+from dos.plans.questions.lanes import LaneFailed, LaneStopped
+from dos.plans.questions.question import name
+from dos.plans.questions.resources import BudgetSpent, about_limit
+from dos.plans.questions.runs import Spinning
+from dos.plans.questions.subject import Lane
+from dos.plans.questions.units import LandingConflict, UnitUndone
 from dos.runtime.by_hand import answering
 
 LIMIT = Limit(key=Key(vendor="acme", account="work", model="large"), ending="auth", found="401", lifts=2)
@@ -25,32 +31,33 @@ LANE = Row(scope="lane", subject="2027-01-15/api", measure="tokens", spent=10, l
 RUN = Row(scope="run", subject="RID-1", measure="usd", spent=10, limit=10)
 
 QUESTIONS = [
-    (deciding.lane_failed("api", "exit 1", ordinal=2), "lane-failed-api-2", ["lane:api"], ["retry", "leave"]),
+    (LaneFailed.ask("api", "exit 1", ordinal=2), "lane-failed-api-2", ["lane:api"], ["retry", "leave"]),
     (
-        deciding.landing_conflict("AUTH/U1", ["red"], ordinal=1),
+        LandingConflict.ask("AUTH/U1", ["red"], ordinal=1),
         "landing-conflict-AUTH/U1-1",
         ["unit:AUTH/U1"],
         ["retry", "hold", "drop"],
     ),
-    (deciding.unit_undone("U1", commit="abcdef0123"), "unit-undone-U1-abcdef012-1", ["unit:U1"], ["again", "leave"]),
-    (deciding.limit(LIMIT), "limit-acme/work/large-3", ["limit:acme/work/large"], ["fixed", "leave"]),
-    (deciding.spinning("RID-1", "api", "an hour", expires_ms=5), "spinning-RID-1-1", [], ["halt", "leave"]),
-    (deciding.budget(DAY), "budget-day-2027-01-15-usd-1", ["fleet"], ["raise", "stop", "wait"]),
-    (deciding.budget(LANE), "budget-lane-2027-01-15/api-tokens-2", ["lane:api"], ["raise", "stop", "wait"]),
-    (deciding.budget(RUN), "budget-run-RID-1-usd-1", ["run:RID-1"], ["raise", "stop"]),
+    (UnitUndone.ask("U1", commit="abcdef0123"), "unit-undone-U1-abcdef012-1", ["unit:U1"], ["again", "leave"]),
+    (about_limit(LIMIT), "limit-acme/work/large-3", ["limit:acme/work/large"], ["fixed", "leave"]),
+    (Spinning.ask("RID-1", "api", "an hour", expires_ms=5), "spinning-RID-1-1", [], ["halt", "leave"]),
+    (BudgetSpent.ask(DAY), "budget-day-2027-01-15-usd-1", ["fleet"], ["raise", "stop", "wait"]),
+    (BudgetSpent.ask(LANE), "budget-lane-2027-01-15/api-tokens-2", ["lane:api"], ["raise", "stop", "wait"]),
+    (BudgetSpent.ask(RUN), "budget-run-RID-1-usd-1", ["run:RID-1"], ["raise", "stop"]),
 ]
 
 
 @pytest.mark.parametrize(("question", "name", "waits", "choices"), QUESTIONS, ids=[row[1] for row in QUESTIONS])
 def test_questions(question, name, waits, choices):
-    assert (question.id, list(question.waits), list(question.choices)) == (name, waits, choices)
-    assert question.otherwise in choices, "each says what happens without an answer"
-    assert question.question
+    record = catalog.encode(question)
+    assert (record.id, record.waits, list(record.choices)) == (name, waits, choices)
+    assert record.otherwise in choices, "each says what happens without an answer"
+    assert record.question
 
 
 @given(st.text(max_size=300), st.text(max_size=300), st.integers(1, 99), st.integers(1, 99))
 def test_two_subjects_never_share_an_id(one, other, first, second):
-    same = deciding.name("lane_failed", one, first) == deciding.name("lane_failed", other, second)
+    same = name("lane_failed", one, first) == name("lane_failed", other, second)
     assert same == ((one, first) == (other, second))
 
 
@@ -65,41 +72,41 @@ def state(store):
 def test_asking_twice_is_asking_once():
     store = opened()
     for _ in range(3):
-        store.append_all([decisions.raising(deciding.lane_failed("api", "exit 1"))])
+        store.append_all([decisions.raising(LaneFailed.ask("api", "exit 1"))])
     assert list(state(store).open) == ["lane-failed-api-1"]
     assert store.last() == 1
 
 
 def test_asking_again_after_the_answer_asks_nothing():
     store = opened()
-    store.append_all([decisions.raising(deciding.lane_failed("api", "exit 1"))])
+    store.append_all([decisions.raising(LaneFailed.ask("api", "exit 1"))])
     answering.answer(store, answering.find(store, "lane-failed-api-1"), "leave", by="ann")
-    store.append_all([decisions.raising(deciding.lane_failed("api", "exit 1"))])
+    store.append_all([decisions.raising(LaneFailed.ask("api", "exit 1"))])
     assert state(store).open == {}
     assert state(store).knows("lane-failed-api-1")
 
 
 def test_the_answer_lets_go_exactly_what_waited():
     store = opened()
-    for question in (deciding.lane_failed("api", "x"), deciding.lane_failed("docs", "x"), deciding.budget(LANE)):
+    for question in (LaneFailed.ask("api", "x"), LaneFailed.ask("docs", "x"), BudgetSpent.ask(LANE)):
         store.append_all([decisions.raising(question)])
-    assert decisions.held(state(store)) == {"lane:api", "lane:docs"}
-    assert decisions.released(state(store), "lane-failed-docs-1") == {"lane:docs"}
+    assert decisions.held(state(store)) == {Lane("api"), Lane("docs")}
+    assert decisions.released(state(store), "lane-failed-docs-1") == {Lane("docs")}
     assert decisions.released(state(store), "lane-failed-api-1") == set(), "the lane waits for its budget too"
     done = answering.answer(store, answering.find(store, "lane-failed-docs-1"), "retry", by="ann")
-    assert (done.released, decisions.held(state(store))) == (["lane:docs"], {"lane:api"})
+    assert (done.released, decisions.held(state(store))) == (["lane:docs"], {Lane("api")})
 
 
 @pytest.mark.parametrize(("choice", "released"), [("retry", ["lane:api"]), ("leave", [])])
 def test_only_an_answer_that_lets_it_go_on_says_so(choice, released):
     store = opened()
-    store.append_all([decisions.raising(deciding.lane_failed("api", "x"))])
+    store.append_all([decisions.raising(LaneFailed.ask("api", "x"))])
     assert answering.answer(store, answering.find(store, "lane-failed-api-1"), choice, by="ann").released == released
 
 
 def test_the_second_answer_is_told_the_first_and_writes_nothing():
     store = opened()
-    store.append_all([decisions.raising(deciding.lane_failed("api", "x"))])
+    store.append_all([decisions.raising(LaneFailed.ask("api", "x"))])
     asked = answering.find(store, "lane-failed-api-1")
     first = answering.answer(store, asked, "retry", by="ann")
     written = store.last()
@@ -113,7 +120,7 @@ def test_the_second_answer_is_told_the_first_and_writes_nothing():
 
 def test_what_cannot_be_answered_says_what_can():
     store = opened()
-    store.append_all([decisions.raising(deciding.lane_failed("api", "x"))])
+    store.append_all([decisions.raising(LaneFailed.ask("api", "x"))])
     with pytest.raises(BadInput) as unknown:
         answering.find(store, "lane-failed-web-1")
     assert "lane-failed-api-1" in unknown.value.hint
@@ -128,36 +135,36 @@ def test_a_limit_that_is_put_right_is_lifted_in_the_same_transaction():
     hit = LimitHit(vendor="acme", account="work", model="large", ending="auth", found="401")
     store.record(streams.limit(quota.key_of(hit)), hit)
     (limit,) = fold.current(store, Quota)[0].limits.values()
-    store.append_all([decisions.raising(deciding.limit(limit))])
-    asked = answering.find(store, deciding.limit(limit).id)
+    store.append_all([decisions.raising(about_limit(limit))])
+    asked = answering.find(store, about_limit(limit).id)
     answering.answer(store, asked, "fixed", by="ann")
     (lifted,) = fold.current(store, Quota)[0].limits.values()
     assert (lifted.ending, lifted.lifts) == ("", 1)
-    assert deciding.limit(lifted).id != asked.raised.id, "the next time it is another question"
+    assert about_limit(lifted).id != asked.raised.id, "the next time it is another question"
 
 
 @pytest.mark.parametrize(
     ("question", "choice", "kinds"),
     [
-        (deciding.limit(LIMIT), "fixed", [LimitLifted]),
-        (deciding.limit(LIMIT), "leave", []),
-        (deciding.spinning("RID-1", "api", "x"), "halt", [HaltRequested]),
-        (deciding.spinning("RID-1", "api", "x"), "leave", []),
-        (deciding.lane_failed("api", "x"), "retry", [LaneCleared]),
-        (deciding.lane_failed("api", "x"), "leave", []),
-        (deciding.lane_stopped("api", "RID-1", "x"), "retry", [LaneCleared]),
-        (deciding.budget(RUN), "raise", []),
+        (about_limit(LIMIT), "fixed", [LimitLifted]),
+        (about_limit(LIMIT), "leave", []),
+        (Spinning.ask("RID-1", "api", "x"), "halt", [HaltRequested]),
+        (Spinning.ask("RID-1", "api", "x"), "leave", []),
+        (LaneFailed.ask("api", "x"), "retry", [LaneCleared]),
+        (LaneFailed.ask("api", "x"), "leave", []),
+        (LaneStopped.ask("api", "RID-1", "x"), "retry", [LaneCleared]),
+        (BudgetSpent.ask(RUN), "raise", []),
     ],
 )
 def test_what_follows_from_an_answer(question, choice, kinds):
-    facts = decisions.consequences(decisions.raising(question).body, choice, by="ann")
+    facts = decisions.consequences(question, choice, by="ann")
     assert [type(fact) for _, fact in facts] == kinds
 
 
 def test_when_nobody_answers_in_time_what_was_said_happens():
     store = opened()
-    store.append_all([decisions.raising(deciding.spinning("RID-1", "api", "x", expires_ms=5_000))])
-    store.append_all([decisions.raising(deciding.lane_failed("api", "x"))])
+    store.append_all([decisions.raising(Spinning.ask("RID-1", "api", "x", expires_ms=5_000))])
+    store.append_all([decisions.raising(LaneFailed.ask("api", "x"))])
     assert decisions.due(state(store), 4_999) == []
     (over,) = decisions.due(state(store), 5_000)
     store.append_all(decisions.expiring(over))
@@ -170,7 +177,7 @@ def test_when_nobody_answers_in_time_what_was_said_happens():
 
 def test_what_waits_until_the_fleet_is_started_again_is_over_then():
     store = opened()
-    store.append_all([decisions.raising(deciding.lane_stopped("api", "RID-1", "x"))])
+    store.append_all([decisions.raising(LaneStopped.ask("api", "RID-1", "x"))])
     (asked,) = state(store).open.values()
     assert decisions.due(state(store), 10**15, started_ms=asked.at_ms) == [], "it was asked after that"
     assert decisions.due(state(store), 0, started_ms=asked.at_ms + 1) == [asked]
@@ -180,11 +187,11 @@ def test_what_waits_until_the_fleet_is_started_again_is_over_then():
 def test_what_a_person_wants_of_a_unit_is_never_forgotten():
     store = opened()
     for ordinal, choice in ((1, "retry"), (2, "drop")):
-        question = deciding.landing_conflict("AUTH/U1", ["red"], ordinal=ordinal)
+        question = LandingConflict.ask("AUTH/U1", ["red"], ordinal=ordinal)
         store.append_all([decisions.raising(question)])
         answering.answer(store, answering.find(store, question.id), choice, by="ann")
     for number in range(ANSWERED_KEPT + 5):
-        store.append_all([decisions.raising(deciding.lane_failed(f"l{number}", "x"))])
+        store.append_all([decisions.raising(LaneFailed.ask(f"l{number}", "x"))])
         answering.answer(store, answering.find(store, f"lane-failed-l{number}-1"), "leave", by="ann")
     kept = state(store).answered
     assert kept["landing-conflict-AUTH/U1-2"].choice == "drop"
@@ -196,7 +203,7 @@ def test_what_a_person_wants_of_a_unit_is_never_forgotten():
 def test_an_old_answer_is_forgotten_by_the_list_and_not_by_the_journal():
     store = opened()
     for number in range(ANSWERED_KEPT + 5):
-        store.append_all([decisions.raising(deciding.lane_failed(f"l{number}", "x"))])
+        store.append_all([decisions.raising(LaneFailed.ask(f"l{number}", "x"))])
         answering.answer(store, answering.find(store, f"lane-failed-l{number}-1"), "leave", by="ann")
     assert len(state(store).answered) == ANSWERED_KEPT
     assert isinstance(answering.find(store, "lane-failed-l0-1"), Answered)
@@ -206,7 +213,7 @@ def test_an_old_answer_is_forgotten_by_the_list_and_not_by_the_journal():
 def test_folding_in_two_parts_is_folding_at_once(steps, cut):
     teller = Teller()
     for number, (lane, answers) in enumerate(steps):
-        question = deciding.lane_failed(lane, "x")
+        question = LaneFailed.ask(lane, "x")
         waiting = fold.fold(Decisions(), teller.happened).open.get(question.id)
         if answers and isinstance(waiting, Standing):
             entry = decisions.answering(waiting, "retry", by="ann")[0]

@@ -8,7 +8,7 @@ from dos.errors import BadInput
 from dos.journal import fold
 from dos.journal.states import decisions
 from dos.journal.states.decisions import Decisions
-from dos.plans.limits.deciding import REMOVED
+from dos.plans.questions.texts import REMOVED
 from dos.runtime import backlog
 from dos.runtime.fleet.plan_texts import PlanTexts
 from dos.sources.git import Git
@@ -75,7 +75,7 @@ def test_an_edit_on_disk_changes_nothing_and_is_named(seat):
     assert seat.acceptance() == "test -s one/a.txt"
     seat.edit(EASY)
     assert seat.acceptance() == "test -s one/a.txt"
-    assert [each.detail["document"] for each in seat.questions()] == [NAME]
+    assert [each.document for each in seat.questions()] == [NAME]
     assert seat.acceptance(seat.anew()) == "test -s one/a.txt"  # of a worker that is started now
     seat.edit(PLAN)
     assert seat.acceptance() == "test -s one/a.txt" and seat.questions() == []
@@ -113,7 +113,7 @@ def test_a_document_that_is_removed_or_new_is_asked_about_too(seat):
     seat.edit("## MORE M1: more\n- lane: one\n", "docs/more-plan.md")
     (seat.repository.root / NAME).unlink()
     assert seat.acceptance() == "test -s one/a.txt"
-    assert {each.detail["document"]: each.detail["digest"] for each in seat.questions()}[NAME] == REMOVED
+    assert {each.document: each.digest for each in seat.questions()}[NAME] == REMOVED
     assert "MORE/M1" not in [unit.name for unit in seat.texts.units(seat.store, seat.answers())]
     seat.texts.approve(seat.store)  # `dos up` again
     assert seat.acceptance() is None and seat.questions() == []

@@ -16,7 +16,7 @@ from dos.errors import BadInput
 from dos.journal import fold, streams
 from dos.journal.states import decisions
 from dos.journal.states.decisions import Decisions
-from dos.plans.limits import deciding
+from dos.plans.questions.texts import SettingsChanged
 from dos.records import run_ids
 from dos.runtime import effects
 from dos.runtime.fleet import approving
@@ -62,7 +62,7 @@ class Seat:
     def asked(self):
         """What the fleet asks about dos.toml; raised, as a supervisor does."""
         seen = self.fleet.observe(effects.ObserveFleet(lease=self.lease))
-        found = [each for each in seen.questions if each.about == "settings_changed"]
+        found = [each for each in seen.questions if isinstance(each, SettingsChanged)]
         self.fleet.store.append_all([decisions.raising(each) for each in found])
         for closing in seen.due:
             self.fleet.let_expire(effects.LetExpire(asked=closing.asked, choice=closing.choice, reason=closing.reason))
@@ -88,14 +88,14 @@ def test_an_edit_on_disk_configures_no_worker_and_is_asked_about_once(seat):
     assert seat.asked() == [] and seat.handed() == seat.text
     seat.config.write_text(seat.easy)
     (question,) = seat.asked()
-    assert question.question.startswith("dos.toml changed on disk since `dos up`")
+    assert question.text.startswith("dos.toml changed on disk since `dos up`")
     assert seat.handed() == seat.text
     assert seat.asked() == [] and seat.open() == [question.id]
     shown = seat.dos("decisions")
     assert "dos.toml changed on disk" in shown.out
     seat.config.unlink()
     (removed,) = seat.asked()
-    assert "was removed" in removed.question and seat.handed() == seat.text
+    assert "was removed" in removed.text and seat.handed() == seat.text
     seat.config.write_text(seat.text)
     assert seat.asked() == [] and seat.open() == [], "it is as it was, so there is nothing to answer"
     for number in range(2, 8):  # a person who stashes an edit and takes it out again; or an agent that does not stop
@@ -170,7 +170,7 @@ def test_another_journal_is_never_changed_over_to_while_the_fleet_runs(seat, cap
 
 def test_a_question_of_another_checkout_is_left_to_its_own_fleet(seat):
     detail = {"document": "dos.toml", "digest": "1" * 64, "approved": "2" * 64, "where": "other:/elsewhere"}
-    theirs = deciding.settings_changed(detail)
+    theirs = SettingsChanged.ask(**detail)
     seat.fleet.store.append_all([decisions.raising(theirs)])
     assert seat.asked() == [] and seat.open() == [theirs.id]
 

@@ -109,7 +109,7 @@ def test_a_red_baseline_stops_the_fleet_with_one_question_before_any_agent_is_pa
     (asked,) = questions(repository).open.values()
     assert command.partition(";")[0].split()[0] in asked.raised.question and "main" in asked.raised.question
     assert [choice.name for choice in asked.raised.choices] == ["retry", "start", "leave"]
-    assert any("No tests" in line or "not found" in line for line in asked.raised.detail["output"])
+    assert any("No tests" in line or "not found" in line for line in asked.question.output)
 
 
 def test_the_question_shows_the_tail_of_what_the_command_printed(repository):

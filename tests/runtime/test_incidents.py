@@ -226,4 +226,4 @@ def test_a_run_that_an_agent_made_up_is_no_run(repository, monkeypatch):
     (found,) = incidents.IncidentWatch(Git(repository.root), "main").by_reflogs(Fleet())
     assert found.id == f"unknown-{repository.git('rev-parse', '--short=9', 'HEAD')}"
     assert incidents.recording(found).stream == "fleet"
-    assert "An agent of an unknown run put 1 commit on the branch main" in incidents.question(found).question
+    assert "An agent of an unknown run put 1 commit on the branch main" in incidents.question(found).text

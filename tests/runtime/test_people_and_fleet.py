@@ -10,6 +10,8 @@ from dos.journal.states import decisions
 from dos.journal.states.decisions import Decisions
 from dos.plans.gate import Mode
 from dos.plans.iterations import LoopState
+from dos.plans.questions.subject import Unit
+from dos.plans.questions.units import UnitUndone
 from dos.records import run_ids
 from dos.runtime import effects
 from dos.runtime.drive import drive
@@ -145,7 +147,7 @@ def test_a_unit_that_was_taken_out_again_is_asked_about_and_done_again_only_on_a
     work(repository)
     repository.git("revert", "--no-edit", "HEAD~1")
     found = observe(repository).questions
-    assert [(each.about, each.waits) for each in found] == [("unit_undone", ["unit:DEMO/A1"])]
+    assert [(type(each), each.waits) for each in found] == [(UnitUndone, (Unit("DEMO/A1"),))]
     acting = WorkerEffects(World(repository.root).workspace, World(repository.root).config, actor="test")
     acting.store.append_all([structs.replace(decisions.raising(each)) for each in found])
     acting.close()

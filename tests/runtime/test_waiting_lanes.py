@@ -21,8 +21,13 @@ from dos.journal.states.quota import Quota
 from dos.journal.states.spend import Spend
 from dos.journal.store import Entry, Store
 from dos.plans import staffing
-from dos.plans.limits import deciding
 from dos.plans.limits.quota import Candidate
+from dos.plans.questions import subject
+from dos.plans.questions.catalog import AnyQuestion
+from dos.plans.questions.lanes import LaneFailed, LaneStopped
+from dos.plans.questions.resources import about_limit
+from dos.plans.questions.runs import Spinning
+from dos.plans.questions.units import LandingConflict, UnitUndone
 from dos.plans.staffing import GiveUp, Spawn
 from dos.plans.starting import WaitsFor
 from dos.records.units import Unit
@@ -75,7 +80,7 @@ class Story:
         fact = events.RunStopped(run_id=run, lane=lane, stop_reason=why, needs=needs, reason="so")
         self.store.record(streams.run(run), fact)
 
-    def ask(self, question: deciding.Question) -> None:
+    def ask(self, question: AnyQuestion) -> None:
         self.store.append_all([decisions.raising(question)])
 
     def answer(self, decision: str, choice: str, *, expired: bool = False) -> None:
@@ -113,7 +118,7 @@ class Story:
     def resting(self, lane: str = "api") -> set[str]:
         return {rest.unit_id for rest in self.seen().backlogs[lane].resting}
 
-    def asked(self) -> list[deciding.Question]:
+    def asked(self) -> list[AnyQuestion]:
         return list(observing.questions(self.seen(), {}))
 
     def closings(self) -> list[decisions.Closing]:
@@ -141,7 +146,7 @@ def given_up(story) -> Story:
     story.dies("R1", "R2", "R3")
     story.later_ms = 5_000  # longer than the back-off, and shorter than the period
     (action,) = (each for each in staffing.plan(observing.lanes(story.seen()), 2) if isinstance(each, GiveUp))
-    story.ask(deciding.lane_failed("api", action.reason))
+    story.ask(LaneFailed.ask("api", action.reason))
     story.store.record("spawn/api", events.LaneFailed(lane="api", reason=action.reason))
     return story
 
@@ -156,7 +161,7 @@ def test_a_lane_that_is_retried_is_tried_at_once_whatever_died_before(given_up):
 def test_a_lane_that_is_left_stays_left_also_after_an_earlier_retry(given_up):
     given_up.answer("lane-failed-api-1", "retry")
     given_up.store.record("spawn/api", events.LaneFailed(lane="api", reason="they die again"))
-    given_up.ask(deciding.lane_failed("api", "they die again", ordinal=2))
+    given_up.ask(LaneFailed.ask("api", "they die again", ordinal=2))
     given_up.answer("lane-failed-api-2", "leave")
     assert given_up.actions() == [Spawn("docs")]
     given_up.store.record("fleet", events.FleetStarted(host="h", pid=1, target=2))
@@ -183,7 +188,7 @@ def test_a_worker_that_came_in_vain_is_not_followed_at_once(story):
 def test_what_only_a_person_can_clear_is_asked_once_and_holds_until_it_is_answered(story, why):
     story.stops("R1", why, "operator")
     assert story.questions() == ["lane-stopped-R1-1"]
-    story.ask(deciding.lane_stopped("api", "R1", why))
+    story.ask(LaneStopped.ask("api", "R1", why))
     assert story.questions() == [] and story.waits()
     story.answer("lane-stopped-R1-1", "leave")
     assert story.questions() == [] and story.waits()
@@ -209,9 +214,9 @@ def failed(story) -> Story:
 
 def test_a_lane_goes_on_with_untried_units_and_the_question_is_about_those_that_failed(failed):
     (question,) = failed.asked()
-    assert list(question.waits) == ["unit:P/A2", "unit:P/A1"]
-    assert "P/A1 (2 attempts, last: it strayed)" in question.question
-    assert "P/A2 (1 attempt, last: its tests are red)" in question.question
+    assert subject.words(question.waits) == ["unit:P/A2", "unit:P/A1"]
+    assert "P/A1 (2 attempts, last: it strayed)" in question.text
+    assert "P/A2 (1 attempt, last: its tests are red)" in question.text
     assert failed.actions() == [Spawn("api"), Spawn("docs")] and failed.open() == ["P/A3"]
     failed.ask(question)
     assert failed.questions() == [] and failed.actions() == [Spawn("api"), Spawn("docs")]
@@ -284,7 +289,7 @@ def test_a_retried_lane_takes_up_its_cooling_units_whatever_it_stopped_for(story
     story.fails("R1", "P/A1", "no commit was made")
     story.stops("R1", "thrashing", "operator")
     (question,) = story.asked()
-    assert list(question.waits) == ["lane:api"]
+    assert subject.words(question.waits) == ["lane:api"]
     story.ask(question)
     story.answer(question.id, "retry")
     assert story.open() == ["P/A1"] and Spawn("api") in story.actions()
@@ -326,7 +331,7 @@ def test_a_run_that_goes_on_after_a_dead_one_asks_about_the_failures_of_both(fai
     failed.fails("R3", "P/A4", "it strayed")
     failed.stops("R3", "consecutive-dirty-zero", "operator")
     (question,) = failed.asked()
-    assert list(question.waits) == ["unit:P/A3", "unit:P/A4"], "the others were asked about"
+    assert subject.words(question.waits) == ["unit:P/A3", "unit:P/A4"], "the others were asked about"
 
 
 LAW_STEPS = st.lists(
@@ -377,16 +382,16 @@ def test_an_answered_retry_takes_effect_and_a_start_clears_no_cooldown(steps):
 
 def stuck(story: Story) -> None:
     story.stops("R1", "thrashing", "operator")
-    story.ask(deciding.lane_stopped("api", "R1", "thrashing"))
+    story.ask(LaneStopped.ask("api", "R1", "thrashing"))
     story.answer("lane-stopped-R1-1", "leave")
 
 
 OTHERS = [
-    (deciding.lane_failed("docs", "x"), "retry"),
-    (deciding.lane_stopped("docs", "R9", "x"), "retry"),
-    (deciding.landing_conflict("P/A1", ["red"]), "retry"),
-    (deciding.unit_undone("P/A1", commit="abcdef0123"), "again"),
-    (deciding.spinning("R9", "api", "x"), "leave"),
+    (LaneFailed.ask("docs", "x"), "retry"),
+    (LaneStopped.ask("docs", "R9", "x"), "retry"),
+    (LandingConflict.ask("P/A1", ["red"]), "retry"),
+    (UnitUndone.ask("P/A1", commit="abcdef0123"), "again"),
+    (Spinning.ask("R9", "api", "x"), "leave"),
 ]
 
 
@@ -415,9 +420,9 @@ def test_a_limit_that_is_put_right_lets_those_go_that_ended_at_it_and_nobody_els
     story.stops("R2", "thrashing", "operator", lane="docs")
     assert story.waits() and story.waits("docs")
     (limit,) = story.state(Quota).limits.values()
-    assert story.questions() == [deciding.limit(limit).id, "lane-stopped-R2-1"], "one question for each, not two"
-    story.ask(deciding.limit(limit))
-    story.answer(deciding.limit(limit).id, "fixed")
+    assert story.questions() == [about_limit(limit).id, "lane-stopped-R2-1"], "one question for each, not two"
+    story.ask(about_limit(limit))
+    story.answer(about_limit(limit).id, "fixed")
     assert not story.waits() and story.waits("docs")
 
 
@@ -426,8 +431,8 @@ def test_another_limit_that_is_put_right_lets_nothing_go(story):
     fact = hit("other", "R9")
     story.store.record(streams.limit(quota.key_of(fact)), fact)
     other = next(limit for limit in story.state(Quota).limits.values() if limit.key.vendor == "other")
-    story.ask(deciding.limit(other))
-    story.answer(deciding.limit(other).id, "fixed")
+    story.ask(about_limit(other))
+    story.answer(about_limit(other).id, "fixed")
     assert story.waits()
 
 
@@ -451,7 +456,7 @@ def test_a_spent_budget_is_asked_about_and_only_its_own_answer_counts(scope, cho
     assert asked.startswith(f"budget-{scope}-") and story.waits()
     (room,) = {room.detail: room for room in story.seen().roomless.values()}.values()
     story.ask(room.questions[0])
-    story.ask(deciding.lane_failed("docs", "x"))
+    story.ask(LaneFailed.ask("docs", "x"))
     story.answer("lane-failed-docs-1", "retry")
     assert story.waits()
     # Two dollars are gone of one: the answer makes it two, which is not enough; the next one is.

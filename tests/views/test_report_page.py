@@ -11,7 +11,7 @@ from dos.journal import engine_events as engine
 from dos.journal import events
 from dos.journal.events import Event, Fact
 from dos.journal.fold import fold
-from dos.journal.states.decisions import Decisions
+from dos.journal.states.decisions import Decisions, behind
 from dos.journal.states.spend import Spend
 from dos.records.endings import Usage
 from dos.views import report
@@ -67,11 +67,13 @@ def fleet_stopped(host: str = "h") -> events.FleetStopped:
 
 
 def sheet(happened: list[Event], proofs: dict[str, Proved] | None = None, name: str = "greeter") -> Sheet:
+    asked = fold(Decisions(), happened)
     return Sheet(
         workspace=name,
         told=tell(happened),
         proofs=proofs or {},
-        questions=decisions.rows(fold(Decisions(), happened), T + 60_000),
+        questions=decisions.rows(asked, T + 60_000),
+        waits=behind(asked),
         costs=costs.costs(fold(Spend(), happened), "unit"),
     )
 

@@ -12,7 +12,8 @@ from dos.journal import fold
 from dos.journal.states import decisions, fleet
 from dos.journal.states.decisions import Decisions, Standing
 from dos.journal.states.fleet import Fleet
-from dos.plans.limits import attention
+from dos.plans.questions.runs import HaltProposed
+from dos.plans.questions.units import UnitHeld
 from dos.records.leases import Lease
 from dos.records.units import Unit
 from dos.sources import processes
@@ -51,16 +52,15 @@ def gather(world: World, *, now_ms: int) -> Found:
 
 def _has_stopped(asked: Standing, leases: Sequence[Lease]) -> bool:
     """Of a halt that was proposed: nothing is left to stop, by the leases and, of a process here, by the system."""
-    if asked.raised.about != attention.HALT_PROPOSED:
+    halt = asked.question
+    if not isinstance(halt, HaltProposed):
         return False
-    detail = asked.raised.detail
-    run_id, lane, handle = detail["run_id"], detail["lane"], detail["handle"]
-    if any(lease.run_id == run_id for lease in leases if run_id):
+    if halt.run_id and any(lease.run_id == halt.run_id for lease in leases):
         return False
-    is_here = handle.isdecimal() and detail["host"] == processes.host()
+    is_here = halt.handle.isdecimal() and halt.host == processes.host()
     if is_here:
-        return processes.identify(int(handle)) is None
-    return bool(lane) and not any(lease.lane == lane for lease in leases)
+        return processes.identify(int(halt.handle)) is None
+    return bool(halt.lane) and not any(lease.lane == halt.lane for lease in leases)
 
 
 def _asked_about(waiting: Iterable[Standing]) -> set[str]:
@@ -76,13 +76,13 @@ def _held_units(
         if verdict.reason not in FOR_A_PERSON or unit.name in asked_about:
             continue
         seen = state.units.get(unit.name, fleet.Unit())
-        question = attention.unit_held(
+        question = UnitHeld.ask(
             unit.name,
             str(verdict.reason),
             verdict.evidence,
             behind=_dependents(unit.name, unfinished),
             lane=unit.lane,
-            place=f"{unit.document}:{unit.line}",
+            source=f"{unit.document}:{unit.line}",
             retries=verdict.reason is Answer.OPERATOR_GATED and seen.deaths >= MOST_DEATHS and not unit.gated,
             ordinal=seen.cleared_ms or 1,
         )

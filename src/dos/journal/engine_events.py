@@ -164,10 +164,10 @@ class DecisionRaised(Fact, frozen=True, kw_only=True):
 
     kind = "decision_raised"
     id: str
-    about: str  # lane_failed | landing_conflict | budget | unit_undone | limit | spinning | ...
+    about: str  # which kind of question it is: plans/questions/catalog.py has them all
     question: str
     choices: list[Choice]
-    waits: list[str] = field(default_factory=list)  # lane:L, unit:U, run:R, fleet, budget:S
+    waits: list[str] = field(default_factory=list)  # as plans/questions/subject.py writes them
     expires_ms: int | None = None
     otherwise: str = ""  # the choice that is taken when nobody answers in time; without one, what holds meanwhile
     until_start: bool = False  # its time is over when the fleet is started again
@@ -247,9 +247,6 @@ class BudgetPromised(Fact, frozen=True, kw_only=True):
     iteration: int
     usd: float  # 0: nothing bounds what it costs
     until_ms: int  # it has ended by then
-
-
-ABOUT_BASELINE = "baseline"  # what the question is about that a failed check raises
 
 
 class BaselineStarted(Fact, frozen=True, kw_only=True):

@@ -10,12 +10,13 @@ from dos.errors import BadInput, Conflict
 from dos.evidence.access import asked_units
 from dos.evidence.access import cooldown as resting
 from dos.evidence.access import pickable as standing
-from dos.journal.engine_events import DecisionRaised
 from dos.journal.events import LandingIntended
 from dos.journal.states.attempts import made
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet
 from dos.journal.states.fleet import Unit as Seen
+from dos.plans.questions.catalog import AnyQuestion
+from dos.plans.questions.units import LandingBlocked
 from dos.records.attempts import Outcome
 from dos.records.names import listed
 from dos.records.units import Trouble, Unit
@@ -90,8 +91,8 @@ def _unsettled(mine: Sequence[Unit], fleet: Fleet, lane: str, answers: Decisions
         to = seen.intended
         if to is None or not (name in declared or to.lane == lane):
             continue
-        asked = [name for name, each in answers.open.items() if _is_blocked(each.raised, to)]
-        told = [each.choice for each in answers.answered.values() if _is_blocked(each.raised, to)]
+        asked = [name for name, each in answers.open.items() if _is_blocked(each.question, to)]
+        told = [each.choice for each in answers.answered.values() if _is_blocked(each.question, to)]
         if "drop" in told:
             continue
         found.append(
@@ -107,8 +108,8 @@ def _unsettled(mine: Sequence[Unit], fleet: Fleet, lane: str, answers: Decisions
     return found
 
 
-def _is_blocked(raised: DecisionRaised, to: LandingIntended) -> bool:
-    return raised.about == "landing_blocked" and raised.detail["unit"] == to.unit
+def _is_blocked(question: AnyQuestion, to: LandingIntended) -> bool:
+    return isinstance(question, LandingBlocked) and question.unit == to.unit
 
 
 def _rest(unit: Unit, config: Config, fleet: Fleet, run_id: str, now_ms: int) -> cooldown.Verdict:

@@ -10,8 +10,8 @@ from dos.journal.events import Event, Fact
 from dos.journal.states import decisions
 from dos.journal.store import Entry
 from dos.plans.limits.budget import Left, Row
-from dos.plans.limits.deciding import Question
 from dos.plans.limits.quota import Candidate, Probe
+from dos.plans.questions.catalog import AnyQuestion
 from dos.records.endings import Outcome
 from dos.records.leases import Lease, Refusal
 from dos.records.reasons import Needs
@@ -188,7 +188,7 @@ class NoRoom(Struct, frozen=True, kw_only=True):
     detail: str
     until_ms: int | None  # None: a person has to do something
     needs: Needs
-    questions: list[Question] = []
+    questions: list[AnyQuestion] = []
     told: list[Fact] = []
 
 

@@ -12,6 +12,7 @@ from dos.journal.engine_events import IncidentFound
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet
 from dos.journal.states.fleet import Unit as Seen
+from dos.plans.questions.units import UnitUndone
 from dos.records.units import Unit
 from dos.runtime.ground.incidents import IncidentWatch
 from dos.runtime.sharing.targets import Target
@@ -78,11 +79,8 @@ class OnTarget:
             now = time.monotonic()
             self._not_before = now + (now - began) * (1 / self._share - 1)
         # What was tried or claimed since then is the journal's to tell.
-        again = {
-            (asked.raised.detail["unit"], asked.raised.detail["commit"])
-            for asked in answers.answered.values()
-            if asked.raised.about == "unit_undone" and asked.choice == "again"
-        }
+        wanted = [asked.question for asked in answers.answered.values() if asked.choice == "again"]
+        again = {(question.unit, question.commit) for question in wanted if isinstance(question, UnitUndone)}
         shown = {}
         for name, (landed_then, seen) in self._shown.items():
             before = fleet.units.get(name, Seen())

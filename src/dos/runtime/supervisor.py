@@ -12,9 +12,10 @@ from dos.journal import engine_events, events, streams
 from dos.journal.states import decisions, quota
 from dos.journal.store import Entry
 from dos.plans import staffing, starting
-from dos.plans.limits import deciding
-from dos.plans.limits.deciding import Question
 from dos.plans.limits.quota import Limit
+from dos.plans.questions import runs
+from dos.plans.questions.catalog import AnyQuestion
+from dos.plans.questions.lanes import LaneFailed
 from dos.plans.ticks import SupervisePolicy
 from dos.records import logins
 from dos.records.leases import Lease, Refusal
@@ -57,7 +58,7 @@ class Fleet(Struct, frozen=True, kw_only=True):
     left: list[starting.Unfinished] = []  # then
     times_failed: dict[str, int] = {}  # how often each lane was given up on before
     told: list[events.Fact] = []  # what people are to be warned of
-    questions: list[Question] = []  # for people, and not asked yet
+    questions: list[AnyQuestion] = []  # for people, and not asked yet
     due: list[decisions.Closing] = []  # whose time to be answered is over
     settled: list[decisions.Standing] = []  # whose cause is gone
     logged_in: list[Limit] = []  # that nobody was logged in for, and somebody has logged in since
@@ -167,7 +168,7 @@ class Supervisor:
         for found in fleet.spinning:
             lease, ordinal = found.lease, found.ordinal
             # Asked first: whoever is flagged is not looked at again.
-            question = deciding.spinning(
+            question = runs.Spinning.ask(
                 lease.run_id, lease.lane, found.reason, ordinal=ordinal, expires_ms=found.expires_ms
             )
             yield from self._ask(question)
@@ -190,7 +191,7 @@ class Supervisor:
             case staffing.GiveUp(lane=lane, reason=reason):
                 # Asked first: a lane that nobody is asked about would wait for ever.
                 ordinal = fleet.times_failed.get(lane, 0) + 1
-                yield from self._ask(deciding.lane_failed(lane, reason, ordinal=ordinal))
+                yield from self._ask(LaneFailed.ask(lane, reason, ordinal=ordinal))
                 yield from self._note(streams.spawn(lane), events.LaneFailed(lane=lane, reason=reason))
 
     def _spawn(self, lane: str, version: int) -> Steps[None]:
@@ -213,7 +214,7 @@ class Supervisor:
         )
         yield from self._note(streams.spawn(lane), fact)
 
-    def _ask(self, question: Question) -> Steps[None]:
+    def _ask(self, question: AnyQuestion) -> Steps[None]:
         entry = decisions.raising(question)
         yield from do(effects.Record(stream=entry.stream, fact=entry.body, key=decisions.RAISED))
 

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from dos.journal.engine_events import DecisionRaised
 from dos.journal.events import Event
 from dos.journal.fold import fold
-from dos.journal.states.decisions import Decisions, behind, in_order
+from dos.journal.states.decisions import Decisions, in_order
+from dos.plans.questions.catalog import AnyQuestion
 from dos.views.live.proving import Proved
 from dos.views.live.session import Incident, Landing, Limit, Session, Wait
 from dos.views.live.telling import tell
@@ -31,17 +31,17 @@ class Report(Struct, kw_only=True):
 def report(happened: Iterable[Event]) -> Report:
     """Of events alone: nobody is asked whether what landed still stands."""
     seen = list(happened)
-    return words(tell(seen), questions=[asked.raised for asked in in_order(fold(Decisions(), seen))])
+    return words(tell(seen), questions=[asked.question for asked in in_order(fold(Decisions(), seen))])
 
 
 def words(
     told: Session,
     proofs: Mapping[str, Proved] = {},
-    questions: Sequence[DecisionRaised] = (),
+    questions: Sequence[AnyQuestion] = (),
     own: Sequence[str] = (),
 ) -> Report:
     """The proofs by commit; `own` are commits and edits of the user."""
-    waits = {waiting for asked in questions for waiting in behind(asked.waits, asked.detail)}
+    waits = {waiting for asked in questions for waiting in asked.stands_for}
     return Report(
         landed=[_landed(each, proofs.get(each.commit)) for each in told.landed],
         disbelieved=[f"{each.unit}: {_said(each.claim)}{each.fact}" for each in told.disbelieved],
@@ -54,7 +54,7 @@ def words(
         own=list(own),
         salvaged=[f"{each.ref}  {each.why}" for each in told.salvaged],
         stopped=[
-            *(f"{asked.question}  (dos decisions show {asked.id})" for asked in questions),
+            *(f"{asked.text}  (dos decisions show {asked.id})" for asked in questions),
             *(f"{each.lane}: {each.reason}, needs {each.needs}: {each.detail}" for each in told.stopped_beside(waits)),
         ],
         idle=_idle(told),

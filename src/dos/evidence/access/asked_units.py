@@ -1,15 +1,17 @@
 """Which units do questions to a person hold, and which questions have lost their cause?"""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import assert_never
 
 from msgspec import structs
 
 from dos.journal.states import fleet
 from dos.journal.states.decisions import Answered, Decisions, Standing
 from dos.journal.states.fleet import Fleet
+from dos.plans.questions import subject
+from dos.plans.questions.lanes import UnitsFailed
+from dos.plans.questions.question import SetAside
 from dos.records.units import Unit
-
-DROPPED = ("landing_conflict", "landing_blocked")
 
 
 def gated(units: Sequence[Unit], state: Fleet, answers: Decisions) -> list[Unit]:
@@ -29,7 +31,7 @@ def gated(units: Sequence[Unit], state: Fleet, answers: Decisions) -> list[Unit]
 
 def units_behind(asked: Standing | Answered) -> list[str]:
     """The units that wait for the answer."""
-    return [each.removeprefix("unit:") for each in asked.raised.waits if each.startswith("unit:")]
+    return subject.units(asked.question.waits)
 
 
 def cause_gone(asked: Standing, state: Fleet, unfinished: Mapping[str, Unit]) -> str:
@@ -37,7 +39,7 @@ def cause_gone(asked: Standing, state: Fleet, unfinished: Mapping[str, Unit]) ->
 
     `unfinished` are the declared units that have not landed.
     """
-    if asked.raised.about != "lane_stopped":
+    if not isinstance(asked.question, UnitsFailed):
         return ""
     units = units_behind(asked)
     is_open = [
@@ -48,24 +50,27 @@ def cause_gone(asked: Standing, state: Fleet, unfinished: Mapping[str, Unit]) ->
     return "each of its units has landed, was taken out of the plan or rewritten, or was cleared to be tried again"
 
 
-def is_cooling(asked: Standing, resting: Collection[str]) -> bool:
-    """One of the units that the question is about is still on cooldown."""
-    return not set(resting).isdisjoint([*units_behind(asked), *asked.raised.detail.get("units", {})])
-
-
 def _is_put_aside(answered: Answered, state: Fleet, unit: Unit) -> bool:
-    """Until the fleet is started again, unless a person dropped it for good."""
-    about, choice = answered.raised.about, answered.choice
-    this_start = answered.answered_ms >= state.started_ms
-    if about in DROPPED:
-        return choice == "drop" or (choice == "hold" and this_start)
-    is_left = about == "lane_stopped" and choice == "leave" and this_start and not answered.expired
-    return is_left and not _is_free_again(answered, answered.answered_ms, state, unit)
+    """Whether a person's answer keeps everybody from the unit."""
+    aside = answered.taken.sets_aside if answered.taken else None
+    is_this_start = answered.answered_ms >= state.started_ms
+    match aside:
+        case None:
+            return False
+        case SetAside.FOR_GOOD:
+            return True
+        case SetAside.UNTIL_START:
+            return is_this_start
+        case SetAside.UNTIL_START_OR_CHANGE:
+            is_left = is_this_start and not answered.expired
+            return is_left and not _is_free_again(answered, answered.answered_ms, state, unit)
+        case _:
+            assert_never(aside)
 
 
 def _is_free_again(asked: Standing | Answered, since_ms: int, state: Fleet, unit: Unit) -> bool:
     """A person has cleared the unit since, or rewritten it."""
     if state.units.get(unit.name, fleet.Unit()).cleared_ms >= max(since_ms, 1):
         return True
-    before = asked.raised.detail.get("units", {}).get(unit.name, {}).get("text", "")
+    before = asked.question.text_of(unit.name)
     return bool(before) and before != unit.fingerprint

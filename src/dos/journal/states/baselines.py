@@ -4,11 +4,12 @@ from typing import ClassVar
 
 from msgspec import Struct, field, structs
 
-from dos.journal import engine_events, events
+from dos.journal import events
 from dos.journal.engine_events import BaselineChecked
 from dos.journal.events import Event
 from dos.journal.states.decisions import Decisions
 from dos.plans.limits.baselines import Asked, Check
+from dos.plans.questions.resources import BaselineFailed
 from dos.verdicts.work.baselines import Subject
 
 KEPT = 200
@@ -46,18 +47,18 @@ def as_fact(check: Check) -> BaselineChecked:
 
 def asked(decisions: Decisions) -> list[Asked]:
     """The questions about checks, open and answered."""
-    found = [(each.raised, "", 0) for each in decisions.open.values()]
-    found += [(each.raised, each.choice, each.answered_ms) for each in decisions.answered.values()]
+    found = [(each.question, "", 0) for each in decisions.open.values()]
+    found += [(each.question, each.choice, each.answered_ms) for each in decisions.answered.values()]
     return [
         Asked(
-            id=raised.id,
-            subject=Subject(host=raised.detail["host"], tree=raised.detail["tree"], commands=raised.detail["commands"]),
-            fault=raised.detail["fault"],
+            id=question.id,
+            subject=question.checked,
+            fault=question.fault,
             choice=choice,
             answered_ms=answered_ms,
         )
-        for raised, choice, answered_ms in found
-        if raised.about == engine_events.ABOUT_BASELINE
+        for question, choice, answered_ms in found
+        if isinstance(question, BaselineFailed)
     ]
 
 

@@ -4,7 +4,7 @@ from msgspec import Struct, field
 
 from dos.journal.engine_events import DecisionAnswered, IncidentFound
 from dos.journal.events import Fact
-from dos.plans.limits import deciding
+from dos.plans.questions.units import Incident
 
 
 class Incidents(Struct, kw_only=True):
@@ -14,7 +14,7 @@ class Incidents(Struct, kw_only=True):
     def hear(self, fact: Fact) -> None:
         match fact:
             case IncidentFound():
-                self.found.setdefault(deciding.name("incident", fact.id, 1), fact)
+                self.found.setdefault(Incident.id_of(fact.id), fact)
             case DecisionAnswered(choice="keep") if fact.id in self.found:
                 self.kept.add(fact.id)
 

@@ -5,8 +5,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from dos.plans.limits import deciding
-from dos.plans.limits.deciding import Question
+from dos.plans.questions.catalog import AnyQuestion
+from dos.plans.questions.resources import BaselineFailed
 from dos.verdicts.work.baselines import Result, Subject
 
 
@@ -34,7 +34,7 @@ class Step(StrEnum):
 
 class Plan(Struct, frozen=True, kw_only=True):
     step: Step
-    question: Question | None = None  # to be asked
+    question: AnyQuestion | None = None  # to be asked
     passed: Sequence[str] = ()  # open questions whose cause is gone
     why: str = ""
 
@@ -70,7 +70,7 @@ def plan(
     found = f"`{check.command}` {'does not see the tree' if check.fault == 'blind' else 'fails'} on {check.branch}"
     if any(each.choice == "leave" and each.answered_ms > check.at_ms for each in mine):
         return Plan(step=Step.WAIT, why=f"{found}; `dos up` checks it again")
-    return Plan(step=Step.WAIT, question=deciding.baseline(check), why=found)
+    return Plan(step=Step.WAIT, question=BaselineFailed.ask(check), why=found)
 
 
 def counts(check: Check, asked: Sequence[Asked], *, started_ms: int = 0) -> bool:

@@ -93,7 +93,6 @@ class _StoppedRun(Question, frozen=True, kw_only=True):
         return {**super().detail, "units": units}
 
     def text_of(self, unit: str) -> str:
-        """The fingerprint of the unit when it was asked about; empty: not known."""
         return next((each.text for each in self.failed if each.unit == unit), "")
 
     def _retry(self, meaning: str) -> Choice:

@@ -1,6 +1,6 @@
 """What all questions to a person have in common: what waits, the choices, and what each answer brings about."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from enum import StrEnum
 from hashlib import sha256
 from typing import Any, ClassVar
@@ -59,6 +59,11 @@ class Choice(Struct, frozen=True, kw_only=True):
     goes_on: bool = False  # what waited for the answer is released; after any other answer it stays as it is
     brings: tuple[Consequence, ...] = ()  # written in the same transaction as the answer
     sets_aside: SetAside | None = None
+
+    @property
+    def clears(self) -> tuple[str, ...]:
+        """The units whose cooldown is over with it."""
+        return tuple(each.unit for each in self.brings if isinstance(each, ClearUnit))
 
     def consequences(self, *, by_person: bool) -> list[Consequence]:
         return [each for each in self.brings if by_person or not isinstance(each, ClearUnit)]
@@ -142,6 +147,11 @@ class Question(Struct, frozen=True, kw_only=True):
         return ()
 
     @property
+    def unit(self) -> str:
+        """The one unit that it is about; the newest answer about it is never forgotten."""
+        return ""
+
+    @property
     def units(self) -> tuple[str, ...]:
         """The units that it is about: those that wait for the answer, and those that a retry would try."""
         return tuple(subject.units(self.waits))
@@ -168,7 +178,11 @@ class Question(Struct, frozen=True, kw_only=True):
         """None for an answer that it does not offer, such as the one that is written when its cause is gone."""
         return next((each for each in self.choices if each.name == name), None)
 
-    def closed_with(self, resting: Sequence[str]) -> str:
+    def text_of(self, unit: str) -> str:
+        """The fingerprint of a unit when it was asked about; empty: it does not matter."""
+        return ""
+
+    def closed_with(self, resting: Collection[str]) -> str:
         """The choice that is taken when nobody answers; `resting` are the units that are on cooldown then.
 
         A start retries what was asked about before it, but clears no cooldown: what still rests is left.

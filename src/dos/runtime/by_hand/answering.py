@@ -7,7 +7,7 @@ from dos.journal import fold, streams
 from dos.journal.states import decisions
 from dos.journal.states.decisions import Answered, Decisions, Standing
 from dos.journal.store import Store
-from dos.plans.limits import deciding
+from dos.plans.questions import subject
 from dos.records.names import checked, listed, shown
 
 
@@ -40,10 +40,10 @@ def numbered(known: Decisions, number: int) -> str:
 def choice_of(asked: Standing | Answered, choice: str) -> str:
     names = [each.name for each in asked.raised.choices]
     if not names:
-        closes = asked.raised.detail.get("closes", "by itself")
+        question = asked.question
         raise BadInput(
-            f"{asked.raised.id} is not cleared by an answer; it closes {closes}",
-            hint=f"Edit the plan: {asked.raised.detail.get('command', '')}",
+            f"{question.id} is not cleared by an answer; it closes {question.closes or 'by itself'}",
+            hint=f"Edit the plan: {question.command}",
         )
     if choice not in names:
         raise BadInput(
@@ -60,8 +60,10 @@ def answer(store: Store, asked: Standing | Answered, choice: str, *, by: str) ->
         store.append_all(decisions.answering(asked, choice_of(asked, choice), by=by))
     except Conflict:
         return Result(answered=_answered(store, asked), ours=False)
-    released = sorted(decisions.released(waiting, asked.raised.id)) if choice in deciding.LETS_GO else []
-    return Result(answered=_answered(store, asked), ours=True, released=released)
+    answered = _answered(store, asked)
+    goes_on = answered.taken is not None and answered.taken.goes_on
+    released = decisions.released(waiting, asked.raised.id) if goes_on else ()
+    return Result(answered=answered, ours=True, released=sorted(subject.words(released)))
 
 
 def _answered(store: Store, asked: Standing) -> Answered:

@@ -9,14 +9,15 @@ from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
 
-from msgspec import Struct, json
+from msgspec import Struct, json, structs
 
 from dos.journal import streams
 from dos.journal.engine_events import PlansApproved, SettingsApproved
 from dos.journal.events import decode
 from dos.journal.states.decisions import Decisions
 from dos.journal.store import Store
-from dos.plans.limits.deciding import REMOVED
+from dos.plans.questions.catalog import AnyQuestion
+from dos.plans.questions.texts import REMOVED, TextChanged
 from dos.records.unknown import Unknown
 from dos.sources import processes
 from dos.sources.git import Git
@@ -38,18 +39,25 @@ class ChangedText(Struct, frozen=True, kw_only=True):
 
     def ordinal(self, answers: Decisions) -> int:
         """Which time it is there: asked again when the file was another in between, and nobody had answered."""
-        pair = {"document": self.document, "digest": self.digest, "approved": self.approved, "where": self.where}
-        closed = [each for each in answers.answered.values() if each.expired and each.raised.detail == pair]
+        closed = [each for each in answers.answered.values() if each.expired and self._is_asked_by(each.question)]
         return min(len(closed) + 1, MOST_QUESTIONS)
+
+    def _is_asked_by(self, question: AnyQuestion) -> bool:
+        if not isinstance(question, TextChanged):
+            return False
+        pair = ChangedText(
+            document=question.document, digest=question.digest, approved=question.approved, where=question.where
+        )
+        return pair == self
 
 
 class ApprovedTexts:
-    """Of one kind of documents. `about` is the kind of the questions about them."""
+    """Of one kind of documents. `asks` is the class of the questions about them."""
 
     def __init__(
         self,
         approval: type[Approval],
-        about: str,
+        asks: type[TextChanged],
         root: Path,
         git: Git,
         target: Callable[[], str],
@@ -58,7 +66,7 @@ class ApprovedTexts:
         read: Callable[[Path], str | Unknown | None],
     ) -> None:
         self._approval = approval
-        self._about = about
+        self._asks = asks
         self._root = root
         self._git = git
         self._target = target  # the commit that the target branch is at; empty: it has none
@@ -104,6 +112,10 @@ class ApprovedTexts:
             self.seen = seen
             self._basis = (*basis[:3], self._target() if self.changed else "")
         return None if self.approved is None else self.texts
+
+    def questions(self, answers: Decisions) -> list[AnyQuestion]:
+        """About the documents that are on disk as nobody approved them."""
+        return [self._asks.ask(**structs.asdict(each), ordinal=each.ordinal(answers)) for each in self.changed]
 
     def counts(self, store: Store, answers: Decisions, name: str, text: str) -> bool:
         """Whether the fleet would work by this text of a document, were it on disk."""
@@ -178,15 +190,11 @@ class ApprovedTexts:
 
     def _used(self, answers: Decisions) -> Answers:
         """What people said should be used in place of what was approved."""
-        details = [
-            each.raised.detail
-            for each in answers.answered.values()
-            if each.raised.about == self._about and each.choice == "use"
-        ]
+        used = [each.question for each in answers.answered.values() if each.choice == "use"]
         return frozenset(
-            (detail["document"], detail.get("approved", ""), detail["digest"])
-            for detail in details
-            if detail["where"] == self.where
+            (each.document, each.approved, each.digest)
+            for each in used
+            if isinstance(each, self._asks) and each.where == self.where
         )
 
     def _on_disk(self) -> dict[str, str]:

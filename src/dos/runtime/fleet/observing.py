@@ -14,9 +14,14 @@ from dos.journal.states.decisions import Closing, Decisions
 from dos.journal.states.quota import Quota
 from dos.journal.states.spend import Spend
 from dos.plans import staffing, starting
-from dos.plans.limits import baselines, deciding, quota
-from dos.plans.limits.deciding import FailedUnit, Question
-from dos.plans.limits.quota import Candidate, Key, Limit
+from dos.plans.limits import baselines, quota
+from dos.plans.limits.quota import Candidate, Limit
+from dos.plans.questions import subject
+from dos.plans.questions.catalog import AnyQuestion
+from dos.plans.questions.lanes import FailedUnit, LaneStopped, UnitsFailed
+from dos.plans.questions.resources import LimitDoubted, LimitReached, about_limit
+from dos.plans.questions.texts import TextChanged
+from dos.plans.questions.units import UnitUndone
 from dos.plans.staffing import REST_SECONDS, START_SECONDS, WANTS_ROOM, Lane
 from dos.plans.starting import Left, Unfinished, WaitsFor
 from dos.records.leases import Lease
@@ -45,7 +50,7 @@ class Seen(Struct, frozen=True, kw_only=True):
     gone: Callable[[Lease], bool]  # its process, by the word of its own system
     never_came: Callable[[folded.Starts], bool]  # the worker that was started, by the word of its own system
     unstaffed: Mapping[str, str] = {}  # units that have not landed on whose lane nobody is ever placed, each with why
-    changed_texts: Sequence[Question] = ()  # plans and settings that are on disk as nobody approved them
+    changed_texts: Sequence[AnyQuestion] = ()  # plans and settings that are on disk as nobody approved them
     where: str = ""  # this checkout, as approvals name it
     unfinished: Mapping[str, Unit] | None = None  # the declared units that have not landed; None: not known
     baseline: baselines.Plan = baselines.Plan(step=baselines.Step.CLEAR)  # of this host
@@ -107,23 +112,20 @@ def closings(seen: Seen) -> list[Closing]:
     found = {}
     due = asked.due(seen.answers, seen.now_ms, started_ms=seen.state.started_ms)
     for standing in (*due, *unused(seen)):
-        raised = standing.raised
-        is_left = raised.until_start and asked_units.is_cooling(standing, resting)
-        can_leave = any(choice.name == "leave" for choice in raised.choices)
-        choice = "leave" if is_left and can_leave else raised.otherwise
-        found[raised.id] = Closing(asked=standing, choice=choice)
+        question = standing.question
+        found[question.id] = Closing(asked=standing, choice=question.closed_with(resting))
     current = {question.id for question in seen.changed_texts}
     for name, standing in seen.answers.open.items():
-        raised = standing.raised
-        is_ours = raised.about in deciding.TEXT_CHANGED and raised.detail["where"] == seen.where
+        question = standing.question
+        is_ours = isinstance(question, TextChanged) and question.where == seen.where
         if is_ours and name not in current:
             reason = "the file on disk is another one now, or was approved"
-            found[name] = Closing(asked=standing, choice="keep", reason=reason)
+            found[name] = Closing(asked=standing, choice=question.settled_as, reason=reason)
     for name, standing in seen.answers.open.items():
         if name in found or seen.unfinished is None:
             continue
         if why := asked_units.cause_gone(standing, seen.state, seen.unfinished):
-            found[name] = Closing(asked=standing, choice="leave", reason=why)
+            found[name] = Closing(asked=standing, choice=standing.question.settled_as, reason=why)
     return list(found.values())
 
 
@@ -195,9 +197,9 @@ def why_a_person(seen: Seen, lane: str) -> str:
         return room.detail or room.why
     if seen.baseline.step is baselines.Step.WAIT:
         return seen.baseline.why
-    waiting = {"fleet", f"lane:{lane}"}
-    for name, question in seen.answers.open.items():
-        if not waiting.isdisjoint(question.raised.waits):
+    waiting = {subject.Fleet(), subject.Lane(lane)}
+    for name, standing in seen.answers.open.items():
+        if not waiting.isdisjoint(standing.question.waits):
             return f"`dos decisions show {name}`"
     starts = seen.starts(lane)
     if starts.failed:
@@ -239,16 +241,16 @@ def roomless(
     return found
 
 
-def questions(seen: Seen, undone: Mapping[str, str]) -> Iterator[Question]:
+def questions(seen: Seen, undone: Mapping[str, str]) -> Iterator[AnyQuestion]:
     """What nobody was asked yet: why a lane stopped that has work, and units that landed and are gone."""
-    found = [
-        deciding.unit_undone(unit, commit=seen.state.units[unit].landed, why=why)
+    found: list[AnyQuestion] = [
+        UnitUndone.ask(unit, commit=seen.state.units[unit].landed, why=why)
         for unit, why in undone.items()
         if unit in seen.state.units
     ]
     found += [seen.baseline.question] if seen.baseline.question else []
     found += [question for room in seen.roomless.values() for question in room.questions]
-    found += [deciding.limit(limit) for limit in _of_people(seen)]
+    found += [about_limit(limit) for limit in _of_people(seen)]
     found += seen.changed_texts
     found += [question for lane in seen.backlogs if (question := _about_stop(seen, lane))]
     fresh = {question.id: question for question in found if not seen.answers.knows(question.id)}
@@ -269,7 +271,7 @@ def settled(seen: Seen) -> list[asked.Standing]:
     found = [seen.answers.open[name] for name in seen.baseline.passed]
     for question, stream in _about_limits(seen):
         limit = seen.limits.get(stream)
-        if limit is None or not limit.ending or deciding.limit(limit).id != question.raised.id:
+        if limit is None or not limit.ending or about_limit(limit).id != question.raised.id:
             found.append(question)
     return found
 
@@ -284,12 +286,11 @@ def unused(seen: Seen) -> list[asked.Standing]:
 def _about_limits(seen: Seen) -> Iterator[tuple[asked.Standing, str]]:
     """Each with the stream of the limit."""
     for question in seen.answers.open.values():
-        detail = question.raised.detail
-        if question.raised.about in ("limit", "limit_until"):
-            yield question, Key(vendor=detail["vendor"], account=detail["account"], model=detail["model"]).path
+        if isinstance(question.question, LimitReached | LimitDoubted):
+            yield question, question.question.key.path
 
 
-def _about_stop(seen: Seen, lane: str) -> Question | None:
+def _about_stop(seen: Seen, lane: str) -> AnyQuestion | None:
     """What to ask about the lane's last run; None where it needs nobody, or where all there is to say was said."""
     stopped = seen.starts(lane).stopped
     if not stopped or not staffing.is_stuck(stopped.reason, stopped.needs) or lane in seen.leases:
@@ -299,9 +300,9 @@ def _about_stop(seen: Seen, lane: str) -> Question | None:
         return None
     failed = _failed_units(seen, lane, stopped.failed)
     if staffing.is_about_units(stopped.reason, stopped.failed):
-        return deciding.units_failed(lane, stopped.run_id, failed) if failed else None
+        return UnitsFailed.ask(lane, stopped.run_id, failed) if failed else None
     last = f"; the last was {stopped.missed}" if stopped.missed else ""
-    return deciding.lane_stopped(lane, stopped.run_id, f"{stopped.reason}, {stopped.detail}{last}", failed)
+    return LaneStopped.ask(lane, stopped.run_id, f"{stopped.reason}, {stopped.detail}{last}", failed)
 
 
 def _failed_units(seen: Seen, lane: str, tried: Sequence[str]) -> list[FailedUnit]:
@@ -312,7 +313,7 @@ def _failed_units(seen: Seen, lane: str, tried: Sequence[str]) -> list[FailedUni
     failed = []
     for name in names:
         unit = seen.state.units.get(name, folded.Unit())
-        if unit.tried is None or name not in _open_units(backlog) or f"unit:{name}" in asked_about:
+        if unit.tried is None or name not in _open_units(backlog) or subject.Unit(name) in asked_about:
             continue
         declared = seen.unfinished.get(name) if seen.unfinished else None
         if declared and unit.tried.text and unit.tried.text != declared.fingerprint:

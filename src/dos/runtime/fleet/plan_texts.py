@@ -3,14 +3,12 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from msgspec import structs
-
 from dos.config.tables import Config
 from dos.journal.engine_events import PlansApproved
 from dos.journal.states.decisions import Decisions
 from dos.journal.store import Store
-from dos.plans.limits import deciding
-from dos.plans.limits.deciding import Question
+from dos.plans.questions.catalog import AnyQuestion
+from dos.plans.questions.texts import PlanChanged
 from dos.records.units import Unit
 from dos.runtime import backlog
 from dos.runtime.fleet.approved_texts import ApprovedTexts
@@ -28,7 +26,7 @@ class PlanTexts:
         self._is_covered = config.plans.source == "documents"
         self._approved = ApprovedTexts(
             PlansApproved,
-            deciding.PLAN_CHANGED,
+            PlanChanged,
             place.root,
             git,
             target,
@@ -38,9 +36,9 @@ class PlanTexts:
         self._basis: object = None  # what the units were read from
         self._units: list[Unit] = []
 
-    def questions(self, answers: Decisions) -> list[Question]:
+    def questions(self, answers: Decisions) -> list[AnyQuestion]:
         """About the documents that are on disk as nobody approved them."""
-        return [deciding.plan_changed(structs.asdict(each), each.ordinal(answers)) for each in self._approved.changed]
+        return self._approved.questions(answers)
 
     def approve(self, store: Store, *, by: str = "") -> None:
         """A person has seen to it: what is on disk now counts. Raises where a document cannot be read."""

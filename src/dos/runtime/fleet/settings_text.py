@@ -4,15 +4,13 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
-from msgspec import structs
-
 from dos.config.load import FILE_NAME, Loaded, parse, read_text
 from dos.errors import ConfigInvalid
 from dos.journal.engine_events import SettingsApproved
 from dos.journal.states.decisions import Decisions
 from dos.journal.store import Store
-from dos.plans.limits import deciding
-from dos.plans.limits.deciding import Question
+from dos.plans.questions.catalog import AnyQuestion
+from dos.plans.questions.texts import SettingsChanged
 from dos.records.unknown import Unknown
 from dos.runtime.fleet.approved_texts import ApprovedTexts
 from dos.sources.git import Git
@@ -26,7 +24,7 @@ class SettingsText:
         self._journal = journal
         self._approved = ApprovedTexts(
             SettingsApproved,
-            deciding.SETTINGS_CHANGED,
+            SettingsChanged,
             place.root,
             git,
             target,
@@ -36,11 +34,9 @@ class SettingsText:
         self._trouble_on_disk = ""
         self._trouble_committed = ""
 
-    def questions(self, answers: Decisions) -> list[Question]:
+    def questions(self, answers: Decisions) -> list[AnyQuestion]:
         """About the file, when it is on disk as nobody approved it."""
-        return [
-            deciding.settings_changed(structs.asdict(each), each.ordinal(answers)) for each in self._approved.changed
-        ]
+        return self._approved.questions(answers)
 
     @property
     def trouble(self) -> str:

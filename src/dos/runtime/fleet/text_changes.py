@@ -1,24 +1,24 @@
 """What differs between a document on disk and the text of it that a person approved."""
 
-from collections.abc import Mapping
 from difflib import unified_diff
 from pathlib import Path
 
 from dos.journal import streams
 from dos.journal.events import decode
 from dos.journal.store import Store
+from dos.plans.questions.texts import TextChanged
 from dos.records.unknown import Unknown
 from dos.runtime.fleet.approved_texts import Approval, digest_of, where
 from dos.sources.plans import plan_documents
 
 
-def difference(store: Store, root: Path, detail: Mapping[str, str]) -> list[str]:
+def difference(store: Store, root: Path, asked: TextChanged) -> list[str]:
     """What a question about a text is about, as a diff; none where the file is elsewhere, or changed again."""
-    name, text = detail["document"], plan_documents.read_text(root / detail["document"])
-    if isinstance(text, Unknown) or (detail["where"], detail["digest"]) != (where(root), digest_of(text)):
+    name, text = asked.document, plan_documents.read_text(root / asked.document)
+    if isinstance(text, Unknown) or (asked.where, asked.digest) != (where(root), digest_of(text)):
         return []
     facts = (decode(event) for event in store.load(streams.APPROVALS))
     texts = [fact.documents[name] for fact in facts if isinstance(fact, Approval) and name in fact.documents]
-    approved = next((each for each in texts if digest_of(each) == detail["approved"]), "")
+    approved = next((each for each in texts if digest_of(each) == asked.approved), "")
     lines = unified_diff(approved.splitlines(), (text or "").splitlines(), "approved", "on disk", n=1, lineterm="")
     return list(lines)

@@ -6,8 +6,8 @@ from dos.journal import streams
 from dos.journal.engine_events import IncidentFound
 from dos.journal.states.fleet import Fleet
 from dos.journal.states.fleet import Unit as Seen
-from dos.plans.limits import deciding
-from dos.plans.limits.deciding import Question
+from dos.plans.questions.catalog import AnyQuestion
+from dos.plans.questions.units import Incident
 from dos.runtime import effects
 from dos.sources.git import Git
 from dos.sources.history.reflogs import Move, Reflogs
@@ -106,8 +106,8 @@ def recording(found: IncidentFound) -> effects.Record:
     return effects.Record(stream=stream, fact=found, key=f"incident/{found.id}")
 
 
-def question(found: IncidentFound) -> Question:
-    return deciding.incident(
+def question(found: IncidentFound) -> AnyQuestion:
+    return Incident.ask(
         found.id,
         what=_moved(found) if found.moved_to else _named(found),
         units=found.units,

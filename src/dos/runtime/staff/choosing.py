@@ -9,9 +9,11 @@ from dos.journal.engine_events import BudgetPromised, BudgetSpent, BudgetWarned
 from dos.journal.events import Fact
 from dos.journal.states.quota import Quota
 from dos.journal.states.spend import Spend
-from dos.plans.limits import budget, deciding, quota
+from dos.plans.limits import budget, quota
 from dos.plans.limits.budget import Answer, Row
 from dos.plans.limits.quota import Candidate, Gated, Probe
+from dos.plans.questions import resources
+from dos.plans.questions.catalog import AnyQuestion
 from dos.records.reasons import Needs
 from dos.runtime.effects import Chosen, NoRoom, Promise
 
@@ -75,14 +77,14 @@ def _spent(verdict: budget.Verdict) -> NoRoom:
         detail=verdict.reason,
         until_ms=verdict.until_ms,
         needs=Needs.TIME if waits else Needs.OPERATOR,
-        questions=[deciding.budget(row) for row in verdict.to_ask] if verdict.answer is Answer.SPENT else [],
+        questions=[resources.BudgetSpent.ask(row) for row in verdict.to_ask] if verdict.answer is Answer.SPENT else [],
         told=spent(fresh),
     )
 
 
 def _gated(gate: Gated, limits: Quota, told: list[Fact]) -> NoRoom:
     found = limits.limits.get(gate.key.path)
-    asks = [deciding.limit(found)] if found and _wants_a_person(gate, found) else []
+    asks: list[AnyQuestion] = [resources.about_limit(found)] if found and _wants_a_person(gate, found) else []
     return NoRoom(why="quota", detail=gate.why, until_ms=gate.until_ms, needs=gate.needs, questions=asks, told=told)
 
 

@@ -9,7 +9,9 @@ from dos.journal.engine_events import BaselineChecked, DecisionAnswered
 from dos.journal.run_events import StepVerified
 from dos.journal.truth import receipt_events
 from dos.journal.truth.receipt_events import ReceiptIssued
-from dos.plans.limits import deciding
+from dos.plans.questions.catalog import AnyQuestion
+from dos.plans.questions.resources import BaselineFailed
+from dos.plans.questions.units import LandingBlocked, LandingConflict
 from dos.records.endings import Ending
 from dos.records.receipts import Run
 from dos.records.units import Unit
@@ -73,7 +75,7 @@ def measure_and_land(pen: Pen, asked: Dispatch, worktree: effects.Worktree, ende
     if count % MOST_REFUSALS == 0 and not refused.moved:
         told = reasons[-MOST_REFUSALS:]
         ordinal = count // MOST_REFUSALS
-        yield from pen.ask([deciding.landing_conflict(unit.name, told, lane=pen.lease.lane, ordinal=ordinal)])
+        yield from pen.ask([LandingConflict.ask(unit.name, told, lane=pen.lease.lane, ordinal=ordinal)])
     return Fate.MISSED
 
 
@@ -183,7 +185,7 @@ def _keep_untested(
     if not intended:
         yield from pen.note(_intent(pen, landing, iteration, untested=True))
     yield from pen.share(streams.baseline(fault.host), fault, f"fault/{pen.run_id}/{landing.new}.{fault.ordinal}")
-    yield from pen.ask([deciding.baseline(fault)])
+    yield from pen.ask([BaselineFailed.ask(fault)])
 
 
 def _intent(pen: Pen, landing: effects.Landing, iteration: int, *, untested: bool = False) -> events.LandingIntended:
@@ -255,10 +257,8 @@ def _land_again(pen: Pen, each: effects.Unsettled, unit: Unit) -> Steps[Tried]:
     return found
 
 
-def _blocked(pen: Pen, landing: effects.Landing, refused: effects.NotLanded, ordinal: int) -> deciding.Question:
-    return deciding.landing_blocked(
-        landing.unit, refused.reason, commit=landing.new, lane=pen.lease.lane, ordinal=ordinal
-    )
+def _blocked(pen: Pen, landing: effects.Landing, refused: effects.NotLanded, ordinal: int) -> AnyQuestion:
+    return LandingBlocked.ask(landing.unit, refused.reason, commit=landing.new, lane=pen.lease.lane, ordinal=ordinal)
 
 
 def _close(pen: Pen, question: str) -> Steps[None]:

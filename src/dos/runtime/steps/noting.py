@@ -7,7 +7,7 @@ from itertools import count
 from dos.journal import events, streams
 from dos.journal.events import Fact
 from dos.journal.states import decisions
-from dos.plans.limits.deciding import Question
+from dos.plans.questions.catalog import AnyQuestion
 from dos.records.leases import Lease
 from dos.runtime import effects
 from dos.runtime.steps.effect import Steps, do
@@ -44,7 +44,7 @@ class Pen:
         """To a stream that all lanes write to: there, one fence says nothing about another."""
         yield from do(effects.Record(stream=stream, fact=fact, key=key, expect=expect))
 
-    def ask(self, questions: Iterable[Question]) -> Steps[None]:
+    def ask(self, questions: Iterable[AnyQuestion]) -> Steps[None]:
         """Of a person; one that was asked before is not asked again."""
         for question in questions:
             entry = decisions.raising(question)

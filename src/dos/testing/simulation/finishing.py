@@ -67,7 +67,7 @@ def _check_liveness(site: Site, watch: Watch, fleets: FleetPerformers) -> None:
         if seen.offered[lane] and not typed:
             raise Broken(invariants.LIVENESS, f"lane {lane} has work to offer, and nobody works on it")
     for question in [] if site.fleet.drain else observing.questions(seen, {}):
-        raise Broken(invariants.LIVENESS, f"nobody was asked: {question.question}")
+        raise Broken(invariants.LIVENESS, f"nobody was asked: {question.text}")
 
 
 def _waits_for_long(effect: object, ends_at: int) -> bool:

@@ -5,10 +5,11 @@ from typing import Any
 
 from dos.errors import Conflict
 from dos.journal import streams
-from dos.journal.engine_events import ABOUT_BASELINE, HaltRequested, PauseEnded, PauseRequested
+from dos.journal.engine_events import HaltRequested, PauseEnded, PauseRequested
 from dos.journal.events import DrainRequested
 from dos.journal.states import decisions
 from dos.journal.states.decisions import Standing
+from dos.plans.questions.resources import BaselineFailed
 from dos.records import run_ids
 from dos.records.leases import Lease
 from dos.runtime.supervisor import Why
@@ -168,8 +169,9 @@ class People:
 
     def _mend(self, asked: Standing, choice: str) -> None:
         """Who says that it should be checked again has most often put it right before."""
-        if asked.raised.about == ABOUT_BASELINE and choice == "retry" and self.random.random() < 0.7:
-            self.site.ailing[asked.raised.detail["host"]] = ""
+        question = asked.question
+        if isinstance(question, BaselineFailed) and choice == "retry" and self.random.random() < 0.7:
+            self.site.ailing[question.host] = ""
 
     def _see_that_one_runs(self) -> None:
         """Whoever lets work go on sees to it that somebody is there to start it: also after a while, since one that is

@@ -4,16 +4,15 @@ from collections import Counter, deque
 from collections.abc import Callable
 from typing import Any
 
-from dos.evidence.access import asked_units
 from dos.journal import engine_events, events, streams
 from dos.journal.events import Event
-from dos.journal.states import baselines, decided
-from dos.journal.states.decisions import TRIES_AGAIN, Standing
+from dos.journal.states import baselines, decided, decisions
 from dos.journal.states.leases import KINDS, Leases
 from dos.plans import replaying
 from dos.plans.iterations import OutcomeKind, StopReason
 from dos.plans.limits import budget
 from dos.plans.limits.baselines import Check, is_accepted
+from dos.plans.questions.resources import BudgetSpent
 from dos.plans.staffing import START_SECONDS
 from dos.records import regions
 from dos.records.leases import Lease
@@ -58,11 +57,11 @@ class Watch:
         self._recent: dict[str, dict[str, int]] = {}  # lane -> its starts that did not end with a word
         self._starts: dict[str, Start] = {}
         self._spent: Counter[tuple[str, str]] = Counter()  # scope and subject, in dollars
-        self._budget_asked: dict[str, dict[str, Any]] = {}
+        self._budget_asked: dict[str, BudgetSpent] = {}
         self._raised: set[str] = set()
         self.on_question: Callable[[str], None] = lambda decision: None
         self._answered: set[str] = set()
-        self._retried: list[Standing] = []  # questions that were just answered with a retry
+        self._retried: dict[str, str] = {}  # units that are to be tried again by the answer to a question
         self._held: dict[str, str] = {}  # run -> the question about its host that was open when it began
         self._checks: dict[str, Callable[[Event, Any], None]] = {
             events.SpawnIntended.kind: self._spawn_intended,
@@ -111,11 +110,10 @@ class Watch:
         """Once the last event of a transaction is here that answers questions with a retry."""
         if not self._retried or event.pos != self.site.reader.last():
             return
-        retried, self._retried = self._retried, []
-        held = self._cooling()
-        for answered in retried:
-            if behind := held & set(asked_units.units_behind(answered)):
-                raise Broken(invariants.TAKES_EFFECT, f"after {answered.raised.id} {min(behind)} is still on cooldown")
+        retried, self._retried = self._retried, {}
+        if held := self._cooling() & set(retried):
+            unit = min(held)
+            raise Broken(invariants.TAKES_EFFECT, f"after {retried[unit]} {unit} is still on cooldown")
 
     # Every event
 
@@ -341,17 +339,19 @@ class Watch:
         if fact.id not in self._raised:
             self._raised.add(fact.id)
             self.on_question(fact.id)
-            if fact.about == "budget":
-                self._budget_asked[fact.id] = fact.detail
+            question = decisions.question_of(fact)
+            if isinstance(question, BudgetSpent):
+                self._budget_asked[fact.id] = question
 
     def _decision_answered(self, event: Event, fact: engine_events.DecisionAnswered) -> None:
         if fact.id not in self._raised or fact.id in self._answered:
             raise Broken(invariants.ONE_ANSWER, f"event {event.pos}: decision {fact.id}")
         self._answered.add(fact.id)
-        if fact.choice in TRIES_AGAIN and not fact.expired:
-            self._retried.append(self.site.decisions.open[fact.id])
+        taken = self.site.decisions.open[fact.id].question.choice(fact.choice)
+        if taken and not fact.expired:
+            self._retried |= dict.fromkeys(taken.clears, fact.id)
         if fact.choice == "raise" and (asked := self._budget_asked.get(fact.id)):
-            self._spent[asked["scope"], asked["subject"].rpartition("/")[2]] -= asked["by"]
+            self._spent[asked.scope, asked.subject.rpartition("/")[2]] -= asked.by  # type: ignore[assignment]
 
 
 def _at(check: Check) -> int:

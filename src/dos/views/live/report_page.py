@@ -3,13 +3,13 @@
 Whatever units, agents and providers called themselves or said is escaped, and what would be unseen is written out.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from html import escape
 from typing import Any
 
 from msgspec import Struct, to_builtins
 
-from dos.journal.states.decisions import behind
+from dos.plans.questions.subject import Subject
 from dos.records.names import counted, visible
 from dos.views.live.proving import Proved
 from dos.views.live.report_chart import chart, clock, css_class, name
@@ -33,6 +33,7 @@ class Sheet(Struct, frozen=True, kw_only=True):
     told: Session
     proofs: dict[str, Proved]  # by commit
     questions: list[Row]
+    waits: Collection[Subject] = ()  # that the questions stand for
     costs: Costs
     own: list[str] = []  # commits and edits of the user
 
@@ -140,9 +141,7 @@ def _people(sheet: Sheet) -> list[str]:
 
 
 def _stopped(sheet: Sheet) -> list[Stop]:
-    return sheet.told.stopped_beside(
-        {waiting for asked in sheet.questions for waiting in behind(asked.waits, asked.detail)}
-    )
+    return sheet.told.stopped_beside(sheet.waits)
 
 
 def _behind(asked: Row) -> str:

@@ -9,6 +9,8 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
+from dos.plans.questions.subject import Lane, Subject
+
 # In the place of how its process ended, where nobody wrote that down.
 LOST = "its worker died"
 LEFT = "its run stopped"
@@ -172,9 +174,9 @@ class Session(Struct, kw_only=True):
         """The agents that nobody saw end: what they cost is not known."""
         return sum(bar.ending in (LOST, LEFT) for bar in self.bars)
 
-    def stopped_beside(self, waits: Collection[str]) -> list[Stop]:
+    def stopped_beside(self, waits: Collection[Subject]) -> list[Stop]:
         """Those that nobody was asked about."""
-        return [stop for stop in self.stopped if f"lane:{stop.lane}" not in waits]
+        return [stop for stop in self.stopped if Lane(stop.lane) not in waits]
 
     @property
     def seconds(self) -> float:

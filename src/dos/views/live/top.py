@@ -7,12 +7,13 @@ from enum import StrEnum
 from msgspec import Struct, structs
 
 from dos.evidence.watching import Held, Seen
-from dos.journal.states.decisions import Standing, behind, in_order
+from dos.journal.states.decisions import Standing, in_order
 from dos.journal.states.fleet import Starts
 from dos.journal.states.watching import HOUR_MS, HOURS_KEPT, Parked, Run, Tally
 from dos.plans import staffing
 from dos.plans.limits import quota
 from dos.plans.limits.quota import Limit as Known
+from dos.plans.questions import subject
 from dos.records.moments import moment
 from dos.records.names import folded
 
@@ -253,8 +254,8 @@ class _Lanes:
 
     def _asked(self, lane: str) -> Standing | None:
         """The question that a person has to answer before anybody works here."""
-        waiting = {f"lane:{lane}", "fleet"}
-        return next((each for each in in_order(self._seen.decisions) if waiting & _behind(each)), None)
+        waiting = {subject.Lane(lane), subject.Fleet()}
+        return next((each for each in in_order(self._seen.decisions) if waiting & each.question.stands_for), None)
 
     def _tallies(self, lane: str) -> list[Tally]:
         first = self._seen.now_ms // HOUR_MS - HOURS_KEPT
@@ -326,7 +327,3 @@ def _said(by: str, reason: str) -> str:
 
 def _moment(at_ms: int | None) -> datetime | None:
     return None if at_ms is None else moment(at_ms)
-
-
-def _behind(asked: Standing) -> set[str]:
-    return behind(asked.raised.waits, asked.raised.detail)

@@ -8,9 +8,9 @@ from msgspec import structs
 
 from dos.journal import events, streams
 from dos.journal.events import Event
-from dos.journal.states import decisions
 from dos.journal.states.fleet import Fleet
 from dos.plans.limits import baselines
+from dos.plans.questions.question import Choice, Consequence
 from dos.records.leases import Lease, Request
 from dos.runtime import effects
 from dos.testing.simulation.machine import Host, Process
@@ -118,4 +118,9 @@ def start_clears_cooldowns(simulation: "Simulation", patches: Patches) -> None:
 
 def retry_without_effect(simulation: "Simulation", patches: Patches) -> None:
     """A retry is written down, and the cooldown goes on."""
-    patches.enter_context(patch.object(decisions, "TRIES_AGAIN", frozenset[str]()))
+    consequences = Choice.consequences
+
+    def without_units(self: Choice, *, by_person: bool) -> list[Consequence]:
+        return consequences(self, by_person=False)
+
+    patches.enter_context(patch.object(Choice, "consequences", without_units))

@@ -19,7 +19,7 @@ from dos.evidence.work import own_commits, proofs
 from dos.journal import fold
 from dos.journal.events import Event
 from dos.journal.states import fleet_streams
-from dos.journal.states.decisions import Decisions, in_order
+from dos.journal.states.decisions import Decisions, behind, in_order
 from dos.journal.states.spend import Spend
 from dos.journal.store import Store
 from dos.records.names import LONGEST_PATH, shown
@@ -76,13 +76,14 @@ def _sheet(world: World, happened: list[Event], asked: Decisions) -> Sheet:
         told=told,
         proofs={each.commit: proved(proof) for each, proof in found.items()},
         questions=decisions.rows(asked, world.journal.now_ms()),
+        waits=behind(asked),
         costs=costs.costs(fold.fold(Spend(), happened), "unit"),
         own=own_commits.gather(world, happened),
     )
 
 
 def _text(sheet: Sheet, asked: Decisions, *, only_last: bool) -> str:
-    questions = [each.raised for each in in_order(asked)]
+    questions = [each.question for each in in_order(asked)]
     told = report.render(report.words(sheet.told, sheet.proofs, questions, sheet.own))
     if sheet.told.since is None:
         return told

@@ -12,7 +12,7 @@ from dos.errors import BadInput
 from dos.journal import fold
 from dos.journal.states import decisions
 from dos.journal.states.decisions import Decisions
-from dos.plans.limits import attention
+from dos.plans.questions.added import Added
 from dos.records.names import checked, shown
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
@@ -41,7 +41,7 @@ def run(args: Args, desk: Desk) -> Reply:
         raise BadInput("--text says nothing", hint="Say what a person has to know or decide.")
     command = standing.text(args.command, "command")
     recorded, _ = fold.current(desk.journal, Decisions)
-    question = attention.added(kind, lane, text, command, answered=recorded.answered)
+    question = Added.ask(kind, lane, text, command, answered=recorded.answered)
     is_new = question.id not in recorded.open
     desk.journal.append_all([decisions.raising(question)])
     told = f"added  {question.id}" if is_new else f"already open  {question.id}"

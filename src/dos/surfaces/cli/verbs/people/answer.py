@@ -9,7 +9,8 @@ from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
-from dos.journal.states.decisions import Decisions, behind
+from dos.journal.states.decisions import Decisions
+from dos.plans.questions import subject
 from dos.records.names import checked
 from dos.runtime.by_hand import answering
 from dos.surfaces.cli.desk import Desk, Reply, actor
@@ -47,8 +48,8 @@ def _meant(known: Decisions, word: str) -> str:
     """The one question that a unit, or a lane, waits for. Of a lane's, those that an answer can clear."""
     meant = []
     for decision, asked in known.open.items():
-        waits = behind(asked.raised.waits, asked.raised.detail)
-        is_of_lane = f"lane:{word}" in waits and bool(asked.raised.choices)
-        if is_of_lane or f"unit:{word}" in waits:
+        waits = asked.question.stands_for
+        is_of_lane = subject.Lane(word) in waits and bool(asked.raised.choices)
+        if is_of_lane or subject.Unit(word) in waits:
             meant.append(decision)
     return meant[0] if len(meant) == 1 and word not in known.open else word

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
-from dos.plans.limits.deciding import TEXT_CHANGED
+from dos.plans.questions.texts import TextChanged
 from dos.runtime.by_hand import answering
 from dos.runtime.fleet import text_changes
 from dos.surfaces.cli.desk import Desk, Reply
@@ -29,6 +29,6 @@ def run(args: Args, desk: Desk) -> Reply:
     found = answering.find(journal, decision, known)
     row = view.row(found, journal.now_ms())
     data = to_builtins(row)
-    if found.raised.about in TEXT_CHANGED:
-        data["difference"] = text_changes.difference(journal, desk.journal_world.workspace.root, found.raised.detail)
+    if isinstance(found.question, TextChanged):
+        data["difference"] = text_changes.difference(journal, desk.journal_world.workspace.root, found.question)
     return Reply(text=view.render_one(row, data.get("difference", ())), data=data, indented=True)
