@@ -6,7 +6,7 @@ from functools import partial
 from dos.agents.adapter import Adapter, Clocks, Heard, Launch, Settings, by_exit
 from dos.errors import BadInput
 from dos.records.endings import Found, Outcome
-from dos.verdicts.access.admission import Fault, attempt
+from dos.records.unknown import Unknown, attempt
 
 
 class Guarded:
@@ -19,7 +19,7 @@ class Guarded:
         made = attempt(partial(self._adapter.launch, prompt, settings))
         if isinstance(made, Launch):
             return made
-        why = made.text if isinstance(made, Fault) else f"it answered {type(made).__name__} and no Launch"
+        why = made.why if isinstance(made, Unknown) else f"it answered {type(made).__name__} and no Launch"
         raise BadInput(f"the agent {self.name!r} cannot be launched: {why}", hint="Repair the package it came with.")
 
     def parse(self, line: str) -> tuple[Heard, ...]:
@@ -31,5 +31,5 @@ class Guarded:
         ended = attempt(partial(self._adapter.outcome, lines, exit_code, clocks))
         if isinstance(ended, Outcome):
             return ended
-        why = ended.text if isinstance(ended, Fault) else f"{type(ended).__name__} is no Outcome"
+        why = ended.why if isinstance(ended, Unknown) else f"{type(ended).__name__} is no Outcome"
         return Outcome(ending=by_exit(exit_code, clocks), found=Found(field="outcome", raw=why))

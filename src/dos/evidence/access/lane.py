@@ -6,9 +6,9 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
+from dos import plugins
 from dos.config.tables import Config
 from dos.journal.store import Admit, Store
-from dos.sources import plugins
 from dos.sources.world import World
 from dos.verdicts.access import admission, arbiter
 from dos.verdicts.access.admission import KERNEL_FILES, Predicate

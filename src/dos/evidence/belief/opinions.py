@@ -5,11 +5,11 @@ from typing import Any
 
 from msgspec import Struct
 
+from dos import plugins
 from dos.config.tables import Config
 from dos.errors import BadInput
 from dos.records.names import meant, shown
 from dos.records.unknown import Unknown
-from dos.sources import plugins
 from dos.sources.judges.asked_program import AskedProgram
 from dos.sources.judges.likeness import Likeness
 from dos.sources.witnesses.places import standing

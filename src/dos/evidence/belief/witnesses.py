@@ -5,12 +5,12 @@ from typing import Any
 
 from msgspec import structs
 
+from dos import plugins
 from dos.errors import BadInput
 from dos.evidence.belief import ci, recorded_tests
 from dos.records.accountability import Accountability
 from dos.records.names import meant, shown
 from dos.records.unknown import Unknown
-from dos.sources import plugins
 from dos.sources.witnesses import acceptance, ancestry, citations, files, snapshots
 from dos.sources.world import World
 from dos.verdicts.belief.effect import EffectClaim

@@ -7,13 +7,14 @@ from typing import TypeVar
 
 from msgspec import Struct
 
+from dos import plugins
 from dos.config.tables import Config
 from dos.errors import DosError
 from dos.evidence.health import agents, git, plans, store
 from dos.evidence.work import recognised
 from dos.records.run_ids import ALPHABET
 from dos.records.unknown import Unknown
-from dos.sources import filesystems, plugins
+from dos.sources import filesystems
 from dos.sources.world import World
 from dos.verdicts.access.admission import KERNEL_FILES
 from dos.version import VERSION

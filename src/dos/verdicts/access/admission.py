@@ -13,6 +13,7 @@ from dos.records import regions
 from dos.records.leases import Refusal, RefusalReason
 from dos.records.names import folded
 from dos.records.regions import Mode, Region
+from dos.records.unknown import Unknown, attempt
 
 SOFT_OVERLAP_CEILING = 1 / 3  # no setting tolerates more than this share of a request
 
@@ -94,12 +95,6 @@ class AdmissionVerdict(Struct, frozen=True, kw_only=True):
 Predicate = Callable[[Asked, Mapping[str, object], object], AdmissionVerdict]
 
 
-class Fault(Struct, frozen=True):
-    """What code that is not ours raised instead of answering."""
-
-    text: str
-
-
 def judge(
     asked: Claim,
     live: Sequence[Holding],
@@ -170,19 +165,11 @@ def run_predicates(
     return None
 
 
-def attempt(call: Callable[[], Given]) -> Given | Fault:
-    """The one door to code that is not ours: what it raises becomes a value, and the caller decides what that means."""
-    try:
-        return call()
-    except Exception as error:  # noqa: BLE001 - a plugin may raise anything, and must not get its way by raising
-        return Fault(text=f"{type(error).__name__}: {error}")
-
-
 def _run_predicate(predicate: Predicate, asked: Asked, lease: Mapping[str, object], config: object) -> Refusal | None:
     name = str(getattr(predicate, "name", "") or getattr(predicate, "__name__", type(predicate).__name__))
     answer: object = attempt(lambda: predicate(asked, lease, config))
-    if isinstance(answer, Fault):
-        detail = f"predicate {name!r} raised {answer.text} (fail-closed)"
+    if isinstance(answer, Unknown):
+        detail = f"predicate {name!r} raised {answer.why} (fail-closed)"
     elif not isinstance(answer, AdmissionVerdict):
         detail = f"predicate {name!r} answered {type(answer).__name__}, which is not an AdmissionVerdict (fail-closed)"
     elif answer.admitted:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from dos.records import regions
 from dos.records.leases import Refusal, RefusalReason
 from dos.records.regions import Mode, Region
-from dos.verdicts.access.admission import Fault, attempt
+from dos.records.unknown import Unknown, attempt
 
 Tree = Sequence[str]
 Row = tuple[str, str, Tree]  # name, kind, tree
@@ -96,7 +96,7 @@ def apart_from_siblings(region: Region, wishes: Preferences) -> bool:
     """Does it touch none of them? A sibling whose tree cannot be told touches everything."""
     for sibling in wishes.live_siblings:
         theirs = attempt(partial(_region_of, sibling, wishes.sibling_tree_lookup))
-        if isinstance(theirs, Fault) or regions.overlaps(region, theirs):
+        if isinstance(theirs, Unknown) or regions.overlaps(region, theirs):
             return False
     return True
 
@@ -124,8 +124,8 @@ def _ask_oracle(candidate: Candidate, wishes: Preferences) -> int | Skip | None:
     if oracle is None:
         return None
     answer = attempt(lambda: oracle(lane, candidate.kind, candidate.region.globs))
-    if isinstance(answer, Fault):
-        return Skip(lane=lane, why=f"lane {lane!r}: the pick oracle raised {answer.text}")
+    if isinstance(answer, Unknown):
+        return Skip(lane=lane, why=f"lane {lane!r}: the pick oracle raised {answer.why}")
     if answer is None and candidate.kind == "named":
         return Skip(lane=lane, why=f"lane {lane!r}: the pick oracle cannot say what there is to do in a named lane")
     if answer is not None and answer <= 0:
@@ -138,7 +138,7 @@ def _rank(candidate: Candidate, wishes: Preferences) -> float | None:
     if key is None:
         return None
     rank = attempt(lambda: key(candidate.lane, candidate.kind, candidate.region.globs))
-    if isinstance(rank, Fault) or not isinstance(rank, int | float) or isnan(rank):
+    if isinstance(rank, Unknown) or not isinstance(rank, int | float) or isnan(rank):
         return None
     return rank
 

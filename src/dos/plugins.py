@@ -6,18 +6,26 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from msgspec import convert, to_builtins
+from msgspec import Struct, convert, to_builtins
 
 from dos.errors import BadInput
-from dos.records.unknown import Unknown
+from dos.records.unknown import Unknown, attempt
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-PREDICATES = "dos.predicates"
+AGENTS = "dos.agents"
 EVIDENCE_SOURCES = "dos.evidence_sources"
 JUDGES = "dos.judges"
+PREDICATES = "dos.predicates"
 Answered = TypeVar("Answered")
+
+
+class Loaded(Struct, frozen=True, kw_only=True):
+    """The plugins of a group by name, and a sentence for each that is of no use."""
+
+    plugins: list[tuple[str, Any]]
+    broken: list[str]
 
 
 def names(group: str) -> list[str]:
@@ -25,51 +33,48 @@ def names(group: str) -> list[str]:
     return [point.name for point in _points(group)]
 
 
-def load(group: str) -> list[tuple[str, Any]]:
-    """The plugins of a group by name, classes instantiated. One that cannot be loaded is an error: it might refuse."""
-    found, failed = _loaded(group)
-    if failed:
-        raise BadInput(failed[0], hint="Uninstall the package it came with, or repair it.")
-    return found
+def load(group: str, *, only: str = "", flaw: Callable[[Any], str] = lambda plugin: "") -> list[tuple[str, Any]]:
+    """The plugins of a group, or those of one name, by name; classes are instantiated.
+
+    Raises BadInput for one that cannot be loaded, or of which `flaw` says what is wrong with it: it might refuse.
+    """
+    found = _loaded(group, only, flaw)
+    if found.broken:
+        raise BadInput(found.broken[0], hint="Uninstall the package it came with, or repair it.")
+    return found.plugins
 
 
 def added(group: str, own: Collection[str], warn: Callable[[str], None]) -> dict[str, Any]:
     """Those beside our own, by name, where one that cannot be loaded is only missing."""
-    found, failed = _loaded(group)
-    for complaint in failed:
+    found = _loaded(group)
+    for complaint in found.broken:
         warn(f"warning: {complaint}")
-    return {name: plugin for name, plugin in found if name not in own}
+    return {name: plugin for name, plugin in found.plugins if name not in own}
 
 
 def answer(stranger: Callable[[], Any], kind: type[Answered]) -> Answered | Unknown:
-    """What somebody else's code answers, if it is of that kind through and through."""
-    said = call(stranger)
+    """What a plugin answers, if it is of that kind through and through."""
+    said = attempt(stranger)
     if isinstance(said, Unknown):
         return Unknown(f"it raised {said.why}")
     if not isinstance(said, kind):
         return Unknown(f"it answered with {type(said).__name__}, not with {kind.__name__}")
-    checked = call(lambda: convert(to_builtins(said), kind))
+    checked = attempt(lambda: convert(to_builtins(said), kind))
     return Unknown(f"its answer has values of other kinds: {checked.why}") if isinstance(checked, Unknown) else checked
 
 
-def call(stranger: Callable[[], Answered]) -> Answered | Unknown:
-    """What somebody else's code answers; whatever it raises, it has no answer."""
-    try:
-        return stranger()
-    except Exception as error:  # noqa: BLE001 - nobody knows what a plugin may raise
-        return Unknown(repr(error))
-
-
-def _loaded(group: str) -> tuple[list[tuple[str, Any]], list[str]]:
-    """And what is to be said of those that cannot be loaded."""
-    found, failed = [], []
+def _loaded(group: str, only: str = "", flaw: Callable[[Any], str] = lambda plugin: "") -> Loaded:
+    found = Loaded(plugins=[], broken=[])
     for point in _points(group):
-        made = call(partial(_made, point))
-        if isinstance(made, Unknown):
-            failed.append(f"the plugin {point.name!r} of {group} ({point.value}) cannot be loaded: {made.why}")
+        if only and point.name != only:
+            continue
+        made = attempt(partial(_made, point))
+        why = f"cannot be loaded: {made.why}" if isinstance(made, Unknown) else flaw(made)
+        if why:
+            found.broken.append(f"the plugin {point.name!r} of {group} ({point.value}) {why}")
         else:
-            found.append((point.name, made))
-    return found, failed
+            found.plugins.append((point.name, made))
+    return found
 
 
 def _points(group: str) -> "list[EntryPoint]":
