@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dos.evidence.commits.audit import Auditor
 from dos.sources import diffs
-from dos.sources.git import Git
+from dos.sources.git import Writer
 from dos.sources.history.objects import Objects
 from dos.verdicts.commits import audit
 from table import median, show
@@ -59,7 +59,7 @@ def history(count: int) -> str:
 
 
 def audited(root: Path) -> int:
-    git = Git(root)
+    git = Writer(root)
     wanted = diffs.Asked(words=("main",), is_range=True, short=9)
     with Objects(git) as objects:
         auditor = Auditor(git, objects, short=wanted.short)

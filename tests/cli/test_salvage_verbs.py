@@ -8,7 +8,7 @@ from commanding import git
 
 from dos.journal.opening import open_store
 from dos.runtime.worktrees import prepare
-from dos.sources.git import Git
+from dos.sources.git import Writer
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -19,7 +19,7 @@ def saved(workspace: Path) -> list[str]:
     state = workspace / ".git" / "dos"
 
     def begin() -> Path:
-        return Path(prepare(Git(workspace), state, lane="api", run_id="RUN", target="main").path)
+        return Path(prepare(Writer(workspace), state, lane="api", run_id="RUN", target="main").path)
 
     (begin() / "api" / "a.txt").write_text("first\n")
     (begin() / "api" / "new.txt").write_text("second\n")

@@ -12,7 +12,7 @@ from dos.records import globs, regions
 from dos.runtime import measuring
 from dos.runtime.trees import shared
 from dos.sources import workspace
-from dos.sources.git import Git
+from dos.sources.git import Writer
 from dos.sources.world import World
 from dos.verdicts.access import scope
 from dos.verdicts.work import footprint
@@ -62,7 +62,7 @@ def test_a_name_of_git_s_means_the_same_wherever_work_is_measured(tmp_path) -> N
     repository.pass_time(MINUTE)
     each = [repository.commit(name) for name in (*INSIDE, *OUTSIDE)]
 
-    place, git = workspace.find(repository.root / "sub"), Git(repository.root)
+    place, git = workspace.find(repository.root / "sub"), Writer(repository.root)
     assert place.prefix == "sub/"
     assert sorted(measuring.strays(git, base, each[-1], lease, place.prefix)) == sorted(OUTSIDE)
     share = shared.share_of(git, base, each[-1], "A/A1", lease, place.prefix)

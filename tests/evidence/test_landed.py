@@ -14,7 +14,7 @@ from dos.journal import streams
 from dos.journal.events import UnitLanded
 from dos.journal.states.fleet import Fleet, Unit
 from dos.records.unknown import Unknown
-from dos.sources.git import Git
+from dos.sources.git import Reader
 from dos.sources.history import objects
 from dos.sources.workspace import find
 from dos.sources.world import World, open_journal
@@ -138,13 +138,13 @@ def test_from_an_agents_worktree_it_is_the_main_ones_branch(place, tmp_path_fact
 @pytest.fixture
 def asked(monkeypatch):
     """How often each command of git was run."""
-    found, real = Counter(), Git.once
+    found, real = Counter(), Reader.once
 
     def counted(self, *words, **more):
         found[words[0]] += 1
         return real(self, *words, **more)
 
-    monkeypatch.setattr(Git, "once", counted)
+    monkeypatch.setattr(Reader, "once", counted)
     return found
 
 

@@ -15,7 +15,7 @@ from dos.records import run_ids
 from dos.records.leases import Request
 from dos.records.unknown import Unknown
 from dos.sources import processes
-from dos.sources.git import Git
+from dos.sources.git import Reader
 from dos.verdicts.progress import liveness
 from dos.verdicts.progress.liveness import Answer
 
@@ -58,9 +58,9 @@ def test_a_commit_belongs_to_whoever_holds_its_paths(repository):
 
 def test_git_is_asked_once_for_all_leases_and_not_at_all_for_none(repository, monkeypatch):
     asked = []
-    attempt = Git.attempt
+    attempt = Reader.attempt
     monkeypatch.setattr(
-        Git, "attempt", lambda self, *words, **more: asked.append(words) or attempt(self, *words, **more)
+        Reader, "attempt", lambda self, *words, **more: asked.append(words) or attempt(self, *words, **more)
     )
     assert evidence.gather(repository.journal, repository.place, []) == {}
     assert asked == []

@@ -11,7 +11,7 @@ from dos.journal.states.decisions import Decisions
 from dos.plans.questions.texts import REMOVED
 from dos.runtime import backlog
 from dos.runtime.fleet.plan_texts import PlanTexts
-from dos.sources.git import Git
+from dos.sources.git import Writer
 from dos.sources.workspace import find
 from dos.sources.world import open_journal
 
@@ -24,7 +24,7 @@ class Seat:
 
     def __init__(self, repository):
         self.repository, self.place = repository, find(repository.root)
-        self.git = Git(self.place.root)
+        self.git = Writer(self.place.root)
         self.store = open_journal(self.place, "")
         self.texts = self.anew()
 

@@ -2,11 +2,9 @@
 
 import ast
 import inspect
-import re
-from pathlib import Path
 
 import pytest
-from mypy import api
+from type_checking import check
 
 from dos.journal.backends.memory import MemoryBackend
 from dos.runtime import effects, supervisor, worker
@@ -19,7 +17,6 @@ from dos.sources.world import World
 from dos.testing.simulation.clock import VirtualClock
 from dos.testing.simulation.seeds import Simulation
 
-ROOT = Path(__file__).parents[2]
 BY_A_WORKER = (worker, dispatch, land, noting, replan, incidents)
 EFFECTS = {each for each in vars(effects).values() if isinstance(each, type) and issubclass(each, Effect)} - {Effect}
 
@@ -114,9 +111,4 @@ simulates(Name, later)  # refused
 
 
 def test_mypy_knows_each_answer_and_refuses_performers_of_another(tmp_path):
-    file = tmp_path / "snippet.py"
-    file.write_text(SNIPPET)
-    cache = ["--cache-dir", str(ROOT / ".mypy_cache")]  # that lint has filled
-    said, _, _ = api.run(["--config-file", str(ROOT / "pyproject.toml"), *cache, "--no-error-summary", str(file)])
-    wrong = {number for number, line in enumerate(SNIPPET.splitlines(), 1) if line.endswith("# refused")}
-    assert {int(line) for line in re.findall(r"snippet\.py:(\d+): error", said)} == wrong, said
+    check(SNIPPET, tmp_path)

@@ -12,7 +12,7 @@ from dos.runtime import landing as local
 from dos.runtime import worktrees
 from dos.runtime.effects import Landing, NotLanded
 from dos.runtime.trees import conflicts
-from dos.sources.git import Git
+from dos.sources.git import Writer
 from dos.sources.history import ancestry
 from dos.sources.world import World
 
@@ -133,11 +133,11 @@ def test_a_clone_that_is_shallow_by_itself_is_believed(clone, tmp_path):
     git(tmp_path, "clone", "-q", "--depth=2", f"file://{tmp_path / 'remote.git'}", str(cut))
     base = git(cut, "rev-parse", "HEAD")
     git(cut, "commit", "-q", "--allow-empty", "-m", "more")
-    assert ancestry.hidden(Git(cut), base, "HEAD") == ""
-    assert ancestry.follows(Git(cut), base, "HEAD")
+    assert ancestry.hidden(Writer(cut), base, "HEAD") == ""
+    assert ancestry.follows(Writer(cut), base, "HEAD")
     with (cut / ".git" / "shallow").open("a") as file:
         file.write(base + "\n")  # its parent is here
-    assert base[:9] in ancestry.hidden(Git(cut), base, "HEAD")
+    assert base[:9] in ancestry.hidden(Writer(cut), base, "HEAD")
 
 
 def test_ancestry_is_read_from_the_commits_whatever_their_dates_say(repository):
@@ -145,17 +145,17 @@ def test_ancestry_is_read_from_the_commits_whatever_their_dates_say(repository):
     for day in ("2040-01-01", "1980-01-01", "2030-01-01"):
         repository.git("commit", "--quiet", "--allow-empty", "--date", day, "-m", day)
     last = repository.git("rev-parse", "HEAD")
-    git_here = Git(repository.root)
+    git_here = Writer(repository.root)
     assert ancestry.follows(git_here, first, last) and ancestry.follows(git_here, first, first)
     assert not ancestry.follows(git_here, last, first)
     assert not ancestry.follows(git_here, "0" * 40, last)
 
 
-def ours_in_a_lane(repository: Repository) -> Git:
+def ours_in_a_lane(repository: Repository) -> Writer:
     made = worktrees.prepare(
-        Git(repository.root), repository.root / ".git" / "dos", lane="one", run_id="RUN", target="main"
+        Writer(repository.root), repository.root / ".git" / "dos", lane="one", run_id="RUN", target="main"
     )
-    return Git(Path(made.path))
+    return Writer(Path(made.path))
 
 
 def test_hooks_aliases_editors_and_variables_of_others_have_no_part_in_our_git(repository, tmp_path, monkeypatch):
@@ -172,7 +172,7 @@ def test_hooks_aliases_editors_and_variables_of_others_have_no_part_in_our_git(r
     monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
     monkeypatch.setenv("GIT_CONFIG_KEY_0", "core.hooksPath")
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", str(hooks))
-    ours = Git(repository.root)
+    ours = Writer(repository.root)
     worktrees.save_changes(
         ours_in_a_lane(repository), repository.root / ".git" / "dos", run_id="R", why="", base="HEAD"
     )
@@ -206,7 +206,7 @@ def test_a_filter_that_an_agent_includes_from_another_file_is_not_run_by_our_git
     include = ("config", "include.path", "../.gitconfig")
     if included_before:
         repository.git(*include)
-    ours = Git(repository.root)
+    ours = Writer(repository.root)
     ours.run("status")
     if not included_before:
         repository.git(*include)
@@ -220,7 +220,7 @@ def test_a_credential_helper_that_an_agent_configures_is_not_asked_by_our_git(re
     ran, asked = tmp_path / "ran", "protocol=https\nhost=example.invalid\n\n"
     own = "!f() { echo username=person; echo password=own; }; f"
     repository.git("config", "credential.helper", own)
-    ours = Git(repository.root)
+    ours = Writer(repository.root)
     assert "username=person" in ours.run("credential", "fill", feed=asked)
     repository.git("config", "--add", "credential.helper", f"!touch {ran}; false")
     repository.git("config", "credential.https://example.invalid.helper", f"!touch {ran}; false")

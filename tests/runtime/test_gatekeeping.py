@@ -19,7 +19,7 @@ from dos.runtime import landing, leftovers, worktrees
 from dos.runtime.gatekeeping import checking, installing
 from dos.runtime.worker_effects import request
 from dos.sources import workspace
-from dos.sources.git import Git
+from dos.sources.git import Writer
 from dos.sources.world import open_journal
 
 pytestmark = pytest.mark.sampled(3)
@@ -39,9 +39,9 @@ class Agent:
         self.repository = repository
         self.place = workspace.find(repository.root)
         self.lease = self.take()
-        made = worktrees.prepare(Git(repository.root), self.place.state, lane="one", run_id="R", target="main")
+        made = worktrees.prepare(Writer(repository.root), self.place.state, lane="one", run_id="R", target="main")
         self.tree = Path(made.path)
-        worktrees.mark_ready(Git(self.tree))
+        worktrees.mark_ready(Writer(self.tree))
         installing.install(installing.find(self.place).directory)
 
     def take(self) -> Lease:
@@ -51,7 +51,7 @@ class Agent:
                 journal.release(lease.fence)
             taken = journal.acquire(request(config, "one", run_id="R"), rules(self.place.root, config))
         assert isinstance(taken, Lease)
-        landing.raise_fence(Git(self.repository.root), "one", taken.fence)
+        landing.raise_fence(Writer(self.repository.root), "one", taken.fence)
         return taken
 
     def run(self, *words: str, cwd: Path | None = None, **marks: str) -> subprocess.CompletedProcess[str]:
@@ -354,7 +354,7 @@ def test_people_and_our_own_commands_are_not_asked(agent):
     agent.repository.commit_all("A person's")
     agent.repository.git("branch", "new")
     agent.repository.git("branch", "-D", "new")
-    Git(agent.place.root).run("update-ref", "refs/dos/fence/one", "HEAD")
+    Writer(agent.place.root).run("update-ref", "refs/dos/fence/one", "HEAD")
 
 
 def test_where_no_program_can_answer_an_agent_is_refused_in_words(agent, tmp_path):

@@ -19,7 +19,7 @@ from dos.journal.states.fleet import Fleet, Unit
 from dos.plans.iterations import StopReason
 from dos.runtime.ground import incidents
 from dos.runtime.on_target import OnTarget
-from dos.sources.git import Git
+from dos.sources.git import Writer
 from dos.sources.history.reflogs import Reflogs
 from dos.sources.world import World
 from dos.views import report, why
@@ -194,11 +194,13 @@ def test_a_unit_that_the_user_finished_after_its_run_had_died_is_done(one_unit):
 
 
 def test_the_reflogs_are_read_again_only_when_they_have_changed(one_unit, monkeypatch):
-    watch = incidents.IncidentWatch(Git(one_unit.root), "main")
+    watch = incidents.IncidentWatch(Writer(one_unit.root), "main")
     watch.by_reflogs(Fleet())
     asked = []
-    real = Git.attempt
-    monkeypatch.setattr(Git, "attempt", lambda self, *words, **more: asked.append(words) or real(self, *words, **more))
+    real = Writer.attempt
+    monkeypatch.setattr(
+        Writer, "attempt", lambda self, *words, **more: asked.append(words) or real(self, *words, **more)
+    )
     watch.by_reflogs(Fleet())
     assert asked == []
     one_unit.commit_all("Something")
@@ -217,13 +219,13 @@ def test_what_the_user_had_committed_before_a_run_took_the_unit_is_no_work_of_it
 
 
 def test_a_branch_that_is_only_on_a_remote_has_no_reflog_and_stops_nobody(repository):
-    assert Reflogs(Git(repository.root), "elsewhere").agent_moves() == []
+    assert Reflogs(Writer(repository.root), "elsewhere").agent_moves() == []
 
 
 def test_a_run_that_an_agent_made_up_is_no_run(repository, monkeypatch):
     monkeypatch.setenv("GIT_REFLOG_ACTION", "dos agent ../x \x1b[31m")
     repository.git("commit", "--quiet", "--allow-empty", "-m", "Forged")
-    (found,) = incidents.IncidentWatch(Git(repository.root), "main").by_reflogs(Fleet())
+    (found,) = incidents.IncidentWatch(Writer(repository.root), "main").by_reflogs(Fleet())
     assert found.id == f"unknown-{repository.git('rev-parse', '--short=9', 'HEAD')}"
     assert incidents.recording(found).stream == "fleet"
     assert "An agent of an unknown run put 1 commit on the branch main" in incidents.question(found).text

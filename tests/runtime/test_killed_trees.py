@@ -19,7 +19,7 @@ from sample_repository import Repository
 from dos.errors import GitFailed
 from dos.runtime import effects, worktrees
 from dos.runtime.trees import adding
-from dos.sources.git import Git
+from dos.sources.git import Writer
 
 MOST_COMMANDS = 60
 
@@ -31,7 +31,7 @@ class Killed(BaseException):
 @contextmanager
 def killed_at(number: int, *, done: bool) -> Iterator[None]:
     """Breaks off at one git command: before it, or when it is done and nobody has heard of it."""
-    real, seen = Git.attempt, []
+    real, seen = Writer.attempt, []
 
     def attempt(self, *arguments, **named):
         seen.append(arguments)
@@ -42,27 +42,27 @@ def killed_at(number: int, *, done: bool) -> Iterator[None]:
             raise Killed
         return answer
 
-    Git.attempt = attempt
+    Writer.attempt = attempt
     try:
         yield
     finally:
-        Git.attempt = real
+        Writer.attempt = real
 
 
 def prepare(repository: Repository, run_id: str = "RUN") -> effects.Worktree:
-    git = Git(repository.root)
+    git = Writer(repository.root)
     return worktrees.prepare(git, repository.root / ".git" / "dos", lane="one", run_id=run_id, target="main")
 
 
-def lane(repository: Repository) -> Git:
-    return Git(repository.root / ".git" / "dos" / "worktrees" / "one")
+def lane(repository: Repository) -> Writer:
+    return Writer(repository.root / ".git" / "dos" / "worktrees" / "one")
 
 
-def run_git(tree: Git, *words: str, check: bool = True) -> str:
+def run_git(tree: Writer, *words: str, check: bool = True) -> str:
     return subprocess.run(["git", *words], cwd=tree.tree, check=check, capture_output=True, text=True).stdout.strip()
 
 
-def edit_plainly(tree: Git) -> set[str]:
+def edit_plainly(tree: Writer) -> set[str]:
     (tree.tree / "one" / "committed").write_text("token-committed\n")
     run_git(tree, "add", "--all")
     run_git(tree, "commit", "-qm", "Not landed")
@@ -73,7 +73,7 @@ def edit_plainly(tree: Git) -> set[str]:
     return {"token-committed", "token-staged", "token-edited", "token-new"}
 
 
-def edit_amid_a_merge(tree: Git) -> set[str]:
+def edit_amid_a_merge(tree: Writer) -> set[str]:
     (tree.tree / "one" / "keep").write_text("token-theirs\n")
     run_git(tree, "commit", "-qam", "Theirs")
     theirs = run_git(tree, "rev-parse", "HEAD")
@@ -85,7 +85,7 @@ def edit_amid_a_merge(tree: Git) -> set[str]:
     return {"token-theirs", "token-ours"}
 
 
-def edit_amid_a_rebase(tree: Git) -> set[str]:
+def edit_amid_a_rebase(tree: Writer) -> set[str]:
     (tree.tree / "one" / "keep").write_text("token-committed\n")
     run_git(tree, "commit", "-qam", "One")
     (tree.tree / "two" / "keep").write_text("token-stashed\n")
@@ -95,7 +95,7 @@ def edit_amid_a_rebase(tree: Git) -> set[str]:
     return {"token-committed", "token-stashed", "token-new"}
 
 
-def edit_a_nested_repository(tree: Git) -> set[str]:
+def edit_a_nested_repository(tree: Writer) -> set[str]:
     run_git(tree, "init", "-q", "one/nested")
     (tree.tree / "one" / "nested" / "file").write_text("token-nested\n")
     (tree.tree / "one" / "new").write_text("token-new\n")
@@ -107,7 +107,7 @@ EDITS = [edit_plainly, edit_amid_a_merge, edit_amid_a_rebase, edit_a_nested_repo
 
 def found(repository: Repository, tokens: set[str]) -> set[str]:
     """Those that can still be had: on a salvage ref, in the worktree, or set aside."""
-    git = Git(repository.root)
+    git = Writer(repository.root)
     refs = git.salvaged()
     texts = [git.attempt("grep", "-h", "token-", *refs).stdout] if refs else []
     state = repository.root / ".git" / "dos"
@@ -201,10 +201,10 @@ PREPARE = """
 import sys
 from pathlib import Path
 from dos.runtime import worktrees
-from dos.sources.git import Git
+from dos.sources.git import Writer
 root, lane = Path(sys.argv[1]), sys.argv[2]
 print("begun", flush=True)
-worktrees.prepare(Git(root), root / ".git" / "dos", lane=lane, run_id="RUN", target="main")
+worktrees.prepare(Writer(root), root / ".git" / "dos", lane=lane, run_id="RUN", target="main")
 print("done")
 """
 
@@ -222,7 +222,7 @@ def test_eight_processes_that_make_eight_worktrees_at_once_all_get_theirs(reposi
         assert out == "begun\ndone\n", err
     places = repository.root / ".git" / "dos" / "worktrees"
     for number in range(8):
-        assert run_git(Git(places / f"lane{number}"), "status", "--porcelain") == ""
+        assert run_git(Writer(places / f"lane{number}"), "status", "--porcelain") == ""
     assert len(repository.git("worktree", "list").splitlines()) == 9
 
 

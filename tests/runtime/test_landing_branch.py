@@ -7,14 +7,14 @@ from sample_repository import Repository
 
 from dos.runtime import landing, worktrees
 from dos.runtime.effects import Landing, NotLanded, Worktree
-from dos.sources.git import Git
+from dos.sources.git import Writer
 
 BRANCH = "dos/one/DEMO/A1"
 
 
 @pytest.fixture
-def git(repository) -> Git:
-    found = Git(repository.root)
+def git(repository) -> Writer:
+    found = Writer(repository.root)
     landing.raise_fence(found, "one", 7)
     return found
 
@@ -22,12 +22,12 @@ def git(repository) -> Git:
 @pytest.fixture
 def worktree(repository) -> Worktree:
     state = repository.root / ".git" / "dos"
-    return worktrees.prepare(Git(repository.root), state, lane="one", run_id="RUN", target="main")
+    return worktrees.prepare(Writer(repository.root), state, lane="one", run_id="RUN", target="main")
 
 
 def commit(place: Path, name: str, text: str, subject: str = "Work") -> str:
     (place / name).write_text(text)
-    git = Git(place)
+    git = Writer(place)
     git.run("add", "--all")
     git.run("-c", "user.name=a", "-c", "user.email=a@a", "commit", "--quiet", "--message", subject)
     return git.run("rev-parse", "HEAD").strip()
@@ -129,13 +129,13 @@ def test_what_was_intended_for_the_target_itself_never_moves_it_from_here(reposi
 def clash(repository: Repository, worktree: Worktree, names: list[str], lines: int = 1) -> NotLanded:
     for name in names:
         commit(Path(worktree.path), name, "ours\n" * lines, "Ours")
-    head = Git(Path(worktree.path)).run("rev-parse", "HEAD").strip()
+    head = Writer(Path(worktree.path)).run("rev-parse", "HEAD").strip()
     for name in names:
         (repository.root / name).write_text("theirs\n" * lines)
     repository.commit_all("Theirs")
     refused = landing.prepare("DEMO/A1", worktree, head)
     assert isinstance(refused, NotLanded)
-    tree = Git(Path(worktree.path))
+    tree = Writer(Path(worktree.path))
     assert tree.run("rev-parse", "HEAD").strip() == head and tree.dirty_paths() == []
     return refused
 
@@ -156,8 +156,8 @@ def test_a_long_conflict_is_cut_and_says_so(repository, worktree):
 def test_a_conflict_in_what_is_no_text_can_be_written_down(repository, worktree):
     for place, text in ((Path(worktree.path), b"ours \xff\n"), (repository.root, b"theirs \xfe\n")):
         (place / "one" / "keep").write_bytes(text)
-        Git(place).run("-c", "user.name=a", "-c", "user.email=a@a", "commit", "--quiet", "--all", "--message", "x")
-    refused = landing.prepare("DEMO/A1", worktree, Git(Path(worktree.path)).run("rev-parse", "HEAD").strip())
+        Writer(place).run("-c", "user.name=a", "-c", "user.email=a@a", "commit", "--quiet", "--all", "--message", "x")
+    refused = landing.prepare("DEMO/A1", worktree, Writer(Path(worktree.path)).run("rev-parse", "HEAD").strip())
     assert isinstance(refused, NotLanded) and refused.conflict
     assert refused.reason.encode()
 
@@ -192,7 +192,7 @@ def test_what_the_user_has_configured_changes_no_rebase(repository, worktree):
     repository.commit_all("Moved")
     ready = landing.prepare("DEMO/A1", worktree, head)
     assert isinstance(ready, Landing)
-    assert len(Git(repository.root).commits_between(ready.old, ready.new)) == 2
+    assert len(Writer(repository.root).commits_between(ready.old, ready.new)) == 2
     assert repository.git("rev-parse", "mine") == head
 
 
@@ -203,7 +203,7 @@ def test_an_ignored_file_on_the_way_to_a_new_one_is_not_lost(repository, git, wo
     path = Path(worktree.path) / place
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("x\n")
-    inside = Git(Path(worktree.path))
+    inside = Writer(Path(worktree.path))
     inside.run("add", "--force", "--all")
     inside.run("-c", "user.name=a", "-c", "user.email=a@a", "commit", "--quiet", "--message", "Work")
     ready = landing.prepare("DEMO/A1", worktree, inside.run("rev-parse", "HEAD").strip())

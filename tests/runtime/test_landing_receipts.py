@@ -14,7 +14,7 @@ from dos.journal.truth.receipt_events import ReceiptIssued, issued
 from dos.records import receipts
 from dos.runtime import effects
 from dos.runtime.receipts import landings, noting
-from dos.sources.git import Git
+from dos.sources.git import Writer
 from dos.sources.receipts import notes
 from dos.sources.world import World
 
@@ -163,7 +163,7 @@ def test_a_landing_of_an_older_version_gets_a_receipt_by_git_alone(repository):
 
 
 def test_a_name_that_no_receipt_may_hold_is_said_and_lands(repository):
-    git = Git(repository.root)
+    git = Writer(repository.root)
     head = repository.git("rev-parse", "HEAD")
     landed = landings.Landed(unit="DEMO/A\n1", branch="main", base=head, commit=head)
     found = landings.issue(git, World(repository.root).workspace, landed, None, ref="refs/heads/main")
@@ -179,7 +179,7 @@ def test_it_does_not_survive_where_its_file_was_changed_again(repository):
     repository.commit_all("Again")
     landed = landings.Landed(unit="DEMO/A1", branch="main", base=str(first["base"]), commit=str(first["commit"]))
     found = landings.issue(
-        Git(repository.root), World(repository.root).workspace, landed, first, ref="refs/heads/main"
+        Writer(repository.root), World(repository.root).workspace, landed, first, ref="refs/heads/main"
     ).receipt
     assert (found["ancestor"], found["survives"]) == (True, False)
 
@@ -234,8 +234,8 @@ import sys
 from pathlib import Path
 from dos.records import receipts
 from dos.runtime.receipts import noting
-from dos.sources.git import Git
-git = Git(Path(sys.argv[1]))
+from dos.sources.git import Writer
+git = Writer(Path(sys.argv[1]))
 for commit in sys.argv[3:]:
     noting.add(git, receipts.blank(commit=commit, tree="b" * 40, nonce=f"{sys.argv[2]}-{commit}", runner=sys.argv[2]))
 """
@@ -250,7 +250,7 @@ def test_several_who_note_at_once_lose_nothing(repository):
         subprocess.Popen([sys.executable, "-c", NOTER, str(repository.root), str(who), *commits]) for who in range(4)
     ]
     assert [writer.wait(timeout=PATIENCE) for writer in writers] == [0, 0, 0, 0]
-    git = Git(repository.root)
+    git = Writer(repository.root)
     for commit in commits:
         found = [json.loads(line)["runner"] for line in notes.of_commit(git, commit)]
         assert sorted(found) == ["0", "1", "2", "3"]
@@ -259,7 +259,7 @@ def test_several_who_note_at_once_lose_nothing(repository):
 
 
 def test_one_that_is_noted_twice_is_there_once_and_notes_of_others_stay(repository):
-    git, commit = Git(repository.root), repository.git("rev-parse", "HEAD")
+    git, commit = Writer(repository.root), repository.git("rev-parse", "HEAD")
     repository.git("notes", "--ref=dos-receipts", "add", "-m", "somebody's words", commit)
     one = receipts.blank(commit=commit, tree="b" * 40, nonce="n1")
     for receipt in (one, one, receipts.blank(commit=commit, tree="b" * 40, nonce="n1", ancestor=True)):

@@ -21,7 +21,7 @@ from dos.records.regions import region
 from dos.runtime import effects, landing
 from dos.runtime.effects import Landing
 from dos.runtime.worker_effects import WorkerEffects, request
-from dos.sources.git import Git
+from dos.sources.git import Writer
 from dos.sources.world import World
 from dos.verdicts.access import admission
 
@@ -154,7 +154,7 @@ def test_a_ticket_is_counted_once_however_often_it_is_queued(repository):
 @pytest.fixture
 def ready(repository) -> Landing:
     """A commit that is to land on the branch that the user has checked out."""
-    git = Git(repository.root)
+    git = Writer(repository.root)
     base = repository.git("rev-parse", "main")
     (repository.root / "one" / "new.txt").write_text("x\n")
     (repository.root / "one" / "keep").write_text("changed\n")
@@ -166,7 +166,7 @@ def ready(repository) -> Landing:
 
 
 def move(repository: Repository, ready: Landing):
-    return landing.move_branch(Git(repository.root), lane="one", fence=7, landing=ready)
+    return landing.move_branch(Writer(repository.root), lane="one", fence=7, landing=ready)
 
 
 def status(repository: Repository) -> str:
@@ -208,7 +208,7 @@ def test_a_branch_that_cannot_move_leaves_nothing_staged_though_the_index_is_bus
 
 
 def test_what_a_killed_worker_left_staged_goes_when_its_landing_comes_too_late(repository, ready):
-    Git(repository.root).run("read-tree", "-m", "-u", ready.old, ready.new)
+    Writer(repository.root).run("read-tree", "-m", "-u", ready.old, ready.new)
     assert "one/new.txt" in status(repository)
     tree = repository.git("rev-parse", f"{ready.old}^{{tree}}")
     other = repository.git("commit-tree", tree, "-p", ready.old, "-m", "Another's")

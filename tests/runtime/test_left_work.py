@@ -12,7 +12,7 @@ from dos.records.units import Unit
 from dos.runtime import effects
 from dos.runtime.drive import drive
 from dos.runtime.trees import left_work
-from dos.sources.git import Git
+from dos.sources.git import Writer
 from dos.sources.world import World
 
 SECOND = {"DEMO/A2": [[write("one/b.txt"), commit("Write b")]]}
@@ -64,7 +64,10 @@ def test_what_the_acceptance_command_stages_is_not_in_the_commit_that_is_named(r
 
 
 def test_a_commit_is_named_whatever_it_holds(repository):
-    inside, unit = Git(repository.root), Unit(plan="DEMO", id="A1", title="first", document="docs/demo-plan.md", line=3)
+    inside, unit = (
+        Writer(repository.root),
+        Unit(plan="DEMO", id="A1", title="first", document="docs/demo-plan.md", line=3),
+    )
     author = ("--author=A B <a@example.invalid>", "--date=2020-01-02T03:04:05+0600")
     long = repository.home / "message"
     long.write_text(f"Add a file\n\n# {'x' * 200_000}\n")  # longer than a word on a command line may be
@@ -79,7 +82,10 @@ def test_a_commit_is_named_whatever_it_holds(repository):
 
 
 def test_left_work_that_was_committed_already_is_not_committed_again(repository):
-    inside, unit = Git(repository.root), Unit(plan="DEMO", id="A1", title="first", document="docs/demo-plan.md", line=3)
+    inside, unit = (
+        Writer(repository.root),
+        Unit(plan="DEMO", id="A1", title="first", document="docs/demo-plan.md", line=3),
+    )
     (repository.root / "one" / "a.txt").write_text("first\n")
     repository.git("add", "--all")
     saved = repository.git("commit-tree", repository.git("write-tree"), "-p", "HEAD", "-m", "saved")

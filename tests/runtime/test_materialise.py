@@ -9,7 +9,7 @@ from toy_repository import Toy
 
 from dos.errors import DosError, GitFailed
 from dos.runtime.witnessing import materialise
-from dos.sources.git import Git
+from dos.sources.git import Writer
 from dos.sources.history.objects import Entry, Objects
 
 MOMENT = 1_000_000_000
@@ -26,7 +26,7 @@ def listed(git):
 
 
 def written(toy, tmp_path):
-    git, place = Git(toy.root), tmp_path / "tree"
+    git, place = Writer(toy.root), tmp_path / "tree"
     materialise.write(git, listed(git), place, MOMENT)
     return place
 
@@ -81,7 +81,7 @@ def test_a_submodule_is_an_empty_folder(toy, tmp_path):
 @pytest.mark.parametrize("name", ["..", ".git", ".GIT", "."])
 def test_a_name_that_no_checkout_may_write_is_refused(toy, tmp_path, name):
     toy.commit({"a": "x\n"})
-    git = Git(toy.root)
+    git = Writer(toy.root)
     blob = toy.git("rev-parse", "HEAD:a")
     for path in (name, f"{name}/x", f"sub/{name}/x", f"sub/{name}"):
         with pytest.raises(GitFailed, match="no checkout may write"):
@@ -94,7 +94,7 @@ def test_a_name_that_no_checkout_may_write_is_refused(toy, tmp_path, name):
 def test_a_path_that_leads_elsewhere_is_refused(toy, tmp_path, path):
     toy.commit({"a": "x\n"})
     with pytest.raises(GitFailed, match="no checkout may write"):
-        materialise.write(Git(toy.root), {path: Entry(0o100644, "0" * 40)}, tmp_path / "tree", MOMENT)
+        materialise.write(Writer(toy.root), {path: Entry(0o100644, "0" * 40)}, tmp_path / "tree", MOMENT)
 
 
 @pytest.mark.parametrize("order", ["link first", "file first"])
@@ -105,7 +105,7 @@ def test_nothing_is_written_through_a_link(toy, tmp_path, order):
     entries = [("sub", Entry(0o120000, link)), ("sub/a", Entry(0o100644, toy.git("rev-parse", "HEAD:a")))]
     files = dict(entries if order == "link first" else entries[::-1])
     with pytest.raises(DosError, match="cannot be written"):
-        materialise.write(Git(toy.root), files, tmp_path / "tree", MOMENT)
+        materialise.write(Writer(toy.root), files, tmp_path / "tree", MOMENT)
     assert list((tmp_path / "target").iterdir()) == []
 
 
@@ -128,7 +128,7 @@ def test_files_that_cannot_be_listed_are_never_taken_for_none(toy):
     tree = toy.git("rev-parse", "HEAD:sub")
     (toy.root / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
     with pytest.raises(GitFailed, match="is not here"):
-        listed(Git(toy.root))
+        listed(Writer(toy.root))
 
 
 def test_a_disk_without_room_is_said(toy, tmp_path, monkeypatch):

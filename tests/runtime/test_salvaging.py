@@ -11,7 +11,7 @@ from dos.errors import BadInput
 from dos.runtime import worktrees
 from dos.runtime.trees import salvaged, salvaging
 from dos.runtime.trees.salvaged import Saved
-from dos.sources.git import Git
+from dos.sources.git import Writer
 from dos.sources.world import World
 
 pytestmark = pytest.mark.sampled(3)
@@ -28,7 +28,7 @@ def everything(repository: Repository) -> list[Saved]:
 
 def prepare(repository: Repository, run_id: str = "RUN") -> Path:
     return Path(
-        worktrees.prepare(Git(repository.root), state(repository), lane="one", run_id=run_id, target="main").path
+        worktrees.prepare(Writer(repository.root), state(repository), lane="one", run_id=run_id, target="main").path
     )
 
 
@@ -57,7 +57,7 @@ def test_what_a_run_left_is_listed_with_its_run_lane_and_unit(repository):
     assert (first.number, first.lane, first.unit) == (1, "one", "DEMO/A1")
     assert first.why == "left uncommitted: uncommitted changes" and first.run_id.startswith("RID-")
     assert (second.number, second.unit, second.why) == (2, "DEMO/A2", "did not land: commits")
-    sized = salvaged.sized(Git(repository.root), first)
+    sized = salvaged.sized(Writer(repository.root), first)
     assert (sized.files, sized.bytes) == (1, 5)
 
 
@@ -87,7 +87,7 @@ def test_folders_that_git_could_not_hold_are_listed_too(repository):
     assert run.ref.endswith("/salvage/RUN/1-nested") and run.commit == "" and run.bytes >= 5
     assert (by_hand.ref, by_hand.run_id, by_hand.files) == (str(beside), "", 0)
     with pytest.raises(BadInput, match="is a folder"):
-        salvaging.apply(Git(repository.root), run)
+        salvaging.apply(repository.root, run)
 
 
 def test_numbers_stay_when_more_is_saved(repository):
@@ -118,35 +118,35 @@ def test_saved_changes_come_back_uncommitted_on_top_of_what_was_committed_since(
     repository.commit_all("Since")
     (repository.root / "two" / "mine").write_text("mine\n")
     before = repository.git("for-each-ref")
-    answer = salvaging.apply(Git(repository.root), saved)
+    answer = salvaging.apply(repository.root, saved)
     assert answer.fits and answer.files == ["one/new"]
     assert (repository.root / "one" / "new").read_text() == "saved\n"
     assert (repository.root / "one" / "keep").read_text() == "since\n"
     assert repository.git("status", "--porcelain") == "A  one/new\n?? two/mine"
     assert repository.git("for-each-ref") == before, "no branch moved, and it stays saved"
-    assert salvaging.apply(Git(repository.root), saved).in_the_way, "twice would be over one's own changes"
+    assert salvaging.apply(repository.root, saved).in_the_way, "twice would be over one's own changes"
 
 
 def test_saved_commits_come_back_as_one_change(repository):
     tree = prepare(repository)
     for name in ("a", "b"):
         (tree / "one" / name).write_text("x\n")
-        Git(tree).run("add", "--all")
-        Git(tree).run("-c", "user.name=a", "-c", "user.email=a@a", "commit", "-qm", name)
+        Writer(tree).run("add", "--all")
+        Writer(tree).run("-c", "user.name=a", "-c", "user.email=a@a", "commit", "-qm", name)
     prepare(repository)
-    assert salvaging.apply(Git(repository.root), everything(repository)[0]).files == ["one/a", "one/b"]
+    assert salvaging.apply(repository.root, everything(repository)[0]).files == ["one/a", "one/b"]
 
 
 def test_what_was_stashed_by_a_rebase_comes_back(repository):
     tree = prepare(repository)
     (tree / "one" / "keep").write_text("x\n")
-    Git(tree).run("-c", "user.name=a", "-c", "user.email=a@a", "commit", "-qam", "One")
+    Writer(tree).run("-c", "user.name=a", "-c", "user.email=a@a", "commit", "-qam", "One")
     (tree / "two" / "keep").write_text("stashed\n")
     stops = ["git", "-c", "sequence.editor=sed -i s/^pick/edit/", "rebase", "-qi", "--autostash", "HEAD~"]
     subprocess.run(stops, cwd=tree, capture_output=True)
     prepare(repository)
     [saved] = [each for each in everything(repository) if "rebase" in each.why or "autostash" in each.why]
-    assert salvaging.apply(Git(repository.root), saved).files == ["two/keep"]
+    assert salvaging.apply(repository.root, saved).files == ["two/keep"]
 
 
 def test_changes_of_the_same_file_are_merged(repository):
@@ -156,7 +156,7 @@ def test_changes_of_the_same_file_are_merged(repository):
     saved = save(repository, text=text.replace("2\n", "two\n", 1))
     (repository.root / "one" / "keep").write_text(text.replace("18\n", "eighteen\n"))
     repository.commit_all("Since")
-    assert salvaging.apply(Git(repository.root), saved).fits
+    assert salvaging.apply(repository.root, saved).fits
     merged = (repository.root / "one" / "keep").read_text()
     assert "two\n" in merged and "eighteen\n" in merged
 
@@ -200,7 +200,7 @@ def a_folder(repository):
 def test_an_ignored_file_where_a_folder_would_be_is_not_lost(repository):
     saved = save(repository, "one/new/file")
     ignored(repository)
-    answer = salvaging.apply(Git(repository.root), saved)
+    answer = salvaging.apply(repository.root, saved)
     assert "one/new is there already" in answer.in_the_way
     assert (repository.root / "one" / "new").read_text() == "mine\n"
 
@@ -216,7 +216,7 @@ def test_what_would_be_harmed_is_named_and_nothing_is_changed(repository, distur
     saved = everything(repository)[0]
     disturb(repository)
     before = everywhere(repository)
-    answer = salvaging.apply(Git(repository.root), saved, dry_run=dry_run)
+    answer = salvaging.apply(repository.root, saved, dry_run=dry_run)
     assert not answer.fits and everywhere(repository) == before
     named = answer.conflicts or [answer.in_the_way]
     assert any(word in named[0] for word in ("one/keep", "one/new", "MERGE_HEAD"))
@@ -225,13 +225,13 @@ def test_what_would_be_harmed_is_named_and_nothing_is_changed(repository, distur
 def test_a_dry_run_changes_nothing(repository):
     saved = save(repository)
     before = everywhere(repository)
-    answer = salvaging.apply(Git(repository.root), saved, dry_run=True)
+    answer = salvaging.apply(repository.root, saved, dry_run=True)
     assert answer.fits and answer.files == ["one/keep"] and everywhere(repository) == before
 
 
 def test_what_was_dropped_can_be_had_back(repository):
     saved = save(repository)
-    undo = salvaging.drop(Git(repository.root), saved)
+    undo = salvaging.drop(repository.root, saved)
     assert everything(repository) == []
     subprocess.run(undo, shell=True, cwd=repository.root, check=True)
     assert everything(repository)[0].commit == saved.commit

@@ -12,7 +12,7 @@ from dos.runtime import landing
 from dos.runtime.effects import Landing, Measured, NotLanded, Worktree
 from dos.runtime.measuring import Accepted
 from dos.runtime.trees import shared
-from dos.sources.git import Git
+from dos.sources.git import Writer
 
 LEASE = Lease(
     lane="one",
@@ -31,7 +31,7 @@ RAN = Run(script="true", exit_code=0, output_digest="", started="", ended="")
 
 
 def prepare(repository: Repository) -> Worktree:
-    return shared.prepare(Git(repository.root), LEASE, target="main")
+    return shared.prepare(Writer(repository.root), LEASE, target="main")
 
 
 def put(repository: Repository, name: str, text: str = "x\n") -> None:
@@ -98,7 +98,7 @@ def test_what_is_in_the_way_is_named_and_left_as_it_is(repository, disturb, why)
 
 
 def test_what_an_agent_committed_is_measured_and_is_on_the_branch_already(repository):
-    git = Git(repository.root)
+    git = Writer(repository.root)
     landing.raise_fence(git, "one", 7)
     made = prepare(repository)
     first, second = commit(repository, "one/a.txt"), commit(repository, "one/b.txt")
@@ -128,7 +128,7 @@ def test_what_others_commit_meanwhile_is_not_this_lanes(repository):
     first = commit(repository, "one/a.txt", unit="DEMO/A1")
     unnamed = commit(repository, "two/b")
     second = commit(repository, "one/b.txt")
-    share = shared.share_of(Git(repository.root), made.base, second, "DEMO/A1", LEASE)
+    share = shared.share_of(Writer(repository.root), made.base, second, "DEMO/A1", LEASE)
     assert (share.mine, share.others, share.strays) == ([first, second], [theirs, unnamed], [])
     ready = shared.prepare_landing("DEMO/A1", made, second, LEASE)
     assert isinstance(ready, Landing) and (ready.old, ready.new) == (theirs, second)
@@ -137,7 +137,7 @@ def test_what_others_commit_meanwhile_is_not_this_lanes(repository):
 def test_a_commit_that_names_the_unit_is_its_own_also_outside_of_the_lane(repository):
     made = prepare(repository)
     head = commit(repository, "two/a", unit="DEMO/A1")
-    assert shared.share_of(Git(repository.root), made.base, head, "DEMO/A1", LEASE).strays == ["two/a"]
+    assert shared.share_of(Writer(repository.root), made.base, head, "DEMO/A1", LEASE).strays == ["two/a"]
 
 
 def test_acceptance_beside_uncommitted_changes_is_no_witness_for_the_commit(repository):
@@ -154,7 +154,7 @@ def test_what_is_left_uncommitted_is_named_and_left_alone(repository):
     put(repository, "one/half")
     put(repository, "two/of-another")
     before = everything(repository)
-    assert shared.uncommitted(Git(repository.root), LEASE) == ["one/half"]
+    assert shared.uncommitted(Writer(repository.root), LEASE) == ["one/half"]
     assert measure(repository, made).commits and everything(repository) == before
 
 
@@ -174,7 +174,7 @@ def test_a_branch_that_was_left_or_rewritten_is_no_delivery(repository, words, w
 
 
 def test_work_that_is_not_on_the_branch_any_more_does_not_land(repository):
-    git = Git(repository.root)
+    git = Writer(repository.root)
     landing.raise_fence(git, "one", 7)
     made = prepare(repository)
     head = commit(repository, "one/a.txt")
@@ -187,7 +187,7 @@ def test_work_that_is_not_on_the_branch_any_more_does_not_land(repository):
 
 
 def test_a_stale_worker_confirms_nothing(repository):
-    git = Git(repository.root)
+    git = Writer(repository.root)
     made = prepare(repository)
     ready = shared.prepare_landing("DEMO/A1", made, commit(repository, "one/a.txt"), LEASE)
     landing.raise_fence(git, "one", 8)
@@ -200,8 +200,8 @@ def test_a_workspace_below_the_top_of_its_repository_has_its_lanes_below_it_too(
     put(repository, "sub/one/a")
     repository.commit_all("A folder")
     put(repository, "one/edit")
-    made = shared.prepare(Git(repository.root / "sub"), LEASE, target="main", prefix="sub/")
+    made = shared.prepare(Writer(repository.root / "sub"), LEASE, target="main", prefix="sub/")
     assert made.path == str(repository.root)
     put(repository, "sub/one/edit")
     with pytest.raises(shared.NotReady, match="sub/one/edit"):
-        shared.prepare(Git(repository.root / "sub"), LEASE, target="main", prefix="sub/")
+        shared.prepare(Writer(repository.root / "sub"), LEASE, target="main", prefix="sub/")

@@ -22,7 +22,7 @@ from dos.runtime.effects import Landing, NotLanded
 from dos.runtime.sharing import fetching, pushing, targets
 from dos.runtime.worker_effects import request
 from dos.sources import workspace
-from dos.sources.git import Git
+from dos.sources.git import Writer
 from dos.sources.world import open_journal, workspace_id
 
 pytestmark = pytest.mark.sampled(3)
@@ -41,7 +41,7 @@ class Clone:
 
     def __init__(self, remote: Path, tree: Path) -> None:
         git(remote.parent, "clone", "-q", f"file://{remote}", str(tree))
-        self.tree, self.git = tree, Git(tree)
+        self.tree, self.git = tree, Writer(tree)
 
     def work(self, path: str, *, base: str = "") -> Landing:
         """A commit on top of what the remote has, on no branch, as a lane's worktree makes them."""
@@ -147,7 +147,7 @@ def test_a_takeover_while_the_old_holders_push_is_under_way_refuses_it(remote, h
     """The server has the push and has not moved anything yet: then the fence moves."""
     here.holds("one", 5)
     late = here.work("one/late")
-    newer = pushing._written(Git(remote), 9, "taken")
+    newer = pushing._written(Writer(remote), 9, "taken")
     hook(remote, f"unset GIT_QUARANTINE_PATH; git update-ref refs/dos/fence/one {newer}")
     before = head(remote)
     refused = here.lands(late, fence=5)
@@ -303,7 +303,7 @@ def test_what_is_known_of_the_remote_never_goes_back(here, there, monkeypatch):
     old = fetching.base(here.git, "origin", "main")
     landing, ask = there.work("two/a"), fetching._ask
 
-    def slow(git: Git, remote: str, *refs: str) -> dict[str, str]:
+    def slow(git: Writer, remote: str, *refs: str) -> dict[str, str]:
         heard = ask(git, remote, *refs)
         monkeypatch.setattr(fetching, "_ask", ask)
         assert there.lands(landing, lane="two", fence=6) is None
@@ -365,12 +365,12 @@ import sys
 from pathlib import Path
 from dos.runtime.effects import Landing
 from dos.runtime.sharing import pushing
-from dos.sources.git import Git
+from dos.sources.git import Writer
 
 tree, lane, fence, old, new = sys.argv[1:]
 sys.stdin.read()  # until everybody is ready
 landing = Landing(unit="DEMO/A1", branch="main", old=old, new=new)
-refused = pushing.push(Git(Path(tree)), "origin", lane=lane, fence=int(fence), landing=landing)
+refused = pushing.push(Writer(Path(tree)), "origin", lane=lane, fence=int(fence), landing=landing)
 print("landed" if refused is None else "again" if refused.retryable else refused.reason)
 """
 

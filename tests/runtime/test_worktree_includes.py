@@ -9,12 +9,12 @@ from sample_repository import Repository
 from dos.errors import BadInput
 from dos.runtime import effects, worktrees
 from dos.runtime.trees import includes
-from dos.sources.git import Git
+from dos.sources.git import Writer
 
 
 def prepare(repository: Repository) -> effects.Worktree:
     return worktrees.prepare(
-        Git(repository.root), repository.root / ".git" / "dos", lane="one", run_id="RUN", target="main"
+        Writer(repository.root), repository.root / ".git" / "dos", lane="one", run_id="RUN", target="main"
     )
 
 
@@ -41,7 +41,7 @@ def put(repository: Repository, *names: str, text: str = "secret\n") -> None:
 def brought(repository: Repository) -> set[str]:
     """The files in the lane that are in no commit."""
     words = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard")
-    return {path for path in Git(lane(repository)).run(*words).split("\0") if path}
+    return {path for path in Writer(lane(repository)).run(*words).split("\0") if path}
 
 
 @pytest.mark.sampled(2)
@@ -132,7 +132,7 @@ def test_a_file_that_is_tracked_in_the_lane_is_not_overwritten(repository):
     made = lane(repository)
     assert (made / "a.env").read_text() == "tracked\n"
     assert prepare(repository).said == "not copied: a.env: tracked in the lane"
-    assert includes.bring(Git(repository.root), Git(made)).left_out == ["a.env: tracked in the lane"]
+    assert includes.bring(Writer(repository.root), Writer(made)).left_out == ["a.env: tracked in the lane"]
 
 
 def test_what_the_lane_does_not_ignore_is_not_brought_or_it_would_be_committed_there(repository):
@@ -141,7 +141,7 @@ def test_what_the_lane_does_not_ignore_is_not_brought_or_it_would_be_committed_t
     include(repository, "*.env")
     made = lane(repository)
     assert not (made / "a.env").exists()
-    assert includes.bring(Git(repository.root), Git(made)).left_out == ["a.env: not ignored in the lane"]
+    assert includes.bring(Writer(repository.root), Writer(made)).left_out == ["a.env: not ignored in the lane"]
 
 
 def test_nothing_is_written_through_a_link_that_the_lane_has(repository, tmp_path):
@@ -155,7 +155,7 @@ def test_nothing_is_written_through_a_link_that_the_lane_has(repository, tmp_pat
     include(repository, "cache")
     made = lane(repository)
     assert list((tmp_path / "elsewhere").iterdir()) == []
-    assert includes.bring(Git(repository.root), Git(made)).left_out == ["cache/a: not a folder on the way there"]
+    assert includes.bring(Writer(repository.root), Writer(made)).left_out == ["cache/a: not a folder on the way there"]
 
 
 def test_a_repository_inside_of_an_ignored_folder_is_left_out_and_named(repository):
@@ -164,8 +164,8 @@ def test_a_repository_inside_of_an_ignored_folder_is_left_out_and_named(reposito
     repository.git("init", "--quiet", "cache/nested")
     include(repository, "cache/")
     assert brought(repository) == {"cache/b"}
-    made = Git(lane(repository))
-    assert includes.bring(Git(repository.root), made).left_out == ["cache/nested/: a repository of its own"]
+    made = Writer(lane(repository))
+    assert includes.bring(Writer(repository.root), made).left_out == ["cache/nested/: a repository of its own"]
 
 
 def test_what_cannot_be_read_is_left_out_and_named(repository):
@@ -177,7 +177,7 @@ def test_what_cannot_be_read_is_left_out_and_named(repository):
     include(repository, "*.env")
     made = lane(repository)
     assert (made / "b.env").exists()
-    assert includes.bring(Git(repository.root), Git(made)).left_out == ["a.env: Permission denied"]
+    assert includes.bring(Writer(repository.root), Writer(made)).left_out == ["a.env: Permission denied"]
 
 
 def test_more_than_anybody_wants_copied_is_refused_by_name(repository, monkeypatch):
@@ -197,7 +197,7 @@ def test_a_workspace_below_the_top_of_its_repository_uses_the_list_at_the_top(re
     include(repository, "*.env")
     put(repository, "a.env", "one/b.env")
     made = prepare(repository).path
-    found = includes.bring(Git(repository.root / "one"), Git(Path(made)))
+    found = includes.bring(Writer(repository.root / "one"), Writer(Path(made)))
     assert found.copied == [] and (Path(made) / "one" / "b.env").exists() and (Path(made) / "a.env").exists()
 
 

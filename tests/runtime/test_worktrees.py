@@ -15,35 +15,35 @@ from dos.runtime import effects, worktrees
 from dos.runtime.drive import drive
 from dos.runtime.worker import Ended
 from dos.sources import workspace
-from dos.sources.git import Git
+from dos.sources.git import Writer
 from dos.sources.world import World
 
 LANDS = [write("one/a.txt"), commit("Write a")]
 SECOND = {"DEMO/A2": [[write("one/b.txt"), commit("Write b")]]}
 
 
-def lane(repository: Repository) -> Git:
-    return Git(workspace.find(repository.root).worktrees / "one")
+def lane(repository: Repository) -> Writer:
+    return Writer(workspace.find(repository.root).worktrees / "one")
 
 
 @pytest.fixture
-def tree(repository) -> Git:
+def tree(repository) -> Writer:
     """The worktree of a lane, as a worker begins with it."""
     prepare(repository)
     return lane(repository)
 
 
 def prepare(repository: Repository, run_id: str = "RUN") -> effects.Worktree:
-    git, place = Git(repository.root), workspace.find(repository.root)
+    git, place = Writer(repository.root), workspace.find(repository.root)
     return worktrees.prepare(git, place.state, lane="one", run_id=run_id, target="main", places=place.worktrees)
 
 
-def run_git(tree: Git, *words: str, check: bool = True) -> str:
+def run_git(tree: Writer, *words: str, check: bool = True) -> str:
     done = subprocess.run(["git", *words], cwd=tree.tree, check=check, capture_output=True, text=True)
     return done.stdout.strip()
 
 
-def conflicted(tree: Git, verb: str) -> None:
+def conflicted(tree: Writer, verb: str) -> None:
     (tree.tree / "one" / "keep").write_text("theirs\n")
     run_git(tree, "commit", "-qam", "Theirs")
     theirs = run_git(tree, "rev-parse", "HEAD")
@@ -162,10 +162,10 @@ def test_a_worktree_below_one_of_the_users_own_never_leads_to_that(repository, t
     state, places = repository.root / ".git" / "dos", tmp_path / "home" / "places"
     (places / "one").mkdir(parents=True)
     (places / "one" / "left").write_text("left\n")
-    made = worktrees.prepare(Git(repository.root), state, lane="one", run_id="R", target="main", places=places)
+    made = worktrees.prepare(Writer(repository.root), state, lane="one", run_id="R", target="main", places=places)
     assert (Path(made.salvaged[0].ref) / "left").read_text() == "left\n"
     assert (tmp_path / "home" / "one" / "keep").read_text() == "an edit of mine\n"
-    assert run_git(Git(tmp_path / "home"), "branch", "--show-current") == "home"
+    assert run_git(Writer(tmp_path / "home"), "branch", "--show-current") == "home"
 
 
 def test_a_ref_that_somebody_deleted_makes_room_for_none(repository, tree):
@@ -174,7 +174,7 @@ def test_a_ref_that_somebody_deleted_makes_room_for_none(repository, tree):
         prepare(repository)
         if number == 1:
             repository.git("update-ref", "-d", "refs/dos/salvage/RUN/1")
-    assert Git(repository.root).salvaged() == ["refs/dos/salvage/RUN/2", "refs/dos/salvage/RUN/3"]
+    assert Writer(repository.root).salvaged() == ["refs/dos/salvage/RUN/2", "refs/dos/salvage/RUN/3"]
 
 
 def test_entries_of_other_worktrees_that_are_away_are_left_alone(repository, tmp_path):
@@ -182,7 +182,7 @@ def test_entries_of_other_worktrees_that_are_away_are_left_alone(repository, tmp
     (tmp_path / "on a stick").rename(tmp_path / "pulled out")
     prepare(repository)
     (tmp_path / "pulled out").rename(tmp_path / "on a stick")
-    assert run_git(Git(tmp_path / "on a stick"), "status", "--porcelain") == ""
+    assert run_git(Writer(tmp_path / "on a stick"), "status", "--porcelain") == ""
 
 
 def test_a_worktree_whose_place_was_removed_is_made_anew_though_git_had_it_locked(repository, tree):
@@ -289,7 +289,7 @@ def test_what_nobody_committed_in_a_submodule_is_saved(with_submodule, ignore):
     assert "submodule" in next(event.body["why"] for event in history(with_submodule) if event.kind == "work_salvaged")
     tree = lane(with_submodule)
     assert run_git(tree, "status", "--porcelain", "--ignore-submodules=none") == "", "and the next unit found it clean"
-    assert run_git(Git(tree.tree / "one" / "library"), "log", "--format=%s") == "Library"
+    assert run_git(Writer(tree.tree / "one" / "library"), "log", "--format=%s") == "Library"
 
 
 @pytest.mark.soak
@@ -299,7 +299,7 @@ def test_commits_in_a_submodule_that_nobody_else_has_do_not_land_and_are_kept(wi
     work(with_submodule)
     assert with_submodule.subjects()[0] == "A library"
     assert any("in no remote of it" in why for why in fleet(with_submodule).units["DEMO/A1"].tries)
-    inner = Git(lane(with_submodule).tree / "one" / "library")
+    inner = Writer(lane(with_submodule).tree / "one" / "library")
     assert "Inside" in run_git(inner, "log", "--format=%s", *inner.salvaged())
 
 
@@ -334,7 +334,7 @@ def test_submodules_are_there_without_a_setup_and_without_their_remotes(nested, 
     nested.play({"DEMO/A1": [[look, *LANDS]], **SECOND})
     assert work(nested).reason is StopReason.COMPLETE
     assert seen.read_text() == "library\ninner\n"
-    inner = Git(lane(nested).tree / "one" / "library")
+    inner = Writer(lane(nested).tree / "one" / "library")
     assert run_git(inner, "config", "remote.origin.url") == str(tmp_path / "library")
     assert run_git(inner, "for-each-ref", "--format=%(refname)", "refs/remotes/origin/main") != ""
     assert (nested.root / ".git" / "config").read_text() == before, "the user's own configuration is as it was"

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from dos.runtime.witnessing.witness import Asked, Witnessed, witness
-from dos.sources.git import Git
+from dos.sources.git import Writer
 
 SAFE = ("-c", "user.name=T", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false")
 UNITTEST = f"{shlex.quote(sys.executable)} -m unittest"
@@ -42,7 +42,7 @@ class Toy:
         order = asked.pop("choose", lambda left: left[0])
         sha = asked.pop("commit", "") or self.git("rev-parse", "HEAD")
         values = {"repeat": 1, "timeout_seconds": 60.0, "commit": sha} | asked
-        return witness(Git(self.root), Asked(command=command, **values), choose=order)
+        return witness(Writer(self.root), Asked(command=command, **values), choose=order)
 
 
 def fingerprint(root: Path) -> dict[str, tuple[int, bytes]]:

@@ -3,12 +3,12 @@
 import pytest
 
 from dos.sources import head, workspace
-from dos.sources.git import Git
+from dos.sources.git import Reader, Writer
 
 
 @pytest.fixture
 def repository(tmp_path):
-    git = Git(tmp_path)
+    git = Writer(tmp_path)
     git.run("init", "--quiet", "--initial-branch", "main", ".")
     _commit(git, "one")
     return git
@@ -21,7 +21,7 @@ def _commit(git, message):
 def read(git, monkeypatch=None):
     place = workspace.find(git.tree)
     if monkeypatch:
-        monkeypatch.setattr(Git, "once", lambda *arguments, **settings: pytest.fail("git was started"))
+        monkeypatch.setattr(Reader, "once", lambda *arguments, **settings: pytest.fail("git was started"))
     return head.commit(place)
 
 
@@ -63,7 +63,7 @@ def test_it_is_what_git_says_and_git_is_not_started(repository, monkeypatch, arr
 def test_a_linked_worktree_has_a_head_of_its_own(repository, tmp_path_factory, monkeypatch):
     tree = tmp_path_factory.mktemp("linked") / "tree"
     repository.run("worktree", "add", "--quiet", "-b", "side", str(tree))
-    linked = Git(tree)
+    linked = Writer(tree)
     _commit(linked, "two")
     expected, main = linked.commit_of("HEAD"), repository.commit_of("HEAD")
     assert read(linked, monkeypatch) == expected != main
@@ -88,7 +88,7 @@ def test_what_is_not_plain_is_left_to_git(repository, text):
 
 
 def test_another_way_to_keep_refs_is_left_to_git(tmp_path):
-    git = Git(tmp_path)
+    git = Writer(tmp_path)
     if git.once("init", "--quiet", "--ref-format=reftable", ".").returncode != 0:
         pytest.skip("this git keeps refs in files only")
     _commit(git, "one")

@@ -14,7 +14,7 @@ import pytest
 from dos.errors import GitFailed
 from dos.evidence.work import shipped
 from dos.evidence.work.shipped import Ask
-from dos.sources.git import Git
+from dos.sources.git import Writer
 from dos.sources.history import index, log, place
 from dos.sources.workspace import find as workspace
 from dos.sources.world import World
@@ -60,7 +60,7 @@ def base(tmp_path):
 
 
 def found(root, tip, path, **more):
-    return index.find(Git(root), tip, [NEEDLES], path, **more)[0]
+    return index.find(Writer(root), tip, [NEEDLES], path, **more)[0]
 
 
 def plain(root, tip):
@@ -150,7 +150,7 @@ def test_a_tip_that_is_gone_is_no_matter(root, base):
     git(root, "branch", "-D", "side")
     git(root, "reflog", "expire", "--expire=now", "--all")
     git(root, "gc", "--quiet", "--prune=now")
-    assert Git(root).commit_of(gone) is None
+    assert Writer(root).commit_of(gone) is None
     assert found(root, tip, base) == [tip]
     assert tip_of(base) == tip
 
@@ -177,7 +177,7 @@ def of_another_repository(path):
     git(path.parent, "init", "--quiet", "--initial-branch=main", str(other))
     tip = grow(other, ["begin", "nothing", "AUTH1: elsewhere"], start=1_600_000_000)
     path.unlink()
-    index.find(Git(other), tip, [NEEDLES], path)
+    index.find(Writer(other), tip, [NEEDLES], path)
 
 
 def without_words(path):
@@ -250,7 +250,7 @@ def test_a_file_that_somebody_holds_is_no_matter(root, base, monkeypatch):
 BUILD = """
 import sys
 from pathlib import Path
-from dos.sources.git import Git
+from dos.sources.git import Reader
 from dos.sources.history import index
 from dos.verdicts.commits.naming import Name
 index._AT_ONCE = 500
@@ -259,7 +259,7 @@ def progress(count):
     if mode == "wait":
         print("half way", flush=True)
         sys.stdin.read()
-print(index.find(Git(Path(root)), tip, [Name("AUTH", "AUTH1").needles()], Path(path), progress=progress)[0])
+print(index.find(Reader(Path(root)), tip, [Name("AUTH", "AUTH1").needles()], Path(path), progress=progress)[0])
 """
 
 
@@ -371,8 +371,8 @@ def test_longer_hashes_are_kept_whole(tmp_path):
 )  # fmt: skip
 def test_words_are_found_in_any_case(root, base, written, looked_for):
     tip = grow(root, ["begin", written])
-    assert index.find(Git(root), tip, [[words(looked_for)]], base) == [[tip]]
-    assert index.find(Git(root), tip, [[words(looked_for)]], None) == [[tip]]
+    assert index.find(Writer(root), tip, [[words(looked_for)]], base) == [[tip]]
+    assert index.find(Writer(root), tip, [[words(looked_for)]], None) == [[tip]]
 
 
 def test_messages_in_no_encoding_are_found(root, base):

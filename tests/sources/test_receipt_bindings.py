@@ -6,7 +6,7 @@ import pytest
 
 from dos.records import receipts
 from dos.records.receipts import repository_digest
-from dos.sources.git import Git
+from dos.sources.git import Reader
 from dos.sources.receipts import bindings
 
 SAFE = ("-c", "user.name=T", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false")
@@ -40,17 +40,17 @@ def test_a_repository_is_known_by_all_its_first_commits_whatever_was_asked_befor
     roots[later] = roots[both]
     for before in roots:
         for commit in roots:
-            assert bindings.repository(Git(tmp_path), before) == repository_digest(roots[before])
-            assert bindings.repository(Git(tmp_path), commit) == repository_digest(roots[commit])
+            assert bindings.repository(Reader(tmp_path), before) == repository_digest(roots[before])
+            assert bindings.repository(Reader(tmp_path), commit) == repository_digest(roots[commit])
 
 
 def test_a_history_is_walked_once_for_all_that_lands_on_it(git, tmp_path, monkeypatch):
     first, second = committed(git, "first"), committed(git, "second")
     asked = []
-    run = Git.run
-    monkeypatch.setattr(Git, "run", lambda self, *words, **more: (asked.append(words), run(self, *words, **more))[1])
-    bindings.repository(Git(tmp_path), first)
-    bindings.repository(Git(tmp_path), second)
+    run = Reader.run
+    monkeypatch.setattr(Reader, "run", lambda self, *words, **more: (asked.append(words), run(self, *words, **more))[1])
+    bindings.repository(Reader(tmp_path), first)
+    bindings.repository(Reader(tmp_path), second)
     assert ("rev-list", "--max-parents=0", second, f"^{first}") in asked
 
 
@@ -61,6 +61,6 @@ def test_a_remote_branch_of_a_longer_name_is_not_the_target(git, tmp_path):
     git("update-ref", "refs/heads/main", first)
     git("update-ref", "refs/remotes/origin/feature/main", second)
     receipt = receipts.blank(commit=second, tree=git("rev-parse", f"{second}^{{tree}}"), target="refs/heads/main")
-    assert bindings.read(Git(tmp_path), receipt).on_target is False
+    assert bindings.read(Reader(tmp_path), receipt).on_target is False
     git("update-ref", "refs/remotes/origin/main", second)
-    assert bindings.read(Git(tmp_path), receipt).on_target is True
+    assert bindings.read(Reader(tmp_path), receipt).on_target is True

@@ -5,7 +5,7 @@ from shlex import quote
 from dos.errors import GitFailed
 from dos.evidence.health.finding import Finding, warning
 from dos.records.names import listed
-from dos.sources.git import Git
+from dos.sources.git import Reader
 from dos.sources.plans import plan_documents
 from dos.sources.world import World
 
@@ -23,7 +23,7 @@ def uncommitted(world: World) -> list[str]:
         documents = [path.relative_to(root).as_posix() for path in found if path.is_file()]
     if world.loaded.path is not None:
         documents.append("dos.toml")
-    target, git = config.workers.target_branch or "HEAD", Git(root)
+    target, git = config.workers.target_branch or "HEAD", Reader(root)
     if not documents or git.commit_of(target) is None:
         return documents
     return sorted({*_changed(git, target, documents), *_unknown(git, documents)})
@@ -33,7 +33,7 @@ def commit_command(world: World, paths: list[str]) -> str:
     """What commits these paths and nothing else, on the target branch; also from another branch."""
     words = " ".join(quote(path) for path in paths)
     inside, commit = f"cd {quote(str(world.workspace.root))}", f"git commit -m 'Update the plan' -- {words}"
-    git, target = Git(world.workspace.root), world.config.workers.target_branch
+    git, target = Reader(world.workspace.root), world.config.workers.target_branch
     if not target or target == git.branch():
         return f"{inside} && git add -- {words} && {commit}"
     has_edits = git.commit_of("HEAD") is None or _changed(git, "HEAD", paths) or _unknown(git, paths)
@@ -54,14 +54,14 @@ def examine(world: World) -> list[Finding]:
     return [warning("PLANS_UNCOMMITTED", described(world, paths), WHY, commit_command(world, paths))]
 
 
-def _changed(git: Git, target: str, documents: list[str]) -> list[str]:
+def _changed(git: Reader, target: str, documents: list[str]) -> list[str]:
     done = git.attempt("diff", "--name-only", "--relative", "-z", target, "--", *documents)
     if done.returncode != 0:
         raise GitFailed(f"git diff cannot compare the plans with {target}: {done.stderr.strip()}")
     return [path for path in done.stdout.split("\0") if path]
 
 
-def _unknown(git: Git, documents: list[str]) -> list[str]:
+def _unknown(git: Reader, documents: list[str]) -> list[str]:
     """Those that git does not track; also where they are ignored."""
     tracked = set(git.run("ls-files", "-z", "--", *documents).split("\0"))
     return [path for path in documents if path not in tracked]

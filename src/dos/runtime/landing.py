@@ -18,7 +18,7 @@ from dos.records.names import slug
 from dos.runtime import worktrees
 from dos.runtime.effects import Landing, NotLanded, Worktree
 from dos.runtime.trees import adding, conflicts
-from dos.sources.git import AS_DOS, Git
+from dos.sources.git import AS_DOS, Writer
 from dos.sources.history import ancestry
 
 REBASE_TRIES = 3  # of one that died on its way
@@ -37,7 +37,7 @@ def fence_ref(lane: str) -> str:
     return f"refs/dos/fence/{slug(lane)}"
 
 
-def raise_fence(git: Git, lane: str, fence: int) -> None:
+def raise_fence(git: Writer, lane: str, fence: int) -> None:
     """Name the lease's fence in git. It only goes up: whoever holds an older one cannot move a branch any more."""
     ref = fence_ref(lane)
     mine = git.run("hash-object", "-w", "--stdin", feed=f"fence={fence}\n").strip()
@@ -58,7 +58,7 @@ def prepare(unit: str, worktree: Worktree, head: str, *, newest: str | None = ""
 
     `newest` is where the target is, when that is not the branch of this repository.
     """
-    inside = Git(Path(worktree.path))
+    inside = Writer(Path(worktree.path))
     target = inside.commit_of(f"refs/heads/{worktree.target}") if newest == "" else newest
     if target is None:
         return NotLanded(reason=f"the target branch {worktree.target!r} is gone")
@@ -69,7 +69,7 @@ def prepare(unit: str, worktree: Worktree, head: str, *, newest: str | None = ""
     return Landing(unit=unit, branch=worktree.target, old=target, new=new)
 
 
-def _rebase(inside: Git, worktree: Worktree, target: str, head: str) -> NotLanded | None:
+def _rebase(inside: Writer, worktree: Worktree, target: str, head: str) -> NotLanded | None:
     for tries_left in reversed(range(REBASE_TRIES)):
         try:
             done = inside.attempt(*AS_DOS, *_PLAIN_REBASE, "rebase", "--quiet", "--onto", target, worktree.base)
@@ -87,7 +87,7 @@ def _rebase(inside: Git, worktree: Worktree, target: str, head: str) -> NotLande
     return NotLanded(reason=f"{moved}: {said or _last_line(done.stderr)}", conflict=bool(said))
 
 
-def move_branch(git: Git, *, lane: str, fence: int, landing: Landing) -> NotLanded | None:
+def move_branch(git: Writer, *, lane: str, fence: int, landing: Landing) -> NotLanded | None:
     """Bring the work trees along that have the branch checked out, then move it in one ref transaction.
 
     The trees come first: if we die in between, the landed work lies staged in them, and can only be kept. The other
@@ -104,7 +104,7 @@ def move_branch(git: Git, *, lane: str, fence: int, landing: Landing) -> NotLand
     for tree in trees:
         if why := _in_the_way(tree, landing):
             return NotLanded(reason=why, retryable=True, obstacle=True)
-    brought: list[Git] = []
+    brought: list[Writer] = []
     for tree in trees:
         try:
             _read_tree(tree, landing.old, landing.new)
@@ -119,14 +119,14 @@ def move_branch(git: Git, *, lane: str, fence: int, landing: Landing) -> NotLand
     return refused
 
 
-def not_forward(git: Git, landing: Landing) -> NotLanded | None:
+def not_forward(git: Writer, landing: Landing) -> NotLanded | None:
     """A branch is only ever moved to what was built on it: anything else would take commits away."""
     if ancestry.follows(git, landing.old, landing.new):
         return None
     return NotLanded(reason=f"commit {landing.new[:9]} was not built on {landing.old[:9]}, where {landing.branch!r} is")
 
 
-def has_landed(git: Git, landing: Landing) -> bool:
+def has_landed(git: Writer, landing: Landing) -> bool:
     return git.is_ancestor(landing.new, f"refs/heads/{landing.branch}")
 
 
@@ -147,7 +147,7 @@ def on_own_branch(lane: str, landing: Landing) -> Landing:
     return structs.replace(landing, branch=branch_for(lane, landing.unit))
 
 
-def to_branch(git: Git, *, lane: str, fence: int, landing: Landing) -> NotLanded | None:
+def to_branch(git: Writer, *, lane: str, fence: int, landing: Landing) -> NotLanded | None:
     """Make the unit's branch, or move it when the work holds all that it holds. Nobody's files come along."""
     if not git.commit_of(landing.new):
         return NotLanded(reason=f"commit {landing.new[:9]} is not there any more")
@@ -167,35 +167,35 @@ def to_branch(git: Git, *, lane: str, fence: int, landing: Landing) -> NotLanded
     return _swap(git, lane, fence, structs.replace(landing, old=there or "0" * len(landing.new)))
 
 
-def waiting(git: Git, target: str) -> dict[str, str]:
+def waiting(git: Writer, target: str) -> dict[str, str]:
     """The branches that were delivered on and are not in the target yet, each with its commit."""
     words = ("for-each-ref", "--format=%(objectname) %(refname)", f"--no-merged=refs/heads/{target}")
     found = (line.split(" ", 1) for line in git.run(*words, "refs/heads/dos/").splitlines())
     return {name.removeprefix("refs/heads/"): commit for commit, name in found}
 
 
-def check_fence(git: Git, lane: str, fence: int) -> NotLanded | None:
+def check_fence(git: Writer, lane: str, fence: int) -> NotLanded | None:
     """Nothing has to be moved; only a stale worker may not say that it was."""
     if _is_newest(git, lane, fence):
         return None
     return NotLanded(reason=f"git knows a newer fence of lane {lane!r} than {fence}")
 
 
-def unfinished(tree: Git) -> str | None:
+def unfinished(tree: Writer) -> str | None:
     directory = Path(tree.run("rev-parse", "--absolute-git-dir").strip())
     return next((name for name in UNFINISHED if (directory / name).exists()), None)
 
 
-def _mine(git: Git, fence: int) -> str:
+def _mine(git: Writer, fence: int) -> str:
     """The object that a fence of ours is."""
     return git.run("hash-object", "--stdin", feed=f"fence={fence}\n").strip()
 
 
-def _is_newest(git: Git, lane: str, fence: int) -> bool:
+def _is_newest(git: Writer, lane: str, fence: int) -> bool:
     return git.object_of(fence_ref(lane)) == _mine(git, fence)
 
 
-def _swap(git: Git, lane: str, fence: int, landing: Landing) -> NotLanded | None:
+def _swap(git: Writer, lane: str, fence: int, landing: Landing) -> NotLanded | None:
     """My fence is still the newest, the branch is still where I saw it, and now it is here."""
     branch, absent = f"refs/heads/{landing.branch}", "0" * len(landing.new)
     why = git.swap_ref(
@@ -212,23 +212,23 @@ def _swap(git: Git, lane: str, fence: int, landing: Landing) -> NotLanded | None
     return NotLanded(reason=reason, retryable=moved or _is_newest(git, lane, fence), moved=moved)
 
 
-def _trees_on(git: Git, branch: str) -> list[Git]:
+def _trees_on(git: Writer, branch: str) -> list[Writer]:
     """The work trees in which a branch is checked out."""
     found = []
     for lines in adding.listed(git):
         if f"branch refs/heads/{branch}" in lines and "bare" not in lines:
             path = Path(lines[0].removeprefix("worktree "))
-            found += [Git(path)] if path.is_dir() else []
+            found += [Writer(path)] if path.is_dir() else []
     return found
 
 
-def _is_there(tree: Git, landing: Landing) -> bool:
+def _is_there(tree: Writer, landing: Landing) -> bool:
     """The files came along before, and the worker died before the branch did."""
     changed = set(tree.paths_between(landing.old, landing.new))
     return not changed & set(tree.paths_unlike(landing.new))
 
 
-def _in_the_way(tree: Git, landing: Landing) -> str | None:
+def _in_the_way(tree: Writer, landing: Landing) -> str | None:
     """Whatever of the user's would be harmed, or would undo the landing with the next commit."""
     if begun := unfinished(tree):
         return f"{tree.tree} is in the middle of something ({begun})"
@@ -239,7 +239,7 @@ def _in_the_way(tree: Git, landing: Landing) -> str | None:
     return f"{hidden} is in {tree.tree} and git ignores it" if hidden else None
 
 
-def in_no_commit(tree: Git, commit: str, new: Iterable[str]) -> list[str]:
+def in_no_commit(tree: Writer, commit: str, new: Iterable[str]) -> list[str]:
     """Files of the user's, ignored ones too, that stand where new ones would be written, or on the way there."""
     tracked = set(tree.paths_of(commit))
     found: dict[str, None] = {}
@@ -255,7 +255,7 @@ def _folders(path: str) -> list[str]:
     return [str(folder) for folder in PurePosixPath(path).parents][:-1]
 
 
-def _take_back(brought: list[Git], landing: Landing) -> None:
+def _take_back(brought: list[Writer], landing: Landing) -> None:
     """Leave the trees as they were. They are the user's: it is worth waiting for their index."""
     for tree in brought:
         try:
@@ -267,7 +267,7 @@ def _take_back(brought: list[Git], landing: Landing) -> None:
             ) from error
 
 
-def _restore(git: Git, landing: Landing) -> None:
+def _restore(git: Writer, landing: Landing) -> None:
     """Take the files of a landing that never happened out of the trees again, where a worker died on the way."""
     at = git.commit_of(f"refs/heads/{landing.branch}")
     if at is None or git.is_ancestor(landing.new, at):
@@ -277,7 +277,7 @@ def _restore(git: Git, landing: Landing) -> None:
             _take_back([tree], structs.replace(landing, old=at))
 
 
-def _read_tree(tree: Git, old: str, new: str) -> None:
+def _read_tree(tree: Writer, old: str, new: str) -> None:
     """Bring the files of a tree from one commit to another, or raise GitFailed and leave them as they are.
 
     An index that somebody else has locked is waited for: the user's own git holds it for moments only.
@@ -301,6 +301,6 @@ def _last_line(text: str) -> str:
     return (text.strip().splitlines() or ["no reason given"])[-1]
 
 
-def _fence(git: Git, blob: str) -> int:
+def _fence(git: Writer, blob: str) -> int:
     text = git.run("cat-file", "blob", blob).strip()
     return int(text.removeprefix("fence="))

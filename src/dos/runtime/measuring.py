@@ -13,7 +13,7 @@ from dos.records.names import as_text
 from dos.records.receipts import Run
 from dos.runtime import running
 from dos.runtime.effects import Measured, Worktree
-from dos.sources.git import Git
+from dos.sources.git import Reader
 from dos.sources.history import ancestry
 
 OUTPUT_LINES = 40  # of a command, for whoever asks what it said
@@ -35,7 +35,7 @@ def certain(head: str) -> str:
 
 
 def measure(worktree: Worktree, lease: Lease, accept: Accept, prefix: str = "", *, doubt: Doubt = certain) -> Measured:
-    inside = Git(Path(worktree.path))
+    inside = Reader(Path(worktree.path))
     head = inside.run("rev-parse", "HEAD").strip()
     if flaw := unfounded(inside, worktree.base, head):
         return Measured(head=head, commits=[], strays=[], changed_paths=0, accepted=None, detail=flaw)
@@ -54,14 +54,14 @@ def measure(worktree: Worktree, lease: Lease, accept: Accept, prefix: str = "", 
     )
 
 
-def unfounded(inside: Git, base: str, head: str) -> str:
+def unfounded(inside: Reader, base: str, head: str) -> str:
     """Why the commits from a base to a head cannot be counted; empty when they can."""
     if cut := ancestry.hidden(inside, base, head):
         return cut
     return "" if ancestry.follows(inside, base, head) else "its base was rewritten away"
 
 
-def strays(inside: Git, base: str, head: str, lease: Lease, prefix: str = "") -> list[str]:
+def strays(inside: Reader, base: str, head: str, lease: Lease, prefix: str = "") -> list[str]:
     """The changed paths that lie outside of the lane, whose globs start where dos.toml is."""
     changed = inside.paths_between(base, head)
     return [as_text(path) for path in changed if not regions.lane_holds(lease.region, path, prefix)]

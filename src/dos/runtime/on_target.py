@@ -16,7 +16,7 @@ from dos.plans.questions.units import UnitUndone
 from dos.records.units import Unit
 from dos.runtime.ground.incidents import IncidentWatch
 from dos.runtime.sharing.targets import Target
-from dos.sources.git import Git
+from dos.sources.git import Reader
 from dos.sources.workspace import Workspace
 from dos.sources.world import World
 
@@ -58,7 +58,7 @@ class OnTarget:
         terms = [(unit.lane, unit.acceptance) for unit in units]  # by which a person's commit counts
         ref, landings = target.ref(branch), [(seen.landed, bool(seen.intended)) for seen in fleet.units.values()]
         disputed = self._disputed(fleet, branch)
-        asked = Git(self._place.root).commit_of(ref), names, landings, terms, disputed
+        asked = Reader(self._place.root).commit_of(ref), names, landings, terms, disputed
         if asked != self._asked and (names != self._names or time.monotonic() >= self._not_before):
             began = time.monotonic()
             # After the journal was read: whatever that calls landed is there to see, whichever host landed it.
@@ -100,7 +100,7 @@ class OnTarget:
         if not self._is_watched:
             return frozenset()
         if self._watch is None:
-            self._watch = IncidentWatch(Git(self._place.root), branch)
+            self._watch = IncidentWatch(Reader(self._place.root), branch)
         self.incidents = [*self._watch.by_reflogs(fleet), *self._watch.by_claims(fleet)]
         return fleet.incidents.disputed.union(commit for each in self.incidents for commit in each.commits)
 

@@ -44,7 +44,7 @@ from dos.runtime.sharing import targets
 from dos.runtime.staff import candidates, choosing
 from dos.runtime.staff.launching import Launcher
 from dos.sources import processes
-from dos.sources.git import Git
+from dos.sources.git import Writer
 from dos.sources.plans import plan_documents
 from dos.sources.workspace import Workspace
 from dos.sources.world import open_journal
@@ -68,7 +68,7 @@ class WorkerEffects:
         check_settings(config)
         self.place = place
         self.config = config
-        self.git = Git(place.root)
+        self.git = Writer(place.root)
         self._target_branch = target_branch or config.workers.target_branch
         self._open = partial(open_journal, place, config.store.url, actor=actor)
         self.store: Store = self._open()

@@ -12,7 +12,7 @@ from dos.records.names import listed, slug
 from dos.runtime import leftovers
 from dos.runtime.effects import Salvage, Worktree
 from dos.runtime.trees import adding, includes
-from dos.sources.git import AS_DOS, Git
+from dos.sources.git import AS_DOS, Writer
 
 READY = "dos-ready"  # beside the worktree's HEAD: the setup command has run here; holds what it made
 LOCKS = ("index.lock", "HEAD.lock")
@@ -21,7 +21,7 @@ UNFINISHED = ("rebase-merge", "rebase-apply", "sequencer")  # what `git reset` l
 
 
 def prepare(
-    git: Git, state: Path, *, lane: str, run_id: str, target: str, places: Path | None = None, base: str | None = ""
+    git: Writer, state: Path, *, lane: str, run_id: str, target: str, places: Path | None = None, base: str | None = ""
 ) -> Worktree:
     """A clean worktree at the target branch's head, on no branch: no ref of the user's can be moved from it."""
     path = (places or state / "worktrees") / slug(lane)
@@ -30,7 +30,7 @@ def prepare(
         raise GitFailed(
             f"the target branch {target!r} has no commit", hint=f"Commit something first: git -C {git.tree} commit"
         )
-    inside, why = Git(path), EARLIER
+    inside, why = Writer(path), EARLIER
     salvaged: list[Salvage] = []
     if path.exists():
         leftovers.wait_for_git(path, of_workers=True)
@@ -52,7 +52,7 @@ def prepare(
     return Worktree(path=str(path), target=target, base=base, salvaged=salvaged, ready=ready, said=said)
 
 
-def _is_unused(inside: Git) -> bool:
+def _is_unused(inside: Writer) -> bool:
     """It was never checked out to the end, so that nobody can have worked in it."""
     directory = _directory(inside)
     unused = not (directory / READY).exists() and not (directory / "index").exists()
@@ -61,7 +61,7 @@ def _is_unused(inside: Git) -> bool:
     return unused
 
 
-def mark_ready(inside: Git) -> list[str]:
+def mark_ready(inside: Writer) -> list[str]:
     """Record that the setup has run, and return the files that it left for git to see.
 
     Folders that it made and git does not ignore are hidden: an agent's `git add --all` would commit `node_modules`.
@@ -75,7 +75,7 @@ def mark_ready(inside: Git) -> list[str]:
     return [path for path in made if not path.endswith("/")]
 
 
-def _is_ready(inside: Git) -> bool:
+def _is_ready(inside: Writer) -> bool:
     """The setup has run, and what it made is still here: an agent may have committed it, and then it was cleared."""
     mark = _directory(inside) / READY
     if not mark.exists():
@@ -84,7 +84,7 @@ def _is_ready(inside: Git) -> bool:
     return all((inside.tree / path).exists() for path in made if path)
 
 
-def save_changes(inside: Git, state: Path, *, run_id: str, why: str, base: str) -> list[Salvage]:
+def save_changes(inside: Writer, state: Path, *, run_id: str, why: str, base: str) -> list[Salvage]:
     """Put what nobody committed on a ref, and leave the tree as its head is, on no branch."""
     directory = _unlocked(inside)
     found = inside.commit_of("HEAD")  # none on a branch without a commit
@@ -110,13 +110,13 @@ def save_changes(inside: Git, state: Path, *, run_id: str, why: str, base: str) 
     return saved
 
 
-def save_commits(inside: Git, *, run_id: str, why: str, base: str) -> list[Salvage]:
+def save_commits(inside: Writer, *, run_id: str, why: str, base: str) -> list[Salvage]:
     """Put the head on a ref when neither the target nor another such ref holds it."""
     _directory(inside)
     return _save_head(inside, inside.commit_of("HEAD"), run_id, why, base)
 
 
-def _save_head(git: Git, head: str | None, run_id: str, why: str, base: str) -> list[Salvage]:
+def _save_head(git: Writer, head: str | None, run_id: str, why: str, base: str) -> list[Salvage]:
     if head is None or git.is_ancestor(head, base):
         return []
     if git.run("for-each-ref", "--points-at", head, "refs/dos/salvage/").strip():
@@ -124,7 +124,7 @@ def _save_head(git: Git, head: str | None, run_id: str, why: str, base: str) -> 
     return [_keep(git, run_id, head, f"{why}: commits")]
 
 
-def clear(inside: Git, commit: str) -> None:
+def clear(inside: Writer, commit: str) -> None:
     """To a commit. Only after `save_changes`. Ignored files stay: they are caches, and a build without them is slow."""
     directory = _unlocked(inside)
     for left in (directory / name for name in UNFINISHED if (directory / name).exists()):
@@ -137,16 +137,16 @@ def clear(inside: Git, commit: str) -> None:
         inside.attempt(*words, *submodules)  # one that cannot be had is for the setup and the tests to miss
 
 
-def unpublished_submodule(inside: Git, old: str, new: str) -> str | None:
+def unpublished_submodule(inside: Writer, old: str, new: str) -> str | None:
     """A submodule that would land at a commit which nobody else could fetch."""
     for path, commit in inside.submodules_between(old, new).items():
-        inner = Git(inside.tree / path)
+        inner = Writer(inside.tree / path)
         if (inner.tree / ".git").exists() and not _is_on_a_ref(inner, commit, "refs/remotes/"):
             return path
     return None
 
 
-def _checked_out(inside: Git, directory: Path) -> list[str]:
+def _checked_out(inside: Writer, directory: Path) -> list[str]:
     """The submodules that somebody has checked out here, also when their files were set aside."""
     if not (inside.tree / ".gitmodules").exists():
         return []
@@ -158,7 +158,7 @@ def _checked_out(inside: Git, directory: Path) -> list[str]:
     ]
 
 
-def _unlocked(inside: Git) -> Path:
+def _unlocked(inside: Writer) -> Path:
     """Its directory. A lock there is of a git that was ended, with the agent or the worker that had started it."""
     directory = _directory(inside)
     left = [directory / name for name in LOCKS if (directory / name).exists()]
@@ -169,7 +169,7 @@ def _unlocked(inside: Git) -> Path:
     return directory
 
 
-def _directory(inside: Git) -> Path:
+def _directory(inside: Writer) -> Path:
     """Where git keeps what concerns this worktree alone. Anywhere else, the user's own files would be at stake."""
     link = inside.tree / ".git"
     if link.is_file():  # else git would look for one in the folders above
@@ -180,13 +180,13 @@ def _directory(inside: Git) -> Path:
     raise GitFailed(f"{inside.tree} is not a worktree any more")
 
 
-def _is_on_a_ref(inside: Git, commit: str, *prefixes: str) -> bool:
+def _is_on_a_ref(inside: Writer, commit: str, *prefixes: str) -> bool:
     if inside.commit_of(commit) is None:
         return False
     return bool(inside.run("for-each-ref", "--count=1", "--contains", commit, *prefixes))
 
 
-def _keep(inside: Git, run_id: str, commit: str, why: str) -> Salvage:
+def _keep(inside: Writer, run_id: str, commit: str, why: str) -> Salvage:
     prefix = f"refs/dos/salvage/{run_id}/"
     taken = inside.run("for-each-ref", "--format=%(refname)", prefix).split()
     ref = f"{prefix}{1 + max((int(name.removeprefix(prefix)) for name in taken), default=0)}"
@@ -206,7 +206,7 @@ def _set_aside(path: Path, state: Path, run_id: str, why: str) -> Salvage:
     return Salvage(ref=str(target), commit="", why=why)
 
 
-def _known_head(git: Git, path: Path) -> str | None:
+def _known_head(git: Writer, path: Path) -> str | None:
     """Where a worktree was when git last knew it, also if nothing there leads back to git any more."""
     for place, *about in adding.listed(git):
         if place == f"worktree {path.resolve()}":
@@ -224,7 +224,7 @@ def _give_way(path: Path, state: Path, run_id: str, why: str) -> list[Salvage]:
 
 def _save_submodule(path: Path, state: Path, run_id: str, why: str, *, edited: bool) -> list[Salvage]:
     """Its commits stay where they are, on a ref of its own repository; its files, if they were edited, are moved."""
-    inner = Git(path)
+    inner = Writer(path)
     if (head := inner.commit_of("HEAD")) and not _is_on_a_ref(inner, head, "refs/remotes/", "refs/dos/salvage/"):
         _keep(inner, run_id, head, why)
     if not edited:

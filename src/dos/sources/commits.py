@@ -8,7 +8,7 @@ from msgspec import Struct
 from dos.errors import BadInput, GitFailed, GitUnanswered
 from dos.records.names import as_text, shown
 from dos.records.unknown import Unknown
-from dos.sources.git import Git
+from dos.sources.git import Reader
 from dos.sources.history import log
 
 # Shorter ones are too easily another commit's, and a name such as `main` moves.
@@ -32,12 +32,12 @@ class Commit(Struct, frozen=True, kw_only=True):
     subject: str
 
 
-def recorded(git: Git, text: str) -> str | None:
+def recorded(git: Reader, text: str) -> str | None:
     """The commit that a record names by its hash; None when it is not here, or the text is not a hash."""
     return git.commit_of(text) if _RECORDED.fullmatch(text) else None
 
 
-def named(git: Git, name: str) -> str:
+def named(git: Reader, name: str) -> str:
     """The commit that a person means; an error when there is none."""
     found = git.commit_of(name) if name.isprintable() and not name.startswith("-") else None
     if found is None:
@@ -48,7 +48,7 @@ def named(git: Git, name: str) -> str:
     return found
 
 
-def is_ancestor(git: Git, old: str, new: str) -> bool | Unknown:
+def is_ancestor(git: Reader, old: str, new: str) -> bool | Unknown:
     """Of two commits that are here."""
     try:
         return git.attempt("merge-base", "--is-ancestor", old, new).returncode == 0
@@ -56,21 +56,21 @@ def is_ancestor(git: Git, old: str, new: str) -> bool | Unknown:
         return Unknown(error.message)
 
 
-def changes(git: Git, sha: str) -> list[Change]:
+def changes(git: Reader, sha: str) -> list[Change]:
     """What a commit changed, by its first parent; a first commit made everything that is in it."""
-    words = ("diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev", "--no-commit-id")
+    words = ("-r", "-z", "--no-renames", "--raw", "--no-abbrev", "--no-commit-id")
     parents = git.run("rev-list", "--parents", "-n", "1", sha).split()[1:]
-    said = git.run(*words, parents[0], sha) if parents else git.run(*words, "--root", sha)
+    said = git.run("diff-tree", *words, *(parents[:1] or ["--root"]), sha)
     return list(_changes(said))
 
 
-def changes_since(git: Git, sha: str, head: str) -> dict[str, Change]:
+def changes_since(git: Reader, sha: str, head: str) -> dict[str, Change]:
     """What differs now from how a commit left it, by the commit's names; a file that was moved is followed."""
     said = git.run("diff-tree", "-r", "-z", "-M", "--raw", "--no-abbrev", sha, head)
     return {change.path: change for change in _changes(said)}
 
 
-def reverts(git: Git, base: str, head: str) -> dict[str, str]:
+def reverts(git: Reader, base: str, head: str) -> dict[str, str]:
     """What commits after a base say they take back, by the name they give it, and which of them says so.
 
     One that was taken back in turn takes nothing back.
@@ -89,7 +89,7 @@ def reverted_by(standing: dict[str, str], sha: str) -> str:
     return next((by for reverted, by in standing.items() if sha.startswith(reverted)), "")
 
 
-def after(git: Git, base: str, head: str = "HEAD") -> list[Commit] | Unknown:
+def after(git: Reader, base: str, head: str = "HEAD") -> list[Commit] | Unknown:
     """The commits of head that base does not have, newest first."""
     try:
         said = git.run("log", *_LOG, "--format=%H%x00%s", "--end-of-options", f"{base}..{head}")
@@ -99,7 +99,7 @@ def after(git: Git, base: str, head: str = "HEAD") -> list[Commit] | Unknown:
     return [Commit(sha=sha, subject=as_text(subject)) for sha, subject in zip(fields[::2], fields[1::2], strict=False)]
 
 
-def paths_of_each(git: Git, commits: Sequence[Commit]) -> dict[str, list[str]]:
+def paths_of_each(git: Reader, commits: Sequence[Commit]) -> dict[str, list[str]]:
     """What each commit touched; a merge is left out, for what it brings in has commits of its own."""
     feed = "".join(f"{commit.sha}\n" for commit in commits)
     said = git.run("diff-tree", "--stdin", "-r", "-z", "--root", "--no-renames", "--raw", "--no-abbrev", feed=feed)

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from dos.records.changes import CommitFacts, FileChange
 from dos.sources.commits import named
-from dos.sources.git import Git
+from dos.sources.git import Reader
 from dos.sources.history import log
 from dos.verdicts.commits.naming import Message
 
@@ -33,7 +33,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     short: int  # how long git's short names are here
 
 
-def asked(git: Git, text: str) -> Asked:
+def asked(git: Reader, text: str) -> Asked:
     """One commit, or a range `A..B` or `A...B`; a side that is left out is HEAD."""
     found = _RANGE.fullmatch(text)
     if found is None:
@@ -43,7 +43,7 @@ def asked(git: Git, text: str) -> Asked:
     return Asked(words=(f"{old}{found['dots']}{new}",), is_range=True, short=_short(git, new))
 
 
-def commits(git: Git, wanted: Asked) -> Iterator[CommitFacts]:
+def commits(git: Reader, wanted: Asked) -> Iterator[CommitFacts]:
     """Newest first. What they changed is against the first parent; a first commit made all that is in it."""
     fields = log.fields(git, "log", _FORMAT, *_RAW, *wanted.words, "--")
     sha = next(fields, b"")
@@ -81,5 +81,5 @@ def _blob(name: str) -> str:
     return "" if _ABSENT.fullmatch(name) else name
 
 
-def _short(git: Git, sha: str) -> int:
-    return len(git.run("-c", "core.abbrev=auto", "rev-parse", "--short", sha).strip())
+def _short(git: Reader, sha: str) -> int:
+    return len(log.abbreviated(git, [sha])[sha])

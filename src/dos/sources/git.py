@@ -9,7 +9,8 @@ import errno
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from dos.backoff import Backoff
 from dos.errors import GitFailed, GitUnanswered, MalformedObject, NotARepository
 from dos.records.unknown import Unknown
 from dos.sources.git_calls import exit_codes
-from dos.sources.git_calls.exit_codes import without_settings
+from dos.sources.git_calls.exit_codes import Reads, without_settings
 
 # A caller inside a hook exports its own GIT_DIR and index: they are not ours.
 _KEPT = {"GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_SSL_CAINFO"}
@@ -78,72 +79,32 @@ def reading_environment() -> dict[str, str]:
     return environment() | {"GIT_NO_LAZY_FETCH": "1", "GIT_ATTR_NOSYSTEM": "1"}
 
 
-class Git:
+class Reader:
+    """All that can be asked of a repository. Nothing that it offers changes a ref, an index or a setting.
+
+    That holds by the type of `command`: mypy refuses any other. One of two words is run as both.
+    """
+
     def __init__(self, tree: Path) -> None:
         self.tree = tree
 
-    def run(self, *arguments: str, feed: str | None = None, index: str = "") -> str:
+    def run(self, command: Reads, /, *arguments: str, feed: str | None = None, index: str = "") -> str:
         """What git printed; GitFailed when it said no, GitUnanswered when it did not answer."""
-        done = self.attempt(*arguments, feed=feed, index=index)
-        if done.returncode != 0:
-            raise self._failed(GitFailed, arguments, done)
-        return done.stdout
+        done = self.attempt(command, *arguments, feed=feed, index=index)
+        return _printed(self.tree, (command, *arguments), done)
 
-    def attempt(self, *arguments: str, feed: str | None = None, index: str = "") -> "subprocess.CompletedProcess[str]":
-        """A run of git that ended with an answer; GitUnanswered when it has none after several tries.
+    def attempt(
+        self, command: Reads, /, *arguments: str, feed: str | None = None, index: str = ""
+    ) -> "subprocess.CompletedProcess[str]":
+        """A run of git that ended with an answer; GitUnanswered when it has none after several tries."""
+        once = partial(self.once, command, *arguments, feed=feed, index=index)
+        return _answered(self.tree, (command, *arguments), once)
 
-        A command that cannot simply be repeated is run once.
-        """
-        rule = exit_codes.rule(arguments)
-        for pause in PAUSES.before_each(TRIES if rule.is_repeatable else 1):
-            time.sleep(pause)
-            done = self.once(*arguments, feed=feed, index=index)
-            if done.returncode in rule.answers:
-                return done
-            if done.returncode == exit_codes.USAGE:
-                raise self._failed(GitFailed, arguments, done)
-            if exit_codes.NO_REPOSITORY in done.stderr:
-                raise self._failed(NotARepository, arguments, done)
-            if any(words in done.stderr for words in exit_codes.MALFORMED):
-                raise self._failed(MalformedObject, arguments, done)
-        raise self._failed(GitUnanswered, arguments, done)
-
-    def once(self, *arguments: str, feed: str | None = None, index: str = "") -> "subprocess.CompletedProcess[str]":
+    def once(
+        self, command: Reads, /, *arguments: str, feed: str | None = None, index: str = ""
+    ) -> "subprocess.CompletedProcess[str]":
         """One run, whatever its exit code: for who can tell a no from a failure by what it says, or by asking again."""
-        import subprocess
-
-        from dos.sources.git_calls import drivers
-
-        surroundings = environment()
-        try:
-            # Not as text: that would make a line end of a carriage return in the name of a file.
-            done = subprocess.run(
-                ["git", *SAFE, *drivers.settings(self.tree, surroundings), *arguments],
-                cwd=self.tree,
-                input=None if feed is None else feed.encode("utf-8", "surrogateescape"),
-                stdin=subprocess.DEVNULL if feed is None else None,
-                capture_output=True,
-                env=surroundings | ({"GIT_INDEX_FILE": index} if index else {}),
-                timeout=TIMEOUT_SECONDS,
-            )
-        except OSError as error:
-            raise not_started(self.tree, error) from error
-        except subprocess.TimeoutExpired as error:
-            raise GitUnanswered(
-                f"git {_shown(arguments)} took longer than {TIMEOUT_SECONDS:g} s in {self.tree}",
-                hint=f"Try it yourself: git -C {self.tree} {_shown(arguments, most=20)}",
-            ) from error
-        said, complained = (each.decode("utf-8", "surrogateescape") for each in (done.stdout, done.stderr))
-        return subprocess.CompletedProcess(done.args, done.returncode, said, complained)
-
-    def _failed(
-        self, kind: type[GitFailed], arguments: tuple[str, ...], done: "subprocess.CompletedProcess[str]"
-    ) -> GitFailed:
-        said = (done.stderr or done.stdout).strip().splitlines()
-        return kind(
-            f"git {_shown(arguments)} in {self.tree}: {said[-1] if said else ended(done.returncode)}",
-            hint=f"Try it yourself: git -C {self.tree} {_shown(arguments, most=20)}",
-        )
+        return _once(self.tree, (command, *arguments), feed, index)
 
     def object_of(self, name: str) -> str | None:
         """The object that a ref or a name stands for; None when there is none."""
@@ -158,7 +119,110 @@ class Git:
 
     def branch(self) -> str | None:
         """The branch that is checked out here; None on a detached head."""
-        return self.attempt("symbolic-ref", "--quiet", "HEAD").stdout.strip().removeprefix("refs/heads/") or None
+        words = ("symbolic-ref", "--quiet", "HEAD")  # it would write with one word more
+        done = _answered(self.tree, words, lambda: _once(self.tree, words, None, ""))
+        return done.stdout.strip().removeprefix("refs/heads/") or None
+
+    def is_ancestor(self, old: str, new: str) -> bool:
+        """Whether a commit is the other one or below it. One that is not here is below nothing."""
+        words = ("--is-ancestor", old, new)
+        first = self.once("merge-base", *words)
+        if first.returncode not in exit_codes.rule(("merge-base", *words)).answers:
+            if self.commit_of(old) is None or self.commit_of(new) is None:
+                return False
+            first = self.attempt("merge-base", *words)
+        return first.returncode == 0
+
+    def commits_between(self, base: str, head: str, *others: str) -> list[str]:
+        """The commits of a head that neither a base nor one of the others has, the oldest first."""
+        return self.run("rev-list", "--reverse", f"{base}..{head}", *(f"^{other}" for other in others)).split()
+
+    def paths_between(self, base: str, head: str) -> list[str]:
+        """Every path that differs, both names of a rename."""
+        words = ("-r", "-z", "--no-renames", "--ignore-submodules=none", "--name-only")
+        return _records(self.run("diff-tree", *words, base, head))
+
+    def paths_unlike(self, commit: str) -> list[str]:
+        """Every tracked path whose file or index entry is not as a commit has it."""
+        words = ("-z", "--no-renames", "--name-only")
+        return [
+            *_records(self.run("diff-index", *words, commit)),
+            *_records(self.run("diff-index", *words, "--ignore-submodules=none", "--cached", commit)),
+        ]
+
+    def paths_of(self, commit: str) -> list[str]:
+        return _records(self.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit))
+
+    def staged_paths(self) -> list[str]:
+        """What is about to be committed: inside a hook of `git commit -a` that is in an index of its own."""
+        words = ("--cached", "-z", "--no-renames", "--name-only")
+        return _records(self.run("diff", *words, index=os.environ.get("GIT_INDEX_FILE", "")))
+
+    def dirty_paths(self) -> list[str]:
+        """Changed and untracked, the ignored left out; a submodule also for what is in it, whatever is configured."""
+        return [entry[3:] for entry in _records(self.run("status", "--porcelain=v1", *_WHOLE_STATUS))]
+
+    def changed_submodules(self) -> dict[str, bool]:
+        """The submodules that are not as recorded, with whether they hold changes that nobody committed."""
+        found = {}
+        for entry in _records(self.run("status", "--porcelain=v2", *_WHOLE_STATUS)):
+            kind, *states, path = entry.split(" ", _SPACES.get(entry[0], 1))
+            if kind in _SPACES and states[1].startswith("S"):
+                found[path] = "M" in states[1] or "U" in states[1]
+        return found
+
+    def submodules(self) -> dict[str, str]:
+        """Name -> path, as `.gitmodules` has them."""
+        asked = ("--null", "--file", ".gitmodules", r"^submodule\..*\.path$")
+        entries = (entry.partition("\n") for entry in _records(self.attempt("config --get-regexp", *asked).stdout))
+        return {key.removeprefix("submodule.").removesuffix(".path"): path for key, _, path in entries}
+
+    def submodules_between(self, base: str, head: str) -> dict[str, str]:
+        """Path -> commit of every submodule that was moved or added."""
+        words = _records(self.run("diff-tree", "-r", "-z", "--no-renames", "--raw", base, head))
+        pairs = zip(words[::2], words[1::2], strict=True)
+        return {path: state.split(" ")[3] for state, path in pairs if state.split(" ")[1] == _SUBMODULE}
+
+    def salvaged(self) -> list[str]:
+        """The refs that hold saved work, newest last."""
+        return self.run("for-each-ref", "--sort=creatordate", "--format=%(refname)", "refs/dos/salvage/").split()
+
+    def root_commit(self) -> str | Unknown:
+        """The first commit of the history: what two clones of one repository share."""
+        if self.commit_of("HEAD") is None:
+            return Unknown("the repository has no commit yet")
+        found = self.run("rev-list", "--max-parents=0", "HEAD").split()
+        # In a shallow clone the history ends at commits that say themselves that they have parents.
+        headers = [self.run("cat-file", "commit", root).partition("\n\n")[0] for root in found]
+        if any("\nparent " in header for header in headers):
+            return Unknown("the clone is shallow, and its history does not go back to the first commit")
+        return min(found)
+
+    def remote(self) -> str:
+        """The shared repository as host and path: the same however a clone reaches it, and without a password."""
+        url = self.attempt("config --get", "remote.origin.url").stdout.strip()
+        found = _REMOTE.match(url)
+        place = f"{(found['host'] or found['at']).lower()}/{found['path'].lstrip('/')}" if found else url
+        return place.rstrip("/").removesuffix(".git")
+
+
+class Writer(Reader):
+    """Git for those who act."""
+
+    def run(self, *words: str, feed: str | None = None, index: str = "") -> str:
+        """What git printed; GitFailed when it said no, GitUnanswered when it did not answer."""
+        return _printed(self.tree, words, self.attempt(*words, feed=feed, index=index))
+
+    def attempt(self, *words: str, feed: str | None = None, index: str = "") -> "subprocess.CompletedProcess[str]":
+        """A run of git that ended with an answer; GitUnanswered when it has none after several tries.
+
+        A command that cannot simply be repeated is run once.
+        """
+        return _answered(self.tree, words, partial(self.once, *words, feed=feed, index=index))
+
+    def once(self, *words: str, feed: str | None = None, index: str = "") -> "subprocess.CompletedProcess[str]":
+        """One run, whatever its exit code."""
+        return _once(self.tree, words, feed, index)
 
     def swap_ref(self, ref: str, new: str | None, old: str | None, *, verified: str = "", message: str = "") -> str:
         """Move a ref from where it was seen to a new value; why not, empty when it is there.
@@ -213,87 +277,72 @@ class Git:
         lines = (line.split(" ") for line in verified.splitlines())
         return all(self.object_of(ref) == wanted for _, ref, wanted in lines)
 
-    def is_ancestor(self, old: str, new: str) -> bool:
-        """Whether a commit is the other one or below it. One that is not here is below nothing."""
-        words = ("merge-base", "--is-ancestor", old, new)
-        first = self.once(*words)
-        if first.returncode not in exit_codes.rule(words).answers:
-            if self.commit_of(old) is None or self.commit_of(new) is None:
-                return False
-            first = self.attempt(*words)
-        return first.returncode == 0
 
-    def commits_between(self, base: str, head: str, *others: str) -> list[str]:
-        """The commits of a head that neither a base nor one of the others has, the oldest first."""
-        return self.run("rev-list", "--reverse", f"{base}..{head}", *(f"^{other}" for other in others)).split()
+def _split(words: Sequence[str]) -> list[str]:
+    """With the command as git takes it: `config --get` is two words."""
+    return [*words[0].split(" "), *words[1:]]
 
-    def paths_between(self, base: str, head: str) -> list[str]:
-        """Every path that differs, both names of a rename."""
-        words = ("diff-tree", "-r", "-z", "--no-renames", "--ignore-submodules=none", "--name-only")
-        return _records(self.run(*words, base, head))
 
-    def paths_unlike(self, commit: str) -> list[str]:
-        """Every tracked path whose file or index entry is not as a commit has it."""
-        words = ("diff-index", "-z", "--no-renames", "--name-only")
-        return [
-            *_records(self.run(*words, commit)),
-            *_records(self.run(*words, "--ignore-submodules=none", "--cached", commit)),
-        ]
+def _printed(tree: Path, words: Sequence[str], done: "subprocess.CompletedProcess[str]") -> str:
+    if done.returncode != 0:
+        raise _failed(GitFailed, tree, words, done)
+    return done.stdout
 
-    def paths_of(self, commit: str) -> list[str]:
-        return _records(self.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit))
 
-    def staged_paths(self) -> list[str]:
-        """What is about to be committed: inside a hook of `git commit -a` that is in an index of its own."""
-        words = ("diff", "--cached", "-z", "--no-renames", "--name-only")
-        return _records(self.run(*words, index=os.environ.get("GIT_INDEX_FILE", "")))
+def _answered(
+    tree: Path, words: Sequence[str], once: Callable[[], "subprocess.CompletedProcess[str]"]
+) -> "subprocess.CompletedProcess[str]":
+    rule = exit_codes.rule(_split(words))
+    for pause in PAUSES.before_each(TRIES if rule.is_repeatable else 1):
+        time.sleep(pause)
+        done = once()
+        if done.returncode in rule.answers:
+            return done
+        if done.returncode == exit_codes.USAGE:
+            raise _failed(GitFailed, tree, words, done)
+        if exit_codes.NO_REPOSITORY in done.stderr:
+            raise _failed(NotARepository, tree, words, done)
+        if any(said in done.stderr for said in exit_codes.MALFORMED):
+            raise _failed(MalformedObject, tree, words, done)
+    raise _failed(GitUnanswered, tree, words, done)
 
-    def dirty_paths(self) -> list[str]:
-        """Changed and untracked, the ignored left out; a submodule also for what is in it, whatever is configured."""
-        return [entry[3:] for entry in _records(self.run("status", "--porcelain=v1", *_WHOLE_STATUS))]
 
-    def changed_submodules(self) -> dict[str, bool]:
-        """The submodules that are not as recorded, with whether they hold changes that nobody committed."""
-        found = {}
-        for entry in _records(self.run("status", "--porcelain=v2", *_WHOLE_STATUS)):
-            kind, *states, path = entry.split(" ", _SPACES.get(entry[0], 1))
-            if kind in _SPACES and states[1].startswith("S"):
-                found[path] = "M" in states[1] or "U" in states[1]
-        return found
+def _once(tree: Path, words: Sequence[str], feed: str | None, index: str) -> "subprocess.CompletedProcess[str]":
+    import subprocess
 
-    def submodules(self) -> dict[str, str]:
-        """Name -> path, as `.gitmodules` has them."""
-        asked = ("config", "--null", "--file", ".gitmodules", "--get-regexp", r"^submodule\..*\.path$")
-        entries = (entry.partition("\n") for entry in _records(self.attempt(*asked).stdout))
-        return {key.removeprefix("submodule.").removesuffix(".path"): path for key, _, path in entries}
+    from dos.sources.git_calls import drivers
 
-    def submodules_between(self, base: str, head: str) -> dict[str, str]:
-        """Path -> commit of every submodule that was moved or added."""
-        words = _records(self.run("diff-tree", "-r", "-z", "--no-renames", "--raw", base, head))
-        pairs = zip(words[::2], words[1::2], strict=True)
-        return {path: state.split(" ")[3] for state, path in pairs if state.split(" ")[1] == _SUBMODULE}
+    surroundings = environment()
+    try:
+        # Not as text: that would make a line end of a carriage return in the name of a file.
+        done = subprocess.run(
+            ["git", *SAFE, *drivers.settings(tree, surroundings), *_split(words)],
+            cwd=tree,
+            input=None if feed is None else feed.encode("utf-8", "surrogateescape"),
+            stdin=subprocess.DEVNULL if feed is None else None,
+            capture_output=True,
+            env=surroundings | ({"GIT_INDEX_FILE": index} if index else {}),
+            timeout=TIMEOUT_SECONDS,
+        )
+    except OSError as error:
+        raise not_started(tree, error) from error
+    except subprocess.TimeoutExpired as error:
+        raise GitUnanswered(
+            f"git {_shown(words)} took longer than {TIMEOUT_SECONDS:g} s in {tree}",
+            hint=f"Try it yourself: git -C {tree} {_shown(words, most=20)}",
+        ) from error
+    said, complained = (each.decode("utf-8", "surrogateescape") for each in (done.stdout, done.stderr))
+    return subprocess.CompletedProcess(done.args, done.returncode, said, complained)
 
-    def salvaged(self) -> list[str]:
-        """The refs that hold saved work, newest last."""
-        return self.run("for-each-ref", "--sort=creatordate", "--format=%(refname)", "refs/dos/salvage/").split()
 
-    def root_commit(self) -> str | Unknown:
-        """The first commit of the history: what two clones of one repository share."""
-        if self.commit_of("HEAD") is None:
-            return Unknown("the repository has no commit yet")
-        found = self.run("rev-list", "--max-parents=0", "HEAD").split()
-        # In a shallow clone the history ends at commits that say themselves that they have parents.
-        headers = [self.run("cat-file", "commit", root).partition("\n\n")[0] for root in found]
-        if any("\nparent " in header for header in headers):
-            return Unknown("the clone is shallow, and its history does not go back to the first commit")
-        return min(found)
-
-    def remote(self) -> str:
-        """The shared repository as host and path: the same however a clone reaches it, and without a password."""
-        url = self.attempt("config", "--get", "remote.origin.url").stdout.strip()
-        found = _REMOTE.match(url)
-        place = f"{(found['host'] or found['at']).lower()}/{found['path'].lstrip('/')}" if found else url
-        return place.rstrip("/").removesuffix(".git")
+def _failed(
+    kind: type[GitFailed], tree: Path, words: Sequence[str], done: "subprocess.CompletedProcess[str]"
+) -> GitFailed:
+    said = (done.stderr or done.stdout).strip().splitlines()
+    return kind(
+        f"git {_shown(words)} in {tree}: {said[-1] if said else ended(done.returncode)}",
+        hint=f"Try it yourself: git -C {tree} {_shown(words, most=20)}",
+    )
 
 
 def version() -> tuple[int, ...] | Unknown:
@@ -321,6 +370,6 @@ def ended(code: int) -> str:
     return f"it was ended by signal {-code}" if code < 0 else f"exit {code}"
 
 
-def _shown(arguments: tuple[str, ...], most: int = 2) -> str:
+def _shown(words: Sequence[str], most: int = 2) -> str:
     """The command as a person would type it, without our own settings in front."""
-    return " ".join(without_settings(arguments)[:most])
+    return " ".join(without_settings(words)[:most])

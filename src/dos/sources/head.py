@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from dos.sources.git import Git
+from dos.sources.git import Reader
 from dos.sources.workspace import Workspace
 
 _DIGITS = frozenset("0123456789abcdef")
@@ -15,7 +15,7 @@ def commit(place: Workspace) -> str:
     """The full name of the commit at HEAD; empty where there is none. What is not plain is left to git itself."""
     if place.common is None:
         return ""
-    return _read(place.common, _own_directory(place, place.common)) or Git(place.tree).commit_of("HEAD") or ""
+    return _read(place.common, _own_directory(place, place.common)) or Reader(place.tree).commit_of("HEAD") or ""
 
 
 def _own_directory(place: Workspace, common: Path) -> Path:

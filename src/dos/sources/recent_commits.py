@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from dos.errors import GitFailed
 from dos.records.unknown import Unknown
-from dos.sources.git import Git
+from dos.sources.git import Reader
 
 MOST = 5_000  # the newest of more are enough to say that something moves
 # Work that was taken off a branch again counts; what dos itself put on a ref to save it does not.
@@ -23,7 +23,7 @@ class Commit(Struct, frozen=True, kw_only=True):
     paths: tuple[str, ...]  # of a merge, only what none of its sides has
 
 
-def read(git: Git, since_ms: int) -> list[Commit] | Unknown:
+def read(git: Reader, since_ms: int) -> list[Commit] | Unknown:
     """Everything that was committed since, by the committer's date, newest first."""
     # In front of each commit, and never to be guessed: no file name can pass for one.
     mark = os.urandom(16).hex()

@@ -11,7 +11,7 @@ from dos.journal.opening import BUSY_SECONDS, embedded_path, open_store, workspa
 from dos.journal.store import Store
 from dos.records.unknown import Unknown
 from dos.sources import workspace
-from dos.sources.git import Git
+from dos.sources.git import Reader
 from dos.sources.workspace import Workspace
 
 
@@ -43,8 +43,8 @@ class World:
         return self.loaded.config
 
     @cached_property
-    def git(self) -> Git:
-        return Git(self.workspace.tree)
+    def git(self) -> Reader:
+        return Reader(self.workspace.tree)
 
     @cached_property
     def journal(self) -> Store:
@@ -79,7 +79,7 @@ def workspace_id(place: Workspace, url: str) -> str:
 
     A shallow clone does not have the first commit: it goes by the one journal that the store holds for its remote.
     """
-    git = Git(place.tree)
+    git = Reader(place.tree)
     remote, root = git.remote(), git.root_commit()
     if not isinstance(root, Unknown):
         return f"{remote}#{root}"

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from dos.records.regions import lane_holds, region
 from dos.records.unknown import Unknown
-from dos.sources.git import Git
+from dos.sources.git import Reader
 from dos.sources.history.objects import Entry, Objects
 from dos.verdicts.belief import suite_files
 from dos.verdicts.belief.tested import Cell
@@ -73,7 +73,7 @@ class Change(Struct, frozen=True, kw_only=True):
         return sorted(path for path in others if suite_files.is_harness(path, command))
 
 
-def gather(git: Git, sha: str, globs: Sequence[str] = (), folder: str = "") -> Change | Unknown:
+def gather(git: Reader, sha: str, globs: Sequence[str] = (), folder: str = "") -> Change | Unknown:
     """With globs, which start at the folder, those alone are the tests."""
     with Objects(git) as objects:
         found = objects.commit(sha)

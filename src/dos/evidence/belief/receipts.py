@@ -9,7 +9,7 @@ from dos.errors import DosError
 from dos.journal.truth import receipt_events
 from dos.records import receipts
 from dos.records.receipts import Receipt, Rejected
-from dos.sources.git import Git
+from dos.sources.git import Reader
 from dos.sources.receipts import bindings, notes, public_keys, signatures
 from dos.sources.receipts.public_keys import PublicKey
 from dos.sources.world import World
@@ -44,7 +44,7 @@ def for_commit(world: World, sha: str, unit: str = "") -> list[Checked]:
 
 
 def gather(
-    receipt: Receipt, trusted: Sequence[PublicKey], git: Git | None, *, commit: str = "", unit: str = ""
+    receipt: Receipt, trusted: Sequence[PublicKey], git: Reader | None, *, commit: str = "", unit: str = ""
 ) -> Evidence:
     """Git is asked only about a receipt whose signature holds."""
     key = next((key for key in trusted if key.key_id == receipt.key_id), None)
@@ -60,7 +60,7 @@ def gather(
     )
 
 
-def _checked(data: bytes, trusted: Sequence[PublicKey], git: Git, sha: str, unit: str) -> Checked:
+def _checked(data: bytes, trusted: Sequence[PublicKey], git: Reader, sha: str, unit: str) -> Checked:
     found = receipts.parse(data)
     if isinstance(found, Rejected):
         return Checked(valid=False, bound=False, verdict="", why=found.why)

@@ -6,7 +6,7 @@ from itertools import islice
 
 from dos.records.changes import CommitFacts, FileChange
 from dos.sources import commits
-from dos.sources.git import Git
+from dos.sources.git import Reader
 from dos.sources.history.objects import Objects
 from dos.verdicts.commits import claim_kinds, content, paths, weakening
 from dos.verdicts.commits.audit import Evidence, Limit, has_effect
@@ -25,7 +25,7 @@ _REVERTED = re.compile(r"This reverts commit ([0-9a-f]{7,64})")
 class Auditor:
     """Reads commits of one repository, one after the other."""
 
-    def __init__(self, git: Git, objects: Objects, *, short: int, cut_off: frozenset[str] = frozenset()) -> None:
+    def __init__(self, git: Reader, objects: Objects, *, short: int, cut_off: frozenset[str] = frozenset()) -> None:
         self._git, self._objects, self._blobs = git, objects, _Blobs(objects)
         self._short, self._cut_off = short, cut_off
 
@@ -90,7 +90,7 @@ class _Blobs:
 class _Look:
     """One commit's files."""
 
-    def __init__(self, git: Git, objects: Objects, blobs: _Blobs, facts: CommitFacts, claim: Claim) -> None:
+    def __init__(self, git: Reader, objects: Objects, blobs: _Blobs, facts: CommitFacts, claim: Claim) -> None:
         self._git, self._objects, self._blobs, self._facts, self._claim = git, objects, blobs, facts, claim
         self.is_unread = False
 

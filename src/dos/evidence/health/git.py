@@ -17,6 +17,7 @@ from dos.evidence.health.commands import install
 from dos.evidence.health.finding import Finding, error, warning
 from dos.records.unknown import Unknown
 from dos.sources import git
+from dos.sources.git_calls.exit_codes import Reads
 from dos.sources.world import World
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 OLDEST = (2, 38)
 COMMITS_READ = 50
 SALVAGE = "refs/dos/salvage"
-WORKTREES = ("worktree", "list", "--porcelain", "-z")
+WORKTREES = ("--porcelain", "-z")  # as they are to be listed
 _NO_COMMIT = "does not have any commits yet"
 _SHAPE = "--format=%s%x00%(trailers:key=Unit,valueonly,separator=%x2c)%x01"
 
@@ -48,25 +49,25 @@ def repository(world: World) -> Repository:
     if world.workspace.common is None or shutil.which("git") is None:
         return Repository(version=git.version())
     tell = partial(_told, world.git)
-    version, head, log, who, files, worktrees, salvaged = at_once.ask(
+    version, branch, log, who, files, worktrees, salvaged = at_once.ask(
         [
             git.version,
-            partial(tell, "symbolic-ref", "--quiet", "HEAD"),
+            partial(_branch, world.git),
             partial(tell, "log", f"-{COMMITS_READ}", _SHAPE),
             partial(tell, "var", "GIT_COMMITTER_IDENT"),
             partial(tell, "ls-files", "-z", "--full-name", ":/"),
-            partial(tell, *WORKTREES),
+            partial(tell, "worktree list", *WORKTREES),
             partial(tell, "for-each-ref", "--format=x", SALVAGE),
         ]
     )
-    failed = next((each for each in (head, log, files, worktrees) if each.returncode > 1), head)
-    if failed.returncode > 1 and _NO_COMMIT not in failed.stderr:
+    failed = next((each for each in (log, files, worktrees) if each.returncode > 1), None)
+    if failed and _NO_COMMIT not in failed.stderr:
         said = (failed.stderr.strip().splitlines() or ["no reason given"])[0]
         return Repository(version=version, refusal=said)
     records = (record.lstrip("\n").partition("\0") for record in log.stdout.split("\x01") if record.strip())
     return Repository(
         version=version,
-        branch=head.stdout.strip().removeprefix("refs/heads/"),
+        branch=branch,
         commits=tuple((subject, trailers) for subject, _, trailers in records),
         tracked=tuple(filter(None, files.stdout.split("\0"))),
         worktrees=worktrees.stdout,
@@ -75,12 +76,19 @@ def repository(world: World) -> Repository:
     )
 
 
-def _told(asked: git.Git, *words: str) -> "CompletedProcess[str]":
+def _branch(asked: git.Reader) -> str:
+    try:
+        return asked.branch() or ""
+    except GitFailed:
+        return ""  # the others say why
+
+
+def _told(asked: git.Reader, command: Reads, *words: str) -> "CompletedProcess[str]":
     """What git says also when it refuses: that is what is to be told then. One that dies is asked again first."""
     try:
-        return asked.attempt(*words)
+        return asked.attempt(command, *words)
     except GitFailed:
-        return asked.once(*words)
+        return asked.once(command, *words)
 
 
 def usable(world: World) -> bool:
@@ -138,7 +146,7 @@ def _identity(world: World, seen: Repository) -> list[Finding]:
     if seen.knows_who_commits:
         return []
     values = {"user.name": '"$(id -un)"', "user.email": '"$(id -un)@$(uname -n)"'}
-    missing = [key for key in values if not world.git.attempt("config", "--get", key).stdout.strip()]
+    missing = [key for key in values if not world.git.attempt("config --get", key).stdout.strip()]
     return [
         (warning if seen.commits else error)(
             "GIT_IDENTITY_MISSING",

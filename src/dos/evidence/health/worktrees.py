@@ -7,7 +7,7 @@ from dos.evidence.health.commands import git as command
 from dos.evidence.health.finding import Finding, note, warning
 from dos.evidence.health.git import SALVAGE, WORKTREES, repository, usable
 from dos.records.names import slug
-from dos.sources.git import Git
+from dos.sources.git import Reader
 from dos.sources.world import World
 
 
@@ -21,7 +21,7 @@ def examine(world: World) -> list[Finding]:
 
 def stale(world: World) -> list[Path]:
     """Asked anew: whoever puts it right looks again afterwards."""
-    return _prunable(_registered(world.git.run(*WORKTREES))) if world.workspace.common else []
+    return _prunable(_registered(world.git.run("worktree list", *WORKTREES))) if world.workspace.common else []
 
 
 def _registered(listed: str) -> dict[Path, set[str]]:
@@ -86,7 +86,7 @@ def _known_again(world: World, path: Path) -> str:
 
 def _removed(world: World, path: Path, *, locked: bool) -> str:
     """Removes it after what is in no commit, and what no branch holds, is kept."""
-    inside = Git(path)
+    inside = Reader(path)
     head = inside.run("rev-parse", "HEAD").strip()
     steps = []
     if not inside.run("for-each-ref", "--count=1", "--contains", head):

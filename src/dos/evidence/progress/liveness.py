@@ -17,7 +17,7 @@ from dos.records.leases import Lease, Request
 from dos.records.regions import Region
 from dos.records.unknown import Unknown
 from dos.sources import recent_commits
-from dos.sources.git import Git
+from dos.sources.git import Reader
 from dos.sources.recent_commits import Commit
 from dos.sources.workspace import Workspace
 from dos.verdicts.progress.liveness import Evidence
@@ -65,12 +65,12 @@ def look(place: Workspace, traces: Sequence[Traces], now_ms: int) -> list[Eviden
     elif place.common is None:
         commits = Unknown(f"{place.root} is in no git repository")
     else:
-        commits = recent_commits.read(Git(place.tree), min(starts))
+        commits = recent_commits.read(Reader(place.tree), min(starts))
     reader = _Reader(commits, place.prefix)
     return [_evidence(each, reader, now_ms) for each in traces]
 
 
-def started_at(git: Git, start_sha: str) -> tuple[str, int]:
+def started_at(git: Reader, start_sha: str) -> tuple[str, int]:
     """A commit that somebody named, and when it was made."""
     sha = git.commit_of(start_sha)
     if sha is None:

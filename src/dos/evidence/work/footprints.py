@@ -7,7 +7,7 @@ from msgspec import structs
 from dos.errors import GitFailed
 from dos.records.changes import FileChange
 from dos.records.names import on_one_line
-from dos.sources.git import Git
+from dos.sources.git import Reader
 from dos.sources.history import trees
 from dos.sources.history.fates import Fates
 from dos.sources.history.objects import SUBMODULE, Commit, Objects
@@ -24,7 +24,7 @@ LINK = 0o120000
 
 
 class Footprints:
-    def __init__(self, git: Git, objects: Objects, tip: Commit) -> None:
+    def __init__(self, git: Reader, objects: Objects, tip: Commit) -> None:
         self._git, self._objects, self._tip = git, objects, tip
 
     def of(self, seen: Seen, commit: Commit, parent: Commit | None, before: Scope, later: Scope) -> Seen:

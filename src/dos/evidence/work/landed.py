@@ -18,7 +18,7 @@ from dos.records import regions
 from dos.records.units import Unit
 from dos.records.unknown import Unknown
 from dos.sources import commits as commits_of
-from dos.sources.git import Git
+from dos.sources.git import Reader
 from dos.sources.history import log
 from dos.sources.history.place import is_shallow
 from dos.sources.plans import units as sources
@@ -103,7 +103,7 @@ def target(world: World) -> str | Unknown:
     """
     if world.workspace.common is None:
         return Unknown(f"{world.workspace.root} is not in a git repository")
-    git = Git(world.workspace.root)
+    git = Reader(world.workspace.root)
     branch = world.config.workers.target_branch or git.branch()
     if not branch:
         return "HEAD"
@@ -212,7 +212,7 @@ def _truth(world: World, commit: str, on_target: set[str] | Unknown, shown: Verd
     return Landed(commit)
 
 
-def _is_undone_since(git: Git, commit: str, shown: Verdict) -> bool:
+def _is_undone_since(git: Reader, commit: str, shown: Verdict) -> bool:
     """Whether it was taken out again after it had landed, and not within its own commits."""
     by = shown.undone_by
     return shown.answer is Answer.UNDONE and by is not None and not git.is_ancestor(by, commit)
@@ -253,19 +253,19 @@ def _delivered(world: World, fleet: Fleet, commits: Mapping[str, str], ref: str 
     }
 
 
-def _on_branch(git: Git, commits: Collection[str], ref: str) -> set[str] | Unknown:
+def _on_branch(git: Reader, commits: Collection[str], ref: str) -> set[str] | Unknown:
     """Those of the commits that a ref holds, in one question to git."""
     if not commits:
         return set()
     there = list(commits)
-    words = ("rev-list", "--stdin", f"^{ref}")
-    first = git.once(*words, feed=_lines(there))
+    words = ("--stdin", f"^{ref}")
+    first = git.once("rev-list", *words, feed=_lines(there))
     elsewhere = set(first.stdout.split())
     if first.returncode != 0:
         # One that is not there at all makes git refuse to look at the others.
         there = _existing(git, there)
         try:
-            elsewhere = set(git.run(*words, feed=_lines(there)).split())
+            elsewhere = set(git.run("rev-list", *words, feed=_lines(there)).split())
         except GitUnanswered as error:
             return Unknown(error.message)
     doubtful = elsewhere.intersection(there)  # where dates lie, git stops before it has seen that the ref holds it
@@ -277,6 +277,6 @@ def _lines(commits: Iterable[str]) -> str:
     return "".join(f"{sha}\n" for sha in commits)
 
 
-def _existing(git: Git, commits: Collection[str]) -> list[str]:
+def _existing(git: Reader, commits: Collection[str]) -> list[str]:
     said = git.run("cat-file", "--batch-check=%(objecttype) %(objectname)", feed=_lines(commits))
     return [line.removeprefix("commit ") for line in said.splitlines() if line.startswith("commit ")]

@@ -7,7 +7,7 @@ from dos.evidence.work import landed
 from dos.journal import engine_events, events
 from dos.journal.events import Event
 from dos.records.unknown import Unknown
-from dos.sources.git import Git
+from dos.sources.git import Reader
 from dos.sources.world import World
 
 MOST_LISTED = 50
@@ -16,7 +16,7 @@ MOST_LISTED = 50
 def gather(world: World, happened: Iterable[Event]) -> list[str]:
     """A line for each commit, newest first, and one for what is not committed; empty where git cannot say."""
     begun, ours = "", set[str]()
-    git = Git(world.workspace.root)
+    git = Reader(world.workspace.root)
     try:
         for event in happened:
             match events.decode(event):

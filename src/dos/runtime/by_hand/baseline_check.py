@@ -22,7 +22,7 @@ from dos.runtime.ground.checks import Checks
 from dos.runtime.ground.halt_listener import HaltListener
 from dos.runtime.sharing import targets
 from dos.sources import processes
-from dos.sources.git import Git
+from dos.sources.git import Writer
 from dos.sources.plans import units
 from dos.sources.world import World
 
@@ -55,7 +55,7 @@ def examine(world: World, open_journal: Callable[[], Store], progress: Progress)
 
 def _check(world: World, probed: dict[str, Unit], progress: Progress) -> BaselineChecked | None:
     place, config = world.workspace, world.config
-    repository = Git(place.root)
+    repository = Writer(place.root)
     branch = config.workers.target_branch or repository.branch()
     commit = targets.of(repository, config.workers.remote).newest(branch) if branch else ""
     if not branch or not commit:

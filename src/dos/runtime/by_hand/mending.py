@@ -6,7 +6,7 @@ from dos.errors import Conflict, DosError
 from dos.evidence.health import leases, worktrees
 from dos.journal.store import Store
 from dos.records.leases import Lease
-from dos.sources.git import Git
+from dos.sources.git import Writer
 from dos.sources.world import World
 from dos.views.health import Repair
 
@@ -61,7 +61,7 @@ def _forget_worktrees(world: World, *, dry_run: bool) -> list[Repair]:
     if not stale:
         return []
     if not dry_run:
-        Git(world.workspace.tree).run("worktree", "prune")
+        Writer(world.workspace.tree).run("worktree", "prune")
     return [
         Repair(
             kind="WORKTREE_STALE",

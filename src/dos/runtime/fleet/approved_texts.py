@@ -20,7 +20,7 @@ from dos.plans.questions.catalog import AnyQuestion
 from dos.plans.questions.texts import REMOVED, TextChanged
 from dos.records.unknown import Unknown
 from dos.sources import processes
-from dos.sources.git import Git
+from dos.sources.git import Reader
 
 MOST_QUESTIONS = 5  # about one text in place of another: who writes it again and again fills no journal
 LARGEST = 1 << 20  # characters of a document that are kept; of a larger one the committed text counts
@@ -59,7 +59,7 @@ class ApprovedTexts:
         approval: type[Approval],
         asks: type[TextChanged],
         root: Path,
-        git: Git,
+        git: Reader,
         target: Callable[[], str],
         *,
         paths: Callable[[], list[Path]],
@@ -218,7 +218,7 @@ class ApprovedTexts:
         return committed_text(self._git, blob)
 
 
-def committed_blobs(git: Git, commit: str, names: Iterable[str]) -> dict[str, str]:
+def committed_blobs(git: Reader, commit: str, names: Iterable[str]) -> dict[str, str]:
     """The documents that a commit holds, each with the id of its content."""
     asked = list(names)
     if not asked or not commit:
@@ -228,7 +228,7 @@ def committed_blobs(git: Git, commit: str, names: Iterable[str]) -> dict[str, st
     return {name: head.split()[2] for head, _, name in rows if head.startswith("100")}  # a file, and no link
 
 
-def committed_text(git: Git, blob: str) -> str:
+def committed_text(git: Reader, blob: str) -> str:
     said = git.run("cat-file", "blob", blob)
     return said.encode("utf-8", "surrogateescape").decode("utf-8", "replace").removeprefix("\ufeff")
 

@@ -17,7 +17,7 @@ from dos.runtime.fleet import approved_texts
 from dos.runtime.fleet.plan_texts import PlanTexts
 from dos.runtime.fleet.settings_text import SettingsText
 from dos.runtime.sharing import fetching, targets
-from dos.sources.git import Git
+from dos.sources.git import Writer
 from dos.sources.workspace import Workspace
 from dos.sources.world import World, open_journal
 
@@ -30,7 +30,7 @@ OTHER_JOURNAL = "names another journal now. The fleet that runs keeps the one th
 
 def approve(place: Workspace, loaded: Loaded, store: Store, *, by: str) -> None:
     """A person runs the fleet by these settings, and by the plans that are on disk now."""
-    git, config = Git(place.root), loaded.config
+    git, config = Writer(place.root), loaded.config
     target = _last_seen(git, config)
     SettingsText(place, git, target, journal=config.store.url).approve(store, loaded, by=by)
     PlanTexts(place, config, git, target).approve(store, by=by)
@@ -52,8 +52,8 @@ def approve_edit(place: Workspace, edited: Loaded, *, by: str) -> str:
         if edited.config.store.url != url:
             why = OTHER_JOURNAL
         elif _counted(place, store, known, edited.replaced, url):
-            target = _last_seen(Git(place.root), edited.config)
-            SettingsText(place, Git(place.root), target, journal=url).approve(store, edited, by=by)
+            target = _last_seen(Writer(place.root), edited.config)
+            SettingsText(place, Writer(place.root), target, journal=url).approve(store, edited, by=by)
             return ""
         else:
             why = OTHER_CHANGES
@@ -68,7 +68,7 @@ def _counted(place: Workspace, store: Store, known: approved_texts.Approval, tex
     if text == approved:
         return True
     # By the branch that the approved text names: what is on disk could name one that an agent has made.
-    git = Git(place.root)
+    git = Writer(place.root)
     settings = SettingsText(place, git, _newest(git, parse(approved, place.config).config), journal=url)
     return settings.counts(store, fold.current(store, Decisions)[0], text)
 
@@ -80,7 +80,7 @@ def journal_mark(url: str) -> str:
 
 def settings_of_service(place: Workspace, journal: str) -> Loaded:
     """The settings that a fleet goes on by when the system starts it: those that were approved, or are committed."""
-    git = Git(place.root)
+    git = Writer(place.root)
     url = _journal_url(place, git, journal)
     with open_journal(place, url) as store:
         known = approved_texts.latest(store, SettingsApproved, place.root)
@@ -99,7 +99,7 @@ def settings_of_service(place: Workspace, journal: str) -> Loaded:
     return loaded
 
 
-def _journal_url(place: Workspace, git: Git, journal: str) -> str:
+def _journal_url(place: Workspace, git: Writer, journal: str) -> str:
     """By what is on disk or is committed, as long as it is the journal that the service was installed with."""
     on_disk = load(place.root, lenient=True).config.store.url
     in_head = parse(_committed(git) or "", place.config, lenient=True).config.store.url
@@ -116,7 +116,7 @@ def _other_journal(place: Workspace) -> BadInput:
     )
 
 
-def _committed(git: Git) -> str | None:
+def _committed(git: Writer) -> str | None:
     """dos.toml as it is committed where the user is."""
     blobs = approved_texts.committed_blobs(git, git.commit_of("HEAD") or "", [FILE_NAME])
     return approved_texts.committed_text(git, blobs[FILE_NAME]) if blobs else None
@@ -132,14 +132,14 @@ def _nothing_approved(place: Workspace, paths: list[str]) -> BadInput:
     )
 
 
-def _newest(git: Git, config: Config) -> Callable[[], str]:
+def _newest(git: Writer, config: Config) -> Callable[[], str]:
     """The commit that the target branch is at; empty where there is none."""
     branch = config.workers.target_branch or git.branch()
     found = targets.of(git, config.workers.remote).newest(branch) if branch else None
     return lambda: found or ""
 
 
-def _last_seen(git: Git, config: Config) -> Callable[[], str]:
+def _last_seen(git: Writer, config: Config) -> Callable[[], str]:
     """The same without asking a remote: to say what was committed when a person approved something else."""
     branch = config.workers.target_branch or git.branch()
     ref = fetching.shared_ref(branch) if branch and config.workers.remote else f"refs/heads/{branch}"

@@ -12,7 +12,7 @@ from dos.plans.questions.texts import PlanChanged
 from dos.records.units import Unit
 from dos.runtime import backlog
 from dos.runtime.fleet.approved_texts import ApprovedTexts
-from dos.sources.git import Git
+from dos.sources.git import Reader
 from dos.sources.plans import plan_documents
 from dos.sources.workspace import Workspace
 
@@ -20,7 +20,7 @@ from dos.sources.workspace import Workspace
 class PlanTexts:
     """Units from an issue tracker or a program are not covered: they are read as they are."""
 
-    def __init__(self, place: Workspace, config: Config, git: Git, target: Callable[[], str]) -> None:
+    def __init__(self, place: Workspace, config: Config, git: Reader, target: Callable[[], str]) -> None:
         self._place = place
         self._config = config
         self._is_covered = config.plans.source == "documents"

@@ -13,12 +13,12 @@ from dos.plans.questions.catalog import AnyQuestion
 from dos.plans.questions.texts import SettingsChanged
 from dos.records.unknown import Unknown
 from dos.runtime.fleet.approved_texts import ApprovedTexts
-from dos.sources.git import Git
+from dos.sources.git import Reader
 from dos.sources.workspace import Workspace
 
 
 class SettingsText:
-    def __init__(self, place: Workspace, git: Git, target: Callable[[], str], *, journal: str) -> None:
+    def __init__(self, place: Workspace, git: Reader, target: Callable[[], str], *, journal: str) -> None:
         """`journal` is the [store] url that the fleet has: while it runs, it cannot go over to another."""
         self._path = place.config
         self._journal = journal

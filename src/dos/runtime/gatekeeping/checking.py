@@ -16,7 +16,7 @@ from dos.records.leases import Lease
 from dos.records.names import as_text, on_one_line, shown, slug
 from dos.records.regions import Region
 from dos.sources import workspace
-from dos.sources.git import Git
+from dos.sources.git import Writer
 from dos.sources.workspace import Workspace
 from dos.sources.world import World
 
@@ -41,7 +41,7 @@ class Lane(Struct, frozen=True, kw_only=True):
     name: str
     region: Region
     prefix: str  # where dos.toml is below the top of the work tree, as git's paths begin
-    tree: Git  # where it works
+    tree: Writer  # where it works
     directory: Path  # git's own files of that work tree
     branch: str = ""  # that it commits on, where all lanes share one tree
 
@@ -91,7 +91,7 @@ def _lane(marks: Mapping[str, str]) -> Lane | Refused | None:
     works = (place.tree, place.common) if shared else _worktree(place.common, name, _here(marks))
     if works is None:
         return Refused(f"lane {name!r} has no work tree in {place.common}", "Stop here and say so.")
-    tree = Git(works[0])
+    tree = Writer(works[0])
     return Lane(
         name=name,
         region=held,
@@ -119,7 +119,7 @@ def _worktree(common: Path, lane: str, here: Path) -> tuple[Path, Path] | None:
 
 
 def _lost(place: Workspace, lane: str, fence: int) -> Refused | None:
-    said = Git(place.tree).run("cat-file", "--batch", feed=f"{_FENCES}{slug(lane)}\n").split()  # or "missing"
+    said = Writer(place.tree).run("cat-file", "--batch", feed=f"{_FENCES}{slug(lane)}\n").split()  # or "missing"
     newest = next((word.removeprefix("fence=") for word in said if word.startswith("fence=")), "")
     return None if newest == str(fence) else _gone(lane, fence, f"its newest holder is {newest or 'not known to git'}")
 

@@ -13,7 +13,7 @@ from dos.errors import BadInput, GitFailed, WorkspaceMissing
 from dos.records.names import shown
 from dos.runtime.gatekeeping import script
 from dos.sources import processes
-from dos.sources.git import Git
+from dos.sources.git import Writer
 from dos.sources.workspace import Workspace
 
 LONGEST_LOOK = 4096  # bytes of a hook, to tell what it is
@@ -54,7 +54,7 @@ def find(place: Workspace) -> Place:
         )
     # We ask git with hooks switched off on the command line, so what counts is the last of the other settings.
     words = ("config", "--null", "--show-scope", "--type=path", "--get-all", "core.hooksPath")
-    found = Git(place.tree).attempt(*words).stdout.split("\0")
+    found = Writer(place.tree).attempt(*words).stdout.split("\0")
     configured = [path for scope, path in zip(found[::2], found[1::2], strict=False) if scope != "command"]
     if not configured:
         return Place(directory=place.common / "hooks", configured=False)

@@ -25,7 +25,7 @@ from dos.runtime.ground.checks import Checks
 from dos.runtime.measuring import Accepted
 from dos.runtime.trees import adding, includes, submodules
 from dos.sources import processes
-from dos.sources.git import Git
+from dos.sources.git import Writer
 from dos.sources.workspace import Workspace
 from dos.verdicts.work import canary
 from dos.verdicts.work.baselines import NOTHING_TO_EMPTY, Answer, Subject
@@ -49,7 +49,7 @@ class Stopped(Exception):
 
 
 class Baseline:
-    def __init__(self, place: Workspace, config: Config, git: Git, checks: Checks) -> None:
+    def __init__(self, place: Workspace, config: Config, git: Writer, checks: Checks) -> None:
         self._place = place
         self._workers = config.workers
         self._git = git
@@ -152,10 +152,10 @@ class Baseline:
             os.close(opened)
 
     @contextmanager
-    def _fresh(self, commit: str) -> Iterator[Git]:
+    def _fresh(self, commit: str) -> Iterator[Writer]:
         """A worktree with nothing in it but the commit. It is ours alone, so nothing in it is anybody's work."""
         self._remove()
-        inside = Git(self._folder)
+        inside = Writer(self._folder)
         try:
             adding.add(self._git, self._place.state, self._folder, commit)
             inside.run("checkout", "--quiet", "--force", "--detach", commit)
@@ -179,7 +179,7 @@ class _Run:
     def __init__(
         self,
         workers: Workers,
-        inside: Git,
+        inside: Writer,
         checks: Checks,
         lease: Lease,
         *,

@@ -9,7 +9,7 @@ from dos.journal.states.fleet import Unit as Seen
 from dos.plans.questions.catalog import AnyQuestion
 from dos.plans.questions.units import Incident
 from dos.runtime import effects
-from dos.sources.git import Git
+from dos.sources.git import Reader
 from dos.sources.history.reflogs import Move, Reflogs
 
 MOST_COMMITS = 100  # of one incident that are written down
@@ -18,7 +18,7 @@ MOST_COMMITS = 100  # of one incident that are written down
 class IncidentWatch:
     """Of one target branch. What the journal knows already is not found again."""
 
-    def __init__(self, git: Git, branch: str) -> None:
+    def __init__(self, git: Reader, branch: str) -> None:
         self._git = git
         self._branch = branch
         self._reflogs = Reflogs(git, branch)

@@ -21,7 +21,7 @@ from dos.runtime.ground.checks import Checks
 from dos.runtime.receipts import landings
 from dos.runtime.sharing.targets import Target
 from dos.runtime.trees import left_work, submodules
-from dos.sources.git import Git
+from dos.sources.git import Writer
 from dos.sources.workspace import Workspace
 
 
@@ -30,7 +30,7 @@ class LaneTrees:
         self,
         place: Workspace,
         config: Config,
-        git: Git,
+        git: Writer,
         *,
         target: Target,
         branch: Callable[[], str],
@@ -77,7 +77,7 @@ class LaneTrees:
             places=self.place.worktrees,
             base=self.target.newest(branch),
         )
-        inside = Git(Path(made.path))
+        inside = Writer(Path(made.path))
         problem = self._check_out_submodules(inside)
         if not made.ready:
             try:
@@ -101,12 +101,12 @@ class LaneTrees:
         made = structs.replace(made, queue=branch if takes_turns else "")
         return self._with_what_was_left(effect, made)
 
-    def _check_out_submodules(self, inside: Git) -> str:
+    def _check_out_submodules(self, inside: Writer) -> str:
         return submodules.check_out(inside, (self.place.common or self.place.state) / "modules")
 
     def _with_what_was_left(self, effect: effects.PrepareWorktree, made: effects.Worktree) -> effects.Worktree:
         is_inside = partial(regions.lane_holds, effect.lease.region, root=self.place.prefix)
-        if effect.left and left_work.lay_out(Git(Path(made.path)), effect.left, base=made.base, is_inside=is_inside):
+        if effect.left and left_work.lay_out(Writer(Path(made.path)), effect.left, base=made.base, is_inside=is_inside):
             return structs.replace(made, resumed=effect.left)
         return made
 
@@ -119,7 +119,7 @@ class LaneTrees:
 
     def _named(self, effect: effects.MeasureWork, found: effects.Measured) -> effects.Measured:
         """Work that its acceptance command takes and that lies in the lane is not thrown away for want of a trailer."""
-        inside, base = Git(Path(effect.worktree.path)), effect.worktree.base
+        inside, base = Writer(Path(effect.worktree.path)), effect.worktree.base
         if found.head not in self.commits(effect, base, found.head) or self._others(effect, base, found.head):
             return found
         try:
@@ -145,27 +145,27 @@ class LaneTrees:
 
     def commits(self, effect: effects.MeasureWork | effects.PrepareLanding, base: str, head: str) -> list[str]:
         """Those from a base to a head that were made for the unit: what the target holds by now is others'."""
-        inside, held = Git(Path(effect.worktree.path)), self.target.ref(effect.worktree.target)
+        inside, held = Writer(Path(effect.worktree.path)), self.target.ref(effect.worktree.target)
         return inside.commits_between(base, head, *([held] if inside.commit_of(held) else []))
 
     def _judged(self, effect: effects.MeasureWork) -> measuring.Accept:
         return partial(self.checks.run, command=self.checks.acceptance(effect.unit), lease=effect.lease)
 
     def save_changes(self, effect: effects.SaveChanges) -> list[effects.Salvage]:
-        inside = Git(Path(effect.worktree.path))
+        inside = Writer(Path(effect.worktree.path))
         return worktrees.save_changes(
             inside, self.place.state, run_id=effect.run_id, why="left uncommitted", base=effect.worktree.base
         )
 
     def commit_changes(self, effect: effects.CommitChanges) -> str:
-        inside, saved = Git(Path(effect.worktree.path)), effect.saved.commit
+        inside, saved = Writer(Path(effect.worktree.path)), effect.saved.commit
         strays = measuring.strays(inside, effect.worktree.base, saved, effect.lease, self.place.prefix)
         if strays or not self.checks.acceptance(effect.unit):
             return ""
         return left_work.commit(inside, saved, effect.unit, surroundings.identity(os.environ, self.place.root))
 
     def save_commits(self, effect: effects.SaveCommits) -> list[effects.Salvage]:
-        inside = Git(Path(effect.worktree.path))
+        inside = Writer(Path(effect.worktree.path))
         worktrees.clear(inside, "HEAD")  # what acceptance and tests left is nobody's work
         if effect.made and inside.commit_of("HEAD") == effect.made:
             worktrees.clear(inside, effect.worktree.base)
@@ -179,7 +179,7 @@ class LaneTrees:
         if isinstance(ready, effects.NotLanded):
             return ready
         # On what will stand on the branch: another unit may have landed beneath this one.
-        inside = Git(Path(effect.worktree.path))
+        inside = Writer(Path(effect.worktree.path))
         if strays := measuring.strays(inside, ready.old, ready.new, effect.lease, self.place.prefix):
             return effects.NotLanded(reason=f"on top of {ready.branch!r} it changes {strays[0]}, outside of the lane")
         if alone := worktrees.unpublished_submodule(inside, ready.old, ready.new):
@@ -189,7 +189,7 @@ class LaneTrees:
         return self.tested(effect, ready, inside)
 
     def tested(
-        self, effect: effects.PrepareLanding, ready: effects.Landing, inside: Git
+        self, effect: effects.PrepareLanding, ready: effects.Landing, inside: Writer
     ) -> effects.Landing | effects.NotLanded:
         """With the receipt drafted from what was checked, unless the workspace's tests say no."""
         moved = ready.old != effect.worktree.base

@@ -6,7 +6,7 @@ from pathlib import Path
 from dos.runtime import effects, measuring
 from dos.runtime.ground.lane_trees import LaneTrees
 from dos.runtime.trees import shared
-from dos.sources.git import Git
+from dos.sources.git import Writer
 
 
 class OneTree(LaneTrees):
@@ -25,7 +25,7 @@ class OneTree(LaneTrees):
         )
 
     def commits(self, effect: effects.MeasureWork | effects.PrepareLanding, base: str, head: str) -> list[str]:
-        tree = Git(Path(effect.worktree.path))
+        tree = Writer(Path(effect.worktree.path))
         return shared.share_of(tree, base, head, effect.unit.name, effect.lease, self.place.prefix).mine
 
     def save_changes(self, effect: effects.SaveChanges) -> list[effects.Salvage]:
@@ -38,7 +38,7 @@ class OneTree(LaneTrees):
         ready = shared.prepare_landing(effect.unit.name, effect.worktree, effect.head, effect.lease, self.place.prefix)
         if isinstance(ready, effects.NotLanded):
             return ready
-        tree = Git(Path(effect.worktree.path))
+        tree = Writer(Path(effect.worktree.path))
         tested = self.tested(effect, ready, tree)
         if isinstance(tested, effects.Landing) and measuring.strays(
             tree, ready.old, ready.new, effect.lease, self.place.prefix

@@ -24,7 +24,7 @@ from dos.runtime.ground import surroundings
 from dos.runtime.measuring import now
 from dos.runtime.receipts import landings
 from dos.sources import commits, processes
-from dos.sources.git import Git
+from dos.sources.git import Writer
 from dos.sources.plans import units
 from dos.sources.receipts import bindings
 from dos.sources.witnesses import places, snapshots
@@ -108,7 +108,7 @@ def _command(world: World, asked: Asked, receipt: Receipt) -> Seen:
     script, git = asked.accept_cmd, world.git
     if not receipts.is_plain(script):
         raise BadInput(f"the command holds a control character: {shown(script)}", hint="Put it into a script.")
-    if dirty := _unlike(git, receipt.commit):
+    if dirty := _unlike(git.tree, receipt.commit):
         raise BadInput(
             f"{git.tree} is not as {receipt.commit[:9]}: {dirty}; what is run there would be said of another tree",
             hint=f"git stash --include-untracked; or: git worktree add --detach ../clean {receipt.commit[:9]}",
@@ -120,7 +120,7 @@ def _command(world: World, asked: Asked, receipt: Receipt) -> Seen:
     rung, said = Accountability.OS_RECORDED, f"{shown(script)}: {answer.detail}"
     if run.exit_code is None or run.exit_code in (126, 127):  # the shell's word for what cannot be run
         facts = no_signal(COMMAND, rung, asked.claim, said)
-    elif moved := _unlike(git, receipt.commit, untracked=False):
+    elif moved := _unlike(git.tree, receipt.commit, untracked=False):
         facts = no_signal(COMMAND, rung, asked.claim, f"the tree changed while it was looked at: {moved}")
     else:
         facts = (attest if run.exit_code == 0 else refute)(COMMAND, rung, asked.claim, said)
@@ -129,8 +129,9 @@ def _command(world: World, asked: Asked, receipt: Receipt) -> Seen:
     return facts, landings.ran([run]) | {"command_source": source, "bound": bound, "witness_author": COMMAND}
 
 
-def _unlike(git: Git, commit: str, *, untracked: bool = True) -> str:
+def _unlike(tree: Path, commit: str, *, untracked: bool = True) -> str:
     """In what the files differ from a commit: by their contents, whatever git's own index was told to overlook."""
+    git = Writer(tree)  # of an index of its own
     head = git.commit_of("HEAD")
     if head != commit:
         return f"it is at {(head or 'no commit')[:9]}"
@@ -155,7 +156,7 @@ def _declared(world: World, receipt: Receipt, script: str) -> tuple[Source, bool
         source, document = Source.WORKSPACE, FILE_NAME
     else:
         return Source.CALLER, False
-    home = Git(root)
+    home = Writer(root)
     path = home.run("rev-parse", "--show-prefix").strip() + document
     before = home.object_of(f"{receipt.base}:{path}") if receipt.base else None
     is_file = before is not None and (root / document).is_file()

@@ -16,7 +16,7 @@ from dos.runtime.measuring import now
 from dos.runtime.receipts import keys, noting
 from dos.runtime.receipts.signing import signer
 from dos.sources import processes
-from dos.sources.git import Git
+from dos.sources.git import Writer
 from dos.sources.receipts import bindings, public_keys
 from dos.sources.workspace import Workspace
 from dos.verdicts.belief.acceptance import cannot_fail
@@ -46,7 +46,7 @@ class Issued(Struct, frozen=True, kw_only=True):
 
 
 def draft(
-    git: Git,
+    git: Writer,
     landed: Landed,
     *,
     lane: Region,
@@ -110,7 +110,7 @@ def can_fail(scripts: Sequence[str]) -> bool:
     return any(not cannot_fail(("sh", "-c", script)) for script in scripts)
 
 
-def issue(git: Git, place: Workspace, landed: Landed, drafted: dict[str, Any] | None, *, ref: str) -> Issued:
+def issue(git: Writer, place: Workspace, landed: Landed, drafted: dict[str, Any] | None, *, ref: str) -> Issued:
     """Sign what was drafted and lay it into the notes. A landing is never undone because of its receipt.
 
     `ref` is what shows here where it landed.
@@ -134,7 +134,7 @@ def issue(git: Git, place: Workspace, landed: Landed, drafted: dict[str, Any] | 
     return Issued(receipt=to_builtins(receipt), said="; ".join(said))
 
 
-def _as_it_stands(git: Git, receipt: Receipt, landed: Landed, ref: str) -> Receipt:
+def _as_it_stands(git: Writer, receipt: Receipt, landed: Landed, ref: str) -> Receipt:
     holds = git.is_ancestor(landed.commit, ref)
     survives = holds and bindings.survives(git, landed.base, landed.commit, ref)
     return structs.replace(receipt, ancestor=holds, survives=survives)

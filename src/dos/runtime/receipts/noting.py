@@ -6,18 +6,18 @@ from tempfile import TemporaryDirectory
 
 from dos.records import receipts
 from dos.records.receipts import Receipt
-from dos.sources.git import AS_DOS, Git
+from dos.sources.git import AS_DOS, Writer
 from dos.sources.receipts.notes import REF, lines
 
 _FILE = "100644"
 
 
-def add(git: Git, receipt: Receipt) -> None:
+def add(git: Writer, receipt: Receipt) -> None:
     """Once: one with the same nonce is the same receipt, made again after a crash, and takes the place of the first."""
     git.change_ref(REF, partial(_with, git, receipt), message=f"dos: receipt of {receipt.commit[:9]}")
 
 
-def _with(git: Git, receipt: Receipt, old: str | None) -> str:
+def _with(git: Writer, receipt: Receipt, old: str | None) -> str:
     """The commit of notes that holds the receipt; the old one when that does."""
     path, blob = _noted(git, old or "", receipt.commit)
     before = lines(git.run("cat-file", "blob", blob)) if blob else []
@@ -36,7 +36,7 @@ def _with(git: Git, receipt: Receipt, old: str | None) -> str:
     return git.run(*AS_DOS, "commit-tree", tree, *parents, "-m", f"Receipt of {receipt.commit}").strip()
 
 
-def _noted(git: Git, notes: str, commit: str) -> tuple[str, str]:
+def _noted(git: Writer, notes: str, commit: str) -> tuple[str, str]:
     """Where the note of a commit lies, and what it is now. Git puts notes into folders as they get more."""
     usual = f"{commit[:2]}/{commit[2:]}"
     places = (commit, usual, f"{commit[:2]}/{commit[2:4]}/{commit[4:]}")

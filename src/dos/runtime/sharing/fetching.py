@@ -10,7 +10,7 @@ from dos.errors import BadInput, GitFailed, RemoteAway
 from dos.records.names import listed, shown, slug
 from dos.runtime.effects import Landing
 from dos.runtime.landing import fence_ref
-from dos.sources.git import Git
+from dos.sources.git import Writer
 
 TRIES = 5
 _QUIETLY = (
@@ -37,7 +37,7 @@ def shared_ref(branch: str) -> str:
     return f"refs/dos/shared/heads/{branch}"
 
 
-def check(git: Git, remote: str) -> None:
+def check(git: Writer, remote: str) -> None:
     """A name that means nothing is a mistake in the configuration; a remote that is away is not."""
     known = git.run("remote").split()
     if remote not in known:
@@ -47,13 +47,13 @@ def check(git: Git, remote: str) -> None:
         )
 
 
-def fetch(git: Git, remote: str, branch: str) -> str | None:
+def fetch(git: Writer, remote: str, branch: str) -> str | None:
     """The commit that a branch of the remote is at, brought here; None when it has no such branch."""
     target = f"refs/heads/{branch}"
     return _heard(git, remote, {target: shared_ref(branch)}).get(target)
 
 
-def base(git: Git, remote: str, branch: str) -> str:
+def base(git: Writer, remote: str, branch: str) -> str:
     """Where new work starts."""
     found = fetch(git, remote, branch)
     if found is None:
@@ -64,20 +64,20 @@ def base(git: Git, remote: str, branch: str) -> str:
     return found
 
 
-def has_landed(git: Git, remote: str, landing: Landing) -> bool:
+def has_landed(git: Writer, remote: str, landing: Landing) -> bool:
     """Asked after a worker died, or an answer was lost: did the remote get it?"""
     found = fetch(git, remote, landing.branch)
     return found is not None and git.is_ancestor(landing.new, found)
 
 
-def look(git: Git, remote: str, lane: str, branch: str = "") -> Seen:
+def look(git: Writer, remote: str, lane: str, branch: str = "") -> Seen:
     target, fence = f"refs/heads/{branch}", fence_ref(lane)
     places = {fence: f"refs/dos/shared/fence/{slug(lane)}"} | ({target: shared_ref(branch)} if branch else {})
     heard = _heard(git, remote, places)
     return Seen(target=heard.get(target), fence=_fence(git, fence, heard.get(fence)))
 
 
-def tell(git: Git, *words: str) -> tuple[int, str, str]:
+def tell(git: Writer, *words: str) -> tuple[int, str, str]:
     """Git over the network: whatever ends it without an answer is the remote's being away."""
     try:
         done = git.attempt(*words)
@@ -86,7 +86,7 @@ def tell(git: Git, *words: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-def away(git: Git, remote: str, complaint: str) -> RemoteAway:
+def away(git: Writer, remote: str, complaint: str) -> RemoteAway:
     return RemoteAway(
         f"the remote {remote} of {git.tree} cannot be reached: {said(complaint)}",
         hint=f"Try it yourself: git -C {git.tree} ls-remote {remote}",
@@ -100,7 +100,7 @@ def said(complaint: str) -> str:
     return (fatal or lines or ["it gave no reason"])[0]
 
 
-def _heard(git: Git, remote: str, places: dict[str, str]) -> dict[str, str]:
+def _heard(git: Writer, remote: str, places: dict[str, str]) -> dict[str, str]:
     """Where the remote has these refs, in one breath; the commits are here then, and kept."""
     for _ in range(TRIES):
         before = {ref: git.commit_of(place) for ref, place in places.items()}
@@ -112,7 +112,7 @@ def _heard(git: Git, remote: str, places: dict[str, str]) -> dict[str, str]:
     raise RemoteAway(f"the refs of {remote} would not stand still", hint="Try again in a moment.")
 
 
-def _ask(git: Git, remote: str, *refs: str) -> dict[str, str]:
+def _ask(git: Writer, remote: str, *refs: str) -> dict[str, str]:
     code, listing, complaint = tell(git, "ls-remote", "--quiet", remote, *refs)
     if code != 0:
         raise away(git, remote, complaint)
@@ -121,7 +121,7 @@ def _ask(git: Git, remote: str, *refs: str) -> dict[str, str]:
     return {ref: commit for commit, _, ref in pairs if ref in refs}
 
 
-def _bring(git: Git, remote: str, refs: list[str], heard: dict[str, str]) -> bool:
+def _bring(git: Writer, remote: str, refs: list[str], heard: dict[str, str]) -> bool:
     """Whether what was heard of is here now: it may have moved on since."""
     if any(git.commit_of(heard[ref]) is None for ref in refs):
         code, _, complaint = tell(git, "fetch", *_QUIETLY, remote, *refs)
@@ -130,7 +130,7 @@ def _bring(git: Git, remote: str, refs: list[str], heard: dict[str, str]) -> boo
     return all(git.commit_of(heard[ref]) for ref in refs)
 
 
-def _fence(git: Git, ref: str, commit: str | None) -> Fence | None:
+def _fence(git: Writer, ref: str, commit: str | None) -> Fence | None:
     if commit is None:
         return None
     message = git.run("cat-file", "commit", commit).partition("\n\n")[2]

@@ -12,7 +12,7 @@ from dos.runtime.effects import Landing, NotLanded
 from dos.runtime.landing import fence_ref
 from dos.runtime.sharing.fetching import TRIES, Seen, away, look, said, shared_ref, tell
 from dos.sources import processes
-from dos.sources.git import AS_DOS, Git
+from dos.sources.git import AS_DOS, Writer
 
 _PUSH = ("push", "--porcelain", "--atomic", "--no-verify", "--no-follow-tags", "--recurse-submodules=no")
 _ZERO = ""  # what a lease expects of a ref that is not there
@@ -20,7 +20,7 @@ _ZERO = ""  # what a lease expects of a ref that is not there
 _LOCKED = ("cannot lock ref", "failed to update ref", "Unable to create")
 
 
-def raise_fence(git: Git, remote: str, lane: str, fence: int) -> None:
+def raise_fence(git: Writer, remote: str, lane: str, fence: int) -> None:
     """Name the lease's fence on the remote, right after the lease was taken. It only goes up.
 
     What a worker of a host that nobody can reach pushes from now on is refused; what it pushed before is there to see.
@@ -44,7 +44,7 @@ def raise_fence(git: Git, remote: str, lane: str, fence: int) -> None:
     raise RemoteAway(f"{ref} of {remote} cannot be moved: {said(complaint)}", hint="Look who else moves it.")
 
 
-def push(git: Git, remote: str, *, lane: str, fence: int, landing: Landing) -> NotLanded | None:
+def push(git: Writer, remote: str, *, lane: str, fence: int, landing: Landing) -> NotLanded | None:
     """None: it is on the remote's branch. RemoteAway: nobody knows; the same landing can be tried again."""
     if not git.commit_of(landing.new):
         return NotLanded(reason=f"commit {landing.new[:9]} is not in this clone: it was made on another host")
@@ -68,7 +68,7 @@ def push(git: Git, remote: str, *, lane: str, fence: int, landing: Landing) -> N
     return _what_happened(git, remote, lane, fence, landing, answers + complaint)
 
 
-def follow(git: Git, *, lane: str, fence: int, branch: str, commit: str, why: str) -> str:
+def follow(git: Writer, *, lane: str, fence: int, branch: str, commit: str, why: str) -> str:
     """Bring the branch of this clone to what the remote has, with the files of the trees that are on it.
 
     Says what is in the way where that would not be safe: the branch here can wait, and comes along the next time.
@@ -83,7 +83,7 @@ def follow(git: Git, *, lane: str, fence: int, branch: str, commit: str, why: st
     return f"{branch!r} in {git.tree} stays behind the remote: {refused.reason}" if refused else ""
 
 
-def _what_happened(git: Git, remote: str, lane: str, fence: int, landing: Landing, answer: str) -> NotLanded | None:
+def _what_happened(git: Writer, remote: str, lane: str, fence: int, landing: Landing, answer: str) -> NotLanded | None:
     """The push failed, or its answer was lost: what the remote holds now says which."""
     seen = look(git, remote, lane, landing.branch)
     if seen.target and git.is_ancestor(landing.new, seen.target):
@@ -114,7 +114,7 @@ def _refused(remote: str, lane: str, fence: int, landing: Landing, seen: Seen) -
     return None
 
 
-def _written(git: Git, fence: int, what: str) -> str:
+def _written(git: Writer, fence: int, what: str) -> str:
     """A commit of nothing, so that any server takes it; on no branch."""
     tree = git.run("hash-object", "-t", "tree", "-w", "--stdin", feed="").strip()
     once = secrets.token_hex(8)  # two of them are never the same commit, or the second would not be sent

@@ -6,7 +6,7 @@ from typing import Protocol
 from dos.runtime import landing as here
 from dos.runtime.effects import Landing, NotLanded
 from dos.runtime.sharing import fetching, pushing
-from dos.sources.git import Git
+from dos.sources.git import Writer
 
 
 class Target(Protocol):
@@ -25,7 +25,7 @@ class Target(Protocol):
     def has_landed(self, landing: Landing) -> bool: ...
 
 
-def of(git: Git, remote: str) -> Target:
+def of(git: Writer, remote: str) -> Target:
     if not remote:
         return Here(git)
     fetching.check(git, remote)
@@ -35,7 +35,7 @@ def of(git: Git, remote: str) -> Target:
 class Here:
     stays_behind = ""
 
-    def __init__(self, git: Git) -> None:
+    def __init__(self, git: Writer) -> None:
         self._git = git
 
     def ref(self, branch: str) -> str:
@@ -55,7 +55,7 @@ class Here:
 
 
 class Shared:
-    def __init__(self, git: Git, remote: str) -> None:
+    def __init__(self, git: Writer, remote: str) -> None:
         self._git, self._remote = git, remote
         self._looked: dict[str, float] = {}
         self.stays_behind = ""

@@ -18,7 +18,7 @@ from dos.runtime.effects import Ended, RunAgent
 from dos.runtime.running import Limits, Ran, Why
 from dos.runtime.staff.attending import Attendant
 from dos.runtime.staff.candidates import Employed
-from dos.sources.git import Git
+from dos.sources.git import Reader
 
 
 class Launcher:
@@ -44,7 +44,7 @@ class Launcher:
             is_lost=self._is_lost,
             heeded=self._heeded,
         )
-        tree = Git(Path(effect.worktree.path))
+        tree = Reader(Path(effect.worktree.path))
         with attendant:
             ran = running.run(
                 launch.argv,

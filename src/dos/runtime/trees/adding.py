@@ -11,13 +11,13 @@ from pathlib import Path
 
 from dos.errors import GitFailed, GitUnanswered
 from dos.sources import workspace
-from dos.sources.git import Git
+from dos.sources.git import Writer
 
 GATE = "worktrees.gate"  # in the state directory
 BUSY_SECONDS = 120.0  # without a checkout it takes a few hundredths of one
 
 
-def add(git: Git, state: Path, path: Path, commit: str) -> None:
+def add(git: Writer, state: Path, path: Path, commit: str) -> None:
     """Known to git, at a commit, on no branch, with no file in it yet: those are written with nobody waiting."""
     for folder in (path.parent, state):
         folder.mkdir(parents=True, exist_ok=True)
@@ -31,7 +31,7 @@ def add(git: Git, state: Path, path: Path, commit: str) -> None:
                 raise
 
 
-def listed(git: Git) -> list[list[str]]:
+def listed(git: Writer) -> list[list[str]]:
     """The worktrees that git knows, each as the lines that it has for it; the first is `worktree PATH`."""
     with _among_readers(workspace.find(git.tree).state / GATE):
         said = git.run("worktree", "list", "--porcelain", "-z")

@@ -1,14 +1,14 @@
 """What a rebase stopped at, in words for whoever tries next: the files, and the lines that both sides changed."""
 
 from dos.records.names import as_text, counted, listed, on_one_line
-from dos.sources.git import Git
+from dos.sources.git import Writer
 
 MOST_LINES = 40
 LONGEST_LINE = 160
 _HEADERS = ("index ", "mode ", "--- ", "+++ ", "new file mode ", "deleted file mode ")
 
 
-def told(inside: Git) -> str:
+def told(inside: Writer) -> str:
     """Empty when no file is in conflict: then something else was in the way."""
     files = sorted(set(inside.run("diff", "-z", "--name-only", "--diff-filter=U").split("\0")) - {""})
     if not files:

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from dos.errors import BadInput
 from dos.records.names import counted, on_one_line
-from dos.sources.git import Git
+from dos.sources.git import Reader
 
 LIST = ".worktreeinclude"
 MOST_BYTES = 500_000_000
@@ -26,12 +26,12 @@ class Included(Struct, frozen=True, kw_only=True):
     left_out: list[str]  # each with why
 
 
-def bring(main: Git, lane: Git) -> Included:
+def bring(main: Reader, lane: Reader) -> Included:
     """Copy what is listed, every time: the next unit finds what the main work tree has now."""
     top = Path(main.run("rev-parse", "--show-toplevel").removesuffix("\n"))
     if not (top / LIST).is_file():
         return Included(copied=[], left_out=[])
-    listed = _listed(Git(top))
+    listed = _listed(Reader(top))
     _check_size(top, listed)
     wanted, left_out = _admitted(listed, lane)
     copied = []
@@ -49,13 +49,13 @@ def bring(main: Git, lane: Git) -> Included:
     return Included(copied=copied, left_out=left_out)
 
 
-def _listed(main: Git) -> list[str]:
+def _listed(main: Reader) -> list[str]:
     """What matches the list and is ignored."""
     matching = main.run("ls-files", "-z", "--others", "--ignored", f"--exclude-from={LIST}")
     return _ignored(main, matching.split("\0"))
 
 
-def _ignored(tree: Git, paths: Iterable[str]) -> list[str]:
+def _ignored(tree: Reader, paths: Iterable[str]) -> list[str]:
     feed = "".join(f"{path}\0" for path in paths if path)
     if not feed:
         return []
@@ -81,7 +81,7 @@ def _check_size(top: Path, paths: list[str]) -> None:
         )
 
 
-def _admitted(listed: list[str], lane: Git) -> tuple[list[str], list[str]]:
+def _admitted(listed: list[str], lane: Reader) -> tuple[list[str], list[str]]:
     """What may be put into the lane, and why the rest may not."""
     left_out = [f"{on_one_line(path)}: a repository of its own" for path in listed if path.endswith("/")]
     files = [path for path in listed if not path.endswith("/")]

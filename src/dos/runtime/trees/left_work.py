@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from dos.records.units import Unit
-from dos.sources.git import AS_DOS, Git
+from dos.sources.git import AS_DOS, Writer
 
 _MESSAGE = """Work on {name}
 
@@ -23,7 +23,7 @@ Named-by: dos
 """
 
 
-def commit(inside: Git, saved: str, unit: Unit, identity: Mapping[str, str]) -> str:
+def commit(inside: Writer, saved: str, unit: Unit, identity: Mapping[str, str]) -> str:
     """Commit the files of a saved commit on top of the head, with the unit's trailer; the new commit.
 
     The author is whoever the agents commit as; the committer is dos. It can be repeated.
@@ -38,7 +38,7 @@ def commit(inside: Git, saved: str, unit: Unit, identity: Mapping[str, str]) -> 
     return inside.run("rev-parse", "HEAD").strip()
 
 
-def name(inside: Git, head: str, unit: Unit) -> str:
+def name(inside: Writer, head: str, unit: Unit) -> str:
     """The commit `head` with the unit's trailer added: same files, parents and author; the committer is dos.
 
     It is made of the commit alone: what lies in the index, or on top of it by now, nobody has measured. MalformedObject
@@ -53,7 +53,7 @@ def name(inside: Git, head: str, unit: Unit) -> str:
     return inside.run("hash-object", "-t", "commit", "-w", "--stdin", feed=feed).strip()
 
 
-def lay_out(inside: Git, saved: str, *, base: str, is_inside: Callable[[str], bool]) -> bool:
+def lay_out(inside: Writer, saved: str, *, base: str, is_inside: Callable[[str], bool]) -> bool:
     """Put the changes of a saved commit into a clean tree, uncommitted; False, and nothing done, where they do not fit.
 
     Only paths that `is_inside` admits: what was left outside of the lane would make the next work stray too. They fit

@@ -11,8 +11,12 @@ from dos.errors import BadInput
 from dos.journal import events
 from dos.journal.events import Event
 from dos.records.names import listed, shown
-from dos.sources.git import Git
+from dos.sources.git import Reader
 
+_EMPTY_TREES = {
+    "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+}
 PREFIX = "refs/dos/salvage/"
 MOST_FILES = 100_000  # that are counted in a folder
 SHORTEST_COMMIT = 6
@@ -42,7 +46,7 @@ class Saved(Struct, frozen=True, kw_only=True):
         return self.ref.removeprefix(PREFIX)
 
 
-def read(git: Git, state: Path, happened: Iterable[Event]) -> list[Saved]:
+def read(git: Reader, state: Path, happened: Iterable[Event]) -> list[Saved]:
     """Everything that is there, oldest first; what the journal tells of and is gone is gone."""
     told = _told(happened)
     found = [*_refs(git), *_folders(state / "salvage")]
@@ -51,13 +55,13 @@ def read(git: Git, state: Path, happened: Iterable[Event]) -> list[Saved]:
     return [structs.replace(saved, number=number) for number, saved in enumerate(known, 1)]
 
 
-def sized(git: Git, saved: Saved) -> Saved:
+def sized(git: Reader, saved: Saved) -> Saved:
     """With how many files it changes, and how much is in them."""
     if not saved.commit:
         return saved
     base = base_of(git, saved.commit)
-    words = ("diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev", base, saved.commit)
-    states = [record.split(" ") for record in git.run(*words).split("\0")[::2] if record]
+    words = ("-r", "-z", "--no-renames", "--raw", "--no-abbrev", base, saved.commit)
+    states = [record.split(" ") for record in git.run("diff-tree", *words).split("\0")[::2] if record]
     blobs = [state[3] for state in states if state[1] not in ("000000", ":000000", "160000")]
     said = (
         git.run("cat-file", "--batch-check=%(objectsize)", feed="".join(f"{blob}\n" for blob in blobs)) if blobs else ""
@@ -66,7 +70,7 @@ def sized(git: Git, saved: Saved) -> Saved:
     return structs.replace(saved, base=base, files=len(states), bytes=size)
 
 
-def base_of(git: Git, commit: str) -> str:
+def base_of(git: Reader, commit: str) -> str:
     """What the saved commit is a change of: its parent where dos or a stash made it, else where it left our history."""
     subject, _, parents = git.run("show", "--no-patch", "--format=%s%x00%P", commit).rstrip("\n").partition("\0")
     first, *others = parents.split() or [""]
@@ -122,7 +126,7 @@ def _completed(saved: Saved, told: _Told | None) -> Saved:
     return structs.replace(saved, at_ms=told.at_ms, lane=told.fact.lane, unit=unit, why=told.fact.why)
 
 
-def _refs(git: Git) -> list[Saved]:
+def _refs(git: Reader) -> list[Saved]:
     said = git.run("for-each-ref", f"--format={_FORMAT}", PREFIX)
     found = []
     for record in said.split("\0\1\n"):
@@ -162,5 +166,6 @@ def _folder(run_id: str, path: Path) -> Saved:
     return Saved(number=0, ref=str(path), at_ms=at_ms, run_id=run_id, why="a folder", files=files, bytes=size)
 
 
-def _nothing(git: Git) -> str:
-    return git.run("hash-object", "-w", "-t", "tree", "--stdin", feed="").strip()
+def _nothing(git: Reader) -> str:
+    """The empty tree, which git knows without its being stored."""
+    return _EMPTY_TREES[git.run("rev-parse", "--show-object-format").strip()]

@@ -17,7 +17,7 @@ from dos.records.names import counted, on_one_line
 from dos.runtime import landing
 from dos.runtime.effects import Landing, Measured, NotLanded, Worktree
 from dos.runtime.measuring import Accept, Accepted, Doubt, certain, unfounded
-from dos.sources.git import Git
+from dos.sources.git import Writer
 
 
 class NotReady(BadInput):
@@ -33,9 +33,9 @@ class Share(Struct, frozen=True, kw_only=True):
     others: list[str]
 
 
-def prepare(git: Git, lease: Lease, *, target: str, prefix: str = "") -> Worktree:
+def prepare(git: Writer, lease: Lease, *, target: str, prefix: str = "") -> Worktree:
     """The tree as it is, when an agent can begin in it; else NotReady says what is in the way."""
-    top = Git(Path(git.run("rev-parse", "--show-toplevel").removesuffix("\n")))
+    top = Writer(Path(git.run("rev-parse", "--show-toplevel").removesuffix("\n")))
     base = top.commit_of("HEAD")
     if (branch := top.branch()) != target or base is None:
         found = f"the branch {branch!r}" if branch else "no branch"
@@ -56,7 +56,7 @@ def prepare(git: Git, lease: Lease, *, target: str, prefix: str = "") -> Worktre
     return Worktree(path=str(top.tree), target=target, base=base, salvaged=[], ready=True)
 
 
-def uncommitted(tree: Git, lease: Lease, prefix: str = "") -> list[str]:
+def uncommitted(tree: Writer, lease: Lease, prefix: str = "") -> list[str]:
     """What lies uncommitted in the lane's region, to be named and left alone."""
     found = tree.dirty_paths()
     # Of a repository inside of the repository only its folder is named: any file in it stands for all.
@@ -68,7 +68,7 @@ def measure(
     worktree: Worktree, unit: str, lease: Lease, accept: Accept, prefix: str = "", *, doubt: Doubt = certain
 ) -> Measured:
     """As in a worktree, of the commits that are this unit's; and what becomes of those that are not taken."""
-    tree = Git(Path(worktree.path))
+    tree = Writer(Path(worktree.path))
     head = tree.run("rev-parse", "HEAD").strip()
     nothing = Measured(head=head, commits=[], strays=[], changed_paths=0, accepted=None)
     if tree.branch() != worktree.target:
@@ -104,7 +104,7 @@ def stays(commits: Sequence[str], target: str) -> str:
     return f"{found} {stay} on {target!r} until a person decides: nothing was reset"
 
 
-def share_of(tree: Git, base: str, head: str, unit: str, lease: Lease, prefix: str = "") -> Share:
+def share_of(tree: Writer, base: str, head: str, unit: str, lease: Lease, prefix: str = "") -> Share:
     """A commit is another's when it names another unit, or names none and changes nothing in the lane."""
     mine: list[str] = []
     others: list[str] = []
@@ -125,7 +125,7 @@ def share_of(tree: Git, base: str, head: str, unit: str, lease: Lease, prefix: s
 
 def prepare_landing(unit: str, worktree: Worktree, head: str, lease: Lease, prefix: str = "") -> Landing | NotLanded:
     """What is on the branch already: from the parent of the unit's first commit to its last."""
-    tree = Git(Path(worktree.path))
+    tree = Writer(Path(worktree.path))
     if not tree.is_ancestor(head, f"refs/heads/{worktree.target}"):
         return NotLanded(reason=f"commit {head[:9]} is not on {worktree.target!r} any more")
     share = share_of(tree, worktree.base, head, unit, lease, prefix)
@@ -135,7 +135,7 @@ def prepare_landing(unit: str, worktree: Worktree, head: str, lease: Lease, pref
     return Landing(unit=unit, branch=worktree.target, old=old, new=share.mine[-1])
 
 
-def confirm(git: Git, *, lane: str, fence: int, ready: Landing) -> NotLanded | None:
+def confirm(git: Writer, *, lane: str, fence: int, ready: Landing) -> NotLanded | None:
     """In place of moving a branch: the fence is still ours, and the branch still holds the work."""
     if refused := landing.check_fence(git, lane, fence):
         return refused

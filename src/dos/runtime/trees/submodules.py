@@ -6,12 +6,12 @@ What the main checkout has fetched already is taken from there, so that a worktr
 from pathlib import Path
 
 from dos.records.names import on_one_line
-from dos.sources.git import Git
+from dos.sources.git import Writer
 
 _GITLINK = "160000"
 
 
-def check_out(inside: Git, fetched: Path) -> str:
+def check_out(inside: Writer, fetched: Path) -> str:
     """Put every submodule, and theirs, at the commit that the tree names; empty, or which one could not be had and why.
 
     `fetched` is where the main checkout keeps the repositories of its submodules (`.git/modules`).
@@ -25,12 +25,12 @@ def check_out(inside: Git, fetched: Path) -> str:
             continue  # .gitmodules tells of it, and the tree does not hold it
         if not _is_at(inside.tree / path, commit) and (problem := _fetch(inside, name, path, commit, fetched / name)):
             return problem
-        if problem := check_out(Git(inside.tree / path), fetched / name / "modules"):
+        if problem := check_out(Writer(inside.tree / path), fetched / name / "modules"):
             return problem
     return ""
 
 
-def _recorded(inside: Git) -> dict[str, str]:
+def _recorded(inside: Writer) -> dict[str, str]:
     """Path -> the commit that the tree names."""
     entries = inside.run("ls-files", "--stage", "-z").split("\0")
     fields = (entry.partition("\t") for entry in entries if entry.startswith(_GITLINK))
@@ -38,10 +38,10 @@ def _recorded(inside: Git) -> dict[str, str]:
 
 
 def _is_at(folder: Path, commit: str) -> bool:
-    return (folder / ".git").exists() and Git(folder).commit_of("HEAD") == commit
+    return (folder / ".git").exists() and Writer(folder).commit_of("HEAD") == commit
 
 
-def _fetch(inside: Git, name: str, path: str, commit: str, fetched: Path) -> str:
+def _fetch(inside: Writer, name: str, path: str, commit: str, fetched: Path) -> str:
     """Empty, or why it could not be had."""
     if not (inside.tree / path / ".git").exists() and _holds(fetched, commit):
         _copy(inside, name, path, fetched)
@@ -55,10 +55,10 @@ def _fetch(inside: Git, name: str, path: str, commit: str, fetched: Path) -> str
 
 
 def _holds(repository: Path, commit: str) -> bool:
-    return (repository / "HEAD").exists() and Git(repository).commit_of(commit) is not None
+    return (repository / "HEAD").exists() and Writer(repository).commit_of(commit) is not None
 
 
-def _copy(inside: Git, name: str, path: str, fetched: Path) -> None:
+def _copy(inside: Writer, name: str, path: str, fetched: Path) -> None:
     """From the repository that the main checkout has of it; its remote stays the real one.
 
     Git lets no submodule be cloned from a path of this machine, since a hostile `.gitmodules` could name any: this one
@@ -69,8 +69,8 @@ def _copy(inside: Git, name: str, path: str, fetched: Path) -> None:
     done = inside.once(*words, "submodule", "--quiet", "update", "--init", "--checkout", "--", path)
     if done.returncode != 0:
         return
-    copied = Git(inside.tree / path)
-    url = Git(fetched).attempt("config", "--get", "remote.origin.url").stdout.strip()
+    copied = Writer(inside.tree / path)
+    url = Writer(fetched).attempt("config", "--get", "remote.origin.url").stdout.strip()
     if url:
         copied.run("remote", "set-url", "origin", url)
     # What is published is what a remote has: not the branches of the main checkout.

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from dos.errors import DosError, GitFailed
 from dos.records.names import LONGEST_PATH, shown
-from dos.sources.git import Git
+from dos.sources.git import Reader
 from dos.sources.history.objects import SUBMODULE, Entry, Objects
 
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def write(git: Git, files: Mapping[str, Entry], place: Path, moment: int) -> None:
+def write(git: Reader, files: Mapping[str, Entry], place: Path, moment: int) -> None:
     """Every file gets the same time, so that none tells which side it comes from."""
     place.mkdir(mode=0o755)
     made, times = {place}, (moment, moment)

@@ -16,7 +16,7 @@ from dos.errors import DosError
 from dos.runtime import running
 from dos.runtime.running import Limits, Ran
 from dos.runtime.witnessing import confine, materialise
-from dos.sources.git import Git
+from dos.sources.git import Reader
 from dos.sources.history.objects import Entry
 
 MARK = "DOS_WITNESS"
@@ -27,7 +27,7 @@ _KEPT = ("PATH", "LANG", "LANGUAGE", "TZ", "LD_LIBRARY_PATH", "JAVA_HOME", "GORO
 
 
 class Sandbox:
-    def __init__(self, git: Git, *, moment: int, timeout_seconds: float, keep: bool = False) -> None:
+    def __init__(self, git: Reader, *, moment: int, timeout_seconds: float, keep: bool = False) -> None:
         self._git = git
         self._moment = moment
         self._limits = Limits(wall_seconds=timeout_seconds)

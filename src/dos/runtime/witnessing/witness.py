@@ -14,7 +14,7 @@ from dos.records.accountability import Accountability
 from dos.records.unknown import Unknown
 from dos.runtime import running
 from dos.runtime.witnessing.sandbox import Sandbox
-from dos.sources.git import Git
+from dos.sources.git import Reader
 from dos.verdicts.belief import suite_output, tested
 from dos.verdicts.belief.tested import Cell, Matrix, Outcome, Run, Verdict
 
@@ -43,7 +43,7 @@ class Witnessed(Struct, frozen=True, kw_only=True):
 
 
 def witness(
-    git: Git, asked: Asked, told: Told = lambda line: None, choose: Choose = random.SystemRandom().choice
+    git: Reader, asked: Asked, told: Told = lambda line: None, choose: Choose = random.SystemRandom().choice
 ) -> Witnessed:
     change = changed_tests.gather(git, asked.commit, asked.globs, asked.folder)
     hindrance = change.why if isinstance(change, Unknown) else change.hindrance

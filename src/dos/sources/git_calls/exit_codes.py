@@ -5,8 +5,16 @@ git, or a disk that was full for a moment. Where an absence would be 128, the ca
 """
 
 from collections.abc import Sequence
+from typing import Literal
 
 from msgspec import Struct
+
+# What a reader may run: whatever words follow, no ref, no index and no setting changes.
+Reads = Literal[
+    "cat-file", "check-ignore", "check-ref-format", "config --get", "config --get-regexp", "diff", "diff-index",
+    "diff-tree", "for-each-ref", "grep", "log", "ls-files", "ls-tree", "merge-base", "remote show", "rev-list",
+    "rev-parse", "show", "status", "var", "worktree list",
+]  # fmt: skip
 
 
 class Rule(Struct, frozen=True, kw_only=True):
@@ -37,7 +45,6 @@ RULES = (
     Rule(command="log"),
     Rule(command="ls-files"),
     Rule(command="ls-tree"),
-    Rule(command="notes", options=("list",)),
     Rule(command="remote"),
     Rule(command="rev-list"),
     Rule(command="show"),

@@ -5,13 +5,13 @@ A parent is believed when the raw commit names it. Nothing that lies beside the 
 
 from heapq import heappop, heappush
 
-from dos.sources.git import Git
+from dos.sources.git import Reader
 from dos.sources.history.objects import Objects, is_hash
 from dos.sources.history.place import cut_off_at
 from dos.sources.workspace import find
 
 
-def follows(git: Git, old: str, new: str) -> bool:
+def follows(git: Reader, old: str, new: str) -> bool:
     """Whether the commit `new` is `old` or was built on it: to move a branch from one to the other takes nothing away.
 
     Git's no is a no. Its yes is walked through, commit by commit, the newest first: a landing is a few steps long.
@@ -33,7 +33,7 @@ def follows(git: Git, old: str, new: str) -> bool:
     return False
 
 
-def hidden(git: Git, base: str = "", head: str = "") -> str:
+def hidden(git: Reader, base: str = "", head: str = "") -> str:
     """Why git does not show all of the history that is here; empty when it does.
 
     A `shallow` file says which commits have no parents. One that git made itself names commits whose parents are

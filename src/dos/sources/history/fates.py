@@ -1,7 +1,7 @@
 """What became of a commit's work after it: who took it back, where a file went."""
 
 from dos.sources import commits
-from dos.sources.git import Git
+from dos.sources.git import Reader
 from dos.sources.history import log, trees
 from dos.sources.history.objects import Commit, Entry, Objects
 
@@ -11,7 +11,7 @@ MOST_MOVES = 20
 class Fates:
     """What a tip shows of a commit's work. It notes what it is asked: an answer can change with nothing else."""
 
-    def __init__(self, git: Git, objects: Objects, sha: str, tip: Commit) -> None:
+    def __init__(self, git: Reader, objects: Objects, sha: str, tip: Commit) -> None:
         self._git, self._objects, self._sha, self._tip = git, objects, sha, tip
         self.paths: set[str] = set()  # that were looked at, in the tip and in what leads to it
         self.is_walked = False  # what came after the commit was asked for

@@ -12,7 +12,7 @@ from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path
 
-from dos.sources.git import Git
+from dos.sources.git import Reader
 from dos.sources.history import log
 from dos.sources.history.log import Record
 from dos.verdicts.commits.naming import Message, words
@@ -34,7 +34,7 @@ Progress = Callable[[int], None]
 
 
 def find(
-    git: Git,
+    git: Reader,
     tip: str,
     wanted: Iterable[Needles],
     path: Path | None,
@@ -106,7 +106,7 @@ def _begin(base: sqlite3.Connection) -> None:
 
 
 class _Index:
-    def __init__(self, base: sqlite3.Connection, git: Git, bundles: tuple[str, ...], progress: Progress) -> None:
+    def __init__(self, base: sqlite3.Connection, git: Reader, bundles: tuple[str, ...], progress: Progress) -> None:
         self._base, self._git, self._bundles, self._progress = base, git, bundles, progress
 
     def find(self, tip: str, asked: list[Needles]) -> list[list[str]]:

@@ -10,7 +10,7 @@ from itertools import count, groupby
 from msgspec import Struct
 
 from dos.errors import GitUnanswered
-from dos.sources.git import PAUSES, SAFE_READING, TRIES, Git, not_started, reading_environment
+from dos.sources.git import PAUSES, SAFE_READING, TRIES, Reader, not_started, reading_environment
 
 _PIECE = 1 << 20
 _RECORDS = ("log", "-z", "--format=%H%x00%B")
@@ -22,45 +22,45 @@ class Record(Struct, frozen=True):
     message: str
 
 
-def records(git: Git, *ranges: str) -> Iterator[Record]:
+def records(git: Reader, *ranges: str) -> Iterator[Record]:
     """The commits of a range with their messages, newest first, as git hands them out."""
     return _records(git, fields(git, *_RECORDS, *ranges, "--"))
 
 
-def few_records(git: Git, *ranges: str) -> list[Record]:
+def few_records(git: Reader, *ranges: str) -> list[Record]:
     """The same for a range that is not long: all of them, or none."""
     return list(_records(git, _all_fields(git, *_RECORDS, *ranges, "--")))
 
 
-def _records(git: Git, found: Iterator[bytes]) -> Iterator[Record]:
+def _records(git: Reader, found: Iterator[bytes]) -> Iterator[Record]:
     for sha in found:
         if not _HASH.fullmatch(sha):
             raise _failed(git, ("log",), b"it did not print the names of commits")
         yield Record(sha.decode(), next(found, b"").decode("utf-8", "replace"))
 
 
-def names(git: Git, *words: str, path: str = "") -> Iterator[str]:
+def names(git: Reader, *words: str, path: str = "") -> Iterator[str]:
     """The commits of a range, and with a path those that touched it; a folder of that name is not meant by a glob."""
     place = [f":(top,literal){path}"] if path else []
     for sha in _all_fields(git, "log", "-z", "--format=%H", *words, "--", *place):
         yield sha.decode()
 
 
-def difference(git: Git, old: str, new: str) -> tuple[set[str], set[str]]:
+def difference(git: Reader, old: str, new: str) -> tuple[set[str], set[str]]:
     """The commits that only the old one holds, and those that only the new one does."""
     said = _read(git, "rev-list", "--left-right", f"{old}...{new}", "--").split("\n")
     gone = {line[1:] for line in said if line.startswith("<")}
     return gone, {line[1:] for line in said if line.startswith(">")}
 
 
-def touched(git: Git, commits: Iterable[str]) -> set[str]:
+def touched(git: Reader, commits: Iterable[str]) -> set[str]:
     """Every path that one of the commits changed; a merge is left out."""
     words = ("diff-tree", "--stdin", "-r", "-z", "--root", "--no-renames", "--ignore-submodules=none")
     said = _read(git, *words, "--name-only", "--no-commit-id", feed="".join(f"{sha}\n" for sha in commits))
     return {path for path in said.split("\0") if path}
 
 
-def holds(git: Git, ref: str, commits: Collection[str]) -> set[str]:
+def holds(git: Reader, ref: str, commits: Collection[str]) -> set[str]:
     """Those of the commits that another one, named by its hash, holds."""
     if not commits:
         return set()
@@ -71,7 +71,7 @@ def holds(git: Git, ref: str, commits: Collection[str]) -> set[str]:
     return held.intersection(commits)
 
 
-def newest_first(git: Git, commits: Mapping[str, int]) -> list[str]:
+def newest_first(git: Reader, commits: Mapping[str, int]) -> list[str]:
     """Commits by their times; of those of one second a later one of the same line comes first."""
     ordered: list[str] = []
     for second, group in groupby(sorted(commits, key=lambda sha: (-commits[sha], sha)), key=lambda sha: commits[sha]):
@@ -83,25 +83,25 @@ def newest_first(git: Git, commits: Mapping[str, int]) -> list[str]:
     return ordered
 
 
-def abbreviated(git: Git, commits: Iterable[str]) -> dict[str, str]:
+def abbreviated(git: Reader, commits: Iterable[str]) -> dict[str, str]:
     """Each commit as short as git makes it."""
     wanted = "".join(f"{sha}\n" for sha in commits)
     said = _read(git, "log", "--no-walk=unsorted", "--format=%H %h", "--stdin", feed=wanted) if wanted else ""
     return dict(pair.split(" ") for pair in said.splitlines())
 
 
-def _read(git: Git, *words: str, feed: str = "") -> str:
+def _read(git: Reader, *words: str, feed: str = "") -> str:
     """One read for a verdict: what git printed, or GitUnanswered after several tries."""
     return _bytes(git, *words, feed=feed).decode("utf-8", "surrogateescape")
 
 
-def _all_fields(git: Git, *words: str) -> Iterator[bytes]:
+def _all_fields(git: Reader, *words: str) -> Iterator[bytes]:
     """What git prints for a verdict, field by field, when all of it has come."""
     *whole, rest = _bytes(git, *words).split(b"\0")
     return iter([*whole, rest] if rest else whole)
 
 
-def _bytes(git: Git, *words: str, feed: str = "") -> bytes:
+def _bytes(git: Reader, *words: str, feed: str = "") -> bytes:
     for pause in PAUSES.before_each(TRIES):
         time.sleep(pause)
         try:
@@ -119,7 +119,7 @@ def _bytes(git: Git, *words: str, feed: str = "") -> bytes:
     raise _failed(git, words, done.stderr)
 
 
-def fields(git: Git, *words: str) -> Iterator[bytes]:
+def fields(git: Reader, *words: str) -> Iterator[bytes]:
     """What git prints for a verdict, field by field: a long history is not held in memory.
 
     One that dies before its first field is started again; after that, whoever asked has to ask again.
@@ -139,7 +139,7 @@ def fields(git: Git, *words: str) -> Iterator[bytes]:
         return
 
 
-def _fields(git: Git, *words: str) -> Iterator[bytes]:
+def _fields(git: Reader, *words: str) -> Iterator[bytes]:
     with (
         tempfile.TemporaryFile() as complaints,  # a pipe that nobody empties would stop it
         subprocess.Popen(
@@ -163,6 +163,6 @@ def _fields(git: Git, *words: str) -> Iterator[bytes]:
             raise _failed(git, words, complaints.read())
 
 
-def _failed(git: Git, words: tuple[str, ...], said: bytes) -> GitUnanswered:
+def _failed(git: Reader, words: tuple[str, ...], said: bytes) -> GitUnanswered:
     last = (said.decode("utf-8", "replace").strip().splitlines() or ["it said nothing"])[-1]
     return GitUnanswered(f"git {words[0]} in {git.tree}: {last}", hint=f"git -C {git.tree} fsck")

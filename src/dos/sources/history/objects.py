@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from dos.errors import BadInput, GitFailed, GitUnanswered
 from dos.records.names import shown
-from dos.sources.git import PAUSES, SAFE_READING, TRIES, Git, not_started, reading_environment
+from dos.sources.git import PAUSES, SAFE_READING, TRIES, Reader, not_started, reading_environment
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -50,7 +50,7 @@ class Entry(Struct, frozen=True):
 
 
 class Objects:
-    def __init__(self, git: Git) -> None:
+    def __init__(self, git: Reader) -> None:
         self._git = git
         self._process: subprocess.Popen[bytes] | None = None
         self._trees: dict[str, dict[str, Entry]] = {}

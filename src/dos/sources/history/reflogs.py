@@ -5,7 +5,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from dos.records.run_ids import is_run_id
-from dos.sources.git import Git
+from dos.sources.git import Reader
 
 MOST_ENTRIES = 1_000  # of a reflog, the newest: whoever looks does so while the agents run
 AGENT_ACTION = "dos agent "  # before the run, in the entries of what an agent does with git
@@ -23,7 +23,7 @@ class Move(Struct, frozen=True, kw_only=True):
 class Reflogs:
     """Of a branch and of the checkout of the user. They are read again only when one of them has changed."""
 
-    def __init__(self, git: Git, branch: str) -> None:
+    def __init__(self, git: Reader, branch: str) -> None:
         self._git = git
         self._refs = (f"refs/heads/{branch}", "HEAD")
         self._paths = [git.tree / git.run("rev-parse", "--git-path", f"logs/{ref}").strip() for ref in self._refs]
@@ -43,8 +43,8 @@ class Reflogs:
     def _read(self, ref: str) -> list[Move]:
         if self._git.commit_of(ref) is None:
             return []  # a branch that is only on a remote, or has no commit yet
-        words = ("log", "-g", "--no-show-signature", f"--max-count={MOST_ENTRIES}", "--format=%H%x00%gs", ref, "--")
-        entries = [line.partition("\0") for line in self._git.run(*words).splitlines()]
+        words = ("-g", "--no-show-signature", f"--max-count={MOST_ENTRIES}", "--format=%H%x00%gs", ref, "--")
+        entries = [line.partition("\0") for line in self._git.run("log", *words).splitlines()]
         older = [new for new, _, _ in entries[1:]] + [""]
         found = []
         for (new, _, action), old in zip(entries, older, strict=True):

@@ -3,20 +3,20 @@
 from dos.records.receipts import Receipt, repository_digest
 from dos.records.regions import lane_holds, region
 from dos.records.unknown import Unknown
-from dos.sources.git import Git
+from dos.sources.git import Reader
 from dos.verdicts.belief.receipt import Here
 
 _walked = [("", frozenset[str]())]  # the commit that was asked about last, and the first commits below it
 
 
-def repository(git: Git, commit: str) -> str | Unknown:
+def repository(git: Reader, commit: str) -> str | Unknown:
     """The digest of the first commits below a commit; a clone that is cut off does not know them."""
     if git.run("rev-parse", "--is-shallow-repository").strip() == "true":
         return Unknown("the clone is shallow, and does not reach back to the first commit")
     return repository_digest(_first_commits(git, commit))
 
 
-def _first_commits(git: Git, commit: str) -> frozenset[str]:
+def _first_commits(git: Reader, commit: str) -> frozenset[str]:
     """What lies below a commit never changes, so it is walked once; what came on top may be an unrelated history."""
     known, roots = _walked[0]
     if not known or not git.is_ancestor(known, commit):
@@ -27,11 +27,11 @@ def _first_commits(git: Git, commit: str) -> frozenset[str]:
     return roots
 
 
-def tree_of(git: Git, commit: str) -> str | None:
+def tree_of(git: Reader, commit: str) -> str | None:
     return git.object_of(f"{commit}^{{tree}}")
 
 
-def read(git: Git, receipt: Receipt) -> Here:
+def read(git: Reader, receipt: Receipt) -> Here:
     """For a receipt whose signature holds: of any other, nothing is handed to git."""
     tree = tree_of(git, receipt.commit) if git.commit_of(receipt.commit) == receipt.commit else None
     if tree is None:
@@ -45,24 +45,24 @@ def read(git: Git, receipt: Receipt) -> Here:
     )
 
 
-def survives(git: Git, base: str, commit: str, branch: str) -> bool:
+def survives(git: Reader, base: str, commit: str, branch: str) -> bool:
     """Nothing that was changed from the base to the commit has been changed again on the branch."""
     return not set(git.paths_between(base, commit)) & set(git.paths_between(commit, branch))
 
 
-def _on_target(git: Git, receipt: Receipt) -> bool | Unknown:
+def _on_target(git: Reader, receipt: Receipt) -> bool | Unknown:
     """Here, or as one of the remotes had it: whoever clones has the branch from there."""
     if not receipt.target:
         return True
     name = receipt.target.removeprefix("refs/heads/")
-    meant = {receipt.target, *(f"refs/remotes/{remote}/{name}" for remote in git.run("remote").split())}
+    meant = {receipt.target, *(f"refs/remotes/{remote}/{name}" for remote in git.run("remote show").split())}
     places = meant.intersection(git.run("for-each-ref", "--format=%(refname)", "refs/heads/", "refs/remotes/").split())
     if not places:
         return Unknown(f"this clone has no branch {name}")
     return any(git.is_ancestor(receipt.commit, ref) for ref in places)
 
 
-def _base_holds(git: Git, receipt: Receipt) -> bool:
+def _base_holds(git: Reader, receipt: Receipt) -> bool:
     if not receipt.base:
         return not receipt.commits
     if git.commit_of(receipt.base) != receipt.base or not git.is_ancestor(receipt.base, receipt.commit):
@@ -70,7 +70,7 @@ def _base_holds(git: Git, receipt: Receipt) -> bool:
     return not receipt.commits or git.commits_between(receipt.base, receipt.commit) == list(receipt.commits)
 
 
-def _strays(git: Git, receipt: Receipt) -> list[str]:
+def _strays(git: Reader, receipt: Receipt) -> list[str]:
     if not (receipt.paths_in_region and receipt.base and git.commit_of(receipt.base)):
         return []
     lane = region(receipt.region)

@@ -1,13 +1,13 @@
 """Receipts that travel with the repository: git notes, one a line. Where one lies proves nothing: it is signed."""
 
-from dos.sources.git import Git
+from dos.sources.git import Reader
 from dos.sources.history.objects import Objects
 
 REF = "refs/notes/dos-receipts"
 LARGEST_BYTES = 8_000_000
 
 
-def of_commit(git: Git, sha: str) -> list[bytes]:
+def of_commit(git: Reader, sha: str) -> list[bytes]:
     """What is noted at a commit, each as it was written; nothing when nobody noted anything."""
     with Objects(git) as objects:
         noted = objects.commit(REF)
@@ -18,11 +18,13 @@ def of_commit(git: Git, sha: str) -> list[bytes]:
     return lines(blob.decode("utf-8", "surrogateescape")) if blob and len(blob) <= LARGEST_BYTES else []
 
 
-def every(git: Git) -> list[bytes]:
+def every(git: Reader) -> list[bytes]:
     """What is noted at any commit."""
-    listed = git.run("notes", f"--ref={REF}", "list").split()
+    if git.commit_of(REF) is None:
+        return []
+    listed = git.run("ls-tree", "-r", "--full-tree", "--format=%(objectname)", REF).split()
     with Objects(git) as objects:
-        blobs = objects.blobs(listed[::2])
+        blobs = objects.blobs(listed)
     return [line for blob in blobs if blob for line in lines(blob.decode("utf-8", "surrogateescape"))]
 
 

@@ -7,7 +7,7 @@ from dos.records.accountability import Accountability
 from dos.records.names import shown
 from dos.records.unknown import Unknown
 from dos.sources import commits
-from dos.sources.git import Git
+from dos.sources.git import Reader
 from dos.sources.world import World
 from dos.verdicts.belief.facts import EvidenceFacts, attest, no_signal, refute
 
@@ -27,7 +27,7 @@ def witness(world: World, subject: str) -> EvidenceFacts:
         return no_signal(NAME, RUNG, subject, error.message)
 
 
-def named(git: Git, name: str) -> str | Unknown:
+def named(git: Reader, name: str) -> str | Unknown:
     """The hash of the commit that a claimant names."""
     if not name or name.startswith("-") or not name.isprintable():
         return Unknown(f"{shown(name)} cannot be the name of a commit")
@@ -37,7 +37,7 @@ def named(git: Git, name: str) -> str | Unknown:
         return Unknown(error.message)
 
 
-def _looked_up(git: Git, subject: str, commit: str, target: str) -> EvidenceFacts:
+def _looked_up(git: Reader, subject: str, commit: str, target: str) -> EvidenceFacts:
     if isinstance(tip := named(git, target), Unknown):
         return no_signal(NAME, RUNG, subject, tip.why)
     if isinstance(sha := named(git, commit), Unknown):
@@ -54,7 +54,7 @@ def _looked_up(git: Git, subject: str, commit: str, target: str) -> EvidenceFact
     return refute(NAME, RUNG, subject, f"{target} does not contain {sha[:SHOWN]}")
 
 
-def _leads_from(git: Git, commit: str, target: str) -> bool:
+def _leads_from(git: Reader, commit: str, target: str) -> bool:
     """A name that is made from the target's own, such as HEAD~2, is in it by its making."""
     if _HASH.fullmatch(commit):
         return False
@@ -62,7 +62,7 @@ def _leads_from(git: Git, commit: str, target: str) -> bool:
     return _full_name(git, start) == _full_name(git, target)
 
 
-def _full_name(git: Git, name: str) -> str:
+def _full_name(git: Reader, name: str) -> str:
     if git.object_of(name) is None:
         return name
     lines = git.run("rev-parse", "--symbolic-full-name", "--end-of-options", name).split()

@@ -10,7 +10,7 @@ from dos.errors import ConfigInvalid, GitFailed
 from dos.records.accountability import Accountability
 from dos.records.names import LONGEST_PATH, shown
 from dos.records.unknown import Unknown
-from dos.sources.git import Git
+from dos.sources.git import Reader
 from dos.sources.workspace import Workspace
 from dos.sources.world import World
 
@@ -29,7 +29,7 @@ def committed_policy(place: Workspace) -> Config | Unknown:
     home = place.common.parent if place.common.name == ".git" else place.tree
     name = f"{place.prefix}{FILE_NAME}"
     try:
-        git = Git(home)
+        git = Reader(home)
         if not git.run("ls-tree", "--full-tree", "--name-only", "HEAD", "--", name):
             return Config()
         text = git.run("cat-file", "blob", f"HEAD:{name}")

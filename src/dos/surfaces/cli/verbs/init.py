@@ -18,8 +18,9 @@ from dos.config.layout.commands import infer_commands
 from dos.config.layout.components import infer_lanes
 from dos.errors import BadInput, WorkspaceMissing
 from dos.records.names import LONGEST_PATH, shown
+from dos.runtime.by_hand import committing
 from dos.sources import surroundings, workspace
-from dos.sources.git import Git
+from dos.sources.git import Reader
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
 
@@ -108,7 +109,7 @@ def _lanes(root: Path) -> Lanes:
     """From the files that git tracks, or would where it tracks none yet; from the folders where git knows nothing."""
     if workspace.find(root).common is not None:
         for which in ("--cached", "--others"):
-            done = Git(root).attempt("ls-files", "-z", which, "--exclude-standard")
+            done = Reader(root).attempt("ls-files", "-z", which, "--exclude-standard")
             if done.returncode == 0 and (found := [path for path in done.stdout.split("\0") if path]):
                 return infer_lanes(root, found)
     lanes = infer_lanes_from_directory(root)
@@ -152,16 +153,8 @@ def _commit(args: Args, root: Path, paths: list[str]) -> list[str]:
             "workers judge by what is committed; commit these files (or run `dos init --commit` instead):",
             f"  cd {shlex.quote(str(root))} && {shlex.join(added)} && {shlex.join(committed)}",
         ]
-    git = Git(root)
-    git.run("add", "--force", "--", *words)
-    git.run(*_identity(), "commit", "--quiet", "-m", "Add dos.toml", "--", *words)
-    return [f"committed {', '.join(words)} as {(git.commit_of('HEAD') or '')[:9]}"]
-
-
-def _identity() -> list[str]:
-    """Who commits, where only the environment says so: git is started without it."""
-    known = (("user.name", "GIT_AUTHOR_NAME"), ("user.email", "GIT_AUTHOR_EMAIL"))
-    return [word for key, name in known if (value := os.environ.get(name)) for word in ("-c", f"{key}={value}")]
+    made = committing.commit(root, words, "Add dos.toml")
+    return [f"committed {', '.join(words)} as {made[:9]}"]
 
 
 def _write(target: Path, text: str) -> Path | None:

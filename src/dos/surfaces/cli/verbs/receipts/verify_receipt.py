@@ -16,7 +16,7 @@ from dos.records import receipts
 from dos.records.names import checked
 from dos.records.receipts import Receipt, Rejected
 from dos.sources import commits
-from dos.sources.git import Git
+from dos.sources.git import Reader
 from dos.sources.receipts import notes, public_keys
 from dos.sources.receipts.public_keys import PublicKey
 from dos.surfaces.cli.desk import Desk, Reply
@@ -58,18 +58,18 @@ def run(args: Args, desk: Desk) -> Reply:
     return _reply(answer, found)
 
 
-def _repository(desk: Desk) -> Git | None:
+def _repository(desk: Desk) -> Reader | None:
     place = desk.forgiving_world.workspace
-    return Git(place.tree) if place.common else None
+    return Reader(place.tree) if place.common else None
 
 
-def _commit(name: str, git: Git | None) -> str:
+def _commit(name: str, git: Reader | None) -> str:
     if git is None:
         raise WorkspaceMissing("--commit is looked up in a repository, and this is none", hint="cd into a clone.")
     return commits.named(git, name)
 
 
-def _noted(git: Git | None, commit: str) -> list[bytes]:
+def _noted(git: Reader | None, commit: str) -> list[bytes]:
     found = notes.of_commit(git, commit) if git else []
     if not found:
         raise BadInput(f"there is no receipt in git's notes at {commit[:9]}", hint=FETCH)
@@ -77,7 +77,7 @@ def _noted(git: Git | None, commit: str) -> list[bytes]:
 
 
 def _judged(
-    data: bytes, trusted: list[PublicKey], git: Git | None, commit: str, unit: str
+    data: bytes, trusted: list[PublicKey], git: Reader | None, commit: str, unit: str
 ) -> tuple[Verdict, Receipt | Rejected]:
     found = receipts.parse(data)
     if isinstance(found, Rejected):

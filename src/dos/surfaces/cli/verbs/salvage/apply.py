@@ -23,9 +23,8 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, desk: Desk) -> Reply:
-    git = desk.journal_world.git
     saved = salvaged.find(reading.everything(desk), args.ref)
-    answer = salvaging.apply(git, saved, dry_run=args.dry_run)
+    answer = salvaging.apply(desk.journal_world.workspace.tree, saved, dry_run=args.dry_run)
     files = [on_one_line(path) for path in answer.files]
     data = {
         "ref": saved.ref,

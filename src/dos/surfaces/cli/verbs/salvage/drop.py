@@ -38,7 +38,7 @@ def run(args: Args, desk: Desk) -> Reply:
         )
     dropped = []
     for saved in found.values():
-        undo = "" if args.dry_run else salvaging.drop(desk.journal_world.git, saved)
+        undo = "" if args.dry_run else salvaging.drop(desk.journal_world.workspace.tree, saved)
         dropped.append({"ref": saved.ref, "commit": saved.commit, "undo": undo})
     if args.dry_run:
         return Reply(text="would go: " + ", ".join(names), data={"dry_run": True, "dropped": dropped})

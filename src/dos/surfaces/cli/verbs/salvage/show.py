@@ -8,7 +8,7 @@ from dos.records.moments import second_stamp
 from dos.records.names import as_text, on_one_line
 from dos.runtime.trees import salvaged, salvaging
 from dos.runtime.trees.salvaged import Saved
-from dos.sources.git import Git
+from dos.sources.git import Reader
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
 from dos.surfaces.cli.verbs.salvage import reading
@@ -44,12 +44,12 @@ def run(args: Args, desk: Desk) -> Reply:
     )
 
 
-def _changed(git: Git, saved: Saved) -> list[tuple[str, str]]:
+def _changed(git: Reader, saved: Saved) -> list[tuple[str, str]]:
     """A added, M changed, D deleted: and the path, as text."""
     words = git.run("diff-tree", "-r", "-z", "--no-renames", "--name-status", saved.base, saved.commit).split("\0")
     return [(how, as_text(path)) for how, path in zip(words[::2], words[1::2], strict=False)]
 
 
-def _patch(git: Git, saved: Saved) -> str:
-    words = ("diff", "--no-color", "--no-ext-diff", "--no-textconv", "--binary", saved.base, saved.commit)
-    return as_text(git.run(*words)).rstrip("\n")
+def _patch(git: Reader, saved: Saved) -> str:
+    words = ("--no-color", "--no-ext-diff", "--no-textconv", "--binary", saved.base, saved.commit)
+    return as_text(git.run("diff", *words)).rstrip("\n")
