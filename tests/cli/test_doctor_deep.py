@@ -14,8 +14,8 @@ from patience import PATIENCE
 from troubles import configured, finding, kinds
 
 from dos.errors import GitFailed
-from dos.journal import events
 from dos.journal.engine_events import BaselineChecked
+from dos.journal.facts.decoding import decode
 from dos.runtime.by_hand import baseline_check
 from dos.sources.workspace import find
 from dos.sources.world import World
@@ -65,7 +65,7 @@ def tested(shop, monkeypatch, tmp_path):
 
 def checks(place):
     with World(place) as world:
-        found = [events.decode(event) for event in world.journal.events()]
+        found = [decode(event) for event in world.journal.events()]
     return [fact for fact in found if isinstance(fact, BaselineChecked)]
 
 

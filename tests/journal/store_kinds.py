@@ -13,6 +13,7 @@ from lease_histories import FakeClock
 
 from dos.journal import events
 from dos.journal.backends.memory import MemoryBackend
+from dos.journal.facts.decoding import decode
 from dos.journal.opening import open_store
 from dos.journal.store import Store
 from dos.records.leases import Lease, Refusal, Request
@@ -158,7 +159,7 @@ def folded_leases(store: Store) -> dict[int, tuple[Request, int, int, str]]:
     """Fence to what was asked, when it ends, its version and its boot: by the events alone."""
     live: dict[int, tuple[Request, int, int, str]] = {}
     for event in store.events():
-        match events.decode(event):
+        match decode(event):
             case events.LeaseGranted() as fact:
                 live[event.pos] = (fact.asked, fact.expires_ms, event.ver, fact.boot)
             case events.LeaseAdopted() as fact:

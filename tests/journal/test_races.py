@@ -14,6 +14,7 @@ from racer import TTL_MS
 
 from dos.journal import events
 from dos.journal.checking import check
+from dos.journal.facts.decoding import decode
 from dos.journal.opening import open_store
 from dos.records import regions
 from dos.records.leases import Lease, Request
@@ -69,7 +70,7 @@ def assert_history_is_sound(url: str, directory: Path) -> None:
         live: dict[int, Request] = {}
         newest = 0
         for event in store.events():
-            match events.decode(event):
+            match decode(event):
                 case events.LeaseGranted(asked=asked):
                     assert event.pos > newest, "a fence repeated or went back"
                     newest = event.pos

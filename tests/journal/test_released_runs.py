@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 from lease_histories import memory_store
 from log_files import exported, moved, written
 
-from dos.journal import events, run_events, runs, streams
+from dos.journal import run_events, runs, streams
 from dos.journal.events import Event
+from dos.journal.facts.decoding import decode
 from dos.journal.old_logs import released_runs
 from dos.journal.store import Entry, storable
 from dos.journal.transfer import import_lines
@@ -101,7 +102,7 @@ def test_whatever_a_record_holds_its_fact_can_be_stored_and_read(said):
         schema=1,
         raw=raw,
     )
-    assert events.decode(stored) == found
+    assert decode(stored) == found
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,9 @@ from sample_fleet import Fleet, wait_for
 from sample_repository import Repository
 
 from dos.errors import Conflict
-from dos.journal import events, fold
+from dos.journal import fold
 from dos.journal.engine_events import BaselineChecked
+from dos.journal.facts.decoding import decode
 from dos.journal.states import decisions
 from dos.journal.states.decisions import Decisions
 from dos.runtime import effects
@@ -68,7 +69,7 @@ def up_until_checked(repository: Repository) -> BaselineChecked:
 
 
 def checks(repository: Repository) -> list[BaselineChecked]:
-    found = [events.decode(event) for event in World(repository.root).journal.events()]
+    found = [decode(event) for event in World(repository.root).journal.events()]
     return [fact for fact in found if isinstance(fact, BaselineChecked)]
 
 

@@ -52,7 +52,7 @@ def test_a_killed_worker_is_reaped_and_its_unit_done_once(fleet):
     os.kill(worker, signal.SIGKILL)
     story, _ = process.communicate(timeout=PATIENCE)
     assert landed(fleet) == EVERYTHING
-    assert "reaped a worker" in story
+    assert "its worker died" in story
     assert sorted(fleet.repository.subjects()) == ["Begin", "Write a", "Write b", "Write c"]
     issued = [event["body"]["unit"] for event in history(fleet) if event["kind"] == "receipt_issued"]
     assert sorted(issued) == EVERYTHING, "one receipt for each"

@@ -10,7 +10,8 @@ from sample_repository import Repository
 from test_worker import before_landing, open_effects, work
 
 from dos.evidence.belief import receipts as evidence
-from dos.journal.truth.receipt_events import ReceiptIssued, issued
+from dos.journal.truth.receipt_events import ReceiptIssued
+from dos.journal.truth.receipts import issued
 from dos.records import receipts
 from dos.runtime import effects
 from dos.runtime.receipts import landings, noting

@@ -4,8 +4,8 @@ import pytest
 from sample_repository import commit, write
 from test_worker import Killed, fleet, new_worker, open_effects, work
 
-from dos.journal import events
 from dos.journal.engine_events import WorkCommitted
+from dos.journal.facts.decoding import decode
 from dos.oracle import is_shipped
 from dos.plans.iterations import StopReason
 from dos.records.units import Unit
@@ -21,7 +21,7 @@ FORGETS = [write("one/a.txt", "first\n"), {"say": "It is done."}]
 
 
 def facts(repository, kind):
-    found = (events.decode(event) for event in World(repository.root).journal.events())
+    found = (decode(event) for event in World(repository.root).journal.events())
     return [fact for fact in found if isinstance(fact, kind)]
 
 

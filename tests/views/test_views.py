@@ -68,7 +68,7 @@ def test_a_lie_a_crash_and_a_landing_are_told_apart():
         )
     )
     assert made.disbelieved == ["P/U1: said 'all done'; no commit was made"]
-    assert made.crashed == ["P/U1: its agent crashed after 2.0 s; landed later as ccccccccc"]
+    assert made.crashed == ["P/U1: agent crashed after 2.0 s; landed later as ccccccccc"]
     assert made.landed == ["P/U1  ccccccccc on main"]
     assert "landed, each with its commit: 1" in report.render(made)
 

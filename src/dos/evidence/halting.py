@@ -12,6 +12,7 @@ from dos.evidence.progress.liveness import Traces
 from dos.evidence.progress.run_leases import Wanted
 from dos.journal import runs
 from dos.journal.events import RunStopped
+from dos.journal.facts.reader import select
 from dos.journal.run_events import RunEnded
 from dos.journal.store import Store
 from dos.plans.halting import Watched
@@ -22,7 +23,6 @@ from dos.verdicts.progress import liveness
 from dos.verdicts.progress.liveness import Evidence, Verdict
 
 OWNER = "watchdog"
-_ENDS = {RunStopped.kind, RunEnded.kind}
 
 
 class Tracked(Struct, frozen=True, kw_only=True):
@@ -111,7 +111,7 @@ def _watched(journal: Store, run: Tracked, seen: Evidence, verdict: Verdict, at_
         handle=run.handle or run.run_id,
     )
     happened = journal.load(runs.stream(run.run_id))
-    stopped = any(event.kind in _ENDS for event in happened)
+    stopped = any(select(happened, RunStopped, RunEnded))
     earlier = [event for event in happened if event.key and event.key.startswith(_episode(watched))]
     return structs.replace(
         watched,

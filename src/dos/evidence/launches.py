@@ -1,8 +1,9 @@
 """Which workers were launched a moment ago and have not shown up yet, by the journal and the system."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import assert_never
 
-from dos.journal import events, streams
+from dos.journal import streams
 from dos.journal.events import (
     Event,
     LeaseAdopted,
@@ -13,12 +14,29 @@ from dos.journal.events import (
     WorkerReaped,
     WorkerSpawned,
 )
+from dos.journal.facts.reader import FactReader, select
 from dos.journal.store import Reading, readable
 from dos.records.leases import Lease
 from dos.sources import processes
 
 LAUNCH_MS = 120_000  # a worker that has not taken its lease by then is not coming
 PAGE = 32
+_reader: FactReader[SpawnIntended | WorkerSpawned | WorkerReaped] = FactReader(
+    SpawnIntended | WorkerSpawned | WorkerReaped,
+    silent="""
+        lease_granted lease_renewed lease_released lease_expired lease_revoked lease_adopted lease_refused
+        lane_failed drain_requested fleet_started fleet_stopped decision_forced run_minted run_begun
+        unit_claimed unit_taken work_salvaged agent_started agent_ended work_measured landing_intended
+        unit_landed landing_refused unit_attempted iteration_committed run_stopped id_allocated journal_pruned
+        limit_hit limit_probed limit_lifted units_screened run_parked landing_queued landing_deferred
+        run_unparked agent_waiting agent_went_on pause_requested pause_ended halt_requested spin_flagged
+        decision_raised decision_answered plans_approved settings_approved lane_cleared unit_cleared
+        budget_warned budget_spent budget_promised baseline_started baseline_checked work_committed fleet_found
+        incident_found intent_declared extent_changed step_claimed step_verified run_suspended resume_proposed
+        run_resumed run_ended halt_proposed ledger_line_unreadable hook_fault receipt_issued test_witnessed
+        line_imported line_unreadable
+    """,
+)
 
 
 def pending(view: Reading, lanes: Iterable[str], leases: Sequence[Lease], now_ms: int) -> dict[str, int]:
@@ -30,14 +48,26 @@ def pending(view: Reading, lanes: Iterable[str], leases: Sequence[Lease], now_ms
 
 def _expected(view: Reading, lane: str, here: set[str], since_ms: int) -> Iterator[SpawnIntended]:
     launched: list[tuple[Event, SpawnIntended]] = []
-    for event, fact in _recent(view, streams.spawn(lane), since_ms):
-        if isinstance(fact, SpawnIntended):
-            launched.append((event, fact))
-        elif isinstance(fact, WorkerReaped) or (isinstance(fact, WorkerSpawned) and _is_gone(fact)):
-            launched = [each for each in launched if each[1].run_id != fact.run_id]
-    for event, fact in launched:
-        if fact.run_id not in here and not _came(view, lane, event, fact.run_id):
-            yield fact
+    for event in _recent(view, streams.spawn(lane), since_ms):
+        match fact := _reader.decode(event):
+            case SpawnIntended():
+                launched.append((event, fact))
+            case WorkerSpawned():
+                if _is_gone(fact):
+                    launched = _without(launched, fact.run_id)
+            case WorkerReaped():
+                launched = _without(launched, fact.run_id)
+            case None:
+                pass
+            case never:
+                assert_never(never)
+    for event, intended in launched:
+        if intended.run_id not in here and not _came(view, lane, event, intended.run_id):
+            yield intended
+
+
+def _without(launched: list[tuple[Event, SpawnIntended]], run_id: str) -> list[tuple[Event, SpawnIntended]]:
+    return [each for each in launched if each[1].run_id != run_id]
 
 
 def _is_gone(worker: WorkerSpawned) -> bool:
@@ -46,24 +76,19 @@ def _is_gone(worker: WorkerSpawned) -> bool:
 
 def _came(view: Reading, lane: str, intended: Event, run_id: str) -> bool:
     """It has had the lane since, or its run has ended without: neither is still on its way."""
-    granted = (
-        fact.asked.run_id
-        for event, fact in _recent(view, streams.lease(lane), intended.at_ms)
-        if event.pos > intended.pos and isinstance(fact, LeaseGranted | LeaseAdopted)
-    )
+    recent = select(_recent(view, streams.lease(lane), intended.at_ms), LeaseGranted, LeaseAdopted)
+    granted = (fact.asked.run_id for event, fact in recent if event.pos > intended.pos)
     if any(not run_id or not whose or whose == run_id for whose in granted):
         return True
     began = view.load(streams.run(run_id), 0, PAGE) if run_id else []
-    return any(isinstance(events.decode(readable(event)), RunBegun | RunStopped) for event in began)
+    return any(select(map(readable, began), RunBegun, RunStopped))
 
 
-def _recent(view: Reading, stream: str, since_ms: int) -> Iterator[tuple[Event, events.Fact]]:
+def _recent(view: Reading, stream: str, since_ms: int) -> Iterator[Event]:
     """A stream's newest events, oldest first. Versions have gaps: the look back widens until it has gone far enough."""
     head, width = view.head(stream), PAGE
     found = view.load(stream, max(0, head - width), None) if head else []
     while found and found[0].at_ms >= since_ms and width < head:
         width *= 4
         found = view.load(stream, max(0, head - width), None)
-    for event in found:
-        if event.at_ms >= since_ms and (fact := events.decode(readable(event))):
-            yield event, fact
+    return (readable(event) for event in found if event.at_ms >= since_ms)

@@ -2,14 +2,16 @@
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Protocol, runtime_checkable
+from typing import Protocol, assert_never, runtime_checkable
 
 from msgspec import Struct
 
 from dos.errors import JournalCorrupt, StoreFailed
 from dos.journal import events, streams
-from dos.journal.events import SCHEMA, Event, Fact
+from dos.journal.events import SCHEMA, Event
+from dos.journal.facts.decoding import decode
 from dos.journal.fold import pruned_through
+from dos.journal.states import leases
 from dos.journal.states.leases import Leases
 from dos.journal.store import Reading, Store
 from dos.records import regions
@@ -122,15 +124,14 @@ class _Walk:
             self.note(event.pos, f"event {event.pos} has schema {event.schema}, and this dos reads up to {SCHEMA}")
             return
         try:
-            fact = events.decode(event)
-            if fact is None:
+            if decode(event) is None:
                 self._unknown[event.kind] += 1
                 _ = event.body
         except (JournalCorrupt, ValueError) as error:
             self.note(event.pos, f"event {event.pos} ({event.kind}) cannot be decoded: {error}")
             return
         self._see_fence(event)
-        self._see_lease(event, fact)
+        self._see_lease(event)
 
     def compare(self, view: Reading) -> None:
         """The lease table must say what the events say."""
@@ -166,16 +167,18 @@ class _Walk:
         if event.fence not in self._leases.live and event.pos > self.through:
             self.note(event.pos, f"event {event.pos} was written under fence {event.fence}, which was not live")
 
-    def _see_lease(self, event: Event, fact: Fact | None) -> None:
-        match fact:
+    def _see_lease(self, event: Event) -> None:
+        match fact := leases.reader.decode(event):
             case events.LeaseRenewed() | events.LeaseReleased() | events.LeaseExpired() | events.LeaseRevoked():
                 self._see_change(event, fact.lease)
             case events.LeaseAdopted():
                 self._see_change(event, fact.previous)
             case events.LeaseGranted():
                 pass
-            case _:
+            case None:
                 return
+            case never:
+                assert_never(never)
         self._leases.apply(event)
         if begun := self._leases.live.get(event.pos):
             self._see_overlaps(event, begun)

@@ -1,14 +1,14 @@
-"""What is written down: the envelope every store keeps, and the closed set of facts that go into it.
+"""What is written down: the envelope every store keeps, and the facts that go into it.
 
-A kind is written out: renaming a class changes nothing stored. Fields are added with a default, never taken away.
+A kind is written out: renaming a class changes nothing stored. Fields are added with a default, never taken away. Every
+kind is in `journal/facts/catalog.py`, and every reader of facts decides about it.
 """
 
-import threading
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Self
 from zlib import crc32
 
-from msgspec import Struct, ValidationError, field, json
+from msgspec import Struct, field, json
 
 from dos.errors import JournalCorrupt
 from dos.records.endings import Usage
@@ -364,36 +364,3 @@ class JournalPruned(Fact, frozen=True, kw_only=True):
     kind = "journal_pruned"
     through: int
     removed: int
-
-
-def decode(event: Event) -> Fact | None:
-    """The typed fact of an event; None for a kind this version does not know, which changes no state."""
-    if (decoder := _decoder(event.kind)) is None:
-        return None
-    try:
-        return decoder.decode(event.raw)
-    except ValidationError as error:
-        raise JournalCorrupt(
-            f"event {event.pos} ({event.kind}) does not have the fields of its kind: {error}",
-            hint="Run `dos journal check` to see all the damage.",
-        ) from error
-
-
-_decoders: dict[str, json.Decoder[Fact] | None] = {}
-_making = threading.Lock()  # msgspec crashes when two threads look into one class for the first time
-
-
-def _decoder(kind: str) -> json.Decoder[Fact] | None:
-    with _making:
-        if kind not in _decoders:
-            _decoders[kind] = next((json.Decoder(fact) for fact in kinds() if fact.kind == kind), None)
-        return _decoders[kind]
-
-
-def kinds() -> list[type[Fact]]:
-    """Those of the modules that build on this one as well."""
-    from dos.journal import engine_events, hook_events, run_events  # noqa: F401
-    from dos.journal.old_logs import import_events  # noqa: F401
-    from dos.journal.truth import receipt_events, witness_events  # noqa: F401
-
-    return Fact.__subclasses__()

@@ -15,6 +15,8 @@ from msgspec import json
 from dos.errors import Internal
 from dos.journal import engine_events, events, streams
 from dos.journal.events import Event, JournalPruned
+from dos.journal.facts import upgrades
+from dos.journal.facts.reader import select
 from dos.journal.store import Reading, Store, readable, unlapsed
 from dos.records.leases import Lease
 
@@ -133,8 +135,8 @@ def decode(kind: type[AnyState], raw: bytes) -> AnyState:
 def pruned_through(view: Reading) -> int:
     """The position up to which superseded events have been removed, or may have been by a pruning that was cut off."""
     newest = view.load(streams.PRUNINGS, view.head(streams.PRUNINGS) - 1, 1)
-    facts = [events.decode(readable(event)) for event in newest]
-    return max((fact.through for fact in facts if isinstance(fact, JournalPruned)), default=0)
+    facts = select(map(readable, newest), JournalPruned)
+    return max((fact.through for _, fact in facts), default=0)
 
 
 @cache
@@ -142,7 +144,7 @@ def code_hash(kind: type[State]) -> str:
     """Changes with the code that folds, so that a state made by other rules is not taken for this one."""
     seen = 0
     made_with: tuple[str, ...] = getattr(kind, "made_with", ())  # modules whose rules the state follows
-    for module in (kind.__module__, events.__name__, engine_events.__name__, *made_with):
+    for module in (kind.__module__, events.__name__, engine_events.__name__, upgrades.__name__, *made_with):
         spec = sys.modules[module].__spec__
         if spec is None or spec.origin is None:
             raise Internal(f"the state {kind.name!r} is defined in {module}, which has no source file")

@@ -8,6 +8,7 @@ Everything else stays for ever, and so does the newest event of every stream, be
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, takewhile
 from pathlib import Path
+from typing import assert_never
 
 from msgspec import Struct, json
 
@@ -15,6 +16,7 @@ from dos.errors import BadInput
 from dos.journal import events, hook_events, streams
 from dos.journal.archive import Archive
 from dos.journal.events import Event, JournalPruned
+from dos.journal.facts.reader import FactReader
 from dos.journal.fold import pruned_through
 from dos.journal.states import leases
 from dos.journal.store import Entry, Store
@@ -25,7 +27,24 @@ FLOOR_MS = DAY_MS  # nothing younger is ever removed
 KEYED_MS = 7 * DAY_MS  # a writer that retries with a key must find its first try
 BATCH = 5_000
 
-KINDS = leases.KINDS | {events.LeaseRefused.kind, hook_events.HookFault.kind}
+Passing = events.LeaseRefused | hook_events.HookFault  # nothing follows from them
+Handled = leases.Handled | Passing
+# Silence is what keeps the rest.
+_reader: FactReader[Handled] = FactReader(
+    Handled,
+    silent="""
+        spawn_intended worker_spawned worker_reaped lane_failed drain_requested fleet_started fleet_stopped
+        decision_forced run_minted run_begun unit_claimed unit_taken work_salvaged agent_started agent_ended
+        work_measured landing_intended unit_landed landing_refused unit_attempted iteration_committed
+        run_stopped id_allocated journal_pruned limit_hit limit_probed limit_lifted units_screened run_parked
+        landing_queued landing_deferred run_unparked agent_waiting agent_went_on pause_requested pause_ended
+        halt_requested spin_flagged decision_raised decision_answered plans_approved settings_approved
+        lane_cleared unit_cleared budget_warned budget_spent budget_promised baseline_started baseline_checked
+        work_committed fleet_found incident_found intent_declared extent_changed step_claimed step_verified
+        run_suspended resume_proposed run_resumed run_ended halt_proposed ledger_line_unreadable receipt_issued
+        test_witnessed line_imported line_unreadable
+    """,
+)
 Head = Callable[[str], int]
 
 
@@ -78,26 +97,29 @@ class Survey:
                 break
             self.through = event.pos
             self.examined += 1
-            if event.kind in leases.KINDS:
-                self._note(event)
+            self._note(event)
         self._kept.update(self._renewed)
         return self
 
     def superseded(self, event: Event) -> bool:
-        if event.pos > self.through or event.kind not in KINDS or not self._free(event):
+        if event.pos > self.through or not self._free(event):
             return False
-        match events.decode(event):
+        match _reader.decode(event):
             case events.LeaseGranted() | events.LeaseAdopted():
                 return event.pos not in self._kept
             case events.LeaseReleased() | events.LeaseExpired() | events.LeaseRevoked() as fact:
                 return fact.lease not in self._kept
             case events.LeaseRenewed() as fact:
                 return self._renewed.get(fact.lease) != event.pos
-            case _:
+            case events.LeaseRefused() | hook_events.HookFault():
                 return True
+            case None:
+                return False
+            case never:
+                assert_never(never)
 
     def _note(self, event: Event) -> None:
-        match events.decode(event):
+        match leases.reader.decode(event):
             case events.LeaseGranted() as fact:
                 self._begin(event, stays=bool(fact.asked.run_id))
             case events.LeaseAdopted() as fact:
@@ -111,6 +133,10 @@ class Survey:
                 self._renewed.pop(fact.lease, None)
                 if not self._free(event):
                     self._kept.add(fact.lease)
+            case None:
+                pass
+            case never:
+                assert_never(never)
 
     def _begin(self, event: Event, *, stays: bool) -> None:
         # A lease of a run is part of what the run did, and other states follow it.

@@ -11,11 +11,14 @@ from msgspec import UNSET, Struct, convert, json
 from dos.errors import BadInput, JournalCorrupt, JournalTooNew
 from dos.journal import events, lines, runs, streams
 from dos.journal.events import SCHEMA, Event
+from dos.journal.facts.decoding import decode
+from dos.journal.facts.reader import FactReader, select
 from dos.journal.lines import Line
 from dos.journal.old_logs import released_runs
 from dos.journal.old_logs.import_events import LineImported, LineUnreadable
 from dos.journal.old_logs.released import CORRUPT, Readability, lane_records, readability, released_shape, replay
 from dos.journal.run_events import LedgerLineUnreadable
+from dos.journal.states import leases
 from dos.journal.store import Entry, Foreseen, Store, Writing, storable
 from dos.records.names import checked
 
@@ -26,6 +29,22 @@ LONGEST_LINE = 4 << 20
 LARGEST_FILE = 1 << 30
 INTENT_LOG = "intent.jsonl"
 DEEPEST = 100
+# What speaks of positions in its own journal, and says nothing in another.
+_of_positions: FactReader[leases.Handled | events.LeaseRefused | events.JournalPruned] = FactReader(
+    leases.Handled | events.LeaseRefused | events.JournalPruned,
+    silent="""
+        spawn_intended worker_spawned worker_reaped lane_failed drain_requested fleet_started fleet_stopped
+        decision_forced run_minted run_begun unit_claimed unit_taken work_salvaged agent_started agent_ended
+        work_measured landing_intended unit_landed landing_refused unit_attempted iteration_committed
+        run_stopped id_allocated limit_hit limit_probed limit_lifted units_screened run_parked landing_queued
+        landing_deferred run_unparked agent_waiting agent_went_on pause_requested pause_ended halt_requested
+        spin_flagged decision_raised decision_answered plans_approved settings_approved lane_cleared
+        unit_cleared budget_warned budget_spent budget_promised baseline_started baseline_checked work_committed
+        fleet_found incident_found intent_declared extent_changed step_claimed step_verified run_suspended
+        resume_proposed run_resumed run_ended halt_proposed ledger_line_unreadable hook_fault receipt_issued
+        test_witnessed line_imported line_unreadable
+    """,
+)
 _REFUSED = (Readability.WRONG_FAMILY, Readability.UNREADABLE_NEWER)
 
 
@@ -117,12 +136,11 @@ def import_lines(store: Store, path: Path, *, name: str | None = None) -> Import
 
 def imported(store: Store, name: str) -> Iterator[dict[str, Any]]:
     """The records of an imported log, as its own reader would give them."""
-    for event in _events(store, streams.imported(name)):
-        match events.decode(event):
-            case LineImported() as fact:
-                yield fact.record
-            case LineUnreadable() as fact:
-                yield {"op": CORRUPT, "_raw": fact.text, "_line": fact.line} | _refusal(fact.text)
+    for _, fact in select(_events(store, streams.imported(name)), LineImported, LineUnreadable):
+        if isinstance(fact, LineImported):
+            yield fact.record
+        else:
+            yield {"op": CORRUPT, "_raw": fact.text, "_line": fact.line} | _refusal(fact.text)
 
 
 def replayed(store: Store) -> list[dict[str, Any]]:
@@ -257,8 +275,8 @@ def _plan_ours(origin: str, number: int, record: dict[str, Any], key: str) -> _P
             f"line {number} of {origin} has schema {line.schema}, and this dos reads up to {SCHEMA}",
             hint="Upgrade dos: `pip install --upgrade dispatch-os`.",
         )
-    if line.kind.startswith("lease_") or line.kind == events.JournalPruned.kind:
-        # They speak of positions in that journal. No lease moves: its holder has to ask for one here.
+    if line.kind in _of_positions.handles:
+        # No lease moves: its holder has to ask for one here.
         fact = LineImported(file=origin, line=number, op=line.kind, record=record)
         return _Planned(entry=_noted(fact, key), ours=line)
     entry = Entry(
@@ -274,7 +292,7 @@ def _is_sound(entry: Entry, line: Line) -> bool:
             pos=line.pos, stream=line.stream, ver=line.ver, kind=line.kind, at_ms=line.at_ms, actor=line.actor,
             fence=line.fence, key=line.key, schema=line.schema, raw=storable(entry, line.actor),
         )  # fmt: skip
-        events.decode(event)
+        decode(event)
     except (BadInput, JournalCorrupt):
         return False
     return True

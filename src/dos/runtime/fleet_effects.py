@@ -12,6 +12,7 @@ from dos.evidence.progress import policies
 from dos.journal import streams
 from dos.journal.engine_events import BaselineChecked, BaselineStarted
 from dos.journal.events import LeaseRevoked, RunStopped
+from dos.journal.facts.reader import select
 from dos.journal.states import baselines as checked
 from dos.journal.states import decisions as asked
 from dos.journal.states import fleet as folded
@@ -293,7 +294,7 @@ class FleetEffects(WorkerEffects):
         """It was this supervisor that did it, and the answer was lost on its way."""
         stream = streams.lease(effect.lease.lane, is_lock=effect.lease.is_lock)
         following = self.store.load(stream, after=effect.lease.version, limit=1)
-        return any(event.kind == LeaseRevoked.kind and event.actor == self.store.actor for event in following)
+        return any(event.actor == self.store.actor for event, _ in select(following, LeaseRevoked))
 
     def mint(self, effect: effects.MintRun) -> str:
         now_ms = time.time_ns() // 1_000_000

@@ -1,19 +1,70 @@
-"""The journal as a story: one line for each event that a person wants to see."""
+"""The journal as a story: one line for each event that a person wants to see while the fleet runs."""
+
+from typing import assert_never
 
 from msgspec import Struct
 
 from dos.journal import engine_events, events
 from dos.journal.events import Event
+from dos.journal.facts.reader import FactReader
 from dos.journal.truth.receipt_events import ReceiptIssued
-from dos.plans.limits import quota
-from dos.plans.limits.quota import Key, Limit
-from dos.records import logins
-from dos.records.endings import Ending
-from dos.records.moments import local_clock, moment
-from dos.records.names import counted
-from dos.verdicts.work.baselines import NOTHING_TO_EMPTY
+from dos.views import event_text
 
 GOOD, BAD, PLAIN, DIM = "good", "bad", "plain", "dim"
+
+_OfFleet = (
+    events.FleetStarted
+    | events.FleetStopped
+    | events.DrainRequested
+    | events.WorkerSpawned
+    | events.WorkerReaped
+    | events.LaneFailed
+    | events.LeaseGranted
+    | events.LeaseExpired
+    | engine_events.FleetFound
+    | engine_events.BaselineStarted
+    | engine_events.BaselineChecked
+)
+_OfWork = (
+    events.UnitClaimed
+    | events.AgentStarted
+    | events.AgentEnded
+    | events.WorkMeasured
+    | events.LandingRefused
+    | events.UnitLanded
+    | ReceiptIssued
+    | engine_events.WorkCommitted
+    | events.WorkSalvaged
+    | events.RunStopped
+)
+_OfWaiting = (
+    engine_events.LimitHit
+    | engine_events.LimitProbed
+    | engine_events.LimitLifted
+    | engine_events.RunParked
+    | engine_events.AgentWaiting
+    | engine_events.PauseRequested
+    | engine_events.PauseEnded
+    | engine_events.HaltRequested
+    | engine_events.SpinFlagged
+    | engine_events.IncidentFound
+    | engine_events.DecisionRaised
+    | engine_events.DecisionAnswered
+    | engine_events.BudgetWarned
+    | engine_events.BudgetSpent
+)
+Shown = _OfFleet | _OfWork | _OfWaiting
+_reader: FactReader[Shown] = FactReader(
+    Shown,
+    silent="""
+        lease_renewed lease_released lease_revoked lease_adopted lease_refused spawn_intended decision_forced
+        run_minted run_begun unit_taken landing_intended unit_attempted iteration_committed id_allocated
+        journal_pruned units_screened landing_queued landing_deferred run_unparked agent_went_on plans_approved
+        settings_approved lane_cleared unit_cleared budget_promised intent_declared extent_changed step_claimed
+        step_verified run_suspended resume_proposed run_resumed run_ended halt_proposed ledger_line_unreadable
+        hook_fault test_witnessed line_imported line_unreadable
+    """,
+)
 
 
 class Line(Struct, frozen=True):
@@ -25,142 +76,84 @@ class Line(Struct, frozen=True):
 
 def tell(event: Event) -> Line | None:
     """None for what only machines care about, such as a renewal."""
-    fact = events.decode(event)
-    found = _fleet(fact) or _run(fact) or _held_up(fact, event.at_ms)
-    return Line(event.at_ms, *found) if found else None
+    fact = _reader.decode(event)
+    if fact is None:
+        return None
+    if isinstance(fact, _OfFleet):
+        shown = _of_fleet(fact)
+    elif isinstance(fact, _OfWork):
+        shown = _of_work(fact)
+    else:
+        shown = _of_waiting(fact)
+    if shown is None:
+        return None
+    where, tone = shown
+    return Line(event.at_ms, where, event_text.text(fact, event.at_ms), tone)
 
 
-def _fleet(fact: events.Fact | None) -> tuple[str, str, str] | None:
+def _of_fleet(fact: _OfFleet) -> tuple[str, str] | None:
+    """Where it happened, and its tone; None: not worth a line."""
     match fact:
-        case events.FleetStarted():
-            workers = counted(fact.target, "worker")
-            return "fleet", f"started on {fact.host}: {workers} wanted", PLAIN
-        case events.FleetStopped():
-            return "fleet", f"stopped: {fact.reason}", PLAIN
-        case events.DrainRequested():
-            return "fleet", "asked to drain", PLAIN
-        case events.WorkerSpawned():
-            return fact.lane, f"worker {fact.pid} started", DIM
-        case events.WorkerReaped():
-            return fact.lane, f"reaped a worker: {fact.reason}", BAD
-        case events.LaneFailed():
-            return fact.lane, f"given up on until a person looks: {fact.reason}", BAD
-        case events.LeaseGranted() if not fact.asked.is_lock:
-            return fact.asked.lane, "lane leased", DIM
-        case engine_events.FleetFound():
-            return "fleet", f"found {_found(fact)}", PLAIN
-        case engine_events.BaselineStarted():
-            return "fleet", f"checking that `{_first_line(fact.command)}` passes on {fact.branch} …", PLAIN
+        case events.FleetStarted() | events.FleetStopped() | events.DrainRequested():
+            return "fleet", PLAIN
+        case engine_events.FleetFound() | engine_events.BaselineStarted():
+            return "fleet", PLAIN
         case engine_events.BaselineChecked():
-            return "fleet", _baseline(fact), GOOD if fact.passed and fact.sees_tree is not False else BAD
+            return "fleet", GOOD if fact.passed and fact.sees_tree is not False else BAD
+        case events.WorkerSpawned():
+            return fact.lane, DIM
+        case events.WorkerReaped() | events.LaneFailed():
+            return fact.lane, BAD
+        case events.LeaseGranted():
+            return None if fact.asked.is_lock else (fact.asked.lane, DIM)
         case events.LeaseExpired():
-            return "lease", f"fence {fact.lease} ran out and was taken over", BAD
-    return None
+            return "lease", BAD
+        case never:
+            assert_never(never)
 
 
-def _run(fact: events.Fact | None) -> tuple[str, str, str] | None:
+def _of_work(fact: _OfWork) -> tuple[str, str] | None:
     match fact:
-        case events.UnitClaimed():
-            again = " again, after a crash" if fact.repeated else ""
-            return fact.lane, f"took {fact.unit}{again}", PLAIN
-        case events.AgentStarted() if fact.said:
-            return fact.lane, f"{fact.unit}: {fact.said}", BAD
+        case events.UnitClaimed() | engine_events.WorkCommitted() | events.WorkSalvaged() | events.RunStopped():
+            return fact.lane, PLAIN
+        case events.AgentStarted():
+            return (fact.lane, BAD) if fact.said else None
         case events.AgentEnded():
-            said = f" and said {fact.claim!r}" if fact.claim else ""
-            return fact.lane, f"agent {fact.outcome} after {fact.seconds:.1f} s{said}", DIM
-        case events.WorkMeasured() if fact.verdict != "DELIVERED":
-            return fact.lane, f"{fact.unit} not delivered: {fact.reason}", BAD
+            return fact.lane, DIM
+        case events.WorkMeasured():
+            return None if fact.verdict == "DELIVERED" else (fact.lane, BAD)
         case events.LandingRefused():
-            return fact.lane, f"{fact.unit} not landed: {_first_line(fact.reason)}", BAD
+            return fact.lane, BAD
         case events.UnitLanded():
-            how = "found landed" if fact.recognised else "landed"
-            return fact.lane, f"{fact.unit} {how} on {fact.branch} as {fact.commit[:9]}", GOOD
-        case ReceiptIssued() if fact.said:
-            return fact.lane, f"{fact.unit}: {fact.said}", PLAIN if fact.receipt and fact.receipt["signature"] else BAD
-        case engine_events.WorkCommitted():
-            return fact.lane, f"{fact.unit}: its agent left the work uncommitted; judged as {fact.commit[:9]}", PLAIN
-        case events.WorkSalvaged():
-            return fact.lane, f"saved to {fact.ref} ({fact.why})", PLAIN
-        case events.RunStopped():
-            return fact.lane, f"stopped: {fact.stop_reason} ({fact.reason}); needs {fact.needs}", PLAIN
-    return None
+            return fact.lane, GOOD
+        case ReceiptIssued():
+            is_signed = fact.receipt and fact.receipt["signature"]
+            return (fact.lane, PLAIN if is_signed else BAD) if fact.said else None
+        case never:
+            assert_never(never)
 
 
-def _held_up(fact: events.Fact | None, at_ms: int) -> tuple[str, str, str] | None:
-    """What waits, and for whom."""
+def _of_waiting(fact: _OfWaiting) -> tuple[str, str]:
     match fact:
-        case engine_events.LimitHit():
-            return fact.lane, _limited(fact, at_ms), BAD
+        case engine_events.LimitHit() | engine_events.SpinFlagged():
+            return fact.lane, BAD
         case engine_events.LimitProbed():
-            return fact.lane, f"goes first to see whether {fact.vendor} has room again", PLAIN
+            return fact.lane, PLAIN
         case engine_events.LimitLifted():
-            return "fleet", f"{fact.vendor} is used again: {fact.reason}", GOOD
-        case engine_events.RunParked():
-            until = f" until {_clock(fact.until_ms, at_ms)}" if fact.until_ms else ""
-            return fact.lane, f"waits on {fact.why}{until}: {fact.detail}", DIM
-        case engine_events.AgentWaiting():
-            return fact.lane, f"its agent waits for its provider ({fact.ending}): {fact.detail}", DIM
-        case engine_events.PauseRequested():
-            return fact.lane or "fleet", f"paused: {fact.reason or 'by a person'}", PLAIN
-        case engine_events.PauseEnded():
-            return fact.lane or "fleet", "goes on", PLAIN
+            return "fleet", GOOD
+        case engine_events.RunParked() | engine_events.AgentWaiting():
+            return fact.lane, DIM
+        case engine_events.PauseRequested() | engine_events.PauseEnded():
+            return fact.lane or "fleet", PLAIN
         case engine_events.HaltRequested():
-            return "fleet", f"{fact.run_id} is to stop: {fact.reason or 'by a person'}", PLAIN
-        case engine_events.SpinFlagged():
-            return fact.lane, f"spins: {fact.reason}", BAD
+            return "fleet", PLAIN
         case engine_events.IncidentFound():
-            return fact.lane or "fleet", f"incident: {fact.found}; it counts as no landing", BAD
+            return fact.lane or "fleet", BAD
         case engine_events.DecisionRaised():
-            return "decision", f"{fact.question}  `dos decisions show {fact.id}`", BAD
+            return "decision", BAD
         case engine_events.DecisionAnswered():
-            return "decision", f"{fact.id}: {fact.choice}{' (nobody answered in time)' if fact.expired else ''}", PLAIN
+            return "decision", PLAIN
         case engine_events.BudgetWarned() | engine_events.BudgetSpent():
-            word = "spent" if isinstance(fact, engine_events.BudgetSpent) else "nearly spent"
-            what = f"{fact.scope} {fact.subject}: {fact.spent:g} of {fact.limit:g} {fact.measure}"
-            return "budget", f"{word}: {what}", BAD
-    return None
-
-
-def _baseline(fact: engine_events.BaselineChecked) -> str:
-    command = f"`{_first_line(fact.command)}`"
-    missing = "".join(f"; the acceptance command of {unit} cannot run: {why}" for unit, why in fact.missing.items())
-    if not fact.passed:
-        return f"{command} fails on {fact.branch} ({fact.commit[:9]}) after {fact.seconds:.1f} s: {fact.reason}"
-    if fact.sees_tree is False:
-        emptied = counted(fact.blanked, "source file")
-        return f"{command} passes on {fact.branch} also with {emptied} emptied: it does not see the tree it is run in"
-    untried = f"; {NOTHING_TO_EMPTY}" if fact.sees_tree is None else ""
-    return f"{command} passes on {fact.branch} ({fact.seconds:.1f} s){untried}{missing}"
-
-
-def _found(fact: engine_events.FleetFound) -> str:
-    words = {
-        "adopted": "live, left alone",
-        "fenced": "dead, taken back",
-        "resumed": "goes on after what was committed",
-        "repeated": "begun and not committed, done again",
-    }
-    parts = [f"{word}: {', '.join(getattr(fact, name))}" for name, word in words.items() if getattr(fact, name)]
-    parts += [f"{len(fact.skipped)} landed already, skipped"] if fact.skipped else []
-    return "; ".join(parts)
-
-
-def _first_line(text: str) -> str:
-    """A conflict is told at length, for the next agent."""
-    return text.partition("\n")[0]
-
-
-def _limited(fact: engine_events.LimitHit, at_ms: int) -> str:
-    """What the provider said, until when, and what logs in where that is what it takes."""
-    limit = Limit(
-        key=Key(vendor=fact.vendor, account=fact.account, model=fact.model), ending=fact.ending, agent=fact.agent
-    )
-    if fact.ending == Ending.AUTH:
-        login = logins.command(fact.vendor)
-        return f"{quota.said(limit)}" + (f"; log in with `{login}`" if login else "")
-    until = f" until {_clock(fact.resets_at_ms, at_ms)}" if fact.resets_at_ms else ""
-    return f"{quota.said(limit)}{until}; the lanes that use it wait"
-
-
-def _clock(at_ms: int, now_ms: int) -> str:
-    return local_clock(moment(at_ms), moment(now_ms), seconds=True)
+            return "budget", BAD
+        case never:
+            assert_never(never)

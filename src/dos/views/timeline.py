@@ -1,14 +1,29 @@
 """A run as it went by: what happened, when, and how long it took until the next thing did."""
 
 from collections.abc import Iterable, Sequence
+from typing import assert_never
 
 from msgspec import Struct
 
-from dos.journal import events, streams
-from dos.journal.events import Event
+from dos.journal import streams
+from dos.journal.events import (
+    Event,
+    LeaseAdopted,
+    LeaseExpired,
+    LeaseGranted,
+    LeaseReleased,
+    LeaseRenewed,
+    LeaseRevoked,
+    RunBegun,
+    RunStopped,
+    UnitClaimed,
+)
+from dos.journal.facts.decoding import decode
+from dos.journal.facts.reader import select
+from dos.journal.states import leases
 from dos.journal.store import Store
 from dos.records.moments import second_stamp
-from dos.views import story
+from dos.views import event_text
 
 
 class Moment(Struct, frozen=True, kw_only=True):
@@ -23,12 +38,8 @@ class Moment(Struct, frozen=True, kw_only=True):
 
 def of_run(store: Store, run_id: str, happened: Sequence[Event]) -> list[Event]:
     """The run's own stream, with what stands in those of its units and its lane; found by the run id, never by time."""
-    units, lanes = set(), set()
-    for fact in map(events.decode, happened):
-        if isinstance(fact, events.UnitClaimed):
-            units.add(fact.unit)
-        if isinstance(fact, events.RunBegun | events.RunStopped) and fact.lane:
-            lanes.add(fact.lane)
+    units = {fact.unit for _, fact in select(happened, UnitClaimed)}
+    lanes = {fact.lane for _, fact in select(happened, RunBegun, RunStopped) if fact.lane}
     found = list(happened)
     for stream in [*(streams.unit(unit) for unit in units), *(streams.spawn(lane) for lane in lanes)]:
         found += [event for event in store.load(stream) if event.body.get("run_id") == run_id]
@@ -42,12 +53,18 @@ def _leases(happened: Iterable[Event], run_id: str) -> list[Event]:
     found: list[Event] = []
     fences: set[int] = set()
     for event in happened:
-        fact = events.decode(event)
-        if isinstance(fact, events.LeaseGranted | events.LeaseAdopted) and fact.asked.run_id == run_id:
-            fences.add(event.pos)
-            found.append(event)
-        elif getattr(fact, "lease", None) in fences and not isinstance(fact, events.LeaseRenewed):
-            found.append(event)
+        match leases.reader.decode(event):
+            case LeaseGranted() | LeaseAdopted() as fact:
+                if fact.asked.run_id == run_id:
+                    fences.add(event.pos)
+                    found.append(event)
+            case LeaseReleased() | LeaseExpired() | LeaseRevoked() as fact:
+                if fact.lease in fences:
+                    found.append(event)
+            case LeaseRenewed() | None:
+                pass
+            case never:
+                assert_never(never)
     return found
 
 
@@ -62,30 +79,16 @@ def moments(happened: Sequence[Event]) -> list[Moment]:
             since_start_ms=event.at_ms - happened[0].at_ms,
             took_ms=milliseconds,
             kind=event.kind,
-            text=_told(event),
+            text=_text(event),
             slowest=bool(longest) and milliseconds == longest,
         )
         for event, milliseconds in zip(happened, took, strict=True)
     ]
 
 
-def _told(event: Event) -> str:
-    line = story.tell(event)
-    if line is not None:
-        return line.text
-    match events.decode(event):
-        case events.IterationCommitted() as fact:
-            return f"iteration {fact.iteration} ended {fact.outcome}: {fact.action}, {fact.reason}"
-        case events.WorkMeasured() as fact:
-            return f"measured {fact.unit}: {fact.reason}"
-        case events.LandingIntended() as fact:
-            return f"about to land {fact.unit} on {fact.branch}"
-        case events.UnitAttempted() as fact:
-            return f"the try at {fact.unit} counts as {fact.outcome}"
-        case events.AgentStarted() as fact:
-            return f"agent {fact.agent} started on {fact.unit}"
-        case _:
-            return event.kind.replace("_", " ")
+def _text(event: Event) -> str:
+    fact = decode(event)
+    return event_text.text(fact, event.at_ms) if fact else event.kind.replace("_", " ")
 
 
 def render(run_id: str, told: Sequence[Moment]) -> str:

@@ -1,6 +1,7 @@
 """All that is written of one run, as text."""
 
 from dos.evidence.recovery.trace import Trace
+from dos.views import event_text
 
 SHOWN_COMMITS = 20
 SHOWN_LEASE_EVENTS = 20
@@ -23,7 +24,7 @@ def render(seen: Trace) -> str:
     if seen.decisions:
         lines += ["", "decisions:"]
         lines += [
-            f"  {row.ts}  {row.iteration:>3}  {row.unit}  {row.outcome}: {row.action}, {row.reason}"
+            f"  {row.ts}  {row.iteration:>3}  {row.unit}  {event_text.decided(row.outcome, row.action, row.reason)}"
             for row in seen.decisions
         ]
     if wal.lease_events:

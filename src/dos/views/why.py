@@ -1,12 +1,13 @@
 """How a run came to where it is: for each decision what was seen, which rungs were asked, what was decided."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, assert_never
 
 from msgspec import Struct, structs, to_builtins
 
 from dos.journal import engine_events, events
 from dos.journal.events import Event
+from dos.journal.facts.reader import FactReader
 from dos.journal.states import decided
 from dos.journal.states.decided import Decided
 from dos.plans.iterations import EVIDENCE, LoopState
@@ -14,8 +15,33 @@ from dos.plans.loop import CAP
 from dos.plans.replaying import LIMITS
 from dos.records import reasons
 from dos.records.moments import second_stamp
+from dos.views import event_text
 
 SAID_OTHERWISE = ("kind", "ship_count", "measurement_expected")
+Handled = (
+    events.RunBegun
+    | events.RunStopped
+    | events.UnitClaimed
+    | events.WorkMeasured
+    | events.LandingRefused
+    | engine_events.IncidentFound
+    | events.IterationCommitted
+)
+_reader: FactReader[Handled] = FactReader(
+    Handled,
+    silent="""
+        lease_granted lease_renewed lease_released lease_expired lease_revoked lease_adopted lease_refused
+        spawn_intended worker_spawned worker_reaped lane_failed drain_requested fleet_started fleet_stopped
+        decision_forced run_minted unit_taken work_salvaged agent_started agent_ended landing_intended
+        unit_landed unit_attempted id_allocated journal_pruned limit_hit limit_probed limit_lifted
+        units_screened run_parked landing_queued landing_deferred run_unparked agent_waiting agent_went_on
+        pause_requested pause_ended halt_requested spin_flagged decision_raised decision_answered plans_approved
+        settings_approved lane_cleared unit_cleared budget_warned budget_spent budget_promised baseline_started
+        baseline_checked work_committed fleet_found intent_declared extent_changed step_claimed step_verified
+        run_suspended resume_proposed run_resumed run_ended halt_proposed ledger_line_unreadable hook_fault
+        receipt_issued test_witnessed line_imported line_unreadable
+    """,
+)
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -56,22 +82,26 @@ def story(run_id: str, happened: Sequence[Event]) -> Story:
     incidents: list[str] = []
     why = ""
     for event in happened:
-        match events.decode(event):
+        match _reader.decode(event):
             case events.RunBegun() as fact:
                 lane, begun = fact.lane, second_stamp(event.at_ms)
             case events.RunStopped() as fact:
                 stop = _stop(fact.stop_reason, fact.needs, fact.reason)
             case events.UnitClaimed() as fact:
                 at_work, why = f"{fact.unit}, since {second_stamp(event.at_ms)}", ""
-            case events.WorkMeasured(verdict=verdict) as fact if verdict != "DELIVERED":
-                why = fact.reason
+            case events.WorkMeasured() as fact:
+                why = why if fact.verdict == "DELIVERED" else fact.reason
             case events.LandingRefused() as fact:
                 why = fact.reason
             case engine_events.IncidentFound() as fact:
-                incidents.append(f"{fact.found}; it counts as no landing")
+                incidents.append(event_text.incident(fact))
             case events.IterationCommitted() as fact:
                 lane, at_work = lane or fact.lane, ""
                 missed[fact.iteration, fact.attempt] = why
+            case None:
+                pass
+            case never:
+                assert_never(never)
     taken = decided.read(happened)
     if stop is None and taken and taken[-1].decision.stop_reason:
         last = taken[-1].decision
@@ -138,7 +168,7 @@ def render(told: Story) -> str:
     elif not told.steps:
         lines += ["", f"no decision of it is in the journal; `dos timeline {told.run_id}` shows what else happened"]
     if told.stop:
-        lines += ["", f"stopped: {told.stop.stop_reason} ({told.stop.reason}); needs {told.stop.needs}"]
+        lines += ["", event_text.stopped(told.stop.stop_reason, told.stop.reason, told.stop.needs)]
         lines += [f"  {text}" for text in (told.stop.meaning, told.stop.fix) if text]
     elif told.steps and not told.at_work:
         lines += ["", "it has not stopped"]

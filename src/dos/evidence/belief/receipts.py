@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from msgspec import Struct
 
 from dos.errors import DosError
-from dos.journal.truth import receipt_events
+from dos.journal.truth.receipts import issued
 from dos.records import receipts
 from dos.records.receipts import Receipt, Rejected
 from dos.sources.git import Reader
@@ -33,7 +33,7 @@ def for_commit(world: World, sha: str, unit: str = "") -> list[Checked]:
         return []
     found = notes.of_commit(world.git, sha)
     if unit:
-        found += receipt_events.issued(world.journal, unit, sha)
+        found += issued(world.journal, unit, sha)
     if not found:
         return []
     try:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct, convert, structs
 
-from dos.journal import events, streams
+from dos.journal import streams
+from dos.journal.facts.reader import select
 from dos.journal.truth.witness_events import TestWitnessed
 from dos.records.accountability import Accountability
 from dos.sources.world import World
@@ -35,11 +36,10 @@ class Witness(Struct, frozen=True, kw_only=True):
 def of_commit(world: World, sha: str) -> list[Witness]:
     """Newest first."""
     found = []
-    for event in world.journal.load(streams.witness(sha)):
-        match events.decode(event):
-            case TestWitnessed() as fact if fact.commit == sha:
-                stands = fact.witnesses and fact.verdict == Answer.DISCRIMINATES
-                found.append(convert(structs.replace(fact, witnesses=stands), Witness, from_attributes=True))
+    for _, fact in select(world.journal.load(streams.witness(sha)), TestWitnessed):
+        if fact.commit == sha:
+            stands = fact.witnesses and fact.verdict == Answer.DISCRIMINATES
+            found.append(convert(structs.replace(fact, witnesses=stands), Witness, from_attributes=True))
     return found[::-1]
 
 

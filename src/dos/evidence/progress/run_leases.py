@@ -1,6 +1,7 @@
 """What the journal knows of the lanes that one run took, gave back and lost."""
 
 from collections.abc import Iterator
+from typing import assert_never
 
 from msgspec import Struct, field
 
@@ -37,19 +38,31 @@ class History(Struct, kw_only=True):
     live: list[Lease] = field(default_factory=list)  # nobody has ended them
 
     def apply(self, event: Event, wanted: Wanted) -> None:
-        match events.decode(event):
-            case (events.LeaseGranted() | events.LeaseAdopted()) as fact if wanted.fits(fact.asked):
-                if not self.granted:
-                    self.began_ms = event.at_ms
-                elif isinstance(fact, events.LeaseGranted):  # taking the first lane is no progress yet
+        match leases.reader.decode(event):
+            case events.LeaseGranted() as fact:
+                if wanted.fits(fact.asked):
+                    if self.granted:  # taking the first lane is no progress yet
+                        self.moves.append(event.at_ms)
+                    self._take(event, fact.asked)
+            case events.LeaseAdopted() as fact:
+                if wanted.fits(fact.asked):
+                    self._take(event, fact.asked)
+            case events.LeaseRenewed() as fact:
+                if fact.lease in self.granted:
+                    self.beats.append(event.at_ms)
+            case events.LeaseReleased() as fact:
+                if fact.lease in self.granted:
                     self.moves.append(event.at_ms)
-                self.granted[event.pos] = fact.asked
-                self.beats.append(event.at_ms)
-            case events.LeaseRenewed() as fact if fact.lease in self.granted:
-                self.beats.append(event.at_ms)
-            # What others did to it, as reaping it, says nothing good of it.
-            case events.LeaseReleased() as fact if fact.lease in self.granted:
-                self.moves.append(event.at_ms)
+            case events.LeaseExpired() | events.LeaseRevoked() | None:
+                pass  # what others did to it says nothing good of it
+            case never:
+                assert_never(never)
+
+    def _take(self, event: Event, asked: Request) -> None:
+        if not self.granted:
+            self.began_ms = event.at_ms
+        self.granted[event.pos] = asked
+        self.beats.append(event.at_ms)
 
 
 def gather(store: Store, wanted: Wanted) -> History:
@@ -70,7 +83,7 @@ def _streams(view: Reading, wanted: Wanted, live: list[Lease]) -> set[str]:
 
 
 def _leases(view: Reading, stream: str) -> Iterator[Event]:
-    return (readable(event) for event in view.load(stream, 0, None) if event.kind in leases.KINDS)
+    return (readable(event) for event in view.load(stream, 0, None) if event.kind in leases.reader.handles)
 
 
 def _pos(event: Event) -> int:

@@ -1,14 +1,15 @@
 """Everything that is written of one run, joined: where it comes from, what it declared, its leases, its commits."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, assert_never
 
 from msgspec import Struct, structs
 
 from dos.evidence.work import declared as declared_evidence
 from dos.journal import events, runs, streams
 from dos.journal.events import Event, RunMinted, SpawnIntended
-from dos.journal.old_logs.released import lane_records
+from dos.journal.facts.reader import select
+from dos.journal.old_logs import released
 from dos.journal.run_events import HaltProposed
 from dos.journal.states.run import Run
 from dos.journal.store import Store
@@ -134,10 +135,8 @@ def _parents(journal: Store) -> dict[str, str | None]:
     found: dict[str, str | None] = {}
     with journal.backend.read() as view:
         for stream in view.streams(streams.run.prefix):
-            for event in view.load(stream, 0, 1):
-                fact = events.decode(event) if event.kind == RunMinted.kind else None
-                if isinstance(fact, RunMinted):
-                    found[fact.run_id] = fact.parent_id
+            for _, fact in select(view.load(stream, 0, 1), RunMinted):
+                found[fact.run_id] = fact.parent_id
     return found
 
 
@@ -178,17 +177,16 @@ def _wal(journal: Store, run_id: str) -> Wal:
 
     def others() -> Iterator[Event]:
         for event in journal.events():
-            fact = events.decode(event) if event.kind in (SpawnIntended.kind, HaltProposed.kind) else None
-            if isinstance(fact, SpawnIntended | HaltProposed) and fact.run_id == run_id:
-                op = "SPAWN" if isinstance(fact, SpawnIntended) else "HALT"
-                found.append((event.pos, _event(event, op, structs.asdict(fact), BY_RUN)))
+            for _, fact in select([event], SpawnIntended, HaltProposed):
+                if fact.run_id == run_id:
+                    op = "SPAWN" if isinstance(fact, SpawnIntended) else "HALT"
+                    found.append((event.pos, _event(event, op, structs.asdict(fact), BY_RUN)))
             yield event
 
-    for event, record in lane_records(others()):
-        fact = events.decode(event)
-        named = _run_named(fact)
+    for event, record in released.lane_records(others()):
+        fact = released.reader.decode(event)
+        named, follows = _run_named(fact), released.lease_before(fact)
         nameless += isinstance(fact, events.LeaseGranted) and not named
-        follows = getattr(fact, "previous", 0) or getattr(fact, "lease", 0)
         if named == run_id or follows in mine:
             mine |= {event.pos} if isinstance(fact, events.LeaseGranted | events.LeaseAdopted) else set()
             by = BY_RUN if named == run_id else BY_LEASE
@@ -197,13 +195,19 @@ def _wal(journal: Store, run_id: str) -> Wal:
     return Wal(lease_events=[row for _, row in found], unattributed_acquires=nameless)
 
 
-def _run_named(fact: events.Fact | None) -> str:
+def _run_named(fact: released.Handled | None) -> str:
+    """The run that a lease was asked for; an attempt is no matter of leases."""
     match fact:
         case events.LeaseGranted() | events.LeaseAdopted():
             return fact.asked.run_id
         case events.LeaseRefused():
             return fact.run_id
-    return ""
+        case events.LeaseRenewed() | events.LeaseReleased() | events.LeaseExpired() | events.LeaseRevoked():
+            return ""
+        case events.UnitAttempted() | None:
+            return ""
+        case never:
+            assert_never(never)
 
 
 def _event(event: Event, op: str, record: dict[str, Any], by: str) -> LeaseEvent:
@@ -219,7 +223,7 @@ def _event(event: Event, op: str, record: dict[str, Any], by: str) -> LeaseEvent
 
 
 def _decisions(journal: Store, run_id: str) -> list[Decision]:
-    written = ((event, events.decode(event)) for event in journal.load(runs.stream(run_id)))
+    written = select(journal.load(runs.stream(run_id)), events.IterationCommitted)
     return [
         Decision(
             iteration=fact.iteration,
@@ -231,7 +235,6 @@ def _decisions(journal: Store, run_id: str) -> list[Decision]:
             ts=second_stamp(event.at_ms),
         )
         for event, fact in written
-        if isinstance(fact, events.IterationCommitted)
     ]
 
 

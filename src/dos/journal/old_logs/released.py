@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, assert_never
 
 from dos.journal import events
 from dos.journal.events import Event
-from dos.journal.states.leases import Leases
+from dos.journal.facts.reader import FactReader
+from dos.journal.states import leases
 from dos.records.leases import Lease
 from dos.records.moments import second_stamp
 
@@ -15,7 +16,23 @@ Key = tuple[str, str]  # loop_ts and lane: what identifies a lease in that log
 CORRUPT = "_CORRUPT"
 FAMILIES = ("lane-journal", "intent-ledger")
 VERSION = 1  # of both
-ATTEMPTED = events.UnitAttempted.kind
+_Change = events.LeaseRenewed | events.LeaseReleased | events.LeaseExpired | events.LeaseRevoked
+Handled = leases.Handled | events.LeaseRefused | events.UnitAttempted
+reader: FactReader[Handled] = FactReader(
+    Handled,
+    silent="""
+        spawn_intended worker_spawned worker_reaped lane_failed drain_requested fleet_started fleet_stopped
+        decision_forced run_minted run_begun unit_claimed unit_taken work_salvaged agent_started agent_ended
+        work_measured landing_intended unit_landed landing_refused iteration_committed run_stopped id_allocated
+        journal_pruned limit_hit limit_probed limit_lifted units_screened run_parked landing_queued
+        landing_deferred run_unparked agent_waiting agent_went_on pause_requested pause_ended halt_requested
+        spin_flagged decision_raised decision_answered plans_approved settings_approved lane_cleared
+        unit_cleared budget_warned budget_spent budget_promised baseline_started baseline_checked work_committed
+        fleet_found incident_found intent_declared extent_changed step_claimed step_verified run_suspended
+        resume_proposed run_resumed run_ended halt_proposed ledger_line_unreadable hook_fault receipt_issued
+        test_witnessed line_imported line_unreadable
+    """,
+)
 _FLAT = (
     "lane",
     "lane_kind",
@@ -84,13 +101,25 @@ def released_shape(lease: Lease) -> dict[str, Any]:
 
 def lane_records(happened: Iterable[Event]) -> Iterator[tuple[Event, dict[str, Any]]]:
     """Our lease events and attempts as records of that log, each with its event. Named locks had another file."""
-    leases = Leases()
-    for event in happened:
-        fact = events.decode(event) if event.kind.startswith("lease_") or event.kind == ATTEMPTED else None
-        old = leases.live.get(getattr(fact, "previous", 0) or getattr(fact, "lease", 0))
-        leases.apply(event)
-        for record in _records(event, fact, old, leases.live.get(event.pos)):
+    held = leases.Leases()
+    for event, fact in reader.facts(happened):
+        old = held.live.get(lease_before(fact))
+        held.apply(event)
+        for record in _records(event, fact, old, held.live.get(event.pos)):
             yield event, {"seq": event.pos, "ts": second_stamp(event.at_ms), **record}
+
+
+def lease_before(fact: Handled | None) -> int:
+    """The lease that something became of; 0: it is of no earlier one."""
+    match fact:
+        case events.LeaseAdopted():
+            return fact.previous
+        case events.LeaseRenewed() | events.LeaseReleased() | events.LeaseExpired() | events.LeaseRevoked():
+            return fact.lease
+        case events.LeaseGranted() | events.LeaseRefused() | events.UnitAttempted() | None:
+            return 0
+        case never:
+            assert_never(never)
 
 
 def _step(live: dict[Key, dict[str, Any]], record: Record) -> None:
@@ -152,37 +181,19 @@ def _minutes(ttl_ms: int) -> int | float:
     return ttl_ms / 60_000 if rest else whole
 
 
-def _records(
-    event: Event, fact: events.Fact | None, old: Lease | None, begun: Lease | None
-) -> Iterator[dict[str, Any]]:
+def _records(event: Event, fact: Handled, old: Lease | None, begun: Lease | None) -> Iterator[dict[str, Any]]:
     if (old and old.is_lock) or (begun and begun.is_lock):
         return
     match fact:
-        case events.LeaseGranted() if begun:
-            yield _acquire(begun)
-        case events.LeaseRenewed() if old:
-            yield {"op": "HEARTBEAT", **_place(old), "heartbeat_at": second_stamp(event.at_ms)}
-        case events.LeaseReleased() if old:
-            yield {"op": "RELEASE", **_place(old), "reason": fact.reason}
-        case events.LeaseExpired() if old:
-            yield _scavenge(old, "expired")
-        case events.LeaseRevoked() if old:
-            yield _scavenge(old, fact.reason)
-        case events.LeaseAdopted() if begun and old and _same_but_holder(begun, old):
-            yield {
-                "op": "ADOPT",
-                **_place(begun),
-                "holder": begun.holder,
-                "pid": begun.pid,
-                "prev_holder": old.holder,
-                "heartbeat_at": second_stamp(event.at_ms),
-                "reason": "adopted",
-            }
-        case events.LeaseAdopted() if begun:
-            # That log can only change the holder of a lease; anything more is an end and a beginning.
+        case events.LeaseGranted():
+            if begun:
+                yield _acquire(begun)
+        case events.LeaseAdopted():
+            if begun:
+                yield from _adoption(event, begun, old)
+        case events.LeaseRenewed() | events.LeaseReleased() | events.LeaseExpired() | events.LeaseRevoked():
             if old:
-                yield _scavenge(old, "adopted")
-            yield _acquire(begun, prev_holder=old.holder if old else None)
+                yield _change(event, fact, old)
         case events.LeaseRefused():
             yield {
                 "op": "REFUSE",
@@ -205,6 +216,40 @@ def _records(
                 "host_id": fact.host,
                 "run_id": fact.run_id,
             }
+        case never:
+            assert_never(never)
+
+
+def _change(event: Event, fact: _Change, old: Lease) -> dict[str, Any]:
+    match fact:
+        case events.LeaseRenewed():
+            return {"op": "HEARTBEAT", **_place(old), "heartbeat_at": second_stamp(event.at_ms)}
+        case events.LeaseReleased():
+            return {"op": "RELEASE", **_place(old), "reason": fact.reason}
+        case events.LeaseExpired():
+            return _scavenge(old, "expired")
+        case events.LeaseRevoked():
+            return _scavenge(old, fact.reason)
+        case never:
+            assert_never(never)
+
+
+def _adoption(event: Event, begun: Lease, old: Lease | None) -> Iterator[dict[str, Any]]:
+    if old and _same_but_holder(begun, old):
+        yield {
+            "op": "ADOPT",
+            **_place(begun),
+            "holder": begun.holder,
+            "pid": begun.pid,
+            "prev_holder": old.holder,
+            "heartbeat_at": second_stamp(event.at_ms),
+            "reason": "adopted",
+        }
+        return
+    # That log can only change the holder of a lease; anything more is an end and a beginning.
+    if old:
+        yield _scavenge(old, "adopted")
+    yield _acquire(begun, prev_holder=old.holder if old else None)
 
 
 def _same_but_holder(begun: Lease, old: Lease) -> bool:

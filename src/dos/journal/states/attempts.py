@@ -2,19 +2,36 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, assert_never
 
 from msgspec import Struct, field
 
 from dos.journal import engine_events, events
 from dos.journal.events import Event
+from dos.journal.facts.reader import FactReader
 from dos.journal.old_logs import import_events
 from dos.journal.old_logs.released import Readability, readability
 from dos.records.attempts import Attempt, Outcome
 from dos.records.moments import YEAR_10000_MS, second_stamp
 
 UNITS_KEPT = 5_000  # those that were tried longest ago are forgotten first
-_KINDS = (events.UnitAttempted.kind, import_events.LineImported.kind, engine_events.UnitCleared.kind)
+Handled = events.UnitAttempted | import_events.LineImported | engine_events.UnitCleared
+_reader: FactReader[Handled] = FactReader(
+    Handled,
+    silent="""
+        lease_granted lease_renewed lease_released lease_expired lease_revoked lease_adopted lease_refused
+        spawn_intended worker_spawned worker_reaped lane_failed drain_requested fleet_started fleet_stopped
+        decision_forced run_minted run_begun unit_claimed unit_taken work_salvaged agent_started agent_ended
+        work_measured landing_intended unit_landed landing_refused iteration_committed run_stopped id_allocated
+        journal_pruned limit_hit limit_probed limit_lifted units_screened run_parked landing_queued
+        landing_deferred run_unparked agent_waiting agent_went_on pause_requested pause_ended halt_requested
+        spin_flagged decision_raised decision_answered plans_approved settings_approved lane_cleared
+        budget_warned budget_spent budget_promised baseline_started baseline_checked work_committed fleet_found
+        incident_found intent_declared extent_changed step_claimed step_verified run_suspended resume_proposed
+        run_resumed run_ended halt_proposed ledger_line_unreadable hook_fault receipt_issued test_witnessed
+        line_unreadable
+    """,
+)
 
 
 class Tries(Struct, kw_only=True):
@@ -29,16 +46,20 @@ class Attempts(Struct, kw_only=True):
     units: dict[str, Tries] = field(default_factory=dict)
 
     def apply(self, event: Event) -> None:
-        if event.kind not in _KINDS:
-            return
-        match events.decode(event):
+        match _reader.decode(event):
             case events.UnitAttempted() as fact:
                 self._note(made(fact.unit, Outcome.read(fact.outcome), event.at_ms, fact.text))
-            case engine_events.UnitCleared() as fact if tries := self.units.get(fact.unit):
-                tries.newest_ms, tries.texts = {}, {}
-            case import_events.LineImported(op="ATTEMPT") as fact:
-                if attempt := released_attempt(fact.record):
+            case engine_events.UnitCleared() as fact:
+                if tries := self.units.get(fact.unit):
+                    tries.newest_ms, tries.texts = {}, {}
+            case import_events.LineImported() as fact:
+                attempt = released_attempt(fact.record) if fact.op == "ATTEMPT" else None
+                if attempt:
                     self._note(attempt)
+            case None:
+                pass
+            case never:
+                assert_never(never)
 
     def of(self, unit: str) -> tuple[Attempt, ...]:
         """The newest of each outcome."""

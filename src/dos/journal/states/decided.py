@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from msgspec import Struct, ValidationError, convert, to_builtins
 
 from dos.errors import JournalCorrupt
-from dos.journal import events
 from dos.journal.events import Event, IterationCommitted
+from dos.journal.facts.reader import select
 from dos.plans.iterations import IterationOutcome, LoopDecision, LoopState
 
 
@@ -45,12 +45,8 @@ def key(iteration: int, attempt: int) -> str:
 
 def read(happened: Iterable[Event]) -> list[Decided]:
     """Oldest first; what was written before decisions were kept whole is left out."""
-    found = []
-    for event in happened:
-        written = events.decode(event)
-        if isinstance(written, IterationCommitted) and written.decision is not None:
-            found.append(_decided(event, written))
-    return found
+    written = select(happened, IterationCommitted)
+    return [_decided(event, fact) for event, fact in written if fact.decision is not None]
 
 
 def _decided(event: Event, written: IterationCommitted) -> Decided:

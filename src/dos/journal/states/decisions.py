@@ -6,7 +6,7 @@ from typing import ClassVar, assert_never
 
 from msgspec import Struct, field
 
-from dos.journal import events, streams
+from dos.journal import streams
 from dos.journal.engine_events import (
     Choice,
     DecisionAnswered,
@@ -17,6 +17,7 @@ from dos.journal.engine_events import (
     UnitCleared,
 )
 from dos.journal.events import Event, Fact, RunBegun, RunStopped, UnitLanded, WorkerReaped
+from dos.journal.facts.reader import FactReader
 from dos.journal.run_events import HaltProposed, IntentDeclared, RunEnded, RunResumed
 from dos.journal.store import Entry
 from dos.plans.limits.quota import Key
@@ -29,10 +30,23 @@ from dos.records.reasons import Needs
 
 ANSWERED_KEPT = 200  # beside the newest about each unit, which is the only memory of what a person wants of it
 RAISED = "raised"  # the key, in the question's own stream
-_ASKED = {DecisionRaised.kind, DecisionAnswered.kind}
-_RUNS = (HaltProposed, RunStopped, RunEnded, RunResumed, RunBegun, IntentDeclared, UnitLanded, WorkerReaped)
-_OF_RUNS = {fact.kind for fact in _RUNS}
-_KINDS = _ASKED | _OF_RUNS
+_OfRun = HaltProposed | RunStopped | RunEnded | RunResumed | RunBegun | IntentDeclared | UnitLanded | WorkerReaped
+Handled = DecisionRaised | DecisionAnswered | _OfRun
+_reader: FactReader[Handled] = FactReader(
+    Handled,
+    silent="""
+        lease_granted lease_renewed lease_released lease_expired lease_revoked lease_adopted lease_refused
+        spawn_intended worker_spawned lane_failed drain_requested fleet_started fleet_stopped decision_forced
+        run_minted unit_claimed unit_taken work_salvaged agent_started agent_ended work_measured
+        landing_intended landing_refused unit_attempted iteration_committed id_allocated journal_pruned
+        limit_hit limit_probed limit_lifted units_screened run_parked landing_queued landing_deferred
+        run_unparked agent_waiting agent_went_on pause_requested pause_ended halt_requested spin_flagged
+        plans_approved settings_approved lane_cleared unit_cleared budget_warned budget_spent budget_promised
+        baseline_started baseline_checked work_committed fleet_found incident_found extent_changed step_claimed
+        step_verified run_suspended resume_proposed ledger_line_unreadable hook_fault receipt_issued
+        test_witnessed line_imported line_unreadable
+    """,
+)
 
 
 class Standing(Struct, frozen=True, kw_only=True, dict=True):
@@ -81,41 +95,48 @@ class Decisions(Struct, kw_only=True):
     answered: dict[str, Answered] = field(default_factory=dict)  # the newest last
 
     def apply(self, event: Event) -> None:
-        if event.kind not in _KINDS:
-            return
-        if event.kind in _OF_RUNS:
-            self._apply_run(event)
-            return
-        match events.decode(event):
-            case DecisionRaised() as fact if fact.id not in self.open and fact.id not in self.answered:
-                self.open[fact.id] = Standing(raised=fact, at_ms=event.at_ms, version=event.ver)
-            case DecisionAnswered() as fact if asked := self.open.pop(fact.id, None):
-                self.answered[fact.id] = Answered(
-                    raised=asked.raised,
-                    at_ms=asked.at_ms,
-                    choice=fact.choice,
-                    by=fact.by,
-                    answered_ms=event.at_ms,
-                    expired=fact.expired,
-                    reason=fact.reason,
-                )
-                self._forget_old_answers()
+        match _reader.decode(event):
+            case DecisionRaised() as fact:
+                if not self.knows(fact.id):
+                    self.open[fact.id] = Standing(raised=fact, at_ms=event.at_ms, version=event.ver)
+            case DecisionAnswered() as fact:
+                if asked := self.open.pop(fact.id, None):
+                    self._answer(asked, fact, event)
+            case None:
+                pass
+            case fact:
+                self._apply_run(fact, event)
 
-    def _apply_run(self, event: Event) -> None:
+    def _answer(self, asked: Standing, fact: DecisionAnswered, event: Event) -> None:
+        self.answered[fact.id] = Answered(
+            raised=asked.raised,
+            at_ms=asked.at_ms,
+            choice=fact.choice,
+            by=fact.by,
+            answered_ms=event.at_ms,
+            expired=fact.expired,
+            reason=fact.reason,
+        )
+        self._forget_old_answers()
+
+    def _apply_run(self, fact: _OfRun, event: Event) -> None:
         """Halts that were proposed, and runs by hand that stopped: each is open until its cause is gone."""
-        match events.decode(event):
-            case HaltProposed() as fact:
+        match fact:
+            case HaltProposed():
                 self._propose(fact, event)
-            case RunStopped() as fact:
+            case RunStopped():
                 self._close(fact.run_id, runs.HaltProposed)
                 if fact.by_hand and fact.needs == Needs.OPERATOR:
                     self._open(_stopped(fact), event)
-            case UnitLanded() | WorkerReaped() as fact:
+            case UnitLanded() | WorkerReaped():
                 self._close(fact.run_id, runs.HaltProposed)
-            case RunEnded() | RunResumed() as fact:
+            case RunEnded() | RunResumed():
                 self._close(fact.run_id, runs.HaltProposed, runs.RunStopped)
-            case RunBegun() | IntentDeclared() as fact if fact.lane:
-                self._close_stops(fact.lane, besides=fact.run_id)
+            case RunBegun() | IntentDeclared():
+                if fact.lane:
+                    self._close_stops(fact.lane, besides=fact.run_id)
+            case never:
+                assert_never(never)
 
     def _propose(self, fact: HaltProposed, event: Event) -> None:
         """Once for each run or process, however often it is proposed."""

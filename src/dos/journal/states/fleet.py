@@ -1,12 +1,14 @@
 """The fleet as the journal tells it: runs, units and starts."""
 
-from typing import ClassVar
+from typing import ClassVar, assert_never
 
 from msgspec import Struct, field, structs
 
 from dos.journal import engine_events, events
 from dos.journal.events import Event
-from dos.journal.states import quota
+from dos.journal.facts.reader import FactReader
+from dos.journal.states import fleet_entries, quota
+from dos.journal.states.fleet_entries import Orders, Run, Starts, Stopped, Tried, Unit
 from dos.journal.states.incidents import Incidents
 from dos.plans.iterations import StopReason
 from dos.records.attempts import Outcome
@@ -14,117 +16,72 @@ from dos.records.endings import LIMITS, Ending
 from dos.records.leases import Lease
 from dos.records.reasons import Needs
 
+__all__ = ["Fleet", "Orders", "Run", "Starts", "Stopped", "Tried", "Unit"]
+
 ENDED_RUNS_KEPT = 200
 TRIES_KEPT = 5
 REFUSALS_KEPT = 5
 NO_ROOM = frozenset({*LIMITS, "limited"})  # and what it was called once
 DEATHS_KEPT = 1000  # of a lane: no more of them can be counted
 
-
-class Run(Struct, kw_only=True):
-    lane: str
-    begun_ms: int
-    unit: str = ""  # claimed, and not committed yet
-    iterations: int = 0
-    landed: int = 0
-    landed_ms: int = 0  # the newest
-    stop_reason: str = ""
-    stop_detail: str = ""
-    needs: str = ""
-    stopped_ms: int = 0
-    parked: bool = False
-    flagged: bool = False  # as spinning; whoever lands something is not any more
-    limit: str = ""  # the name of what its last agent ran into
-    missed: str = ""  # what did not land last, and why
-    failed: list[str] = field(default_factory=list)  # the units that it tried in vain, or a run that it goes on after
-    told: bool = False  # that it died was told to whoever started the fleet
-
-
-class Tried(Struct, kw_only=True, frozen=True):
-    run_id: str
-    outcome: str
-    at_ms: int
-    text: str = ""  # the unit's fingerprint then
-
-
-class Unit(Struct, kw_only=True):
-    landed: str = ""  # the commit
-    landed_on: str = ""  # the branch
-    landed_ms: int = 0
-    claimed_by: str = ""  # the run that is at it, or died at it
-    deaths: int = 0  # how often in a row a run died at it
-    claim: str = ""  # what the agent said last
-    outcome: str = ""  # how it ended last
-    tries: list[str] = field(default_factory=list)  # why each try did not land, newest last
-    intended: events.LandingIntended | None = None
-    refusals: list[str] = field(default_factory=list)  # why its landing was refused, the last times
-    refused: int = 0  # how often
-    saved: list[str] = field(default_factory=list)  # where the work of the newest try lies that did not land
-    left: str = ""  # the saved commit of what an agent forgot to commit: the next one begins with it
-    left_now: bool = False  # by the newest try
-    missed: bool = False  # the newest try did not land, and that was written down
-    tried: Tried | None = None  # the newest try, unless a person has cleared the unit since
-    is_over: bool = False  # the newest claim was tried to its end
-    failures: int = 0  # tries in vain since it landed or was cleared
-    cleared_ms: int = 0  # when a person last said that it may be tried now
-    undone: str = ""  # never folded: what git shows, where it landed and is not there any more
-
-    @property
-    def is_interrupted(self) -> bool:
-        """A run is at it, or died at it before its try was over."""
-        return bool(self.claimed_by) and not self.is_over
-
-
-class Stopped(Struct, kw_only=True, frozen=True):
-    run_id: str
-    reason: str
-    detail: str
-    needs: str
-    at_ms: int
-    landed: int = 0
-    limit: str = ""  # the name of the limit that its agents could not be started for
-    missed: str = ""  # what did not land last, and why
-    failed: list[str] = []  # the units that were tried in vain
-
-
-class Starts(Struct, kw_only=True):
-    """A lane's spawns, and the one whose worker has not shown up yet."""
-
-    unended: dict[str, int] = field(default_factory=dict)  # when each run was started that has not stopped with a word
-    at_ms: int = 0
-    intended: int = 0  # the position of the newest start
-    told_to_wait_ms: int = 0
-    woken_ms: int = 0  # when a person last cleared one of its units
-    run_id: str = ""
-    host: str = ""
-    system: str = ""  # in whose table of processes the pid is; empty: unknown
-    pid: int = 0
-    pid_started: float = 0.0
-    pending: bool = False
-    failed: str = ""
-    times_failed: int = 0
-    stopped: Stopped | None = None  # how its last run ended, until somebody says that it may go on
-    working: str = ""  # the run that has begun here and not stopped: it is at work, or dead
-    version: int = 0
-
-    def may_go_on(self) -> None:
-        self.failed, self.unended, self.told_to_wait_ms, self.stopped = "", {}, 0, None
-
-
-class Orders(Struct, kw_only=True, frozen=True):
-    """What people have asked of a run."""
-
-    drain: bool = False
-    halted: str = ""
-    paused: str = ""
-
-    @property
-    def ends(self) -> bool:
-        return self.drain or bool(self.halted)
+_Start = (
+    events.SpawnIntended
+    | events.WorkerSpawned
+    | events.WorkerReaped
+    | events.LaneFailed
+    | engine_events.LaneCleared
+    | events.FleetStarted
+    | events.LeaseGranted
+)
+_Order = (
+    events.DrainRequested
+    | engine_events.PauseRequested
+    | engine_events.PauseEnded
+    | engine_events.HaltRequested
+    | engine_events.LimitHit
+    | engine_events.LimitLifted
+    | engine_events.UnitCleared
+    | engine_events.DecisionAnswered
+    | engine_events.IncidentFound
+)
+_Work = (
+    events.UnitClaimed
+    | events.AgentEnded
+    | events.UnitAttempted
+    | events.WorkMeasured
+    | events.LandingIntended
+    | events.LandingRefused
+    | events.UnitLanded
+    | events.WorkSalvaged
+)
+_Run = (
+    events.RunBegun
+    | events.AgentStarted
+    | engine_events.RunParked
+    | engine_events.RunUnparked
+    | engine_events.SpinFlagged
+    | events.IterationCommitted
+    | events.RunStopped
+    | engine_events.FleetFound
+)
+Handled = _Start | _Order | _Work | _Run | engine_events.BudgetPromised
+_reader: FactReader[Handled] = FactReader(
+    Handled,
+    silent="""
+        lease_renewed lease_released lease_expired lease_revoked lease_adopted lease_refused fleet_stopped
+        decision_forced run_minted unit_taken id_allocated journal_pruned limit_probed units_screened
+        landing_queued landing_deferred agent_waiting agent_went_on decision_raised plans_approved
+        settings_approved budget_warned budget_spent baseline_started baseline_checked work_committed
+        intent_declared extent_changed step_claimed step_verified run_suspended resume_proposed run_resumed
+        run_ended halt_proposed ledger_line_unreadable hook_fault receipt_issued test_witnessed line_imported
+        line_unreadable
+    """,
+)
 
 
 class Fleet(Struct, kw_only=True):
     name: ClassVar[str] = "fleet"
+    made_with: ClassVar[tuple[str, ...]] = (fleet_entries.__name__,)
 
     runs: dict[str, Run] = field(default_factory=dict)
     units: dict[str, Unit] = field(default_factory=dict)
@@ -139,37 +96,21 @@ class Fleet(Struct, kw_only=True):
     incidents: Incidents = field(default_factory=Incidents)
 
     def apply(self, event: Event) -> None:
-        fact = events.decode(event)
+        fact = _reader.decode(event)
+        if fact is None:
+            return
         self._hear_of_promise(fact, event)
-        match fact:
-            case events.SpawnIntended() as fact:
-                starts = self._starts(fact.lane, event)
-                starts.unended = dict([*starts.unended.items(), (fact.run_id, event.at_ms)][-DEATHS_KEPT:])
-                starts.at_ms, starts.intended = event.at_ms, event.pos
-                starts.run_id, starts.host, starts.pending, starts.pid = fact.run_id, fact.host, True, 0
-                starts.system = fact.system
-            case events.WorkerSpawned() as fact:
-                starts = self._starts(fact.lane, event)
-                starts.pid, starts.pid_started = fact.pid, fact.pid_started
-            case events.WorkerReaped() as fact:
-                self._starts(fact.lane, event).pending = False
-            case events.LaneFailed() as fact:
-                starts = self._starts(fact.lane, event)
-                starts.failed, starts.times_failed = fact.reason, starts.times_failed + 1
-            case engine_events.LaneCleared() as fact:
-                self._starts(fact.lane, event).may_go_on()
-            case events.FleetStarted():
-                self.started_ms = event.at_ms
-                for starts in self.starts.values():  # starting the fleet is a person's word: try the lanes again
-                    starts.may_go_on()
-            case events.LeaseGranted() as fact if not fact.asked.is_lock:
-                # Its own worker has shown up.
-                starts = self.starts.get(fact.asked.lane, Starts())
-                starts.pending = starts.pending and starts.run_id != fact.asked.run_id
-            case events.Fact() as fact:
-                self._apply_order(fact, event)
-                self._apply_run(fact, event)
-                self._note_left(fact)
+        if isinstance(fact, engine_events.BudgetPromised):
+            self.promised.add(fact.run_id)
+        elif isinstance(fact, _Start):
+            self._apply_start(fact, event)
+        elif isinstance(fact, _Order):
+            self._apply_order(fact, event)
+            self.word = event.pos
+        elif isinstance(fact, _Work):
+            self._apply_work(fact, event)
+        else:
+            self._apply_run(fact, event)
 
     def orders(self, lease: Lease) -> Orders:
         """A drain concerns whoever was started before it, also when the lease came later."""
@@ -192,15 +133,42 @@ class Fleet(Struct, kw_only=True):
         starts = self.starts.get(run.lane) if run else None
         return starts is not None and seen.tried is not None and starts.working == seen.tried.run_id
 
-    def _hear_of_promise(self, fact: events.Fact | None, event: Event) -> None:
+    def _hear_of_promise(self, fact: Handled, event: Event) -> None:
         """An agent's end may be room for one that waits."""
-        if isinstance(fact, engine_events.BudgetPromised):
-            self.promised.add(fact.run_id)
-        elif isinstance(fact, engine_events.NOT_AT_WORK) and fact.run_id in self.promised:
+        if isinstance(fact, engine_events.NOT_AT_WORK) and fact.run_id in self.promised:
             self.promised.discard(fact.run_id)
             self.word = event.pos
 
-    def _apply_order(self, fact: events.Fact, event: Event) -> None:
+    def _apply_start(self, fact: _Start, event: Event) -> None:
+        match fact:
+            case events.SpawnIntended():
+                starts = self._starts(fact.lane, event)
+                starts.unended = dict([*starts.unended.items(), (fact.run_id, event.at_ms)][-DEATHS_KEPT:])
+                starts.at_ms, starts.intended = event.at_ms, event.pos
+                starts.run_id, starts.host, starts.pending, starts.pid = fact.run_id, fact.host, True, 0
+                starts.system = fact.system
+            case events.WorkerSpawned():
+                starts = self._starts(fact.lane, event)
+                starts.pid, starts.pid_started = fact.pid, fact.pid_started
+            case events.WorkerReaped():
+                self._starts(fact.lane, event).pending = False
+            case events.LaneFailed():
+                starts = self._starts(fact.lane, event)
+                starts.failed, starts.times_failed = fact.reason, starts.times_failed + 1
+            case engine_events.LaneCleared():
+                self._starts(fact.lane, event).may_go_on()
+            case events.FleetStarted():
+                self.started_ms = event.at_ms
+                for starts in self.starts.values():  # starting the fleet is a person's word: try the lanes again
+                    starts.may_go_on()
+            case events.LeaseGranted():
+                if not fact.asked.is_lock:  # its own worker has shown up
+                    starts = self.starts.get(fact.asked.lane, Starts())
+                    starts.pending = starts.pending and starts.run_id != fact.asked.run_id
+            case never:
+                assert_never(never)
+
+    def _apply_order(self, fact: _Order, event: Event) -> None:
         match fact:
             case events.DrainRequested():
                 self.drain = event.pos
@@ -220,37 +188,28 @@ class Fleet(Struct, kw_only=True):
                 self._let_go_of(quota.key_of(fact).path)
             case engine_events.UnitCleared():
                 self._clear_unit(fact, event)
-            case engine_events.DecisionAnswered() | engine_events.IncidentFound():
-                self.incidents.hear(fact)
-            case _:
-                return
-        self.word = event.pos
+            case engine_events.DecisionAnswered():
+                self.incidents.answer(fact)
+            case engine_events.IncidentFound():
+                self.incidents.add(fact)
+            case never:
+                assert_never(never)
 
-    def _apply_run(self, fact: events.Fact, event: Event) -> None:
+    def _apply_work(self, fact: _Work, event: Event) -> None:
         match fact:
-            case events.RunBegun():
-                failed = self._forget_dead_runs(fact.lane)
-                self.runs[fact.run_id] = Run(lane=fact.lane, begun_ms=event.at_ms, failed=failed)
-                self._hand_on_tries(failed, fact.run_id)
-                self.starts.setdefault(fact.lane, Starts()).working = fact.run_id
             case events.UnitClaimed():
                 self._run(fact.run_id, fact.lane, event).unit = fact.unit
                 unit = self._unit(fact.unit)
                 unit.claimed_by, unit.missed, unit.is_over, unit.left_now = fact.run_id, False, False, False
                 unit.deaths += fact.repeated
                 unit.saved = unit.saved if fact.repeated else []
-            case events.AgentStarted():
-                self._run(fact.run_id, fact.lane, event).limit = ""
             case events.AgentEnded():
                 unit = self._unit(fact.unit)
                 unit.claim, unit.outcome = fact.claim, fact.outcome
             case events.UnitAttempted():
                 self._note_attempt(fact, event)
-            case events.WorkMeasured() if fact.verdict != "DELIVERED":
-                # That its provider had no room says nothing about the unit.
-                unit = self._unit(fact.unit)
-                if unit.outcome not in NO_ROOM or fact.commits or unit.saved:
-                    self._run(fact.run_id, fact.lane, event).missed = self._missed(fact.unit, fact.reason)
+            case events.WorkMeasured():
+                self._measure(fact, event)
             case events.LandingIntended():
                 self._unit(fact.unit).intended = fact
             case events.LandingRefused():
@@ -262,17 +221,29 @@ class Fleet(Struct, kw_only=True):
                 unit = self._unit(fact.unit)
                 unit.landed, unit.landed_on, unit.landed_ms = fact.commit, fact.branch, event.at_ms
                 unit.intended, unit.claimed_by, unit.saved, unit.failures = None, "", [], 0
+                unit.left = ""
                 run = self._run(fact.run_id, fact.lane, event)
                 run.landed, run.landed_ms, run.flagged, run.missed = run.landed + 1, event.at_ms, False, ""
-            case engine_events.RunParked() | engine_events.RunUnparked():
-                self._run(fact.run_id, fact.lane, event).parked = isinstance(fact, engine_events.RunParked)
+            case events.WorkSalvaged():
+                self._salvage(fact)
+            case never:
+                assert_never(never)
+
+    def _apply_run(self, fact: _Run, event: Event) -> None:
+        match fact:
+            case events.RunBegun():
+                failed = self._forget_dead_runs(fact.lane)
+                self.runs[fact.run_id] = Run(lane=fact.lane, begun_ms=event.at_ms, failed=failed)
+                self._hand_on_tries(failed, fact.run_id)
+                self.starts.setdefault(fact.lane, Starts()).working = fact.run_id
+            case events.AgentStarted():
+                self._run(fact.run_id, fact.lane, event).limit = ""
+            case engine_events.RunParked():
+                self._run(fact.run_id, fact.lane, event).parked = True
+            case engine_events.RunUnparked():
+                self._run(fact.run_id, fact.lane, event).parked = False
             case engine_events.SpinFlagged():
                 self._run(fact.run_id, fact.lane, event).flagged = True
-            case events.WorkSalvaged():
-                self.salvaged = [*self.salvaged, fact.ref][-ENDED_RUNS_KEPT:]
-                at_work = self.runs.get(fact.run_id)
-                if at_work and at_work.unit and not fact.why.startswith(events.EARLIER):
-                    self._saved(at_work.unit, fact.ref)
             case events.IterationCommitted():
                 run = self._run(fact.run_id, fact.lane, event)
                 run.iterations, run.unit = fact.iteration, ""
@@ -285,6 +256,26 @@ class Fleet(Struct, kw_only=True):
                 adopted = {line.rpartition(": ")[0] for line in fact.adopted}
                 for run in self.runs.values():
                     run.told = run.told or run.lane not in adopted
+            case never:
+                assert_never(never)
+
+    def _measure(self, fact: events.WorkMeasured, event: Event) -> None:
+        unit = self._unit(fact.unit)
+        # That its provider had no room says nothing about the unit.
+        says_something = unit.outcome not in NO_ROOM or fact.commits or unit.saved
+        if fact.verdict != "DELIVERED" and says_something:
+            self._run(fact.run_id, fact.lane, event).missed = self._missed(fact.unit, fact.reason)
+        if not unit.left_now:  # another try has gone on from what was left
+            unit.left = ""
+
+    def _salvage(self, fact: events.WorkSalvaged) -> None:
+        self.salvaged = [*self.salvaged, fact.ref][-ENDED_RUNS_KEPT:]
+        at_work = self.runs.get(fact.run_id)
+        if at_work and at_work.unit and not fact.why.startswith(events.EARLIER):
+            self._saved(at_work.unit, fact.ref)
+        if fact.kept_for:
+            unit = self._unit(fact.kept_for)
+            unit.left, unit.left_now = fact.commit, True
 
     def _stop(self, run: Run, fact: events.RunStopped, event: Event) -> None:
         self._leave_unit(run, fact.run_id)
@@ -360,16 +351,6 @@ class Fleet(Struct, kw_only=True):
         where = f"; its work is on {', '.join(unit.saved)}" if unit.saved else ""
         unit.tries, unit.missed = [*unit.tries, f"{how}{why}{where}"][-TRIES_KEPT:], True
         return f"{name}: {how}{why}"
-
-    def _note_left(self, fact: events.Fact) -> None:
-        """What an agent forgot to commit counts until another try has gone on from it, or the unit landed."""
-        match fact:
-            case events.WorkSalvaged() if fact.kept_for:
-                unit = self._unit(fact.kept_for)
-                unit.left, unit.left_now = fact.commit, True
-            case events.WorkMeasured() | events.UnitLanded():
-                unit = self._unit(fact.unit)
-                unit.left = unit.left if unit.left_now and isinstance(fact, events.WorkMeasured) else ""
 
     def _saved(self, name: str, ref: str) -> None:
         unit = self._unit(name)

@@ -3,7 +3,6 @@
 from msgspec import Struct, field
 
 from dos.journal.engine_events import DecisionAnswered, IncidentFound
-from dos.journal.events import Fact
 from dos.plans.questions.units import Incident
 
 
@@ -11,12 +10,12 @@ class Incidents(Struct, kw_only=True):
     found: dict[str, IncidentFound] = field(default_factory=dict)  # by the question about each
     kept: set[str] = field(default_factory=set)  # the questions that were answered so
 
-    def hear(self, fact: Fact) -> None:
-        match fact:
-            case IncidentFound():
-                self.found.setdefault(Incident.id_of(fact.id), fact)
-            case DecisionAnswered(choice="keep") if fact.id in self.found:
-                self.kept.add(fact.id)
+    def add(self, fact: IncidentFound) -> None:
+        self.found.setdefault(Incident.id_of(fact.id), fact)
+
+    def answer(self, fact: DecisionAnswered) -> None:
+        if fact.choice == "keep" and fact.id in self.found:
+            self.kept.add(fact.id)
 
     @property
     def disputed(self) -> frozenset[str]:

@@ -1,11 +1,38 @@
 """Whose turn it is to land on a branch: one landing at a time, in the order in which the work was proven."""
 
-from typing import ClassVar
+from typing import ClassVar, assert_never
 
 from msgspec import Struct, field
 
 from dos.journal import engine_events, events
 from dos.journal.events import Event
+from dos.journal.facts.reader import FactReader
+
+Handled = (
+    engine_events.LandingQueued
+    | events.UnitLanded
+    | events.LandingRefused
+    | engine_events.LandingDeferred
+    | events.LeaseReleased
+    | events.LeaseExpired
+    | events.LeaseRevoked
+    | events.LeaseAdopted
+)
+_reader: FactReader[Handled] = FactReader(
+    Handled,
+    silent="""
+        lease_granted lease_renewed lease_refused spawn_intended worker_spawned worker_reaped lane_failed
+        drain_requested fleet_started fleet_stopped decision_forced run_minted run_begun unit_claimed unit_taken
+        work_salvaged agent_started agent_ended work_measured landing_intended unit_attempted
+        iteration_committed run_stopped id_allocated journal_pruned limit_hit limit_probed limit_lifted
+        units_screened run_parked run_unparked agent_waiting agent_went_on pause_requested pause_ended
+        halt_requested spin_flagged decision_raised decision_answered plans_approved settings_approved
+        lane_cleared unit_cleared budget_warned budget_spent budget_promised baseline_started baseline_checked
+        work_committed fleet_found incident_found intent_declared extent_changed step_claimed step_verified
+        run_suspended resume_proposed run_resumed run_ended halt_proposed ledger_line_unreadable hook_fault
+        receipt_issued test_witnessed line_imported line_unreadable
+    """,
+)
 
 
 class Ticket(Struct, frozen=True, kw_only=True):
@@ -20,7 +47,7 @@ class LandingQueue(Struct, kw_only=True):
     tickets: dict[str, Ticket] = field(default_factory=dict)  # by run: each lands one unit at a time
 
     def apply(self, event: Event) -> None:
-        match events.decode(event):
+        match _reader.decode(event):
             case engine_events.LandingQueued() as fact:
                 ticket = Ticket(branch=fact.branch, fence=event.fence or 0, position=event.pos)
                 self.tickets.setdefault(fact.run_id, ticket)
@@ -30,6 +57,10 @@ class LandingQueue(Struct, kw_only=True):
                 self._drop(fact.lease)
             case events.LeaseAdopted() as fact:
                 self._drop(fact.previous)
+            case None:
+                pass
+            case never:
+                assert_never(never)
 
     def ahead(self, run_id: str) -> list[Ticket]:
         """The tickets that come before a run's own on its branch, in order. Those of dead holders are among them."""

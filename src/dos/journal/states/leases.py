@@ -1,23 +1,36 @@
 """Who holds what, from the lease events alone. The lease table must always say the same."""
 
-from typing import ClassVar
+from typing import ClassVar, assert_never
 
 from msgspec import Struct, field, structs
 
 from dos.journal import events
 from dos.journal.events import Event
+from dos.journal.facts.reader import FactReader
 from dos.records.leases import Lease, Request
 
-KINDS = frozenset(
-    fact.kind
-    for fact in (
-        events.LeaseGranted,
-        events.LeaseRenewed,
-        events.LeaseReleased,
-        events.LeaseExpired,
-        events.LeaseRevoked,
-        events.LeaseAdopted,
-    )
+Handled = (
+    events.LeaseGranted
+    | events.LeaseRenewed
+    | events.LeaseReleased
+    | events.LeaseExpired
+    | events.LeaseRevoked
+    | events.LeaseAdopted
+)
+reader: FactReader[Handled] = FactReader(
+    Handled,
+    silent="""
+        lease_refused spawn_intended worker_spawned worker_reaped lane_failed drain_requested fleet_started
+        fleet_stopped decision_forced run_minted run_begun unit_claimed unit_taken work_salvaged agent_started
+        agent_ended work_measured landing_intended unit_landed landing_refused unit_attempted
+        iteration_committed run_stopped id_allocated journal_pruned limit_hit limit_probed limit_lifted
+        units_screened run_parked landing_queued landing_deferred run_unparked agent_waiting agent_went_on
+        pause_requested pause_ended halt_requested spin_flagged decision_raised decision_answered plans_approved
+        settings_approved lane_cleared unit_cleared budget_warned budget_spent budget_promised baseline_started
+        baseline_checked work_committed fleet_found incident_found intent_declared extent_changed step_claimed
+        step_verified run_suspended resume_proposed run_resumed run_ended halt_proposed ledger_line_unreadable
+        hook_fault receipt_issued test_witnessed line_imported line_unreadable
+    """,
 )
 
 
@@ -29,9 +42,7 @@ class Leases(Struct, kw_only=True):
     live: dict[int, Lease] = field(default_factory=dict)
 
     def apply(self, event: Event) -> None:
-        if event.kind not in KINDS:
-            return
-        match events.decode(event):
+        match reader.decode(event):
             case events.LeaseGranted() as fact:
                 self._begin(event, fact.asked, fact.boot, fact.expires_ms)
             case events.LeaseAdopted() as fact:
@@ -44,6 +55,10 @@ class Leases(Struct, kw_only=True):
                     )
             case events.LeaseReleased() | events.LeaseExpired() | events.LeaseRevoked() as fact:
                 self.live.pop(fact.lease, None)
+            case None:
+                pass
+            case never:
+                assert_never(never)
 
     def _begin(self, event: Event, asked: Request, boot: str, expires_ms: int) -> None:
         self.live[event.pos] = Lease(

@@ -1,12 +1,13 @@
 """The limits of providers, as the journal tells them: who hit one, who goes first after it, and when it was lifted."""
 
-from typing import ClassVar
+from typing import ClassVar, assert_never
 
 from msgspec import Struct, field, structs
 
-from dos.journal import engine_events, events, streams
+from dos.journal import events, streams
 from dos.journal.engine_events import LimitHit, LimitLifted, LimitProbed
 from dos.journal.events import Event
+from dos.journal.facts.reader import FactReader
 from dos.journal.store import Entry
 from dos.plans.limits import quota
 from dos.plans.limits.quota import Going, Key, Limit
@@ -22,6 +23,31 @@ _WEIGHT: dict[str, int] = {
 # A probe whose agent ended like this found out something, and its worker is about to write what.
 _TELLING = {ending.value for ending in quota.ANSWERED | LIMITS}
 
+Handled = (
+    LimitHit
+    | LimitProbed
+    | LimitLifted
+    | events.AgentEnded
+    | events.RunStopped
+    | events.WorkerReaped
+    | events.FleetStarted
+)
+_reader: FactReader[Handled] = FactReader(
+    Handled,
+    silent="""
+        lease_granted lease_renewed lease_released lease_expired lease_revoked lease_adopted lease_refused
+        spawn_intended worker_spawned lane_failed drain_requested fleet_stopped decision_forced run_minted
+        run_begun unit_claimed unit_taken work_salvaged agent_started work_measured landing_intended unit_landed
+        landing_refused unit_attempted iteration_committed id_allocated journal_pruned units_screened run_parked
+        landing_queued landing_deferred run_unparked agent_waiting agent_went_on pause_requested pause_ended
+        halt_requested spin_flagged decision_raised decision_answered plans_approved settings_approved
+        lane_cleared unit_cleared budget_warned budget_spent budget_promised baseline_started baseline_checked
+        work_committed fleet_found incident_found intent_declared extent_changed step_claimed step_verified
+        run_suspended resume_proposed run_resumed run_ended halt_proposed ledger_line_unreadable hook_fault
+        receipt_issued test_witnessed line_imported line_unreadable
+    """,
+)
+
 
 class Quota(Struct, kw_only=True):
     name: ClassVar[str] = "quota"
@@ -30,15 +56,13 @@ class Quota(Struct, kw_only=True):
     limits: dict[str, Limit] = field(default_factory=dict)  # by the name of their key
 
     def apply(self, event: Event) -> None:
-        if event.kind not in _KINDS:
-            return
-        match events.decode(event):
-            case engine_events.LimitHit() as fact:
+        match _reader.decode(event):
+            case LimitHit() as fact:
                 self._hit(fact, event)
-            case engine_events.LimitProbed() as fact:
+            case LimitProbed() as fact:
                 going = Going(run_id=fact.run_id, lane=fact.lane, at_ms=event.at_ms)
                 self._keep(structs.replace(self._limit(fact), probe=going), event)
-            case engine_events.LimitLifted() as fact:
+            case LimitLifted() as fact:
                 limit = self._limit(fact)
                 lifted = Limit(
                     key=limit.key,
@@ -51,10 +75,15 @@ class Quota(Struct, kw_only=True):
             case events.FleetStarted():
                 for name, limit in self.limits.items():
                     self.limits[name] = structs.replace(limit, started_ms=event.at_ms)
-            case events.AgentEnded() as fact if fact.outcome not in _TELLING:
-                self._over(fact.run_id)
+            case events.AgentEnded() as fact:
+                if fact.outcome not in _TELLING:
+                    self._over(fact.run_id)
             case events.RunStopped() | events.WorkerReaped() as fact:
                 self._over(fact.run_id)
+            case None:
+                pass
+            case never:
+                assert_never(never)
 
     def _hit(self, fact: LimitHit, event: Event) -> None:
         limit = self._limit(fact)
@@ -100,20 +129,6 @@ def _outlasts(known: Limit, hit: Limit) -> bool:
         return weights[0] > weights[1]
     until_ms = quota.believed_ms(known)
     return until_ms is not None and until_ms > max(hit.hit_ms, quota.believed_ms(hit) or 0)
-
-
-_KINDS = {
-    fact.kind
-    for fact in (
-        LimitHit,
-        LimitProbed,
-        LimitLifted,
-        events.AgentEnded,
-        events.RunStopped,
-        events.WorkerReaped,
-        events.FleetStarted,
-    )
-}
 
 
 def lifting(limit: Limit, *, reason: str, at_once: bool = True) -> Entry:

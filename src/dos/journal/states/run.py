@@ -1,12 +1,45 @@
 """One run, from its own stream: what it set out to do, what it claims, what was checked, how it stands."""
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, assert_never
 
 from msgspec import Struct, field
 
 from dos.journal import events, run_events
 from dos.journal.events import Event
+from dos.journal.facts.reader import FactReader
+
+_End = (
+    run_events.RunSuspended
+    | run_events.ResumeProposed
+    | run_events.RunResumed
+    | run_events.RunEnded
+    | run_events.LedgerLineUnreadable
+)
+Handled = (
+    events.RunMinted
+    | events.RunBegun
+    | events.LandingIntended
+    | run_events.IntentDeclared
+    | run_events.ExtentChanged
+    | run_events.StepClaimed
+    | run_events.StepVerified
+    | _End
+)
+_reader: FactReader[Handled] = FactReader(
+    Handled,
+    silent="""
+        lease_granted lease_renewed lease_released lease_expired lease_revoked lease_adopted lease_refused
+        spawn_intended worker_spawned worker_reaped lane_failed drain_requested fleet_started fleet_stopped
+        decision_forced unit_claimed unit_taken work_salvaged agent_started agent_ended work_measured
+        unit_landed landing_refused unit_attempted iteration_committed run_stopped id_allocated journal_pruned
+        limit_hit limit_probed limit_lifted units_screened run_parked landing_queued landing_deferred
+        run_unparked agent_waiting agent_went_on pause_requested pause_ended halt_requested spin_flagged
+        decision_raised decision_answered plans_approved settings_approved lane_cleared unit_cleared
+        budget_warned budget_spent budget_promised baseline_started baseline_checked work_committed fleet_found
+        incident_found halt_proposed hook_fault receipt_issued test_witnessed line_imported line_unreadable
+    """,
+)
 
 
 class Verified(Struct, frozen=True):
@@ -65,7 +98,7 @@ class Run(Struct, kw_only=True):
 
     def apply(self, event: Event) -> None:
         self.version = event.ver
-        match events.decode(event):
+        match _reader.decode(event):
             case events.RunMinted() as fact:
                 self.process_id, self.minted_ms = fact.process_id, fact.ts_ms
                 self.parent_id, self.root_id = fact.parent_id, fact.root_id
@@ -82,10 +115,12 @@ class Run(Struct, kw_only=True):
                 self.claimed[fact.step] = fact.sha
             case run_events.StepVerified() as fact:
                 self.verified[fact.step] = Verified(fact.sha, fact.via)
-            case events.Fact() as fact:
+            case None:
+                pass
+            case fact:
                 self._apply_end(fact)
 
-    def _apply_end(self, fact: events.Fact) -> None:
+    def _apply_end(self, fact: _End) -> None:
         match fact:
             case run_events.RunSuspended():
                 self.suspended, self.suspend_reason, self.proposed = True, fact.reason, False
@@ -101,6 +136,8 @@ class Run(Struct, kw_only=True):
             case run_events.LedgerLineUnreadable():
                 self.unreadable_lines += 1
                 self.unreadable_newer = self.unreadable_newer or fact.newer
+            case never:
+                assert_never(never)
 
     def _declare(self, fact: run_events.IntentDeclared) -> None:
         self.goal, self.plan = fact.goal or self.goal, fact.plan or self.plan

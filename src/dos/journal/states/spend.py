@@ -1,13 +1,14 @@
 """What was spent, folded from the journal so that a restart forgets nothing: by run, lane and day, unit and agent."""
 
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import ClassVar, assert_never
 
 from msgspec import Struct, field, structs
 
 from dos.journal import engine_events, events
 from dos.journal.engine_events import BudgetPromised, BudgetSpent, BudgetWarned, DecisionAnswered, DecisionRaised
 from dos.journal.events import Event
+from dos.journal.facts.reader import FactReader
 from dos.plans.iterations import OutcomeKind
 from dos.plans.limits import budget
 from dos.plans.limits.budget import Scope, Spent, Standing, day_of, lane_subject
@@ -16,6 +17,35 @@ from dos.records.endings import Ending
 DAYS_KEPT = 35
 RUNS_KEPT = 200
 LANDED, REJECTED, REPLAN = "landed", "rejected", "replan"
+
+_Word = BudgetWarned | BudgetSpent | DecisionRaised | DecisionAnswered
+Handled = (
+    events.RunBegun
+    | events.AgentStarted
+    | events.AgentEnded
+    | events.UnitLanded
+    | events.IterationCommitted
+    | events.RunStopped
+    | events.WorkerReaped
+    | BudgetPromised
+    | engine_events.RunParked
+    | engine_events.RunUnparked
+    | _Word
+)
+_reader: FactReader[Handled] = FactReader(
+    Handled,
+    silent="""
+        lease_granted lease_renewed lease_released lease_expired lease_revoked lease_adopted lease_refused
+        spawn_intended worker_spawned lane_failed drain_requested fleet_started fleet_stopped decision_forced
+        run_minted unit_claimed unit_taken work_salvaged work_measured landing_intended landing_refused
+        unit_attempted id_allocated journal_pruned limit_hit limit_probed limit_lifted units_screened
+        landing_queued landing_deferred agent_waiting agent_went_on pause_requested pause_ended halt_requested
+        spin_flagged plans_approved settings_approved lane_cleared unit_cleared baseline_started
+        baseline_checked work_committed fleet_found incident_found intent_declared extent_changed step_claimed
+        step_verified run_suspended resume_proposed run_resumed run_ended halt_proposed ledger_line_unreadable
+        hook_fault receipt_issued test_witnessed line_imported line_unreadable
+    """,
+)
 
 
 class Book(Struct, kw_only=True, omit_defaults=True):
@@ -140,53 +170,62 @@ class Spend(Struct, kw_only=True):
         return self.marks.get(_mark(scope, subject, measure), Mark(subject=subject)).standing
 
     def apply(self, event: Event) -> None:
-        if event.kind not in _KINDS:
-            return
-        fact = events.decode(event)
+        fact = _reader.decode(event)
         if isinstance(fact, engine_events.NOT_AT_WORK):
             self.promises.pop(fact.run_id, None)
         match fact:
             case events.RunBegun() as fact:
                 self._purse(fact.run_id, fact.lane, event)
-            case events.AgentStarted() as fact:
+            case events.AgentStarted():
                 self._start(fact, event)
-            case events.AgentEnded() as fact:
+            case events.AgentEnded():
                 self._spend(self._purse(fact.run_id, fact.lane, event), fact.unit, fact.agent, spent_by(fact), event)
-            case events.UnitLanded() as fact:
+            case events.UnitLanded():
                 self._land(fact, event)
-            case events.IterationCommitted() as fact:
+            case events.IterationCommitted():
                 self._commit(fact, event)
-            case events.RunStopped() | events.WorkerReaped() as fact if fact.run_id in self.runs:
-                self._end(self.runs[fact.run_id], event, seen=isinstance(fact, events.RunStopped))
-            case BudgetPromised() as fact:
+            case events.RunStopped():
+                self._end(fact.run_id, event, seen=True)
+            case events.WorkerReaped():
+                self._end(fact.run_id, event, seen=False)
+            case BudgetPromised():
                 self._promise(fact, event)
-            case engine_events.RunParked() as fact:
+            case engine_events.RunParked():
                 self._purse(fact.run_id, fact.lane, event).parked_ms = event.at_ms
-            case engine_events.RunUnparked() as fact:
+            case engine_events.RunUnparked():
                 self._unpark(fact, event)
-            case events.Fact() as fact:
+            case None:
+                pass
+            case _:
                 self._apply_word(fact)
 
-    def _apply_word(self, fact: events.Fact) -> None:
+    def _apply_word(self, fact: _Word) -> None:
         match fact:
-            case engine_events.BudgetWarned():
+            case BudgetWarned():
                 self._tell(fact.scope, fact.subject, fact.measure, warned_at=fact.limit)
-            case engine_events.BudgetSpent():
+            case BudgetSpent():
                 self._tell(fact.scope, fact.subject, fact.measure, spent_at=fact.limit)
-            case engine_events.DecisionRaised(about="budget", detail=detail):
-                told = {name: detail.get(name, "") for name in ("scope", "subject", "measure")}
-                self.asked[fact.id] = Asked(**told, by=detail.get("by", 0.0))
-            case engine_events.DecisionAnswered() if question := self.asked.pop(fact.id, None):
-                known = self.standing(question.scope, question.subject, question.measure)
-                more = question.by if fact.choice == "raise" else 0.0
-                self._tell(
-                    question.scope,
-                    question.subject,
-                    question.measure,
-                    raised=known.raised + more,
-                    said=fact.choice,
-                    asked=known.asked + 1,
-                )
+            case DecisionRaised():
+                if fact.about == "budget":
+                    told = {name: fact.detail.get(name, "") for name in ("scope", "subject", "measure")}
+                    self.asked[fact.id] = Asked(**told, by=fact.detail.get("by", 0.0))
+            case DecisionAnswered():
+                if question := self.asked.pop(fact.id, None):
+                    self._answer(question, fact.choice)
+            case never:
+                assert_never(never)
+
+    def _answer(self, question: Asked, choice: str) -> None:
+        known = self.standing(question.scope, question.subject, question.measure)
+        more = question.by if choice == "raise" else 0.0
+        self._tell(
+            question.scope,
+            question.subject,
+            question.measure,
+            raised=known.raised + more,
+            said=choice,
+            asked=known.asked + 1,
+        )
 
     def _start(self, fact: events.AgentStarted, event: Event) -> None:
         for run_id, other in self.runs.items():
@@ -256,8 +295,9 @@ class Spend(Struct, kw_only=True):
         for book in (purse.book, *self._of_day(purse.lane, event)):
             book.parked_seconds += max(0.0, seconds)
 
-    def _end(self, purse: Purse, event: Event, *, seen: bool) -> None:
-        if purse.ended:
+    def _end(self, run_id: str, event: Event, *, seen: bool) -> None:
+        purse = self.runs.get(run_id)
+        if purse is None or purse.ended:
             return
         # When a dead worker is found, it has long been dead: what it wrote last is the end of its time.
         last_ms = event.at_ms if seen else purse.last_ms
@@ -265,11 +305,11 @@ class Spend(Struct, kw_only=True):
         idle = (last_ms - purse.begun_ms) / 1000 - book.total.seconds - book.parked_seconds
         for each in (book, *self._of_day(purse.lane, event)):
             each.idle_seconds += max(0.0, round(idle, 3))
-        over = [run_id for run_id, run in self.runs.items() if run.ended]
-        for run_id in over[: max(0, len(over) - RUNS_KEPT)]:
-            self._settle(self.runs[run_id], REJECTED)
-            del self.runs[run_id]
-            self._forget_marks(run_id)
+        over = [name for name, run in self.runs.items() if run.ended]
+        for name in over[: max(0, len(over) - RUNS_KEPT)]:
+            self._settle(self.runs[name], REJECTED)
+            del self.runs[name]
+            self._forget_marks(name)
 
     def _purse(self, run_id: str, lane: str, event: Event) -> Purse:
         purse = self.runs.setdefault(run_id, Purse(lane=lane, begun_ms=event.at_ms, last_ms=event.at_ms))
@@ -308,27 +348,6 @@ class Spend(Struct, kw_only=True):
         self.marks = {
             name: mark for name, mark in self.marks.items() if not f"{mark.subject}/".startswith(f"{subject}/")
         }
-
-
-_KINDS = {
-    fact.kind
-    for fact in (
-        events.RunBegun,
-        events.AgentStarted,
-        events.AgentEnded,
-        events.UnitLanded,
-        events.IterationCommitted,
-        events.RunStopped,
-        events.WorkerReaped,
-        engine_events.RunParked,
-        engine_events.RunUnparked,
-        BudgetWarned,
-        BudgetSpent,
-        BudgetPromised,
-        DecisionRaised,
-        DecisionAnswered,
-    )
-}
 
 
 def spent_by(fact: events.AgentEnded) -> Spent:

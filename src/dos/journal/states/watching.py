@@ -1,11 +1,12 @@
 """What whoever watches a fleet wants to know of it: who is at what since when, what holds each up, what came of it."""
 
-from typing import ClassVar
+from typing import ClassVar, assert_never
 
 from msgspec import Struct, field
 
 from dos.journal import engine_events, events
 from dos.journal.events import Event
+from dos.journal.facts.reader import FactReader
 from dos.journal.states import spend
 from dos.records.endings import LIMITS
 
@@ -13,6 +14,43 @@ HOUR_MS = 3_600_000
 HOURS_KEPT = 24
 LANDINGS_KEPT = 20
 RUNS_KEPT = 200
+
+_Standing = (
+    engine_events.RunParked
+    | engine_events.RunUnparked
+    | engine_events.AgentWaiting
+    | engine_events.AgentWentOn
+    | engine_events.SpinFlagged
+    | engine_events.HaltRequested
+    | events.WorkerReaped
+    | events.RunStopped
+)
+_Work = (
+    events.RunBegun
+    | events.UnitClaimed
+    | events.AgentStarted
+    | events.AgentEnded
+    | events.WorkMeasured
+    | events.LandingRefused
+    | events.UnitLanded
+    | events.IterationCommitted
+    | _Standing
+)
+Handled = engine_events.PauseRequested | engine_events.PauseEnded | _Work
+_reader: FactReader[Handled] = FactReader(
+    Handled,
+    silent="""
+        lease_granted lease_renewed lease_released lease_expired lease_revoked lease_adopted lease_refused
+        spawn_intended worker_spawned lane_failed drain_requested fleet_started fleet_stopped decision_forced
+        run_minted unit_taken work_salvaged landing_intended unit_attempted id_allocated journal_pruned
+        limit_hit limit_probed limit_lifted units_screened landing_queued landing_deferred decision_raised
+        decision_answered plans_approved settings_approved lane_cleared unit_cleared budget_warned budget_spent
+        budget_promised baseline_started baseline_checked work_committed fleet_found incident_found
+        intent_declared extent_changed step_claimed step_verified run_suspended resume_proposed run_resumed
+        run_ended halt_proposed ledger_line_unreadable hook_fault receipt_issued test_witnessed line_imported
+        line_unreadable
+    """,
+)
 
 
 class Parked(Struct, frozen=True, kw_only=True):
@@ -73,15 +111,17 @@ class Watching(Struct, kw_only=True):
     landings: list[Landing] = field(default_factory=list)  # newest last
 
     def apply(self, event: Event) -> None:
-        match events.decode(event):
+        match _reader.decode(event):
             case engine_events.PauseRequested() as fact:
                 self.pauses[fact.lane] = Pause(since_ms=event.at_ms, by=fact.by, reason=fact.reason)
             case engine_events.PauseEnded() as fact:
                 self.pauses.pop(fact.lane, None)
-            case events.Fact() as fact:
+            case None:
+                pass
+            case fact:
                 self._apply_work(fact, event)
 
-    def _apply_work(self, fact: events.Fact, event: Event) -> None:
+    def _apply_work(self, fact: _Work, event: Event) -> None:
         match fact:
             case events.RunBegun():
                 self._run(fact.run_id, fact.lane, event)
@@ -95,11 +135,9 @@ class Watching(Struct, kw_only=True):
                 run = self._run(fact.run_id, fact.lane, event)
                 run.agent_since_ms, run.ended_with, run.provider = 0, fact.outcome, None
                 self._spent(fact, event)
-            case events.WorkMeasured() if fact.verdict != "DELIVERED":
-                run = self._run(fact.run_id, fact.lane, event)
-                # That its provider had no room, or that a person ended it, says nothing about the work.
-                if run.ended_with not in LIMITS and not run.halting:
-                    self._tally(fact.lane, event).rejected += 1
+            case events.WorkMeasured():
+                if fact.verdict != "DELIVERED":
+                    self._reject(fact, event)
             case events.LandingRefused():
                 self._run(fact.run_id, fact.lane, event)
                 self._tally(fact.lane, event).rejected += 1
@@ -114,7 +152,7 @@ class Watching(Struct, kw_only=True):
             case _:
                 self._apply_standing(fact, event)
 
-    def _apply_standing(self, fact: events.Fact, event: Event) -> None:
+    def _apply_standing(self, fact: _Standing, event: Event) -> None:
         match fact:
             case engine_events.RunParked():
                 self._run(fact.run_id, fact.lane, event).parked = Parked(
@@ -130,10 +168,19 @@ class Watching(Struct, kw_only=True):
                 self._run(fact.run_id, fact.lane, event).provider = None
             case engine_events.SpinFlagged():
                 self._run(fact.run_id, fact.lane, event).spinning = fact.reason
-            case engine_events.HaltRequested() if fact.run_id in self.runs:
-                self.runs[fact.run_id].halting = True
+            case engine_events.HaltRequested():
+                if run := self.runs.get(fact.run_id):
+                    run.halting = True
             case events.WorkerReaped() | events.RunStopped():
                 self.runs.pop(fact.run_id, None)
+            case never:
+                assert_never(never)
+
+    def _reject(self, fact: events.WorkMeasured, event: Event) -> None:
+        run = self._run(fact.run_id, fact.lane, event)
+        # That its provider had no room, or that a person ended it, says nothing about the work.
+        if run.ended_with not in LIMITS and not run.halting:
+            self._tally(fact.lane, event).rejected += 1
 
     def _run(self, run_id: str, lane: str, event: Event) -> Run:
         run = self.runs.setdefault(run_id, Run(lane=lane, began_ms=event.at_ms, last_ms=event.at_ms))

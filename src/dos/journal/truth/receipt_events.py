@@ -1,14 +1,8 @@
 """What is written of receipts. They stand in the stream of their unit: one is found by the unit's name alone."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from msgspec import json
-
-from dos.journal import streams
 from dos.journal.events import Fact
-
-if TYPE_CHECKING:
-    from dos.journal.store import Store
 
 
 class ReceiptIssued(Fact, frozen=True, kw_only=True):
@@ -21,16 +15,6 @@ class ReceiptIssued(Fact, frozen=True, kw_only=True):
     commit: str
     receipt: dict[str, Any] | None  # None: it could not be made
     said: str = ""  # what a person should know of it: that a key was made, or why it is not signed
-
-
-def issued(store: "Store", unit: str, commit: str = "") -> list[bytes]:
-    """The receipts of a unit, oldest first; of one commit, where one is named."""
-    found = [event.body for event in store.load(streams.unit(unit)) if event.kind == ReceiptIssued.kind]
-    return [
-        json.encode(body["receipt"], order="sorted")
-        for body in found
-        if body.get("receipt") and commit in ("", body.get("commit"))
-    ]
 
 
 def key_of(commit: str) -> str:

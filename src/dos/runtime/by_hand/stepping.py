@@ -5,6 +5,7 @@ from msgspec import Struct, structs
 from dos.errors import BadInput
 from dos.journal import streams
 from dos.journal.events import Fact, RunStopped
+from dos.journal.facts.reader import select
 from dos.journal.run_events import RunEnded
 from dos.journal.states import decided
 from dos.journal.states.decided import Decided
@@ -63,7 +64,7 @@ def step(
         for found in taken:
             if (found.iteration, found.attempt) == which:
                 return _repeated(run_id, found, outcome)
-    if any(event.kind == RunEnded.kind for event in happened):
+    if any(select(happened, RunEnded)):
         raise BadInput(f"run {run_id} has ended", hint=f"`dos trace {run_id}` shows how; begin another run.")
     if now.stopped:
         why = now.stopped.decision.stop_reason

@@ -13,7 +13,7 @@ from msgspec import Struct, json, structs
 
 from dos.journal import streams
 from dos.journal.engine_events import PlansApproved, SettingsApproved
-from dos.journal.events import decode
+from dos.journal.facts.reader import select
 from dos.journal.states.decisions import Decisions
 from dos.journal.store import Store
 from dos.plans.questions.catalog import AnyQuestion
@@ -145,9 +145,9 @@ class ApprovedTexts:
     def refresh(self, store: Store) -> None:
         for event in store.load(streams.APPROVALS, after=self._version):
             self._version = event.ver
-            fact = decode(event)
-            if isinstance(fact, self._approval) and fact.where == self.where:
-                self.approved = fact
+            for _, fact in select([event], self._approval):
+                if fact.where == self.where:
+                    self.approved = fact
 
     def _write(self, store: Store, documents: dict[str, str], committed: dict[str, str], *, by: str = "") -> None:
         known = self.approved
@@ -240,8 +240,8 @@ def where(root: Path) -> str:
 
 def latest(store: Store, approval: type[Approval], root: Path) -> Approval | None:
     """What was approved last for a checkout."""
-    facts = [decode(event) for event in store.load(streams.APPROVALS)]
-    return next((f for f in reversed(facts) if isinstance(f, approval) and f.where == where(root)), None)
+    found = [fact for _, fact in select(store.load(streams.APPROVALS), approval) if fact.where == where(root)]
+    return found[-1] if found else None
 
 
 def digest(text: str) -> str:

@@ -4,11 +4,12 @@ from difflib import unified_diff
 from pathlib import Path
 
 from dos.journal import streams
-from dos.journal.events import decode
+from dos.journal.engine_events import PlansApproved, SettingsApproved
+from dos.journal.facts.reader import select
 from dos.journal.store import Store
 from dos.plans.questions.texts import TextChanged
 from dos.records.unknown import Unknown
-from dos.runtime.fleet.approved_texts import Approval, digest_of, where
+from dos.runtime.fleet.approved_texts import digest_of, where
 from dos.sources.plans import plan_documents
 
 
@@ -17,8 +18,8 @@ def difference(store: Store, root: Path, asked: TextChanged) -> list[str]:
     name, text = asked.document, plan_documents.read_text(root / asked.document)
     if isinstance(text, Unknown) or (asked.where, asked.digest) != (where(root), digest_of(text)):
         return []
-    facts = (decode(event) for event in store.load(streams.APPROVALS))
-    texts = [fact.documents[name] for fact in facts if isinstance(fact, Approval) and name in fact.documents]
+    facts = select(store.load(streams.APPROVALS), PlansApproved, SettingsApproved)
+    texts = [fact.documents[name] for _, fact in facts if name in fact.documents]
     approved = next((each for each in texts if digest_of(each) == asked.approved), "")
     lines = unified_diff(approved.splitlines(), (text or "").splitlines(), "approved", "on disk", n=1, lineterm="")
     return list(lines)

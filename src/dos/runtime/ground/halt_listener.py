@@ -5,8 +5,9 @@ from collections.abc import Callable
 from typing import Self
 
 from dos.errors import Fenced, Halted, StoreFailed
-from dos.journal import events, runs
+from dos.journal import runs
 from dos.journal.engine_events import HaltRequested
+from dos.journal.facts.reader import select
 from dos.journal.store import Store
 
 LOOK_SECONDS = 1.0
@@ -63,7 +64,7 @@ class HaltListener(threading.Thread):
                 pass  # it is opened anew at the next look
 
     def look(self, store: Store) -> None:
-        for event in store.load(self._stream, after=self.heeded):
-            self.heeded, fact = event.ver, events.decode(event)
-            if isinstance(fact, HaltRequested):
-                self.halted = fact.why
+        happened = store.load(self._stream, after=self.heeded)
+        for _, fact in select(happened, HaltRequested):
+            self.halted = fact.why
+        self.heeded = max((event.ver for event in happened), default=self.heeded)

@@ -10,6 +10,7 @@ from msgspec import Struct, structs
 from dos.errors import BadInput
 from dos.journal import events
 from dos.journal.events import Event
+from dos.journal.facts.reader import select
 from dos.records.names import listed, shown
 from dos.sources.git import Reader
 
@@ -108,13 +109,12 @@ class _Told(Struct, frozen=True):
 def _told(happened: Iterable[Event]) -> dict[str, _Told]:
     claimed: dict[str, str] = {}  # the unit that each run is at
     told: dict[str, _Told] = {}
-    for event in happened:
-        match events.decode(event):
-            case events.UnitClaimed() as fact:
-                claimed[fact.run_id] = fact.unit
-            case events.WorkSalvaged() as fact:
-                unit = "" if fact.why.startswith(events.EARLIER) else claimed.get(fact.run_id, "")
-                told[fact.ref] = _Told(event.at_ms, fact, unit)
+    for event, fact in select(happened, events.UnitClaimed, events.WorkSalvaged):
+        if isinstance(fact, events.UnitClaimed):
+            claimed[fact.run_id] = fact.unit
+        else:
+            unit = "" if fact.why.startswith(events.EARLIER) else claimed.get(fact.run_id, "")
+            told[fact.ref] = _Told(event.at_ms, fact, unit)
     return told
 
 

@@ -6,6 +6,7 @@ from dos.errors import Conflict
 from dos.journal import streams
 from dos.journal.engine_events import BaselineChecked, BaselineStarted
 from dos.journal.events import LeaseRevoked
+from dos.journal.facts.reader import select
 from dos.journal.states import baselines as checked
 from dos.journal.states import decisions
 from dos.journal.states import fleet as folded
@@ -216,7 +217,7 @@ class FleetPerformers:
     def _revoked(self, process: Process, lease: Lease) -> bool:
         """It was this supervisor that did it, and the answer was lost on its way."""
         following = process.store.load(streams.lease(lease.lane, is_lock=lease.is_lock), after=lease.version, limit=1)
-        return any(event.kind == LeaseRevoked.kind and event.actor == process.store.actor for event in following)
+        return any(event.actor == process.store.actor for event, _ in select(following, LeaseRevoked))
 
     def complain(self, process: Process, effect: effects.Complain) -> None:
         """Nobody here reads it."""

@@ -9,7 +9,7 @@ from typing import TypeVar
 from msgspec import structs
 
 from dos.evidence import loop_state
-from dos.journal import engine_events, events, streams
+from dos.journal import streams
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events import Event, LeaseRenewed
 from dos.journal.states.baselines import Baselines
@@ -29,28 +29,12 @@ from dos.testing.simulation.clock import VirtualClock
 from dos.testing.simulation.faults import Swarm
 from dos.testing.simulation.machine import Host, Machine, Performers, Process
 from dos.testing.simulation.repository import Repository
+from dos.testing.simulation.watched_facts import offering
 from dos.verdicts.access import admission
 
 T = TypeVar("T")
 MOST_EVENTS = 1_000_000
 HOST_NAME = "twin"  # of all hosts: machines that were made from one image share it
-OFFERING = {
-    kind.kind
-    for kind in (
-        events.UnitClaimed,
-        events.UnitAttempted,
-        events.AgentEnded,
-        events.WorkMeasured,
-        events.LandingIntended,
-        events.LandingRefused,
-        events.UnitLanded,
-        events.IterationCommitted,
-        events.FleetStarted,
-        engine_events.DecisionRaised,
-        engine_events.DecisionAnswered,
-        engine_events.UnitCleared,
-    )
-}
 
 
 class Reader:
@@ -187,7 +171,7 @@ class Site:
         if event.kind == LeaseRenewed.kind:
             return
         self.news += 1
-        self.offers += event.kind in OFFERING
+        self.offers += event.kind in offering.handles
         self.fleet.apply(event)
         self.quota.apply(event)
         if self.setting.spends:

@@ -2,12 +2,12 @@
 
 from collections import Counter, deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, assert_never
 
 from dos.journal import engine_events, events, streams
 from dos.journal.events import Event
-from dos.journal.states import baselines, decided, decisions
-from dos.journal.states.leases import KINDS, Leases
+from dos.journal.states import baselines, decided, decisions, leases
+from dos.journal.states.leases import Leases
 from dos.plans import replaying
 from dos.plans.iterations import OutcomeKind, StopReason
 from dos.plans.limits import budget
@@ -24,6 +24,7 @@ from dos.testing.simulation.fleet_performers import FleetPerformers
 from dos.testing.simulation.invariants import Broken
 from dos.testing.simulation.machine import Process
 from dos.testing.simulation.site import Site
+from dos.testing.simulation.watched_facts import Checked, OfQuestions, OfRuns, OfStarts, checked
 
 REASONS = {*StopReason, *Ended}
 LEAST_USD = 0.001  # sums of floats are not exact
@@ -63,35 +64,15 @@ class Watch:
         self._answered: set[str] = set()
         self._retried: dict[str, str] = {}  # units that are to be tried again by the answer to a question
         self._held: dict[str, str] = {}  # run -> the question about its host that was open when it began
-        self._checks: dict[str, Callable[[Event, Any], None]] = {
-            events.SpawnIntended.kind: self._spawn_intended,
-            events.WorkerReaped.kind: self._reaped,
-            events.FleetStarted.kind: self._fleet_started,
-            events.FleetStopped.kind: self._fleet_stopped,
-            events.LaneFailed.kind: self._lane_failed,
-            events.AgentStarted.kind: self._agent_started,
-            events.AgentEnded.kind: self._agent_ended,
-            events.IterationCommitted.kind: self._committed,
-            events.LandingIntended.kind: self._landing_intended,
-            events.RunBegun.kind: self._run_begun,
-            events.UnitLanded.kind: self._unit_landed,
-            events.RunStopped.kind: self._run_stopped,
-            engine_events.PauseEnded.kind: self._let_go_on,
-            engine_events.LaneCleared.kind: self._let_go_on,
-            engine_events.DecisionRaised.kind: self._decision_raised,
-            engine_events.DecisionAnswered.kind: self._decision_answered,
-        }
 
     def look(self) -> None:
         """At everything that was written since the last look."""
         for event in self.site.reader.tail(self.last):
             self.newest.append(event)
             self._envelope(event)
-            if event.kind in KINDS:
-                self._lease_event(event)
-            elif check := self._checks.get(event.kind):
-                check(event, events.decode(event))
-            cooling = self._cooling() if event.kind == events.FleetStarted.kind else set()
+            fact = checked.decode(event)
+            self._check(event, fact)
+            cooling = self._cooling() if isinstance(fact, events.FleetStarted) else set()
             self.site.apply(event)
             if cooling and (cleared := cooling - self._cooling()):
                 raise Broken(invariants.COOLDOWN, f"event {event.pos} cleared {min(cleared)}")
@@ -99,6 +80,18 @@ class Watch:
         stale = self.site.repository.stale
         if stale:
             raise Broken(invariants.GIT_FENCE, stale[0])
+
+    def _check(self, event: Event, fact: Checked | None) -> None:
+        if fact is None:
+            return
+        if isinstance(fact, leases.Handled):
+            self._lease_event(event, fact)
+        elif isinstance(fact, OfStarts):
+            self._check_start(event, fact)
+        elif isinstance(fact, OfRuns):
+            self._check_run(event, fact)
+        else:
+            self._check_question(event, fact)
 
     def _cooling(self) -> set[str]:
         """The units on cooldown now, as a supervisor sees them."""
@@ -133,14 +126,22 @@ class Watch:
 
     # Leases
 
-    def _lease_event(self, event: Event) -> None:
-        fact: Any = events.decode(event)
-        if isinstance(fact, events.LeaseGranted):
-            self._granted(event, fact)
-        elif isinstance(fact, events.LeaseRenewed):
-            self._standing(event, fact.lease)
-        else:
-            self._ended(event, fact)
+    def _lease_event(self, event: Event, fact: leases.Handled) -> None:
+        match fact:
+            case events.LeaseGranted():
+                self._granted(event, fact)
+            case events.LeaseRenewed():
+                self._standing(event, fact.lease)
+            case events.LeaseReleased():
+                self._standing(event, fact.lease)
+            case events.LeaseExpired():
+                self._expired(event, fact)
+            case events.LeaseRevoked():
+                self._revoked(event, fact)
+            case events.LeaseAdopted():
+                self._standing(event, fact.previous)
+            case never:
+                assert_never(never)
         self.leases.apply(event)
         # A transaction may end a lease and grant another: it is compared when its last event is here.
         if event.pos != self.site.reader.last():
@@ -174,14 +175,17 @@ class Watch:
             raise Broken(invariants.CURRENT, f"event {event.pos} ({event.kind}) is of lease {fence}, which ended")
         return lease
 
-    def _ended(self, event: Event, fact: Any) -> None:
+    def _expired(self, event: Event, fact: events.LeaseExpired) -> None:
         lease = self._standing(event, fact.lease)
-        lapsed = lease.expires_ms <= self.site.machine.now
-        if isinstance(fact, events.LeaseExpired) and not lapsed:
-            left = (lease.expires_ms - self.site.machine.now) / 1000
-            raise Broken(invariants.STORE_TIME, f"lease {lease.fence} of {lease.lane} expired {left:g} s too early")
+        left_ms = lease.expires_ms - self.site.machine.now
+        if left_ms > 0:
+            early = f"{left_ms / 1000:g} s too early"
+            raise Broken(invariants.STORE_TIME, f"lease {lease.fence} of {lease.lane} expired {early}")
+
+    def _revoked(self, event: Event, fact: events.LeaseRevoked) -> None:
+        lease = self._standing(event, fact.lease)
         holder = self.site.holder(lease)
-        if isinstance(fact, events.LeaseRevoked) and not lapsed and holder is not None and holder.alive:
+        if lease.expires_ms > self.site.machine.now and holder is not None and holder.alive:
             beat = (self.site.machine.clock.wall_ms() - lease.beat_ms) / 1000
             raise Broken(
                 invariants.DEAD_ONLY, f"lease {lease.fence} of {lease.lane} was revoked, {beat:g} s after a beat"
@@ -199,6 +203,24 @@ class Watch:
                 raise Broken(invariants.HOLDS, f"{process.lane} ended as lost and holds lease {lease.fence}: {answer}")
 
     # Starts
+
+    def _check_start(self, event: Event, fact: OfStarts) -> None:
+        match fact:
+            case events.SpawnIntended():
+                self._spawn_intended(event, fact)
+            case events.WorkerReaped():
+                if start := self._starts.get(fact.lane):
+                    start.settled = True
+            case events.FleetStarted():
+                self._recent.clear()  # a person's word: the lanes are tried again
+            case engine_events.PauseEnded() | engine_events.LaneCleared():
+                self._recent.pop(fact.lane, None)
+            case events.FleetStopped():
+                self.fleet_ended_at = event.pos
+            case events.LaneFailed():
+                self.site.machine.counts[faults.GIVEN_UP] += 1
+            case never:
+                assert_never(never)
 
     def _spawn_intended(self, event: Event, fact: events.SpawnIntended) -> None:
         now = event.at_ms
@@ -238,23 +260,26 @@ class Watch:
             age = (event.at_ms - start.at_ms) / 1000
             raise Broken(invariants.PENDING, f"lane {fact.lane} was started {age:g} s ago, as {start.run_id}")
 
-    def _reaped(self, event: Event, fact: events.WorkerReaped) -> None:
-        if start := self._starts.get(fact.lane):
-            start.settled = True
-
-    def _fleet_started(self, event: Event, fact: events.FleetStarted) -> None:
-        self._recent.clear()  # a person's word: the lanes are tried again
-
-    def _let_go_on(self, event: Event, fact: engine_events.PauseEnded | engine_events.LaneCleared) -> None:
-        self._recent.pop(fact.lane, None)
-
-    def _fleet_stopped(self, event: Event, fact: events.FleetStopped) -> None:
-        self.fleet_ended_at = event.pos
-
-    def _lane_failed(self, event: Event, fact: events.LaneFailed) -> None:
-        self.site.machine.counts[faults.GIVEN_UP] += 1
-
     # Runs and units
+
+    def _check_run(self, event: Event, fact: OfRuns) -> None:
+        match fact:
+            case events.RunBegun():
+                self._run_begun(fact)
+            case events.AgentStarted():
+                self._agent_started(event, fact)
+            case events.AgentEnded():
+                self._agent_ended(event, fact)
+            case events.IterationCommitted():
+                self._committed(event, fact)
+            case events.LandingIntended():
+                self._landing_intended(event, fact)
+            case events.UnitLanded():
+                self._unit_landed(event, fact)
+            case events.RunStopped():
+                self._run_stopped(event, fact)
+            case never:
+                assert_never(never)
 
     def _committed(self, event: Event, fact: events.IterationCommitted) -> None:
         this = (fact.iteration, fact.attempt)
@@ -269,7 +294,7 @@ class Watch:
         if replay.difference:
             raise Broken(invariants.REPLAY, f"event {event.pos}: now {replay.difference.replayed.action}")
 
-    def _run_begun(self, event: Event, fact: events.RunBegun) -> None:
+    def _run_begun(self, fact: events.RunBegun) -> None:
         if self.site.setting.is_checked and (asked := self._open_about(self.site.host_of(fact.run_id))):
             self._held[fact.run_id] = asked
 
@@ -335,7 +360,16 @@ class Watch:
 
     # Questions
 
-    def _decision_raised(self, event: Event, fact: engine_events.DecisionRaised) -> None:
+    def _check_question(self, event: Event, fact: OfQuestions) -> None:
+        match fact:
+            case engine_events.DecisionRaised():
+                self._decision_raised(fact)
+            case engine_events.DecisionAnswered():
+                self._decision_answered(event, fact)
+            case never:
+                assert_never(never)
+
+    def _decision_raised(self, fact: engine_events.DecisionRaised) -> None:
         if fact.id not in self._raised:
             self._raised.add(fact.id)
             self.on_question(fact.id)

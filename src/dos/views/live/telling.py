@@ -2,13 +2,16 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import assert_never
 
 from dos.journal import engine_events, events
-from dos.journal.events import Event, Fact
+from dos.journal.events import Event
+from dos.journal.facts.reader import FactReader, select
 from dos.journal.states.fleet import NO_ROOM
 from dos.records.endings import Ending
 from dos.records.moments import moment
 from dos.records.reasons import Needs
+from dos.views import event_text
 from dos.views.live.session import (
     LEFT,
     LOST,
@@ -26,22 +29,51 @@ from dos.views.live.session import (
     Wait,
 )
 
-CRASHED_HOW: dict[str, str] = {
-    Ending.CRASH: "crashed",
-    Ending.KILLED: "was killed",
-    Ending.HANG: "hung, and was ended",
-    Ending.LAUNCH_FAILED: "failed to start",
-    Ending.UNKNOWN: "ended, nobody knows how,",
-}
-CRASHES = frozenset({*CRASHED_HOW, "crashed"})  # and what it was called once
+CRASHES = frozenset({*event_text.CRASHED, "crashed"})  # and what it was called once
 NOBODY = frozenset({Needs.NOBODY, Needs.TIME})
+
+_OfFleet = (
+    events.FleetStarted
+    | events.FleetStopped
+    | events.WorkerReaped
+    | events.LaneFailed
+    | events.RunBegun
+    | events.RunStopped
+)
+_OfAgent = events.AgentStarted | events.AgentEnded
+_OfWork = (
+    events.WorkMeasured | events.LandingRefused | events.UnitLanded | events.WorkSalvaged | engine_events.IncidentFound
+)
+_OfWaiting = (
+    engine_events.HaltRequested
+    | engine_events.RunParked
+    | engine_events.RunUnparked
+    | engine_events.AgentWaiting
+    | engine_events.AgentWentOn
+    | engine_events.LimitHit
+    | engine_events.LimitLifted
+)
+Handled = _OfFleet | _OfAgent | _OfWork | _OfWaiting
+_reader: FactReader[Handled] = FactReader(
+    Handled,
+    silent="""
+        lease_granted lease_renewed lease_released lease_expired lease_revoked lease_adopted lease_refused
+        spawn_intended worker_spawned drain_requested decision_forced run_minted unit_claimed unit_taken
+        landing_intended unit_attempted iteration_committed id_allocated journal_pruned limit_probed
+        units_screened landing_queued landing_deferred pause_requested pause_ended spin_flagged decision_raised
+        decision_answered plans_approved settings_approved lane_cleared unit_cleared budget_warned budget_spent
+        budget_promised baseline_started baseline_checked work_committed fleet_found intent_declared
+        extent_changed step_claimed step_verified run_suspended resume_proposed run_resumed run_ended
+        halt_proposed ledger_line_unreadable hook_fault receipt_issued test_witnessed line_imported
+        line_unreadable
+    """,
+)
 
 
 def tell(happened: Iterable[Event]) -> Session:
     teller = _Teller()
     for event in happened:
-        if (fact := events.decode(event)) is not None:
-            teller.hear(fact, moment(event.at_ms))
+        teller.hear(_reader.decode(event), moment(event.at_ms))
     return teller.told()
 
 
@@ -52,13 +84,12 @@ def last_start(happened: Iterable[Event], *, host: str = "") -> Event | None:
     """
     began: Event | None = None
     running: set[str] = set()  # hosts
-    for event in happened:
-        match events.decode(event):
-            case events.FleetStarted() as fact if host in ("", fact.host):
-                began = began if began and fact.host in running else event
-                running.add(fact.host)
-            case events.FleetStopped() as fact:
-                running.discard(fact.host)
+    for event, fact in select(happened, events.FleetStarted, events.FleetStopped):
+        if isinstance(fact, events.FleetStopped):
+            running.discard(fact.host)
+        elif host in ("", fact.host):
+            began = began if began and fact.host in running else event
+            running.add(fact.host)
     return began
 
 
@@ -74,12 +105,21 @@ class _Teller:
         self.finished: dict[str, bool] = {}  # by host
         self.halted: set[str] = set()  # runs that a person told to stop
 
-    def hear(self, fact: Fact, at: datetime) -> None:
+    def hear(self, fact: Handled | None, at: datetime) -> None:
+        """None: something happened that is no part of the session but tells that it went on."""
         self.now = max(self.now, at)
-        known = self._of_fleet(fact, at) or self._of_agent(fact, at) or self._of_work(fact, at)
-        if known or self._of_waiting(fact, at):
-            self.session.since = self.session.since or at
-            self.session.until = self.now
+        if fact is None:
+            return
+        if isinstance(fact, _OfFleet):
+            self._of_fleet(fact, at)
+        elif isinstance(fact, _OfAgent):
+            self._of_agent(fact, at)
+        elif isinstance(fact, _OfWork):
+            self._of_work(fact, at)
+        else:
+            self._of_waiting(fact, at)
+        self.session.since = self.session.since or at
+        self.session.until = self.now
 
     def told(self) -> Session:
         told = self.session
@@ -102,7 +142,7 @@ class _Teller:
                 crash.then = f"landed later as {found.commit[:9]}"
         return told
 
-    def _of_fleet(self, fact: Fact, at: datetime) -> bool:
+    def _of_fleet(self, fact: _OfFleet, at: datetime) -> None:
         match fact:
             case events.FleetStarted():
                 found = "" if self.finished.get(fact.host, True) else "the one before had ended without a word"
@@ -114,7 +154,7 @@ class _Teller:
                 self._lose(fact.lane, at, fact.run_id)
                 self._end_waits(fact.run_id, at)
                 unit = next((bar.unit for bar in reversed(self.session.bars) if bar.run_id == fact.run_id), "")
-                what = f"{LOST} ({fact.reason})"
+                what = event_text.text(fact, 0)
                 self.session.crashed.append(Crash(at=at, lane=fact.lane, run_id=fact.run_id, unit=unit, what=what))
             case events.LaneFailed():
                 self.standing[fact.lane] = Stop(
@@ -133,11 +173,10 @@ class _Teller:
                     self.standing[fact.lane] = Stop(
                         at=at, lane=fact.lane, reason=fact.stop_reason, needs=fact.needs, detail=fact.reason
                     )
-            case _:
-                return False
-        return True
+            case never:
+                assert_never(never)
 
-    def _of_agent(self, fact: Fact, at: datetime) -> bool:
+    def _of_agent(self, fact: _OfAgent, at: datetime) -> None:
         match fact:
             case events.AgentStarted():
                 self._lose(fact.lane, at)
@@ -152,9 +191,8 @@ class _Teller:
                         crash.then = "tried again"
             case events.AgentEnded():
                 self._end_agent(fact, at)
-            case _:
-                return False
-        return True
+            case never:
+                assert_never(never)
 
     def _end_agent(self, fact: events.AgentEnded, at: datetime) -> None:
         bar = self.open_bars.get(fact.lane)
@@ -171,15 +209,14 @@ class _Teller:
         self._end_wait((fact.run_id, True), at)
         if fact.outcome in CRASHES and fact.run_id not in self.halted:
             bar.how = How.CRASHED
-            how = CRASHED_HOW.get(fact.outcome, fact.outcome)
-            what = f"its agent {how} after {fact.seconds:.1f} s"
+            what = event_text.agent_ended(fact)
             self.session.crashed.append(Crash(at=at, lane=fact.lane, run_id=fact.run_id, unit=fact.unit, what=what))
         elif fact.outcome in NO_ROOM:
             bar.how = How.LIMITED
         else:
             bar.how = How.UNDECIDED if fact.outcome == Ending.OK else How.CUT_SHORT
 
-    def _of_work(self, fact: Fact, at: datetime) -> bool:
+    def _of_work(self, fact: _OfWork, at: datetime) -> None:
         match fact:
             case events.WorkMeasured():
                 bar = self.newest.get((fact.run_id, fact.unit))
@@ -213,9 +250,8 @@ class _Teller:
                         found=fact.found,
                     )
                 )  # fmt: skip
-            case _:
-                return False
-        return True
+            case never:
+                assert_never(never)
 
     def _disbelieve(self, fact: events.WorkMeasured, at: datetime) -> None:
         bar = self.newest.get((fact.run_id, fact.unit))
@@ -230,7 +266,7 @@ class _Teller:
         """Whoever was at it before its worker died; another only found that it had landed."""
         return next((bar for bar in reversed(self.session.bars) if bar.unit == unit), None)
 
-    def _of_waiting(self, fact: Fact, at: datetime) -> bool:
+    def _of_waiting(self, fact: _OfWaiting, at: datetime) -> None:
         match fact:
             case engine_events.HaltRequested():
                 self.halted.add(fact.run_id)
@@ -248,9 +284,8 @@ class _Teller:
                 lifted = self.open_limits.pop((fact.vendor, fact.account, fact.model), None)
                 if lifted:
                     lifted.end, lifted.is_over = at, True
-            case _:
-                return False
-        return True
+            case never:
+                assert_never(never)
 
     def _hit(self, fact: engine_events.LimitHit, at: datetime) -> None:
         key = (fact.vendor, fact.account, fact.model)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dos.evidence import holders
 from dos.journal import events, runs
 from dos.journal.engine_events import HaltRequested
+from dos.journal.facts.reader import select
 from dos.journal.run_events import RunSuspended
 from dos.journal.store import Entry, Store
 from dos.records.leases import Lease
@@ -31,8 +32,8 @@ def at_work(journal: Store) -> list[Lease]:
 
 def stopped(journal: Store, run_id: str) -> events.RunStopped | None:
     """Its last word; None: it has not said it."""
-    facts = (events.decode(event) for event in reversed(journal.load(runs.stream(run_id))))
-    return next((fact for fact in facts if isinstance(fact, events.RunStopped)), None)
+    said = [fact for _, fact in select(journal.load(runs.stream(run_id)), events.RunStopped)]
+    return said[-1] if said else None
 
 
 def until(over: Callable[[], bool], journal: Store, seconds: float) -> Iterator[float]:

@@ -14,7 +14,9 @@ from dos.agents import registry
 from dos.errors import BadInput
 from dos.evidence import agent_logs, holders
 from dos.evidence.agent_logs import Log
-from dos.journal import events, runs
+from dos.journal import runs
+from dos.journal.events import AgentStarted
+from dos.journal.facts.reader import select
 from dos.records import run_ids
 from dos.records.names import as_text, checked, folded, listed, shown, slug, visible
 from dos.sources.world import World
@@ -171,11 +173,8 @@ def _lane(world: World, given: str) -> str:
 
 def _agent(world: World, log: Log) -> str:
     """Who was started, by the journal: the n-th start of this iteration is the n-th log."""
-    started = [
-        fact.agent
-        for fact in map(events.decode, world.journal.load(runs.stream(log.run_id)))
-        if isinstance(fact, events.AgentStarted) and fact.iteration == log.iteration
-    ]
+    starts = select(world.journal.load(runs.stream(log.run_id)), AgentStarted)
+    started = [fact.agent for _, fact in starts if fact.iteration == log.iteration]
     return started[min(log.attempt, len(started)) - 1] if started else world.config.workers.agent
 
 

@@ -3,8 +3,9 @@
 from msgspec import Struct
 
 from dos.errors import JournalCorrupt
-from dos.journal import events, streams
+from dos.journal import streams
 from dos.journal.events import IdAllocated
+from dos.journal.facts.reader import select
 from dos.journal.store import Store
 from dos.records.names import checked
 
@@ -25,10 +26,10 @@ def newest(store: Store, scope: str) -> Newest:
         found = view.load(stream(scope), version - 1, 1)
     if not found:
         return Newest(id=None, version=version)
-    fact = events.decode(found[-1])
-    if not isinstance(fact, IdAllocated):
+    given = [fact for _, fact in select(found, IdAllocated)]
+    if not given:
         raise JournalCorrupt(
             f"event {found[-1].pos} on {stream(scope)!r} is a {found[-1].kind}, not a number",
             hint="No number is given out before that is cleared up; `dos journal show` shows the event.",
         )
-    return Newest(id=fact.id, version=version)
+    return Newest(id=given[-1].id, version=version)

@@ -9,8 +9,9 @@ from typing import Annotated
 
 from msgspec import Struct, structs
 
-from dos.journal import events, streams
+from dos.journal import streams
 from dos.journal.events import RunMinted
+from dos.journal.facts.reader import select
 from dos.journal.store import Store
 from dos.records import run_ids
 from dos.surfaces.cli.desk import Desk, Reply
@@ -35,15 +36,11 @@ def run(args: Args, desk: Desk) -> Reply:
     entropy = int.from_bytes(os.urandom(8)) >> (64 - run_ids.ENTROPY_BITS)
     made = run_ids.mint(now_ms, entropy, args.process, parent=args.parent, root=root)
     if args.write:
-        desk.journal.record(_stream(made.run_id), RunMinted(**structs.asdict(made)), expect=0)
+        desk.journal.record(streams.run(made.run_id), RunMinted(**structs.asdict(made)), expect=0)
     return Reply(data=structs.asdict(made), plain=made.run_id, indented=True, always_json=True)
 
 
 def _root_of(store: Store, parent: str) -> str | None:
     """The root of a run that was written down; None when it was not."""
-    facts = [events.decode(event) for event in store.load(_stream(parent), limit=1)]
-    return next((fact.root_id for fact in facts if isinstance(fact, RunMinted)), None)
-
-
-def _stream(run_id: str) -> str:
-    return streams.run(run_id)
+    minted = select(store.load(streams.run(parent), limit=1), RunMinted)
+    return next((fact.root_id for _, fact in minted), None)

@@ -1,0 +1,108 @@
+"""Facts are a closed set, and whoever reads them has decided about every kind."""
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+import dos
+from dos.journal.events import Fact
+from dos.journal.facts.catalog import KINDS, AnyFact
+from dos.journal.facts.reader import FactReader
+
+SOURCE = Path(dos.__file__).parent
+NAMES = {fact.__name__ for fact in get_args(AnyFact)}
+# They ask only whether an event can be decoded, or show every kind by its text.
+DECODE_EVERYTHING = {"journal/facts/reader.py", "journal/checking.py", "journal/transfer.py", "views/timeline.py"}
+
+
+@cache
+def parsed() -> dict[str, ast.Module]:
+    return {str(path.relative_to(SOURCE)): ast.parse(path.read_text()) for path in SOURCE.rglob("*.py")}
+
+
+def all_facts() -> Iterator[type[Fact]]:
+    waiting = [Fact]
+    while waiting:
+        found = waiting.pop().__subclasses__()
+        waiting += found
+        yield from found
+
+
+def makes_a_reader(module: ast.Module) -> bool:
+    calls = (node.func for node in ast.walk(module) if isinstance(node, ast.Call))
+    return any(isinstance(called, ast.Name) and called.id == "FactReader" for called in calls)
+
+
+def readers() -> dict[str, FactReader]:
+    """Each reader of the product, by where it is: found, not listed."""
+    found = {}
+    for path, module in parsed().items():
+        if makes_a_reader(module):
+            for name, value in vars(import_module(f"dos.{path.removesuffix('.py').replace('/', '.')}")).items():
+                if isinstance(value, FactReader):
+                    found[f"{path}:{name}"] = value
+    return found
+
+
+def test_the_catalog_has_every_kind_once():
+    for path in parsed():
+        if path.endswith("events.py"):
+            import_module(f"dos.{path.removesuffix('.py').replace('/', '.')}")
+    ours = [fact for fact in all_facts() if fact.__module__.startswith("dos.")]
+    assert {fact.__name__ for fact in ours} == NAMES
+    assert Counter(fact.kind for fact in ours) == Counter(list(KINDS))
+
+
+@pytest.mark.parametrize(("where", "reader"), readers().items(), ids=readers())
+def test_a_reader_handles_each_kind_or_is_silent_about_it(where: str, reader: FactReader):
+    decided = Counter([*reader.handles, *reader.silent])
+    assert not set(KINDS) - set(decided), "decide about them: handle them, or name them as silent"
+    assert not set(decided) - set(KINDS), "there are no such kinds"
+    assert not [kind for kind, count in decided.items() if count > 1], "named twice"
+
+
+def test_there_are_readers_to_be_found():
+    assert {"journal/states/fleet.py:_reader", "views/story.py:_reader"} <= set(readers())
+
+
+def test_only_readers_decode_facts():
+    users = {
+        path
+        for path, module in parsed().items()
+        for node in ast.walk(module)
+        if isinstance(node, ast.ImportFrom)
+        if node.module == "dos.journal.facts.decoding"
+        or (node.module == "dos.journal.facts" and any(alias.name == "decoding" for alias in node.names))
+    }
+    assert users == DECODE_EVERYTHING
+
+
+def classes_in(pattern: ast.pattern) -> set[str]:
+    found = (node.cls for node in ast.walk(pattern) if isinstance(node, ast.MatchClass))
+    return {name.attr if isinstance(name, ast.Attribute) else getattr(name, "id", "") for name in found}
+
+
+def is_closed(match: ast.Match) -> bool:
+    """Its last case takes the rest and hands it to a function: `assert_never`, or one that takes just those kinds."""
+    last = match.cases[-1]
+    takes_all = isinstance(last.pattern, ast.MatchAs) and last.pattern.pattern is None and last.guard is None
+    handed_on = isinstance(last.body[0], ast.Expr) and isinstance(last.body[0].value, ast.Call)
+    return takes_all and handed_on and len(last.body) == 1
+
+
+def test_whoever_tells_facts_apart_has_a_case_for_each():
+    """That the cases are all there are is seen by mypy, where the last is closed."""
+    on_facts = [
+        (path, node)
+        for path, module in parsed().items()
+        for node in ast.walk(module)
+        if isinstance(node, ast.Match) and NAMES & set().union(*(classes_in(case.pattern) for case in node.cases))
+    ]
+    assert len(on_facts) > 30
+    assert [f"{path}:{match.lineno}" for path, match in on_facts if not is_closed(match)] == []
