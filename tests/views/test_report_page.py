@@ -11,7 +11,7 @@ from dos.journal import engine_events as engine
 from dos.journal import events
 from dos.journal.events import Event, Fact
 from dos.journal.fold import fold
-from dos.journal.states.decisions import Decisions, behind
+from dos.journal.states.decisions import Decisions, behind, in_order
 from dos.journal.states.spend import Spend
 from dos.records.endings import Usage
 from dos.views import report
@@ -72,7 +72,7 @@ def sheet(happened: list[Event], proofs: dict[str, Proved] | None = None, name: 
         workspace=name,
         told=tell(happened),
         proofs=proofs or {},
-        questions=decisions.rows(asked, T + 60_000),
+        questions=decisions.rows(in_order(asked), T + 60_000),
         waits=behind(asked),
         costs=costs.costs(fold(Spend(), happened), "unit"),
     )

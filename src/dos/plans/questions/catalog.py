@@ -96,11 +96,17 @@ def decode(record: Record) -> AnyQuestion:
     """The question that was written down so. One that lacks what its class needs is not recognised."""
     waits = tuple(map(subject.parse, record.waits))
     kind = _class_of(record, waits)
-    question: AnyQuestion = Unrecognised(**_heading(record), record=record)
+    question = _unrecognised(record)
     if kind is not None:
         with suppress(ValidationError):
             question = convert({**_heading(record), **kind.fields_of(record)}, kind)
     return structs.replace(question, waits=waits)
+
+
+def _unrecognised(record: Record) -> AnyQuestion:
+    lane = str(record.detail.get("lane", ""))
+    run_id = str(record.detail.get("run_id", ""))
+    return Unrecognised(**_heading(record), lane=lane, run_id=run_id, record=record)
 
 
 def _class_of(record: Record, waits: Iterable[Subject]) -> type[AnyQuestion] | None:

@@ -187,10 +187,14 @@ class Question(Struct, frozen=True, kw_only=True):
 
         A start retries what was asked about before it, but clears no cooldown: what still rests is left.
         """
-        can_leave = self.until_start and self.choice("leave") is not None
-        if can_leave and not set(self.units).isdisjoint(resting):
+        if self.leaves_resting and not set(self.units).isdisjoint(resting):
             return "leave"
         return self.otherwise
+
+    @property
+    def leaves_resting(self) -> bool:
+        """Whether it is closed with `leave` while one of its units is on cooldown."""
+        return self.until_start and bool(self.units) and self.choice("leave") is not None
 
 
 def _plain(value: Any) -> Any:

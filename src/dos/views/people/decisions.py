@@ -9,14 +9,14 @@ from typing import Any
 from msgspec import Struct, field
 
 from dos.journal import streams
-from dos.journal.engine_events import Choice, DecisionRaised
+from dos.journal.engine_events import Choice
 from dos.journal.states.decisions import Answered, Decisions, Standing, in_order
+from dos.plans.questions.catalog import AnyQuestion
 from dos.records.moments import second_stamp
 from dos.records.names import counted
 from dos.views.outputs import changed, indented
 
-# The released word for what is most urgent; every other kind is called what it is about.
-_KINDS = {"spinning": "LIVENESS", "landing_conflict": "CONFLICT", "unit_undone": "UNDONE"}
+Asked = Standing | Answered
 
 
 class Said(Struct, frozen=True, kw_only=True):
@@ -54,15 +54,19 @@ class Row(Struct, frozen=True, kw_only=True):
     dup_count: int = 1
 
 
-def rows(decisions: Decisions, now_ms: int, *, with_answered: bool = False) -> list[Row]:
+def listed(decisions: Decisions, *, with_answered: bool = False) -> list[Asked]:
     """The most urgent first, then the oldest; what was answered comes last."""
     past = reversed(decisions.answered.values()) if with_answered else ()
-    return [row(asked, now_ms) for asked in (*in_order(decisions), *past)]
+    return [*in_order(decisions), *past]
 
 
-def row(asked: Standing | Answered, now_ms: int) -> Row:
+def rows(asked: Sequence[Asked], now_ms: int) -> list[Row]:
+    return [row(each, now_ms) for each in asked]
+
+
+def row(asked: Asked, now_ms: int) -> Row:
     raised = asked.raised
-    detail = raised.detail
+    question = asked.question
     said = None
     if isinstance(asked, Answered):
         said = Said(
@@ -83,56 +87,58 @@ def row(asked: Standing | Answered, now_ms: int) -> Row:
         expires_on_start=raised.until_start,
         otherwise=raised.otherwise,
         answer=said,
-        detail=detail,
-        kind=str(detail.get("kind") or _KINDS.get(raised.about, raised.about.upper())),
-        lane=str(detail.get("lane", "")),
-        reason_token=str(detail.get("token") or raised.about.upper()),
+        detail=raised.detail,
+        kind=question.kind,
+        lane=question.lane,
+        reason_token=question.token or raised.about.upper(),
         reason_text=raised.question,
-        run_id=str(detail.get("run_id", "")),
+        run_id=question.run_id,
         age_seconds=max(0, (now_ms - asked.at_ms) // 1000),
-        source_path=str(detail.get("source") or streams.decision(raised.id)),
-        proposed_command=command(raised),
+        source_path=question.source or streams.decision(question.id),
+        proposed_command=_command(asked),
         handle=raised.id,
     )
 
 
-def command(raised: DecisionRaised) -> str:
+def _command(asked: Asked) -> str:
     """What to type: what was written down for it, or the first choice."""
-    if written := raised.detail.get("command"):
-        return str(written)
-    return (
-        f"dos decide-for {raised.id} {raised.choices[0].name}" if raised.choices else f"dos decisions show {raised.id}"
-    )
+    question = asked.question
+    if question.command:
+        return question.command
+    if asked.raised.choices:
+        return f"dos decide-for {question.id} {asked.raised.choices[0].name}"
+    return f"dos decisions show {question.id}"
 
 
-def render(shown: Sequence[Row]) -> str:
-    if not shown:
-        return "nothing waits for a person"
-    waiting = [each for each in shown if each.answer is None]
+def render(shown: Sequence[Asked], now_ms: int) -> str:
+    waiting = [each for each in shown if isinstance(each, Standing)]
     title = f"{counted(len(waiting), 'question')} for a person"
     lines = [title if waiting else "nothing waits for a person"]
-    for number, each in enumerate(shown, 1):
+    for number, asked in enumerate(shown, 1):
+        each = row(asked, now_ms)
         if each.answer is not None:
             lines.append(f"{number:>3}  {each.id}: {_said(each.answer)}")
             continue
         lines.append(f"{number:>3}  {each.question}")
-        lines.append(f"     {_behind(each)}")
-        if each.detail.get("command"):
+        lines.append(f"     {_behind(each, asked.question)}")
+        if asked.question.command:
             lines.append(f"     {each.proposed_command}")
         if each.choices:
             lines.append(f"     dos decide-for {each.id} {'|'.join(choice.name for choice in each.choices)}")
     return "\n".join(lines)
 
 
-def render_one(each: Row, difference: Sequence[str] = ()) -> str:
+def render_one(asked: Asked, now_ms: int, difference: Sequence[str] = ()) -> str:
+    each = row(asked, now_ms)
+    question = asked.question
     lines = [each.question, "", f"id       {each.id}", f"asked    {each.raised_at} ({span(each.age_seconds)} ago)"]
     lines.append(f"waiting  {', '.join(each.waits) or 'nothing'}")
-    lines += indented(map(str, each.detail.get("output") or ()))
+    lines += indented(question.output)
     lines += changed(difference)
     if each.answer is not None:
         return "\n".join([*lines, f"answer   {_said(each.answer)}"])
-    lines.append(f"expires  {_expiry(each)}")
-    if each.detail.get("command"):
+    lines.append(f"expires  {_expiry(each, question)}")
+    if question.command:
         lines.append(f"command  {each.proposed_command}")
     lines += ["choices"] if each.choices else []
     lines += [f"  dos decide-for {each.id} {choice.name:<8} {choice.meaning}".rstrip() for choice in each.choices]
@@ -156,19 +162,18 @@ def _said(answer: Said) -> str:
     return f"{answer.choice}, by {answer.by or 'somebody'} at {answer.at}"
 
 
-def _behind(each: Row) -> str:
+def _behind(each: Row, question: AnyQuestion) -> str:
     waits = f"{', '.join(each.waits)} waits" if each.waits else "nothing waits"
-    return f"{waits} since {span(each.age_seconds)}; expires {_expiry(each)}"
+    return f"{waits} since {span(each.age_seconds)}; expires {_expiry(each, question)}"
 
 
-def _expiry(each: Row) -> str:
+def _expiry(each: Row, question: AnyQuestion) -> str:
     """When the question is over without an answer, and what holds then."""
-    if closes := each.detail.get("closes"):
-        return f"by itself {closes}"
+    if question.closes:
+        return f"by itself {question.closes}"
     if each.expires_at:
         return f"{each.expires_at}, then: {each.otherwise}"
     if each.expires_on_start:
-        can_leave = each.detail.get("units") and any(choice.name == "leave" for choice in each.choices)
-        cooling = ", or leave while one of its units is on cooldown" if can_leave else ""
+        cooling = ", or leave while one of its units is on cooldown" if question.leaves_resting else ""
         return f"with the next `dos up`, then: {each.otherwise}{cooling}"
     return f"never; until then: {each.otherwise}" if each.otherwise else "never"

@@ -75,7 +75,7 @@ def _sheet(world: World, happened: list[Event], asked: Decisions) -> Sheet:
         workspace=world.workspace.root.name,
         told=told,
         proofs={each.commit: proved(proof) for each, proof in found.items()},
-        questions=decisions.rows(asked, world.journal.now_ms()),
+        questions=decisions.rows(in_order(asked), world.journal.now_ms()),
         waits=behind(asked),
         costs=costs.costs(fold.fold(Spend(), happened), "unit"),
         own=own_commits.gather(world, happened),

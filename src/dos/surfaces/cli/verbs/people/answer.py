@@ -35,10 +35,11 @@ def run(args: Args, desk: Desk) -> Reply:
     asked = answering.find(desk.journal_world.journal, _meant(known, args.decision), known)
     choice = answering.choice_of(asked, args.choice)
     result = answering.answer(desk.journal, asked, choice, by=by)
-    row = view.row(result.answered, desk.journal.now_ms())
+    now_ms = desk.journal.now_ms()
+    row = view.row(result.answered, now_ms)
     data = to_builtins(row) | {"answered": result.ours, "released": result.released}
     if not result.ours:
-        text = f"{row.id} was answered before, and nothing was changed\n{view.render_one(row)}"
+        text = f"{row.id} was answered before, and nothing was changed\n{view.render_one(result.answered, now_ms)}"
         return Reply(code=1, text=text, data=data, indented=True)
     released = f"; free to go on: {', '.join(result.released)}" if result.released else ""
     return Reply(text=f"{row.id}: {choice}{released}", data=data, indented=True)

@@ -28,5 +28,6 @@ def run(args: Args, desk: Desk) -> Reply:
         return show.run(show.Args(decision=args.number), desk)
     journal = desk.journal_world.journal
     found = waiting.now(desk)
-    rows = view.rows(found, journal.now_ms(), with_answered=args.all)
-    return Reply(text=view.render(rows), data=to_builtins(rows), indented=True)
+    shown = view.listed(found, with_answered=args.all)
+    now_ms = journal.now_ms()
+    return Reply(text=view.render(shown, now_ms), data=to_builtins(view.rows(shown, now_ms)), indented=True)

@@ -27,8 +27,8 @@ def run(args: Args, desk: Desk) -> Reply:
             return Reply(code=1, text="nothing waits for a person", data=None)
         decision = answering.numbered(known, int(decision))
     found = answering.find(journal, decision, known)
-    row = view.row(found, journal.now_ms())
-    data = to_builtins(row)
+    now_ms = journal.now_ms()
+    data = to_builtins(view.row(found, now_ms))
     if isinstance(found.question, TextChanged):
         data["difference"] = text_changes.difference(journal, desk.journal_world.workspace.root, found.question)
-    return Reply(text=view.render_one(row, data.get("difference", ())), data=data, indented=True)
+    return Reply(text=view.render_one(found, now_ms, data.get("difference", ())), data=data, indented=True)
