@@ -9,10 +9,10 @@ from worked_repository import MINUTE, RUN, SECOND, START, Repository
 from dos.config.lanes import Lanes
 from dos.config.tables import Config
 from dos.errors import JournalCorrupt
-from dos.evidence import population
 from dos.journal import streams
 from dos.journal.events import RunStopped, SpawnIntended, WorkerReaped, WorkerSpawned
-from dos.plans.ticks import LaneLiveness
+from dos.plans.ticks import LaneLiveness, SupervisePolicy
+from dos.runtime.fleet import reading
 from dos.sources import processes
 
 OTHER = "RID-1MZZ00000ABCDEG"
@@ -28,8 +28,12 @@ CONFIG = Config(
 
 class Scene(Repository):
     def lanes(self, config: Config = CONFIG, **more) -> list[LaneLiveness]:
-        world = SimpleNamespace(journal=self.journal, workspace=self.place)
-        return list(population.gather(world, config, target=2, **more).evidence.lanes)
+        return list(self.plan(config, **more)[0].evidence.lanes)
+
+    def plan(self, config: Config = CONFIG, *, max_concurrency: int | None = None, now_ms: int | None = None):
+        world = SimpleNamespace(journal=self.journal, workspace=self.place, config=config)
+        policy = SupervisePolicy(target=2, max_concurrency=max_concurrency)
+        return reading.plan(world, policy, now_ms=now_ms)
 
     def lane(self, name: str, **more) -> LaneLiveness:
         [found] = [entry for entry in self.lanes(**more) if entry.lane == name]
@@ -233,9 +237,8 @@ def test_what_would_have_to_be_stopped_is_the_run_the_process_or_the_holder(scen
     scene.lease("api", run_id=RUN, pid=7)
     scene.lease("docs", pid=7)
     scene.lease("hot", "hot/**")
-    world = SimpleNamespace(journal=scene.journal, workspace=scene.place)
-    found = population.gather(world, CONFIG, target=1)
-    assert found.handles == {"api": RUN, "docs": "7", "hot": "holder of hot"}
+    _, handles = scene.plan()
+    assert handles == {"api": RUN, "docs": "7", "hot": "holder of hot"}
 
 
 def test_the_moment_can_be_given(scene):

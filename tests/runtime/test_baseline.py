@@ -105,7 +105,7 @@ def test_setup_and_test_run_in_a_fresh_tree_and_a_restart_on_the_same_tree_costs
 def test_a_red_baseline_stops_the_fleet_with_one_question_before_any_agent_is_paid(repository, command):
     configure(repository, test=command)
     ending = up(repository)
-    assert ending.why is Why.WORK_LEFT and "a person" in ending.text
+    assert ending.why is Why.WORK_LEFT and "environment not ready" in ending.text
     assert repository.starts() == []
     (asked,) = questions(repository).open.values()
     assert command.partition(";")[0].split()[0] in asked.raised.question and "main" in asked.raised.question

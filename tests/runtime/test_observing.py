@@ -34,7 +34,7 @@ def spawned(supervisor: FleetEffects, host: str, system: str) -> None:
 def pending(supervisor: FleetEffects) -> bool:
     lease = supervisor.take_lease(effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True))
     seen = supervisor.observe(effects.ObserveFleet(lease=lease))
-    return next(lane.pending for lane in seen.lanes if lane.name == "one")
+    return next(lane.pending for lane in seen.lanes if lane.lane == "one")
 
 
 @pytest.mark.parametrize(
@@ -78,9 +78,9 @@ def test_what_happened_and_who_holds_what_are_of_one_moment(supervisor, reposito
 
     monkeypatch.setattr(fold, "readable", read_while_it_ends)
     lease = supervisor.take_lease(effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True))
-    seen = [supervisor.observe(effects.ObserveFleet(lease=lease)).lanes[0].held for _ in range(2)]
+    seen = [supervisor.observe(effects.ObserveFleet(lease=lease)).lanes[0].liveness for _ in range(2)]
     worker.close()
-    assert seen == [True, False]
+    assert seen == ["ADVANCING", None]
 
 
 def test_what_is_written_during_a_tick_wakes_the_next(supervisor, monkeypatch):

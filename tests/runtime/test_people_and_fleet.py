@@ -45,8 +45,9 @@ def observe(repository: Repository):
         acting.close()
 
 
-def lane(seen, name: str):
-    return next(each for each in seen.lanes if each.name == name)
+def could_start(seen, name: str) -> bool:
+    found = next(each for each in seen.lanes if each.lane == name)
+    return found.liveness is None and not found.waits
 
 
 def answer(repository: Repository, about: str, choice: str) -> None:
@@ -72,10 +73,10 @@ def test_what_cannot_land_twice_is_asked_about_and_goes_on_when_a_person_says_so
     assert list(questions(repository)) == ["landing_conflict"]
     assert repository.starts().count("DEMO/A1") == 2
     assert "DEMO/A1" in stop.detail or stop.reason == "pick-held-invariant"
-    assert lane(observe(repository), "one").offerable == 0, "nobody tries it before the answer"
+    assert not could_start(observe(repository), "one"), "nobody tries it before the answer"
     config.write_text(config.read_text().replace('test = "test ! -e one/a.txt"\n', ""))
     answer(repository, "landing_conflict", "retry")
-    assert lane(observe(repository), "one").could_start
+    assert could_start(observe(repository), "one")
     work(repository, number=2)
     assert "Write a" in repository.subjects()
 
@@ -86,10 +87,10 @@ def test_an_account_without_credit_stops_the_lane_and_starts_nobody_until_it_is_
     assert stop.needs == "environment"
     assert "limit" in questions(repository)
     seen = observe(repository)
-    assert not lane(seen, "one").could_start and not lane(seen, "two").could_start
+    assert not could_start(seen, "one") and not could_start(seen, "two")
     assert seen.idle, "a fleet that waits for a person has nothing left to do by itself"
     answer(repository, "limit", "fixed")
-    assert lane(observe(repository), "two").could_start
+    assert could_start(observe(repository), "two")
 
 
 def test_a_run_that_is_halted_stops_its_agent_and_keeps_what_it_did(repository):
@@ -108,7 +109,7 @@ def test_a_run_that_is_halted_stops_its_agent_and_keeps_what_it_did(repository):
     assert (stop.reason, stop.detail) == (Ended.HALTED, "enough")
     saved = [event.body["ref"] for event in World(repository.root).journal.events() if event.kind == "work_salvaged"]
     assert repository.git("show", f"{saved[0]}:one/half.txt") == "x"
-    assert not lane(observe(repository), "one").could_start, "nobody takes its place by himself"
+    assert not could_start(observe(repository), "one"), "nobody takes its place by himself"
 
 
 def test_a_paused_lane_begins_nothing_and_goes_on_where_it_was(repository):
@@ -136,8 +137,8 @@ def test_nobody_is_started_on_what_is_paused(repository, fleet):
     acting.store.record("fleet", PauseRequested(lane="" if fleet else "one"))
     acting.close()
     seen = observe(repository)
-    assert not lane(seen, "one").could_start
-    assert lane(seen, "two").could_start is not fleet
+    assert not could_start(seen, "one")
+    assert could_start(seen, "two") is not fleet
 
 
 @pytest.mark.soak
@@ -151,6 +152,6 @@ def test_a_unit_that_was_taken_out_again_is_asked_about_and_done_again_only_on_a
     acting = WorkerEffects(World(repository.root).workspace, World(repository.root).config, actor="test")
     acting.store.append_all([structs.replace(decisions.raising(each)) for each in found])
     acting.close()
-    assert lane(observe(repository), "one").offerable == 0
+    assert not could_start(observe(repository), "one")
     answer(repository, "unit_undone", "again")
-    assert lane(observe(repository), "one").offerable == 1
+    assert could_start(observe(repository), "one")

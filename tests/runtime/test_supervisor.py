@@ -16,17 +16,17 @@ from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet as State
 from dos.journal.store import Store
 from dos.plans import starting
-from dos.plans.staffing import Lane
-from dos.plans.starting import Unfinished, WaitsFor
-from dos.plans.ticks import SupervisePolicy
+from dos.plans.questions.runs import Spinning as SpinningQuestion
+from dos.plans.ticks import LaneLiveness, SupervisePolicy
+from dos.plans.waiting import Waiting, WaitsOn
 from dos.records.leases import Request
 from dos.records.regions import region
 from dos.runtime import effects
 from dos.runtime.drive import drive
-from dos.runtime.supervisor import Fleet, Spinning, Supervisor, Why
+from dos.runtime.supervisor import Fleet, LiveRun, Supervisor, Why
 
 CONFIG = Config(lanes=Lanes(concurrent=("api",)))
-NOTHING = Fleet(lanes=[], leases={}, versions={}, drain_requested=False, busy=False, idle=True)
+NOTHING = Fleet(lanes=(), leases={}, versions={}, drain_requested=False, busy=False, idle=True)
 BUSY = structs.replace(NOTHING, busy=True, idle=False)
 
 
@@ -100,16 +100,16 @@ def test_whoever_typed_it_is_told_of_a_first_look_that_fails_and_a_store_that_fa
 
 
 def test_it_ends_with_what_is_left_and_what_that_waits_for():
-    left = [
-        Unfinished(unit="P/A1", waits_for=WaitsFor.PERSON, why="its plan is a draft"),
-        Unfinished(unit="P/A2", waits_for=WaitsFor.UNIT, why="what it builds on has not shipped: P/A1"),
-        Unfinished(unit="P/A3", waits_for=WaitsFor.PERSON, why="a person has to decide first"),
-    ]
+    left = {
+        "P/A1": (Waiting(on=WaitsOn.GATE, subject="P/A1", why="its plan is a draft"),),
+        "P/A2": (Waiting(on=WaitsOn.DEPENDENCY, subject="P/A2", why="what it builds on has not shipped: P/A1"),),
+        "P/A3": (Waiting(on=WaitsOn.GATE, subject="P/A3", why="a person has to decide first"),),
+    }
     system = System(structs.replace(NOTHING, left=left))
     ending = system.run()
     assert ending.why is Why.WORK_LEFT
     assert ending.text == (
-        "3 units left: 2 wait for a person (P/A1: its plan is a draft, P/A3: a person has to decide first);"
+        "3 units left: 2 held by its plan (P/A1: its plan is a draft, P/A3: a person has to decide first);"
         " 1 waits for another unit (P/A2: what it builds on has not shipped: P/A1)"
     )
 
@@ -123,8 +123,13 @@ def test_a_run_that_spins_again_is_asked_about_again_and_the_question_comes_befo
 
     def spinning() -> Fleet:
         state = fold.current(system.store, State)[0].runs["R1"]
-        found = Spinning(lease=lease, reason="nothing lands", expires_ms=5, ordinal=state.landed + 1)
-        return structs.replace(BUSY, spinning=[] if state.flagged else [found])
+        ordinal = state.landed + 1
+        asked = fold.current(system.store, Decisions)[0].knows(SpinningQuestion.id_of("R1", ordinal))
+        run = LiveRun(
+            lease=lease, is_flagged=state.flagged, is_asked_about=asked, expires_ms=5, ordinal=ordinal
+        )  # fmt: skip
+        spins = LaneLiveness(lane="api", tree=("api/**",), liveness="SPINNING", why="nothing lands")
+        return structs.replace(BUSY, lanes=(spins,), runs={"api": run})
 
     def observe(effect):
         step = system.pauses
@@ -148,17 +153,16 @@ TOLD = (engine.SpinFlagged.kind, engine.DecisionRaised.kind)
 
 @pytest.mark.parametrize(("counted", "spawned"), [(True, []), (False, ["docs"])])
 def test_whether_one_that_spins_fills_a_place_is_as_configured(counted, spawned):
-    lanes = [
-        Lane(name="api", region=region(["api/**"]), held=True, spinning=True),
-        Lane(name="docs", region=region(["docs/**"]), offerable=1),
-    ]
+    lanes = (
+        LaneLiveness(lane="api", tree=("api/**",), liveness="SPINNING"), LaneLiveness(lane="docs", tree=("docs/**",))
+    )  # fmt: skip
     system = System(structs.replace(BUSY, lanes=lanes), NOTHING)
     system.run(policy=SupervisePolicy(count_spinning_as_alive=counted))
     assert system.spawned == spawned
 
 
 def test_the_dead_are_not_reaped_where_that_is_configured():
-    lanes = [Lane(name="api", region=region(["api/**"]), held=True, holder_gone=True, offerable=1)]
+    lanes = (LaneLiveness(lane="api", tree=("api/**",), liveness="STALLED"),)
     system = System(structs.replace(BUSY, lanes=lanes), NOTHING)
     system.run(policy=SupervisePolicy(reap_stalled=False))
     assert "worker_reaped" not in system.kinds() and system.spawned == []

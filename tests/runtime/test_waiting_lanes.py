@@ -15,6 +15,7 @@ from dos.journal import engine_events as engine
 from dos.journal import events, fold, streams
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.states import decisions, quota
+from dos.journal.states.attempts import Attempts
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet, Starts
 from dos.journal.states.quota import Quota
@@ -29,12 +30,11 @@ from dos.plans.questions.resources import about_limit
 from dos.plans.questions.runs import Spinning
 from dos.plans.questions.units import LandingConflict, UnitUndone
 from dos.plans.staffing import GiveUp, Spawn
-from dos.plans.starting import WaitsFor
 from dos.records.units import Unit
 from dos.runtime import backlog
 from dos.runtime.by_hand import clearing
-from dos.runtime.fleet import observing
-from dos.runtime.fleet.observing import Seen
+from dos.runtime.fleet import observing, waits
+from dos.runtime.fleet.seen import Seen, roomless
 from dos.verdicts.access.pickable import MOST_DEATHS
 
 LANES = ("api", "docs")
@@ -90,7 +90,10 @@ class Story:
     def seen(self) -> Seen:
         state, answers, now_ms = self.state(Fleet), self.state(Decisions), self.store.now_ms() + self.later_ms
         backlogs = {
-            lane: backlog.survey(self.units, self.config, state, lane, now_ms=now_ms, answers=answers) for lane in LANES
+            lane: backlog.survey(
+                self.units, self.config, state, lane, now_ms=now_ms, answers=answers, tried=self.state(Attempts)
+            )
+            for lane in LANES
         }
         return Seen(
             config=self.config,
@@ -98,7 +101,7 @@ class Story:
             answers=answers,
             leases={},
             backlogs=backlogs,
-            roomless=observing.roomless(
+            roomless=roomless(
                 self.config,
                 {lane: [[AGENT]] for lane in LANES},
                 self.state(Quota),
@@ -108,7 +111,6 @@ class Story:
             ),
             now_ms=now_ms,
             gone=lambda lease: True,
-            never_came=lambda starts: True,
             unfinished={unit.name: unit for unit in self.units},
         )
 
@@ -119,20 +121,25 @@ class Story:
         return {rest.unit_id for rest in self.seen().backlogs[lane].resting}
 
     def asked(self) -> list[AnyQuestion]:
-        return list(observing.questions(self.seen(), {}))
+        return list(observing.questions(self.seen()))
 
     def closings(self) -> list[decisions.Closing]:
         return observing.closings(self.seen())
 
     def actions(self) -> list[staffing.Action]:
         self.later_ms += 30_001  # no rest lasts as long
-        return staffing.plan(observing.lanes(self.seen()), 2)
+        return self.planned()
+
+    def planned(self) -> list[staffing.Action]:
+        seen = self.seen()
+        own = waits.own(seen)
+        return list(staffing.plan(observing.entries(seen, own), 2, dying=observing.dying(seen, own)).actions)
 
     def waits(self, lane: str = "api") -> bool:
         return observing.waits_for_a_person(self.seen(), lane)
 
     def questions(self) -> list[str]:
-        return [question.id for question in observing.questions(self.seen(), {})]
+        return [question.id for question in observing.questions(self.seen())]
 
 
 @pytest.fixture
@@ -145,7 +152,7 @@ def given_up(story) -> Story:
     """Three workers died, one after the other."""
     story.dies("R1", "R2", "R3")
     story.later_ms = 5_000  # longer than the back-off, and shorter than the period
-    (action,) = (each for each in staffing.plan(observing.lanes(story.seen()), 2) if isinstance(each, GiveUp))
+    (action,) = (each for each in story.planned() if isinstance(each, GiveUp))
     story.ask(LaneFailed.ask("api", action.reason))
     story.store.record("spawn/api", events.LaneFailed(lane="api", reason=action.reason))
     return story
@@ -154,7 +161,7 @@ def given_up(story) -> Story:
 def test_a_lane_that_is_retried_is_tried_at_once_whatever_died_before(given_up):
     assert given_up.waits()
     given_up.answer("lane-failed-api-1", "retry")
-    assert staffing.plan(observing.lanes(given_up.seen()), 2) == [Spawn("api"), Spawn("docs")]
+    assert given_up.planned() == [Spawn("api"), Spawn("docs")]
     assert given_up.state(Fleet).starts["api"].failed == ""
 
 
@@ -180,7 +187,7 @@ def test_a_run_that_found_nothing_to_take_holds_its_lane_no_longer_than_that(sto
 
 def test_a_worker_that_came_in_vain_is_not_followed_at_once(story):
     story.stops("R1", "drain", "operator")
-    assert staffing.plan(observing.lanes(story.seen()), 2) == [Spawn("docs")]
+    assert story.planned() == [Spawn("docs")]
     assert story.actions() == [Spawn("api"), Spawn("docs")]
 
 
@@ -230,7 +237,7 @@ def test_a_lane_with_nothing_but_failed_units_starts_nobody_until_the_answer_and
     failed.stops("R2", "pick-cooldown", "time")
     failed.answer("lane-stopped-R1-1", "retry")
     failed.later_ms = 0
-    assert staffing.plan(observing.lanes(failed.seen()), 2) == [Spawn("api"), Spawn("docs")]
+    assert failed.planned() == [Spawn("api"), Spawn("docs")]
     assert failed.open() == ["P/A1", "P/A2"]
 
 
@@ -369,7 +376,7 @@ def test_an_answered_retry_takes_effect_and_a_start_clears_no_cooldown(steps):
                 held = {each.name for each in others if each.gated}
                 if step == "retry":
                     still_asked = any("lane:api" in each.raised.waits for each in open_questions[1:])
-                    could_start = [lane.name for lane in observing.lanes(story.seen()) if lane.could_start]
+                    could_start = [each.lane for each in story.planned() if isinstance(each, Spawn)]
                     assert {*asked_units.units_behind(asked)} <= {*story.open(), *held}
                     assert "api" in could_start or held or still_asked
             case "starts":
@@ -472,7 +479,7 @@ def test_a_day_that_is_waited_for_is_no_persons_matter_and_holds_its_own_lane_al
     story.ask(story.seen().roomless["api"].questions[0])
     story.answer(next(iter(story.state(Decisions).open)), "wait", expired=True)
     assert not story.waits()
-    assert staffing.plan(observing.lanes(story.seen()), 2) == [Spawn("docs")]
+    assert story.planned() == [Spawn("docs")]
 
 
 def test_so_many_deaths_as_are_allowed_are_counted_and_fit_into_their_period():
@@ -480,13 +487,12 @@ def test_so_many_deaths_as_are_allowed_are_counted_and_fit_into_their_period():
     story = Story(structs.replace(CONFIG, supervise=supervise))
     for number in range(24):
         story.dies(f"R{number}")
-    lane = observing.lanes(story.seen())[0]
-    assert (lane.recent_starts, lane.keeps_dying) == (24, False)
+    assert len(story.state(Fleet).starts["api"].unended) == 24 and not story.seen().keeps_dying("api")
     story.later_ms = 1_201
-    assert not observing.lanes(story.seen())[0].resting, "a back-off does not last until the deaths are forgotten"
+    assert Spawn("api") in story.planned(), "a back-off does not last until the deaths are forgotten"
     story.dies("R24")
     story.later_ms = 2_500
-    assert isinstance(staffing.plan(observing.lanes(story.seen()), 2)[0], GiveUp)
+    assert isinstance(story.planned()[0], GiveUp)
 
 
 def test_runs_that_died_are_forgotten_when_another_begins(story):
@@ -528,9 +534,10 @@ def test_what_is_left_says_what_it_waits_for(story):
         structs.replace(UNITS[1], id="D3", soak_until="2999-01-01"),
     ]
     stuck(story)
-    left = {each.unit: each.waits_for for each in observing.unfinished(story.seen())}
-    assert left == {
-        "P/A1": WaitsFor.PERSON, "P/D1": WaitsFor.PERSON, "P/D2": WaitsFor.UNIT, "P/D3": WaitsFor.TIME
+    seen = story.seen()
+    left = waits.complete(seen, waits.own(seen), ()).units
+    assert {name: found[0].on for name, found in left.items()} == {
+        "P/A1": "person", "P/D1": "gate", "P/D2": "dependency", "P/D3": "soak"
     }  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Which workers were launched a moment ago and have not shown up yet, by the journal and the system."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import assert_never
 
 from dos.journal import streams
@@ -15,9 +16,10 @@ from dos.journal.events import (
     WorkerSpawned,
 )
 from dos.journal.facts.reader import FactReader, select
+from dos.journal.states.fleet import Fleet, Starts
 from dos.journal.store import Reading, readable
 from dos.records.leases import Lease
-from dos.sources import processes
+from dos.sources import own_processes, processes
 
 LAUNCH_MS = 120_000  # a worker that has not taken its lease by then is not coming
 PAGE = 32
@@ -39,8 +41,34 @@ _reader: FactReader[SpawnIntended | WorkerSpawned | WorkerReaped] = FactReader(
 )
 
 
+def expected(state: Fleet, directory: Path, now_ms: int) -> dict[str, int]:
+    """The lanes to which a worker is on its way, by the folded journal and the system; each with one.
+
+    `directory` is the workspace's state directory, by which its processes are known.
+    """
+    waiting = {lane: starts for lane, starts in state.starts.items() if starts.pending}
+    return {
+        lane: 1
+        for lane, starts in waiting.items()
+        if now_ms - starts.at_ms <= LAUNCH_MS and not never_came(starts, directory)
+    }
+
+
+def never_came(starts: Starts, directory: Path) -> bool:
+    """Of a process elsewhere this system cannot say that it is gone.
+
+    Without a pid whoever started it died, or could not start it: then the run itself is looked for.
+    """
+    if starts.system != processes.system():
+        return False
+    if starts.pid:
+        return processes.is_gone(starts.pid, starts.pid_started)
+    running = own_processes.running(directory)
+    return not any(found.option("--run-id") == starts.run_id for found in running)
+
+
 def pending(view: Reading, lanes: Iterable[str], leases: Sequence[Lease], now_ms: int) -> dict[str, int]:
-    """How many are on their way to each lane; lanes that nobody is on the way to are left out."""
+    """How many are on their way to each of these names, under which several may be launched; others are left out."""
     here = {lease.run_id for lease in leases if lease.run_id}
     found = {lane: sum(1 for _ in _expected(view, lane, here, now_ms - LAUNCH_MS)) for lane in lanes}
     return {lane: count for lane, count in found.items() if count}

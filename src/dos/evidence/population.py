@@ -3,59 +3,77 @@
 A journal that cannot be read frees nobody's lane: then every lane is held, by whom is not known.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec import UNSET, Struct
 
 from dos.config.tables import Config
-from dos.errors import StoreFailed
-from dos.evidence import launches
-from dos.evidence.progress import liveness as progress
-from dos.evidence.progress import policies
-from dos.plans.standing import Standing, standing
-from dos.plans.ticks import LaneLiveness, SuperviseEvidence
+from dos.errors import DosError
+from dos.plans.ticks import LaneLiveness
 from dos.records.leases import Lease
 from dos.records.names import folded
-from dos.sources.world import World
 from dos.verdicts.progress.liveness import Answer
+from dos.verdicts.progress.standing import Standing
 
 HANDLE = "auto"  # a name for "any lane that is free", under which workers are launched up to the budget
 
 
-class Gathered(Struct, frozen=True, kw_only=True):
-    evidence: SuperviseEvidence
-    handles: dict[str, str]  # of each lane that somebody holds: what would have to be stopped
+class Staff(Struct, frozen=True, kw_only=True):
+    """Who holds a lane, or was launched and is on the way to one."""
+
+    leases: Sequence[Lease] = ()
+    stands: Mapping[int, Standing] = {}  # by the fence of each lease
+    launched: Mapping[str, int] = {}  # lane -> how many workers are on their way to it
+
+    def of_lane(self, lane: str) -> list[tuple[Lease, Standing]]:
+        return [(lease, self.stands[lease.fence]) for lease in self.leases if folded(lease.lane) == folded(lane)]
+
+    def dead(self) -> dict[str, Lease]:
+        """The leases whose holder is gone, by lane."""
+        return {lease.lane: lease for lease in self.leases if self.stands[lease.fence].answer is Answer.STALLED}
 
 
-def gather(
-    world: World, config: Config, *, target: int, max_concurrency: int | None = None, now_ms: int | None = None
-) -> Gathered:
-    lanes = _Lanes(config, repeats=max_concurrency is not None)
-    try:
-        with world.journal.backend.read() as view:
-            leases = [lease for lease in view.leases() if not lease.is_lock]
-            moment = progress.Moment(view, now_ms)
-            waiting = launches.pending(view, lanes.names, leases, moment.now_ms)
-        seen = progress.gather(world.journal, world.workspace, leases, now_ms=moment.now_ms)
-    except StoreFailed as error:
-        unread = Standing(answer=Answer.UNKNOWN, why=error.message)
-        entries = tuple(lanes.entry(name, unread) for name in config.roster())
-        return Gathered(evidence=SuperviseEvidence(lanes=entries, target=target), handles={})
-    policy = policies.of_liveness(config)
-    stands = {lease.fence: standing(seen[lease.fence], policy) for lease in leases}
-    return Gathered(
-        evidence=SuperviseEvidence(lanes=tuple(lanes.entries(leases, stands, waiting)), target=target),
-        handles={lease.lane: lease.run_id or str(lease.pid or lease.holder) for lease in leases},
-    )
+def entries(
+    config: Config,
+    staff: Staff,
+    *,
+    waits: Mapping[str, str] = {},
+    no_workers: Collection[int] = (),
+    repeats: bool = False,
+) -> tuple[LaneLiveness, ...]:
+    """The lanes as a plan sees them. `waits` says of a lane why nobody may be started on it; `no_workers` are the
+    fences of leases that fill no place; with `repeats`, lanes of autopick are launched under one name several times."""
+    return tuple(_Lanes(config, repeats=repeats, waits=waits, no_workers=no_workers).entries(staff))
+
+
+def repeatable(config: Config) -> set[str]:
+    """The names under which several workers may be launched, where there is a budget for it."""
+    return _Lanes(config, repeats=True).repeatable
+
+
+def unread(config: Config, error: DosError) -> tuple[LaneLiveness, ...]:
+    """What cannot be read is held, never free."""
+    lanes = _Lanes(config, repeats=False)
+    why = Standing(answer=Answer.UNKNOWN, why=error.message)
+    return tuple(lanes.entry(name, why) for name in config.roster())
 
 
 class _Lanes:
     """The roster as `dos.toml` has it, and what is added to it for a budget."""
 
-    def __init__(self, config: Config, *, repeats: bool) -> None:
+    def __init__(
+        self,
+        config: Config,
+        *,
+        repeats: bool,
+        waits: Mapping[str, str] = {},
+        no_workers: Collection[int] = (),
+    ) -> None:
         lanes = config.lanes
         self.trees = lanes.trees
         self.exclusive = frozenset(lanes.exclusive)
+        self.waits = waits
+        self.no_workers = no_workers
         self.handle = HANDLE
         while config.canonical_lane(self.handle):
             self.handle += "*"
@@ -63,18 +81,16 @@ class _Lanes:
         picked = {folded(lane) for lane in (*lanes.autopick, self.handle)} if repeats else set()
         self.repeatable = {name for name in self.names if folded(name) in picked and name not in self.exclusive}
 
-    def entries(
-        self, leases: Sequence[Lease], stands: Mapping[int, Standing], waiting: Mapping[str, int]
-    ) -> Iterator[LaneLiveness]:
+    def entries(self, staff: Staff) -> Iterator[LaneLiveness]:
         """The roster, a lane once for each of its leases and launches; then the leases that belong to no lane of it."""
         held: dict[str, list[Lease]] = {}
-        for lease in leases:
+        for lease in staff.leases:
             held.setdefault(folded(lease.lane), []).append(lease)
         for name in self.names:
-            yield from self._of_lane(name, held.pop(folded(name), []), stands, waiting.get(name, 0))
+            yield from self._of_lane(name, held.pop(folded(name), []), staff.stands, staff.launched.get(name, 0))
         for others in held.values():
             for lease in others:
-                yield self.entry(lease.lane, stands[lease.fence], lease, off_roster=True)
+                yield self.entry(lease.lane, staff.stands[lease.fence], lease, off_roster=True)
 
     def _of_lane(
         self, name: str, leases: Sequence[Lease], stands: Mapping[int, Standing], launched: int
@@ -112,4 +128,6 @@ class _Lanes:
             repeatable=name in self.repeatable and not exclusive,
             off_roster=off_roster or UNSET,
             why=(found.why if found else "") or UNSET,
+            waits=self.waits.get(name, "") or UNSET,
+            is_person=(lease is not None and lease.fence in self.no_workers) or UNSET,
         )

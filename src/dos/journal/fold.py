@@ -67,6 +67,8 @@ class Watch:
         self._states: dict[type[State], State] = {}
         self._kept: dict[type[State], int] = {}  # the position of the newest snapshot that we know of
         self.pos = 0
+        self.lapsed: list[Lease] = []  # whose time was over at the last look, and that nobody had ended
+        self.locks: list[Lease] = []  # that had not lapsed then
 
     def look(self) -> list[Lease]:
         """Take in what has happened; the leases that have not lapsed."""
@@ -75,7 +77,11 @@ class Watch:
                 self._follow(view)
             else:
                 self._begin(view)
-            leases = [lease for lease in unlapsed(view) if not lease.is_lock]
+            standing = unlapsed(view)
+            fences = {lease.fence for lease in standing}
+            self.lapsed = [lease for lease in view.leases() if not (lease.is_lock or lease.fence in fences)]
+            self.locks = [lease for lease in standing if lease.is_lock]
+            leases = [lease for lease in standing if not lease.is_lock]
             due = [kind for kind in self._kinds if self._keep and self._is_due(view, kind)]
         for kind in due:
             keep(self._store, self._states[kind], self.pos, beyond=SNAPSHOT_EVERY)

@@ -15,11 +15,13 @@ from dos.plans.ticks import (
     Blocked,
     Disposition,
     LaneLiveness,
+    Obstacle,
     PlanRow,
     SuperviseEvidence,
     SupervisePolicy,
     SuperviseVerdict,
 )
+from dos.plans.waiting import WaitsOn
 from dos.records import regions
 from dos.records.regions import Region
 from dos.verdicts.progress.liveness import Answer as Liveness
@@ -27,14 +29,28 @@ from dos.verdicts.progress.liveness import shown
 
 
 def supervise(evidence: SuperviseEvidence, policy: SupervisePolicy = SupervisePolicy()) -> SuperviseVerdict:
+    return explained(evidence, policy)[0]
+
+
+def explained(
+    evidence: SuperviseEvidence, policy: SupervisePolicy = SupervisePolicy()
+) -> tuple[SuperviseVerdict, list[Obstacle]]:
+    """The plan, and what keeps each lane from getting a worker that has nothing of its own to wait for."""
     seen = _Seen(evidence, policy)
     target, alive, admissible = evidence.target, seen.alive, seen.admissible()
     spawn: list[PlanRow] = []
+    obstacles: list[Obstacle] = []
     blocked: list[Blocked] = []
     if alive < target:
-        spawn, blocked = seen.fill(max(0, min(target, admissible) - alive), short=target - alive)
+        spawn, obstacles = seen.fill(max(0, min(target, admissible) - alive))
+        waits = {name: lane.waits for name, lane in seen.lanes.items() if lane.waits}
+        reasons = {each.lane: each.reason for each in obstacles} | waits
+        if len(spawn) < target - alive:
+            blocked = [Blocked(lane=name, reason=reasons[name]) for name in seen.lanes if name in reasons]
+    else:
+        obstacles = seen.full()
     answer, reason = _outcome(target, admissible, alive, spawn, blocked)
-    return SuperviseVerdict(
+    verdict = SuperviseVerdict(
         answer=answer,
         reason=f"{reason}; {seen.unknown} could not be read and count as held" if seen.unknown else reason,
         alive=alive,
@@ -48,6 +64,7 @@ def supervise(evidence: SuperviseEvidence, policy: SupervisePolicy = SupervisePo
         blocked=tuple(blocked),
         evidence=evidence,
     )
+    return verdict, obstacles
 
 
 def overlapping_concurrent_lanes(lanes: Iterable[tuple[str, Sequence[str], bool]]) -> list[tuple[str, str]]:
@@ -86,7 +103,7 @@ class _Lane:
         self.kept = False  # an entry stays as it is
         self.advancing = False
         self.unknown = False
-        self.waits = ""  # why it is held and counts for nobody
+        self.waits = ""  # why it is held and counts for nobody, or why nobody may be started on it
 
     def add(self, entry: LaneLiveness, *, repeats: bool, stays: bool) -> None:
         self.entries.append(entry)
@@ -133,7 +150,10 @@ class _Seen:
         if entry.pending:
             self._keep(entry, lane, "launched; its lease is not there yet")
         elif entry.liveness is None:
-            lane.free = True
+            lane.free = not entry.waits
+            lane.waits = entry.waits or ""
+        elif entry.is_person is True and entry.liveness is not Liveness.STALLED:
+            self._keep(entry, lane, "held, and not by a worker", counts=False)
         elif entry.liveness is Liveness.ADVANCING:
             lane.advancing = True
             self._keep(entry, lane, "ADVANCING")
@@ -144,7 +164,8 @@ class _Seen:
             self.unknown += 1
             self._keep(entry, lane, "its liveness is unknown, and what is unknown is never free")
         elif self.policy.reap_stalled:
-            lane.free = True
+            lane.free = not entry.waits
+            lane.waits = entry.waits or ""
             self.reap.append(_row(entry, Disposition.REAP, "STALLED"))
         else:
             lane.waits = "its worker is STALLED, and reap_stalled is off"
@@ -191,9 +212,9 @@ class _Seen:
             room = max(room, self.policy.max_concurrency or 0)
         return room or int(exclusive)
 
-    def fill(self, need: int, short: int) -> tuple[list[PlanRow], list[Blocked]]:
-        """Who is started, at most `need`: lanes first, then shared names; and while more are missing, why nobody is."""
-        free = {name: lane for name, lane in self.lanes.items() if lane.free and not (lane.kept or lane.off_roster)}
+    def fill(self, need: int) -> tuple[list[PlanRow], list[Obstacle]]:
+        """Who is started, at most `need`: lanes first, then shared names; and what keeps each of the others waiting."""
+        free = self._free()
         fixed = [name for name, lane in free.items() if not (lane.exclusive or lane.repeats)]
         held = [placement.region_of(entry.tree) for entry in self.holders]
         placed = placement.place([free[name].region for name in fixed], held, 0 if self.alone else need)
@@ -202,11 +223,17 @@ class _Seen:
             chosen += self._spread(need - len(chosen))
             if not chosen and not self.hold:
                 chosen = [name for name, lane in free.items() if lane.exclusive][:need]
-        if len(chosen) == short:
-            return self._rows(chosen), []
         names = [*(entry.lane for entry in self.holders), *fixed]
         reasons = {fixed[number]: names[other] for number, other in placed.in_the_way.items()}
-        return self._rows(chosen), self._blocked(free, chosen, reasons)
+        return self._rows(chosen), self._obstacles(free, chosen, reasons)
+
+    def full(self) -> list[Obstacle]:
+        """As many as wanted are alive: nobody else is started."""
+        reason = "as many workers as wanted are at work"
+        return [Obstacle(lane=name, on=WaitsOn.HOST_FULL, reason=reason) for name in self._free()]
+
+    def _free(self) -> dict[str, _Lane]:
+        return {name: lane for name, lane in self.lanes.items() if lane.free and not (lane.kept or lane.off_roster)}
 
     def _spread(self, need: int) -> list[str]:
         """Every repeatable lane once, those that nobody holds first, and then round again."""
@@ -227,28 +254,33 @@ class _Seen:
             rows.append(PlanRow(lane=name, disposition=Disposition.SPAWN, reason=reason))
         return rows
 
-    def _blocked(self, free: dict[str, _Lane], chosen: Sequence[str], in_the_way: dict[str, str]) -> list[Blocked]:
+    def _obstacles(self, free: dict[str, _Lane], chosen: Sequence[str], in_the_way: dict[str, str]) -> list[Obstacle]:
         started = set(chosen)
         found = []
         for name, lane in self.lanes.items():
-            if lane.waits:
-                reason = lane.waits
-            elif lane.repeats and lane.kept and name not in started:
-                reason = f"nobody is put beside a worker that is {_shown(lane.entries)}"
-            elif name not in free or name in started:
+            if lane.waits or name in started:
                 continue
-            elif self.alone:
-                reason = f"{self.alone} runs alone, and somebody is in it"
-            elif lane.exclusive:  # somebody is there or is started, or it would be started itself
-                others = [*(row.lane for row in self.hold), *chosen]
-                reason = f"it runs alone, and {others[0]} does not wait for it"
-            elif name in in_the_way:
-                unknown = "" if lane.region.known else "its own region is unknown: "
-                reason = f"{unknown}it overlaps {in_the_way[name]}"
-            else:
-                reason = "the lanes have no room for one more"
-            found.append(Blocked(lane=name, reason=reason))
+            if lane.repeats and lane.kept:
+                shares = f"nobody is put beside a worker that is {_shown(lane.entries)}"
+                found.append(Obstacle(lane=name, on=WaitsOn.REGION_HELD, reason=shares))
+            elif name in free:
+                on, reason = self._obstacle(name, lane, chosen, in_the_way)
+                found.append(Obstacle(lane=name, on=on, reason=reason))
         return found
+
+    def _obstacle(
+        self, name: str, lane: _Lane, chosen: Sequence[str], in_the_way: dict[str, str]
+    ) -> tuple[WaitsOn, str]:
+        if self.alone:
+            return WaitsOn.EXCLUSIVE, f"{self.alone} runs alone, and somebody is in it"
+        if lane.exclusive:  # somebody is there or is started, or it would be started itself
+            others = [*(row.lane for row in self.hold), *chosen]
+            first = f"{others[0]} does not wait for it" if others else "nobody is wanted"
+            return WaitsOn.EXCLUSIVE, f"it runs alone, and {first}"
+        if name in in_the_way:
+            unknown = "" if lane.region.known else "its own region is unknown: "
+            return WaitsOn.REGION_HELD, f"{unknown}it overlaps {in_the_way[name]}"
+        return WaitsOn.HOST_FULL, "the lanes have no room for one more"
 
 
 def _outcome(

@@ -1,15 +1,8 @@
-"""What does a supervisor find when it comes, and what becomes of each? And what is left when it goes?"""
+"""What does a supervisor find when it comes, and what becomes of each?"""
 
-from collections.abc import Collection, Sequence
-from enum import StrEnum
+from collections.abc import Collection
 
 from msgspec import Struct
-
-from dos.records import reasons
-from dos.records.names import counted, listed
-from dos.records.reasons import ClearsBy
-
-MOST_TOLD = 3  # units of those that wait for the same
 
 
 class Left(Struct, frozen=True, kw_only=True):
@@ -44,37 +37,3 @@ def plan(left: Collection[Left]) -> Found:
         repeated=[each.unit for each in dead if each.unit and not each.landed],
         skipped=[each.unit for each in dead if each.unit and each.landed],
     )
-
-
-class WaitsFor(StrEnum):
-    PERSON = "a person"
-    UNIT = "another unit"
-    TIME = "time"
-
-
-class Unfinished(Struct, frozen=True, kw_only=True):
-    """A unit that has not landed when nobody works any more."""
-
-    unit: str
-    waits_for: WaitsFor
-    why: str
-
-
-_CLEARED_BY = {ClearsBy.TIME: WaitsFor.TIME, ClearsBy.OTHER_WORKER: WaitsFor.UNIT}
-
-
-def cleared_by(hold: str) -> WaitsFor:
-    """Who can lift what holds a unit."""
-    row = reasons.find(hold)
-    return _CLEARED_BY.get(row.clears_by, WaitsFor.PERSON) if row else WaitsFor.PERSON
-
-
-def told(left: Sequence[Unfinished]) -> str:
-    """How many units are left, and what they wait for."""
-    parts = []
-    for waits_for in WaitsFor:
-        units = [f"{each.unit}: {each.why}" for each in left if each.waits_for is waits_for]
-        if units:
-            verb = "waits" if len(units) == 1 else "wait"
-            parts.append(f"{len(units)} {verb} for {waits_for} ({listed(units, MOST_TOLD)})")
-    return f"{counted(len(left), 'unit')} left: {'; '.join(parts)}"

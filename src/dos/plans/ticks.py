@@ -7,9 +7,10 @@ from enum import StrEnum
 from math import isfinite
 from typing import Any
 
-from msgspec import UNSET, UnsetType, field
+from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import force_setattr
 
+from dos.plans.waiting import WaitsOn
 from dos.records.public import PublicRecord
 from dos.verdicts.progress.liveness import Answer as Liveness
 
@@ -52,6 +53,8 @@ class LaneLiveness(PublicRecord, frozen=True, kw_only=True, forbid_unknown_field
     repeatable: bool = False  # a name under which several workers may be launched, each on a region of its own
     off_roster: bool | UnsetType = UNSET  # only its lease is there: nobody is started on it
     why: str | UnsetType = UNSET  # what the liveness rests on
+    waits: str | UnsetType = UNSET  # nobody holds it, and why nobody may be started on it now
+    is_person: bool | UnsetType = UNSET  # whoever holds it is no worker: it keeps its region and fills no place
 
     def __post_init__(self) -> None:
         if not self.lane.strip():
@@ -107,6 +110,14 @@ class PlanRow(PublicRecord, frozen=True, kw_only=True):
 
 class Blocked(PublicRecord, frozen=True, kw_only=True):
     lane: str
+    reason: str
+
+
+class Obstacle(Struct, frozen=True, kw_only=True):
+    """What keeps a lane from getting a worker that could have one otherwise."""
+
+    lane: str
+    on: WaitsOn
     reason: str
 
 

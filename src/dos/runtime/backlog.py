@@ -7,23 +7,21 @@ from msgspec import json
 
 from dos.config.tables import Config
 from dos.errors import BadInput, Conflict
-from dos.evidence.access import asked_units
-from dos.evidence.access import cooldown as resting
+from dos.evidence.access import asked_units, cooldown
 from dos.evidence.access import pickable as standing
 from dos.journal.events import LandingIntended
-from dos.journal.states.attempts import made
+from dos.journal.states.attempts import Attempts
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet
 from dos.journal.states.fleet import Unit as Seen
 from dos.plans.questions.catalog import AnyQuestion
 from dos.plans.questions.units import LandingBlocked
-from dos.records.attempts import Outcome
 from dos.records.names import listed
 from dos.records.units import Trouble, Unit
 from dos.runtime.effects import Backlog, Landing, Refusals, Unsettled
 from dos.sources.plans import units as sources
 from dos.sources.workspace import Workspace
-from dos.verdicts.access import cooldown, pickable
+from dos.verdicts.access import pickable
 from dos.verdicts.work import complete
 
 
@@ -37,6 +35,7 @@ def survey(
     run_id: str = "",
     now_ms: int = 0,
     answers: Decisions | None = None,
+    tried: Attempts | None = None,
 ) -> Backlog:
     """`others` are the runs that live on other lanes: what one is at is not ours, whatever the plan says now."""
     answers = answers or Decisions()
@@ -47,7 +46,9 @@ def survey(
     landed = {name: None for name, unit in known.items() if unit.landed}  # in order, and quick to look up
     left = [unit for unit in mine if unit.name not in landed]
     judged = [(unit, pickable.judge(standing.standing(unit, fleet, (), now_ms=now_ms))) for unit in left]
-    resting = {unit.name: rest for unit in left if (rest := _rest(unit, config, fleet, run_id, now_ms)).held}
+    tried = Attempts() if tried is None else tried
+    rests = {unit.name: cooldown.of_unit(unit, fleet, tried, config, now_ms=now_ms) for unit in left}
+    resting = {name: rest for name, rest in rests.items() if rest.held}
     return Backlog(
         open=[unit for unit, answer in judged if not answer.held and unit.name not in resting],
         held=[answer for _, answer in judged if answer.held],
@@ -110,18 +111,6 @@ def _unsettled(mine: Sequence[Unit], fleet: Fleet, lane: str, answers: Decisions
 
 def _is_blocked(question: AnyQuestion, to: LandingIntended) -> bool:
     return isinstance(question, LandingBlocked) and question.unit == to.unit
-
-
-def _rest(unit: Unit, config: Config, fleet: Fleet, run_id: str, now_ms: int) -> cooldown.Verdict:
-    """What a run tried in vain is on cooldown once the run has stopped, also after a restart."""
-    tried = None if fleet.counts_its_tries(unit.name) else fleet.units.get(unit.name, Seen()).tried
-    if tried and run_id and tried.run_id == run_id:
-        tried = None
-    attempts = (made(unit.name, Outcome.read(tried.outcome), tried.at_ms, tried.text),) if tried else ()
-    return cooldown.judge(
-        cooldown.Evidence(unit_id=unit.name, attempts=attempts, now_ms=now_ms, text=unit.fingerprint),
-        resting.policy(config),
-    )
 
 
 def _completion(mine: Sequence[Unit], landed: Collection[str]) -> complete.Verdict | None:

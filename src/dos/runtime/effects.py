@@ -12,6 +12,7 @@ from dos.journal.store import Entry
 from dos.plans.limits.budget import Left, Row
 from dos.plans.limits.quota import Candidate, Probe
 from dos.plans.questions.catalog import AnyQuestion
+from dos.plans.waiting import WaitsOn
 from dos.records.endings import Outcome
 from dos.records.leases import Lease, Refusal
 from dos.records.reasons import Needs
@@ -184,12 +185,14 @@ class Promise(Struct, frozen=True, kw_only=True):
 
 
 class NoRoom(Struct, frozen=True, kw_only=True):
+    on: WaitsOn  # a budget, a limit or a login
     why: str  # quota | budget
     detail: str
     until_ms: int | None  # None: a person has to do something
     needs: Needs
     questions: list[AnyQuestion] = []
     told: list[Fact] = []
+    clears_with: str = ""  # a command that a person can type, where it is no answer to a question
 
 
 class Park(Effect[float], frozen=True, kw_only=True):

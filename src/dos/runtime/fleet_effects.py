@@ -6,64 +6,68 @@ import time
 from dos.config.load import Loaded, parse
 from dos.config.tables import Config
 from dos.errors import Conflict
-from dos.evidence import holders
-from dos.evidence.progress import liveness as evidence
-from dos.evidence.progress import policies
 from dos.journal import streams
 from dos.journal.engine_events import BaselineChecked, BaselineStarted
 from dos.journal.events import LeaseRevoked, RunStopped
 from dos.journal.facts.reader import select
-from dos.journal.states import baselines as checked
 from dos.journal.states import decisions as asked
 from dos.journal.states import fleet as folded
 from dos.journal.states.baselines import Baselines
 from dos.journal.states.decisions import Decisions
-from dos.journal.states.quota import Quota
-from dos.journal.states.spend import Spend
+from dos.journal.states.watching import Watching
 from dos.plans import loop
-from dos.plans.limits import baselines, quota
-from dos.plans.limits.quota import Limit
+from dos.plans.limits import baselines
 from dos.records import run_ids
-from dos.records.endings import Ending
 from dos.records.leases import Lease
 from dos.records.units import Unit
-from dos.runtime import backlog, effects, leftovers, logs
+from dos.runtime import effects, leftovers, logs
 from dos.runtime.drive import Performers, performs, warn
 from dos.runtime.fleet import observing
 from dos.runtime.fleet.executing import JOURNAL_AWAY, Executor, LocalExecutor
-from dos.runtime.fleet.observing import Seen
+from dos.runtime.fleet.observer import FleetObserver
 from dos.runtime.fleet.settings_text import SettingsText
 from dos.runtime.ground.baseline import Baseline
 from dos.runtime.on_target import OnTarget
-from dos.runtime.staff import candidates, credentials
-from dos.runtime.supervisor import Fleet, Spinning
+from dos.runtime.supervisor import Fleet
 from dos.runtime.worker import Ended
 from dos.runtime.worker_effects import WorkerEffects
-from dos.sources import own_processes, processes
+from dos.sources import processes
 from dos.sources.workspace import Workspace
-from dos.verdicts.progress import liveness
 
 SHORTEST_TICK_SECONDS = 0.5
 LOOKING_SHARE = 0.03  # of the time, at history: a worker looks for itself before it takes a unit on
-SPIN_LOOK_SECONDS = 60.0
-SPIN_ANSWER_MS = 4 * 3_600_000
+LIVENESS_SECONDS = 60.0  # git is asked for it
 
 
 class FleetEffects(WorkerEffects):
     """A supervisor can do what a worker can, and start workers."""
+
+    STATES = (*WorkerEffects.STATES, Watching)
 
     def __init__(self, place: Workspace, config: Config, *, actor: str, executor: Executor | None = None) -> None:
         # Nothing is done without the journal, and whatever is done is checked by it: so there is no harm in waiting.
         super().__init__(place, config, actor=actor, outlasts_outages=True)
         self._executor = executor or LocalExecutor()
         self._on_target = OnTarget(place, config, share=LOOKING_SHARE, is_watched=config.workers.isolation != "shared")
-        self._looked_for_spinning = 0.0
         self._started: dict[int, tuple[str, str]] = {}  # by pid: the lane and the run
         self._turned_away: list[tuple[str, str]] = []  # of those, who found the journal away
         self.settings = SettingsText(place, self.git, self._target_commit, journal=config.store.url)
         self._settings_trouble = ""  # that was warned of
         self._checked_by: str | None = None  # the text of the settings by which the target is checked
-        self._cleared = False  # agents may start on this host: what lands from now on is tested by itself
+        self.observer = FleetObserver(
+            place,
+            config,
+            self.store,
+            self.watch,
+            plan_texts=self.plan_texts,
+            settings=self.settings,
+            on_target=self._on_target,
+            target=self._landing_on,
+            branch=self.target,
+            commit=self._target_commit,
+            baseline=self.baseline,
+            liveness_seconds=LIVENESS_SECONDS,
+        )
 
     def performers(self) -> Performers:
         rows = (
@@ -85,85 +89,30 @@ class FleetEffects(WorkerEffects):
 
     def observe(self, effect: effects.ObserveFleet) -> Fleet:
         self._note_turned_away()
-        leases = {lease.lane: lease for lease in self.watch.look()}
-        recorded, answers = self.watch.state(folded.Fleet), self.watch.state(Decisions)
-        now_ms = self.store.now_ms()  # of the clock that wrote the times in the journal: this host's may be another
-        self._compare_settings(answers)
-        self.plan_texts.confirm(self.store, answers)
-        units = self.units()
-        live = {lease.run_id for lease in leases.values()} - {""}
-        state = self._on_target.known(recorded, units, self._landing_on, self.target(), answers, live)
-        backlogs = self._backlogs(units, state, answers, leases, now_ms)
-        seen = Seen(
-            config=self.config,
-            state=recorded,
-            answers=answers,
-            leases=leases,
-            backlogs=backlogs,
-            roomless=observing.roomless(
-                self.config,
-                {
-                    lane: [self.agents(lane, agent) for agent in dict.fromkeys(unit.agent for unit in backlog.open)]
-                    for lane, backlog in backlogs.items()
-                    if backlog.open and lane not in leases
-                },
-                self.watch.state(Quota),
-                self.watch.state(Spend),
-                recorded,
-                now_ms=now_ms,
-            ),
-            limits=self.watch.state(Quota).limits,
-            agents=[each.candidate for each in candidates.in_use(self.config, units)],
-            logged_in=self._logged_in(self.watch.state(Quota), units),
-            changed_texts=[*self.settings.questions(answers), *self.plan_texts.questions(answers)],
-            where=self.settings.where,
-            now_ms=now_ms,
-            gone=holders.gone,
-            never_came=self._never_came,
-            unfinished=(unfinished := _unfinished(units, state)),
-            unstaffed={
-                name: f"{why}; {backlog.how_to_staff(unit, self.config)}"
-                for name, unit in unfinished.items()
-                if (why := backlog.why_unstaffed(unit, self.config))
-            },
-            baseline=(planned := self._baseline_plan(answers, recorded.started_ms)),
-        )
+        seen = self.observer.look(heed=self._heed_answers)
         return observing.fleet(
             seen,
-            lanes=observing.lanes(seen),
             supervisor=effect.lease,
-            spinning=self._spinning(recorded, leases, now_ms),
-            undone={name: unit.undone for name, unit in state.units.items() if unit.undone},
             incidents=self._on_target.incidents,
             first=effect.first,
-            begun=self._check_to_begin() if planned.step is baselines.Step.CHECK else None,
+            begun=self._check_to_begin() if seen.baseline.step is baselines.Step.CHECK else None,
         )
+
+    def _heed_answers(self, answers: Decisions) -> None:
+        self._compare_settings(answers)
+        self.plan_texts.confirm(self.store, answers)
 
     def _compare_settings(self, answers: Decisions) -> None:
         text = self.settings.look(self.store, answers)
         if text is not None and text != self._checked_by:
             # Workers are started by it: so the target is checked by its setup and test, and not by those of the start.
             self.baseline = Baseline(self.place, parse(text, self.place.config).config, self.git, self.checks)
+            self.observer.baseline = self.baseline
             self._checked_by = text
         trouble = self.settings.trouble
         if trouble and trouble != self._settings_trouble:
             warn(f"{trouble}; workers keep the settings that were approved")
         self._settings_trouble = trouble
-
-    def _baseline_plan(self, answers: Decisions, started_ms: int) -> baselines.Plan:
-        if not self.baseline.is_wanted:
-            return baselines.Plan(step=baselines.Step.CLEAR)
-        known, commands = self.watch.state(Baselines), self.baseline.commands
-        planned = baselines.plan(
-            self.baseline.subject(self._target_commit()),
-            known.known(),
-            checked.asked(answers),
-            newest=known.newest(processes.host(), commands),
-            started_ms=started_ms,
-            cleared=self._cleared,
-        )
-        self._cleared = planned.step is baselines.Step.CLEAR
-        return planned
 
     def _check_to_begin(self) -> BaselineStarted:
         branch, command = self.target(), self.baseline.test
@@ -188,70 +137,6 @@ class FleetEffects(WorkerEffects):
     def _is_drained(self, lease: Lease) -> bool:
         self.watch.look()
         return self.watch.state(folded.Fleet).orders(lease).drain
-
-    def _backlogs(
-        self, units: list[Unit], state: folded.Fleet, answers: Decisions, leases: dict[str, Lease], now_ms: int
-    ) -> dict[str, effects.Backlog]:
-        by_lane: dict[str, list[Unit]] = {name: [] for name in self.config.roster()}
-        for unit in units:
-            by_lane.setdefault(backlog.lane_of(unit, self.config) or "", []).append(unit)
-        found = {}
-        for lane in self.config.roster():
-            others = {lease.run_id for name, lease in leases.items() if name != lane} - {""}
-            found[lane] = backlog.survey(
-                by_lane[lane], self.config, state, lane, others, now_ms=now_ms, answers=answers
-            )
-        return found
-
-    def _logged_in(self, limits: Quota, units: list[Unit]) -> list[Limit]:
-        """What nobody was logged in for, and whose credentials have changed here since."""
-        found = {}
-        for employed in candidates.in_use(self.config, units):
-            for limit in quota.in_use(limits.limits, [employed.candidate]):
-                if limit.ending == Ending.AUTH and credentials.was_renewed(limit.login, employed.login()):
-                    found[limit.key.path] = limit
-        return list(found.values())
-
-    def _never_came(self, starts: folded.Starts) -> bool:
-        """Of a process elsewhere this system cannot say that it is gone.
-
-        Without a pid whoever started it died, or could not start it: then the run itself is looked for.
-        """
-        if starts.system != processes.system():
-            return False
-        if starts.pid:
-            return processes.is_gone(starts.pid, starts.pid_started)
-        running = own_processes.running(self.place.state)
-        return not any(found.option("--run-id") == starts.run_id for found in running)
-
-    def _spinning(self, state: folded.Fleet, leases: dict[str, Lease], now_ms: int) -> list[Spinning]:
-        """Looked for now and then: git is asked for it. Where a halt is proposed after a while only, not before."""
-        if time.monotonic() - self._looked_for_spinning < SPIN_LOOK_SECONDS:
-            return []
-        self._looked_for_spinning = time.monotonic()
-        working = [
-            lease
-            for lease in leases.values()
-            if (run := state.runs.get(lease.run_id)) and not run.parked and not run.flagged
-        ]
-        if not working:
-            return []
-        policy, found, halt_after = policies.of_liveness(self.config), [], self.config.supervise.spin_halt_after
-        for fence, looked in evidence.gather(self.store, self.place, working).items():
-            verdict = liveness.judge(looked, policy)
-            age_ms = looked.age_ms if looked.progress_age_ms is None else looked.progress_age_ms
-            is_due = halt_after is None or age_ms >= halt_after.total_seconds() * 1000
-            if verdict.answer is liveness.Answer.SPINNING and is_due:
-                lease = next(each for each in working if each.fence == fence)
-                found.append(
-                    Spinning(
-                        lease=lease,
-                        reason=verdict.reason,
-                        expires_ms=now_ms + SPIN_ANSWER_MS,
-                        ordinal=state.runs[lease.run_id].landed + 1,
-                    )
-                )
-        return found
 
     def spawn(self, effect: effects.SpawnWorker) -> processes.Identity | None:
         words = [
@@ -323,8 +208,3 @@ class FleetEffects(WorkerEffects):
             fact = RunStopped(run_id=run_id, lane=lane, stop_reason=why, needs=loop.needs(why), reason=detail)
             self.store.record(streams.run(run_id), fact, key=str(why))
             del self._turned_away[0]
-
-
-def _unfinished(units: list[Unit], state: folded.Fleet) -> dict[str, Unit]:
-    """The units that have not landed, by git's word."""
-    return {unit.name: unit for unit in units if not state.units.get(unit.name, folded.Unit()).landed}

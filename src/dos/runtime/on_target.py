@@ -14,8 +14,9 @@ from dos.journal.states.fleet import Fleet
 from dos.journal.states.fleet import Unit as Seen
 from dos.plans.questions.units import UnitUndone
 from dos.records.units import Unit
+from dos.records.unknown import Unknown
 from dos.runtime.ground.incidents import IncidentWatch
-from dos.runtime.sharing.targets import Target
+from dos.runtime.sharing.targets import TargetView
 from dos.sources.git import Reader
 from dos.sources.workspace import Workspace
 from dos.sources.world import World
@@ -35,6 +36,7 @@ class OnTarget:
         self._is_watched = is_watched
         self._watch: IncidentWatch | None = None
         self.incidents: list[IncidentFound] = []  # of the last look, and not in the journal then
+        self.unread = ""  # why the branch could not be read at the last look
         self._not_before = 0.0
         self._asked: object = None
         self._names: list[str] = []
@@ -45,7 +47,7 @@ class OnTarget:
         self,
         fleet: Fleet,
         units: Sequence[Unit],
-        target: Target,
+        target: TargetView,
         branch: str,
         answers: Decisions,
         live: Collection[str] = (),
@@ -54,6 +56,9 @@ class OnTarget:
 
         `live` are the runs that hold a lane. What an agent brought to the branch by itself counts as no landing.
         """
+        if self._place.common is None:
+            self.unread = f"{self._place.root} is not in a git repository"
+            return fleet
         names = [name for unit in units for name in (unit.name, *unit.depends)]
         terms = [(unit.lane, unit.acceptance) for unit in units]  # by which a person's commit counts
         ref, landings = target.ref(branch), [(seen.landed, bool(seen.intended)) for seen in fleet.units.values()]
@@ -65,9 +70,10 @@ class OnTarget:
             asked = target.newest(branch), names, landings, terms, disputed
             with World(self._place.root, config=self._config) as world:
                 world.workspace = self._place
-                _, state = landed.look(
+                truths, state = landed.look(
                     world, names, fleet, ref=ref, memory=self._memory, declared=units, disputed=disputed
                 )
+            self.unread = next((truth.why for truth in truths.values() if isinstance(truth, Unknown)), "")
             shown = {name: seen for name, seen in state.units.items() if seen is not fleet.units.get(name)}
             suspects = self._suspects(fleet, live)
             self._shown = {

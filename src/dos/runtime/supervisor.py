@@ -11,12 +11,13 @@ from dos.errors import BadInput, Conflict, Fenced, GitFailed
 from dos.journal import engine_events, events, streams
 from dos.journal.states import decisions, quota
 from dos.journal.store import Entry
-from dos.plans import staffing, starting
+from dos.plans import staffing, starting, waiting
 from dos.plans.limits.quota import Limit
 from dos.plans.questions import runs
 from dos.plans.questions.catalog import AnyQuestion
 from dos.plans.questions.lanes import LaneFailed
-from dos.plans.ticks import SupervisePolicy
+from dos.plans.ticks import LaneLiveness, SupervisePolicy
+from dos.plans.waiting import FleetWaits, Waits
 from dos.records import logins
 from dos.records.leases import Lease, Refusal
 from dos.runtime import effects
@@ -39,30 +40,35 @@ class Ending(Struct, frozen=True):
     text: str
 
 
-class Spinning(Struct, frozen=True, kw_only=True):
+class LiveRun(Struct, frozen=True, kw_only=True):
+    """A run that holds a lane, as far as it matters once it spins."""
+
     lease: Lease
-    reason: str
-    expires_ms: int
-    ordinal: int = 1  # which time it is for its run
+    is_flagged: bool = False
+    is_asked_about: bool = False
+    expires_ms: int = 0  # of the question whether to stop it
+    ordinal: int = 1  # which time it is for the run
 
 
 class Fleet(Struct, frozen=True, kw_only=True):
     """What a tick sees."""
 
-    lanes: list[staffing.Lane]
+    lanes: tuple[LaneLiveness, ...]
     leases: dict[str, Lease]  # by lane
     versions: dict[str, int]  # of each lane's spawn stream
     drain_requested: bool
     busy: bool  # a worker of ours holds a lane, or is about to
     idle: bool  # nobody works and nothing is left to offer
-    left: list[starting.Unfinished] = []  # then
+    waits: FleetWaits = FleetWaits()  # what lanes and units wait for by themselves
+    left: dict[str, Waits] = {}  # the units that have not landed, when it is idle
+    dying: dict[str, str] = {}  # the lanes to be given up on, each with why
     times_failed: dict[str, int] = {}  # how often each lane was given up on before
     told: list[events.Fact] = []  # what people are to be warned of
     questions: list[AnyQuestion] = []  # for people, and not asked yet
     due: list[decisions.Closing] = []  # whose time to be answered is over
     settled: list[decisions.Standing] = []  # whose cause is gone
     logged_in: list[Limit] = []  # that nobody was logged in for, and somebody has logged in since
-    spinning: list[Spinning] = []  # not flagged yet
+    runs: dict[str, LiveRun] = {}  # by lane
     incidents: list[engine_events.IncidentFound] = []  # not written down yet
     found: starting.Found | None = None  # at the first look
     unchecked: engine_events.BaselineStarted | None = None  # what has to be checked before anybody is started
@@ -89,6 +95,7 @@ class Supervisor:
         self.policy = policy
         self.lease: Lease
         self._notes = 0
+        self._told = ""  # what everything waited for, when that was last said
 
     def supervise(self) -> Steps[Ending]:
         """Runs until the fleet is drained, or idle where that is wanted."""
@@ -136,13 +143,42 @@ class Supervisor:
             return Ending(Why.DRAINED, "drained on request")
         if self.until_idle and fleet.idle:
             if fleet.left:
-                return Ending(Why.WORK_LEFT, starting.told(fleet.left))
+                return Ending(Why.WORK_LEFT, waiting.left_over(fleet.left))
             return Ending(Why.IDLE, "nothing is left to do")
-        for action in staffing.plan(fleet.lanes, 0 if fleet.drain_requested else self.target, self.policy):
-            yield from self._perform(action, fleet)
+        target = 0 if fleet.drain_requested else self.target
+        plan = staffing.plan(fleet.lanes, target, self.policy, dying=fleet.dying)
+        yield from self._act(plan, fleet)
+        if not fleet.drain_requested:
+            yield from self._tell_of_waits(plan, fleet)
         if fleet.unchecked and not fleet.drain_requested:
             yield from self._check_baseline(fleet.unchecked)
         return None
+
+    def _act(self, plan: staffing.Plan, fleet: Fleet) -> Steps[None]:
+        reaped: set[str] = set()
+        refused: set[str] = set()  # their holders were not dead after all: the lanes are looked at again
+        for action in plan.actions:
+            match action:
+                case staffing.Reap(lane=lane, reason=reason):
+                    is_dead = yield from self._reap(lane, reason, fleet)
+                    (reaped if is_dead else refused).add(lane)
+                case staffing.Flag():
+                    yield from self._flag(action, fleet)
+                case staffing.GiveUp(lane=lane, reason=reason):
+                    yield from self._give_up(lane, reason, fleet)
+                case staffing.Spawn(lane=lane) if lane not in refused:
+                    # That its last worker was reaped is one more event of its stream.
+                    yield from self._spawn(lane, fleet.versions.get(lane, 0) + (lane in reaped))
+
+    def _tell_of_waits(self, plan: staffing.Plan, fleet: Fleet) -> Steps[None]:
+        """Said once, where nobody works and nobody is started: what everything waits for."""
+        idles = not fleet.busy and not plan.verdict.spawn and not fleet.unchecked
+        lanes = [f"{lane}: {found[0]}" for lane, found in fleet.waits.lanes.items() if found]
+        lanes += [f"{each.lane}: {each.reason}" for each in plan.obstacles if each.lane in fleet.waits.lanes]
+        told = "; ".join(lanes) if idles else ""
+        if told and told != self._told:
+            yield from do(effects.Complain(text=f"waiting: {told}"))
+        self._told = told
 
     def _check_baseline(self, begun: engine_events.BaselineStarted) -> Steps[None]:
         stream = streams.baseline(self.host)
@@ -165,34 +201,40 @@ class Supervisor:
             yield from self._ask(incidents.question(incident))
         for question in fleet.questions:
             yield from self._ask(question)
-        for found in fleet.spinning:
-            lease, ordinal = found.lease, found.ordinal
-            # Asked first: whoever is flagged is not looked at again.
+
+    def _flag(self, flag: staffing.Flag, fleet: Fleet) -> Steps[None]:
+        """Once for a run and each time that it spins; a halt is proposed where the policy says so."""
+        run = fleet.runs.get(flag.lane)
+        if run is None:
+            return  # a person's lease, or a loop by hand: `dos loop` and `dos watch` tell of it
+        lease = run.lease
+        if flag.asks and not run.is_asked_about:
+            # Asked first: a worker that is flagged and asked about is not looked at again.
             question = runs.Spinning.ask(
-                lease.run_id, lease.lane, found.reason, ordinal=ordinal, expires_ms=found.expires_ms
+                lease.run_id, lease.lane, flag.reason, ordinal=run.ordinal, expires_ms=run.expires_ms
             )
             yield from self._ask(question)
-            flag = engine_events.SpinFlagged(
-                lane=lease.lane, run_id=lease.run_id, lease=lease.fence, reason=found.reason
+        if not run.is_flagged:
+            flagged = engine_events.SpinFlagged(
+                lane=lease.lane, run_id=lease.run_id, lease=lease.fence, reason=flag.reason
             )
-            key = f"spinning/{lease.fence}.{ordinal}"
-            yield from do(effects.Record(stream=streams.run(lease.run_id), fact=flag, key=key))
+            key = f"spinning/{lease.fence}.{run.ordinal}"
+            yield from do(effects.Record(stream=streams.run(lease.run_id), fact=flagged, key=key))
 
-    def _perform(self, action: staffing.Action, fleet: Fleet) -> Steps[None]:
-        match action:
-            case staffing.Spawn(lane=lane):
-                yield from self._spawn(lane, fleet.versions.get(lane, 0))
-            case staffing.Reap(lane=lane, reason=reason):
-                lease = fleet.leases[lane]
-                # Refused when the holder has moved since it was looked at: then it was not dead.
-                if (yield from do(effects.RevokeLease(lease=lease, reason=reason))):
-                    fact = events.WorkerReaped(lane=lane, run_id=lease.run_id, lease=lease.fence, reason=reason)
-                    yield from self._note(streams.spawn(lane), fact)
-            case staffing.GiveUp(lane=lane, reason=reason):
-                # Asked first: a lane that nobody is asked about would wait for ever.
-                ordinal = fleet.times_failed.get(lane, 0) + 1
-                yield from self._ask(LaneFailed.ask(lane, reason, ordinal=ordinal))
-                yield from self._note(streams.spawn(lane), events.LaneFailed(lane=lane, reason=reason))
+    def _reap(self, lane: str, reason: str, fleet: Fleet) -> Steps[bool]:
+        """Refused when the holder has moved since it was looked at: then it was not dead."""
+        lease = fleet.leases[lane]
+        if not (yield from do(effects.RevokeLease(lease=lease, reason=reason))):
+            return False
+        fact = events.WorkerReaped(lane=lane, run_id=lease.run_id, lease=lease.fence, reason=reason)
+        yield from self._note(streams.spawn(lane), fact)
+        return True
+
+    def _give_up(self, lane: str, reason: str, fleet: Fleet) -> Steps[None]:
+        # Asked first: a lane that nobody is asked about would wait for ever.
+        ordinal = fleet.times_failed.get(lane, 0) + 1
+        yield from self._ask(LaneFailed.ask(lane, reason, ordinal=ordinal))
+        yield from self._note(streams.spawn(lane), events.LaneFailed(lane=lane, reason=reason))
 
     def _spawn(self, lane: str, version: int) -> Steps[None]:
         run_id = yield from do(effects.MintRun(process=f"worker-{lane}"))

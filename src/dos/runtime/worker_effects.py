@@ -5,6 +5,7 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from secrets import token_hex
+from typing import ClassVar
 
 from msgspec import structs
 
@@ -15,6 +16,7 @@ from dos.evidence import holders
 from dos.evidence.access.lane import rules
 from dos.journal import fold
 from dos.journal.events import Event
+from dos.journal.states.attempts import Attempts
 from dos.journal.states.baselines import Baselines
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet
@@ -55,6 +57,10 @@ LONGEST_WAIT_SECONDS = 5.0  # for the journal to move, where nothing else ends a
 
 
 class WorkerEffects:
+    STATES: ClassVar[tuple[type[fold.State], ...]] = (
+        Fleet, Quota, Spend, Decisions, Attempts, LandingQueue, Baselines,
+    )  # fmt: skip
+
     def __init__(
         self,
         place: Workspace,
@@ -84,7 +90,7 @@ class WorkerEffects:
         self._backing_off: tuple[effects.BackOff | None, float] = (None, 0.0)  # until when
         self._lease_key = token_hex(LEASE_KEY_BYTES)  # of every lane that this process takes
         self.checks = Checks(place, config, listen=listen, lease_key=self._lease_key)
-        self.watch = fold.Watch(self.store, Fleet, Quota, Spend, Decisions, LandingQueue, Baselines, keep=True)
+        self.watch = fold.Watch(self.store, *self.STATES, keep=True)
         self.baseline = Baseline(place, config, self.git, self.checks)
         self._launcher = Launcher(config, is_lost=self._is_lost, open_store=beside)
         self.plan_texts = PlanTexts(place, config, self.git, self._target_commit)
@@ -241,6 +247,7 @@ class WorkerEffects:
             run_id=lease.run_id,
             now_ms=self.store.now_ms(),
             answers=answers,
+            tried=self.watch.state(Attempts),
         )
         orders = self.watch.state(Fleet).orders(lease)
         return structs.replace(

@@ -1,9 +1,9 @@
 """Which units do questions to a person hold, and which questions have lost their cause?"""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import assert_never
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from dos.journal.states import fleet
 from dos.journal.states.decisions import Answered, Decisions, Standing
@@ -14,19 +14,40 @@ from dos.plans.questions.question import SetAside
 from dos.records.units import Unit
 
 
-def gated(units: Sequence[Unit], state: Fleet, answers: Decisions) -> list[Unit]:
-    """The units; those that wait for a person's answer, or that one put aside, with their gate closed."""
-    held: dict[str, str] = {}
+class Hold(Struct, frozen=True, kw_only=True):
+    """A question that keeps a unit from being offered: it is open, or was answered so that the unit is put aside."""
+
+    asked: Standing | Answered
+
+    @property
+    def is_open(self) -> bool:
+        return isinstance(self.asked, Standing)
+
+    @property
+    def why(self) -> str:
+        name = self.asked.raised.id
+        return f"`dos decisions show {name}` waits for an answer" if self.is_open else f"a person put it aside: {name}"
+
+
+def holds(units: Iterable[Unit], state: Fleet, answers: Decisions) -> dict[str, Hold]:
+    """The units that wait for a person's answer, or that one put aside."""
+    held: dict[str, Hold] = {}
     declared = {unit.name: unit for unit in units}
-    for name, asked in answers.open.items():
+    for asked in answers.open.values():
         for unit in units_behind(asked):
             if unit in declared and not _is_free_again(asked, asked.at_ms, state, declared[unit]):
-                held[unit] = f"`dos decisions show {name}` waits for an answer"
-    for name, answered in answers.answered.items():
+                held[unit] = Hold(asked=asked)
+    for answered in answers.answered.values():
         for unit in units_behind(answered):
             if unit in declared and _is_put_aside(answered, state, declared[unit]):
-                held.setdefault(unit, f"a person put it aside: {name}")
-    return [structs.replace(unit, gated=held[unit.name]) if unit.name in held else unit for unit in units]
+                held.setdefault(unit, Hold(asked=answered))
+    return held
+
+
+def gated(units: Sequence[Unit], state: Fleet, answers: Decisions) -> list[Unit]:
+    """The units; those that a question holds, with their gate closed."""
+    held = holds(units, state, answers)
+    return [structs.replace(unit, gated=held[unit.name].why) if unit.name in held else unit for unit in units]
 
 
 def units_behind(asked: Standing | Answered) -> list[str]:

@@ -6,8 +6,7 @@ from msgspec import structs
 
 from dos.config.tables import Config
 from dos.errors import BadInput
-from dos.evidence.access import asked_units, attempts, named_unit
-from dos.evidence.access import cooldown as resting
+from dos.evidence.access import asked_units, attempts, cooldown, named_unit
 from dos.evidence.work import landed
 from dos.journal import fold
 from dos.journal.states import fleet
@@ -19,7 +18,6 @@ from dos.records.names import shown
 from dos.records.units import Trouble, Unit
 from dos.sources.plans import units
 from dos.sources.world import World
-from dos.verdicts.access import cooldown
 from dos.verdicts.access.pickable import MOST_DEATHS, Evidence, Flag
 
 UNREAD = (Trouble.UNREADABLE, Trouble.NOT_CLOSED)  # a document may declare more than can be seen
@@ -57,10 +55,8 @@ def standing(unit: Unit, state: Fleet, live: Collection[str], *, now_ms: int) ->
 
 def rested(unit: Unit, seen: Evidence, state: Fleet, tried: Attempts, config: Config) -> Evidence:
     """`seen`, with the end of the unit's cooldown after a try in vain."""
-    if state.counts_its_tries(unit.name):
-        return seen
-    asked = resting.of(tried, unit.name, now_ms=seen.now_ms, text=unit.fingerprint)
-    return structs.replace(seen, cooldown_until_ms=cooldown.judge(asked, resting.policy(config)).until_ms)
+    rest = cooldown.of_unit(unit, state, tried, config, now_ms=seen.now_ms)
+    return structs.replace(seen, cooldown_until_ms=rest.until_ms)
 
 
 def unplaced(unit: Unit, lane: str) -> Flag:

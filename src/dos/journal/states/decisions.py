@@ -302,9 +302,9 @@ def settling(asked: Standing, *, by: str = "") -> Entry:
     return Entry(stream=streams.decision(answer.id), kind=answer.kind, body=answer, expect=asked.version)
 
 
-def held(decisions: Decisions) -> set[Subject]:
-    """All that waits for an answer."""
-    return _waits(decisions.open.values())
+def held(decisions: Decisions, *, besides: str = "") -> set[Subject]:
+    """All that waits for an answer; the question `besides` is not looked at."""
+    return _waits(asked for name, asked in decisions.open.items() if name != besides)
 
 
 def released(decisions: Decisions, decision: str) -> set[Subject]:

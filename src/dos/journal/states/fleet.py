@@ -150,6 +150,7 @@ class Fleet(Struct, kw_only=True):
             case events.WorkerSpawned():
                 starts = self._starts(fact.lane, event)
                 starts.pid, starts.pid_started = fact.pid, fact.pid_started
+                starts.system = fact.system or starts.system
             case events.WorkerReaped():
                 self._starts(fact.lane, event).pending = False
             case events.LaneFailed():

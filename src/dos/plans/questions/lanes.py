@@ -7,6 +7,7 @@ from msgspec import Struct, convert, structs
 
 from dos.plans.questions import subject
 from dos.plans.questions.question import Choice, ClearLane, Consequence, Question, Record, SetAside, clear_units, name
+from dos.plans.waiting import WaitsOn
 from dos.records.names import counted, listed
 
 _WORKED_ON = "the lane is worked on again"
@@ -17,6 +18,7 @@ class LaneFailed(Question, frozen=True, kw_only=True):
     """The workers of a lane keep dying."""
 
     about: ClassVar[str] = "lane_failed"
+    waits_on: ClassVar[WaitsOn] = WaitsOn.START_FAILED
     detail_keys: ClassVar[tuple[str, ...]] = ("lane", "reason")
     lane: str
     reason: str = ""
@@ -70,6 +72,10 @@ class _StoppedRun(Question, frozen=True, kw_only=True):
     failed: tuple[FailedUnit, ...] = ()
 
     @classmethod
+    def id_of(cls, run_id: str) -> str:
+        return name(cls.about, run_id, 1)
+
+    @classmethod
     def fields_of(cls, record: Record) -> dict[str, Any]:
         told = convert(record.detail.get("units", {}), dict[str, FailedUnit])
         failed = [structs.replace(each, unit=unit) for unit, each in told.items()]
@@ -109,7 +115,7 @@ class LaneStopped(_StoppedRun, frozen=True, kw_only=True):
     @classmethod
     def ask(cls, lane: str, run_id: str, reason: str, failed: Sequence[FailedUnit] = ()) -> Self:
         return cls(
-            id=name(cls.about, run_id, 1),
+            id=cls.id_of(run_id),
             text=f"Lane {lane} stopped and has work left: {reason}. What now?",
             waits=(subject.Lane(lane),),
             until_start=True,
@@ -137,7 +143,7 @@ class UnitsFailed(_StoppedRun, frozen=True, kw_only=True):
             shown = f"{len(failed)} units: {listed([str(each) for each in failed])}"
             them = "them"
         return cls(
-            id=name(cls.about, run_id, 1),
+            id=cls.id_of(run_id),
             text=f"Lane {lane} tried and did not land {shown}. Retry, or leave {them}?",
             waits=tuple(subject.Unit(each.unit) for each in failed),
             until_start=True,

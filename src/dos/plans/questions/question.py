@@ -10,6 +10,7 @@ from msgspec import Struct
 from dos.plans.limits.quota import Key
 from dos.plans.questions import subject
 from dos.plans.questions.subject import Subject
+from dos.plans.waiting import WaitsOn
 
 LONGEST = 200
 
@@ -92,6 +93,7 @@ class Question(Struct, frozen=True, kw_only=True):
     about: ClassVar[str] = ""  # the kind of question, as the journal names it
     detail_keys: ClassVar[tuple[str, ...]] = ()  # the fields and properties that `detail` holds, in this order
     is_urgent: ClassVar[bool] = False  # it costs money as long as it is open
+    waits_on: ClassVar[WaitsOn] = WaitsOn.PERSON  # what keeps the subjects that wait from being worked on
 
     id: str
     text: str
@@ -135,6 +137,13 @@ class Question(Struct, frozen=True, kw_only=True):
     def command(self) -> str:
         """What to type where an answer alone would not help."""
         return ""
+
+    @property
+    def answer_command(self) -> str:
+        """What to type for the first choice; without any, to look at it."""
+        if not self.choices:
+            return f"dos decisions show {self.id}"
+        return f"dos decide-for {self.id} {self.choices[0].name}"
 
     @property
     def source(self) -> str:

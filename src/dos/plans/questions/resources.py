@@ -9,6 +9,7 @@ from dos.plans.limits.quota import Limit as ProviderLimit
 from dos.plans.questions import subject
 from dos.plans.questions.question import Choice, LiftLimit, Question, Record, name
 from dos.plans.questions.subject import Subject
+from dos.plans.waiting import WaitsOn
 from dos.records import logins
 from dos.records.endings import Ending
 from dos.records.moments import second_stamp
@@ -20,6 +21,7 @@ class BaselineFailed(Question, frozen=True, kw_only=True):
     """The workspace's own test fails where no agent has worked (`red`), or passes with the program gone (`blind`)."""
 
     about: ClassVar[str] = "baseline"
+    waits_on: ClassVar[WaitsOn] = WaitsOn.ENVIRONMENT
     detail_keys: ClassVar[tuple[str, ...]] = (
         "host", "tree", "commands", "fault", "branch", "commit", "command", "output",
     )  # fmt: skip
@@ -74,6 +76,7 @@ class BaselineFailed(Question, frozen=True, kw_only=True):
 
 
 class _OfLimit(Question, frozen=True, kw_only=True):
+    waits_on: ClassVar[WaitsOn] = WaitsOn.LIMIT
     key: Key
     ending: str = ""
 
@@ -168,6 +171,7 @@ class BudgetSpent(Question, frozen=True, kw_only=True):
     """A spent budget. The budgets of a day are waited for until the day is over, and then nobody need answer."""
 
     about: ClassVar[str] = "budget"
+    waits_on: ClassVar[WaitsOn] = WaitsOn.BUDGET
     detail_keys: ClassVar[tuple[str, ...]] = ("scope", "subject", "measure", "spent", "limit", "by")
     scope: Scope
     subject: str

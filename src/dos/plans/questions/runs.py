@@ -19,12 +19,16 @@ class Spinning(Question, frozen=True, kw_only=True):
     def ask(cls, run_id: str, lane: str, reason: str, *, ordinal: int = 1, expires_ms: int | None = None) -> Self:
         """`ordinal` counts how often the run was found to spin."""
         return cls(
-            id=name(cls.about, run_id, ordinal),
+            id=cls.id_of(run_id, ordinal),
             text=f"The run {run_id} on lane {lane} goes on and lands nothing: {reason}. Stop it?",
             expires_ms=expires_ms,
             run_id=run_id,
             lane=lane,
         )
+
+    @classmethod
+    def id_of(cls, run_id: str, ordinal: int) -> str:
+        return name(cls.about, run_id, ordinal)
 
     @property
     def choices(self) -> tuple[Choice, ...]:

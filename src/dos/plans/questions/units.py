@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Self
 
 from dos.plans.questions import subject
 from dos.plans.questions.question import Choice, Question, Record, SetAside, clear_units, name
+from dos.plans.waiting import WaitsOn
 from dos.records.names import counted, listed
 
 _SOAK_GATE = "SOAK_GATE"
@@ -64,6 +65,7 @@ class LandingBlocked(Question, frozen=True, kw_only=True):
     """Work is done and proven, and something of a person's is in its way."""
 
     about: ClassVar[str] = "landing_blocked"
+    waits_on: ClassVar[WaitsOn] = WaitsOn.LANDING
     detail_keys: ClassVar[tuple[str, ...]] = ("unit", "lane", "commit", "reasons")
     unit: str
     commit: str

@@ -25,7 +25,7 @@ from dos.runtime.ground.checks import Checks
 from dos.runtime.measuring import Accepted
 from dos.runtime.trees import adding, includes, submodules
 from dos.sources import processes
-from dos.sources.git import Writer
+from dos.sources.git import Reader, Writer
 from dos.sources.workspace import Workspace
 from dos.verdicts.work import canary
 from dos.verdicts.work.baselines import NOTHING_TO_EMPTY, Answer, Subject
@@ -48,12 +48,12 @@ class Stopped(Exception):
     """Whoever wanted to know does not any more."""
 
 
-class Baseline:
-    def __init__(self, place: Workspace, config: Config, git: Writer, checks: Checks) -> None:
-        self._place = place
+class BaselineCommands:
+    """The commands that have to pass before anybody works, for those who only ask whether they did."""
+
+    def __init__(self, config: Config, git: Reader) -> None:
         self._workers = config.workers
         self._git = git
-        self._checks = checks
 
     @property
     def is_wanted(self) -> bool:
@@ -68,15 +68,23 @@ class Baseline:
         """A digest of what is run."""
         return sha256("\0".join((self._workers.setup, self._workers.test)).encode()).hexdigest()[:16]
 
+    def subject(self, commit: str) -> Subject:
+        tree = self._git.run("rev-parse", f"{commit}^{{tree}}").strip()
+        return Subject(host=processes.host(), tree=tree, commands=self.commands)
+
+
+class Baseline(BaselineCommands):
+    def __init__(self, place: Workspace, config: Config, git: Writer, checks: Checks) -> None:
+        super().__init__(config, git)
+        self._writer = git
+        self._place = place
+        self._checks = checks
+
     def held_by(self, watch: fold.Watch, host: str) -> str:
         """The question that keeps agents from starting on a host; empty: none does."""
         if not self.is_wanted:
             return ""
         return baselines.holding(watch.state(Baselines), watch.state(Decisions), host)
-
-    def subject(self, commit: str) -> Subject:
-        tree = self._git.run("rev-parse", f"{commit}^{{tree}}").strip()
-        return Subject(host=processes.host(), tree=tree, commands=self.commands)
 
     def check(
         self,
@@ -157,7 +165,7 @@ class Baseline:
         self._remove()
         inside = Writer(self._folder)
         try:
-            adding.add(self._git, self._place.state, self._folder, commit)
+            adding.add(self._writer, self._place.state, self._folder, commit)
             inside.run("checkout", "--quiet", "--force", "--detach", commit)
             includes.bring(self._git, inside)
             yield inside
@@ -168,7 +176,7 @@ class Baseline:
         if not self._folder.exists():
             return
         leftovers.wait_for_git(self._folder)
-        self._git.once("worktree", "remove", "--force", "--force", str(self._folder))
+        self._writer.once("worktree", "remove", "--force", "--force", str(self._folder))
         if self._folder.exists():
             shutil.rmtree(self._folder)
 

@@ -6,11 +6,11 @@ from typing import Protocol
 from dos.runtime import landing as here
 from dos.runtime.effects import Landing, NotLanded
 from dos.runtime.sharing import fetching, pushing
-from dos.sources.git import Writer
+from dos.sources.git import Reader, Writer
 
 
-class Target(Protocol):
-    stays_behind: str  # why the branch of this clone did not come along the last time
+class TargetView(Protocol):
+    """Where the branch is, for those who only look."""
 
     def ref(self, branch: str) -> str:
         """The ref of this repository that shows where the branch was when it was last looked at."""
@@ -19,6 +19,10 @@ class Target(Protocol):
     def newest(self, branch: str, *, at_most_seconds: float = 0.0) -> str | None:
         """The commit that the branch is at; by a look that is not older than this."""
         ...
+
+
+class Target(TargetView, Protocol):
+    stays_behind: str  # why the branch of this clone did not come along the last time
 
     def raise_fence(self, lane: str, fence: int) -> None: ...
     def move(self, landing: Landing, *, lane: str, fence: int) -> NotLanded | None: ...
@@ -30,6 +34,21 @@ def of(git: Writer, remote: str) -> Target:
         return Here(git)
     fetching.check(git, remote)
     return Shared(git, remote)
+
+
+class LastSeen:
+    """For those who only look: nothing is fetched."""
+
+    def __init__(self, git: Reader, remote: str) -> None:
+        self._git = git
+        self._is_shared = bool(remote)
+
+    def ref(self, branch: str) -> str:
+        shared = fetching.shared_ref(branch)
+        return shared if self._is_shared and self._git.commit_of(shared) else f"refs/heads/{branch}"
+
+    def newest(self, branch: str, *, at_most_seconds: float = 0.0) -> str | None:
+        return self._git.commit_of(self.ref(branch))
 
 
 class Here:

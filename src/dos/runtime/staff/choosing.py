@@ -14,6 +14,9 @@ from dos.plans.limits.budget import Answer, Row
 from dos.plans.limits.quota import Candidate, Gated, Probe
 from dos.plans.questions import resources
 from dos.plans.questions.catalog import AnyQuestion
+from dos.plans.waiting import WaitsOn
+from dos.records import logins
+from dos.records.endings import Ending
 from dos.records.reasons import Needs
 from dos.runtime.effects import Chosen, NoRoom, Promise
 
@@ -66,13 +69,16 @@ def first_to_open(refusals: Sequence[NoRoom]) -> NoRoom:
 def _crowded(rows: Sequence[Row], spend: Spend, now_ms: int) -> NoRoom:
     """The end of any of the agents at work is a word that is heard; one whose end nobody wrote down is outwaited."""
     ends = [promise.until_ms for promise in spend.promises.values() if promise.until_ms > now_ms]
-    return NoRoom(why="budget", detail="; ".join(map(str, rows)), until_ms=min(ends), needs=Needs.TIME)
+    return NoRoom(
+        on=WaitsOn.BUDGET, why="budget", detail="; ".join(map(str, rows)), until_ms=min(ends), needs=Needs.TIME
+    )
 
 
 def _spent(verdict: budget.Verdict) -> NoRoom:
     waits = verdict.until_ms is not None
     fresh = [row for row in verdict.to_ask if row.standing.spent_at < row.limit]
     return NoRoom(
+        on=WaitsOn.BUDGET,
         why="budget",
         detail=verdict.reason,
         until_ms=verdict.until_ms,
@@ -85,7 +91,17 @@ def _spent(verdict: budget.Verdict) -> NoRoom:
 def _gated(gate: Gated, limits: Quota, told: list[Fact]) -> NoRoom:
     found = limits.limits.get(gate.key.path)
     asks: list[AnyQuestion] = [resources.about_limit(found)] if found and _wants_a_person(gate, found) else []
-    return NoRoom(why="quota", detail=gate.why, until_ms=gate.until_ms, needs=gate.needs, questions=asks, told=told)
+    is_login = found is not None and found.ending == Ending.AUTH
+    return NoRoom(
+        on=WaitsOn.LOGIN if is_login else WaitsOn.LIMIT,
+        why="quota",
+        detail=gate.why,
+        until_ms=gate.until_ms,
+        needs=gate.needs,
+        questions=asks,
+        told=told,
+        clears_with=logins.command(gate.key.vendor) if is_login else "",
+    )
 
 
 def _wants_a_person(gate: Gated, limit: quota.Limit) -> bool:

@@ -64,9 +64,9 @@ def _check_liveness(site: Site, watch: Watch, fleets: FleetPerformers) -> None:
     unmended = any(fleets.baseline_of(host).step is Step.WAIT for host in site.hosts)
     for lane in site.setting.config.roster():
         typed = site.fleet.drain or waits or unmended or observing.waits_for_a_person(seen, lane)
-        if seen.offered[lane] and not typed:
+        if seen.backlogs[lane].open and not typed:
             raise Broken(invariants.LIVENESS, f"lane {lane} has work to offer, and nobody works on it")
-    for question in [] if site.fleet.drain else observing.questions(seen, {}):
+    for question in [] if site.fleet.drain else observing.questions(seen):
         raise Broken(invariants.LIVENESS, f"nobody was asked: {question.text}")
 
 

@@ -3,6 +3,8 @@
 from msgspec import structs
 
 from dos.errors import Conflict
+from dos.evidence.launches import LAUNCH_MS
+from dos.evidence.population import Staff
 from dos.journal import streams
 from dos.journal.engine_events import BaselineChecked, BaselineStarted
 from dos.journal.events import LeaseRevoked
@@ -11,19 +13,20 @@ from dos.journal.states import baselines as checked
 from dos.journal.states import decisions
 from dos.journal.states import fleet as folded
 from dos.plans.limits import baselines
-from dos.plans.staffing import Lane
 from dos.records import run_ids
 from dos.records.leases import Lease
 from dos.runtime import effects
 from dos.runtime.fleet import observing
-from dos.runtime.fleet.observing import Seen
-from dos.runtime.supervisor import Fleet, Spinning
+from dos.runtime.fleet.seen import Seen, roomless
+from dos.runtime.supervisor import Fleet
 from dos.sources.processes import Identity
 from dos.testing.simulation import faults
 from dos.testing.simulation.machine import SUSPENDED, Host, Later, Performers, Process, Suspended, simulates
 from dos.testing.simulation.repository import TARGET
 from dos.testing.simulation.site import Site
 from dos.testing.simulation.worker_performers import WorkerPerformers
+from dos.verdicts.progress.liveness import Answer as Liveness
+from dos.verdicts.progress.standing import Standing
 from dos.verdicts.work.baselines import Subject
 
 FOREVER_MS = 1 << 50
@@ -33,7 +36,6 @@ NOTHING = effects.Backlog(
 QUIET_TICKS = 3
 SPIN_MS = 120_000  # without anything landed
 SPIN_LOOK_MS = 60_000
-SPIN_ANSWER_MS = 300_000
 COMMANDS = "make test"
 CHECK_SECONDS = 5.0
 AILMENTS = ("", "", faults.RED_TARGET, faults.BLIND_TEST)
@@ -66,14 +68,10 @@ class FleetPerformers:
 
     def observe(self, process: Process, effect: effects.ObserveFleet) -> Fleet:
         seen = structs.replace(self.seen(process.host), baseline=self.baseline_plan(process))
-        lanes = [self.lane(each) for each in observing.lanes(seen)]
-        self.population[process.host.name] = sum(lane.taken and lane.ours and not lane.holder_gone for lane in lanes), 0
+        self.population[process.host.name] = sum(bool(seen.working_on(lane)) for lane in seen.backlogs), 0
         return observing.fleet(
             seen,
-            lanes=lanes,
             supervisor=effect.lease,
-            spinning=self._spinning(process.host, seen),
-            undone={},
             first=effect.first,
             begun=self._check_to_begin(process.host),
         )
@@ -129,9 +127,12 @@ class FleetPerformers:
     def seen(self, host: Host) -> Seen:
         site, now_ms = self.site, self.machine.clock.wall_ms()
         state, setting = self.workers.as_git_shows(site.fleet), site.setting
-        leases = {lease.lane: lease for lease in site.live()}
+        leases, staff = {lease.lane: lease for lease in site.live()}, self.staff(host)
+        working = leases.keys() - staff.dead().keys()
         # What a lane could offer is asked only where nobody works.
-        backlogs = {name: NOTHING if name in leases else self._backlog(name, state, now_ms) for name in setting.regions}
+        backlogs = {
+            name: NOTHING if name in working else self._backlog(name, state, now_ms) for name in setting.regions
+        }
         free = [lane for lane, found in backlogs.items() if found.open]
         limited = site.quota.limits or setting.spends
         return Seen(
@@ -139,8 +140,9 @@ class FleetPerformers:
             state=site.fleet,
             answers=site.decisions,
             leases=leases,
+            staff=staff,
             backlogs=backlogs,
-            roomless=observing.roomless(
+            roomless=roomless(
                 setting.config, {lane: [setting.agents] for lane in free if limited}, site.quota, site.spend,
                 site.fleet, now_ms=now_ms,
             ),
@@ -148,7 +150,6 @@ class FleetPerformers:
             agents=setting.agents,
             now_ms=now_ms,
             gone=lambda lease: self.gone(lease, host),
-            never_came=lambda starts: self._never_came(starts, host),
             unfinished={unit.name: unit for unit in site.units if unit.name not in site.repository.landed},
         )  # fmt: skip
 
@@ -158,10 +159,6 @@ class FleetPerformers:
     def _never_came(self, starts: folded.Starts, host: Host) -> bool:
         """Of a process elsewhere a host cannot say that it is gone."""
         return starts.system == host.name and not self.site.runs(starts.run_id)
-
-    def lane(self, seen: Lane) -> Lane:
-        """As it is; a planted bug sees something else."""
-        return seen
 
     def _backlog(self, lane: str, state: folded.Fleet, now_ms: int) -> effects.Backlog:
         """Surveyed anew only when something was said, or a unit's rest is over."""
@@ -173,19 +170,35 @@ class FleetPerformers:
             self._surveyed[lane] = asked, until_ms, found
         return found
 
-    def _spinning(self, host: Host, seen: Seen) -> list[Spinning]:
-        if self.machine.now - self._looked_for_spinning.get(host.name, 0) < SPIN_LOOK_MS:
-            return []
-        self._looked_for_spinning[host.name] = self.machine.now
-        return [
-            Spinning(
-                lease=lease, reason="nothing lands", expires_ms=seen.now_ms + SPIN_ANSWER_MS, ordinal=run.landed + 1
-            )
-            for lease in seen.leases.values()
-            if (run := seen.state.runs.get(lease.run_id))
-            and not (run.parked or run.flagged)
-            and seen.now_ms - max(run.begun_ms, run.landed_ms) > SPIN_MS
-        ]
+    def staff(self, host: Host) -> Staff:
+        """Who holds a lane or is on the way to one, and how each stands by the word of this host."""
+        live, wall_ms = self.site.live(), self.machine.clock.wall_ms()
+        fences = {lease.fence for lease in live}
+        lapsed = [lease for lease in self.site.reader.leases() if not (lease.is_lock or lease.fence in fences)]
+        # One whose time is over while its process is there is left to whoever is first.
+        over = [lease for lease in lapsed if lease.system != host.name or self.gone(lease, host)]
+        looks = self.machine.now - self._looked_for_spinning.get(host.name, 0) >= SPIN_LOOK_MS
+        if looks:
+            self._looked_for_spinning[host.name] = self.machine.now
+        stands = {lease.fence: self._stands(lease, host, looks, wall_ms) for lease in live}
+        stands |= {lease.fence: Standing(answer=Liveness.STALLED, why="its lease is over") for lease in over}
+        return Staff(leases=[*live, *over], stands=stands, launched=self.launched(host, wall_ms))
+
+    def _stands(self, lease: Lease, host: Host, looks: bool, wall_ms: int) -> Standing:
+        if self.gone(lease, host):
+            return Standing(answer=Liveness.STALLED, why="its process is gone")
+        run = self.site.fleet.runs.get(lease.run_id)
+        moves = run is None or run.parked or wall_ms - max(run.begun_ms, run.landed_ms) <= SPIN_MS
+        answer = Liveness.ADVANCING if moves or not looks else Liveness.SPINNING
+        return Standing(answer=answer, why="nothing lands" if answer is Liveness.SPINNING else "")
+
+    def launched(self, host: Host, wall_ms: int) -> dict[str, int]:
+        """The lanes to which a worker is on its way."""
+        return {
+            lane: 1
+            for lane, starts in self.site.fleet.starts.items()
+            if starts.pending and wall_ms - starts.at_ms <= LAUNCH_MS and not self._never_came(starts, host)
+        }
 
     def spawn(self, process: Process, effect: effects.SpawnWorker) -> Identity | None:
         """A worker outlives its supervisor."""

@@ -12,6 +12,7 @@ from dos.evidence import loop_state
 from dos.journal import streams
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events import Event, LeaseRenewed
+from dos.journal.states.attempts import Attempts
 from dos.journal.states.baselines import Baselines
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet
@@ -86,6 +87,7 @@ class Site:
         self.fleet = Fleet()
         self.quota = Quota()
         self.spend = Spend()
+        self.attempts = Attempts()
         self.decisions = Decisions()
         self.landing_queue = LandingQueue()
         self.baselines = Baselines()
@@ -174,6 +176,7 @@ class Site:
         self.offers += event.kind in offering.handles
         self.fleet.apply(event)
         self.quota.apply(event)
+        self.attempts.apply(event)
         if self.setting.spends:
             self.spend.apply(event)
         self.decisions.apply(event)

@@ -221,6 +221,7 @@ class WorkerPerformers:
             run_id=run_id,
             now_ms=now_ms,
             answers=self.site.decisions,
+            tried=self.site.attempts,
         )
 
     def as_git_shows(self, fleet: Fleet) -> Fleet:

@@ -9,9 +9,8 @@ from typing import Annotated
 from msgspec import Struct, json, to_builtins
 
 from dos.errors import BadInput
-from dos.evidence import population as evidence
 from dos.evidence.supervise_policy import policy
-from dos.plans.population import supervise
+from dos.runtime.fleet import reading
 from dos.surfaces.cli import ticking
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
@@ -54,11 +53,8 @@ def run(args: Args, desk: Desk) -> Reply:
 
 def _tick(args: Args, desk: Desk, now_ms: int | None) -> Reply:
     rules = policy(desk.policy.supervise, target=args.target, max_concurrency=args.max_concurrency)
-    found = evidence.gather(
-        desk.world, desk.policy, target=rules.target, max_concurrency=rules.max_concurrency, now_ms=now_ms
-    )
-    verdict = supervise(found.evidence, rules)
-    return Reply(text=view.render(verdict, rules, found.handles), data=to_builtins(verdict))
+    verdict, handles = reading.plan(desk.policy_world, rules, now_ms=now_ms)
+    return Reply(text=view.render(verdict, rules, handles), data=to_builtins(verdict))
 
 
 def _check_number(flag: str, number: int | None, least: int) -> None:

@@ -13,6 +13,7 @@ from dos.plans.limits import baselines
 from dos.plans.questions.question import Choice, Consequence
 from dos.records.leases import Lease, Request
 from dos.runtime import effects
+from dos.runtime.fleet.seen import Seen
 from dos.testing.simulation.machine import Host, Process
 
 if TYPE_CHECKING:
@@ -35,12 +36,14 @@ def reap_reads_again(simulation: "Simulation", patches: Patches) -> None:
 
 def no_pending(simulation: "Simulation", patches: Patches) -> None:
     """A lane is started again at once, although its worker may be on its way."""
-    simulation.fleets.lane = lambda seen: structs.replace(seen, pending=False, resting=False)  # type: ignore[method-assign]
+    simulation.fleets.launched = lambda host, wall_ms: {}  # type: ignore[method-assign]
+    patches.enter_context(patch.object(Seen, "backs_off_until_ms", lambda seen, lane: 0))
 
 
 def no_intensity(simulation: "Simulation", patches: Patches) -> None:
     """A lane whose workers keep dying is started for ever."""
-    simulation.fleets.lane = lambda seen: structs.replace(seen, recent_starts=0, resting=False)  # type: ignore[method-assign]
+    patches.enter_context(patch.object(Seen, "keeps_dying", lambda seen, lane: ""))
+    patches.enter_context(patch.object(Seen, "backs_off_until_ms", lambda seen, lane: 0))
 
 
 def spinning_is_dead(simulation: "Simulation", patches: Patches) -> None:

@@ -36,7 +36,6 @@ def run(args: Args, desk: Desk) -> Reply:
         lane=lane,
         run_id=identity.run_id(args.run_id),
         host=host,
-        system=processes.system(),
         holder=holder,
         loop_ts=identity.loop_stamp(args.loop_ts),
         reason=checked(args.reason or f"spawn:{holder}", "reason", longest=LONGEST_REASON),

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dos.plans.standing import standing
 from dos.records.unknown import Unknown
 from dos.verdicts.progress import liveness
 from dos.verdicts.progress.liveness import Evidence
+from dos.verdicts.progress.standing import standing
 
 MINUTE = 60_000
 NOW = 1_000 * MINUTE

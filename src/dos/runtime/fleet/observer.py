@@ -1,0 +1,227 @@
+"""Looks at a fleet: the journal, git, the plans, the settings and the processes of this system, as one value.
+
+A supervisor looks before every tick, a verb once. Both see the same: nothing is decided here, and nothing is written.
+"""
+
+import time
+from collections.abc import Callable
+
+from dos.config.tables import Config
+from dos.evidence import holders, launches
+from dos.evidence.population import Staff
+from dos.evidence.progress import liveness as progress
+from dos.evidence.progress import policies
+from dos.journal import fold, streams
+from dos.journal.states import baselines as checked
+from dos.journal.states import fleet as folded
+from dos.journal.states.attempts import Attempts
+from dos.journal.states.baselines import Baselines
+from dos.journal.states.decisions import Decisions
+from dos.journal.states.quota import Quota
+from dos.journal.states.spend import Spend
+from dos.journal.states.watching import Watching
+from dos.journal.store import Store
+from dos.plans.limits import baselines, quota
+from dos.plans.limits.quota import Candidate, Limit
+from dos.records.endings import Ending
+from dos.records.leases import Lease
+from dos.records.units import Unit
+from dos.runtime import backlog
+from dos.runtime.effects import Backlog, NoRoom
+from dos.runtime.fleet import seen as lookouts
+from dos.runtime.fleet.plan_texts import PlanTexts
+from dos.runtime.fleet.seen import Seen
+from dos.runtime.fleet.settings_text import SettingsText
+from dos.runtime.ground.baseline import BaselineCommands
+from dos.runtime.on_target import OnTarget
+from dos.runtime.sharing.targets import TargetView
+from dos.runtime.staff import candidates, credentials
+from dos.sources import processes
+from dos.sources.workspace import Workspace
+from dos.verdicts.progress.liveness import Answer
+from dos.verdicts.progress.standing import Standing, standing
+
+STATES = (folded.Fleet, Quota, Spend, Decisions, Baselines, Attempts, Watching)  # that its watch folds
+
+
+class FleetObserver:
+    def __init__(
+        self,
+        place: Workspace,
+        config: Config,
+        store: Store,
+        watch: fold.Watch,
+        *,
+        plan_texts: PlanTexts,
+        settings: SettingsText,
+        on_target: OnTarget,
+        target: TargetView,
+        branch: Callable[[], str],
+        commit: Callable[[], str],
+        baseline: BaselineCommands,
+        liveness_seconds: float = 0.0,
+    ) -> None:
+        """`commit` is that which the branch is at, or was a short while ago. How workers progress is read from git, and
+        not more often than every `liveness_seconds`."""
+        self.place = place
+        self.config = config
+        self.store = store
+        self.watch = watch
+        self.plan_texts = plan_texts
+        self.settings = settings
+        self.on_target = on_target
+        self.baseline = baseline
+        self._target = target
+        self._branch = branch
+        self._commit = commit
+        self._liveness_seconds = liveness_seconds
+        self._looked_at = -liveness_seconds
+        self._progress: dict[int, Standing] = {}  # by fence
+
+    def look(self, *, now_ms: int | None = None, heed: Callable[[Decisions], None] | None = None) -> Seen:
+        """`heed` is called with the answers that people gave, before anything else is looked at."""
+        live = self.watch.look()
+        leases = {lease.lane: lease for lease in live}
+        state, answers = self.watch.state(folded.Fleet), self.watch.state(Decisions)
+        if heed:
+            heed(answers)
+        # Of the clock that wrote the times in the journal: this host's may be another.
+        now_ms = self.store.now_ms() if now_ms is None else now_ms
+        self.settings.counting(self.store, answers)  # so that it knows what is on disk
+        units = self.plan_texts.units(self.store, answers)
+        runs = {lease.run_id for lease in live} - {""}
+        on_target = state
+        if units:
+            on_target = self.on_target.known(state, units, self._target, self._branch(), answers, runs)
+        backlogs = self._backlogs(units, on_target, answers, leases, now_ms)
+        unfinished = {unit.name: unit for unit in units if not on_target.units.get(unit.name, folded.Unit()).landed}
+        agents = self._agents(units)
+        return Seen(
+            config=self.config,
+            state=state,
+            undone={name: unit.undone for name, unit in on_target.units.items() if unit.undone},
+            answers=answers,
+            leases=leases,
+            staff=self._staff(live, state, now_ms),
+            parked={run_id: run.parked for run_id, run in self.watch.state(Watching).runs.items() if run.parked},
+            backlogs=backlogs,
+            roomless=self._roomless(backlogs, leases, now_ms) if agents else {},
+            limits=self.watch.state(Quota).limits,
+            agents=agents,
+            logged_in=self._logged_in(units),
+            changed_texts=[*self.settings.questions(answers), *self.plan_texts.questions(answers)],
+            where=self.settings.where,
+            now_ms=now_ms,
+            gone=holders.gone,
+            unfinished=unfinished,
+            unstaffed={
+                name: f"{why}; {backlog.how_to_staff(unit, self.config)}"
+                for name, unit in unfinished.items()
+                if (why := backlog.why_unstaffed(unit, self.config))
+            },
+            baseline=self._baseline_plan(state, answers) if agents else baselines.Plan(step=baselines.Step.CLEAR),
+            own_work=not units,
+        )
+
+    def _backlogs(
+        self,
+        units: list[Unit],
+        state: folded.Fleet,
+        answers: Decisions,
+        leases: dict[str, Lease],
+        now_ms: int,
+    ) -> dict[str, Backlog]:
+        by_lane: dict[str, list[Unit]] = {name: [] for name in self.config.roster()}
+        for unit in units:
+            by_lane.setdefault(backlog.lane_of(unit, self.config) or "", []).append(unit)
+        tried = self.watch.state(Attempts)
+        found = {}
+        for lane in self.config.roster():
+            others = {lease.run_id for name, lease in leases.items() if name != lane} - {""}
+            found[lane] = backlog.survey(
+                by_lane[lane], self.config, state, lane, others, tried=tried, now_ms=now_ms, answers=answers
+            )
+        return found
+
+    # Who may be started
+
+    def _agents(self, units: list[Unit]) -> list[Candidate]:
+        """Empty where none is configured: whoever works here starts agents of their own."""
+        if not self.config.named_agents():
+            return []
+        return [each.candidate for each in candidates.in_use(self.config, units)]
+
+    def _roomless(self, backlogs: dict[str, Backlog], leases: dict[str, Lease], now_ms: int) -> dict[str, NoRoom]:
+        asked_for = {
+            lane: [self._candidates(lane, agent) for agent in dict.fromkeys(unit.agent for unit in found.open)]
+            for lane, found in backlogs.items()
+            if found.open and lane not in leases
+        }
+        state, spend = self.watch.state(folded.Fleet), self.watch.state(Spend)
+        return lookouts.roomless(self.config, asked_for, self.watch.state(Quota), spend, state, now_ms=now_ms)
+
+    def _candidates(self, lane: str, unit_agent: str) -> list[Candidate]:
+        return [each.candidate for each in candidates.employed(self.config, lane, unit_agent)]
+
+    def _logged_in(self, units: list[Unit]) -> list[Limit]:
+        """What nobody was logged in for, and whose credentials have changed here since."""
+        if not self.config.named_agents():
+            return []
+        limits = self.watch.state(Quota).limits
+        found = {}
+        for employed in candidates.in_use(self.config, units):
+            for limit in quota.in_use(limits, [employed.candidate]):
+                if limit.ending == Ending.AUTH and credentials.was_renewed(limit.login, employed.login()):
+                    found[limit.key.path] = limit
+        return list(found.values())
+
+    def _baseline_plan(self, state: folded.Fleet, answers: Decisions) -> baselines.Plan:
+        commit = self._commit()
+        if not commit or not self.baseline.is_wanted:
+            return baselines.Plan(step=baselines.Step.CLEAR)
+        known, host = self.watch.state(Baselines), processes.host()
+        return baselines.plan(
+            self.baseline.subject(commit),
+            known.known(),
+            checked.asked(answers),
+            newest=known.newest(host, self.baseline.commands),
+            started_ms=state.started_ms,
+            cleared=self._has_started(state, host),
+        )
+
+    def _has_started(self, state: folded.Fleet, host: str) -> bool:
+        """The supervisor that runs here has started workers: what lands from then on is tested by itself."""
+        name = streams.supervisor(processes.system())
+        since_ms = next((lock.granted_ms for lock in self.watch.locks if lock.lane == name), None)
+        if since_ms is None:
+            return False
+        return any(starts.host == host and starts.at_ms >= since_ms for starts in state.starts.values())
+
+    # Who works
+
+    def _staff(self, live: list[Lease], state: folded.Fleet, now_ms: int) -> Staff:
+        """The leases that count: one whose time is over while its process is there is left to whoever is first."""
+        over = [lease for lease in self.watch.lapsed if holders.running(lease) is not True]
+        self._read_progress(live, now_ms)
+        stands = {lease.fence: self._stands(lease, state) for lease in live}
+        stands |= {lease.fence: Standing(answer=Answer.STALLED, why="its lease is over") for lease in over}
+        launched = launches.expected(state, self.place.state, now_ms)
+        return Staff(leases=[*live, *over], stands=stands, launched=launched)
+
+    def _read_progress(self, live: list[Lease], now_ms: int) -> None:
+        if not live or time.monotonic() - self._looked_at < self._liveness_seconds:
+            return
+        self._looked_at = time.monotonic()
+        policy = policies.of_liveness(self.config)
+        found = progress.gather(self.store, self.place, live, now_ms=now_ms)
+        self._progress = {fence: standing(each, policy) for fence, each in found.items()}
+
+    def _stands(self, lease: Lease, state: folded.Fleet) -> Standing:
+        """By the last look at git; but whether its process is there, by the system now."""
+        if holders.gone(lease):
+            return Standing(answer=Answer.STALLED, why="its process is gone")
+        found = self._progress.get(lease.fence, Standing(answer=Answer.ADVANCING))
+        run = state.runs.get(lease.run_id)
+        has_reason = run is not None and run.parked
+        is_spinning = found.answer is Answer.SPINNING
+        return Standing(answer=Answer.ADVANCING) if is_spinning and has_reason else found

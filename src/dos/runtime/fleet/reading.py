@@ -1,0 +1,101 @@
+"""The fleet for verbs that only look: what a supervisor would see and do now, and what everything waits for."""
+
+from functools import cached_property
+
+from msgspec import Struct, structs
+
+from dos.errors import GitFailed, StoreFailed
+from dos.evidence import launches, population, supervise_policy
+from dos.evidence.population import Staff
+from dos.journal import fold
+from dos.plans import staffing
+from dos.plans.population import supervise
+from dos.plans.ticks import SuperviseEvidence, SupervisePolicy, SuperviseVerdict
+from dos.plans.waiting import FleetWaits
+from dos.runtime.fleet import observing, waits
+from dos.runtime.fleet.observer import STATES, FleetObserver
+from dos.runtime.fleet.plan_texts import PlanTexts
+from dos.runtime.fleet.seen import Seen
+from dos.runtime.fleet.settings_text import SettingsText
+from dos.runtime.ground.baseline import BaselineCommands
+from dos.runtime.on_target import OnTarget
+from dos.runtime.sharing.targets import LastSeen
+from dos.sources.git import Reader
+from dos.sources.world import World
+
+
+class Outlook(Struct, frozen=True, kw_only=True):
+    """The fleet as it is seen now, the plan for it, and what everything waits for."""
+
+    seen: Seen
+    plan: staffing.Plan
+    waits: FleetWaits
+
+    @property
+    def handles(self) -> dict[str, str]:
+        """What would have to be stopped on each lane that somebody holds."""
+        return {lease.lane: lease.run_id or str(lease.pid or lease.holder) for lease in self.seen.staff.leases}
+
+
+def plan(
+    world: World, policy: SupervisePolicy, *, now_ms: int | None = None
+) -> tuple[SuperviseVerdict, dict[str, str]]:
+    """The population plan, and what would have to be stopped on each lane. What cannot be read is held."""
+    try:
+        found = FleetReader(world).outlook(policy, now_ms=now_ms)
+    except (StoreFailed, GitFailed) as error:
+        lanes = population.unread(world.config, error)
+        return supervise(SuperviseEvidence(lanes=lanes, target=policy.target), policy), {}
+    return found.plan.verdict, found.handles
+
+
+class FleetReader:
+    """Over a world; whoever looks again and again reads only what is new."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def outlook(self, policy: SupervisePolicy | None = None, *, now_ms: int | None = None) -> Outlook:
+        policy = policy or supervise_policy.policy(self._world.config.supervise)
+        repeats = policy.max_concurrency is not None
+        seen = self._observer.look(now_ms=now_ms)
+        if repeats:
+            seen = structs.replace(seen, staff=self._with_launches(seen))
+        own = waits.own(seen)
+        lanes = observing.entries(seen, own, repeats=repeats)
+        plan = staffing.plan(lanes, policy.target, policy, dying=observing.dying(seen, own))
+        return Outlook(seen=seen, plan=plan, waits=waits.complete(seen, own, plan.obstacles))
+
+    def _with_launches(self, seen: Seen) -> Staff:
+        """Under a name that repeats, several workers may be on their way."""
+        names = population.repeatable(seen.config)
+        with self._world.journal.backend.read() as view:
+            launched = launches.pending(view, names, seen.staff.leases, seen.now_ms)
+        others = {lane: count for lane, count in seen.staff.launched.items() if lane not in names}
+        return structs.replace(seen.staff, launched=others | launched)
+
+    @cached_property
+    def _observer(self) -> FleetObserver:
+        world = self._world
+        place, config, git = world.workspace, world.config, Reader(world.workspace.root)
+        target = LastSeen(git, config.workers.remote)
+
+        def branch() -> str:
+            return config.workers.target_branch or git.branch() or ""
+
+        def commit() -> str:
+            return target.newest(branch()) or ""
+
+        return FleetObserver(
+            place,
+            config,
+            world.journal,
+            fold.Watch(world.journal, *STATES),
+            plan_texts=PlanTexts(place, config, git, commit),
+            settings=SettingsText(place, git, commit, journal=config.store.url),
+            on_target=OnTarget(place, config, is_watched=config.workers.isolation != "shared"),
+            target=target,
+            branch=branch,
+            commit=commit,
+            baseline=BaselineCommands(config, git),
+        )
