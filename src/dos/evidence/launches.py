@@ -78,6 +78,8 @@ def _expected(view: Reading, lane: str, here: set[str], since_ms: int) -> Iterat
     launched: list[tuple[Event, SpawnIntended]] = []
     for event in _recent(view, streams.spawn(lane), since_ms):
         match fact := _reader.decode(event):
+            case None:
+                pass
             case SpawnIntended():
                 launched.append((event, fact))
             case WorkerSpawned():
@@ -85,8 +87,6 @@ def _expected(view: Reading, lane: str, here: set[str], since_ms: int) -> Iterat
                     launched = _without(launched, fact.run_id)
             case WorkerReaped():
                 launched = _without(launched, fact.run_id)
-            case None:
-                pass
             case never:
                 assert_never(never)
     for event, intended in launched:

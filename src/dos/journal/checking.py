@@ -169,14 +169,14 @@ class _Walk:
 
     def _see_lease(self, event: Event) -> None:
         match fact := leases.reader.decode(event):
+            case None:
+                return
             case events.LeaseRenewed() | events.LeaseReleased() | events.LeaseExpired() | events.LeaseRevoked():
                 self._see_change(event, fact.lease)
             case events.LeaseAdopted():
                 self._see_change(event, fact.previous)
             case events.LeaseGranted():
                 pass
-            case None:
-                return
             case never:
                 assert_never(never)
         self._leases.apply(event)

@@ -105,6 +105,8 @@ class Survey:
         if event.pos > self.through or not self._free(event):
             return False
         match _reader.decode(event):
+            case None:
+                return False
             case events.LeaseGranted() | events.LeaseAdopted():
                 return event.pos not in self._kept
             case events.LeaseReleased() | events.LeaseExpired() | events.LeaseRevoked() as fact:
@@ -113,13 +115,13 @@ class Survey:
                 return self._renewed.get(fact.lease) != event.pos
             case events.LeaseRefused() | hook_events.HookFault():
                 return True
-            case None:
-                return False
             case never:
                 assert_never(never)
 
     def _note(self, event: Event) -> None:
         match leases.reader.decode(event):
+            case None:
+                pass
             case events.LeaseGranted() as fact:
                 self._begin(event, stays=bool(fact.asked.run_id))
             case events.LeaseAdopted() as fact:
@@ -133,8 +135,6 @@ class Survey:
                 self._renewed.pop(fact.lease, None)
                 if not self._free(event):
                     self._kept.add(fact.lease)
-            case None:
-                pass
             case never:
                 assert_never(never)
 

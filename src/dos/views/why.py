@@ -83,6 +83,8 @@ def story(run_id: str, happened: Sequence[Event]) -> Story:
     why = ""
     for event in happened:
         match _reader.decode(event):
+            case None:
+                pass
             case events.RunBegun() as fact:
                 lane, begun = fact.lane, second_stamp(event.at_ms)
             case events.RunStopped() as fact:
@@ -98,8 +100,6 @@ def story(run_id: str, happened: Sequence[Event]) -> Story:
             case events.IterationCommitted() as fact:
                 lane, at_work = lane or fact.lane, ""
                 missed[fact.iteration, fact.attempt] = why
-            case None:
-                pass
             case never:
                 assert_never(never)
     taken = decided.read(happened)

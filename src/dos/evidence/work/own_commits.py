@@ -38,14 +38,14 @@ def gather(world: World, happened: Iterable[Event]) -> list[str]:
     try:
         for event in happened:
             match _reader.decode(event):
+                case None:
+                    pass
                 case RunBegun() as fact:
                     begun = begun or fact.start_sha
                 case UnitLanded() as fact:
                     ours.update(git.commits_between(fact.base, fact.commit) if fact.base else [fact.commit])
                 case IncidentFound() as fact:
                     ours.update(fact.commits)
-                case None:
-                    pass
                 case never:
                     assert_never(never)
         ref = landed.target(world)

@@ -47,6 +47,8 @@ class Attempts(Struct, kw_only=True):
 
     def apply(self, event: Event) -> None:
         match _reader.decode(event):
+            case None:
+                pass
             case events.UnitAttempted() as fact:
                 self._note(made(fact.unit, Outcome.read(fact.outcome), event.at_ms, fact.text))
             case engine_events.UnitCleared() as fact:
@@ -56,8 +58,6 @@ class Attempts(Struct, kw_only=True):
                 attempt = released_attempt(fact.record) if fact.op == "ATTEMPT" else None
                 if attempt:
                     self._note(attempt)
-            case None:
-                pass
             case never:
                 assert_never(never)
 

@@ -96,14 +96,14 @@ class Decisions(Struct, kw_only=True):
 
     def apply(self, event: Event) -> None:
         match _reader.decode(event):
+            case None:
+                pass
             case DecisionRaised() as fact:
                 if not self.knows(fact.id):
                     self.open[fact.id] = Standing(raised=fact, at_ms=event.at_ms, version=event.ver)
             case DecisionAnswered() as fact:
                 if asked := self.open.pop(fact.id, None):
                     self._answer(asked, fact, event)
-            case None:
-                pass
             case fact:
                 self._apply_run(fact, event)
 

@@ -48,6 +48,8 @@ class LandingQueue(Struct, kw_only=True):
 
     def apply(self, event: Event) -> None:
         match _reader.decode(event):
+            case None:
+                pass
             case engine_events.LandingQueued() as fact:
                 ticket = Ticket(branch=fact.branch, fence=event.fence or 0, position=event.pos)
                 self.tickets.setdefault(fact.run_id, ticket)
@@ -57,8 +59,6 @@ class LandingQueue(Struct, kw_only=True):
                 self._drop(fact.lease)
             case events.LeaseAdopted() as fact:
                 self._drop(fact.previous)
-            case None:
-                pass
             case never:
                 assert_never(never)
 

@@ -43,6 +43,8 @@ class Leases(Struct, kw_only=True):
 
     def apply(self, event: Event) -> None:
         match reader.decode(event):
+            case None:
+                pass
             case events.LeaseGranted() as fact:
                 self._begin(event, fact.asked, fact.boot, fact.expires_ms)
             case events.LeaseAdopted() as fact:
@@ -55,8 +57,6 @@ class Leases(Struct, kw_only=True):
                     )
             case events.LeaseReleased() | events.LeaseExpired() | events.LeaseRevoked() as fact:
                 self.live.pop(fact.lease, None)
-            case None:
-                pass
             case never:
                 assert_never(never)
 

@@ -57,6 +57,8 @@ class Quota(Struct, kw_only=True):
 
     def apply(self, event: Event) -> None:
         match _reader.decode(event):
+            case None:
+                pass
             case LimitHit() as fact:
                 self._hit(fact, event)
             case LimitProbed() as fact:
@@ -80,8 +82,6 @@ class Quota(Struct, kw_only=True):
                     self._over(fact.run_id)
             case events.RunStopped() | events.WorkerReaped() as fact:
                 self._over(fact.run_id)
-            case None:
-                pass
             case never:
                 assert_never(never)
 

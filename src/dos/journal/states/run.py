@@ -99,6 +99,8 @@ class Run(Struct, kw_only=True):
     def apply(self, event: Event) -> None:
         self.version = event.ver
         match _reader.decode(event):
+            case None:
+                pass
             case events.RunMinted() as fact:
                 self.process_id, self.minted_ms = fact.process_id, fact.ts_ms
                 self.parent_id, self.root_id = fact.parent_id, fact.root_id
@@ -115,8 +117,6 @@ class Run(Struct, kw_only=True):
                 self.claimed[fact.step] = fact.sha
             case run_events.StepVerified() as fact:
                 self.verified[fact.step] = Verified(fact.sha, fact.via)
-            case None:
-                pass
             case fact:
                 self._apply_end(fact)
 

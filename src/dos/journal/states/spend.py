@@ -171,10 +171,12 @@ class Spend(Struct, kw_only=True):
 
     def apply(self, event: Event) -> None:
         fact = _reader.decode(event)
+        if fact is None:
+            return
         if isinstance(fact, engine_events.NOT_AT_WORK):
             self.promises.pop(fact.run_id, None)
         match fact:
-            case events.RunBegun() as fact:
+            case events.RunBegun():
                 self._purse(fact.run_id, fact.lane, event)
             case events.AgentStarted():
                 self._start(fact, event)
@@ -194,8 +196,6 @@ class Spend(Struct, kw_only=True):
                 self._purse(fact.run_id, fact.lane, event).parked_ms = event.at_ms
             case engine_events.RunUnparked():
                 self._unpark(fact, event)
-            case None:
-                pass
             case _:
                 self._apply_word(fact)
 

@@ -112,12 +112,12 @@ class Watching(Struct, kw_only=True):
 
     def apply(self, event: Event) -> None:
         match _reader.decode(event):
+            case None:
+                pass
             case engine_events.PauseRequested() as fact:
                 self.pauses[fact.lane] = Pause(since_ms=event.at_ms, by=fact.by, reason=fact.reason)
             case engine_events.PauseEnded() as fact:
                 self.pauses.pop(fact.lane, None)
-            case None:
-                pass
             case fact:
                 self._apply_work(fact, event)
 
