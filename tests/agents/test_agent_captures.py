@@ -3,11 +3,10 @@
 from datetime import UTC, datetime
 
 import pytest
-from captures import ENDED, FOLDER, SILENT, adapter_of, lines
+from captures import ENDED, FOLDER, SILENT, adapter_of, after, ended, heard, lines
 
 from dos.agents import registry
-from dos.agents.adapter import Used, Waiting
-from dos.agents.tallying import Tally
+from dos.agents.adapter import Waiting
 from dos.records.endings import Ending, Usage
 
 ENDINGS = [
@@ -76,12 +75,11 @@ GOOD = [
 
 
 def judge(file, exit_code, clocks=ENDED):
-    return registry.find(adapter_of(file)).outcome(lines(file), exit_code, clocks)
+    return ended(registry.find(adapter_of(file)), lines(file), exit_code, clocks)
 
 
-def heard(file):
-    adapter = registry.find(adapter_of(file))
-    return [each for line in lines(file) for each in adapter.parse(line)]
+def told(file):
+    return heard(registry.find(adapter_of(file)), lines(file))
 
 
 def test_every_capture_is_judged():
@@ -102,7 +100,7 @@ def test_a_silent_program_is_taken_to_wait_for_what_it_told_last(file, exit_code
 
 @pytest.mark.parametrize("file", [file for file, *_ in SILENT_ENDINGS if "retrying" in file])
 def test_each_retry_is_heard_while_it_waits(file):
-    waits = [each for each in heard(file) if isinstance(each, Waiting)]
+    waits = [each for each in told(file) if isinstance(each, Waiting)]
     assert len(waits) >= 3
     assert {each.ending for each in waits} == {judge(file, 0, SILENT).ending}
 
@@ -111,11 +109,11 @@ def test_each_retry_is_heard_while_it_waits(file):
     ("file", "ending"), [("claude-429.jsonl", Ending.TRANSIENT), ("claude-529.jsonl", Ending.OVERLOADED)]
 )
 def test_a_retry_tells_how_long_it_waits(file, ending):
-    (wait,) = [each for each in heard(file) if isinstance(each, Waiting)]
+    (wait,) = [each for each in told(file) if isinstance(each, Waiting)]
     assert wait.ending is ending
     assert 0.5 < wait.seconds < 0.7
     cut_off = lines(file)[:2]
-    outcome = registry.find("claude_code").outcome(cut_off, -15, SILENT)
+    outcome = ended(registry.find("claude_code"), cut_off, -15, SILENT)
     assert (outcome.ending, outcome.retry_after_seconds) == (ending, wait.seconds)
 
 
@@ -129,27 +127,24 @@ def test_what_was_said_and_used_is_told(file, session, model, usage):
 
 @pytest.mark.parametrize("file", [file for file, *_ in GOOD])
 def test_what_is_heard_while_it_runs_adds_up_to_what_it_used(file):
-    tally = Tally()
-    for each in heard(file):
-        if isinstance(each, Used):
-            tally.add(each)
-    assert tally.usage() == judge(file, 0).usage
+    adapter = registry.find(adapter_of(file))
+    assert after(adapter, lines(file)).usage == judge(file, 0).usage
 
 
 @pytest.mark.parametrize("file", [file for file, *_ in GOOD])
 def test_whoever_watches_sees_the_command_and_the_last_words(file):
-    shown = [each.text for each in heard(file) if hasattr(each, "text")]
+    shown = [each.text for each in told(file) if hasattr(each, "text")]
     assert "git commit -qm 'AUTH1: ship one'" in "\n".join(shown[:2])
     assert shown[-1] == "Done. Shipped AUTH1 and AUTH2."
 
 
 @pytest.mark.parametrize("file", ["claude-429.jsonl", "claude-529.jsonl"])
 def test_giving_up_is_not_going_on(file):
-    assert [type(each) for each in heard(file)] == [Waiting]
+    assert [type(each) for each in told(file)] == [Waiting]
 
 
 def test_claude_cut_off_before_its_result_has_used_what_its_messages_told():
-    outcome = registry.find("claude_code").outcome(lines("claude-ok.jsonl")[:-1], -9, ENDED)
+    outcome = ended(registry.find("claude_code"), lines("claude-ok.jsonl")[:-1], -9, ENDED)
     assert (outcome.ending, outcome.signal) == (Ending.KILLED, 9)
     assert outcome.usage == (Usage(model="claude-opus-4-8", input_tokens=200, output_tokens=40),)
 

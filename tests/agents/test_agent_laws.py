@@ -4,10 +4,10 @@ from functools import partial
 from importlib import import_module
 
 import pytest
-from captures import ENDED, FOLDER, NOW, SILENT, adapter_of, lines
+from captures import ENDED, FOLDER, NOW, SILENT, adapter_of, ended, lines, states
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import json
+from msgspec import json, msgpack
 
 from dos.agents import registry
 from dos.agents.adapter import Clocks
@@ -46,9 +46,7 @@ CLOCKS = st.builds(partial(Clocks, ended_at=NOW), silent=st.booleans(), idle=st.
 @given(said=LINES, exit_code=EXITS, clocks=CLOCKS)
 def test_nothing_that_is_printed_is_too_strange_to_be_judged(name, said, exit_code, clocks):
     adapter = import_module(f"dos.agents.{name}")  # without the guard that it has otherwise
-    for line in said:
-        adapter.parse(line)
-    outcome = adapter.outcome(said, exit_code, clocks)
+    outcome = ended(adapter, said, exit_code, clocks)
     assert len(outcome.claim) <= 2000
     assert outcome.retry_after_seconds is None or outcome.retry_after_seconds >= 0
     assert outcome.resets_at is None or outcome.resets_at.tzinfo is not None
@@ -59,10 +57,65 @@ def test_nothing_that_is_printed_is_too_strange_to_be_judged(name, said, exit_co
 @ALL
 @given(said=LINES, exit_code=EXITS, clocks=CLOCKS)
 def test_it_ended_well_only_by_its_exit_code_or_by_its_own_word(name, said, exit_code, clocks):
-    outcome = registry.find(name).outcome(said, exit_code, clocks)
+    outcome = ended(registry.find(name), said, exit_code, clocks)
     if outcome.ending is Ending.OK:
         assert not clocks.stopped
         assert exit_code == 0 or outcome.found.field in ("subtype", "permission_denials", "type", "status")
+
+
+def tokens(usage):
+    return sum(each.tokens for each in usage)
+
+
+@ALL
+@given(said=LINES, exit_code=EXITS, clocks=CLOCKS)
+def test_what_is_read_while_it_runs_is_what_its_end_says(name, said, exit_code, clocks):
+    adapter = import_module(f"dos.agents.{name}")
+    seen = list(states(adapter, said))
+    kept = [msgpack.encode(state) for state in seen]
+    outcome = adapter.outcome(seen[-1], exit_code, clocks)
+    assert outcome.usage == seen[-1].usage
+    assert outcome.session == seen[-1].session
+    assert [msgpack.encode(state) for state in seen] == kept, "a state that was given is left as it was"
+    again = seen[0]
+    for line, state in zip(said, seen[1:], strict=True):
+        again = adapter.on_line(again, line)
+        assert again == state
+
+
+USED = st.integers(min_value=0, max_value=1000)
+TRUTHFUL = {
+    # Each step as the program tells it, and the whole of all steps where it tells that besides.
+    "claude_code": (
+        lambda number, used: {
+            "type": "assistant",
+            "message": {"id": f"m{number}", "model": "m", "usage": {"output_tokens": used}},
+        },
+        lambda total: {"type": "result", "modelUsage": {"m": {"outputTokens": total}}},
+    ),
+    "codex": (None, lambda total: {"type": "turn.completed", "usage": {"output_tokens": total}}),
+    "gemini": (None, lambda total: {"type": "result", "stats": {"models": {"m": {"output_tokens": total}}}}),
+    "opencode": (lambda number, used: {"type": "step_finish", "part": {"tokens": {"output": used}}}, None),
+    "scripted": (lambda number, used: {"type": "usage", "model": "m", "output_tokens": used}, None),
+}
+
+
+@pytest.mark.parametrize("name", TRUTHFUL)
+@given(steps=st.lists(st.tuples(USED, st.booleans()), max_size=8))
+def test_what_it_used_only_grows_and_ends_as_the_whole(name, steps):
+    """Whatever part of the steps is told of in a sum, and however often the same message is told of."""
+    adapter, (step, whole) = import_module(f"dos.agents.{name}"), TRUTHFUL[name]
+    said, total, told = [], 0, [0]
+    for number, (used, sums_up) in enumerate(steps):
+        total += used
+        if step:
+            said += [step(number, used)] * (2 if name == "claude_code" else 1)
+            told += [total] * (2 if name == "claude_code" else 1)
+        if whole and sums_up:
+            said.append(whole(total))
+            told.append(total)
+    seen = [tokens(state.usage) for state in states(adapter, [json.encode(each).decode() for each in said])]
+    assert seen == told == sorted(told)
 
 
 def printed_by_a_tool(name: str, words: str) -> str:
@@ -106,15 +159,15 @@ FRIGHTENING = st.sampled_from(
 def test_what_a_tool_printed_never_changes_the_end(file, clocks, words):
     name, said = adapter_of(file), lines(file)
     adapter = registry.find(name)
-    plain = adapter.outcome(said, 1, clocks)
+    plain = ended(adapter, said, 1, clocks)
     for place in range(1, len(said)):
-        assert adapter.outcome([*said[:place], printed_by_a_tool(name, words), *said[place:]], 1, clocks) == plain
+        assert ended(adapter, [*said[:place], printed_by_a_tool(name, words), *said[place:]], 1, clocks) == plain
 
 
 @ALL
 def test_a_program_that_is_not_there_is_told_from_one_that_crashed(name):
     adapter = registry.find(name)
-    assert adapter.outcome(["claude: No such file or directory"], 120, ENDED).ending is Ending.LAUNCH_FAILED
-    assert adapter.outcome([], None, ENDED).ending is Ending.LAUNCH_FAILED
-    assert adapter.outcome([], -9, ENDED).ending is Ending.KILLED
-    assert adapter.outcome([], 0, SILENT).ending is Ending.HANG
+    assert ended(adapter, ["claude: No such file or directory"], 120, ENDED).ending is Ending.LAUNCH_FAILED
+    assert ended(adapter, [], None, ENDED).ending is Ending.LAUNCH_FAILED
+    assert ended(adapter, [], -9, ENDED).ending is Ending.KILLED
+    assert ended(adapter, [], 0, SILENT).ending is Ending.HANG

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from captures import ENDED, NOW, SILENT, lines
+from captures import ENDED, NOW, SILENT, ended, heard, lines
 from msgspec import json
 
 from dos.agents import claude_code, codex, gemini, opencode
@@ -51,7 +51,7 @@ def rejected(**info):
     ],
 )
 def test_claude_tells_its_limits_in_words(words, ending, resets_at, window):
-    outcome = claude_code.outcome(claude(words=words, status=429), 1, ENDED)
+    outcome = ended(claude_code, claude(words=words, status=429), 1, ENDED)
     assert (outcome.ending, outcome.resets_at, outcome.window) == (ending, resets_at, window)
 
 
@@ -62,47 +62,47 @@ def test_claude_tells_its_limits_in_words(words, ending, resets_at, window):
 )
 def test_a_rejection_names_the_window_and_when_it_resets(resets, window, scope):
     told = rejected(resetsAt=resets, rateLimitType=window)
-    outcome = claude_code.outcome(claude(told, words="API Error: Request rejected (429)", status=429), 1, ENDED)
+    outcome = ended(claude_code, claude(told, words="API Error: Request rejected (429)", status=429), 1, ENDED)
     assert outcome.ending is Ending.USAGE_WINDOW
     assert (outcome.resets_at, outcome.window, outcome.scope) == (AT_FOUR, window, scope)
-    assert claude_code.parse(told) == (Waiting(ending=Ending.USAGE_WINDOW, text=window),)
+    assert heard(claude_code, [told]) == [Waiting(ending=Ending.USAGE_WINDOW, text=window)]
 
 
 def test_a_rejection_that_wants_credit_is_for_a_person():
     told = rejected(errorCode="credits_required")
-    assert claude_code.outcome(claude(told, status=429), 1, ENDED).ending is Ending.SPEND_STOP
+    assert ended(claude_code, claude(told, status=429), 1, ENDED).ending is Ending.SPEND_STOP
 
 
 def test_a_rejection_says_nothing_about_another_failure():
     told = rejected(resetsAt=AT_FOUR.timestamp(), rateLimitType="five_hour")
-    outcome = claude_code.outcome(claude(told, kind="", subtype="error_max_turns"), 1, ENDED)
+    outcome = ended(claude_code, claude(told, kind="", subtype="error_max_turns"), 1, ENDED)
     assert outcome.ending is Ending.TURN_CAP
 
 
 def test_a_warning_is_no_rejection():
     warned = line(type="rate_limit_event", rate_limit_info={"status": "allowed_warning", "resetsAt": 1})
-    assert claude_code.parse(warned) == ()
-    assert claude_code.outcome(claude(warned, status=429), 1, ENDED).ending is Ending.TRANSIENT
+    assert heard(claude_code, [warned]) == []
+    assert ended(claude_code, claude(warned, status=429), 1, ENDED).ending is Ending.TRANSIENT
 
 
 def test_claude_that_waits_for_its_window_and_falls_silent_has_hit_the_window():
     began = line(type="system", subtype="init", session_id="s", model="m")
     told = rejected(resetsAt=AT_FOUR.timestamp(), rateLimitType="five_hour")
     retry = line(type="system", subtype="api_retry", error_status=429, error="rate_limit", retry_delay_ms=1000)
-    outcome = claude_code.outcome([began, told, retry], 143, SILENT)
+    outcome = ended(claude_code, [began, told, retry], 143, SILENT)
     assert (outcome.ending, outcome.resets_at) == (Ending.USAGE_WINDOW, AT_FOUR)
 
 
 def test_claude_that_went_on_after_a_retry_and_falls_silent_hangs():
     retried = lines("claude-529.jsonl")[:2]
     worked = lines("claude-ok.jsonl")[1:3]
-    assert claude_code.outcome([*retried, *worked], -15, SILENT).ending is Ending.HANG
+    assert ended(claude_code, [*retried, *worked], -15, SILENT).ending is Ending.HANG
 
 
 def test_claude_that_was_denied_what_it_needed_and_failed_lacks_permission():
     denied = [{"tool_name": "Bash", "tool_use_id": "t", "tool_input": {}}]
     failed = claude(kind="", subtype="error_during_execution", permission_denials=denied)
-    outcome = claude_code.outcome(failed, 1, ENDED)
+    outcome = ended(claude_code, failed, 1, ENDED)
     assert (outcome.ending, outcome.found.raw) == (Ending.PERMISSION, "Bash")
 
 
@@ -113,14 +113,14 @@ def test_the_cost_of_claude_is_that_of_its_latest_result():
         }
         return line(type="result", subtype="success", is_error=False, modelUsage=usage)
 
-    outcome = claude_code.outcome([result(10, 0.1), result(25, 0.3)], 0, ENDED)
+    outcome = ended(claude_code, [result(10, 0.1), result(25, 0.3)], 0, ENDED)
     assert outcome.usage == (Usage(model="a", input_tokens=25, cached_tokens=7, cache_write_tokens=3, cost_usd=0.3),)
 
 
 def test_claude_that_tells_no_models_costs_what_it_tells_in_all():
     result = {"type": "result", "subtype": "success", "is_error": False, "modelUsage": {}, "total_cost_usd": 0.5}
     told = line(**result, usage={"input_tokens": 8, "output_tokens": 2})
-    assert claude_code.outcome([told], 0, ENDED).usage == (Usage(input_tokens=8, output_tokens=2, cost_usd=0.5),)
+    assert ended(claude_code, [told], 0, ENDED).usage == (Usage(input_tokens=8, output_tokens=2, cost_usd=0.5),)
 
 
 def claude_that_broke_off(words, error="", model="<synthetic>"):
@@ -143,12 +143,12 @@ def claude_that_broke_off(words, error="", model="<synthetic>"):
     ],
 )
 def test_claude_without_a_result_ended_by_the_last_thing_that_it_made_up(words, error, ending):
-    assert claude_code.outcome(claude_that_broke_off(words, error), 1, ENDED).ending is ending
+    assert ended(claude_code, claude_that_broke_off(words, error), 1, ENDED).ending is ending
 
 
 def test_what_a_model_says_of_limits_is_no_limit():
     said = claude_that_broke_off("You've hit your session limit · resets 4pm", model="claude-opus-4-8")
-    assert claude_code.outcome(said, 1, ENDED).ending is Ending.CRASH
+    assert ended(claude_code, said, 1, ENDED).ending is Ending.CRASH
 
 
 @pytest.mark.parametrize(
@@ -170,13 +170,13 @@ def test_what_a_model_says_of_limits_is_no_limit():
 )
 def test_codex_tells_its_limits_in_words(words, ending, resets_at, scope):
     said = [line(type="thread.started", thread_id="t"), line(type="turn.failed", error={"message": words})]
-    outcome = codex.outcome(said, 1, ENDED)
+    outcome = ended(codex, said, 1, ENDED)
     assert (outcome.ending, outcome.resets_at, outcome.scope) == (ending, resets_at, scope)
 
 
 def test_codex_counts_what_was_cached_among_its_input():
     usage = {"input_tokens": 100, "cached_input_tokens": 60, "cache_write_input_tokens": 10, "output_tokens": 5}
-    outcome = codex.outcome([line(type="turn.completed", usage=usage)], 0, ENDED)
+    outcome = ended(codex, [line(type="turn.completed", usage=usage)], 0, ENDED)
     assert outcome.usage == (Usage(input_tokens=30, cached_tokens=60, cache_write_tokens=10, output_tokens=5),)
 
 
@@ -201,7 +201,7 @@ def test_gemini_tells_its_limits(kind, words, ending, resets_at, seconds):
         line(type="init", session_id="g"),
         line(type="result", status="error", error={"type": kind, "message": words}),
     ]
-    outcome = gemini.outcome(said, 1, ENDED)
+    outcome = ended(gemini, said, 1, ENDED)
     assert (outcome.ending, outcome.resets_at, outcome.retry_after_seconds) == (ending, resets_at, seconds)
 
 
@@ -217,13 +217,13 @@ def test_gemini_tells_its_limits(kind, words, ending, resets_at, seconds):
 )
 def test_gemini_exits_with_a_meaning(exit_code, ending):
     said = [line(type="result", status="error", error={"message": "?"})] if exit_code > 128 else []
-    assert gemini.outcome(said, exit_code, ENDED).ending is ending
+    assert ended(gemini, said, exit_code, ENDED).ending is ending
 
 
 def test_gemini_counts_what_was_cached_among_its_input_and_thoughts_in_the_total_alone():
     told = {"total_tokens": 150, "input_tokens": 100, "cached": 40, "input": 60, "output_tokens": 20}
     said = line(type="result", status="success", stats={"models": {"g": told}})
-    assert gemini.outcome([said], 0, ENDED).usage == (
+    assert ended(gemini, [said], 0, ENDED).usage == (
         Usage(model="g", input_tokens=60, cached_tokens=40, output_tokens=50),
     )
 
@@ -240,21 +240,21 @@ def test_gemini_counts_what_was_cached_among_its_input_and_thoughts_in_the_total
 )
 def test_opencode_is_silent_and_its_log_tells_why(words, ending, resets_at):
     logged = f'timestamp=2026 level=ERROR run=1 message="stream error" modelID=m error.error="AI_APICallError: {words}"'
-    outcome = opencode.outcome([logged], -15, SILENT)
+    outcome = ended(opencode, [logged], -15, SILENT)
     assert (outcome.ending, outcome.resets_at) == (ending, resets_at)
-    (waiting,) = opencode.parse(logged)
+    (waiting,) = heard(opencode, [logged])
     assert waiting.ending is ending
 
 
 def test_opencode_that_finds_no_title_for_its_work_does_not_wait():
     logged = 'timestamp=2026 level=ERROR run=1 message="stream error" small=true agent=title error.error="Overloaded"'
-    assert opencode.parse(logged) == ()
-    assert opencode.outcome([logged], -15, SILENT).ending is Ending.HANG
+    assert heard(opencode, [logged]) == []
+    assert ended(opencode, [logged], -15, SILENT).ending is Ending.HANG
 
 
 def test_opencode_passes_on_how_long_its_provider_wants_to_be_left_alone():
     data = {"message": "busy", "statusCode": 429, "responseHeaders": {"retry-after": "7"}}
-    outcome = opencode.outcome([line(type="error", error={"name": "APIError", "data": data})], 1, ENDED)
+    outcome = ended(opencode, [line(type="error", error={"name": "APIError", "data": data})], 1, ENDED)
     assert (outcome.ending, outcome.retry_after_seconds) == (Ending.TRANSIENT, 7.0)
 
 
@@ -263,7 +263,7 @@ def test_opencode_tells_the_cost_of_each_step():
         tokens = {"total": 45, "input": 10, "output": 5, "reasoning": 20, "cache": {"read": 8, "write": 2}}
         return line(type="step_finish", part={"tokens": tokens, "cost": cost})
 
-    outcome = opencode.outcome([step(0.25), step(0.5)], 0, ENDED)
+    outcome = ended(opencode, [step(0.25), step(0.5)], 0, ENDED)
     assert outcome.usage == (
         Usage(input_tokens=20, cached_tokens=16, cache_write_tokens=4, output_tokens=50, cost_usd=0.75),
     )
@@ -272,11 +272,11 @@ def test_opencode_tells_the_cost_of_each_step():
 @pytest.mark.parametrize("adapter", [claude_code, codex, gemini, opencode], ids=lambda adapter: adapter.name)
 def test_what_we_ended_by_hand_was_killed_whatever_it_said(adapter):
     stopped = Clocks(ended_at=NOW, stopped=True)
-    outcome = adapter.outcome([], -15, stopped)
+    outcome = ended(adapter, [], -15, stopped)
     assert (outcome.ending, outcome.signal) == (Ending.KILLED, 15)
 
 
 @pytest.mark.parametrize(("exit_code", "number"), [(-9, 9), (-11, 11), (137, 9), (143, 15)])
 def test_a_signal_is_told_by_its_number(exit_code, number):
-    outcome = claude_code.outcome(lines("claude-ok.jsonl")[:2], exit_code, ENDED)
+    outcome = ended(claude_code, lines("claude-ok.jsonl")[:2], exit_code, ENDED)
     assert (outcome.ending, outcome.signal) == (Ending.KILLED, number)

@@ -1,18 +1,20 @@
 """Agents by name: our own, and those that other packages add."""
 
 import sys
-from datetime import UTC, datetime
 
 import pytest
+from captures import ENDED, after, ended, heard, states
 
-from dos.agents import codex, registry
-from dos.agents.adapter import Clocks, Settings
+from dos.agents import by_lines, codex, registry
+from dos.agents.adapter import Settings
 from dos.errors import BadInput
-from dos.records.endings import Ending
+from dos.records.endings import Ending, Usage
 
 PLUGIN = """
-from dos.agents.adapter import Launch
-from dos.agents.command import outcome, parse
+from msgspec import structs
+from dos.agents import command
+from dos.agents.adapter import Activity, Launch, Used, Waiting
+from dos.records.endings import Ending, Outcome, Usage
 
 name = "robot"
 vendor = "robots"
@@ -22,23 +24,48 @@ tested = ("1.0", "2")
 def launch(prompt, settings):
     return Launch(argv=["robot"], stdin=prompt)
 
+def parse(line):
+    if line.startswith("waits"):
+        return (Waiting(ending=Ending.OVERLOADED, text=line),)
+    return (Activity(text=line), Used(usage=Usage(model="r", output_tokens=len(line))))
+
+def outcome(lines, exit_code, clocks):
+    used = Usage(model="r", output_tokens=sum(len(line) for line in lines if not line.startswith("waits")))
+    return Outcome(ending=Ending.OK, claim=lines[-1], usage=(used,))
+
 class Robot:
     name = "robot"
     vendor = "robots"
     program = "robot"
     tested = ("", "")
     launch = staticmethod(launch)
+
+class ByLines(Robot):
     parse = staticmethod(parse)
     outcome = staticmethod(outcome)
+
+class Fold(Robot):
+    begin = staticmethod(command.begin)
+    on_line = staticmethod(command.on_line)
+    outcome = staticmethod(command.outcome)
 
 def breaks(*given):
     raise RuntimeError("out of order")
 
-class Broken(Robot):
+def answers(*given):
+    return 42
+
+class BrokenByLines(ByLines):
     launch = parse = outcome = staticmethod(breaks)
 
-class Wrong(Robot):
-    launch = parse = outcome = staticmethod(lambda *given: 42)
+class BrokenFold(Fold):
+    launch = begin = on_line = outcome = staticmethod(breaks)
+
+class WrongByLines(ByLines):
+    launch = parse = outcome = staticmethod(answers)
+
+class WrongFold(Fold):
+    launch = begin = on_line = outcome = staticmethod(answers)
 
 class Half:
     name = "half"
@@ -46,6 +73,9 @@ class Half:
     program = ""
     tested = "2.1"
     launch = None
+
+class HalfFold(Half):
+    on_line = None
 """
 
 
@@ -75,7 +105,7 @@ def test_our_own_are_found_by_their_names(name):
     assert len(adapter.tested) == 2
 
 
-@pytest.mark.parametrize("value", ["robots", "robots:Robot"])
+@pytest.mark.parametrize("value", ["robots", "robots:ByLines", "robots:Fold"])
 def test_a_module_or_a_class_of_another_package_is_an_agent(install, value):
     install(f"robot = {value}")
     assert registry.names() == [*registry.NAMES, "robot"]
@@ -89,6 +119,7 @@ def test_a_module_or_a_class_of_another_package_is_an_agent(install, value):
         ("robots:Nobody", "cannot be loaded: AttributeError"),
         ("no_such_package", "cannot be loaded: ModuleNotFoundError"),
         ("robots:Half", "has no usable launch, parse, outcome, tested"),
+        ("robots:HalfFold", "has no usable launch, begin, on_line, outcome, tested"),
         ("robots:name", "has no usable name, vendor, program"),
     ],
 )
@@ -114,11 +145,12 @@ def test_nobody_takes_one_of_our_own_names(install):
 
 
 def test_a_bug_in_one_of_our_own_costs_a_line_and_not_the_reader(monkeypatch):
-    def broken(line):
+    def broken(state, line):
         raise RuntimeError("a line that nobody thought of")
 
-    monkeypatch.setattr(codex, "parse", broken)
-    assert registry.find("codex").parse("{}") == ()
+    monkeypatch.setattr(codex, "on_line", broken)
+    adapter = registry.find("codex")
+    assert adapter.on_line(adapter.begin(), "{}") == adapter.begin()
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones(install):
@@ -129,12 +161,32 @@ def test_an_unknown_name_is_answered_with_the_known_ones(install):
     assert all(name in raised.value.message for name in (*registry.NAMES, "robot"))
 
 
-@pytest.mark.parametrize("value", ["robots:Broken", "robots:Wrong"])
+BROKEN = ("robots:BrokenByLines", "robots:BrokenFold", "robots:WrongByLines", "robots:WrongFold")
+
+
+@pytest.mark.parametrize("value", BROKEN)
 def test_what_goes_wrong_in_an_agent_of_another_package_is_told_and_ends_nobody(install, value):
     install(f"robot = {value}")
     adapter = registry.find("robot")
     with pytest.raises(BadInput, match="'robot' cannot be launched"):
         adapter.launch("do it", Settings())
-    assert adapter.parse("a line") == ()
-    ended = adapter.outcome(["a line"], 0, Clocks(ended_at=datetime.now(UTC)))
-    assert (ended.ending, ended.found.field) == (Ending.OK, "outcome")
+    assert heard(adapter, ["a line"]) == []
+    outcome = ended(adapter, ["a line"], 0, ENDED)
+    assert (outcome.ending, outcome.found.field) == (Ending.OK, "outcome")
+
+
+def test_an_adapter_of_the_first_form_is_folded(install):
+    install("robot = robots:ByLines")
+    adapter, said = registry.find("robot"), ["one", "waits for it", "three"]
+    assert [state.waiting is not None for state in states(adapter, said)] == [False, False, True, False]
+    assert [each.text for each in heard(adapter, said)] == said
+    assert [sum(used.tokens for used in state.usage) for state in states(adapter, said)] == [0, 3, 3, 8]
+    outcome = ended(adapter, said, 0, ENDED)
+    assert (outcome.claim, outcome.usage) == ("three", after(adapter, said).usage)
+
+
+def test_what_an_adapter_of_the_first_form_cannot_see_any_more_was_heard_as_it_went(install, monkeypatch):
+    monkeypatch.setattr(by_lines, "LINES_KEPT", 2)
+    install("robot = robots:ByLines")
+    adapter = registry.find("robot")
+    assert ended(adapter, ["one", "two", "three"], 0, ENDED).usage == (Usage(model="r", output_tokens=11),)

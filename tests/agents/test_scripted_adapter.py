@@ -3,11 +3,11 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from captures import ENDED, NOW, SILENT
+from captures import ENDED, NOW, SILENT, after, ended, heard
 from msgspec import json
 
 from dos.agents import scripted
-from dos.agents.adapter import Activity, Used, Waiting
+from dos.agents.adapter import Activity, Waiting
 from dos.records.endings import Ending, Scope, Usage
 
 SPENT = Usage(model="m", input_tokens=10, output_tokens=5, cost_usd=0.5)
@@ -37,30 +37,30 @@ WAITING = line(type="waiting", ending="overloaded", seconds=3)
     ],
 )
 def test_it_ends_as_its_lines_say(said, exit_code, ending):
-    assert scripted.outcome([said], exit_code, ENDED).ending is ending
+    assert ended(scripted, [said], exit_code, ENDED).ending is ending
 
 
 @pytest.mark.parametrize("resets_at", ["2026-11-15T16:00:00+00:00", "2026-11-15T16:00:00", 1794758400])
 def test_a_limit_names_its_window_and_when_it_resets(resets_at):
     said = line(type="limit", resets_at=resets_at, window="five_hour", scope="model")
-    outcome = scripted.outcome([said], 1, ENDED)
+    outcome = ended(scripted, [said], 1, ENDED)
     assert outcome.resets_at == datetime(2026, 11, 15, 16, tzinfo=UTC)
     assert (outcome.window, outcome.scope) == ("five_hour", Scope.MODEL)
 
 
 def test_a_limit_may_say_how_long_instead():
-    assert scripted.outcome([line(type="limit", retry_after=60)], 1, ENDED).resets_at == NOW + timedelta(seconds=60)
-    assert scripted.outcome([line(type="overloaded", retry_after=60)], 1, ENDED).retry_after_seconds == 60
+    assert ended(scripted, [line(type="limit", retry_after=60)], 1, ENDED).resets_at == NOW + timedelta(seconds=60)
+    assert ended(scripted, [line(type="overloaded", retry_after=60)], 1, ENDED).retry_after_seconds == 60
 
 
 def test_silence_after_a_wait_is_that_wait_and_after_work_a_hang():
-    outcome = scripted.outcome([WAITING], -15, SILENT)
+    outcome = ended(scripted, [WAITING], -15, SILENT)
     assert (outcome.ending, outcome.retry_after_seconds) == (Ending.OVERLOADED, 3.0)
-    assert scripted.outcome([WAITING, line(type="say", text="on it")], -15, SILENT).ending is Ending.HANG
+    assert ended(scripted, [WAITING, line(type="say", text="on it")], -15, SILENT).ending is Ending.HANG
 
 
 def test_what_it_used_adds_up_by_model():
-    outcome = scripted.outcome([USED, USED, line(type="usage", model="n", output_tokens=1)], 0, ENDED)
+    outcome = ended(scripted, [USED, USED, line(type="usage", model="n", output_tokens=1)], 0, ENDED)
     assert outcome.usage == (
         Usage(model="m", input_tokens=20, output_tokens=10, cost_usd=1.0),
         Usage(model="n", output_tokens=1),
@@ -68,8 +68,8 @@ def test_what_it_used_adds_up_by_model():
 
 
 def test_each_line_is_heard():
-    assert scripted.parse(line(type="say", text="done")) == (Activity(text="done"),)
-    assert scripted.parse(line(type="write", path="a.py")) == (Activity(text="write a.py"),)
-    assert scripted.parse(USED) == (Used(usage=SPENT),)
-    assert scripted.parse(WAITING) == (Waiting(ending=Ending.OVERLOADED, seconds=3.0),)
-    assert scripted.parse("anything else") == ()
+    assert heard(scripted, [line(type="say", text="done")]) == [Activity(text="done")]
+    assert heard(scripted, [line(type="write", path="a.py")]) == [Activity(text="write a.py")]
+    assert heard(scripted, [USED]) == [] and after(scripted, [USED]).usage == (SPENT,)
+    assert heard(scripted, [WAITING]) == [Waiting(ending=Ending.OVERLOADED, seconds=3.0)]
+    assert heard(scripted, ["anything else"]) == []

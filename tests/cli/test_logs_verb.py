@@ -11,8 +11,8 @@ from commanding import command
 from fleet_scenes import OTHER, RUN, journal, log, work
 from patience import PATIENCE
 
-from dos.agents.adapter import Activity, Used, Waiting
-from dos.records.endings import Ending, Usage
+from dos.agents.adapter import Activity, Waiting
+from dos.records.endings import Ending
 from dos.views.live import logs
 
 
@@ -105,22 +105,21 @@ def test_where_another_host_works_it_says_which(dos, workspace, monkeypatch):
     ("heard", "told"),
     [
         ((Activity(text="reads a file"),), [("activity", "reads a file")]),
-        ((Activity(text="one"), Used(usage=Usage()), Activity(text="two")), [("activity", "one"), ("activity", "two")]),
+        ((Activity(text="one"), Activity(text="two")), [("activity", "one"), ("activity", "two")]),
         (
             (Waiting(ending=Ending.OVERLOADED, seconds=2.5, text="529"),),
             [("waiting", "waits for its provider (overloaded), tries again in 2.5 s: 529")],
         ),
         ((Waiting(ending=Ending.TRANSIENT),), [("waiting", "waits for its provider (transient)")]),
-        ((Used(usage=Usage()),), []),
     ],
 )
 def test_what_is_heard_is_told_in_words(heard, told):
-    assert [(said.kind, said.text) for said in logs.said("{}", lambda line: heard)] == told
+    assert [(said.kind, said.text) for said in logs.said("{}", heard)] == told
 
 
 @pytest.mark.parametrize(("line", "told"), [("plain words", ["plain words"]), ('{"a": 1}', []), ("  ", []), ("", [])])
 def test_a_line_that_nobody_understands_is_shown_unless_it_is_for_programs(line, told):
-    assert [said.text for said in logs.said(line, logs.unparsed)] == told
+    assert [said.text for said in logs.said(line, ())] == told
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from model_server import ModelServer
 from programs import CLAUDE_CODE, CODEX, GEMINI, OPENCODE, Program
 
 from dos.agents import registry
-from dos.agents.adapter import Clocks, Settings, Waiting
+from dos.agents.adapter import Activity, Clocks, Settings, Waiting
 from dos.records.endings import Ending, Found, Outcome
 from dos.runtime import running
 
@@ -23,9 +23,10 @@ SLOW = pytest.mark.soak  # to start
 
 
 class Ended:
-    def __init__(self, outcome: Outcome, lines: list[str], tree: Path) -> None:
+    def __init__(self, outcome: Outcome, lines: list[str], heard: list[Activity | Waiting], tree: Path) -> None:
         self.outcome = outcome
         self.lines = lines
+        self.heard = heard
         self.tree = tree
 
     def commits(self) -> int:
@@ -56,6 +57,7 @@ def end(
         adapter = registry.find(program.name)
         asked = Settings(command=command, model=table.get("model", ""), max_turns=max_turns)
         launch = adapter.launch(PROMPT, asked)
+        states = [adapter.begin()]
         ran = running.run(
             launch.argv,
             cwd=tree,
@@ -63,11 +65,13 @@ def end(
             limits=running.Limits(wall_seconds=120),
             feed=launch.stdin,
             stopped=lambda: tries is not None and model.refusals() >= tries,
+            heard=lambda line: states.append(adapter.on_line(states[-1], line)),
         )
     finally:
         model.stop()
     clocks = Clocks(ended_at=datetime.now(UTC), silent=ran.why is not None)
-    return Ended(adapter.outcome(ran.lines, ran.exit_code, clocks), ran.lines, tree)
+    heard = [each for state in states for each in state.heard]
+    return Ended(adapter.outcome(states[-1], ran.exit_code, clocks), ran.lines, heard, tree)
 
 
 @pytest.mark.parametrize(
@@ -118,8 +122,7 @@ def test_a_provider_that_refuses_is_told_apart_from_a_failure(tmp_path, program,
 def test_what_tries_again_in_silence_is_seen_to_wait(tmp_path, program, status):
     words = {429: "Too Many Requests", 529: "Overloaded"}[status]
     ended = end(tmp_path, program, [{"status": status, "message": words}], tries=2)
-    heard = [heard for line in ended.lines for heard in registry.find(program.name).parse(line)]
-    assert [type(each) for each in heard[:1]] == [Waiting]
+    assert [type(each) for each in ended.heard[:1]] == [Waiting]
     assert ended.outcome.ending is {429: Ending.TRANSIENT, 529: Ending.OVERLOADED}[status], ended.lines
 
 

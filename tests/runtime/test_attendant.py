@@ -48,7 +48,7 @@ def take(store: Store, lane: str) -> Lease:
 
 
 def attend(
-    store: Store, *, judge=lambda tally: "", heeded: int = 0, opened: threading.Event | None = None
+    store: Store, *, judge=lambda usage: "", heeded: int = 0, opened: threading.Event | None = None
 ) -> Attendant:
     def open_store() -> Store:
         if opened:
@@ -134,7 +134,7 @@ def test_what_was_heard_before_is_not_read_again(store):
 
 
 def test_what_it_uses_is_added_up_and_judged_as_it_goes(store):
-    attendant = attend(store, judge=lambda tally: "too much" if tally.usage()[0].output_tokens > 100 else "")
+    attendant = attend(store, judge=lambda usage: "too much" if usage[0].output_tokens > 100 else "")
     attendant.hear(USED)
     assert attendant.overspent == ""
     attendant.hear(USED)

@@ -115,10 +115,12 @@ def test_a_log_keeps_its_newest_part_and_says_where_the_rest_is(tmp_path, monkey
     assert older.splitlines()[-1] == str(int(lines[0]) - 1), "nothing is missing between the two, and no line is cut"
 
 
-def test_it_is_known_when_lines_are_missing(tmp_path, monkeypatch):
+def test_every_line_is_heard_also_those_that_are_not_kept_and_one_that_nothing_ends(tmp_path, monkeypatch):
     monkeypatch.setattr(running, "LINES_KEPT", 3)
-    assert run("for n in range(3): print(n)", tmp_path).is_whole
-    assert not run("for n in range(4): print(n)", tmp_path).is_whole
+    heard: list[str] = []
+    ran = run("for n in range(4): print(n)\nprint('half', end='')", tmp_path, heard=heard.append)
+    assert heard == ["0", "1", "2", "3", "half"]
+    assert ran.lines == heard[1:]
 
 
 @pytest.mark.filterwarnings("error::ResourceWarning", "error::pytest.PytestUnraisableExceptionWarning")

@@ -1,8 +1,7 @@
 """What every agent program must tell us: how to start it, what its lines mean, and how it ended."""
 
-from collections.abc import Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -59,7 +58,7 @@ class Waiting(Struct, frozen=True, kw_only=True):
 
 
 class Used(Struct, frozen=True, kw_only=True):
-    """One more step, unless it says otherwise."""
+    """One more step, unless it says otherwise. For adapters of the first form (`by_lines`)."""
 
     usage: Usage
     part: str = ""  # a message that is told of in several lines: the last of them counts
@@ -69,7 +68,31 @@ class Used(Struct, frozen=True, kw_only=True):
 Heard = Activity | Waiting | Used
 
 
+class StreamState(Struct, frozen=True, kw_only=True):
+    """What a program has told of itself up to now. Adapters whose ends need more of it have a class of their own."""
+
+    began: bool = False  # it got as far as to speak for itself
+    session: str = ""
+    model: str = ""
+    claim: str = ""
+    last_words: str = ""  # the newest line that is not blank
+    heard: tuple[Activity | Waiting, ...] = ()  # in the newest line
+    waiting: Waiting | None = None  # for its provider, now
+    counted: dict[str, Usage] = {}  # what it used, by model
+    parts: dict[str, Usage] = {}  # and besides, by message: each is told of in several lines, of which the last counts
+
+    @property
+    def usage(self) -> tuple[Usage, ...]:
+        """All that it used up to now, by model."""
+        found: dict[str, Usage] = {}
+        for used in (*self.counted.values(), *self.parts.values()):
+            found[used.model] = used.added_to(found.get(used.model))
+        return tuple(found.values())
+
+
 class Adapter(Protocol):
+    """An agent program as one fold over the lines that it prints; all that is known of it is read from the state."""
+
     name: str
     vendor: str  # whose limits it has: two programs of one vendor and account share them
     program: str  # what is looked for on PATH; empty: there is no program of its own
@@ -77,9 +100,14 @@ class Adapter(Protocol):
 
     def launch(self, prompt: str, settings: Settings) -> Launch: ...
 
-    def parse(self, line: str) -> tuple[Heard, ...]: ...
+    def begin(self) -> StreamState:
+        """The state of a program that has printed nothing."""
 
-    def outcome(self, lines: Sequence[str], exit_code: int | None, clocks: Clocks) -> Outcome: ...
+    def on_line(self, state: Any, line: str) -> StreamState:
+        """The state after one more line. It leaves the one that it was given as it is."""
+
+    def outcome(self, state: Any, exit_code: int | None, clocks: Clocks) -> Outcome:
+        """How a program ended that has printed what the state holds."""
 
 
 def by_exit(exit_code: int | None, clocks: Clocks) -> Ending:

@@ -1,14 +1,13 @@
 """Claude Code: `claude -p`, one JSON object on each line, a `result` at the end that is not to be believed alone."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from dos.agents import failures, moments, reading
-from dos.agents.adapter import Activity, Clocks, Heard, Launch, Settings, Waiting
-from dos.agents.reading import Told, mapping, sequence, text, within
+from dos.agents.adapter import Activity, Clocks, Launch, Settings, StreamState, Waiting
+from dos.agents.reading import mapping, sequence, text, within
 from dos.records.endings import Ending, Outcome, Scope, Usage
 
 name = "claude_code"
@@ -40,53 +39,91 @@ def launch(prompt: str, settings: Settings) -> Launch:
     return Launch(argv=[*argv, *settings.arguments], stdin=prompt)
 
 
-def parse(line: str) -> tuple[Heard, ...]:
-    said = reading.record(line)
+class Result(Struct, frozen=True, kw_only=True):
+    """Its last word, with what it had told before."""
+
+    said: dict[str, Any]
+    last_error: str
+    rejected: dict[str, Any] | None
+
+
+class State(StreamState, frozen=True, kw_only=True):
+    rejected: dict[str, Any] | None = None  # the newest word about its window, if that is closed
+    last_error: str = ""
+    stuck: dict[str, Any] | None = None  # told of a retry, a closed window, or in an answer that it made up itself
+    result: Result | None = None
+
+
+def begin() -> State:
+    return State()
+
+
+def on_line(state: State, line: str) -> State:
+    state, said = reading.next_line(state, line), reading.record(line)
+    state = structs.replace(state, session=text(said.get("session_id")) or state.session)
     match said.get("type"), said.get("subtype"):
-        case "assistant", _ if not said.get("error"):
-            part = text(within(said, "message", "id"))
-            return (*_activities(said), *reading.used(_own_usage(mapping(said.get("message"))), part=part))
+        case "system", "init":
+            return structs.replace(state, began=True, model=text(said.get("model")))
         case "system", "api_retry":
-            return (_retry(said),)
+            return structs.replace(reading.waits(state, _retry(said)), stuck=said)
         case "rate_limit_event", _ if _is_rejected(said):
-            return (Waiting(ending=Ending.USAGE_WINDOW, text=text(within(said, "rate_limit_info", "rateLimitType"))),)
+            window = text(within(said, "rate_limit_info", "rateLimitType"))
+            state = reading.waits(state, Waiting(ending=Ending.USAGE_WINDOW, text=window))
+            return structs.replace(state, rejected=said, stuck=said)
+        case "rate_limit_event", _:
+            return structs.replace(state, rejected=None, stuck=None, waiting=None)
+        case "assistant", _:
+            return _on_answer(state, said)
+        case "user", _:
+            return structs.replace(state, stuck=None, waiting=None)
         case "result", _:
-            return tuple(heard for usage in _usage(said) for heard in reading.used(usage, whole=True))
-    return ()
+            return _on_result(state, said)
+    return state
 
 
-def outcome(lines: Sequence[str], exit_code: int | None, clocks: Clocks) -> Outcome:
-    told, now = Told(), clocks.ended_at
-    rejected, last_error = None, ""
-    spoken: dict[str, Usage] = {}  # by message: each of its blocks is a line that repeats the whole message's usage
-    for said in reading.records(lines):
-        told.session = text(said.get("session_id")) or told.session
-        match said.get("type"), said.get("subtype"):
-            case "system", "init":
-                told.began, told.model = True, text(said.get("model"))
-            case "system", "api_retry":
-                told.pending = rejected or reading.by_waiting(_retry(said))
-            case "rate_limit_event", _:
-                rejected = _rejection(said, now) if _is_rejected(said) else None
-                told.pending = rejected
-            case "assistant", _:
-                last_error = text(said.get("error"))
-                told.pending = _failure(said, last_error, rejected, now)
-                told.claim = _said(said) or told.claim
-                spoken[text(within(said, "message", "id"))] = _own_usage(mapping(said.get("message")))
-            case "user", _:
-                told.pending = None
-            case "result", _:
-                told.began, told.pending = True, None
-                told.claim = text(said.get("result")) or told.claim
-                told.usage = {usage.model: usage for usage in _usage(said)}
-                told.final = _judge(said, last_error, rejected, now)
-    if not told.usage:
-        for usage in spoken.values():
-            told.use(usage)
-    if exit_code == 0 and not told.final:
-        told.final = told.pending  # the last thing that it told is why it could not go on
-    return reading.concluded(told, exit_code, clocks, lines)
+def _on_answer(state: State, said: dict[str, Any]) -> State:
+    """Each block of a message is a line that repeats the usage of the whole message."""
+    error = text(said.get("error"))
+    state = structs.replace(state, last_error=error, stuck=said, claim=_said(said) or state.claim)
+    state = reading.uses(state, _own_usage(mapping(said.get("message"))), part=text(within(said, "message", "id")))
+    if said.get("error"):
+        return state  # giving up is not going on
+    return structs.replace(state, heard=_activities(said), waiting=None)
+
+
+def _on_result(state: State, said: dict[str, Any]) -> State:
+    return reading.has_used(
+        structs.replace(
+            state,
+            began=True,
+            stuck=None,
+            claim=text(said.get("result")) or state.claim,
+            result=Result(said=said, last_error=state.last_error, rejected=state.rejected),
+        ),
+        _usage(said),
+    )
+
+
+def outcome(state: State, exit_code: int | None, clocks: Clocks) -> Outcome:
+    now, final = clocks.ended_at, None
+    pending = _pending(state, now)
+    if (last := state.result) is not None:
+        final = _judge(last.said, last.last_error, _rejection(last.rejected, now), now)
+    elif exit_code == 0:
+        final = pending  # the last thing that it told is why it could not go on
+    return reading.concluded(state, exit_code, clocks, final=final, pending=pending)
+
+
+def _pending(state: State, now: datetime) -> Outcome | None:
+    if state.stuck is None:
+        return None
+    rejected = _rejection(state.rejected, now)
+    match state.stuck.get("type"):
+        case "assistant":
+            return _failure(state.stuck, state.last_error, rejected, now)
+        case "system":
+            return rejected or reading.by_waiting(_retry(state.stuck))
+    return rejected
 
 
 def _failure(said: dict[str, Any], error: str, rejected: Outcome | None, now: datetime) -> Outcome | None:
@@ -137,7 +174,9 @@ def _is_rejected(said: dict[str, Any]) -> bool:
     return text(within(said, "rate_limit_info", "status")) == "rejected"
 
 
-def _rejection(said: dict[str, Any], now: datetime) -> Outcome:
+def _rejection(said: dict[str, Any] | None, now: datetime) -> Outcome | None:
+    if said is None:
+        return None
     info = mapping(said.get("rate_limit_info"))
     window = text(info.get("rateLimitType"))
     needs_credit = info.get("errorCode") == "credits_required"

@@ -1,11 +1,12 @@
 """Codex: `codex exec --json`. Its limits are told in words alone; only `turn.failed` is final."""
 
-from collections.abc import Sequence
 from typing import Any
 
+from msgspec import structs
+
 from dos.agents import failures, reading
-from dos.agents.adapter import Clocks, Heard, Launch, Settings
-from dos.agents.reading import Told, mapping, sequence, text, within
+from dos.agents.adapter import Activity, Clocks, Launch, Settings, StreamState
+from dos.agents.reading import mapping, sequence, text, within
 from dos.records.endings import Ending, Outcome, Usage
 
 name = "codex"
@@ -23,42 +24,52 @@ def launch(prompt: str, settings: Settings) -> Launch:
     return Launch(argv=[*argv, "-"], stdin=prompt)
 
 
-def parse(line: str) -> tuple[Heard, ...]:
-    said = reading.record(line)
+class State(StreamState, frozen=True, kw_only=True):
+    trouble: str | None = None  # told of an error that it tries to get over
+    completed: bool = False
+    failure: str | None = None  # why its turn failed
+
+
+def begin() -> State:
+    return State()
+
+
+def on_line(state: State, line: str) -> State:
+    state, said = reading.next_line(state, line), reading.record(line)
     match said.get("type"):
-        case "item.started" | "item.completed":
-            return _activity(text(said.get("type")), mapping(said.get("item")))
-        case "error":
-            return (failures.waiting(text(said.get("message"))),)
+        case "thread.started":
+            return structs.replace(state, began=True, session=text(said.get("thread_id")))
+        case "error":  # also told of what is tried again
+            words = text(said.get("message"))
+            return structs.replace(reading.waits(state, failures.waiting(words)), trouble=words)
+        case "item.started" | "item.updated" | "item.completed" as stage:
+            item = mapping(said.get("item"))
+            is_message = item.get("type") == "agent_message"
+            claim = text(item.get("text")) if is_message else state.claim
+            heard = _activity(stage, item)
+            return structs.replace(state, trouble=None, waiting=None, claim=claim, heard=heard)
+        case "turn.started":
+            return structs.replace(state, trouble=None, waiting=None, completed=False, failure=None)
         case "turn.completed":
-            return reading.used(_usage(said), whole=True)  # the thread's, not the turn's
-    return ()
+            state = structs.replace(state, trouble=None, waiting=None, completed=True, failure=None)
+            return reading.has_used(state, [_usage(said)])  # the whole thread's, not the turn's
+        case "turn.failed":
+            return structs.replace(state, completed=False, failure=text(within(said, "error", "message")))
+    return state
 
 
-def outcome(lines: Sequence[str], exit_code: int | None, clocks: Clocks) -> Outcome:
-    told = Told()
-    for said in reading.records(lines):
-        match said.get("type"):
-            case "thread.started":
-                told.began, told.session = True, text(said.get("thread_id"))
-            case "error":  # also told of what is tried again
-                told.pending = failures.judge(text(said.get("message")), clocks.ended_at, otherwise=Ending.TRANSIENT)
-            case "item.started" | "item.updated" | "item.completed":
-                told.pending = None
-                if within(said, "item", "type") == "agent_message":
-                    told.claim = text(within(said, "item", "text"))
-            case "turn.started":
-                told.pending = told.final = None
-            case "turn.completed":
-                told.pending = None
-                told.final = Outcome(ending=Ending.OK, found=reading.found("type", "turn.completed"))
-                told.usage = {"": _usage(said)}  # the whole thread's, not the turn's
-            case "turn.failed":
-                told.final = failures.judge(text(within(said, "error", "message")), clocks.ended_at)
-    return reading.concluded(told, exit_code, clocks, lines)
+def outcome(state: State, exit_code: int | None, clocks: Clocks) -> Outcome:
+    final, pending = None, None
+    if state.failure is not None:
+        final = failures.judge(state.failure, clocks.ended_at)
+    elif state.completed:
+        final = Outcome(ending=Ending.OK, found=reading.found("type", "turn.completed"))
+    if state.trouble is not None:
+        pending = failures.judge(state.trouble, clocks.ended_at, otherwise=Ending.TRANSIENT)
+    return reading.concluded(state, exit_code, clocks, final=final, pending=pending)
 
 
-def _activity(stage: str, item: dict[str, Any]) -> tuple[Heard, ...]:
+def _activity(stage: str, item: dict[str, Any]) -> tuple[Activity, ...]:
     match stage, item.get("type"):
         case "item.completed", "agent_message" | "reasoning":
             return reading.activity(text(item.get("text")))

@@ -1,9 +1,9 @@
 """Any program: the prompt on its standard input, its exit code and git for the rest."""
 
-from collections.abc import Sequence
+from msgspec import structs
 
-from dos.agents.adapter import Clocks, Heard, Launch, Settings
-from dos.agents.reading import Told, concluded, last_words
+from dos.agents import reading
+from dos.agents.adapter import Clocks, Launch, Settings, StreamState
 from dos.records.endings import Outcome
 
 name = "command"
@@ -16,9 +16,14 @@ def launch(prompt: str, settings: Settings) -> Launch:
     return Launch(argv=[*settings.command, *settings.arguments], stdin=prompt)
 
 
-def parse(line: str) -> tuple[Heard, ...]:
-    return ()
+def begin() -> StreamState:
+    return StreamState(began=True)
 
 
-def outcome(lines: Sequence[str], exit_code: int | None, clocks: Clocks) -> Outcome:
-    return concluded(Told(began=True, claim=last_words(lines)), exit_code, clocks, lines)
+def on_line(state: StreamState, line: str) -> StreamState:
+    state = reading.next_line(state, line)
+    return structs.replace(state, claim=state.last_words)
+
+
+def outcome(state: StreamState, exit_code: int | None, clocks: Clocks) -> Outcome:
+    return reading.concluded(state, exit_code, clocks)

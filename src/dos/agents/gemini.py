@@ -1,15 +1,14 @@
 """Gemini CLI: JSON lines, and its retries as plain text among them, from its standard error."""
 
 import re
-from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
 from msgspec import structs
 
 from dos.agents import failures, reading
-from dos.agents.adapter import Clocks, Heard, Launch, Settings, Waiting
-from dos.agents.reading import Told, mapping, text, within
+from dos.agents.adapter import Clocks, Launch, Settings, StreamState, Waiting
+from dos.agents.reading import mapping, text, within
 from dos.records.endings import Ending, Outcome, Usage
 
 name = "gemini"
@@ -41,47 +40,54 @@ def launch(prompt: str, settings: Settings) -> Launch:
     return Launch(argv=argv, stdin=prompt, environment=_ENVIRONMENT)
 
 
-def parse(line: str) -> tuple[Heard, ...]:
+class State(StreamState, frozen=True, kw_only=True):
+    retry: str = ""  # the line that tells what it waits for
+    complaint: str = ""
+    result: dict[str, Any] | None = None
+
+
+def begin() -> State:
+    return State()
+
+
+def on_line(state: State, line: str) -> State:
+    state = reading.next_line(state, line)
     if waiting := _retry(line):
-        return (waiting,)
-    said = reading.record(line)
+        return structs.replace(reading.waits(state, waiting), retry=line)
+    if not (said := reading.record(line)):
+        return state
+    state = structs.replace(state, retry="")
     match said.get("type"):
+        case "error":
+            return structs.replace(state, complaint=text(said.get("message")))
+        case "result":
+            return reading.has_used(structs.replace(state, result=said), _usage(said))
+    state = structs.replace(state, waiting=None)
+    match said.get("type"):
+        case "init":
+            session, model = text(said.get("session_id")), text(said.get("model"))
+            return structs.replace(state, began=True, session=session, model=model)
         case "message" if said.get("role") == "assistant":
-            return reading.activity(text(said.get("content")))
+            piece = text(said.get("content"))
+            claim = state.claim + piece if said.get("delta") else piece
+            return structs.replace(state, claim=claim, heard=reading.activity(piece))
         case "tool_use":
             given = mapping(said.get("parameters"))
             about = text(given.get("command")) or text(given.get("file_path"))
-            return reading.activity(text(said.get("tool_name")), about)
-        case "result":
-            return tuple(heard for usage in _usage(said) for heard in reading.used(usage, whole=True))
-    return ()
+            heard = reading.activity(text(said.get("tool_name")), about)
+            return structs.replace(state, claim="", heard=heard)  # what is said after the last tool is the claim
+    return state
 
 
-def outcome(lines: Sequence[str], exit_code: int | None, clocks: Clocks) -> Outcome:
-    told = Told()
-    complaint = ""
-    for line in lines:
-        if waiting := _retry(line):
-            told.pending = _bounded(failures.judge(line, clocks.ended_at, otherwise=waiting.ending), clocks)
-            continue
-        if not (said := reading.record(line)):
-            continue
-        told.pending = None
-        match said.get("type"):
-            case "init":
-                told.began, told.session, told.model = True, text(said.get("session_id")), text(said.get("model"))
-            case "message" if said.get("role") == "assistant":
-                piece = text(said.get("content"))
-                told.claim = told.claim + piece if said.get("delta") else piece
-            case "tool_use":
-                told.claim = ""  # what is said after the last tool is the claim
-            case "error":
-                complaint = text(said.get("message"))
-            case "result":
-                told.usage = {usage.model: usage for usage in _usage(said)}
-                told.final = _judge(said, exit_code, clocks)
-    told.final = told.final or _by_exit(exit_code, complaint, told.pending, clocks)
-    return reading.concluded(told, exit_code, clocks, lines)
+def outcome(state: State, exit_code: int | None, clocks: Clocks) -> Outcome:
+    pending = None
+    if waiting := _retry(state.retry):
+        pending = _bounded(failures.judge(state.retry, clocks.ended_at, otherwise=waiting.ending), clocks)
+    if state.result is not None:
+        final: Outcome | None = _judge(state.result, exit_code, clocks)
+    else:
+        final = _by_exit(exit_code, state.complaint, pending, clocks)
+    return reading.concluded(state, exit_code, clocks, final=final, pending=pending)
 
 
 def _by_exit(exit_code: int | None, complaint: str, pending: Outcome | None, clocks: Clocks) -> Outcome | None:

@@ -1,9 +1,10 @@
 """Any agent, as it is used: whatever goes wrong in its code is told of it, and harms nobody else."""
 
-from collections.abc import Sequence
 from functools import partial
 
-from dos.agents.adapter import Adapter, Clocks, Heard, Launch, Settings, by_exit
+from msgspec import structs
+
+from dos.agents.adapter import Adapter, Clocks, Launch, Settings, StreamState, by_exit
 from dos.errors import BadInput
 from dos.records.endings import Found, Outcome
 from dos.records.unknown import Unknown, attempt
@@ -22,13 +23,17 @@ class Guarded:
         why = made.why if isinstance(made, Unknown) else f"it answered {type(made).__name__} and no Launch"
         raise BadInput(f"the agent {self.name!r} cannot be launched: {why}", hint="Repair the package it came with.")
 
-    def parse(self, line: str) -> tuple[Heard, ...]:
-        """Nothing is heard in a line that it cannot read: somebody has to go on reading the rest."""
-        heard = attempt(partial(self._adapter.parse, line))
-        return heard if isinstance(heard, tuple) else ()
+    def begin(self) -> StreamState:
+        begun = attempt(self._adapter.begin)
+        return begun if isinstance(begun, StreamState) else StreamState()
 
-    def outcome(self, lines: Sequence[str], exit_code: int | None, clocks: Clocks) -> Outcome:
-        ended = attempt(partial(self._adapter.outcome, lines, exit_code, clocks))
+    def on_line(self, state: StreamState, line: str) -> StreamState:
+        """Nothing is heard in a line that it cannot read: somebody has to go on reading the rest."""
+        after = attempt(partial(self._adapter.on_line, state, line))
+        return after if isinstance(after, StreamState) else structs.replace(state, heard=())
+
+    def outcome(self, state: StreamState, exit_code: int | None, clocks: Clocks) -> Outcome:
+        ended = attempt(partial(self._adapter.outcome, state, exit_code, clocks))
         if isinstance(ended, Outcome):
             return ended
         why = ended.why if isinstance(ended, Unknown) else f"{type(ended).__name__} is no Outcome"

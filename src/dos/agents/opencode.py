@@ -1,12 +1,13 @@
 """opencode: JSON lines and no last word; when its provider has no room it is silent, and only its log tells."""
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
+from msgspec import structs
+
 from dos.agents import failures, moments, reading
-from dos.agents.adapter import Clocks, Heard, Launch, Settings, Waiting
-from dos.agents.reading import Told, mapping, text, within
+from dos.agents.adapter import Clocks, Launch, Settings, StreamState, Waiting
+from dos.agents.reading import mapping, text, within
 from dos.records.endings import Ending, Outcome, Usage
 
 name = "opencode"
@@ -30,51 +31,59 @@ def launch(prompt: str, settings: Settings) -> Launch:
     return Launch(argv=[*argv, *settings.arguments], stdin=prompt)
 
 
-def parse(line: str) -> tuple[Heard, ...]:
-    if waiting := _retry(line):
-        return (waiting,)
+class State(StreamState, frozen=True, kw_only=True):
+    stuck: str | None = None  # told of an error after which it tries again
+    logged: str = ""
+    denied: str = ""
+    error: dict[str, Any] | None = None
+
+
+def begin() -> State:
+    return State()
+
+
+def on_line(state: State, line: str) -> State:
+    state = reading.next_line(state, line)
+    if logged := _logged(line):
+        state = structs.replace(state, logged=logged[1])
+        waiting = _retry(line)
+        return structs.replace(reading.waits(state, waiting), stuck=logged[1]) if waiting else state
     said = reading.record(line)
+    if not said:
+        return structs.replace(state, denied=line.strip()) if _REJECTED in line else state
+    session = text(said.get("sessionID")) or state.session
+    state = structs.replace(state, began=True, stuck=None, session=session)
+    if said.get("type") == "error":
+        return structs.replace(state, error=mapping(said.get("error")))
+    return _on_part(structs.replace(state, waiting=None), said)
+
+
+def _on_part(state: State, said: dict[str, Any]) -> State:
     match said.get("type"):
-        case "step_start":
-            return reading.activity("thinking")  # a tool is only told of when it is done
+        case "step_start":  # a tool is only told of when it is done
+            return structs.replace(state, error=None, logged="", denied="", heard=reading.activity("thinking"))
         case "text":
-            return reading.activity(text(within(said, "part", "text")))
+            words = text(within(said, "part", "text"))
+            return structs.replace(state, claim=words, heard=reading.activity(words))
         case "tool_use":
             given = mapping(within(said, "part", "state", "input"))
             about = text(given.get("command")) or text(given.get("filePath"))
-            return reading.activity(text(within(said, "part", "tool")), about)
+            return structs.replace(state, heard=reading.activity(text(within(said, "part", "tool")), about))
         case "step_finish":
-            return reading.used(_usage(said))
-    return ()
+            return reading.uses(state, _usage(said))
+    return state
 
 
-def outcome(lines: Sequence[str], exit_code: int | None, clocks: Clocks) -> Outcome:
-    told = Told()
-    logged = denied = ""
-    for line in lines:
-        if reason := _logged(line):
-            logged = reason[1]
-            if reason[0] == "stream error":
-                told.pending = failures.judge(logged, clocks.ended_at, otherwise=Ending.TRANSIENT)
-        elif _REJECTED in line and not reading.record(line):
-            denied = line.strip()
-        elif said := reading.record(line):
-            told.began, told.pending = True, None
-            told.session = text(said.get("sessionID")) or told.session
-            match said.get("type"):
-                case "step_start":
-                    told.final, logged, denied = None, "", ""
-                case "text":
-                    told.claim = text(within(said, "part", "text"))
-                case "step_finish":
-                    told.use(_usage(said))
-                case "error":
-                    told.final = _judge(mapping(said.get("error")), clocks)
-    if told.final and told.final.ending is Ending.UNKNOWN and logged:
-        told.final = failures.judge(logged, clocks.ended_at)
-    elif denied and not told.final and exit_code == 0:
-        told.final = Outcome(ending=Ending.PERMISSION, found=reading.found("text", denied))
-    return reading.concluded(told, exit_code, clocks, lines)
+def outcome(state: State, exit_code: int | None, clocks: Clocks) -> Outcome:
+    final = _judge(state.error, clocks) if state.error is not None else None
+    if final and final.ending is Ending.UNKNOWN and state.logged:
+        final = failures.judge(state.logged, clocks.ended_at)
+    elif state.denied and not final and exit_code == 0:
+        final = Outcome(ending=Ending.PERMISSION, found=reading.found("text", state.denied))
+    pending = None
+    if state.stuck is not None:
+        pending = failures.judge(state.stuck, clocks.ended_at, otherwise=Ending.TRANSIENT)
+    return reading.concluded(state, exit_code, clocks, final=final, pending=pending)
 
 
 def _judge(error: dict[str, Any], clocks: Clocks) -> Outcome:

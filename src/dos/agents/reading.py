@@ -1,12 +1,12 @@
 """What the lines of every program have in common: JSON of which nothing may be taken for granted."""
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
-from msgspec import DecodeError, Struct, json, structs
+from msgspec import DecodeError, json, structs
 
-from dos.agents.adapter import Activity, Clocks, Used, Waiting, by_exit
+from dos.agents.adapter import Activity, Clocks, StreamState, Waiting, by_exit
 from dos.records.endings import Ending, Found, Outcome, Usage
 
 CLAIM_CHARACTERS = 2000
@@ -14,6 +14,7 @@ EVIDENCE_CHARACTERS = 500
 ACTIVITY_CHARACTERS = 200
 KILLED_EXITS = (129, 130, 137, 143)  # as a shell tells of SIGHUP, SIGINT, SIGKILL and SIGTERM
 MOST_TOKENS = 10**15  # what a program counts beyond this is no count
+State = TypeVar("State", bound=StreamState)
 
 
 def record(line: str) -> dict[str, Any]:
@@ -24,10 +25,6 @@ def record(line: str) -> dict[str, Any]:
         return mapping(json.decode(line))
     except (DecodeError, RecursionError):
         return {}
-
-
-def records(lines: Sequence[str]) -> Iterator[dict[str, Any]]:
-    return (found for line in lines if (found := record(line)))
 
 
 def mapping(value: object) -> dict[str, Any]:
@@ -83,67 +80,65 @@ def found(field: str, raw: object) -> Found:
     return Found(field=field, raw=shortened(str(raw), EVIDENCE_CHARACTERS))
 
 
-class Told(Struct, kw_only=True):
-    """What a program has told of itself so far, line by line."""
-
-    began: bool = False  # it got as far as to speak for itself
-    session: str = ""
-    model: str = ""
-    claim: str = ""
-    pending: Outcome | None = None  # what it would end with: it waits for its provider
-    final: Outcome | None = None  # its own last word
-    usage: dict[str, Usage] = {}  # by model
-
-    def use(self, usage: Usage) -> None:
-        if usage != Usage(model=usage.model):
-            self.usage[usage.model] = added(self.usage.get(usage.model), usage)
+def next_line(state: State, line: str) -> State:
+    """The state with a line that says nothing yet: what every adapter begins with."""
+    return structs.replace(state, heard=(), last_words=line.strip() or state.last_words)
 
 
-def added(one: Usage | None, other: Usage) -> Usage:
-    if one is None:
-        return other
-    costs = [each for each in (one.cost_usd, other.cost_usd) if each is not None]
-    return Usage(
-        model=one.model,
-        input_tokens=one.input_tokens + other.input_tokens,
-        cached_tokens=one.cached_tokens + other.cached_tokens,
-        cache_write_tokens=one.cache_write_tokens + other.cache_write_tokens,
-        output_tokens=one.output_tokens + other.output_tokens,
-        cost_usd=sum(costs) if costs else None,
-    )
+def waits(state: State, waiting: Waiting) -> State:
+    return structs.replace(state, waiting=waiting, heard=(waiting,))
 
 
-def concluded(told: Told, exit_code: int | None, clocks: Clocks, lines: Sequence[str] = ()) -> Outcome:
-    """Our own hand first, then the program's last word, then what it waited for, then its exit code."""
-    ending, signal = by_exit(exit_code, clocks), _signal(exit_code)
+def uses(state: State, usage: Usage, *, part: str | None = None) -> State:
+    """With one more step; or with a message that is told of in several lines, the last of which counts."""
+    if usage.is_nothing:
+        return state
+    if part is not None:
+        return structs.replace(state, parts={**state.parts, part: usage})
+    counted = usage.added_to(state.counted.get(usage.model))
+    return structs.replace(state, counted={**state.counted, usage.model: counted})
+
+
+def has_used(state: State, usages: Sequence[Usage]) -> State:
+    """With all that was used up to now, by model, in place of what was counted; nothing told changes nothing."""
+    if not usages:
+        return state
+    return structs.replace(state, counted={usage.model: usage for usage in usages}, parts={})
+
+
+def concluded(
+    state: StreamState,
+    exit_code: int | None,
+    clocks: Clocks,
+    *,
+    final: Outcome | None = None,
+    pending: Outcome | None = None,
+) -> Outcome:
+    """Our own hand first, then the program's last word, then what it waited for, then its exit code.
+
+    `final` is that last word; `pending` what it would end with that waits for its provider.
+    """
+    ending, signal, words = by_exit(exit_code, clocks), _signal(exit_code), state.last_words
     outcome = Outcome(ending=ending, found=found("exit", exit_code), signal=signal)
     if clocks.stopped:
         pass
-    elif told.final:
-        outcome = told.final
-    elif told.pending and ending in (Ending.HANG, Ending.CRASH):
-        outcome = told.pending
+    elif final:
+        outcome = final
+    elif pending and ending in (Ending.HANG, Ending.CRASH):
+        outcome = pending
     elif ending is Ending.BUDGET_CAP:
         outcome = Outcome(ending=ending, found=found("budget", clocks.overspent))
     elif ending is Ending.HANG:
         outcome = Outcome(ending=ending, found=found("clock", _clock(clocks)))
-    elif ending is Ending.LAUNCH_FAILED and last_words(lines):
-        outcome = Outcome(ending=ending, found=found("text", last_words(lines)))
+    elif ending is Ending.LAUNCH_FAILED and words:
+        outcome = Outcome(ending=ending, found=found("text", words))
     elif ending is Ending.CRASH and signal:
         outcome = structs.replace(outcome, ending=Ending.KILLED)
-    elif ending is Ending.CRASH and not told.began:
-        outcome = Outcome(ending=Ending.LAUNCH_FAILED, found=found("text", last_words(lines)))
+    elif ending is Ending.CRASH and not state.began:
+        outcome = Outcome(ending=Ending.LAUNCH_FAILED, found=found("text", words))
     return structs.replace(
-        outcome,
-        claim=shortened(told.claim),
-        session=told.session,
-        model=told.model,
-        usage=tuple(told.usage.values()),
+        outcome, claim=shortened(state.claim), session=state.session, model=state.model, usage=state.usage
     )
-
-
-def last_words(lines: Sequence[str]) -> str:
-    return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
 def _clock(clocks: Clocks) -> str:
@@ -159,7 +154,3 @@ def _signal(exit_code: int | None) -> int | None:
 
 def by_waiting(waiting: Waiting) -> Outcome:
     return Outcome(ending=waiting.ending, retry_after_seconds=waiting.seconds, found=found("waiting", waiting.text))
-
-
-def used(usage: Usage, *, part: str = "", whole: bool = False) -> tuple[Used, ...]:
-    return (Used(usage=usage, part=part, whole=whole),) if usage != Usage(model=usage.model) else ()

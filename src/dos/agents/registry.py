@@ -5,13 +5,15 @@ from typing import cast
 
 from dos import plugins
 from dos.agents.adapter import Adapter
+from dos.agents.by_lines import Folded
 from dos.agents.guarded import Guarded
 from dos.errors import BadInput
 
 NAMES = ("claude_code", "codex", "gemini", "opencode", "command", "scripted")
 CONFIGURED = ("command", "scripted")  # what [workers] command is for
 _TEXTS = ("name", "vendor", "program")
-_CALLED = ("launch", "parse", "outcome")
+_CALLED = ("launch", "begin", "on_line", "outcome")
+_CALLED_BY_LINES = ("launch", "parse", "outcome")
 
 
 def names() -> list[str]:
@@ -28,7 +30,7 @@ def find(name: str) -> Adapter:
     if name in NAMES:
         return Guarded(cast(Adapter, import_module(f"dos.agents.{name}")))
     for _, found in plugins.load(plugins.AGENTS, only=name, flaw=_flaw):
-        return Guarded(cast(Adapter, found))
+        return Guarded(found if _is_fold(found) else Folded(found))
     raise BadInput(
         f"there is no agent named {name!r}; the agents are {', '.join(names())}",
         hint="For any program: dos config set workers.command '[\"my-agent\"]', then "
@@ -36,10 +38,15 @@ def find(name: str) -> Adapter:
     )
 
 
+def _is_fold(loaded: object) -> bool:
+    return hasattr(loaded, "on_line")
+
+
 def _flaw(loaded: object) -> str:
     """What is missing of an adapter; empty when it can be used."""
     wrong = [member for member in _TEXTS if not isinstance(getattr(loaded, member, None), str)]
-    wrong += [member for member in _CALLED if not callable(getattr(loaded, member, None))]
+    called = _CALLED if _is_fold(loaded) else _CALLED_BY_LINES
+    wrong += [member for member in called if not callable(getattr(loaded, member, None))]
     tested = getattr(loaded, "tested", None)
     if not (isinstance(tested, tuple) and len(tested) == 2 and all(isinstance(each, str) for each in tested)):
         wrong.append("tested")

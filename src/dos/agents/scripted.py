@@ -1,15 +1,13 @@
 """Our own agent, which does what a script says: for the demonstration, for tests, for trying a configuration."""
 
 import sys
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from msgspec import structs
 
 from dos.agents import moments, reading
-from dos.agents.adapter import Clocks, Heard, Launch, Settings, Waiting
-from dos.agents.reading import Told
+from dos.agents.adapter import Clocks, Launch, Settings, StreamState, Waiting
 from dos.records.endings import Ending, Outcome, Scope, Usage
 
 name = "scripted"
@@ -17,44 +15,55 @@ vendor = "scripted"
 program = ""
 tested: tuple[str, str] = ("", "")
 
+_END_WORDS = {"limit": Ending.USAGE_WINDOW, "overloaded": Ending.OVERLOADED}  # beside `ending`, which names one
+
 
 def launch(prompt: str, settings: Settings) -> Launch:
     start = [sys.executable, "-P", "-m", "dos.testing.scripted_agent"]
     return Launch(argv=[*start, *settings.command, *settings.arguments], stdin=prompt)
 
 
-def parse(line: str) -> tuple[Heard, ...]:
-    said = reading.record(line)
+class State(StreamState, frozen=True, kw_only=True):
+    stuck: Waiting | None = None  # what it would end with
+    ends: tuple[dict[str, Any], ...] = ()  # its words for how it ends
+
+
+def begin() -> State:
+    return State(began=True)
+
+
+def on_line(state: State, line: str) -> State:
+    state = reading.next_line(state, line)
+    if not (said := reading.record(line)):
+        return state
+    state = structs.replace(state, stuck=None)
+    match said.get("type"):
+        case "limit" | "overloaded" | "ending":
+            return structs.replace(state, ends=(*state.ends, said))
+        case "waiting":
+            return structs.replace(reading.waits(state, _waiting(said)), stuck=_waiting(said))
+    state = structs.replace(state, waiting=None)
     match said.get("type"):
         case "say":
-            return reading.activity(reading.text(said.get("text")))
+            words = reading.text(said.get("text"))
+            return structs.replace(state, claim=words, heard=reading.activity(words))
         case "write" | "commit" as kind:
-            return reading.activity(kind, reading.text(said.get("path")), reading.text(said.get("subject")))
+            heard = reading.activity(kind, reading.text(said.get("path")), reading.text(said.get("subject")))
+            return structs.replace(state, heard=heard)
         case "usage":
-            return reading.used(_usage(said))
-        case "waiting":
-            return (_waiting(said),)
-    return ()
+            return reading.uses(state, _usage(said))
+    return state
 
 
-def outcome(lines: Sequence[str], exit_code: int | None, clocks: Clocks) -> Outcome:
-    told = Told(began=True)
-    for said in reading.records(lines):
-        told.pending = None
-        match said.get("type"):
-            case "say":
-                told.claim = reading.text(said.get("text"))
-            case "usage":
-                told.use(_usage(said))
-            case "waiting":
-                told.pending = reading.by_waiting(_waiting(said))
-            case "limit" if exit_code != 0:
-                told.final = _limit(said, Ending.USAGE_WINDOW, clocks)
-            case "overloaded" if exit_code != 0:
-                told.final = _limit(said, Ending.OVERLOADED, clocks)
-            case "ending" if _ending(said) is not Ending.OK or exit_code == 0:
-                told.final = _limit(said, _ending(said), clocks)
-    return reading.concluded(told, exit_code, clocks)
+def outcome(state: State, exit_code: int | None, clocks: Clocks) -> Outcome:
+    final = None
+    for said in state.ends:
+        ending = _END_WORDS.get(reading.text(said.get("type")), _ending(said))
+        counts = exit_code == 0 if ending is Ending.OK else exit_code != 0 or said.get("type") == "ending"
+        if counts:
+            final = _limit(said, ending, clocks)
+    pending = reading.by_waiting(state.stuck) if state.stuck else None
+    return reading.concluded(state, exit_code, clocks, final=final, pending=pending)
 
 
 def _limit(said: dict[str, Any], ending: Ending, clocks: Clocks) -> Outcome:

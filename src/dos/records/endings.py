@@ -61,6 +61,24 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def tokens(self) -> int:
         return self.input_tokens + self.cached_tokens + self.cache_write_tokens + self.output_tokens
 
+    @property
+    def is_nothing(self) -> bool:
+        return not self.tokens and self.cost_usd is None
+
+    def added_to(self, other: "Usage | None") -> "Usage":
+        """Of the same model; a cost is known as far as either tells one."""
+        if other is None:
+            return self
+        costs = [each for each in (other.cost_usd, self.cost_usd) if each is not None]
+        return Usage(
+            model=self.model,
+            input_tokens=other.input_tokens + self.input_tokens,
+            cached_tokens=other.cached_tokens + self.cached_tokens,
+            cache_write_tokens=other.cache_write_tokens + self.cache_write_tokens,
+            output_tokens=other.output_tokens + self.output_tokens,
+            cost_usd=sum(costs) if costs else None,
+        )
+
 
 class Outcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ending: Ending

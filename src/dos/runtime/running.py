@@ -63,7 +63,6 @@ class Why(StrEnum):
 class Ran(Struct, frozen=True, kw_only=True):
     exit_code: int
     lines: list[str]  # the last ones
-    is_whole: bool  # there were no others
     why: Why | None  # it was ended by us
     seconds: float
     output_digest: str = ""  # of every byte that it printed, as far as it was heard
@@ -147,7 +146,6 @@ def run(
     return Ran(
         exit_code=process.returncode,
         lines=listening.lines(),
-        is_whole=listening.is_whole(),
         why=why,
         seconds=time.monotonic() - began,
         output_digest=listening.digest.hexdigest(),
@@ -255,7 +253,6 @@ class _Listening:
         self.heard_at = time.monotonic()
         self.digest = sha256()
         self._kept: deque[str] = deque(maxlen=LINES_KEPT)
-        self._count = 0
         self._open = b""
         self._log = log
         self._heard = heard
@@ -265,13 +262,19 @@ class _Listening:
 
     def finish(self) -> None:
         self._reader.join(timeout=LINGER_SECONDS)
+        if self._reader.is_alive():  # somebody else has the pipe, and nobody ends the line any more
+            self._hear_rest()
 
     def lines(self) -> list[str]:
-        rest = [self._open.decode("utf-8", "replace")] if self._open else []
-        return [*self._kept, *rest]
+        return [*self._kept, *self._rest()]
 
-    def is_whole(self) -> bool:
-        return self._count <= LINES_KEPT
+    def _hear_rest(self) -> None:
+        for line in self._rest():
+            self._heard(line)
+
+    def _rest(self) -> list[str]:
+        """A last line that nothing ends."""
+        return [self._open.decode("utf-8", "replace")] if self._open else []
 
     def _read(self, pipe: IO[bytes]) -> None:
         with pipe, closing(self._log) if self._log else nullcontext():
@@ -282,10 +285,10 @@ class _Listening:
                     self._log.write(piece)
                 *whole, self._open = (self._open + piece).split(b"\n")
                 self._open = self._open[-LONGEST_LINE:]
-                self._count += len(whole)
                 for line in (each.decode("utf-8", "replace") for each in whole):
                     self._kept.append(line)
                     self._heard(line)
+        self._hear_rest()
 
 
 def _feed(pipe: IO[bytes], text: bytes) -> None:

@@ -1,12 +1,11 @@
 """Beside an agent that runs: hears what it says of its provider and of what it uses, and what people say of its run."""
 
-import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from dos.agents.adapter import Adapter, Used, Waiting
-from dos.agents.tallying import Tally
+from dos.agents.adapter import Adapter, Waiting
 from dos.journal.engine_events import AgentWaiting, AgentWentOn
 from dos.journal.store import Store
+from dos.records.endings import Usage
 from dos.runtime.effects import RunAgent
 from dos.runtime.ground.halt_listener import HaltListener
 
@@ -16,7 +15,7 @@ class Attendant(HaltListener):
         self,
         adapter: Adapter,
         effect: RunAgent,
-        judge: Callable[[Tally], str],
+        judge: Callable[[Sequence[Usage]], str],
         *,
         open_store: Callable[[], Store],
         is_lost: Callable[[], bool],
@@ -25,28 +24,23 @@ class Attendant(HaltListener):
         """`judge` says of what was used why it is too much."""
         super().__init__(effect.run_id, open_store=open_store, is_lost=is_lost, heeded=heeded)
         self.overspent = ""
-        self.tally = Tally()
+        self.state = adapter.begin()
         self._adapter = adapter
         self._fence = effect.own.fence
         self._who = {"run_id": effect.run_id, "lane": effect.own.lane, "unit": effect.unit.name}
         self._judge = judge
-        self._lock = threading.Lock()
-        self._waiting: Waiting | None = None
         self._told: Waiting | None = None
 
     def hear(self, line: str) -> None:
         """From the thread that reads what the agent prints."""
-        for heard in self._adapter.parse(line):
-            with self._lock:
-                self._waiting = heard if isinstance(heard, Waiting) else None
-            if isinstance(heard, Used):
-                self.tally.add(heard)
-                self.overspent = self._judge(self.tally)
+        before = self.state
+        self.state = self._adapter.on_line(before, line)
+        if self.state.counted is not before.counted or self.state.parts is not before.parts:
+            self.overspent = self._judge(self.state.usage)
 
     def look(self, store: Store) -> None:
         super().look(store)
-        with self._lock:
-            waiting = self._waiting
+        waiting = self.state.waiting
         if waiting and self._told is None:
             fact = AgentWaiting(**self._who, ending=waiting.ending, detail=waiting.text)
             store.record(self._stream, fact, fence=self._fence)

@@ -1,7 +1,7 @@
 """Runs an agent on a unit, listens to it, and says how it ended."""
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from math import inf
 from pathlib import Path
@@ -12,7 +12,7 @@ from dos.agents.adapter import Clocks, Settings
 from dos.config.tables import Config
 from dos.journal.store import Store
 from dos.plans.limits import budget
-from dos.records.endings import Ending
+from dos.records.endings import Ending, Usage
 from dos.runtime import running
 from dos.runtime.effects import Ended, RunAgent
 from dos.runtime.running import Limits, Ran, Why
@@ -39,7 +39,7 @@ class Launcher:
         attendant = Attendant(
             adapter,
             effect,
-            lambda tally: budget.overspent(effect.left, tally.usage(model), self._prices),
+            lambda usage: budget.overspent(effect.left, _named(usage, model), self._prices),
             open_store=self._open_store,
             is_lost=self._is_lost,
             heeded=self._heeded,
@@ -58,10 +58,8 @@ class Launcher:
                 changing=lambda: (tree.commit_of("HEAD"), tuple(tree.dirty_paths())),
             )
         self._heeded = attendant.heeded
-        outcome = adapter.outcome(ran.lines, ran.exit_code, self._clocks(ran, attendant))
-        # Its last lines may not tell of all that it used; and some programs do not say which model it was.
-        used = outcome.usage if ran.is_whole else attendant.tally.usage() or outcome.usage
-        outcome = structs.replace(outcome, usage=tuple(structs.replace(u, model=u.model or model) for u in used))
+        outcome = adapter.outcome(attendant.state, ran.exit_code, self._clocks(ran, attendant))
+        outcome = structs.replace(outcome, usage=_named(outcome.usage, model))
         cost = budget.price(outcome.usage, self._prices)
         login = employed.login() if outcome.ending is Ending.AUTH else ""
         return Ended(outcome=outcome, exit_code=ran.exit_code, seconds=ran.seconds, cost_usd=cost, login=login)
@@ -84,6 +82,11 @@ class Launcher:
             stopped=ran.why is Why.STOPPED and not overspent,
             overspent=overspent,
         )
+
+
+def _named(usage: Sequence[Usage], model: str) -> tuple[Usage, ...]:
+    """With the model that was asked for, where a program does not say which it was."""
+    return tuple(structs.replace(each, model=each.model or model) for each in usage)
 
 
 def _settings(employed: Employed, effect: RunAgent) -> Settings:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from msgspec import Struct, json, to_builtins
 
 from dos.agents import registry
+from dos.agents.adapter import StreamState
 from dos.errors import BadInput
 from dos.evidence import agent_logs, holders
 from dos.evidence.agent_logs import Log
@@ -104,13 +105,18 @@ class _Reader:
         self.tail = Tail(log.path)
         self.raw = raw
         self.agent = _agent(world, log)
-        self._parse = logs.unparsed
-        if not raw and (adapter := _adapter(world, self.agent)) in registry.names():
-            self._parse = registry.find(adapter).parse
+        name = _adapter(world, self.agent)
+        # There is none for an agent that nobody knows any more.
+        self._adapter = registry.find(name) if not raw and name in registry.names() else None
+        self._state = self._adapter.begin() if self._adapter else StreamState()
 
     def read(self, line: bytes) -> list[Said]:
         text = line.decode("utf-8", "surrogateescape" if self.raw else "replace")
-        return [Said("line", text)] if self.raw else logs.said(text, self._parse)
+        if self.raw:
+            return [Said("line", text)]
+        if self._adapter:
+            self._state = self._adapter.on_line(self._state, text)
+        return logs.said(text, self._state.heard)
 
     def ended(self) -> list[Said]:
         return [said for line in self.tail.rest() for said in self.read(line)]
