@@ -12,7 +12,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 # A folder may import from those before it, never from those after it.
 ORDER = [
     "errors", "version", "backoff",
-    "records", "plugins", "verdicts", "plans", "loop_decide", "population", "config", "journal", "agents",
+    "records", "fields", "plugins", "verdicts", "plans", "loop_decide", "population", "config", "journal", "agents",
     "sources", "evidence", "oracle", "views", "questions", "runtime", "surfaces", "testing", "cli", "__main__",
 ]  # fmt: skip
 PURE = ("backoff", "records", "verdicts", "plans")

@@ -382,7 +382,7 @@ ACCEPTED = [
     ("[workers]\nsilence_seconds = 90", lambda c: c.workers.silence, timedelta(seconds=90)),
     ("[leases]\nttl_seconds = 3", lambda c: c.leases.ttl, timedelta(seconds=3)),
     ("[leases]", lambda c: c.leases.manual_ttl, timedelta(minutes=50)),
-    ("[liveness]\nwindow_minutes = 5", lambda c: c.liveness.window, timedelta(minutes=5)),
+    ("[liveness]\nwindow_minutes = 5", lambda c: c.liveness.window_ms, 300_000),
     ("[ci]\nrepo = 'a/b'\nrequired = ['t']", lambda c: (c.ci.repo, c.ci.required), ("a/b", ("t",))),
     ("[ci]\nrepo = 'git.example.com/a/b'", lambda c: c.ci.repo, "git.example.com/a/b"),
     ("[evidence]\nplaces = ['/var/lib/deploys']", lambda c: c.evidence.places, ("/var/lib/deploys",)),

@@ -9,7 +9,6 @@ from worked_repository import HOUR, MINUTE, RUN, SECOND, Repository
 
 from dos.config.tables import Config
 from dos.evidence.progress import liveness as evidence
-from dos.evidence.progress import policies
 from dos.evidence.progress.run_leases import Wanted
 from dos.records import run_ids
 from dos.records.leases import Request
@@ -378,7 +377,7 @@ def test_another_runs_lease_is_not_found_by_its_lane_and_stamp(repository):
 def test_a_worker_that_works_for_two_hours_and_then_only_beats(repository):
     """Its lease lasts two minutes and is renewed, it commits every six minutes, and at last it is gone."""
     lease = repository.lease("api", ttl_ms=2 * MINUTE, run_id=RUN)
-    policy = policies.of_liveness(Config())
+    policy = Config().liveness
     story = []
     for minute in range(1, 156):
         repository.pass_time(MINUTE)

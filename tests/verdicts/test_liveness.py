@@ -131,14 +131,14 @@ def test_one_that_died_stalls_at_once_and_not_before(died_at):
 
 
 def test_the_policy_moves_the_borders():
-    policy = Policy(grace_ms=MINUTE, spin_ms=2 * MINUTE, window_ms=3 * MINUTE)
+    policy = Policy(grace_minutes=1, spin_minutes=2, window_minutes=3)
     assert judge(seen(commits=1, progress=3 * MINUTE), policy).answer is Answer.ADVANCING
     assert judge(seen(commits=1, progress=4 * MINUTE, beat=2 * MINUTE), policy).answer is Answer.SPINNING
     assert judge(seen(beat=2 * MINUTE + 1), policy).answer is Answer.STALLED
     assert judge(seen(age=MINUTE - 1), policy).answer is Answer.ADVANCING
 
 
-@pytest.mark.parametrize("name", ["grace_ms", "spin_ms", "window_ms"])
+@pytest.mark.parametrize("name", ["grace_minutes", "spin_minutes", "window_minutes"])
 @pytest.mark.parametrize("value", [-1, 1 << 62])
 def test_a_policy_of_impossible_numbers_is_refused(name, value):
     with pytest.raises(ValueError, match=name):

@@ -40,13 +40,13 @@ def test_a_success_breaks_the_row_and_not_the_sum():
 
 @pytest.mark.parametrize("who", list(Escalation))
 def test_who_is_asked_is_asked_only_when_it_trips(who):
-    policy = Policy(on_trip=who)
+    policy = Policy(on_trip=who.value.lower())
     assert judge(Evidence(consecutive=3), policy).escalation is who
     assert judge(Evidence(consecutive=2), policy).escalation is Escalation.NONE
 
 
 def test_the_json_has_the_known_keys():
-    shown = msgspec.to_builtins(judge(Evidence(consecutive=3), Policy(on_trip=Escalation.HUMAN)))
+    shown = msgspec.to_builtins(judge(Evidence(consecutive=3), Policy(on_trip="human")))
     assert shown | {"reason": ""} == {
         "state": "OPEN",
         "escalation": "HUMAN",

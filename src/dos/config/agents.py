@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
-from dos.config.checks import BadValue, Positive, Share, Table, check_name, check_text
+from dos.fields import BadValue, Positive, Share, Table, check_name, check_text
 
 Amount = Annotated[float, Meta(gt=0, le=1_000_000_000)]
 Price = Annotated[float, Meta(ge=0, le=1_000_000)]

@@ -7,9 +7,10 @@ from functools import lru_cache
 from pathlib import Path
 from shlex import quote
 
-from dos.config.checks import Key, Problem
 from dos.config.load import Loaded
 from dos.config.notation import key_text, line_of, value_text
+from dos.config.problems import Problem
+from dos.fields import Key
 
 EDITORS = ("vi", "vim", "nano", "emacs")
 _BARE = re.compile(r"[A-Za-z0-9_.:/@*-]+")

@@ -10,9 +10,10 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import FieldInfo
 
-from dos.config.checks import BadValue, Key, Problem
 from dos.config.notation import key_text, quoted, value_text
+from dos.config.problems import Problem
 from dos.config.tables import Config
+from dos.fields import BadValue, Key
 
 
 def diagnose(raw: dict[str, Any]) -> tuple[list[Problem], dict[str, Any]]:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin
 import msgspec
 from msgspec import Struct
 
-from dos.config.checks import Problem
 from dos.config.load import Loaded, parse, read_text
 from dos.config.notation import quoted
+from dos.config.problems import Problem
 from dos.config.tables import Config
 from dos.errors import BadInput, ConfigInvalid
 from dos.records.names import shown

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from dos.config.checks import (
+from dos.fields import (
     BadValue,
     Count,
     Milliseconds,
@@ -81,29 +81,6 @@ class Retention(Table, frozen=True, kw_only=True):
         """The number behind a key; None: no limit."""
         value = getattr(self, key)
         return None if value in ("none", -1) else value
-
-
-class Liveness(Table, frozen=True, kw_only=True):
-    """When a run that lands nothing is called spinning, and a silent one stalled."""
-
-    grace_minutes: Minutes = 30.0
-    spin_minutes: Minutes = 15.0
-    window_minutes: Minutes = 30.0
-
-    @property
-    def grace(self) -> timedelta:
-        """A run younger than this is not accused."""
-        return timedelta(minutes=self.grace_minutes)
-
-    @property
-    def spin(self) -> timedelta:
-        """A beat older than this is no sign of life."""
-        return timedelta(minutes=self.spin_minutes)
-
-    @property
-    def window(self) -> timedelta:
-        """What landed longer ago than this is not progress any more."""
-        return timedelta(minutes=self.window_minutes)
 
 
 class Store(Table, frozen=True, kw_only=True):

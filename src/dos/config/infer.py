@@ -4,11 +4,11 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from dos.config.checks import LONGEST_LANE_NAME
 from dos.config.lanes import Lanes
 from dos.config.notation import key_text, quoted, value_text
 from dos.config.tables import Paths
 from dos.errors import NameInvalid, RegionInvalid
+from dos.fields import LONGEST_LANE_NAME
 from dos.records import names, regions
 
 EVERYTHING = "**/*"

@@ -5,7 +5,7 @@ from functools import cached_property
 
 from msgspec import field
 
-from dos.config.checks import BadValue, Count, Key, Share, Table, check_globs, check_name, check_one_spelling
+from dos.fields import BadValue, Count, Key, Share, Table, check_globs, check_name, check_one_spelling
 from dos.records import regions
 from dos.records.names import folded, meant, shown
 from dos.records.regions import Region

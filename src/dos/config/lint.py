@@ -12,11 +12,12 @@ import msgspec
 from msgspec import Struct
 
 from dos.config import commands
-from dos.config.checks import Key, Problem
 from dos.config.commands import Editing
 from dos.config.load import FILE_NAME, Loaded
 from dos.config.notation import key_text
+from dos.config.problems import Problem
 from dos.config.tables import Config
+from dos.fields import Key
 from dos.records.names import folded
 from dos.records.regions import Region, first_collision, many_overlaps, region, within
 
@@ -53,6 +54,7 @@ NOT_YET_READ: frozenset[Key] = frozenset(
         "intervention",
         "tool_stream",
         "marker",
+        "noop_streak",
         "precursor",
         "enforcement",
     )

@@ -10,9 +10,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from dos.config.checks import Key, Problem
+from dos.config.problems import Problem
 from dos.config.tables import Config
 from dos.errors import ConfigInvalid
+from dos.fields import Key
 
 FILE_NAME = "dos.toml"
 LARGEST_BYTES = 1_000_000

@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from dos.config.checks import Key
+from dos.fields import Key
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _STRINGS = re.compile(

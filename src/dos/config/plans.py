@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from msgspec import Meta, field, structs
 from msgspec.structs import force_setattr
 
-from dos.config.checks import BadValue, Count, Hours, Key, Seconds, Table, check_name, check_not_blank, check_text
+from dos.fields import BadValue, Count, Hours, Key, Seconds, Table, check_name, check_not_blank, check_text
 
 if TYPE_CHECKING:
     from dos.plans.documents.grammar import Grammar

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
-from dos.config.checks import Table
+from dos.fields import Table
 
 if TYPE_CHECKING:  # the whole table of reasons, which most verbs never ask
     from dos.records.reasons import Registry

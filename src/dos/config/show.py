@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from dos.config.checks import Key
 from dos.config.load import Loaded
 from dos.config.notation import key_text, line_of, value_text, without_password
+from dos.fields import Key
 
 DEFAULT = "default"
 

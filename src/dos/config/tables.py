@@ -1,32 +1,27 @@
 """Every table of `dos.toml` as a record: its keys, their defaults and what they may hold."""
 
 from collections.abc import Collection
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import field, structs
 
 from dos.config.agents import Agent, Budgets, Quota, TokenPrice
-from dos.config.checks import (
-    BadValue,
-    Count,
-    Hours,
-    Milliseconds,
-    Minutes,
-    Positive,
-    Table,
-    check_name,
-    check_not_blank,
-)
-from dos.config.fleet import Leases, Liveness, Loop, Protect, Retention, Store, Supervise, Workers
+from dos.config.fleet import Leases, Loop, Protect, Retention, Store, Supervise, Workers
 from dos.config.lanes import DEFAULT as DEFAULT_LANES
 from dos.config.lanes import ConcurrencyClass, Lanes, Overlap
 from dos.config.plans import Enumerate, Lifecycle, Plans, Transition
-from dos.config.progress import Breaker, Efficiency, Improve, Marker, NoopStreak, Productivity
 from dos.config.reasons import MORPHOLOGY, MorphologyRule, Reason, built_in
 from dos.config.truth.belief import Ci, Evidence, Judges
 from dos.config.truth.units import DeclaredUnit
+from dos.fields import BadValue, Count, Positive, Table, check_name, check_not_blank
 from dos.records.regions import Region
+from dos.verdicts.access.cooldown import Policy as Cooldown
+from dos.verdicts.progress.efficiency import Policy as Efficiency
+from dos.verdicts.progress.holding import Policy as NoopStreak
+from dos.verdicts.progress.keep import Policy as Improve
+from dos.verdicts.progress.liveness import Policy as Liveness
+from dos.verdicts.progress.productivity import Policy as Productivity
+from dos.verdicts.progress.streak import Policy as Breaker
 
 if TYPE_CHECKING:
     from dos.verdicts.commits.stamp import Stamp as Grammar
@@ -143,26 +138,6 @@ class Stamp(Table, frozen=True, kw_only=True):
         return Grammar(**{name: written[name] for name in Grammar.__struct_fields__})
 
 
-class Cooldown(Table, frozen=True, kw_only=True):
-    """How long a unit rests after an attempt that did not land. Where both units are written, ms wins."""
-
-    window_ms: Milliseconds | None = None
-    window_hours: Hours = 6.0
-    error_window_ms: Milliseconds | None = None
-    error_window_minutes: Minutes = 30.0
-
-    @property
-    def window(self) -> timedelta:
-        return timedelta(
-            milliseconds=round(self.window_hours * 3_600_000 if self.window_ms is None else self.window_ms)
-        )
-
-    @property
-    def error_window(self) -> timedelta:
-        written = self.error_window_ms
-        return timedelta(milliseconds=round(self.error_window_minutes * 60_000 if written is None else written))
-
-
 class Rung(Table, frozen=True, kw_only=True):
     """One more rung on the ladder of interventions."""
 
@@ -196,6 +171,14 @@ class ToolStream(Table, frozen=True, kw_only=True):
                 f"stall_n is {self.stall_n}, less than repeat_n, which is {self.repeat_n}",
                 "Make stall_n at least repeat_n.",
             )
+
+
+class Marker(Table, frozen=True, kw_only=True):
+    """How often a turn is held open to wait."""
+
+    max_streak: Count = 4
+    arm_on_env: tuple[str, ...] = ("DOS_LOOP", "CID_RUN_ID")
+    respect_stop_hook_active: bool = True
 
 
 class Precursor(Table, frozen=True, kw_only=True):

@@ -7,7 +7,6 @@ from msgspec import Struct, structs
 from dos.config.tables import Config
 from dos.errors import NameInvalid
 from dos.evidence.progress import liveness as progress
-from dos.evidence.progress import policies
 from dos.evidence.progress.liveness import Traces
 from dos.evidence.progress.run_leases import Wanted
 from dos.journal import runs
@@ -55,7 +54,7 @@ def gather(
         trace, now_ms = _traces(world, config, run, now_ms)  # the first says what time it is, for all of them
         traces.append(trace)
     seen = progress.look(world.workspace, traces, now_ms or 0)
-    policy, at_work = policies.of_liveness(config), {lease.run_id for lease in leases}
+    policy, at_work = config.liveness, {lease.run_id for lease in leases}
     return Seen(
         runs=[
             _watched(world.journal, run, each, liveness.judge(each, policy), at_work)

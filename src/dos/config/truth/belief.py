@@ -2,7 +2,7 @@
 
 import re
 
-from dos.config.checks import BadValue, Key, Seconds, Table, check_not_blank, check_text
+from dos.fields import BadValue, Key, Seconds, Table, check_not_blank, check_text
 
 Words = tuple[str, ...]
 _REPOSITORY = re.compile(r"(?:[\w.-]+/)?[\w.-]+/[\w.-]+")

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from dos.config.checks import Table, check_not_blank, check_text
+from dos.fields import Table, check_not_blank, check_text
 from dos.records import regions
 
 

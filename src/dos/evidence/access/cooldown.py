@@ -7,7 +7,7 @@ from dos.journal.states.fleet import Fleet
 from dos.records.units import Unit
 from dos.sources.plans import units
 from dos.sources.world import World
-from dos.verdicts.access.cooldown import Answer, Evidence, Policy, Verdict, judge
+from dos.verdicts.access.cooldown import Answer, Evidence, Verdict, judge
 
 
 def gather(world: World, unit: str, *, now_ms: int, instead: str | None = None) -> Evidence:
@@ -24,18 +24,10 @@ def of_unit(unit: Unit, state: Fleet, tried: Attempts, config: Config, *, now_ms
     """Whether a declared unit is on cooldown; not while a run goes on that has tried it, and counts its own tries."""
     if state.counts_its_tries(unit.name):
         return Verdict(answer=Answer.CLEAR, unit_id=unit.name, reason="a run that tried it goes on")
-    return judge(of(tried, unit.name, now_ms=now_ms, text=unit.fingerprint), policy(config))
+    return judge(of(tried, unit.name, now_ms=now_ms, text=unit.fingerprint), config.cooldown)
 
 
 def of(tried: Attempts, unit: str, *, now_ms: int, text: str = "") -> Evidence:
     """`text` is the unit's fingerprint now."""
     listed = tried.of(unit)
     return Evidence(unit_id=unit, attempts=listed, now_ms=now_ms, unlisted=tried.count(unit) - len(listed), text=text)
-
-
-def policy(config: Config) -> Policy:
-    table = config.cooldown
-    return Policy(
-        window_ms=round(table.window.total_seconds() * 1000),
-        error_window_ms=round(table.error_window.total_seconds() * 1000),
-    )

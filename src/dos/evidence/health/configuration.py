@@ -1,8 +1,8 @@
 """The file dos.toml: is it there, can it be used, does all of it mean something?"""
 
 from dos.config import commands, lint
-from dos.config.checks import Problem
 from dos.config.commands import Editing
+from dos.config.problems import Problem
 from dos.evidence.health.commands import editing
 from dos.evidence.health.finding import Finding, error, note, warning
 from dos.sources.world import World

@@ -10,7 +10,6 @@ from dos.config.tables import Config
 from dos.evidence import holders, launches
 from dos.evidence.population import Staff
 from dos.evidence.progress import liveness as progress
-from dos.evidence.progress import policies
 from dos.journal import fold, streams
 from dos.journal.states import baselines as checked
 from dos.journal.states import fleet as folded
@@ -212,7 +211,7 @@ class FleetObserver:
         if not live or time.monotonic() - self._looked_at < self._liveness_seconds:
             return
         self._looked_at = time.monotonic()
-        policy = policies.of_liveness(self.config)
+        policy = self.config.liveness
         found = progress.gather(self.store, self.place, live, now_ms=now_ms)
         self._progress = {fence: standing(each, policy) for fence, each in found.items()}
 

@@ -8,11 +8,11 @@ from msgspec import Struct
 from dos.agents import registry
 from dos.agents.adapter import Adapter, Settings
 from dos.config.agents import Agent
-from dos.config.checks import Key
 from dos.config.load import FILE_NAME
 from dos.config.notation import key_text, line_of
 from dos.config.tables import Config
 from dos.errors import BadInput
+from dos.fields import Key
 from dos.plans.limits.quota import Candidate
 from dos.records.units import Unit
 from dos.runtime.staff import credentials

@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
-from dos.config.checks import Problem
 from dos.config.load import Loaded, read_text
+from dos.config.problems import Problem
 from dos.config.tables import Config, Store
 from dos.errors import ConfigInvalid
 from dos.journal.opening import embedded_path

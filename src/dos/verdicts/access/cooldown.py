@@ -1,9 +1,11 @@
 """Was this unit tried a short while ago, without moving?"""
 
+from datetime import timedelta
 from enum import StrEnum
 
 from msgspec import Struct, field
 
+from dos.fields import Hours, Milliseconds, Minutes, Table
 from dos.records.attempts import Attempt, Outcome
 from dos.records.moments import second_stamp
 
@@ -24,16 +26,33 @@ class Evidence(Struct, frozen=True, kw_only=True):
     text: str = ""  # the unit's fingerprint now; an attempt at another text says nothing about this one
 
 
-class Policy(Struct, frozen=True, kw_only=True):
-    window_ms: int = 21_600_000
-    error_window_ms: int = 1_800_000  # after an error, which may have had nothing to do with the unit
+class Policy(Table, frozen=True, kw_only=True):
+    """[cooldown]: how long a unit rests after an attempt that did not land. Where both units are written, ms wins."""
+
+    window_ms: Milliseconds | None = None
+    window_hours: Hours = 6.0
+    error_window_ms: Milliseconds | None = None  # after an error, which may have had nothing to do with the unit
+    error_window_minutes: Minutes = 30.0
 
     def __post_init__(self) -> None:
-        if self.window_ms < 0 or self.error_window_ms < 0:
-            raise ValueError(f"a cooldown of {min(self.window_ms, self.error_window_ms)} ms is below 0")
+        shortest = min(self.window, self.error_window)
+        if shortest < timedelta():
+            raise ValueError(f"a cooldown of {shortest / timedelta(milliseconds=1):g} ms is below 0")
+
+    @property
+    def window(self) -> timedelta:
+        written = self.window_ms
+        return timedelta(milliseconds=round(self.window_hours * 3_600_000 if written is None else written))
+
+    @property
+    def error_window(self) -> timedelta:
+        written = self.error_window_ms
+        return timedelta(milliseconds=round(self.error_window_minutes * 60_000 if written is None else written))
 
     def window_after(self, outcome: Outcome) -> int:
-        return self.error_window_ms if outcome is Outcome.ERROR else self.window_ms
+        """In milliseconds."""
+        window = self.error_window if outcome is Outcome.ERROR else self.window
+        return round(window.total_seconds() * 1000)
 
 
 class Verdict(Struct, frozen=True, kw_only=True):

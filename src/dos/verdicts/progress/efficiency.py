@@ -4,6 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
+from dos.fields import Count, Ratio, Table
 from dos.verdicts.progress.numbers import check_amounts, check_counts
 
 
@@ -21,9 +22,11 @@ class Evidence(Struct, frozen=True, kw_only=True):
         check_counts(work=self.work, tokens=self.tokens)
 
 
-class Policy(Struct, frozen=True, kw_only=True):
-    min_tokens: int = 1000  # below this nobody counts
-    floor: float = 0.0  # work for a token
+class Policy(Table, frozen=True, kw_only=True):
+    """[efficiency]: how much work a token has to buy, once enough of them are spent to tell."""
+
+    min_tokens: Count = 1000  # below this nobody counts
+    floor: Ratio = 0.0  # work for a token
 
     def __post_init__(self) -> None:
         check_counts(min_tokens=self.min_tokens)

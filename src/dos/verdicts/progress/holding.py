@@ -4,6 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
+from dos.fields import Count, Table
 from dos.records.public import PublicRecord
 from dos.verdicts.progress.numbers import check_counts
 
@@ -20,8 +21,10 @@ class Evidence(Struct, frozen=True, kw_only=True):
         check_counts(noop_turns=self.noop_turns)
 
 
-class Policy(Struct, frozen=True, kw_only=True):
-    max_streak: int = 4
+class Policy(Table, frozen=True, kw_only=True):
+    """[noop_streak]: how many turns in a row may do nothing."""
+
+    max_streak: Count = 4
 
     def __post_init__(self) -> None:
         check_counts(max_streak=self.max_streak)

@@ -4,6 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct, field, structs
 
+from dos.fields import Count, Positive, Ratio, Table
 from dos.verdicts.progress import efficiency, streak
 from dos.verdicts.progress.numbers import check_amounts, check_counts, check_positive
 from dos.verdicts.progress.streak import Escalation
@@ -39,10 +40,12 @@ class Evidence(Struct, frozen=True, kw_only=True):
         )
 
 
-class Policy(Struct, frozen=True, kw_only=True):
-    max_consecutive_reverts: int = 3
-    efficiency_floor: float = 0.0
-    min_tokens_for_efficiency: int = 1000
+class Policy(Table, frozen=True, kw_only=True):
+    """[improve]: which changes of a loop that improves its own work are kept, and when a person is asked."""
+
+    max_consecutive_reverts: Positive = 3
+    efficiency_floor: Ratio = 0.0
+    min_tokens_for_efficiency: Count = 1000
 
     def __post_init__(self) -> None:
         check_positive(max_consecutive_reverts=self.max_consecutive_reverts)
@@ -88,7 +91,7 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
 
 
 def _revert(seen: Evidence, policy: Policy, cause: Cause, reason: str) -> Verdict:
-    limit = streak.Policy(max_consecutive=policy.max_consecutive_reverts, max_total=0, on_trip=Escalation.HUMAN)
+    limit = streak.Policy(max_consecutive=policy.max_consecutive_reverts, max_total=0, on_trip="human")
     counted, breaker = streak.record_failure(streak.Evidence(consecutive=seen.consecutive_reverts), limit)
     open_ = breaker.answer is streak.Answer.OPEN
     count = f"{counted.consecutive}/{policy.max_consecutive_reverts} reverts in a row"

@@ -4,8 +4,9 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
+from dos.fields import Minutes, Table
 from dos.records.unknown import Unknown
-from dos.verdicts.progress.numbers import check_counts
+from dos.verdicts.progress.numbers import check_amounts, check_counts
 
 
 class Answer(StrEnum):
@@ -43,13 +44,29 @@ class Evidence(Struct, frozen=True, kw_only=True):
         return max(0, self.now_ms - self.run_started_ms)
 
 
-class Policy(Struct, frozen=True, kw_only=True):
-    grace_ms: int = 1_800_000  # a run younger than this is not accused
-    spin_ms: int = 900_000  # a beat older than this is no sign of life
-    window_ms: int = 1_800_000  # what landed longer ago is not progress any more
+class Policy(Table, frozen=True, kw_only=True):
+    """[liveness]: when a run that lands nothing is called spinning, and a silent one stalled."""
+
+    grace_minutes: Minutes = 30.0  # a run younger than this is not accused
+    spin_minutes: Minutes = 15.0  # a beat older than this is no sign of life
+    window_minutes: Minutes = 30.0  # what landed longer ago is not progress any more
 
     def __post_init__(self) -> None:
-        check_counts(grace_ms=self.grace_ms, spin_ms=self.spin_ms, window_ms=self.window_ms)
+        check_amounts(
+            grace_minutes=self.grace_minutes, spin_minutes=self.spin_minutes, window_minutes=self.window_minutes
+        )
+
+    @property
+    def grace_ms(self) -> int:
+        return round(self.grace_minutes * 60_000)
+
+    @property
+    def spin_ms(self) -> int:
+        return round(self.spin_minutes * 60_000)
+
+    @property
+    def window_ms(self) -> int:
+        return round(self.window_minutes * 60_000)
 
 
 class Verdict(Struct, frozen=True, kw_only=True):

@@ -4,6 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
+from dos.fields import Count, Table
 from dos.verdicts.progress.numbers import check_counts
 
 
@@ -21,9 +22,11 @@ class Evidence(Struct, frozen=True, kw_only=True):
             check_counts(delta=delta)
 
 
-class Policy(Struct, frozen=True, kw_only=True):
-    min_steps: int = 3  # fewer say nothing
-    floor: int = 500
+class Policy(Table, frozen=True, kw_only=True):
+    """[productivity]: how little a step may do before its work counts as fading."""
+
+    min_steps: Count = 3  # fewer say nothing
+    floor: Count = 500
 
     def __post_init__(self) -> None:
         check_counts(min_steps=self.min_steps, floor=self.floor)

@@ -1,9 +1,11 @@
 """Has a kind of failure happened often enough to stop: so many times in a row, or so many in all?"""
 
 from enum import StrEnum
+from typing import Literal
 
 from msgspec import Struct, field
 
+from dos.fields import BadValue, Count, Table
 from dos.verdicts.progress.numbers import check_counts
 
 
@@ -26,15 +28,25 @@ class Evidence(Struct, frozen=True, kw_only=True):
         check_counts(consecutive=self.consecutive, total=self.total)
 
 
-class Policy(Struct, frozen=True, kw_only=True):
-    max_consecutive: int = 3  # 0: that many in a row never trip it
-    max_total: int = 20  # 0: the sum never trips it
-    on_trip: Escalation = Escalation.NONE  # who is asked when it trips
+class Policy(Table, frozen=True, kw_only=True):
+    """[breaker]: how many failures of a kind are too many, and who is asked then; 0 switches a limit off."""
+
+    max_consecutive: Count = 3
+    max_total: Count = 20
+    on_trip: Literal["none", "judge", "human"] = "none"
 
     def __post_init__(self) -> None:
         check_counts(max_consecutive=self.max_consecutive, max_total=self.max_total)
         if not self.max_consecutive and not self.max_total:
-            raise ValueError("max_consecutive and max_total are both 0; at least one must be able to trip")
+            raise BadValue(
+                ("max_consecutive",),
+                "max_consecutive and max_total are both 0, so the breaker never trips",
+                "Give at least one of them a number.",
+            )
+
+    @property
+    def escalation(self) -> Escalation:
+        return Escalation(self.on_trip.upper())
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
@@ -53,7 +65,7 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
         if most and count >= most:
             how = "in a row" if name == "consecutive" else "in all"
             reason = f"{count} failures {how}; {most} are the limit"
-            return Verdict(answer=Answer.OPEN, escalation=policy.on_trip, reason=reason, tripped_on=name)
+            return Verdict(answer=Answer.OPEN, escalation=policy.escalation, reason=reason, tripped_on=name)
     return Verdict(answer=Answer.CLOSED, reason=f"{seen.consecutive} failures in a row, {seen.total} in all")
 
 

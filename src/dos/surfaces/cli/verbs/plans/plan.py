@@ -11,10 +11,10 @@ from typing import Annotated
 
 from msgspec import Struct, structs, to_builtins
 
-from dos.config.checks import BadValue
 from dos.config.tables import Config, Plans
 from dos.errors import BadInput, GitFailed
 from dos.evidence.work import landed
+from dos.fields import BadValue
 from dos.journal import fold
 from dos.journal.states.fleet import Fleet
 from dos.plans.documents.portfolio import Portfolio

@@ -12,7 +12,6 @@ from msgspec import Struct, to_builtins
 
 from dos.errors import BadInput
 from dos.evidence.loop_state import fresh
-from dos.evidence.progress.policies import of_liveness
 from dos.journal.states import decided
 from dos.plans import replaying
 from dos.plans.iterations import LoopDecision
@@ -63,4 +62,4 @@ def _policy(path: str) -> replaying.Policy:
     if text is None:
         raise BadInput(f"there is no file {shown(path)}", hint="Give a dos.toml.")
     config = parse(text, Path(path)).config
-    return replaying.Policy(loop=fresh(config), liveness=of_liveness(config))
+    return replaying.Policy(loop=fresh(config), liveness=config.liveness)

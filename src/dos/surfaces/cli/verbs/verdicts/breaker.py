@@ -9,13 +9,13 @@ from typing import Annotated
 from msgspec import Struct, to_builtins
 
 from dos.errors import BadInput
-from dos.evidence.progress import policies, rounds
+from dos.evidence.progress import rounds
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
 from dos.surfaces.cli.verbs.runs import found_run
-from dos.surfaces.cli.verbs.verdicts.numbers import sensible
+from dos.surfaces.cli.verbs.verdicts.numbers import sensible, with_typed
 from dos.verdicts.progress import streak
-from dos.verdicts.progress.streak import Escalation, Evidence, Policy
+from dos.verdicts.progress.streak import Evidence
 
 EXITS = {"CLOSED": 0, "not-found": 1, "OPEN": 3, "contract_error": 2, "unknown": 5}
 
@@ -32,7 +32,6 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, desk: Desk) -> Reply:
-    table = policies.of_breaking(desk.world.config)
     consecutive, total = args.consecutive, args.total
     if args.run:
         if consecutive or total:
@@ -43,10 +42,11 @@ def run(args: Args, desk: Desk) -> Reply:
         failures = rounds.of_run(found.happened).failures
         consecutive, total = failures.consecutive, failures.total
     with sensible("breaker"):
-        policy = Policy(
-            max_consecutive=table.max_consecutive if args.max_consecutive is None else args.max_consecutive,
-            max_total=table.max_total if args.max_total is None else args.max_total,
-            on_trip=Escalation(args.on_trip.upper()) if args.on_trip else table.on_trip,
+        policy = with_typed(
+            desk.world.config.breaker,
+            max_consecutive=args.max_consecutive,
+            max_total=args.max_total,
+            on_trip=args.on_trip or None,
         )
         verdict = streak.judge(Evidence(consecutive=consecutive, total=total), policy)
     return Reply(

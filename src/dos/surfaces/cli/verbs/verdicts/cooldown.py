@@ -27,7 +27,7 @@ class Args(Struct, kw_only=True):
 def run(args: Args, desk: Desk) -> Reply:
     unit, now = checked(args.unit, "unit"), now_ms(args.now_ms)
     seen = evidence.gather(desk.world, unit, now_ms=now, instead=args.attempts)
-    verdict = cooldown.judge(seen, evidence.policy(desk.policy))
+    verdict = cooldown.judge(seen, desk.policy.cooldown)
     return Reply(
         code=EXIT_CODES[verdict.answer],
         text=f"{verdict.answer}  {verdict.reason}",

@@ -4,12 +4,11 @@ from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
-from dos.evidence.progress import policies
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
-from dos.surfaces.cli.verbs.verdicts.numbers import sensible
+from dos.surfaces.cli.verbs.verdicts.numbers import sensible, with_typed
 from dos.verdicts.progress import efficiency
-from dos.verdicts.progress.efficiency import Evidence, Policy
+from dos.verdicts.progress.efficiency import Evidence
 
 EXITS = {"EFFICIENT": 0, "COSTLY": 3, "WASTEFUL": 4, "contract_error": 2, "unknown": 5}
 
@@ -22,11 +21,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, desk: Desk) -> Reply:
-    table = policies.of_efficiency(desk.world.config)
     with sensible("efficiency"):
-        policy = Policy(
-            min_tokens=table.min_tokens if args.min_tokens is None else args.min_tokens,
-            floor=table.floor if args.floor is None else args.floor,
-        )
+        policy = with_typed(desk.world.config.efficiency, min_tokens=args.min_tokens, floor=args.floor)
         verdict = efficiency.judge(Evidence(work=args.work, tokens=args.tokens), policy)
     return Reply(code=EXITS[verdict.answer], text=f"{verdict.answer}  {verdict.reason}", data=to_builtins(verdict))

@@ -8,12 +8,11 @@ from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
-from dos.evidence.progress import policies
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
-from dos.surfaces.cli.verbs.verdicts.numbers import sensible
+from dos.surfaces.cli.verbs.verdicts.numbers import sensible, with_typed
 from dos.verdicts.progress import keep
-from dos.verdicts.progress.keep import Answer, Evidence, Policy
+from dos.verdicts.progress.keep import Answer, Evidence
 
 EXITS = {"KEEP": 0, "REVERT": 3, "ESCALATE": 4, "contract_error": 2, "unknown": 5}
 NEXT = {
@@ -53,18 +52,16 @@ def run(args: Args, desk: Desk) -> Reply:
             consecutive_reverts=args.consecutive_reverts,
             narrated=args.narrated,
         )
-        verdict = keep.judge(seen, _policy(args, policies.of_improving(desk.world.config)))
+        policy = with_typed(
+            desk.world.config.improve,
+            max_consecutive_reverts=args.max_reverts,
+            efficiency_floor=args.efficiency_floor,
+            min_tokens_for_efficiency=args.min_tokens,
+        )
+        verdict = keep.judge(seen, policy)
     return Reply(
         code=EXITS[verdict.answer],
         text=f"{verdict.answer}  {verdict.reason}",
         data=to_builtins(verdict),
         next_action=NEXT[verdict.answer],
-    )
-
-
-def _policy(args: Args, table: Policy) -> Policy:
-    return Policy(
-        max_consecutive_reverts=table.max_consecutive_reverts if args.max_reverts is None else args.max_reverts,
-        efficiency_floor=table.efficiency_floor if args.efficiency_floor is None else args.efficiency_floor,
-        min_tokens_for_efficiency=table.min_tokens_for_efficiency if args.min_tokens is None else args.min_tokens,
     )

@@ -11,7 +11,6 @@ from msgspec import Struct, structs, to_builtins
 
 from dos.errors import BadInput
 from dos.evidence.progress import liveness as evidence
-from dos.evidence.progress import policies
 from dos.evidence.progress.liveness import Traces
 from dos.evidence.progress.run_leases import Wanted
 from dos.records import run_ids
@@ -56,7 +55,7 @@ def run(args: Args, desk: Desk) -> Reply:
     traces, now_ms = evidence.of_run(world.journal, wanted, now_ms=args.now_ms)
     with sensible("liveness"):
         seen = evidence.look(world.workspace, [_told(args, desk, wanted, traces)], now_ms)[0]
-        verdict = liveness.judge(seen, policies.of_liveness(config))
+        verdict = liveness.judge(seen, config.liveness)
     return Reply(
         code=EXITS[verdict.answer],
         text=f"{verdict.answer}  {verdict.reason}",

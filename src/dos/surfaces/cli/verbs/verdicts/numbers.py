@@ -2,11 +2,15 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TypeVar
+
+from msgspec import Struct, structs
 
 from dos.errors import BadInput
 from dos.records.names import shown
 
 MOST_DIGITS = 19
+P = TypeVar("P", bound=Struct)
 
 
 def listed(text: str, flag: str) -> tuple[int, ...]:
@@ -16,6 +20,11 @@ def listed(text: str, flag: str) -> tuple[int, ...]:
         if not word.removeprefix("-").isascii() or not word.removeprefix("-").isdecimal() or len(word) > MOST_DIGITS:
             raise BadInput(f"{flag}: {shown(word)} is not a whole number", hint=f"For example: {flag} 5,4,3")
     return tuple(map(int, words))
+
+
+def with_typed(policy: P, **typed: object) -> P:
+    """The policy of `dos.toml`, but for what was typed: what is None was not."""
+    return structs.replace(policy, **{name: value for name, value in typed.items() if value is not None})
 
 
 @contextmanager

@@ -7,12 +7,11 @@ from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
-from dos.evidence.progress import policies
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
-from dos.surfaces.cli.verbs.verdicts.numbers import listed, sensible
+from dos.surfaces.cli.verbs.verdicts.numbers import listed, sensible, with_typed
 from dos.verdicts.progress import productivity
-from dos.verdicts.progress.productivity import Evidence, Policy
+from dos.verdicts.progress.productivity import Evidence
 
 EXITS = {"PRODUCTIVE": 0, "DIMINISHING": 3, "STALLED": 4, "contract_error": 2, "unknown": 5}
 
@@ -24,11 +23,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, desk: Desk) -> Reply:
-    table = policies.of_productivity(desk.world.config)
     with sensible("productivity"):
-        policy = Policy(
-            min_steps=table.min_steps if args.min_steps is None else args.min_steps,
-            floor=table.floor if args.floor is None else args.floor,
-        )
+        policy = with_typed(desk.world.config.productivity, min_steps=args.min_steps, floor=args.floor)
         verdict = productivity.judge(Evidence(deltas=listed(args.deltas, "--deltas")), policy)
     return Reply(code=EXITS[verdict.answer], text=f"{verdict.answer}  {verdict.reason}", data=to_builtins(verdict))

@@ -1,4 +1,7 @@
-"""What the tables of `dos.toml` are checked with: the error that names its key, and the shared ranges."""
+"""What a settings table is made of: its base class, the ranges of its fields, and the error that names a key.
+
+A table of `dos.toml` is the policy class of the rule that it sets, and lives beside that rule; `config` composes them.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import Annotated
@@ -20,24 +23,11 @@ Seconds = Annotated[float, Meta(ge=1, le=315_360_000)]
 Minutes = Annotated[float, Meta(ge=0, le=5_256_000)]
 Hours = Annotated[float, Meta(ge=0, le=87_600)]
 Share = Annotated[float, Meta(ge=0, le=1)]
+Ratio = Annotated[float, Meta(ge=0, le=1_000_000)]
 
 
 class Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One table of the file: a key that is not a field is an error."""
-
-
-class Problem(Struct, frozen=True, kw_only=True):
-    """One thing that is wrong with the file."""
-
-    key: Key = ()
-    message: str
-    hint: str = ""
-    path: str = ""
-    line: int | None = None
-
-    def __str__(self) -> str:
-        place = self.path if self.line is None else f"{self.path}:{self.line}"
-        return f"{place}: {self.message}" if place else self.message
 
 
 class BadValue(ValueError):
