@@ -125,7 +125,7 @@ def test_no_change_of_a_ref_is_lost_to_another(repository):
         lambda git: git.submodules(),
         lambda git: Objects(git).commit("HEAD"),
         lambda git: landing.check_fence(git, "one", 1),
-        lambda git: landing.has_landed(git, landing.Landing(unit="U", branch="main", old="", new="HEAD")),
+        lambda git: landing.has_landed(git, landing.Landing(unit="U", branch="main", base="", commit="HEAD")),
     ],
 )
 def test_no_question_is_answered_by_a_git_that_dies(repository, dying, ask):

@@ -8,9 +8,10 @@ from test_sharing import Clone, git, make_remote
 from test_worker import work
 
 from dos.errors import GitFailed
+from dos.records.units import Landing
 from dos.runtime import landing as local
 from dos.runtime import worktrees
-from dos.runtime.effects import Landing, NotLanded
+from dos.runtime.effects import NotLanded
 from dos.runtime.trees import conflicts
 from dos.sources.git import Writer
 from dos.sources.history import ancestry
@@ -107,19 +108,19 @@ def orphan(clone: Clone, base: str) -> str:
 
 def test_a_push_that_takes_commits_away_is_refused_by_us(clone, tmp_path):
     honest = clone.work("one/a.txt")
-    forged = Landing(unit="DEMO/A1", branch="main", old=honest.old, new=orphan(clone, honest.old))
-    told = git(clone.tree, "merge-base", "--is-ancestor", forged.old, forged.new)
+    forged = Landing(unit="DEMO/A1", branch="main", base=honest.base, commit=orphan(clone, honest.base))
+    told = git(clone.tree, "merge-base", "--is-ancestor", forged.base, forged.commit)
     assert told == "", "a git that believes grafts takes it for a fast-forward"
     refused = clone.lands(forged, fence=7)
     assert isinstance(refused, NotLanded) and "was not built on" in refused.reason and not refused.retryable
-    assert git(tmp_path / "remote.git", "rev-parse", "main") == honest.old
+    assert git(tmp_path / "remote.git", "rev-parse", "main") == honest.base
     assert clone.lands(honest, fence=7) is None
-    assert git(tmp_path / "remote.git", "rev-parse", "main") == honest.new
+    assert git(tmp_path / "remote.git", "rev-parse", "main") == honest.commit
 
 
 def test_the_branch_here_is_only_moved_to_what_was_built_on_it(clone):
     base = git(clone.tree, "rev-parse", "main")
-    step = Landing(unit="DEMO/A1", branch="main", old=base, new=orphan(clone, base))
+    step = Landing(unit="DEMO/A1", branch="main", base=base, commit=orphan(clone, base))
     refused = local.move_branch(clone.git, lane="one", fence=7, landing=step)
     assert refused and "was not built on" in refused.reason
     assert git(clone.tree, "rev-parse", "main") == base

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 from sample_repository import Repository
 
+from dos.records.units import Landing
 from dos.runtime import landing, worktrees
-from dos.runtime.effects import Landing, NotLanded, Worktree
+from dos.runtime.effects import NotLanded, Worktree
 from dos.sources.git import Writer
 
 BRANCH = "dos/one/DEMO/A1"
@@ -46,9 +47,9 @@ def test_work_is_delivered_on_a_branch_of_its_own_and_the_target_stays(repositor
     assert not landing.has_landed(git, ready)
     assert landing.to_branch(git, lane="one", fence=7, landing=ready) is None
     assert landing.has_landed(git, ready)
-    assert repository.git("rev-parse", BRANCH) == ready.new
+    assert repository.git("rev-parse", BRANCH) == ready.commit
     assert repository.subjects() == ["Begin"] and repository.git("status", "--porcelain") == ""
-    assert landing.waiting(git, "main") == {BRANCH: ready.new}
+    assert landing.waiting(git, "main") == {BRANCH: ready.commit}
 
 
 def test_what_was_merged_waits_no_more(repository, git, worktree):
@@ -92,7 +93,7 @@ def test_a_branch_that_the_work_holds_is_moved_unless_somebody_looks_at_it(repos
     assert refused and refused.retryable and "checked out" in refused.reason
     repository.git("checkout", "--quiet", "main")
     assert landing.to_branch(git, lane="one", fence=7, landing=ready) is None
-    assert repository.git("rev-parse", BRANCH) == ready.new
+    assert repository.git("rev-parse", BRANCH) == ready.commit
 
 
 def test_a_branch_that_was_moved_in_between_is_not_moved(repository, git, worktree, monkeypatch):
@@ -192,7 +193,7 @@ def test_what_the_user_has_configured_changes_no_rebase(repository, worktree):
     repository.commit_all("Moved")
     ready = landing.prepare("DEMO/A1", worktree, head)
     assert isinstance(ready, Landing)
-    assert len(Writer(repository.root).commits_between(ready.old, ready.new)) == 2
+    assert len(Writer(repository.root).commits_between(ready.base, ready.commit)) == 2
     assert repository.git("rev-parse", "mine") == head
 
 

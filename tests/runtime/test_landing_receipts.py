@@ -13,6 +13,7 @@ from dos.evidence.belief import receipts as evidence
 from dos.journal.truth.receipt_events import ReceiptIssued
 from dos.journal.truth.receipts import issued
 from dos.records import receipts
+from dos.records.units import Landing
 from dos.runtime import effects
 from dos.runtime.receipts import landings, noting
 from dos.sources.git import Writer
@@ -156,7 +157,7 @@ def test_a_landing_of_an_older_version_gets_a_receipt_by_git_alone(repository):
     """It was intended without a draft, and its worker died when the branch had moved."""
     work(repository)
     first = receipt_of(repository, "DEMO/A1")
-    landing = effects.Landing(unit="DEMO/A1", branch="main", old=str(first["base"]), new=str(first["commit"]))
+    landing = Landing(unit="DEMO/A1", branch="main", base=str(first["base"]), commit=str(first["commit"]))
     acting = open_effects(repository)
     again = acting.ground.issue_receipt(effects.IssueReceipt(landing=landing)).receipt
     acting.close()
@@ -166,8 +167,8 @@ def test_a_landing_of_an_older_version_gets_a_receipt_by_git_alone(repository):
 def test_a_name_that_no_receipt_may_hold_is_said_and_lands(repository):
     git = Writer(repository.root)
     head = repository.git("rev-parse", "HEAD")
-    landed = landings.Landed(unit="DEMO/A\n1", branch="main", base=head, commit=head)
-    found = landings.issue(git, World(repository.root).workspace, landed, None, ref="refs/heads/main")
+    landed = Landing(unit="DEMO/A\n1", branch="main", base=head, commit=head)
+    found = landings.issue(git, World(repository.root).workspace, landed, ref="refs/heads/main")
     assert found.receipt is None
     assert "no receipt" in found.said
 
@@ -178,9 +179,10 @@ def test_it_does_not_survive_where_its_file_was_changed_again(repository):
     first = receipt_of(repository, "DEMO/A1")
     (repository.root / "one" / "a.txt").write_text("changed\n")
     repository.commit_all("Again")
-    landed = landings.Landed(unit="DEMO/A1", branch="main", base=str(first["base"]), commit=str(first["commit"]))
+    base, commit = str(first["base"]), str(first["commit"])
+    landed = Landing(unit="DEMO/A1", branch="main", base=base, commit=commit, receipt=first)
     found = landings.issue(
-        Writer(repository.root), World(repository.root).workspace, landed, first, ref="refs/heads/main"
+        Writer(repository.root), World(repository.root).workspace, landed, ref="refs/heads/main"
     ).receipt
     assert (found["ancestor"], found["survives"]) == (True, False)
 

@@ -18,8 +18,8 @@ from dos.journal import engine_events, events, fold, streams
 from dos.journal.states.landing_queue import LandingQueue
 from dos.records.leases import Lease, Request
 from dos.records.regions import region
+from dos.records.units import Landing
 from dos.runtime import effects, landing
-from dos.runtime.effects import Landing
 from dos.runtime.worker_effects import WorkerEffects, request
 from dos.sources.git import Writer
 from dos.sources.world import World
@@ -162,7 +162,7 @@ def ready(repository) -> Landing:
     new = repository.git("rev-parse", "main")
     repository.git("reset", "--quiet", "--hard", base)
     landing.raise_fence(git, "one", 7)
-    return Landing(unit="DEMO/A1", branch="main", old=base, new=new)
+    return Landing(unit="DEMO/A1", branch="main", base=base, commit=new)
 
 
 def move(repository: Repository, ready: Landing):
@@ -180,7 +180,7 @@ def test_an_index_that_the_user_holds_for_a_moment_is_waited_for(repository, rea
     later.start()
     assert move(repository, ready) is None
     later.join()
-    assert status(repository) == "" and repository.git("rev-parse", "main") == ready.new
+    assert status(repository) == "" and repository.git("rev-parse", "main") == ready.commit
 
 
 def test_an_index_that_stays_locked_leaves_everything_as_it_was(repository, ready, monkeypatch):
@@ -190,7 +190,7 @@ def test_an_index_that_stays_locked_leaves_everything_as_it_was(repository, read
     refused = move(repository, ready)
     lock.unlink()
     assert refused and refused.obstacle and refused.retryable and "index.lock" in refused.reason
-    assert status(repository) == "" and repository.git("rev-parse", "main") == ready.old
+    assert status(repository) == "" and repository.git("rev-parse", "main") == ready.base
     assert move(repository, ready) is None and status(repository) == ""
 
 
@@ -204,14 +204,14 @@ def test_a_branch_that_cannot_move_leaves_nothing_staged_though_the_index_is_bus
 
     monkeypatch.setattr(landing, "_swap", refuse)
     assert move(repository, ready).reason == "no"
-    assert status(repository) == "" and repository.git("rev-parse", "main") == ready.old
+    assert status(repository) == "" and repository.git("rev-parse", "main") == ready.base
 
 
 def test_what_a_killed_worker_left_staged_goes_when_its_landing_comes_too_late(repository, ready):
-    Writer(repository.root).run("read-tree", "-m", "-u", ready.old, ready.new)
+    Writer(repository.root).run("read-tree", "-m", "-u", ready.base, ready.commit)
     assert "one/new.txt" in status(repository)
-    tree = repository.git("rev-parse", f"{ready.old}^{{tree}}")
-    other = repository.git("commit-tree", tree, "-p", ready.old, "-m", "Another's")
+    tree = repository.git("rev-parse", f"{ready.base}^{{tree}}")
+    other = repository.git("commit-tree", tree, "-p", ready.base, "-m", "Another's")
     repository.git("update-ref", "refs/heads/main", other)
     refused = move(repository, ready)
     assert refused and refused.moved
@@ -221,8 +221,8 @@ def test_what_a_killed_worker_left_staged_goes_when_its_landing_comes_too_late(r
 def test_files_of_the_users_own_stay_when_a_landing_comes_too_late(repository, ready):
     (repository.root / "two" / "mine.txt").write_text("mine\n")
     repository.git("add", "two/mine.txt")
-    tree = repository.git("rev-parse", f"{ready.old}^{{tree}}")
-    repository.git("update-ref", "refs/heads/main", repository.git("commit-tree", tree, "-p", ready.old, "-m", "x"))
+    tree = repository.git("rev-parse", f"{ready.base}^{{tree}}")
+    repository.git("update-ref", "refs/heads/main", repository.git("commit-tree", tree, "-p", ready.base, "-m", "x"))
     before = status(repository)
     assert move(repository, ready).moved and status(repository) == before == "A  two/mine.txt"
 

@@ -8,8 +8,9 @@ from sample_repository import Repository
 from dos.records.leases import Lease
 from dos.records.receipts import Run
 from dos.records.regions import region
+from dos.records.units import Landing
 from dos.runtime import landing
-from dos.runtime.effects import Landing, Measured, NotLanded, Worktree
+from dos.runtime.effects import Measured, NotLanded, Worktree
 from dos.runtime.measuring import Accepted
 from dos.runtime.trees import shared
 from dos.sources.git import Writer
@@ -106,7 +107,7 @@ def test_what_an_agent_committed_is_measured_and_is_on_the_branch_already(reposi
     assert (measured.commits, measured.strays, measured.accepted) == ([first, second], [], True)
     assert measured.head == second and measured.changed_paths == 2 and measured.run == RAN
     ready = shared.prepare_landing("DEMO/A1", made, measured.head, LEASE)
-    assert ready == Landing(unit="DEMO/A1", branch="main", old=made.base, new=second)
+    assert ready == Landing(unit="DEMO/A1", branch="main", base=made.base, commit=second)
     assert shared.confirm(git, lane="one", fence=7, ready=ready) is None
     assert landing.has_landed(git, ready)
 
@@ -131,7 +132,7 @@ def test_what_others_commit_meanwhile_is_not_this_lanes(repository):
     share = shared.share_of(Writer(repository.root), made.base, second, "DEMO/A1", LEASE)
     assert (share.mine, share.others, share.strays) == ([first, second], [theirs, unnamed], [])
     ready = shared.prepare_landing("DEMO/A1", made, second, LEASE)
-    assert isinstance(ready, Landing) and (ready.old, ready.new) == (theirs, second)
+    assert isinstance(ready, Landing) and (ready.base, ready.commit) == (theirs, second)
 
 
 def test_a_commit_that_names_the_unit_is_its_own_also_outside_of_the_lane(repository):

@@ -17,8 +17,9 @@ from dos.evidence import holders
 from dos.evidence.access.lane import rules
 from dos.journal.events import UnitClaimed
 from dos.records.leases import Lease, Refusal
+from dos.records.units import Landing
 from dos.runtime import landing as local
-from dos.runtime.effects import Landing, NotLanded
+from dos.runtime.effects import NotLanded
 from dos.runtime.sharing import fetching, pushing, targets
 from dos.runtime.worker_effects import request
 from dos.sources import workspace
@@ -54,7 +55,7 @@ class Clone:
         (place / path).write_text(f"by {self.tree.name}\n")
         git(place, "add", "--all")
         git(place, "commit", "-qm", f"Write {path}")
-        return Landing(unit="DEMO/A1", branch="main", old=old, new=git(place, "rev-parse", "HEAD"))
+        return Landing(unit="DEMO/A1", branch="main", base=old, commit=git(place, "rev-parse", "HEAD"))
 
     def holds(self, lane: str, fence: int) -> None:
         local.raise_fence(self.git, lane, fence)
@@ -117,9 +118,9 @@ def test_work_starts_where_the_remote_is_and_lands_there(remote, here, there):
     before = git(here.tree, "for-each-ref", "refs/heads", "refs/tags")
     assert not fetching.has_landed(here.git, "origin", landing)
     assert here.lands(landing, fence=5) is None
-    assert head(remote) == landing.new
+    assert head(remote) == landing.commit
     assert git(here.tree, "for-each-ref", "refs/heads", "refs/tags") == before
-    assert fetching.base(there.git, "origin", "main") == landing.new
+    assert fetching.base(there.git, "origin", "main") == landing.commit
     assert fetching.has_landed(there.git, "origin", landing)
 
 
@@ -158,11 +159,11 @@ def test_a_takeover_while_the_old_holders_push_is_under_way_refuses_it(remote, h
 def test_a_branch_that_moves_while_the_push_is_under_way_is_not_overwritten(remote, here, there):
     here.holds("one", 5)
     mine, theirs = here.work("one/a"), there.work("two/b")
-    git(there.tree, "push", "-q", "origin", f"{theirs.new}:refs/heads/elsewhere")
-    hook(remote, f"unset GIT_QUARANTINE_PATH; git update-ref refs/heads/main {theirs.new}")
+    git(there.tree, "push", "-q", "origin", f"{theirs.commit}:refs/heads/elsewhere")
+    hook(remote, f"unset GIT_QUARANTINE_PATH; git update-ref refs/heads/main {theirs.commit}")
     refused = here.lands(mine, fence=5)
     assert refused and refused.retryable and "moved" in refused.reason
-    assert head(remote) == theirs.new
+    assert head(remote) == theirs.commit
 
 
 def test_a_fence_only_goes_up(remote, here, there):
@@ -210,10 +211,10 @@ def test_a_landing_that_is_not_on_top_of_what_was_seen_is_refused(remote, here, 
     here.holds("one", 5)
     first = here.work("one/a")
     assert here.lands(first, fence=5) is None
-    aside = here.work("one/b", base=first.old)
-    refused = here.lands(structs.replace(aside, old=first.new), fence=5)
+    aside = here.work("one/b", base=first.base)
+    refused = here.lands(structs.replace(aside, base=first.commit), fence=5)
     assert refused and "was not built on" in refused.reason
-    assert head(remote) == first.new
+    assert head(remote) == first.commit
 
 
 @pytest.mark.parametrize("verdict", ["echo 'only on Tuesdays'; exit 1"])
@@ -263,7 +264,7 @@ def test_an_answer_that_was_lost_is_found_out(remote, here):
     post.write_text("#!/bin/sh\nkill -9 $PPID\n")
     post.chmod(0o755)
     assert here.lands(landing, fence=5) is None
-    assert head(remote) == landing.new
+    assert head(remote) == landing.commit
 
 
 def test_a_branch_or_a_remote_that_is_not_there_is_said(remote, here):
@@ -290,10 +291,10 @@ def test_a_force_pushed_target_is_seen_as_it_is_now(remote, here, there):
     here.holds("one", 5)
     landing = here.work("one/a")
     assert here.lands(landing, fence=5) is None
-    git(remote, "update-ref", "refs/heads/main", landing.old)
+    git(remote, "update-ref", "refs/heads/main", landing.base)
     assert not fetching.has_landed(here.git, "origin", landing)
     assert here.lands(landing, fence=5) is None
-    assert head(remote) == landing.new
+    assert head(remote) == landing.commit
 
 
 def test_what_is_known_of_the_remote_never_goes_back(here, there, monkeypatch):
@@ -307,21 +308,21 @@ def test_what_is_known_of_the_remote_never_goes_back(here, there, monkeypatch):
         heard = ask(git, remote, *refs)
         monkeypatch.setattr(fetching, "_ask", ask)
         assert there.lands(landing, lane="two", fence=6) is None
-        assert fetching.fetch(here.git, "origin", "main") == landing.new
+        assert fetching.fetch(here.git, "origin", "main") == landing.commit
         return heard
 
     git(here.tree, "update-ref", "-d", fetching.shared_ref("main"))
     monkeypatch.setattr(fetching, "_ask", slow)
-    assert fetching.fetch(here.git, "origin", "main") == landing.new != old
-    assert git(here.tree, "rev-parse", fetching.shared_ref("main")) == landing.new
+    assert fetching.fetch(here.git, "origin", "main") == landing.commit != old
+    assert git(here.tree, "rev-parse", fetching.shared_ref("main")) == landing.commit
 
 
 def test_the_clones_branch_and_the_users_files_follow(here, there):
     here.holds("one", 5)
     landing = here.work("one/a")
     assert here.lands(landing, fence=5) is None
-    assert here.follows(landing.new, fence=5) == ""
-    assert git(here.tree, "rev-parse", "main") == landing.new
+    assert here.follows(landing.commit, fence=5) == ""
+    assert git(here.tree, "rev-parse", "main") == landing.commit
     assert (here.tree / "one" / "a").exists() and git(here.tree, "status", "--porcelain") == ""
     there.holds("two", 6)
     assert there.follows(fetching.base(there.git, "origin", "main"), lane="two", fence=6) == ""
@@ -333,9 +334,9 @@ def test_what_the_user_has_in_the_way_is_left_and_said(here):
     landing = here.work("one/keep")
     (here.tree / "one" / "keep").write_text("an edit of mine\n")
     assert here.lands(landing, fence=5) is None
-    assert "one/keep has changes" in here.follows(landing.new, fence=5)
+    assert "one/keep has changes" in here.follows(landing.commit, fence=5)
     assert (here.tree / "one" / "keep").read_text() == "an edit of mine\n"
-    assert git(here.tree, "rev-parse", "main") == landing.old
+    assert git(here.tree, "rev-parse", "main") == landing.base
 
 
 def test_a_clone_that_stays_behind_says_so_until_it_comes_along(here):
@@ -356,20 +357,20 @@ def test_commits_of_the_users_that_are_not_on_the_remote_are_left_and_said(here)
     git(here.tree, "commit", "-q", "--allow-empty", "-m", "Mine, not pushed")
     mine = git(here.tree, "rev-parse", "main")
     assert here.lands(landing, fence=5) is None
-    assert "has commits that are not on the remote" in here.follows(landing.new, fence=5)
+    assert "has commits that are not on the remote" in here.follows(landing.commit, fence=5)
     assert git(here.tree, "rev-parse", "main") == mine
 
 
 LANDER = """
 import sys
 from pathlib import Path
-from dos.runtime.effects import Landing
+from dos.records.units import Landing
 from dos.runtime.sharing import pushing
 from dos.sources.git import Writer
 
 tree, lane, fence, old, new = sys.argv[1:]
 sys.stdin.read()  # until everybody is ready
-landing = Landing(unit="DEMO/A1", branch="main", old=old, new=new)
+landing = Landing(unit="DEMO/A1", branch="main", base=old, commit=new)
 refused = pushing.push(Writer(Path(tree)), "origin", lane=lane, fence=int(fence), landing=landing)
 print("landed" if refused is None else "again" if refused.retryable else refused.reason)
 """
@@ -378,7 +379,7 @@ print("landed" if refused is None else "again" if refused.retryable else refused
 def race(landers: list[tuple[Clone, str, int, Landing]]) -> list[str]:
     started = [
         subprocess.Popen(
-            [sys.executable, "-c", LANDER, str(clone.tree), lane, str(fence), landing.old, landing.new],
+            [sys.executable, "-c", LANDER, str(clone.tree), lane, str(fence), landing.base, landing.commit],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -402,11 +403,11 @@ def test_of_landings_at_the_same_time_one_wins_and_the_others_may_try_again(remo
     there.holds("two", 6)
     for number in range(4):
         mine, theirs = here.work(f"one/{number}"), there.work(f"two/{number}")
-        assert mine.old == theirs.old
+        assert mine.base == theirs.base
         answers = race([(here, "one", 5, mine), (there, "two", 6, theirs)])
         assert sorted(answers) == ["again", "landed"]
         won = mine if answers[0] == "landed" else theirs
-        assert head(remote) == won.new
+        assert head(remote) == won.commit
 
 
 @pytest.mark.soak
@@ -415,10 +416,10 @@ def test_of_two_that_think_they_hold_one_lane_only_the_newer_lands(remote, here,
         here.holds("one", 10 * number + 5)
         mine = here.work(f"one/{number}")
         there.holds("one", 10 * number + 9)
-        theirs = there.work(f"one/{number}", base=mine.old)
+        theirs = there.work(f"one/{number}", base=mine.base)
         answers = race([(here, "one", 10 * number + 5, mine), (there, "one", 10 * number + 9, theirs)])
         assert answers[1] == "landed" and "taken over" in answers[0]
-        assert head(remote) == theirs.new
+        assert head(remote) == theirs.commit
 
 
 @pytest.mark.sampled(3)
@@ -429,7 +430,7 @@ def test_once_a_takeover_is_known_nothing_that_the_killed_holder_began_lands_any
     """Its git goes on without it: either it came before the takeover, and is seen, or it is refused."""
     here.holds("one", 5)
     landing = here.work("one/a")
-    words = [sys.executable, "-c", LANDER, str(here.tree), "one", "5", landing.old, landing.new]
+    words = [sys.executable, "-c", LANDER, str(here.tree), "one", "5", landing.base, landing.commit]
     worker = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
     time.sleep(milliseconds / 1000)
     begun = psutil.Process(worker.pid).children(recursive=True)

@@ -14,7 +14,7 @@ from dos.plans.gate import Gate
 from dos.records.endings import Ending, Outcome
 from dos.records.leases import Lease
 from dos.records.regions import region
-from dos.records.units import Unit
+from dos.records.units import Landing, Unit
 from dos.runtime import backlog, effects, worker
 from dos.runtime.steps import land
 from dos.runtime.steps.noting import Pen
@@ -27,7 +27,7 @@ LEASE = Lease(
     lane="one", holder="h", host="h", ttl_ms=1000, region=region(["one/**"]), kind="cluster", run_id="R", fence=7,
     boot="b", granted_ms=0, beat_ms=0, expires_ms=0, version=1,
 )  # fmt: skip
-LANDING = effects.Landing(unit="DEMO/A1", branch="main", old="b" * 40, new="c" * 40)
+LANDING = Landing(unit="DEMO/A1", branch="main", base="b" * 40, commit="c" * 40)
 TREE = effects.Worktree(path="/tree", target="main", base="b" * 40, salvaged=[])
 MEASURED = effects.Measured(head="c" * 40, commits=["c" * 40], strays=[], changed_paths=1, accepted=True)
 MOVED = effects.NotLanded(reason="the branch has moved", retryable=True, moved=True)

@@ -21,7 +21,7 @@ def test_the_newest_fence_moves_the_branch_and_an_older_one_does_not():
     refused = repository.move("a", 6, landing)
     assert refused and not refused.retryable
     assert repository.move("a", 7, landing) is None
-    assert repository.landed == {"PLAN/A1": landing.new}
+    assert repository.landed == {"PLAN/A1": landing.commit}
 
 
 def test_a_fence_only_goes_up():
@@ -42,7 +42,7 @@ def test_a_branch_that_has_moved_is_landed_on_after_a_rebase():
     refused = repository.move("a", 1, landing)
     assert refused and refused.retryable
     again = repository.prepare_landing("PLAN/A1", tree, head, tree.base)
-    assert again.old == repository.target and again.new != landing.new
+    assert again.base == repository.target and again.commit != landing.commit
     assert repository.move("a", 1, again) is None
     assert repository.doubled == []
 

@@ -13,6 +13,7 @@ from msgspec import Struct, field, json
 from dos.errors import JournalCorrupt
 from dos.records.endings import Usage
 from dos.records.leases import Request
+from dos.records.units import Landing
 
 SCHEMA = 1  # of a record's body; additive fields do not raise it
 _json = json.Decoder()
@@ -291,6 +292,10 @@ class LandingIntended(Fact, frozen=True, kw_only=True):
     receipt: dict[str, Any] | None = None  # what was checked before it, to be signed once the branch holds the commit
     untested: bool = False  # the tests fail on the branch itself too: to be tested again before it lands
 
+    @property
+    def landing(self) -> Landing:
+        return Landing(unit=self.unit, branch=self.branch, base=self.old, commit=self.new, receipt=self.receipt)
+
 
 class UnitLanded(Fact, frozen=True, kw_only=True):
     kind = "unit_landed"
@@ -301,6 +306,10 @@ class UnitLanded(Fact, frozen=True, kw_only=True):
     base: str
     commit: str
     recognised: bool = False  # found in git after a crash, not moved by this worker
+
+    @property
+    def landing(self) -> Landing:
+        return Landing(unit=self.unit, branch=self.branch, base=self.base, commit=self.commit)
 
 
 class LandingRefused(Fact, frozen=True, kw_only=True):

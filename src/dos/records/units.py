@@ -2,6 +2,7 @@
 
 from enum import StrEnum
 from hashlib import sha256
+from typing import Any
 
 from msgspec import Struct, json
 
@@ -72,3 +73,13 @@ class Problem(Struct, frozen=True, kw_only=True):
     def __str__(self) -> str:
         place = f"{self.document}:{self.line}" if self.line else self.document
         return f"{place}: {self.what}" if place else self.what
+
+
+class Landing(Struct, frozen=True, kw_only=True):
+    """A unit's commits on a branch: those after the base, up to the commit. Intended, or done."""
+
+    unit: str
+    branch: str
+    base: str = ""  # where the branch was before; empty: nobody asked
+    commit: str
+    receipt: dict[str, Any] | None = None  # drafted from what was checked, not signed yet

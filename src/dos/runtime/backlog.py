@@ -18,7 +18,7 @@ from dos.plans.questions.catalog import AnyQuestion
 from dos.plans.questions.units import LandingBlocked
 from dos.records.names import listed
 from dos.records.units import Trouble, Unit
-from dos.runtime.effects import Backlog, Landing, Refusals, Unsettled
+from dos.runtime.effects import Backlog, Refusals, Unsettled
 from dos.sources.plans import units as sources
 from dos.sources.workspace import Workspace
 from dos.verdicts.access import pickable
@@ -99,7 +99,7 @@ def _unsettled(mine: Sequence[Unit], fleet: Fleet, lane: str, answers: Decisions
         found.append(
             Unsettled(
                 unit=declared.get(name),
-                landing=Landing(unit=name, branch=to.branch, old=to.old, new=to.new, receipt=to.receipt),
+                landing=to.landing,
                 iteration=to.iteration,
                 untested=to.untested,
                 question=asked[0] if asked else "",

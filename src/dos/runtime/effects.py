@@ -1,7 +1,7 @@
 """What the supervisor and the worker can ask to be done: effects as values, each with the type of its answer."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -17,7 +17,7 @@ from dos.records.endings import Outcome
 from dos.records.leases import Lease, Refusal
 from dos.records.reasons import Needs
 from dos.records.receipts import Run
-from dos.records.units import Unit
+from dos.records.units import Landing, Unit
 from dos.runtime.steps.effect import Effect
 from dos.sources.processes import Identity
 from dos.verdicts.access import cooldown, pickable
@@ -118,19 +118,11 @@ class Unsettled(Struct, frozen=True, kw_only=True):
     """A landing that was intended, and is not known to have happened: a run died at it, or something is in its way."""
 
     unit: Unit | None  # None: no plan declares it any more, or ever did
-    landing: "Landing"
+    landing: Landing
     iteration: int = 0
     untested: bool = False  # the tests failed on the branch itself too: they decide again
     question: str = ""  # that is open about it
     answered: int = 0  # how often a person has answered one about it
-
-
-class Landing(Struct, frozen=True, kw_only=True):
-    unit: str
-    branch: str
-    old: str
-    new: str
-    receipt: dict[str, Any] | None = None  # drafted from what was checked, not signed yet
 
 
 class PrepareWorktree(Effect["Worktree"], frozen=True, kw_only=True):
@@ -322,7 +314,7 @@ class NotLanded(Struct, frozen=True, kw_only=True):
     moved: bool = False  # only because another's work landed first
     obstacle: bool = False  # only because of something that a person has there
     fault: BaselineChecked | None = None  # the tests fail without the work too: nothing is held against it
-    landing: "Landing | None" = None  # what would have landed, with a fault
+    landing: Landing | None = None  # what would have landed, with a fault
     conflict: bool = False  # it does not fit on what others have landed since; the reason shows where
 
 

@@ -15,8 +15,9 @@ from msgspec import structs
 from dos import backoff
 from dos.errors import Fenced, GitFailed, GitUnanswered
 from dos.records.names import slug
+from dos.records.units import Landing
 from dos.runtime import worktrees
-from dos.runtime.effects import Landing, NotLanded, Worktree
+from dos.runtime.effects import NotLanded, Worktree
 from dos.runtime.trees import adding, conflicts
 from dos.sources.git import AS_DOS, Writer
 from dos.sources.history import ancestry
@@ -66,7 +67,7 @@ def prepare(unit: str, worktree: Worktree, head: str, *, newest: str | None = ""
     if target != worktree.base and (refused := _rebase(inside, worktree, target, head)):
         return refused
     new = inside.run("rev-parse", "HEAD").strip()
-    return Landing(unit=unit, branch=worktree.target, old=target, new=new)
+    return Landing(unit=unit, branch=worktree.target, base=target, commit=new)
 
 
 def _rebase(inside: Writer, worktree: Worktree, target: str, head: str) -> NotLanded | None:
@@ -93,9 +94,9 @@ def move_branch(git: Writer, *, lane: str, fence: int, landing: Landing) -> NotL
     The trees come first: if we die in between, the landed work lies staged in them, and can only be kept. The other
     way round it would lie there as staged for deletion.
     """
-    if not git.commit_of(landing.new):
-        return NotLanded(reason=f"commit {landing.new[:9]} is not there any more")
-    if (at := git.commit_of(f"refs/heads/{landing.branch}") or "nothing") != landing.old:
+    if not git.commit_of(landing.commit):
+        return NotLanded(reason=f"commit {landing.commit[:9]} is not there any more")
+    if (at := git.commit_of(f"refs/heads/{landing.branch}") or "nothing") != landing.base:
         _restore(git, landing)
         return NotLanded(reason=f"{landing.branch!r} has moved to {at[:9]}", retryable=True, moved=True)
     if refused := not_forward(git, landing):
@@ -107,7 +108,7 @@ def move_branch(git: Writer, *, lane: str, fence: int, landing: Landing) -> NotL
     brought: list[Writer] = []
     for tree in trees:
         try:
-            _read_tree(tree, landing.old, landing.new)
+            _read_tree(tree, landing.base, landing.commit)
         except GitFailed as error:  # it says no with the code with which it dies
             _take_back(brought, landing)
             why = f"the files in {tree.tree} cannot follow: {error.message}"
@@ -121,13 +122,15 @@ def move_branch(git: Writer, *, lane: str, fence: int, landing: Landing) -> NotL
 
 def not_forward(git: Writer, landing: Landing) -> NotLanded | None:
     """A branch is only ever moved to what was built on it: anything else would take commits away."""
-    if ancestry.follows(git, landing.old, landing.new):
+    if ancestry.follows(git, landing.base, landing.commit):
         return None
-    return NotLanded(reason=f"commit {landing.new[:9]} was not built on {landing.old[:9]}, where {landing.branch!r} is")
+    return NotLanded(
+        reason=f"commit {landing.commit[:9]} was not built on {landing.base[:9]}, where {landing.branch!r} is"
+    )
 
 
 def has_landed(git: Writer, landing: Landing) -> bool:
-    return git.is_ancestor(landing.new, f"refs/heads/{landing.branch}")
+    return git.is_ancestor(landing.commit, f"refs/heads/{landing.branch}")
 
 
 def branch_for(lane: str, unit: str) -> str:
@@ -149,22 +152,22 @@ def on_own_branch(lane: str, landing: Landing) -> Landing:
 
 def to_branch(git: Writer, *, lane: str, fence: int, landing: Landing) -> NotLanded | None:
     """Make the unit's branch, or move it when the work holds all that it holds. Nobody's files come along."""
-    if not git.commit_of(landing.new):
-        return NotLanded(reason=f"commit {landing.new[:9]} is not there any more")
+    if not git.commit_of(landing.commit):
+        return NotLanded(reason=f"commit {landing.commit[:9]} is not there any more")
     if landing.branch != branch_for(lane, landing.unit):  # intended before the setting was changed
         return NotLanded(
             reason=f"it was to land on {landing.branch!r}, and work is delivered on branches of its own now"
         )
     there = git.commit_of(f"refs/heads/{landing.branch}")
-    if there == landing.new:
+    if there == landing.commit:
         return check_fence(git, lane, fence)
-    if there and not ancestry.follows(git, there, landing.new):
+    if there and not ancestry.follows(git, there, landing.commit):
         why = f"the branch {landing.branch!r} holds other work ({there[:9]}); merge it or delete it first"
         return NotLanded(reason=why, obstacle=True)
     if there and (trees := _trees_on(git, landing.branch)):
         why = f"the branch {landing.branch!r} is checked out in {trees[0].tree}"
         return NotLanded(reason=why, retryable=True, obstacle=True)
-    return _swap(git, lane, fence, structs.replace(landing, old=there or "0" * len(landing.new)))
+    return _swap(git, lane, fence, structs.replace(landing, base=there or "0" * len(landing.commit)))
 
 
 def waiting(git: Writer, target: str) -> dict[str, str]:
@@ -197,17 +200,17 @@ def _is_newest(git: Writer, lane: str, fence: int) -> bool:
 
 def _swap(git: Writer, lane: str, fence: int, landing: Landing) -> NotLanded | None:
     """My fence is still the newest, the branch is still where I saw it, and now it is here."""
-    branch, absent = f"refs/heads/{landing.branch}", "0" * len(landing.new)
+    branch, absent = f"refs/heads/{landing.branch}", "0" * len(landing.commit)
     why = git.swap_ref(
         branch,
-        landing.new,
-        landing.old,
+        landing.commit,
+        landing.base,
         verified=f"verify {fence_ref(lane)} {_mine(git, fence)}\n",
         message=f"dos: land {landing.unit}",
     )
     if not why:
         return None
-    moved = (git.commit_of(branch) or absent) != landing.old
+    moved = (git.commit_of(branch) or absent) != landing.base
     reason = f"git refused to move {landing.branch!r}: {why}"
     return NotLanded(reason=reason, retryable=moved or _is_newest(git, lane, fence), moved=moved)
 
@@ -224,18 +227,18 @@ def _trees_on(git: Writer, branch: str) -> list[Writer]:
 
 def _is_there(tree: Writer, landing: Landing) -> bool:
     """The files came along before, and the worker died before the branch did."""
-    changed = set(tree.paths_between(landing.old, landing.new))
-    return not changed & set(tree.paths_unlike(landing.new))
+    changed = set(tree.paths_between(landing.base, landing.commit))
+    return not changed & set(tree.paths_unlike(landing.commit))
 
 
 def _in_the_way(tree: Writer, landing: Landing) -> str | None:
     """Whatever of the user's would be harmed, or would undo the landing with the next commit."""
     if begun := unfinished(tree):
         return f"{tree.tree} is in the middle of something ({begun})"
-    changed = tree.paths_between(landing.old, landing.new)
+    changed = tree.paths_between(landing.base, landing.commit)
     if edited := sorted(set(changed) & set(tree.dirty_paths())):
         return f"{edited[0]} has changes in {tree.tree} that nobody committed"
-    hidden = next(iter(in_no_commit(tree, landing.old, changed)), None)
+    hidden = next(iter(in_no_commit(tree, landing.base, changed)), None)
     return f"{hidden} is in {tree.tree} and git ignores it" if hidden else None
 
 
@@ -259,22 +262,22 @@ def _take_back(brought: list[Writer], landing: Landing) -> None:
     """Leave the trees as they were. They are the user's: it is worth waiting for their index."""
     for tree in brought:
         try:
-            _read_tree(tree, landing.new, landing.old)
+            _read_tree(tree, landing.commit, landing.base)
         except GitFailed as error:
             raise GitFailed(
                 f"{tree.tree} holds the files of {landing.unit}, which did not land: {error.message}",
-                hint=f"git -C {tree.tree} read-tree -m -u {landing.new} {landing.old}",
+                hint=f"git -C {tree.tree} read-tree -m -u {landing.commit} {landing.base}",
             ) from error
 
 
 def _restore(git: Writer, landing: Landing) -> None:
     """Take the files of a landing that never happened out of the trees again, where a worker died on the way."""
     at = git.commit_of(f"refs/heads/{landing.branch}")
-    if at is None or git.is_ancestor(landing.new, at):
+    if at is None or git.is_ancestor(landing.commit, at):
         return
     for tree in _trees_on(git, landing.branch):
-        if _is_there(tree, landing) and set(tree.paths_between(at, landing.new)) & set(tree.staged_paths()):
-            _take_back([tree], structs.replace(landing, old=at))
+        if _is_there(tree, landing) and set(tree.paths_between(at, landing.commit)) & set(tree.staged_paths()):
+            _take_back([tree], structs.replace(landing, base=at))
 
 
 def _read_tree(tree: Writer, old: str, new: str) -> None:

@@ -73,7 +73,7 @@ def _own(world: World, journal: Store, run: Run) -> set[str]:
         named = [*run.claimed.values(), *(verified.sha for verified in run.verified.values())]
         found |= {commits.recorded(world.git, sha) for sha in named}
         for landing in run.landings:
-            landed = commits.after(world.git, landing.old, landing.new)
+            landed = commits.after(world.git, landing.base, landing.commit)
             found |= set() if isinstance(landed, Unknown) else {commit.sha for commit in landed}
         if not run.resumes or run.resumes in seen:
             break

@@ -8,15 +8,10 @@ from dos.errors import DosError
 from dos.evidence.belief import receipts
 from dos.evidence.belief.receipts import Checked
 from dos.evidence.work import shipped
+from dos.records.units import Landing
 from dos.records.unknown import Unknown
 from dos.sources.world import World
 from dos.verdicts.work.shipped import Verdict
-
-
-class Landed(Struct, frozen=True):
-    unit: str
-    branch: str
-    commit: str
 
 
 class Proof(Struct, frozen=True, kw_only=True):
@@ -24,9 +19,9 @@ class Proof(Struct, frozen=True, kw_only=True):
     receipt: Checked | None  # the newest that holds, else the newest
 
 
-def gather(world: World, landed: Iterable[Landed]) -> dict[Landed, Proof]:
+def gather(world: World, landed: Iterable[Landing]) -> dict[Landing, Proof]:
     """History is read once for each branch."""
-    by_branch: dict[str, list[Landed]] = {}
+    by_branch: dict[str, list[Landing]] = {}
     for each in dict.fromkeys(landed):
         by_branch.setdefault(each.branch, []).append(each)
     return {
@@ -36,7 +31,7 @@ def gather(world: World, landed: Iterable[Landed]) -> dict[Landed, Proof]:
     }
 
 
-def _verdicts(world: World, branch: str, landed: list[Landed]) -> Sequence[Verdict | Unknown]:
+def _verdicts(world: World, branch: str, landed: list[Landing]) -> Sequence[Verdict | Unknown]:
     ref = branch if branch.startswith("refs/") else f"refs/heads/{branch}"
     pairs = [(plan, phase) for plan, _, phase in (each.unit.rpartition("/") for each in landed)]
     try:
@@ -45,7 +40,7 @@ def _verdicts(world: World, branch: str, landed: list[Landed]) -> Sequence[Verdi
         return [Unknown(error.message)] * len(landed)
 
 
-def _receipt(world: World, landed: Landed) -> Checked | None:
+def _receipt(world: World, landed: Landing) -> Checked | None:
     try:
         found = receipts.for_commit(world, landed.commit, landed.unit)
     except DosError as error:

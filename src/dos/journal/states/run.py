@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, assert_never
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from dos.journal import events, run_events
 from dos.journal.events import Event
 from dos.journal.facts.reader import FactReader
+from dos.records.units import Landing
 
 _End = (
     run_events.RunSuspended
@@ -55,13 +56,6 @@ class Checkpoint(Struct, frozen=True, kw_only=True):
     transcript: str
 
 
-class Landing(Struct, frozen=True):
-    """What a branch was moved from and to: everything between is the run's own."""
-
-    old: str
-    new: str
-
-
 class Run(Struct, kw_only=True):
     name: ClassVar[str] = "run"
 
@@ -81,7 +75,7 @@ class Run(Struct, kw_only=True):
     resumes: str = ""
     claimed: dict[str, str] = field(default_factory=dict)
     verified: dict[str, Verified] = field(default_factory=dict)
-    landings: list[Landing] = field(default_factory=list)
+    landings: list[Landing] = field(default_factory=list)  # intended: everything between base and commit is its own
     suspended: bool = False
     suspend_reason: str = ""
     suspend_resume_sha: str = ""
@@ -108,7 +102,7 @@ class Run(Struct, kw_only=True):
                 self.lane = fact.lane or self.lane
                 self.start_sha = self.start_sha or fact.start_sha
             case events.LandingIntended() as fact:
-                self.landings.append(Landing(fact.old, fact.new))
+                self.landings.append(structs.replace(fact.landing, receipt=None))
             case run_events.IntentDeclared() as fact:
                 self._declare(fact)
             case run_events.ExtentChanged() as fact:

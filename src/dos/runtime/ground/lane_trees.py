@@ -13,7 +13,7 @@ from dos.journal.engine_events import BaselineChecked
 from dos.records import regions
 from dos.records.leases import Lease
 from dos.records.names import listed
-from dos.records.units import Unit
+from dos.records.units import Landing, Unit
 from dos.runtime import effects, landing, measuring, worktrees
 from dos.runtime.drive import Performers, performs
 from dos.runtime.ground import proving, surroundings
@@ -173,36 +173,34 @@ class LaneTrees:
         landed = inside.commit_of(self.target.ref(effect.worktree.target)) or effect.worktree.base
         return worktrees.save_commits(inside, run_id=effect.run_id, why="did not land", base=landed)
 
-    def prepare_landing(self, effect: effects.PrepareLanding) -> effects.Landing | effects.NotLanded:
+    def prepare_landing(self, effect: effects.PrepareLanding) -> Landing | effects.NotLanded:
         newest = self.target.newest(effect.worktree.target)
         ready = landing.prepare(effect.unit.name, effect.worktree, effect.head, newest=newest)
         if isinstance(ready, effects.NotLanded):
             return ready
         # On what will stand on the branch: another unit may have landed beneath this one.
         inside = Writer(Path(effect.worktree.path))
-        if strays := measuring.strays(inside, ready.old, ready.new, effect.lease, self.place.prefix):
+        if strays := measuring.strays(inside, ready.base, ready.commit, effect.lease, self.place.prefix):
             return effects.NotLanded(reason=f"on top of {ready.branch!r} it changes {strays[0]}, outside of the lane")
-        if alone := worktrees.unpublished_submodule(inside, ready.old, ready.new):
+        if alone := worktrees.unpublished_submodule(inside, ready.base, ready.commit):
             return effects.NotLanded(reason=f"the commit of the submodule {alone} is in no remote of it; push it first")
         if self.workers.landing == "branch":
             ready = landing.on_own_branch(effect.lease.lane, ready)
         return self.tested(effect, ready, inside)
 
-    def tested(
-        self, effect: effects.PrepareLanding, ready: effects.Landing, inside: Writer
-    ) -> effects.Landing | effects.NotLanded:
+    def tested(self, effect: effects.PrepareLanding, ready: Landing, inside: Writer) -> Landing | effects.NotLanded:
         """With the receipt drafted from what was checked, unless the workspace's tests say no."""
-        moved = ready.old != effect.worktree.base
+        moved = ready.base != effect.worktree.base
         gate = self.checks.run(inside.tree, self.checks.gate(effect.unit, again=moved), effect.lease)
         if gate.passed is False:
             return self._red(effect, ready, gate.detail)
-        if moved and (why := self._doubt(effect, ready.old, ready.new)):
+        if moved and (why := self._doubt(effect, ready.base, ready.commit)):
             return effects.NotLanded(reason=f"on top of {ready.branch!r} git does not show it: {why}")
         self.heed(effect.lease)  # what has not landed by now does not land
         accepted = None if moved else effect.run  # else it was run again with the tests
         drafted = landings.draft(
             inside,
-            _landed(ready),
+            ready,
             lane=effect.lease.region,
             region_root=self.place.prefix,
             runs=[run for run in (accepted, gate.run) if run],
@@ -210,10 +208,10 @@ class LaneTrees:
         )
         return structs.replace(ready, receipt=drafted)
 
-    def _red(self, effect: effects.PrepareLanding, ready: effects.Landing, detail: str) -> effects.NotLanded:
+    def _red(self, effect: effects.PrepareLanding, ready: Landing, detail: str) -> effects.NotLanded:
         """Whose fault it is that the tests fail: the work's, or that of whatever surrounds it."""
         reason = f"the tests fail on top of {ready.branch!r}: {detail}"
-        fault = self.fault(ready.old, effect.worktree.target, effect.lease)
+        fault = self.fault(ready.base, effect.worktree.target, effect.lease)
         if fault is None:
             return effects.NotLanded(reason=reason)
         return effects.NotLanded(reason=f"{reason}; they fail on it without this work too", fault=fault, landing=ready)
@@ -232,10 +230,6 @@ class LaneTrees:
     def issue_receipt(self, effect: effects.IssueReceipt) -> landings.Issued:
         branch = effect.landing.branch
         ref = f"refs/heads/{branch}" if self.workers.landing == "branch" else self.target.ref(branch)
-        issued = landings.issue(self.git, self.place, _landed(effect.landing), effect.landing.receipt, ref=ref)
+        issued = landings.issue(self.git, self.place, effect.landing, ref=ref)
         said = "; ".join(filter(None, (issued.said, self.target.stays_behind)))
         return structs.replace(issued, said=said)
-
-
-def _landed(ready: effects.Landing) -> landings.Landed:
-    return landings.Landed(unit=ready.unit, branch=ready.branch, base=ready.old, commit=ready.new)

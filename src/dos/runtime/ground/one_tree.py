@@ -3,6 +3,7 @@
 from functools import partial
 from pathlib import Path
 
+from dos.records.units import Landing
 from dos.runtime import effects, measuring
 from dos.runtime.ground.lane_trees import LaneTrees
 from dos.runtime.trees import shared
@@ -34,14 +35,14 @@ class OneTree(LaneTrees):
     def save_commits(self, effect: effects.SaveCommits) -> list[effects.Salvage]:
         return []  # they are on the branch
 
-    def prepare_landing(self, effect: effects.PrepareLanding) -> effects.Landing | effects.NotLanded:
+    def prepare_landing(self, effect: effects.PrepareLanding) -> Landing | effects.NotLanded:
         ready = shared.prepare_landing(effect.unit.name, effect.worktree, effect.head, effect.lease, self.place.prefix)
         if isinstance(ready, effects.NotLanded):
             return ready
         tree = Writer(Path(effect.worktree.path))
         tested = self.tested(effect, ready, tree)
-        if isinstance(tested, effects.Landing) and measuring.strays(
-            tree, ready.old, ready.new, effect.lease, self.place.prefix
+        if isinstance(tested, Landing) and measuring.strays(
+            tree, ready.base, ready.commit, effect.lease, self.place.prefix
         ):
             return ready  # commits of other lanes lie in between: a receipt would speak for them too
         return tested

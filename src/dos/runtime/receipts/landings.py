@@ -11,6 +11,7 @@ from dos.records import receipts
 from dos.records.accountability import Accountability
 from dos.records.receipts import Receipt, Rejected, Run, Source
 from dos.records.regions import Region, region
+from dos.records.units import Landing
 from dos.records.unknown import Unknown
 from dos.runtime.measuring import now
 from dos.runtime.receipts import keys, noting
@@ -24,13 +25,6 @@ from dos.verdicts.belief.effect import Answer
 
 GIT = "git"
 COMMAND = "os_acceptance"
-
-
-class Landed(Struct, frozen=True, kw_only=True):
-    unit: str
-    branch: str
-    base: str
-    commit: str
 
 
 class Declared(Struct, frozen=True, kw_only=True):
@@ -47,7 +41,7 @@ class Issued(Struct, frozen=True, kw_only=True):
 
 def draft(
     git: Writer,
-    landed: Landed,
+    landed: Landing,
     *,
     lane: Region,
     region_root: str,
@@ -110,13 +104,13 @@ def can_fail(scripts: Sequence[str]) -> bool:
     return any(not cannot_fail(("sh", "-c", script)) for script in scripts)
 
 
-def issue(git: Writer, place: Workspace, landed: Landed, drafted: dict[str, Any] | None, *, ref: str) -> Issued:
-    """Sign what was drafted and lay it into the notes. A landing is never undone because of its receipt.
+def issue(git: Writer, place: Workspace, landed: Landing, *, ref: str) -> Issued:
+    """Sign the receipt that was drafted and lay it into the notes. A landing is never undone because of its receipt.
 
     `ref` is what shows here where it landed.
     """
     # Without a draft nobody knows any more what was run: then git alone is the witness.
-    found = receipts.read(drafted or draft(git, landed, lane=region([]), region_root=""))
+    found = receipts.read(landed.receipt or draft(git, landed, lane=region([]), region_root=""))
     if isinstance(found, Rejected):
         return Issued(receipt=None, said="it has no receipt: a name in it holds what a receipt may not")
     said = []
@@ -134,7 +128,7 @@ def issue(git: Writer, place: Workspace, landed: Landed, drafted: dict[str, Any]
     return Issued(receipt=to_builtins(receipt), said="; ".join(said))
 
 
-def _as_it_stands(git: Writer, receipt: Receipt, landed: Landed, ref: str) -> Receipt:
+def _as_it_stands(git: Writer, receipt: Receipt, landed: Landing, ref: str) -> Receipt:
     holds = git.is_ancestor(landed.commit, ref)
     survives = holds and bindings.survives(git, landed.base, landed.commit, ref)
     return structs.replace(receipt, ancestor=holds, survives=survives)

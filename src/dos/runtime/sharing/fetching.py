@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from dos.errors import BadInput, GitFailed, RemoteAway
 from dos.records.names import listed, shown, slug
-from dos.runtime.effects import Landing
+from dos.records.units import Landing
 from dos.runtime.landing import fence_ref
 from dos.sources.git import Writer
 
@@ -67,7 +67,7 @@ def base(git: Writer, remote: str, branch: str) -> str:
 def has_landed(git: Writer, remote: str, landing: Landing) -> bool:
     """Asked after a worker died, or an answer was lost: did the remote get it?"""
     found = fetch(git, remote, landing.branch)
-    return found is not None and git.is_ancestor(landing.new, found)
+    return found is not None and git.is_ancestor(landing.commit, found)
 
 
 def look(git: Writer, remote: str, lane: str, branch: str = "") -> Seen:

@@ -7,8 +7,9 @@ fence, which is written anew every time. A ref that stays the same would not be 
 import secrets
 
 from dos.errors import Fenced, RemoteAway
+from dos.records.units import Landing
 from dos.runtime import landing as local
-from dos.runtime.effects import Landing, NotLanded
+from dos.runtime.effects import NotLanded
 from dos.runtime.landing import fence_ref
 from dos.runtime.sharing.fetching import TRIES, Seen, away, look, said, shared_ref, tell
 from dos.sources import processes
@@ -46,10 +47,10 @@ def raise_fence(git: Writer, remote: str, lane: str, fence: int) -> None:
 
 def push(git: Writer, remote: str, *, lane: str, fence: int, landing: Landing) -> NotLanded | None:
     """None: it is on the remote's branch. RemoteAway: nobody knows; the same landing can be tried again."""
-    if not git.commit_of(landing.new):
-        return NotLanded(reason=f"commit {landing.new[:9]} is not in this clone: it was made on another host")
+    if not git.commit_of(landing.commit):
+        return NotLanded(reason=f"commit {landing.commit[:9]} is not in this clone: it was made on another host")
     seen = look(git, remote, lane, landing.branch)
-    if seen.target and git.is_ancestor(landing.new, seen.target):
+    if seen.target and git.is_ancestor(landing.commit, seen.target):
         return None
     if refused := _refused(remote, lane, fence, landing, seen):
         return refused
@@ -58,12 +59,12 @@ def push(git: Writer, remote: str, *, lane: str, fence: int, landing: Landing) -
     if refused := local.not_forward(git, landing):
         return refused
     branch, ref = f"refs/heads/{landing.branch}", fence_ref(lane)
-    written = _written(git, fence, f"landed {landing.new}")
-    leases = (f"--force-with-lease={branch}:{landing.old}", f"--force-with-lease={ref}:{seen.fence.commit}")
-    code, answers, complaint = tell(git, *_PUSH, *leases, remote, f"{landing.new}:{branch}", f"{written}:{ref}")
+    written = _written(git, fence, f"landed {landing.commit}")
+    leases = (f"--force-with-lease={branch}:{landing.base}", f"--force-with-lease={ref}:{seen.fence.commit}")
+    code, answers, complaint = tell(git, *_PUSH, *leases, remote, f"{landing.commit}:{branch}", f"{written}:{ref}")
     if code == 0:
         # Whoever has set it to something else meanwhile has asked the remote after us.
-        git.swap_ref(shared_ref(landing.branch), landing.new, landing.old)
+        git.swap_ref(shared_ref(landing.branch), landing.commit, landing.base)
         return None
     return _what_happened(git, remote, lane, fence, landing, answers + complaint)
 
@@ -78,7 +79,7 @@ def follow(git: Writer, *, lane: str, fence: int, branch: str, commit: str, why:
         return ""
     if not git.is_ancestor(here, commit):
         return f"{branch!r} in {git.tree} has commits that are not on the remote: it stays where it is"
-    step = Landing(unit=why, branch=branch, old=here, new=commit)
+    step = Landing(unit=why, branch=branch, base=here, commit=commit)
     refused = local.move_branch(git, lane=lane, fence=fence, landing=step)
     return f"{branch!r} in {git.tree} stays behind the remote: {refused.reason}" if refused else ""
 
@@ -86,7 +87,7 @@ def follow(git: Writer, *, lane: str, fence: int, branch: str, commit: str, why:
 def _what_happened(git: Writer, remote: str, lane: str, fence: int, landing: Landing, answer: str) -> NotLanded | None:
     """The push failed, or its answer was lost: what the remote holds now says which."""
     seen = look(git, remote, lane, landing.branch)
-    if seen.target and git.is_ancestor(landing.new, seen.target):
+    if seen.target and git.is_ancestor(landing.commit, seen.target):
         return None
     if refused := _refused(remote, lane, fence, landing, seen):
         return refused
@@ -108,7 +109,7 @@ def _refused(remote: str, lane: str, fence: int, landing: Landing, seen: Seen) -
         return NotLanded(
             reason=f"lane {lane!r} was taken over: {remote} knows its fence {seen.fence.number}, not {fence}"
         )
-    if seen.target != landing.old:
+    if seen.target != landing.base:
         moved = f"{landing.branch!r} of {remote} has moved to {seen.target[:9]}"
         return NotLanded(reason=moved, retryable=True, moved=True)
     return None

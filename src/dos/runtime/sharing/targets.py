@@ -3,8 +3,9 @@
 import time
 from typing import Protocol
 
+from dos.records.units import Landing
 from dos.runtime import landing as here
-from dos.runtime.effects import Landing, NotLanded
+from dos.runtime.effects import NotLanded
 from dos.runtime.sharing import fetching, pushing
 from dos.sources.git import Reader, Writer
 
@@ -98,7 +99,7 @@ class Shared:
         refused = pushing.push(self._git, self._remote, lane=lane, fence=fence, landing=landing)
         if refused is None:
             self.stays_behind = pushing.follow(
-                self._git, lane=lane, fence=fence, branch=landing.branch, commit=landing.new, why=landing.unit
+                self._git, lane=lane, fence=fence, branch=landing.branch, commit=landing.commit, why=landing.unit
             )
         return refused
 

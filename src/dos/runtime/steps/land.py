@@ -14,7 +14,7 @@ from dos.plans.questions.resources import BaselineFailed
 from dos.plans.questions.units import LandingBlocked, LandingConflict
 from dos.records.endings import Ending
 from dos.records.receipts import Run
-from dos.records.units import Unit
+from dos.records.units import Landing, Unit
 from dos.runtime import effects
 from dos.runtime.steps.effect import Steps, do
 from dos.runtime.steps.noting import Pen
@@ -29,7 +29,7 @@ LOOK_SECONDS = 60.0  # between two answers to whoever waits for its turn
 MOST_REFUSALS = 2  # of one unit's landing, in a row: then a person is asked
 RAISED_AT = 1  # the version of a question's stream until somebody answers
 
-Tried = tuple[effects.Landing | None, effects.NotLanded | None]  # what was to land, and why it did not
+Tried = tuple[Landing | None, effects.NotLanded | None]  # what was to land, and why it did not
 
 
 class Work(Struct, frozen=True, kw_only=True):
@@ -163,7 +163,7 @@ def _land(pen: Pen, work: Work) -> Steps[Tried]:
                 grooms=work.grooms,
             )
         )
-        landing: effects.Landing | None = None
+        landing: Landing | None = None
         refused: effects.NotLanded | None
         if isinstance(prepared, effects.NotLanded):
             refused = prepared
@@ -179,29 +179,29 @@ def _land(pen: Pen, work: Work) -> Steps[Tried]:
 
 
 def _keep_untested(
-    pen: Pen, landing: effects.Landing, fault: BaselineChecked, iteration: int, *, intended: bool = False
+    pen: Pen, landing: Landing, fault: BaselineChecked, iteration: int, *, intended: bool = False
 ) -> Steps[None]:
     """The tests fail without the work too: it waits as it is until they pass there, and nobody does it again."""
     if not intended:
         yield from pen.note(_intent(pen, landing, iteration, untested=True))
-    yield from pen.share(streams.baseline(fault.host), fault, f"fault/{pen.run_id}/{landing.new}.{fault.ordinal}")
+    yield from pen.share(streams.baseline(fault.host), fault, f"fault/{pen.run_id}/{landing.commit}.{fault.ordinal}")
     yield from pen.ask([BaselineFailed.ask(fault)])
 
 
-def _intent(pen: Pen, landing: effects.Landing, iteration: int, *, untested: bool = False) -> events.LandingIntended:
+def _intent(pen: Pen, landing: Landing, iteration: int, *, untested: bool = False) -> events.LandingIntended:
     return events.LandingIntended(
         **pen.who,
         unit=landing.unit,
         iteration=iteration,
         branch=landing.branch,
-        old=landing.old,
-        new=landing.new,
+        old=landing.base,
+        new=landing.commit,
         receipt=landing.receipt,
         untested=untested,
     )
 
 
-def _move(pen: Pen, landing: effects.Landing, iteration: int) -> Steps[effects.NotLanded | None]:
+def _move(pen: Pen, landing: Landing, iteration: int) -> Steps[effects.NotLanded | None]:
     """Intent, then the branch, then the record: after a crash between any two, git says how far it came."""
     yield from pen.note(_intent(pen, landing, iteration))
     refused = yield from do(effects.MoveBranch(lease=pen.lease, landing=landing))
@@ -250,15 +250,15 @@ def _land_again(pen: Pen, each: effects.Unsettled, unit: Unit) -> Steps[Tried]:
     """The same commits, brought on top of what others have landed since, and tested there."""
     worktree = yield from do(effects.PrepareWorktree(lane=pen.lease.lane, run_id=pen.run_id, lease=pen.lease))
     yield from pen.note_salvage(worktree.salvaged)
-    based = structs.replace(worktree, base=each.landing.old)
-    found = yield from _land(pen, Work(unit=unit, worktree=based, head=each.landing.new, iteration=each.iteration))
+    based = structs.replace(worktree, base=each.landing.base)
+    found = yield from _land(pen, Work(unit=unit, worktree=based, head=each.landing.commit, iteration=each.iteration))
     saved = yield from do(effects.SaveCommits(run_id=pen.run_id, worktree=worktree))
     yield from pen.note_salvage(saved)
     return found
 
 
-def _blocked(pen: Pen, landing: effects.Landing, refused: effects.NotLanded, ordinal: int) -> AnyQuestion:
-    return LandingBlocked.ask(landing.unit, refused.reason, commit=landing.new, lane=pen.lease.lane, ordinal=ordinal)
+def _blocked(pen: Pen, landing: Landing, refused: effects.NotLanded, ordinal: int) -> AnyQuestion:
+    return LandingBlocked.ask(landing.unit, refused.reason, commit=landing.commit, lane=pen.lease.lane, ordinal=ordinal)
 
 
 def _close(pen: Pen, question: str) -> Steps[None]:
@@ -271,19 +271,19 @@ def _close(pen: Pen, question: str) -> Steps[None]:
             pass
 
 
-def _note_landed(pen: Pen, landing: effects.Landing, *, recognised: bool) -> Steps[None]:
+def _note_landed(pen: Pen, landing: Landing, *, recognised: bool) -> Steps[None]:
     """With its receipt, or not at all: until then the landing is unsettled, and whoever comes next finishes it."""
     issued = yield from do(effects.IssueReceipt(landing=landing))
-    unit = {**pen.who, "unit": landing.unit, "commit": landing.new}
+    unit = {**pen.who, "unit": landing.unit, "commit": landing.commit}
     receipt = ReceiptIssued(**unit, receipt=issued.receipt, said=issued.said)
-    landed = events.UnitLanded(**unit, branch=landing.branch, base=landing.old, recognised=recognised)
-    step = StepVerified(run_id=pen.run_id, step=landing.unit, sha=landing.new, via="file-path")
+    landed = events.UnitLanded(**unit, branch=landing.branch, base=landing.base, recognised=recognised)
+    step = StepVerified(run_id=pen.run_id, step=landing.unit, sha=landing.commit, via="file-path")
     # The unit's own stream and key: one landing of one commit is written once, whoever finds it. Its fence is in the
     # run's own record: a unit may have been another lane's before, whose lease is newer than this one.
     stream = streams.unit(landing.unit)
     records = [
-        effects.Record(stream=stream, fact=receipt, key=receipt_events.key_of(landing.new)),
-        effects.Record(stream=stream, fact=landed, key=f"landed/{landing.new}"),
-        pen.record(streams.run(pen.run_id), step, f"verified/{landing.new}"),
+        effects.Record(stream=stream, fact=receipt, key=receipt_events.key_of(landing.commit)),
+        effects.Record(stream=stream, fact=landed, key=f"landed/{landing.commit}"),
+        pen.record(streams.run(pen.run_id), step, f"verified/{landing.commit}"),
     ]
     yield from do(effects.RecordAll(records=records))

@@ -14,8 +14,9 @@ from dos.errors import BadInput
 from dos.records import regions
 from dos.records.leases import Lease
 from dos.records.names import counted, on_one_line
+from dos.records.units import Landing
 from dos.runtime import landing
-from dos.runtime.effects import Landing, Measured, NotLanded, Worktree
+from dos.runtime.effects import Measured, NotLanded, Worktree
 from dos.runtime.measuring import Accept, Accepted, Doubt, certain, unfounded
 from dos.sources.git import Writer
 
@@ -132,7 +133,7 @@ def prepare_landing(unit: str, worktree: Worktree, head: str, lease: Lease, pref
     if not share.mine:
         return NotLanded(reason=f"no commit of {unit} is on {worktree.target!r}")
     old = tree.run("rev-parse", f"{share.mine[0]}^1").strip()
-    return Landing(unit=unit, branch=worktree.target, old=old, new=share.mine[-1])
+    return Landing(unit=unit, branch=worktree.target, base=old, commit=share.mine[-1])
 
 
 def confirm(git: Writer, *, lane: str, fence: int, ready: Landing) -> NotLanded | None:
@@ -140,5 +141,5 @@ def confirm(git: Writer, *, lane: str, fence: int, ready: Landing) -> NotLanded 
     if refused := landing.check_fence(git, lane, fence):
         return refused
     if not landing.has_landed(git, ready):
-        return NotLanded(reason=f"commit {ready.new[:9]} is not on {ready.branch!r} any more")
+        return NotLanded(reason=f"commit {ready.commit[:9]} is not on {ready.branch!r} any more")
     return None

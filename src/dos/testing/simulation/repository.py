@@ -6,7 +6,8 @@ from msgspec import Struct, field
 
 from dos.errors import Fenced
 from dos.journal.events import EARLIER
-from dos.runtime.effects import Landing, NotLanded, Salvage
+from dos.records.units import Landing
+from dos.runtime.effects import NotLanded, Salvage
 from dos.runtime.steps.replan import PLAN as REPLAN
 
 TARGET = "main"
@@ -94,7 +95,7 @@ class Repository:
             for each in self.since(base, head):
                 onto = self._add(onto, each.units, each.edits, strays=each.strays, red=each.red)
             tree.head = onto
-        return Landing(unit=unit, branch=TARGET, old=self.target, new=tree.head)
+        return Landing(unit=unit, branch=TARGET, base=self.target, commit=tree.head)
 
     def raise_fence(self, lane: str, fence: int) -> None:
         if self.fences.get(lane, 0) > fence:
@@ -103,16 +104,16 @@ class Repository:
 
     def move(self, lane: str, fence: int, landing: Landing, *, fence_counts: bool = True) -> NotLanded | None:
         """My fence is still the newest, the branch is still where I saw it, and now it is here."""
-        if landing.new not in self.commits:
-            return NotLanded(reason=f"commit {landing.new} is not there any more")
+        if landing.commit not in self.commits:
+            return NotLanded(reason=f"commit {landing.commit} is not there any more")
         newest = self.fences.get(lane, 0)
-        moved = self.target != landing.old
+        moved = self.target != landing.base
         if (fence_counts and newest != fence) or moved:
             why = "the branch has moved" if moved else "its fence is not the newest"
             return NotLanded(reason=f"git refused to move {landing.branch!r}: {why}", retryable=moved, moved=moved)
         if newest != fence:
-            self.stale.append(f"{landing.new} under fence {fence} of lane {lane}, where {newest} is the newest")
-        self._advance(landing.new)
+            self.stale.append(f"{landing.commit} under fence {fence} of lane {lane}, where {newest} is the newest")
+        self._advance(landing.commit)
         return None
 
     # What is looked at in the end

@@ -14,6 +14,7 @@ from dos.journal.states.fleet import Fleet
 from dos.journal.states.fleet import Unit as Seen
 from dos.records.leases import Lease, Refusal, RefusalReason, Request
 from dos.records.regions import Region, region
+from dos.records.units import Landing
 from dos.runtime import backlog, effects
 from dos.runtime.receipts.landings import Issued
 from dos.runtime.staff import choosing
@@ -310,7 +311,7 @@ class WorkerPerformers:
 
     def prepare_landing(
         self, process: Process, effect: effects.PrepareLanding
-    ) -> Later[effects.Landing | effects.NotLanded] | effects.NotLanded:
+    ) -> Later[Landing | effects.NotLanded] | effects.NotLanded:
         tree = self.repository.trees[effect.worktree.path]
         if not self.machine.calm and self.repository.target != effect.worktree.base:
             for name in (faults.NOT_FITTING, faults.RED_ON_TARGET):
@@ -333,7 +334,7 @@ class WorkerPerformers:
         return Issued(receipt=None, said="simulated")
 
     def has_landed(self, process: Process, effect: effects.HasLanded) -> bool:
-        return effect.landing.new in self.repository.on_target
+        return effect.landing.commit in self.repository.on_target
 
     # Time
 

@@ -13,6 +13,7 @@ from dos.journal.states.spend import Spend
 from dos.plans import loop
 from dos.plans.iterations import IterationOutcome, LoopDecision, LoopState, OutcomeKind
 from dos.plans.limits.budget import Scope, Spent
+from dos.records.units import Landing
 from dos.runtime import effects, worker
 from dos.testing.simulation.machine import SUSPENDED, Later, Process, Suspended
 from dos.testing.simulation.repository import TARGET, Tree
@@ -25,7 +26,7 @@ def branch_without_fence(simulation: "Simulation", patches: Patches) -> None:
     """The branch moves by compare-and-swap, and git is not asked whose fence is the newest."""
     move = simulation.site.repository.move
 
-    def moved(lane: str, fence: int, landing: effects.Landing) -> effects.NotLanded | None:
+    def moved(lane: str, fence: int, landing: Landing) -> effects.NotLanded | None:
         return move(lane, fence, landing, fence_counts=False)
 
     simulation.site.repository.move = moved  # type: ignore[method-assign, assignment]
@@ -51,14 +52,14 @@ def claim_believed(simulation: "Simulation", patches: Patches) -> None:
 
     def prepared(
         process: Process, effect: effects.PrepareLanding
-    ) -> Later[effects.Landing | effects.NotLanded] | effects.NotLanded:
+    ) -> Later[Landing | effects.NotLanded] | effects.NotLanded:
         if effect.head != effect.worktree.base:
             return prepare(process, effect)
-        ready = effects.Landing(unit=effect.unit.name, branch=TARGET, old=repository.target, new=effect.head)
+        ready = Landing(unit=effect.unit.name, branch=TARGET, base=repository.target, commit=effect.head)
         return Later(0, ready)
 
     def moved(process: Process, effect: effects.MoveBranch) -> effects.NotLanded | None:
-        return move(process, effect) if effect.landing.new != effect.landing.old else None
+        return move(process, effect) if effect.landing.commit != effect.landing.base else None
 
     workers.measure = measured  # type: ignore[method-assign]
     workers.prepare_landing = prepared  # type: ignore[method-assign]

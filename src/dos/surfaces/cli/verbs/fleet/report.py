@@ -23,6 +23,7 @@ from dos.journal.states.decisions import Decisions, behind, in_order
 from dos.journal.states.spend import Spend
 from dos.journal.store import Store
 from dos.records.names import LONGEST_PATH, shown
+from dos.records.units import Landing
 from dos.records.unknown import Unknown
 from dos.sources.witnesses import places
 from dos.sources.world import World
@@ -69,7 +70,7 @@ def run(args: Args, desk: Desk) -> Reply:
 
 def _sheet(world: World, happened: list[Event], asked: Decisions) -> Sheet:
     told = tell(happened)
-    landed = [proofs.Landed(each.unit, each.branch, each.commit) for each in told.landed]
+    landed = [Landing(unit=each.unit, branch=each.branch, commit=each.commit) for each in told.landed]
     found = proofs.gather(world, landed)
     return Sheet(
         workspace=world.workspace.root.name,
