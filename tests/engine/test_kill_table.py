@@ -72,7 +72,7 @@ def test_workers_outlive_their_supervisor_and_the_next_one_adopts_them(tmp_path)
         [found] = wait_for(lambda: fleet.facts("fleet_found"), "the next one says what it found")
         seen.touch()
         assert second.wait(timeout=PATIENCE) == 0, fleet.story()
-        assert sorted(line.partition(":")[0] for line in found["adopted"]) == ["one", "two"]
+        assert sorted(found["adopted_lanes"]) == ["one", "two"]
         assert len(fleet.facts("spawn_intended")) == len(fleet.agent_starts()) == 2
         assert broken(fleet) == []
 

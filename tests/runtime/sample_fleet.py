@@ -40,10 +40,10 @@ class Fleet:
         """The pid of the worker that is at a unit of this lane."""
 
         def found() -> int | None:
-            for row in self.status()["workers"]:
-                if row["lane"] == lane and (row["unit"] or not unit):
-                    return int(row["holder"].rpartition(":")[2])
-            return None
+            if not any(row["lane"] == lane and (row["unit"] or not unit) for row in self.status()["workers"]):
+                return None
+            with World(self.repository.root) as world:
+                return next((lease.pid for lease in world.journal.leases() if lease.lane == lane), None)
 
         return wait_for(found)
 

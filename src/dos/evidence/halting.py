@@ -12,7 +12,7 @@ from dos.evidence.progress.run_leases import Wanted
 from dos.journal import runs
 from dos.journal.events import RunStopped
 from dos.journal.facts.reader import select
-from dos.journal.run_events import RunEnded
+from dos.journal.run_events import HaltProposed, RunEnded
 from dos.journal.store import Store
 from dos.plans.halting import Watched
 from dos.records import run_ids
@@ -66,11 +66,7 @@ def gather(
 
 def key(run: Watched) -> str:
     """Of the next proposal: whoever watches the same run at the same time writes the same one."""
-    return f"{_episode(run)}{len(run.proposed_ms)}"
-
-
-def _episode(run: Watched) -> str:
-    return f"{OWNER}/{run.moved_ms}/"
+    return f"{OWNER}/{run.moved_ms}/{len(run.proposed_ms)}"
 
 
 def _of_lease(lease: Lease) -> Tracked:
@@ -111,7 +107,8 @@ def _watched(journal: Store, run: Tracked, seen: Evidence, verdict: Verdict, at_
     )
     happened = journal.load(runs.stream(run.run_id))
     stopped = any(select(happened, RunStopped, RunEnded))
-    earlier = [event for event in happened if event.key and event.key.startswith(_episode(watched))]
+    proposed = select(happened, HaltProposed)
+    earlier = [event for event, fact in proposed if (fact.owner, fact.moved_ms) == (OWNER, watched.moved_ms)]
     return structs.replace(
         watched,
         ended=stopped and run.run_id not in at_work,

@@ -23,7 +23,8 @@ class LimitHit(Fact, frozen=True, kw_only=True):
     lane: str = ""
     run_id: str = ""
     found: str = ""  # the words it was told by
-    login: str = ""  # where nobody is logged in: how the agent's credentials looked, and on which host
+    login: str = ""  # where nobody is logged in: how the agent's credentials looked
+    login_host: str = ""  # and where
 
 
 class LimitProbed(Fact, frozen=True, kw_only=True):
@@ -286,6 +287,7 @@ class FleetFound(Fact, frozen=True, kw_only=True):
     kind = "fleet_found"
     host: str
     adopted: list[str] = field(default_factory=list)  # live, and left alone
+    adopted_lanes: list[str] = field(default_factory=list)
     fenced: list[str] = field(default_factory=list)  # dead: taken back, saved, done again
     resumed: list[str] = field(default_factory=list)  # go on after what was committed
     repeated: list[str] = field(default_factory=list)  # begun and never committed

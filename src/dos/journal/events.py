@@ -219,9 +219,6 @@ class UnitTaken(Fact, frozen=True, kw_only=True):
     unit: str
 
 
-EARLIER = "left by an earlier run"  # so begins `why` where it was not done by the run that saved it
-
-
 class WorkSalvaged(Fact, frozen=True, kw_only=True):
     kind = "work_salvaged"
     run_id: str
@@ -230,6 +227,7 @@ class WorkSalvaged(Fact, frozen=True, kw_only=True):
     commit: str
     why: str
     kept_for: str = ""  # the unit whose next attempt begins with these uncommitted files
+    earlier: bool = False  # an earlier run did it, and this one only saved it
 
 
 class AgentStarted(Fact, frozen=True, kw_only=True):

@@ -107,6 +107,7 @@ class HaltProposed(Fact, frozen=True, kw_only=True):
     run_id: str = ""
     command: str = ""
     reason: str = ""
+    moved_ms: int | None = None  # when the run had moved last; None: nobody looked
 
 
 class LedgerLineUnreadable(Fact, frozen=True, kw_only=True):

@@ -17,11 +17,14 @@ class Left(Struct, frozen=True, kw_only=True):
 
 
 class Found(Struct, frozen=True, kw_only=True):
+    """In words, but for the lanes and units themselves."""
+
     adopted: list[str]
     fenced: list[str]
     resumed: list[str]
     repeated: list[str]
     skipped: list[str]
+    adopted_lanes: list[str] = []
 
     @property
     def is_empty(self) -> bool:
@@ -30,8 +33,10 @@ class Found(Struct, frozen=True, kw_only=True):
 
 def plan(left: Collection[Left]) -> Found:
     dead = [each for each in left if not each.holder or each.process_gone]
+    live = [each for each in left if each.holder and not each.process_gone]
     return Found(
-        adopted=[f"{each.lane}: {each.holder}" for each in left if each.holder and not each.process_gone],
+        adopted=[f"{each.lane}: {each.holder}" for each in live],
+        adopted_lanes=[each.lane for each in live],
         fenced=[f"{each.lane}: {each.holder} is gone" for each in left if each.holder and each.process_gone],
         resumed=[f"{each.lane}: after iteration {each.iterations}" for each in dead if each.iterations],
         repeated=[each.unit for each in dead if each.unit and not each.landed],

@@ -3,6 +3,13 @@
 from msgspec import Struct
 
 
+class Credentials(Struct, frozen=True, kw_only=True):
+    """How the credentials of an agent's program looked, and on which host; without a digest, nobody knows."""
+
+    host: str = ""
+    digest: str = ""
+
+
 class Login(Struct, frozen=True, kw_only=True):
     """One program. Its files lie in the folder that `home_variable` names, else in `home`, below the user's own."""
 

@@ -15,6 +15,7 @@ from dos.plans.questions.catalog import AnyQuestion
 from dos.plans.waiting import WaitsOn
 from dos.records.endings import Outcome
 from dos.records.leases import Lease, Refusal
+from dos.records.logins import Credentials
 from dos.records.reasons import Needs
 from dos.records.receipts import Run
 from dos.records.units import Landing, Unit
@@ -150,6 +151,7 @@ class Salvage(Struct, frozen=True, kw_only=True):
     commit: str
     why: str
     onto: str = ""  # the head that it holds uncommitted changes of; empty: it holds something else
+    earlier: bool = False  # an earlier run did it
 
 
 class ChooseAgent(Effect["Chosen | NoRoom"], frozen=True, kw_only=True):
@@ -185,6 +187,7 @@ class NoRoom(Struct, frozen=True, kw_only=True):
     questions: list[AnyQuestion] = []
     told: list[Fact] = []
     clears_with: str = ""  # a command that a person can type, where it is no answer to a question
+    promised: bool = False  # what is left of a budget is promised to agents at work
 
 
 class Park(Effect[float], frozen=True, kw_only=True):
@@ -229,7 +232,7 @@ class Ended(Struct, frozen=True, kw_only=True):
     exit_code: int | None
     seconds: float
     cost_usd: float | None = None  # None: nobody knows
-    login: str = ""  # where nobody was logged in: how its credentials look
+    login: Credentials = Credentials()  # where nobody was logged in
 
 
 class MeasureWork(Effect["Measured"], frozen=True, kw_only=True):

@@ -7,7 +7,6 @@ from pathlib import Path
 from msgspec import structs
 
 from dos.errors import GitFailed, GitUnanswered
-from dos.journal.events import EARLIER
 from dos.records.names import listed, slug
 from dos.runtime import leftovers
 from dos.runtime.effects import Salvage, Worktree
@@ -17,6 +16,7 @@ from dos.sources.git import AS_DOS, Writer
 READY = "dos-ready"  # beside the worktree's HEAD: the setup command has run here; holds what it made
 LOCKS = ("index.lock", "HEAD.lock")
 _UNTRACKED = ("ls-files", "-z", "--others", "--exclude-standard", "--directory")
+EARLIER = "left by an earlier run"
 UNFINISHED = ("rebase-merge", "rebase-apply", "sequencer")  # what `git reset` leaves in progress
 
 
@@ -30,26 +30,30 @@ def prepare(
         raise GitFailed(
             f"the target branch {target!r} has no commit", hint=f"Commit something first: git -C {git.tree} commit"
         )
-    inside, why = Writer(path), EARLIER
+    inside = Writer(path)
     salvaged: list[Salvage] = []
     if path.exists():
         leftovers.wait_for_git(path, of_workers=True)
         try:
             if not _is_unused(inside):
                 # Commits first: a ref can be made also where the files cannot be read.
-                salvaged += save_commits(inside, run_id=run_id, why=why, base=base)
-                salvaged += save_changes(inside, state, run_id=run_id, why=why, base=base)
+                salvaged += _of_earlier_run(save_commits(inside, run_id=run_id, why=EARLIER, base=base))
+                salvaged += _of_earlier_run(save_changes(inside, state, run_id=run_id, why=EARLIER, base=base))
             clear(inside, base)
         except GitFailed as error:
             salvaged += _give_way(path, state, run_id, f"could not be cleaned: {error}")
     if not (path / ".git").exists():
-        salvaged += _save_head(git, _known_head(git, path), run_id, why, base)
+        salvaged += _of_earlier_run(_save_head(git, _known_head(git, path), run_id, EARLIER, base))
         adding.add(git, state, path, base)
         clear(inside, base)
     left_out = includes.bring(git, inside).left_out
     ready = _is_ready(inside)
     said = f"not copied: {listed(left_out)}" if left_out else ""
     return Worktree(path=str(path), target=target, base=base, salvaged=salvaged, ready=ready, said=said)
+
+
+def _of_earlier_run(saved: list[Salvage]) -> list[Salvage]:
+    return [structs.replace(each, earlier=True) for each in saved]
 
 
 def _is_unused(inside: Writer) -> bool:

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from msgspec import json
 
@@ -164,15 +165,18 @@ def _environment(repository: Path) -> dict[str, str]:
     return {**os.environ, "DOS_RECEIPT_KEY": str(home / "receipt-key"), "XDG_STATE_HOME": str(home / "state")}
 
 
+def _shown(repository: Path, *verb: str) -> Any:
+    command = [sys.executable, "-m", "dos", *verb, "--json"]
+    return json.decode(subprocess.run(command, cwd=repository, capture_output=True, check=True).stdout)
+
+
 def _kill_a_worker(repository: Path) -> bool:
     """Once the guide lane's worker is at its unit, take it away as the system would when memory runs out."""
     for _ in range(100):
-        shown = subprocess.run(
-            [sys.executable, "-m", "dos", "status", "--json"], cwd=repository, capture_output=True, check=True
-        )
-        for worker in json.decode(shown.stdout)["workers"]:
-            if worker["lane"] == "guide" and worker["unit"]:
-                os.kill(int(worker["holder"].rpartition(":")[2]), signal.SIGKILL)
+        at_work = {worker["lane"] for worker in _shown(repository, "status")["workers"] if worker["unit"]}
+        for lease in _shown(repository, "lease-lane", "live"):
+            if lease["lane"] == "guide" and "guide" in at_work:
+                os.kill(lease["pid"], signal.SIGKILL)
                 return True
         time.sleep(0.1)
     return False

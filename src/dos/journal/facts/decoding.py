@@ -26,7 +26,7 @@ def decode(event: Event) -> AnyFact | None:
             hint="Run `dos journal check` to see all the damage.",
         ) from error
     upgrade = UPGRADES.get(event.kind)
-    return upgrade(fact) if upgrade else fact
+    return upgrade(fact, event) if upgrade else fact
 
 
 def _decoder(kind: str) -> json.Decoder[Any]:

@@ -254,9 +254,8 @@ class Fleet(Struct, kw_only=True):
             case events.RunStopped():
                 self._stop(self._run(fact.run_id, fact.lane, event), fact, event)
             case engine_events.FleetFound():
-                adopted = {line.rpartition(": ")[0] for line in fact.adopted}
                 for run in self.runs.values():
-                    run.told = run.told or run.lane not in adopted
+                    run.told = run.told or run.lane not in fact.adopted_lanes
             case never:
                 assert_never(never)
 
@@ -272,7 +271,7 @@ class Fleet(Struct, kw_only=True):
     def _salvage(self, fact: events.WorkSalvaged) -> None:
         self.salvaged = [*self.salvaged, fact.ref][-ENDED_RUNS_KEPT:]
         at_work = self.runs.get(fact.run_id)
-        if at_work and at_work.unit and not fact.why.startswith(events.EARLIER):
+        if at_work and at_work.unit and not fact.earlier:
             self._saved(at_work.unit, fact.ref)
         if fact.kept_for:
             unit = self._unit(fact.kept_for)

@@ -12,6 +12,7 @@ from dos.journal.store import Entry
 from dos.plans.limits import quota
 from dos.plans.limits.quota import Going, Key, Limit
 from dos.records.endings import LIMITS, PERSONAL, Ending
+from dos.records.logins import Credentials
 
 # Which of several ends that were told at one time says most: a person's matter outlasts any window.
 _WEIGHT: dict[str, int] = {
@@ -98,7 +99,7 @@ class Quota(Struct, kw_only=True):
             found=fact.found,
             window=fact.window,
             agent=fact.agent,
-            login=fact.login,
+            login=Credentials(host=fact.login_host, digest=fact.login),
             probe=None,
         )
         went_first = limit.probe and limit.probe.run_id == fact.run_id

@@ -10,6 +10,7 @@ from msgspec import Struct
 from dos.backoff import Backoff
 from dos.records import logins
 from dos.records.endings import LIMITS, PERSONAL, Ending, Outcome, Scope
+from dos.records.logins import Credentials
 from dos.records.moments import second_stamp
 from dos.records.reasons import Needs
 
@@ -86,7 +87,7 @@ class Limit(Struct, frozen=True, kw_only=True):
     found: str = ""
     window: str = ""  # the provider's name for it, where it has several
     agent: str = ""  # who ran into it
-    login: str = ""  # how that agent's credentials looked then, and on which host
+    login: Credentials = Credentials()  # of that agent, as they looked then
     probe: Going | None = None
     started_ms: int = 0  # when a person started the fleet after the hit: what waits for a person is probed once then
     lifted_ms: int = 0

@@ -14,6 +14,7 @@ from dos.config.tables import Config
 from dos.errors import BadInput
 from dos.fields import Key
 from dos.plans.limits.quota import Candidate
+from dos.records.logins import Credentials
 from dos.records.units import Unit
 from dos.runtime.staff import credentials
 from dos.sources.plans import units as sources
@@ -25,7 +26,7 @@ class Employed(Struct, frozen=True, kw_only=True):
     agent: Agent
     settings: Settings
 
-    def login(self) -> str:
+    def login(self) -> Credentials:
         """How the credentials that it would be started with look now."""
         return credentials.fingerprint(self.candidate.vendor, {**os.environ, **self.agent.environment})
 

@@ -70,7 +70,12 @@ def _crowded(rows: Sequence[Row], spend: Spend, now_ms: int) -> NoRoom:
     """The end of any of the agents at work is a word that is heard; one whose end nobody wrote down is outwaited."""
     ends = [promise.until_ms for promise in spend.promises.values() if promise.until_ms > now_ms]
     return NoRoom(
-        on=WaitsOn.BUDGET, why="budget", detail="; ".join(map(str, rows)), until_ms=min(ends), needs=Needs.TIME
+        on=WaitsOn.BUDGET,
+        why="budget",
+        detail="; ".join(map(str, rows)),
+        until_ms=min(ends),
+        needs=Needs.TIME,
+        promised=True,
     )
 
 

@@ -6,27 +6,28 @@ from hashlib import sha256
 from pathlib import Path
 
 from dos.records import logins
+from dos.records.logins import Credentials
 from dos.sources import processes
 
 
-def fingerprint(vendor: str, environment: Mapping[str, str]) -> str:
+def fingerprint(vendor: str, environment: Mapping[str, str]) -> Credentials:
     """Changes when somebody logs in on this host; empty for a program whose credentials nobody here knows.
 
-    It holds the host, and of each file whether it is there, when it was changed and how large it is: never contents.
+    It tells of each file whether it is there, when it was changed and how large it is: never contents.
     """
     login = logins.LOGINS.get(vendor)
     if login is None:
-        return ""
+        return Credentials()
     home = environment.get("HOME") or os.path.expanduser("~")  # noqa: PTH111 - there may be no home
     folder = environment.get(login.home_variable) or os.path.join(home, login.home)  # noqa: PTH118
     looks = "\n".join(_look(Path(folder, name)) for name in login.files)
-    return f"{processes.host()}/{sha256(looks.encode()).hexdigest()[:16]}"
+    return Credentials(host=processes.host(), digest=sha256(looks.encode()).hexdigest()[:16])
 
 
-def was_renewed(recorded: str, now: str) -> bool:
+def was_renewed(recorded: Credentials, now: Credentials) -> bool:
     """What another host recorded cannot be compared with what lies here."""
-    same_host = recorded.rpartition("/")[0] == now.rpartition("/")[0]
-    return bool(recorded and now) and same_host and recorded != now
+    is_known = bool(recorded.digest and now.digest)
+    return is_known and recorded.host == now.host and recorded.digest != now.digest
 
 
 def _look(path: Path) -> str:

@@ -13,6 +13,7 @@ from dos.config.tables import Config
 from dos.journal.store import Store
 from dos.plans.limits import budget
 from dos.records.endings import Ending, Usage
+from dos.records.logins import Credentials
 from dos.runtime import running
 from dos.runtime.effects import Ended, RunAgent
 from dos.runtime.running import Limits, Ran, Why
@@ -61,7 +62,7 @@ class Launcher:
         outcome = adapter.outcome(attendant.state, ran.exit_code, self._clocks(ran, attendant))
         outcome = structs.replace(outcome, usage=_named(outcome.usage, model))
         cost = budget.price(outcome.usage, self._prices)
-        login = employed.login() if outcome.ending is Ending.AUTH else ""
+        login = employed.login() if outcome.ending is Ending.AUTH else Credentials()
         return Ended(outcome=outcome, exit_code=ran.exit_code, seconds=ran.seconds, cost_usd=cost, login=login)
 
     def _limits(self, effect: RunAgent) -> Limits:

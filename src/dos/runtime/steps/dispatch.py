@@ -163,7 +163,8 @@ def _tell_of_room(pen: Pen, asked: Dispatch, ended: effects.Ended) -> Steps[None
             retry_after_seconds=told.retry_after_seconds,
             agent=agent.name,
             found=told.found,
-            login=ended.login,
+            login=ended.login.digest,
+            login_host=ended.login.host,
             **pen.who,
         )
         yield from pen.share(streams.limit(told.key), hit, f"hit/{key}")

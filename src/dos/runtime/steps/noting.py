@@ -54,5 +54,12 @@ class Pen:
         """`kept_for` is the unit whose next attempt begins with it."""
         for saved in salvaged:
             yield from self.note(
-                events.WorkSalvaged(**self.who, ref=saved.ref, commit=saved.commit, why=saved.why, kept_for=kept_for),
+                events.WorkSalvaged(
+                    **self.who,
+                    ref=saved.ref,
+                    commit=saved.commit,
+                    why=saved.why,
+                    kept_for=kept_for,
+                    earlier=saved.earlier,
+                ),
             )

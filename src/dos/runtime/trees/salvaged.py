@@ -113,7 +113,7 @@ def _told(happened: Iterable[Event]) -> dict[str, _Told]:
         if isinstance(fact, events.UnitClaimed):
             claimed[fact.run_id] = fact.unit
         else:
-            unit = "" if fact.why.startswith(events.EARLIER) else claimed.get(fact.run_id, "")
+            unit = "" if fact.earlier else claimed.get(fact.run_id, "")
             told[fact.ref] = _Told(event.at_ms, fact, unit)
     return told
 

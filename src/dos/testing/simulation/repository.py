@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from dos.errors import Fenced
-from dos.journal.events import EARLIER
 from dos.records.units import Landing
 from dos.runtime.effects import NotLanded, Salvage
 from dos.runtime.steps.replan import PLAN as REPLAN
+from dos.runtime.worktrees import EARLIER
 
 TARGET = "main"
 
@@ -66,7 +66,7 @@ class Repository:
     def prepare(self, tree: Tree, run_id: str) -> list[Salvage]:
         saved = self.save_commits(tree, run_id, EARLIER) + self.save_changes(tree, run_id, EARLIER)
         tree.base = tree.head = self.target
-        return saved
+        return [structs.replace(each, earlier=True) for each in saved]
 
     def save_changes(self, tree: Tree, run_id: str, why: str) -> list[Salvage]:
         if not tree.dirty:

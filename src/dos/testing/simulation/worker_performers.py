@@ -253,7 +253,7 @@ class WorkerPerformers:
             iteration=effect.iteration,
             now_ms=self.machine.clock.wall_ms(),
         )
-        if isinstance(chosen, effects.NoRoom) and "promised" in chosen.detail:
+        if isinstance(chosen, effects.NoRoom) and chosen.promised:
             self.machine.counts[faults.PROMISED] += 1
         return chosen
 

@@ -11,9 +11,12 @@ from msgspec import Struct, field
 
 from dos.plans.questions.subject import Lane, Subject
 
-# In the place of how its process ended, where nobody wrote that down.
-LOST = "its worker died"
-LEFT = "its run stopped"
+
+class Unseen(StrEnum):
+    """In the place of how an agent's process ended, where nobody wrote that down."""
+
+    LOST = "its worker died"
+    LEFT = "its run stopped"
 
 
 class How(StrEnum):
@@ -40,7 +43,7 @@ class Bar(Struct, kw_only=True):
     start: datetime
     end: datetime
     how: How = How.WORKING
-    ending: str = ""  # of its process
+    ending: str = ""  # of its process, or Unseen
     claim: str = ""
 
     @property
@@ -172,7 +175,7 @@ class Session(Struct, kw_only=True):
     @property
     def lost(self) -> int:
         """The agents that nobody saw end: what they cost is not known."""
-        return sum(bar.ending in (LOST, LEFT) for bar in self.bars)
+        return sum(isinstance(bar.ending, Unseen) for bar in self.bars)
 
     def stopped_beside(self, waits: Collection[Subject]) -> list[Stop]:
         """Those that nobody was asked about."""

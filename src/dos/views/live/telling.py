@@ -13,8 +13,6 @@ from dos.records.moments import moment
 from dos.records.reasons import Needs
 from dos.views import event_text
 from dos.views.live.session import (
-    LEFT,
-    LOST,
     Bar,
     Crash,
     Disbelief,
@@ -26,6 +24,7 @@ from dos.views.live.session import (
     Session,
     Start,
     Stop,
+    Unseen,
     Wait,
 )
 
@@ -167,7 +166,7 @@ class _Teller:
                         crash.then = crash.then or "another went on"
             case events.RunStopped():
                 if bar := self._lose(fact.lane, at, fact.run_id):
-                    bar.how, bar.ending = How.UNDECIDED, LEFT
+                    bar.how, bar.ending = How.UNDECIDED, Unseen.LEFT
                 self._end_waits(fact.run_id, at)
                 if fact.needs not in NOBODY:
                     self.standing[fact.lane] = Stop(
@@ -319,6 +318,6 @@ class _Teller:
         bar = self.open_bars.get(lane)
         if bar is None or run_id not in ("", bar.run_id):
             return None
-        bar.end, bar.how, bar.ending = at, How.CRASHED, LOST
+        bar.end, bar.how, bar.ending = at, How.CRASHED, Unseen.LOST
         self._end_waits(bar.run_id, at)
         return self.open_bars.pop(lane)

@@ -81,25 +81,26 @@ def _written_anew(args: Args, root: Path) -> Reply:
         return Reply(text=text, data=data | {"text": text})
     if target.exists() and not args.force:
         if args.first_plan:
-            made = _write_first_plan(root, lanes.concurrent)
-            said = [f"left {target} as it is", *made, *_commit(args, root, _written(made))]
+            first = _write_first_plan(root, lanes.concurrent)
+            said = [f"left {target} as it is", str(first), *_commit(args, root, first.written)]
             return Reply(text="\n".join(said), data=data)
         return Reply(
             code=1,
             text=f"{target} is there already, and was left as it is.\n  hint: `dos init --force` writes it anew.",
             data=data,
         )
-    made = _write_first_plan(root, lanes.concurrent) if args.first_plan else []
+    plan = _write_first_plan(root, lanes.concurrent) if args.first_plan else None
     before = _write(target, text)
-    said = [f"wrote {target}", *made]
+    planned = plan.written if plan else []
+    said = [f"wrote {target}", *([str(plan)] if plan else [])]
     said += [
         f"  lanes   {', '.join(lanes.concurrent) or '(none: one worker for the whole tree)'}",
         f"  agents  {', '.join(programs) or 'none found on the path: set `agent` under [workers]'}",
         f"  tests   {tests or 'no test command found: set `test` under [workers]'}",
         f"  setup   {commands.setup or 'nothing to set up was found'}",
         f"  plans   {glob}",
-        f"undo: {shlex.join(['mv', str(before), str(target)] if before else ['rm', str(target), *_written(made)])}",
-        *_commit(args, root, [str(target), *_written(made)]),
+        f"undo: {shlex.join(['mv', str(before), str(target)] if before else ['rm', str(target), *planned])}",
+        *_commit(args, root, [str(target), *planned]),
         "next: dos doctor; dos up; dos status",
     ]
     return Reply(text="\n".join(said), data=data | {"written": True})
@@ -138,10 +139,6 @@ def _root(args: Args, desk: Desk) -> Path:
     return found.tree if not args.directory else start.resolve()
 
 
-def _written(said: list[str]) -> list[str]:
-    return [line.removeprefix("wrote ") for line in said if line.startswith("wrote ")]
-
-
 def _commit(args: Args, root: Path, paths: list[str]) -> list[str]:
     """Commits what was written, or says how: workers judge by what is committed."""
     if not paths or workspace.find(root).common is None:
@@ -173,10 +170,22 @@ def _write(target: Path, text: str) -> Path | None:
     return before
 
 
-def _write_first_plan(root: Path, lanes: tuple[str, ...]) -> list[str]:
-    plan = root / "docs" / "first-plan.md"
-    if plan.exists():
-        return [f"left {plan} as it is"]
-    plan.parent.mkdir(exist_ok=True)
-    plan.write_text(FIRST_PLAN.format(lane=lanes[0] if lanes else "main"), encoding="utf-8")
-    return [f"wrote {plan}"]
+class _FirstPlan(Struct, frozen=True, kw_only=True):
+    path: Path
+    is_new: bool
+
+    @property
+    def written(self) -> list[str]:
+        return [str(self.path)] if self.is_new else []
+
+    def __str__(self) -> str:
+        return f"wrote {self.path}" if self.is_new else f"left {self.path} as it is"
+
+
+def _write_first_plan(root: Path, lanes: tuple[str, ...]) -> _FirstPlan:
+    path = root / "docs" / "first-plan.md"
+    if path.exists():
+        return _FirstPlan(path=path, is_new=False)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(FIRST_PLAN.format(lane=lanes[0] if lanes else "main"), encoding="utf-8")
+    return _FirstPlan(path=path, is_new=True)

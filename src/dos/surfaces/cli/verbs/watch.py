@@ -92,6 +92,7 @@ def _entry(run: Watched, command: str) -> Entry:
         run_id=run.run_id,
         command=command,
         reason=f"{run.verdict.answer}: {run.verdict.reason}",
+        moved_ms=run.moved_ms,
     )
     return Entry(
         stream=runs.stream(run.run_id), kind=fact.kind, body=fact, key=evidence.key(run), at_ms=run.seen.now_ms
