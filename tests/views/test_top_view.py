@@ -9,21 +9,30 @@ from hypothesis import strategies as st
 from msgspec import structs, to_builtins
 from rich.cells import cell_len
 
+from dos.config.lanes import Lanes
+from dos.config.tables import Config
+from dos.evidence import holders
 from dos.evidence.watching import Held, Watcher
+from dos.evidence.watching import Seen as Looked
 from dos.journal import engine_events as engine
 from dos.journal import events, fold
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.states.watching import HOUR_MS, Watching
 from dos.journal.store import Store
+from dos.plans.waiting import Waits
 from dos.records.endings import Usage
 from dos.records.leases import Lease, Request
 from dos.records.names import slug, visible
 from dos.records.regions import region
+from dos.runtime.fleet import waits
+from dos.runtime.fleet.seen import Seen
 from dos.sources import processes
 from dos.surfaces.cli.live.page import page, plain, span
+from dos.testing.simulation.fleet_performers import NOTHING
 from dos.views.live import top
 from dos.views.live.top import State
 
+CONFIG = Config(lanes=Lanes(concurrent=("api",), trees={"api": ("api/**",)}))
 RUN = "RID-0MC0FFEE00000AB"
 WHO = {"run_id": RUN, "lane": "api"}
 AT = {**WHO, "unit": "P/U1", "iteration": 1}
@@ -84,7 +93,26 @@ class Place:
         os.utime(path, (at, at))
 
     def view(self) -> top.View:
-        return top.view(self.watcher.look())
+        looked = self.watcher.look()
+        return top.view(looked, self.waits(looked))
+
+    def waits(self, looked: Looked) -> dict[str, Waits]:
+        """No plan declares anything, so the lane may have work."""
+        running = looked.watching.runs.items()
+        seen = Seen(
+            config=CONFIG,
+            state=looked.fleet,
+            answers=looked.decisions,
+            leases={each.lease.lane: each.lease for each in looked.held if not each.lapsed},
+            backlogs=dict.fromkeys(looked.roster, NOTHING),
+            now_ms=looked.now_ms,
+            gone=holders.gone,
+            pauses=looked.watching.pauses,
+            parked={run_id: parked for run_id, run in running if (parked := run.parked or run.provider)},
+            unfinished={},
+            own_work=True,
+        )
+        return waits.own(seen).lanes
 
     def row(self, lane: str = "api") -> top.Row:
         return next(row for row in self.view().rows if row.lane == lane)
@@ -152,12 +180,16 @@ def question(*waits: str) -> engine.DecisionRaised:
         ((engine.PauseRequested(by="me", reason="lunch"),), State.PAUSED, "by me: lunch"),
         ((engine.PauseRequested(lane="API", reason="lunch"),), State.PAUSED, "lunch"),
         ((engine.PauseRequested(lane="docs"), engine.PauseEnded(lane="docs")), State.IDLE, ""),
-        ((BEGUN, stopped("nobody")), State.IDLE, "drain: no unit is left"),
-        ((BEGUN, stopped("time")), State.RESTING, "drain: no unit is left"),
-        ((BEGUN, stopped("operator")), State.IDLE, "drain: no unit is left"),
-        ((BEGUN, stopped("operator", "thrashing")), State.PERSON, "thrashing: no unit is left"),
-        ((BEGUN, stopped("operator", "decision-needed")), State.PERSON, "decision-needed: no unit is left"),
-        ((BEGUN, stopped("environment", "launch-failed")), State.PERSON, "launch-failed: no unit is left"),
+        ((BEGUN, stopped("nobody", "complete")), State.IDLE, "complete: no unit is left"),
+        ((BEGUN, stopped("nobody")), State.RESTING, "its last run stopped: drain"),
+        ((BEGUN, stopped("time")), State.RESTING, "its last run stopped: drain"),
+        ((BEGUN, stopped("operator", "thrashing")), State.PERSON, "its last run stopped: thrashing, no unit is left"),
+        ((BEGUN, stopped("operator", "decision-needed")), State.RESTING, "its last run stopped: decision-needed"),
+        (
+            (BEGUN, stopped("environment", "launch-failed")),
+            State.PERSON,
+            "its last run stopped: launch-failed, no unit is left",
+        ),
         ((BEGUN, stopped("operator"), events.FleetStarted(host="h", pid=1, target=1)), State.IDLE, ""),
         ((question("lane:api"),), State.PERSON, "Again?"),
         ((question("fleet"),), State.PERSON, "Again?"),

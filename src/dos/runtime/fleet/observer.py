@@ -94,7 +94,7 @@ class FleetObserver:
             on_target = self.on_target.known(state, units, self._target, self._branch(), answers, runs)
         backlogs = self._backlogs(units, on_target, answers, leases, now_ms)
         unfinished = {unit.name: unit for unit in units if not on_target.units.get(unit.name, folded.Unit()).landed}
-        agents = self._agents(units)
+        agents, watching = self._agents(units), self.watch.state(Watching)
         return Seen(
             config=self.config,
             state=state,
@@ -102,7 +102,8 @@ class FleetObserver:
             answers=answers,
             leases=leases,
             staff=self._staff(live, state, now_ms),
-            parked={run_id: run.parked for run_id, run in self.watch.state(Watching).runs.items() if run.parked},
+            parked={run_id: parked for run_id, run in watching.runs.items() if (parked := run.parked or run.provider)},
+            pauses=watching.pauses,
             backlogs=backlogs,
             roomless=self._roomless(backlogs, leases, now_ms) if agents else {},
             limits=self.watch.state(Quota).limits,

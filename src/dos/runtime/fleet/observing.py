@@ -83,7 +83,7 @@ def _live_run(seen: Seen, lease: Lease) -> LiveRun | None:
 def entries(seen: Seen, own: FleetWaits, *, repeats: bool = False) -> tuple[LaneLiveness, ...]:
     """The lanes as the population plan takes them: a lane that waits for something, or has no work, gets nobody."""
     no_workers = {lease.fence for lease in seen.staff.leases if not seen.is_worker(lease)}
-    kept = {} if seen.own_work else {lane: _kept_free(seen, lane, own) for lane in seen.backlogs}
+    kept = {lane: _kept_free(seen, lane, own) for lane in seen.backlogs}
     return population.entries(seen.config, seen.staff, waits=kept, no_workers=no_workers, repeats=repeats)
 
 
@@ -91,7 +91,7 @@ def _kept_free(seen: Seen, lane: str, own: FleetWaits) -> str:
     """Why nobody may be started on the lane; empty: somebody may."""
     if found := own.lanes.get(lane):
         return str(found[0])
-    return "" if seen.backlogs[lane].open else NOTHING_LEFT
+    return "" if seen.backlogs[lane].open or seen.own_work else NOTHING_LEFT
 
 
 def _may_start(seen: Seen, lane: str, own: FleetWaits) -> bool:

@@ -4,14 +4,14 @@ from functools import cached_property
 
 from msgspec import Struct, structs
 
-from dos.errors import GitFailed, StoreFailed
+from dos.errors import BadInput, DosError, GitFailed, StoreFailed
 from dos.evidence import launches, population, supervise_policy
 from dos.evidence.population import Staff
 from dos.journal import fold
 from dos.plans import staffing
 from dos.plans.population import supervise
 from dos.plans.ticks import SuperviseEvidence, SupervisePolicy, SuperviseVerdict
-from dos.plans.waiting import FleetWaits
+from dos.plans.waiting import FleetWaits, Waiting, WaitsOn
 from dos.runtime.fleet import observing, waits
 from dos.runtime.fleet.observer import STATES, FleetObserver
 from dos.runtime.fleet.plan_texts import PlanTexts
@@ -52,8 +52,10 @@ def plan(
 class FleetReader:
     """Over a world; whoever looks again and again reads only what is new."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, *, liveness_seconds: float = 0.0) -> None:
+        """How workers progress is read from git not more often than every `liveness_seconds`."""
         self._world = world
+        self._liveness_seconds = liveness_seconds
 
     def outlook(self, policy: SupervisePolicy | None = None, *, now_ms: int | None = None) -> Outlook:
         policy = policy or supervise_policy.policy(self._world.config.supervise)
@@ -65,6 +67,19 @@ class FleetReader:
         lanes = observing.entries(seen, own, repeats=repeats)
         plan = staffing.plan(lanes, policy.target, policy, dying=observing.dying(seen, own))
         return Outlook(seen=seen, plan=plan, waits=waits.complete(seen, own, plan.obstacles))
+
+    def waits(self) -> FleetWaits:
+        """What lanes and units wait for; where that cannot be told, each lane with why not."""
+        try:
+            return self.outlook().waits
+        except BadInput as error:
+            return self._unknown(WaitsOn.PLAN_PROBLEM, error)
+        except GitFailed as error:
+            return self._unknown(WaitsOn.UNKNOWN, error)
+
+    def _unknown(self, on: WaitsOn, error: DosError) -> FleetWaits:
+        lanes = self._world.config.roster()
+        return FleetWaits(lanes={lane: (Waiting(on=on, subject=lane, why=error.message),) for lane in lanes})
 
     def _with_launches(self, seen: Seen) -> Staff:
         """Under a name that repeats, several workers may be on their way."""
@@ -98,4 +113,5 @@ class FleetReader:
             branch=branch,
             commit=commit,
             baseline=BaselineCommands(config, git),
+            liveness_seconds=self._liveness_seconds,
         )

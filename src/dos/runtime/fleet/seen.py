@@ -14,7 +14,7 @@ from dos.journal.states import fleet as folded
 from dos.journal.states.decisions import Decisions, held
 from dos.journal.states.quota import Quota
 from dos.journal.states.spend import Spend
-from dos.journal.states.watching import Parked
+from dos.journal.states.watching import Parked, Pause
 from dos.plans import staffing
 from dos.plans.limits import baselines
 from dos.plans.limits.quota import Candidate, Limit
@@ -43,7 +43,8 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
     now_ms: int
     gone: Callable[[Lease], bool]  # its process, by the word of its own system
     staff: Staff = Staff()  # who holds a lane or is on the way to one, and how each stands
-    parked: Mapping[str, Parked] = {}  # run -> what it waits for; empty where nobody reads that
+    parked: Mapping[str, Parked] = {}  # run -> what it waits for, or its agent does
+    pauses: Mapping[str, Pause] = {}  # by lane; under no name, the whole fleet's
     roomless: Mapping[str, NoRoom] = {}  # lanes on which no agent may be started now, and why
     limits: Mapping[str, Limit] = {}  # by the stream of their key
     agents: Sequence[Candidate] = ()  # all that the lanes may be worked on by
@@ -81,6 +82,11 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
             return "a worker was started" if self.staff.launched.get(lane) else ""
         run = self.state.runs.get(lease.run_id)
         return run.unit if run and run.unit else "its worker chooses a unit"
+
+    def is_parked(self, lane: str) -> bool:
+        """Its worker waits, or the worker's agent does."""
+        lease = self.leases.get(lane)
+        return lease is not None and lease.run_id in self.parked and not self.is_dead(lease)
 
     def is_dead(self, lease: Lease) -> bool:
         found = self.staff.stands.get(lease.fence)

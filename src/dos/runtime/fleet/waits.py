@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from shlex import quote
 
 from dos.evidence.access.asked_units import Hold
-from dos.journal.states import fleet as folded
 from dos.journal.states.decisions import Answered, Standing
+from dos.journal.states.fleet import Starts
 from dos.plans import staffing
 from dos.plans.documents.portfolio import soak_end
 from dos.plans.limits import baselines
@@ -16,6 +16,7 @@ from dos.plans.staffing import REST_SECONDS
 from dos.plans.ticks import Obstacle
 from dos.plans.waiting import FleetWaits, Waiting, Waits, WaitsOn, clears_first, ordered
 from dos.records.moments import moment
+from dos.records.names import folded
 from dos.records.units import Unit
 from dos.runtime.fleet.seen import Seen
 from dos.verdicts.access import pickable
@@ -41,16 +42,17 @@ _HELD_FOR = {
 def own(seen: Seen) -> FleetWaits:
     """What lanes and units wait for by themselves: before anybody asks whether there is room for one more worker.
 
-    A lane of which no unit can be offered waits for the unit that is free first.
+    A lane of which no unit can be offered waits for the unit that is free first. Where no plan declares anything, every
+    lane may have work.
     """
     units = {name: ordered(_of_unit(seen, unit)) for name, unit in (seen.unfinished or {}).items()}
     lanes: dict[str, Waits] = {}
     for lane, backlog in seen.backlogs.items():
         left = [name for name in seen.open_units(lane) if name not in seen.claimed]
-        if not left:
-            continue
         found = ordered(_of_lane(seen, lane))
-        if not backlog.open:
+        if not left and not seen.own_work and not seen.is_parked(lane):
+            continue
+        if left and not backlog.open and not seen.working_on(lane):
             found = ordered((*found, *clears_first(units.get(name, ()) for name in left)))
         lanes[lane] = found
     return FleetWaits(lanes=lanes, units=units)
@@ -61,7 +63,7 @@ def complete(seen: Seen, found: FleetWaits, obstacles: Sequence[Obstacle]) -> Fl
     in_the_way = {each.lane: Waiting(on=each.on, subject=each.lane, why=each.reason) for each in obstacles}
     lanes = dict(found.lanes)
     for lane, waits in lanes.items():
-        if not waits and lane in in_the_way:
+        if not waits and lane in in_the_way and not seen.own_work:
             lanes[lane] = (in_the_way[lane],)
     units = {
         name: ordered((*waits, *_of_its_lane(seen, name, lanes)))
@@ -95,20 +97,23 @@ def _of_lane(seen: Seen, lane: str) -> Iterator[Waiting]:
 def _parked(seen: Seen, lane: str) -> Iterator[Waiting]:
     """Of a lane whose worker waits."""
     lease = seen.leases.get(lane)
-    parked = seen.parked.get(lease.run_id) if lease else None
-    if parked is None:
+    if lease is None or not seen.is_parked(lane):
         return
+    parked = seen.parked[lease.run_id]
     on = _PARKED_FOR.get(parked.why, WaitsOn.UNKNOWN)
     until = moment(parked.until_ms) if parked.until_ms is not None else None
     yield Waiting(on=on, subject=lane, why=parked.detail or parked.why, since=moment(parked.since_ms), until=until)
 
 
 def _pauses(seen: Seen, lane: str) -> Iterator[Waiting]:
-    for name in ("", lane):
-        why = seen.state.paused.get(name)
-        if why is not None:
-            command = f"dos resume {quote(name)}" if name else "dos resume"
-            yield Waiting(on=WaitsOn.PAUSE, subject=lane, why=why, clears_with=command)
+    for name, pause in seen.pauses.items():
+        if name and folded(name) != folded(lane):
+            continue
+        by = f"by {pause.by}" if pause.by else ""
+        why = ": ".join(part for part in (by, pause.reason) if part)
+        command = f"dos resume {quote(name)}" if name else "dos resume"
+        since = moment(pause.since_ms)
+        yield Waiting(on=WaitsOn.PAUSE, subject=lane, why=why, since=since, clears_with=command)
 
 
 def _questions(seen: Seen, lane: str) -> Iterator[Waiting]:
@@ -177,7 +182,7 @@ def _stopped(seen: Seen, lane: str) -> Iterator[Waiting]:
         )
 
 
-def _rested_ms(starts: folded.Starts) -> int:
+def _rested_ms(starts: Starts) -> int:
     """Its last run was told to wait; or came and found nothing that it may do, so that it saw another lane than we."""
     stopped = starts.stopped
     since_ms = starts.told_to_wait_ms

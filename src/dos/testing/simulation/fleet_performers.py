@@ -12,6 +12,7 @@ from dos.journal.facts.reader import select
 from dos.journal.states import baselines as checked
 from dos.journal.states import decisions
 from dos.journal.states import fleet as folded
+from dos.journal.states.watching import Pause
 from dos.plans.limits import baselines
 from dos.records import run_ids
 from dos.records.leases import Lease
@@ -141,6 +142,7 @@ class FleetPerformers:
             answers=site.decisions,
             leases=leases,
             staff=staff,
+            pauses={name: Pause(since_ms=0, by="", reason=why) for name, why in site.fleet.paused.items()},
             backlogs=backlogs,
             roomless=roomless(
                 setting.config, {lane: [setting.agents] for lane in free if limited}, site.quota, site.spend,

@@ -1,24 +1,23 @@
 """The fleet as whoever watches it sees it: a row for each lane that says what it is at or what it waits for."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
 
 from msgspec import Struct, structs
 
 from dos.evidence.watching import Held, Seen
-from dos.journal.states.decisions import Standing, in_order
+from dos.journal.states.decisions import in_order
 from dos.journal.states.fleet import Starts
 from dos.journal.states.watching import HOUR_MS, HOURS_KEPT, Parked, Run, Tally
 from dos.plans import staffing
 from dos.plans.limits import quota
 from dos.plans.limits.quota import Limit as Known
-from dos.plans.questions import subject
+from dos.plans.waiting import Waiting, Waits, WaitsOn
 from dos.records.moments import moment
 from dos.records.names import folded
 
 START_MS = int(staffing.START_SECONDS * 1000)
-REST_MS = int(staffing.REST_SECONDS * 1000)
 LANDINGS_SHOWN = 10
 
 
@@ -32,17 +31,29 @@ class State(StrEnum):
     PAUSED = "paused"
     RESTING = "resting"  # it goes on by itself after a while
     HELD = "held"  # by somebody who is no worker
-    IDLE = "idle"
+    WAITING = "waiting"  # for something else: `waits_for` says what
+    IDLE = "idle"  # nothing is left to do
     FATAL = "FATAL"  # given up on until a person looks
 
 
-_PARKED = {
-    "quota": State.QUOTA,
-    "budget": State.PERSON,
-    "decision": State.PERSON,
-    "pause": State.PAUSED,
-    "back-off": State.RESTING,
+_STATES = {
+    WaitsOn.PERSON: State.PERSON,
+    WaitsOn.LOGIN: State.PERSON,
+    WaitsOn.BUDGET: State.PERSON,
+    WaitsOn.LIMIT: State.QUOTA,
+    WaitsOn.PAUSE: State.PAUSED,
+    WaitsOn.COOLDOWN: State.RESTING,
+    WaitsOn.UNKNOWN: State.RESTING,
 }
+
+
+def state_of(waiting: Waiting, lane: str) -> State:
+    """The one word for what a lane waits for."""
+    if waiting.on is WaitsOn.START_FAILED:
+        return State.FATAL if waiting.until is None else State.RESTING
+    if waiting.on is WaitsOn.REGION_HELD and waiting.subject == lane and waiting.clears_with:
+        return State.HELD  # by a person; other lanes only overlap it
+    return _STATES.get(waiting.on, State.PERSON if waiting.needs_person else State.WAITING)
 
 
 class Spend(Struct, frozen=True, kw_only=True):
@@ -63,6 +74,7 @@ class Row(Struct, frozen=True, kw_only=True):
     last_activity: datetime | None = None
     waits_for: str = ""  # what, or why; for a lane without a worker, why it has none
     until: datetime | None = None
+    waiting: list[Waiting] = []  # all that it waits for; the one that clears last comes first
     landed: int = 0  # these and the spend: within the last day
     rejected: int = 0
     spend: Spend = Spend()
@@ -118,8 +130,9 @@ class View(Struct, frozen=True, kw_only=True):
     landings: list[Landing]  # newest first
 
 
-def view(seen: Seen) -> View:
-    lanes = _Lanes(seen)
+def view(seen: Seen, waits: Mapping[str, Waits] = {}) -> View:
+    """`waits` are what the lanes wait for that have work."""
+    lanes = _Lanes(seen, waits)
     rows = [lanes.row(name) for name in lanes.names()]
     totals = Totals(
         lanes=len(rows),
@@ -151,8 +164,9 @@ def view(seen: Seen) -> View:
 
 
 class _Lanes:
-    def __init__(self, seen: Seen) -> None:
+    def __init__(self, seen: Seen, waits: Mapping[str, Waits]) -> None:
         self._seen = seen
+        self._waits = waits
         self._held = {folded(each.lease.lane): each for each in seen.held}
 
     def names(self) -> list[str]:
@@ -180,7 +194,7 @@ class _Lanes:
             state = State.SILENT if lost else State.HELD
             return Row(
                 lane=lane, state=state, since=moment(lease.granted_ms), host=lease.host,
-                waits_for=lost or f"{lease.holder} has it", until=None,
+                waits_for=lost or f"{lease.holder} has it", until=None, waiting=list(self._waits.get(lane, ())),
             )  # fmt: skip
         spoken_ms = seen.spoken_ms.get(lease.run_id)
         heard_ms = max(spoken_ms or 0, run.last_ms if run else 0) or None
@@ -197,6 +211,7 @@ class _Lanes:
             last_activity=_moment(heard_ms),
             waits_for=waits_for,
             until=_moment(until_ms),
+            waiting=list(self._waits.get(lane, ())),
         )
 
     def _at_work(
@@ -209,7 +224,9 @@ class _Lanes:
         if run is None:
             return State.STARTING, granted_ms, "", None
         if parked := run.parked or run.provider:
-            return _PARKED.get(parked.why, State.RESTING), parked.since_ms, _why(parked), parked.until_ms
+            waiting = self._waits.get(lane)
+            state = state_of(waiting[0], lane) if waiting else State.RESTING
+            return state, parked.since_ms, _why(parked), parked.until_ms
         since_ms = run.unit_since_ms if run.unit else run.last_ms
         soon = "halts now" if run.halting else "pauses after this" if self._pause(lane) else ""
         if run.spinning:
@@ -225,37 +242,29 @@ class _Lanes:
         """Nobody has it: why not?"""
         seen = self._seen
         starts = seen.fleet.starts.get(lane, Starts())
-        if starts.failed:
-            return Row(lane=lane, state=State.FATAL, since=_moment(starts.at_ms or None), waits_for=starts.failed)
+        if waits := self._waits.get(lane):
+            first = waits[0]
+            return Row(
+                lane=lane,
+                state=state_of(first, lane),
+                since=first.since,
+                waits_for=first.why or str(first),
+                until=first.until,
+                waiting=list(waits),
+            )
         if starts.pending and seen.now_ms - starts.at_ms <= START_MS:
             return Row(
                 lane=lane, state=State.STARTING, since=moment(starts.at_ms), run_id=starts.run_id, host=starts.host
             )
-        if asked := self._asked(lane):
-            return Row(lane=lane, state=State.PERSON, since=moment(asked.at_ms), waits_for=asked.raised.question)
-        if pause := self._pause(lane):
-            return Row(lane=lane, state=State.PAUSED, since=moment(pause[0]), waits_for=pause[1])
-        stopped, since = "", None
-        if last := starts.stopped:
-            stopped, since = f"{last.reason}: {last.detail}", moment(last.at_ms)
-            is_stuck = staffing.is_stuck(last.reason, last.needs) or last.reason == staffing.WANTS_ROOM
-            if is_stuck and not staffing.is_about_units(last.reason, last.failed):
-                return Row(lane=lane, state=State.PERSON, since=since, waits_for=stopped)
-        until_ms = starts.told_to_wait_ms + REST_MS
-        if starts.told_to_wait_ms and seen.now_ms < until_ms:
-            return Row(lane=lane, state=State.RESTING, since=since, waits_for=stopped, until=moment(until_ms))
-        return Row(lane=lane, state=State.IDLE, since=since, waits_for=stopped)
+        last = starts.stopped
+        stopped = f"{last.reason}: {last.detail}" if last else ""
+        return Row(lane=lane, state=State.IDLE, since=moment(last.at_ms) if last else None, waits_for=stopped)
 
     def _pause(self, lane: str) -> tuple[int, str] | None:
         pauses = self._seen.watching.pauses
         own = next((pause for name, pause in pauses.items() if name and folded(name) == folded(lane)), None)
         found = own or pauses.get("")
         return (found.since_ms, _said(found.by, found.reason)) if found else None
-
-    def _asked(self, lane: str) -> Standing | None:
-        """The question that a person has to answer before anybody works here."""
-        waiting = {subject.Lane(lane), subject.Fleet()}
-        return next((each for each in in_order(self._seen.decisions) if waiting & each.question.stands_for), None)
 
     def _tallies(self, lane: str) -> list[Tally]:
         first = self._seen.now_ms // HOUR_MS - HOURS_KEPT

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Callable
 
 from rich.console import Console, ConsoleDimensions
 
@@ -9,12 +10,25 @@ from dos.errors import BadInput, DosError, StoreFailed
 from dos.evidence.watching import Watcher
 from dos.journal.backends.memory import MemoryBackend
 from dos.plans.limits.quota import Candidate
+from dos.plans.waiting import Waits
 from dos.sources.world import World
 from dos.surfaces.cli.desk import Desk
 from dos.views.live.top import View, view
 
 FALLBACK = (80, 24)  # for a terminal that does not know its size
+LIVENESS_SECONDS = 60.0  # how workers progress is not read from git more often
 SILENT_SHARE = 0.5  # of the time after which a silent agent is taken to hang
+
+
+def waits(desk: Desk) -> Callable[[], dict[str, Waits]]:
+    """How to ask what the lanes wait for, again and again; of a dos.toml with errors nobody can say."""
+    from dos.runtime.fleet.reading import FleetReader
+
+    world = desk.journal_world
+    if world.loaded.problems or world.workspace.common is None:
+        return dict
+    reader = FleetReader(world, liveness_seconds=LIVENESS_SECONDS)
+    return lambda: reader.waits().lanes
 
 
 def watcher(desk: Desk) -> Watcher:
@@ -55,6 +69,7 @@ class Looking:
         self.trouble = ""
         self.view: View | None = None
         self._watcher: Watcher | None = None
+        self._waits: Callable[[], dict[str, Waits]] = dict
 
     def moved(self) -> bool:
         """Something was written since the last look."""
@@ -70,6 +85,7 @@ class Looking:
             if self._watcher is None or isinstance(self.desk.journal_world.journal.backend, MemoryBackend):
                 self.desk.look_again()
                 self._watcher = watcher(self.desk)
-            self.view, self.trouble = view(self._watcher.look()), ""
+                self._waits = waits(self.desk)
+            self.view, self.trouble = view(self._watcher.look(), self._waits()), ""
         except DosError as error:  # what is wrong now may be right at the next look
             self._watcher, self.trouble = None, error.message

@@ -25,12 +25,13 @@ TONES = {
     State.SPINNING: "yellow",
     State.PAUSED: "dim",
     State.RESTING: "dim",
+    State.WAITING: "dim",
     State.IDLE: "dim",
 }
 # Where not all lanes fit, those come first that somebody has to look at.
 URGENCY = [
     State.FATAL, State.PERSON, State.SPINNING, State.SILENT, State.QUOTA, State.WORKING, State.STARTING, State.HELD,
-    State.RESTING, State.PAUSED, State.IDLE,
+    State.WAITING, State.RESTING, State.PAUSED, State.IDLE,
 ]  # fmt: skip
 SHORT = {State.PERSON: "on a person", State.QUOTA: "on quota"}
 
@@ -192,7 +193,8 @@ def _money(row: Row, view: View) -> str:
 
 def _waits(row: Row, view: View) -> str:
     until = f"until {local_clock(row.until, view.at)}" if row.until else ""
-    waits = ": ".join(part for part in (until, row.waits_for) if part)
+    more = f" (and {len(row.waiting) - 1} more)" if len(row.waiting) > 1 else ""
+    waits = ": ".join(part for part in (until, f"{row.waits_for}{more}") if part)
     return ", ".join(part for part in (row.unit, waits) if part)
 
 

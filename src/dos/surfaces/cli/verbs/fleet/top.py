@@ -33,7 +33,7 @@ def run(args: Args, desk: Desk) -> Reply:
         screen.show(desk)
         return Reply()
     looked = looking.watcher(desk).look()
-    seen = top.view(looked)
+    seen = top.view(looked, looking.waits(desk)())
     if desk.as_json:
         return Reply(data=_released(seen, looked, desk) | to_builtins(seen), indented=True)
     from dos.surfaces.cli.live.page import page, plain
