@@ -12,6 +12,7 @@ from rich.cells import cell_len
 from dos.config.lanes import Lanes
 from dos.config.tables import Config
 from dos.evidence import holders
+from dos.evidence.population import Staff
 from dos.evidence.watching import Held, Watcher
 from dos.evidence.watching import Seen as Looked
 from dos.journal import engine_events as engine
@@ -107,6 +108,7 @@ class Place:
             backlogs=dict.fromkeys(looked.roster, NOTHING),
             now_ms=looked.now_ms,
             gone=holders.gone,
+            staff=Staff(launched={lane: 1 for lane, starts in looked.fleet.starts.items() if starts.pending}),
             pauses=looked.watching.pauses,
             parked={run_id: parked for run_id, run in running if (parked := run.parked or run.provider)},
             unfinished={},
@@ -175,7 +177,7 @@ def question(*waits: str) -> engine.DecisionRaised:
     [
         ((), State.IDLE, ""),
         ((SPAWNED,), State.STARTING, ""),
-        ((SPAWNED, events.LaneFailed(lane="api", reason="they die")), State.FATAL, "they die"),
+        ((events.LaneFailed(lane="api", reason="they die"),), State.FATAL, "they die"),
         ((events.LaneFailed(lane="api", reason="they die"), engine.LaneCleared(lane="api")), State.IDLE, ""),
         ((engine.PauseRequested(by="me", reason="lunch"),), State.PAUSED, "by me: lunch"),
         ((engine.PauseRequested(lane="API", reason="lunch"),), State.PAUSED, "lunch"),
