@@ -1,53 +1,79 @@
 """Everything that needs a person now: questions, proposed halts, stopped runs, and units that their plan holds."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from dos.errors import BadInput
 from dos.evidence.access import asked_units
-from dos.evidence.access.pickable import standing
-from dos.evidence.work import landed
 from dos.journal import fold
 from dos.journal.states import decisions, fleet
 from dos.journal.states.decisions import Decisions, Standing
 from dos.journal.states.fleet import Fleet
+from dos.plans.questions.catalog import AnyQuestion
 from dos.plans.questions.runs import HaltProposed
 from dos.plans.questions.units import UnitHeld
 from dos.records.leases import Lease
 from dos.records.units import Unit
 from dos.sources import processes
-from dos.sources.plans import units as sources
 from dos.sources.world import World
-from dos.verdicts.access import pickable
-from dos.verdicts.access.pickable import MOST_DEATHS, Answer
+from dos.verdicts.access.pickable import MOST_DEATHS, Answer, Verdict
 
 FOR_A_PERSON = (Answer.DRAFT_CLASS, Answer.OPERATOR_GATED, Answer.SOAK_OPEN)
 
 
-class Found(Struct, frozen=True, kw_only=True):
-    decisions: Decisions  # without those whose cause is gone
-    unread: str = ""  # why units are not among them
+class Units(Struct, frozen=True, kw_only=True):
+    """The units that the plans declare and that have not landed, and what is known of them."""
+
+    unfinished: Mapping[str, Unit]
+    verdicts: Mapping[str, Verdict]  # of those that may not be offered
+    state: Fleet
+    unasked: Sequence[AnyQuestion] = ()  # that a supervisor would put, were one there
 
 
-def gather(world: World, *, now_ms: int) -> Found:
-    """A plan that cannot be read, or a dos.toml with errors, hides the units that they hold and nothing else."""
+def gather(world: World, units: Units | None, *, now_ms: int) -> Decisions:
+    """Without `units`, where plans cannot be read, what they hold is missing and nothing else."""
     recorded, _ = fold.current(world.journal, Decisions)
     leases = world.journal.leases()
     waiting = {name: asked for name, asked in recorded.open.items() if not _has_stopped(asked, leases)}
-    if world.loaded.problems:
-        return Found(decisions=Decisions(open=waiting, answered=recorded.answered), unread="dos.toml has errors")
-    try:
-        units = sources.read(world.workspace, world.config).units
-    except BadInput as error:
-        return Found(decisions=Decisions(open=waiting, answered=recorded.answered), unread=str(error))
-    journaled, _ = fold.current(world.journal, Fleet)
-    _, state = landed.look(world, [name for unit in units for name in (unit.name, *unit.depends)], journaled)
-    unfinished = {unit.name: unit for unit in units if not state.units.get(unit.name, fleet.Unit()).landed}
-    waiting = {name: asked for name, asked in waiting.items() if not asked_units.cause_gone(asked, state, unfinished)}
-    live = {lease.run_id for lease in leases} - {""}
-    held = _held_units(unfinished, state, live, _asked_about(waiting.values()), now_ms)
-    return Found(decisions=Decisions(open=waiting | held, answered=recorded.answered))
+    if units is None:
+        return Decisions(open=waiting, answered=recorded.answered)
+    waiting = {
+        name: asked
+        for name, asked in waiting.items()
+        if not asked_units.cause_gone(asked, units.state, units.unfinished)
+    }
+    waiting |= {each.id: _unwritten(each, now_ms) for each in units.unasked if not recorded.knows(each.id)}
+    asked_about = {unit for asked in waiting.values() for unit in asked_units.units_behind(asked)}
+    held = [_about_held(units, name) for name in units.verdicts if name not in asked_about]
+    waiting |= {each.id: _unwritten(each, now_ms) for each in held if each}
+    return Decisions(open=waiting, answered=recorded.answered)
+
+
+def _unwritten(question: AnyQuestion, now_ms: int) -> Standing:
+    """An answer is written together with it."""
+    return Standing(raised=decisions.raised(question), at_ms=now_ms, version=0)
+
+
+def _about_held(units: Units, name: str) -> UnitHeld | None:
+    unit = units.unfinished.get(name)
+    if unit is None or units.verdicts[name].reason not in FOR_A_PERSON:
+        return None
+    return about_held(unit, units.verdicts[name], units.state, behind=_dependents(name, units.unfinished))
+
+
+def about_held(unit: Unit, verdict: Verdict, state: Fleet, *, behind: Sequence[str] = ()) -> UnitHeld:
+    """About a unit that its plan holds, or that runs died at; `behind` are the units that wait for it to land."""
+    seen = state.units.get(unit.name, fleet.Unit())
+    return UnitHeld.ask(
+        unit.name,
+        str(verdict.reason),
+        verdict.evidence,
+        behind=behind,
+        lane=unit.lane,
+        source=f"{unit.document}:{unit.line}",
+        retries=verdict.reason is Answer.OPERATOR_GATED and seen.deaths >= MOST_DEATHS and not unit.gated,
+        ordinal=seen.cleared_ms or 1,
+    )
 
 
 def _has_stopped(asked: Standing, leases: Sequence[Lease]) -> bool:
@@ -61,33 +87,6 @@ def _has_stopped(asked: Standing, leases: Sequence[Lease]) -> bool:
     if is_here:
         return processes.identify(int(halt.handle)) is None
     return bool(halt.lane) and not any(lease.lane == halt.lane for lease in leases)
-
-
-def _asked_about(waiting: Iterable[Standing]) -> set[str]:
-    return {unit for asked in waiting for unit in asked_units.units_behind(asked)}
-
-
-def _held_units(
-    unfinished: Mapping[str, Unit], state: Fleet, live: set[str], asked_about: set[str], now_ms: int
-) -> dict[str, Standing]:
-    found = {}
-    for unit in unfinished.values():
-        verdict = pickable.judge(standing(unit, state, live, now_ms=now_ms))
-        if verdict.reason not in FOR_A_PERSON or unit.name in asked_about:
-            continue
-        seen = state.units.get(unit.name, fleet.Unit())
-        question = UnitHeld.ask(
-            unit.name,
-            str(verdict.reason),
-            verdict.evidence,
-            behind=_dependents(unit.name, unfinished),
-            lane=unit.lane,
-            source=f"{unit.document}:{unit.line}",
-            retries=verdict.reason is Answer.OPERATOR_GATED and seen.deaths >= MOST_DEATHS and not unit.gated,
-            ordinal=seen.cleared_ms or 1,
-        )
-        found[question.id] = Standing(raised=decisions.raised(question), at_ms=now_ms, version=0)
-    return found
 
 
 def _dependents(unit: str, unfinished: Mapping[str, Unit]) -> list[str]:

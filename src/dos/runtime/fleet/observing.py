@@ -156,6 +156,14 @@ def questions(seen: Seen) -> Iterator[AnyQuestion]:
     yield from fresh.values()
 
 
+def failures(seen: Seen) -> Iterator[AnyQuestion]:
+    """About the lanes that are given up on, which whoever gives one up asks."""
+    for lane in seen.backlogs:
+        question = seen.about_deaths(lane)
+        if question and not seen.answers.knows(question.id) and not seen.working_on(lane):
+            yield question
+
+
 def _of_people(seen: Seen) -> list[Limit]:
     """The limits that a person has to clear, also while another agent takes over; none when no work is left."""
     if not any(seen.open_units(lane) for lane in seen.backlogs):

@@ -57,6 +57,9 @@ class FleetReader:
         self._world = world
         self._liveness_seconds = liveness_seconds
 
+    def look(self) -> Seen:
+        return self._observer.look()
+
     def outlook(self, policy: SupervisePolicy | None = None, *, now_ms: int | None = None) -> Outlook:
         policy = policy or supervise_policy.policy(self._world.config.supervise)
         repeats = policy.max_concurrency is not None

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from shlex import quote
 
+from dos.evidence import attention
 from dos.evidence.access.asked_units import Hold
 from dos.journal.states.decisions import Answered, Standing
 from dos.journal.states.fleet import Starts
@@ -273,19 +274,19 @@ def _of_verdict(seen: Seen, unit: Unit, verdict: pickable.Verdict) -> Waiting:
     """What its plan, or what happened to it, holds it for."""
     reason = verdict.reason
     assert reason is not None
-    on, until, command = _HELD_FOR.get(reason, WaitsOn.UNKNOWN), None, _edit(unit)
+    on = _HELD_FOR.get(reason, WaitsOn.UNKNOWN)
     if reason is pickable.Answer.OPERATOR_GATED and not unit.gated:  # runs died at it, or it is not there any more
         on = WaitsOn.PERSON
-        is_undone = unit.name in seen.undone
-        command = (
-            _to_be_asked(seen, seen.about_undone(unit.name)) if is_undone else f"dos up --retry {quote(unit.name)}"
-        )
-    elif reason is pickable.Answer.SOAK_OPEN:
-        until = soak_end(unit.soak_until)
-    elif reason is pickable.Answer.DEPENDENCY_UNMET:
-        command = ""
+    until = soak_end(unit.soak_until) if reason is pickable.Answer.SOAK_OPEN else None
+    command = _clearing(seen, unit, verdict)
     return Waiting(on=on, subject=unit.name, why=verdict.evidence, until=until, clears_with=command)
 
 
-def _edit(unit: Unit) -> str:
-    return f"${{EDITOR:-vi}} +{unit.line} {quote(unit.document)}" if unit.document else ""
+def _clearing(seen: Seen, unit: Unit, verdict: pickable.Verdict) -> str:
+    """What to type so that a unit is offered again; empty: it clears by itself."""
+    if verdict.reason is pickable.Answer.DEPENDENCY_UNMET:
+        return ""
+    if unit.name in seen.undone and not unit.gated:
+        return _to_be_asked(seen, seen.about_undone(unit.name))
+    question = attention.about_held(unit, verdict, seen.state)
+    return question.command or question.answer_command

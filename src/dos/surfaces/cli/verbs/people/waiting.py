@@ -1,14 +1,32 @@
 """What waits for a person now, for the verbs that list, show and answer it."""
 
+from dos.errors import BadInput
 from dos.evidence import attention
+from dos.evidence.attention import Units
 from dos.journal.states.decisions import Decisions
+from dos.runtime.fleet import observing
+from dos.runtime.fleet.reading import FleetReader
 from dos.surfaces.cli.desk import Desk
 
 
 def now(desk: Desk) -> Decisions:
-    """Where plans cannot be read, that is said, and the units that they hold are missing."""
+    """Where plans cannot be read, that is said, and the units that they hold are missing.
+
+    What a supervisor would ask about, were one there, is among it.
+    """
     world = desk.journal_world
-    found = attention.gather(world, now_ms=world.journal.now_ms())
-    if found.unread:
-        desk.complain(f"warning: units that a plan holds are not listed: {found.unread}")
-    return found.decisions
+    return attention.gather(world, _units(desk), now_ms=world.journal.now_ms())
+
+
+def _units(desk: Desk) -> Units | None:
+    world = desk.journal_world
+    unread = "dos.toml has errors" if world.loaded.problems else ""
+    try:
+        seen = None if unread else FleetReader(world).look()
+    except BadInput as error:
+        unread, seen = str(error), None
+    if seen is None:
+        desk.complain(f"warning: units that a plan holds are not listed: {unread}")
+        return None
+    asked = [*observing.questions(seen), *observing.failures(seen)]
+    return Units(unfinished=seen.unfinished or {}, verdicts=seen.verdicts, state=seen.state, unasked=asked)
