@@ -237,7 +237,8 @@ def test_an_attempt_makes_a_unit_rest_and_go_last(dos, plan, state):
         assert dos("pick-priority", word).code == 3
     held = dos("pickable", "AUTH1")
     until = second_stamp(rests.json["until_ms"])
-    assert held.code == 23 and held.out == f"HELD(COOLDOWN)  it was just tried; it rests until {until}\n"
+    assert held.code == 23 and held.out.startswith(f"HELD(COOLDOWN)  it was just tried; it rests until {until}\n")
+    assert f"waiting: on cooldown until {until}: 1 attempt" in held.out and "dos up --retry AUTH/AUTH1" in held.out
     packet = dos("packet", "--write", "--json").json
     assert [pick["phase_id"] for pick in packet["picks"]] == ["AUTH2"] and packet["left"] == 0
     assert packet["dispositions"][0]["drop_reason"] == "cooldown"
@@ -245,7 +246,7 @@ def test_an_attempt_makes_a_unit_rest_and_go_last(dos, plan, state):
         ("held", "COOLDOWN"),
         ("open", ""),
     ]
-    assert f"COOLDOWN: it was just tried; it rests until {until}" in dos("status").out
+    assert f"on cooldown until {until}: 1 attempt" in dos("status").out
     assert dos("pickable", "AUTH1", "--now-ms", str(rests.json["until_ms"])).code == 0
     assert dos("cooldown", "AUTH1", "--now-ms", str(rests.json["until_ms"])).code == 0
     assert dos("cooldown", "AUTH2").code == dos("pick-priority", "AUTH2").code == 0

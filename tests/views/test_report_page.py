@@ -5,14 +5,15 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import json
+from msgspec import json, structs
 
 from dos.journal import engine_events as engine
 from dos.journal import events
 from dos.journal.events import Event, Fact
 from dos.journal.fold import fold
-from dos.journal.states.decisions import Decisions, behind, in_order
+from dos.journal.states.decisions import Decisions, in_order
 from dos.journal.states.spend import Spend
+from dos.plans.waiting import Waiting, WaitsOn
 from dos.records.endings import Usage
 from dos.views import report
 from dos.views.live import report_page
@@ -73,7 +74,6 @@ def sheet(happened: list[Event], proofs: dict[str, Proved] | None = None, name: 
         told=tell(happened),
         proofs=proofs or {},
         questions=decisions.rows(in_order(asked), T + 60_000),
-        waits=behind(asked),
         costs=costs.costs(fold(Spend(), happened), "unit"),
     )
 
@@ -181,8 +181,18 @@ def test_a_lane_stands_still_until_somebody_works_on_it_again() -> None:
     assert tell(written((0, stop), (1, BEGUN))).stopped == []
     asked = engine.DecisionRaised(id="d", about="lane_failed", question="What now?", choices=[], waits=["lane:api"])
     assert report.report(written((0, stop), (1, asked))).stopped == ["What now?  (dos decisions show d)"]
-    answered = engine.DecisionAnswered(id="d", choice="retry")
-    assert len(report.report(written((0, stop), (1, asked), (2, answered))).stopped) == 1, "the lane itself"
+
+
+def test_what_only_a_person_clears_is_told_also_where_nobody_was_asked() -> None:
+    waiting = [
+        Waiting(on=WaitsOn.PERSON, subject="api", why="its last run stopped: red", clears_with="dos up"),
+        Waiting(on=WaitsOn.PERSON, subject="docs", why="What now?", clears_with="dos decide-for d retry", question="d"),
+        Waiting(on=WaitsOn.DEPENDENCY, subject="P/U2", why="P/U1 has not landed"),
+    ]
+    assert report.report([], waiting).stopped == ["api: needs an answer: its last run stopped: red  (dos up)"]
+    shown = report_page.page(structs.replace(sheet([]), waiting=waiting))
+    assert "its last run stopped: red" in shown and "has not landed" not in shown
+    assert len(report_page.data(structs.replace(sheet([]), waiting=waiting))["waiting"]) == 3
 
 
 # Where a session begins

@@ -1,6 +1,6 @@
 """Why nobody works on a lane or a unit right now: one value that every surface prints."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 
@@ -118,6 +118,14 @@ def _free_at(waits: Waits) -> tuple[bool, float]:
         return False, 0.0
     last = waits[0].until
     return last is None, last.timestamp() if last else 0.0
+
+
+def told(waits: Sequence[Waiting]) -> str:
+    """The first of them, how many more there are, and what to type."""
+    first = waits[0]
+    more = f" (and {len(waits) - 1} more)" if len(waits) > 1 else ""
+    command = f"; {first.clears_with}" if first.clears_with else ""
+    return f"{first}{more}{command}"
 
 
 def left_over(units: Mapping[str, Waits]) -> str:

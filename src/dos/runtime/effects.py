@@ -188,6 +188,7 @@ class NoRoom(Struct, frozen=True, kw_only=True):
     told: list[Fact] = []
     clears_with: str = ""  # a command that a person can type, where it is no answer to a question
     promised: bool = False  # what is left of a budget is promised to agents at work
+    limit: str = ""  # the path of the key of the limit that it waits for
 
 
 class Park(Effect[float], frozen=True, kw_only=True):

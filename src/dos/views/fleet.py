@@ -1,10 +1,12 @@
 """The fleet at a glance: who keeps it going, who holds what, what landed, what stopped."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
 from dos.journal.states.fleet import Fleet
+from dos.plans import waiting
+from dos.plans.waiting import Waiting, Waits
 from dos.records.leases import Lease
 from dos.records.units import Unit
 from dos.verdicts.access.pickable import Answer, Verdict
@@ -36,6 +38,7 @@ class UnitRow(Struct, frozen=True, kw_only=True):
     held_because: str
     commit: str
     tries: list[str]
+    waiting: list[Waiting] = []  # why nobody works on it; the one that clears last comes first
 
 
 class Stopped(Struct, frozen=True, kw_only=True):
@@ -63,8 +66,10 @@ def view(
     supervisors: Sequence[Supervisor] = (),
     salvaged: Sequence[str] = (),
     warnings: Sequence[str] = (),
+    waits: Mapping[str, Waits] = {},
 ) -> View:
-    """From the folded journal, the leases with whether each has lapsed, and the units with their lanes and holds."""
+    """From the folded journal, the leases with whether each has lapsed, the units with their lanes and holds, and what
+    each unit waits for."""
     return View(
         supervisors=list(supervisors),
         workers=[
@@ -78,7 +83,7 @@ def view(
             )
             for lease, lapsed in leases
         ],
-        units=[_unit(fleet, *unit) for unit in units],
+        units=[_unit(fleet, *unit, waits.get(unit[0].name, ())) for unit in units],
         stopped=[
             Stopped(run_id=run_id, lane=run.lane, stop_reason=run.stop_reason, needs=run.needs, reason=run.stop_detail)
             for run_id, run in fleet.runs.items()
@@ -89,7 +94,7 @@ def view(
     )
 
 
-def _unit(fleet: Fleet, unit: Unit, lane: str, hold: Verdict) -> UnitRow:
+def _unit(fleet: Fleet, unit: Unit, lane: str, hold: Verdict, waits: Waits) -> UnitRow:
     seen = fleet.units.get(unit.name)
     state = "open"
     if hold.reason in (Answer.SHIPPED, Answer.IN_FLIGHT):
@@ -109,6 +114,7 @@ def _unit(fleet: Fleet, unit: Unit, lane: str, hold: Verdict) -> UnitRow:
         held_because=hold.evidence,
         commit=seen.landed if seen else "",
         tries=seen.tries if seen else [],
+        waiting=list(waits),
     )
 
 
@@ -126,7 +132,8 @@ def render(seen: View) -> str:
             proof = f"  {row.commit[:9]}" if row.commit else ""
             tried = f"  ({len(row.tries)}x not landed before: {row.tries[-1]})" if row.tries else ""
             held = f"  {row.held}: {row.held_because}" if row.held else ""
-            lines.append(f"  {row.state:<8} {row.unit:<18} {row.lane:<12}{proof}{held}{tried}")
+            waits = f"  {waiting.told(row.waiting)}" if row.waiting else held
+            lines.append(f"  {row.state:<8} {row.unit:<18} {row.lane:<12}{proof}{waits}{tried}")
     if seen.stopped:
         lines += ["", "last stops:"]
         stops = seen.stopped[-SHOWN:]

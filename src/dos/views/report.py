@@ -8,6 +8,7 @@ from dos.journal.events import Event
 from dos.journal.fold import fold
 from dos.journal.states.decisions import Decisions, in_order
 from dos.plans.questions.catalog import AnyQuestion
+from dos.plans.waiting import Waiting
 from dos.views.live.proving import Proved
 from dos.views.live.session import Incident, Landing, Limit, Session, Wait
 from dos.views.live.telling import tell
@@ -28,10 +29,11 @@ class Report(Struct, kw_only=True):
     idle: str = ""  # why there is nothing to tell of a fleet that was started
 
 
-def report(happened: Iterable[Event]) -> Report:
-    """Of events alone: nobody is asked whether what landed still stands."""
+def report(happened: Iterable[Event], waiting: Sequence[Waiting] = ()) -> Report:
+    """Of events, and of what everything waits for: nobody is asked whether what landed still stands."""
     seen = list(happened)
-    return words(tell(seen), questions=[asked.question for asked in in_order(fold(Decisions(), seen))])
+    questions = [asked.question for asked in in_order(fold(Decisions(), seen))]
+    return words(tell(seen), questions=questions, waiting=waiting)
 
 
 def words(
@@ -39,9 +41,9 @@ def words(
     proofs: Mapping[str, Proved] = {},
     questions: Sequence[AnyQuestion] = (),
     own: Sequence[str] = (),
+    waiting: Sequence[Waiting] = (),
 ) -> Report:
-    """The proofs by commit; `own` are commits and edits of the user."""
-    waits = {waiting for asked in questions for waiting in asked.stands_for}
+    """The proofs by commit; `own` are commits and edits of the user; `waiting` is what lanes and units wait for."""
     return Report(
         landed=[_landed(each, proofs.get(each.commit)) for each in told.landed],
         disbelieved=[f"{each.unit}: {_said(each.claim)}{each.fact}" for each in told.disbelieved],
@@ -55,10 +57,15 @@ def words(
         salvaged=[f"{each.ref}  {each.why}" for each in told.salvaged],
         stopped=[
             *(f"{asked.text}  (dos decisions show {asked.id})" for asked in questions),
-            *(f"{each.lane}: {each.reason}, needs {each.needs}: {each.detail}" for each in told.stopped_beside(waits)),
+            *(f"{each.subject}: {each}  ({each.clears_with})" for each in unasked(waiting)),
         ],
         idle=_idle(told),
     )
+
+
+def unasked(waiting: Sequence[Waiting]) -> list[Waiting]:
+    """What only a person clears, and no open question stands for."""
+    return [each for each in waiting if each.needs_person and not each.question]
 
 
 def render(made: Report) -> str:

@@ -1,6 +1,6 @@
 """Gathers where every unit is: by the plans, the landings in git, the live leases and the journal."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from dos.config.tables import Config
 from dos.evidence.access import asked_units, attempts, pickable
@@ -17,7 +17,8 @@ from dos.verdicts.access import pickable as offering
 from dos.verdicts.work.account import Evidence
 
 
-def gather(world: World, config: Config, *, now_ms: int) -> Evidence:
+def gather(world: World, config: Config, *, now_ms: int, waiting: Collection[str]) -> Evidence:
+    """`waiting` are the units that nobody may take now, for whatever reason."""
     units: Sequence[Unit] = sources.read(world.workspace, config).units
     recorded, _ = fold.current(world.journal, Fleet)
     live = {lease.run_id for lease in world.journal.leases(lapsed=False)} - {""}
@@ -42,5 +43,6 @@ def gather(world: World, config: Config, *, now_ms: int) -> Evidence:
             for unit in units
             if pickable.rested(unit, stands[unit.name], state, tried, config).cooldown_until_ms > now_ms
         ],
+        waiting=waiting,
         undeclared=tuple(name for name in state.units if name not in holds),
     )

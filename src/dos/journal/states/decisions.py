@@ -314,10 +314,5 @@ def released(decisions: Decisions, decision: str) -> set[Subject]:
     return _waits([asked]) - _waits(others) if asked else set()
 
 
-def behind(decisions: Decisions) -> set[Subject]:
-    """All that the open questions stand for: what waits for an answer, and the lane of that."""
-    return {each for asked in decisions.open.values() for each in asked.question.stands_for}
-
-
 def _waits(asked: Iterable[Standing]) -> set[Subject]:
     return {waiting for each in asked for waiting in each.question.waits}

@@ -71,10 +71,10 @@ class FleetReader:
         plan = staffing.plan(lanes, policy.target, policy, dying=observing.dying(seen, own))
         return Outlook(seen=seen, plan=plan, waits=waits.complete(seen, own, plan.obstacles))
 
-    def waits(self) -> FleetWaits:
+    def waits(self, *, now_ms: int | None = None) -> FleetWaits:
         """What lanes and units wait for; where that cannot be told, each lane with why not."""
         try:
-            return self.outlook().waits
+            return self.outlook(now_ms=now_ms).waits
         except BadInput as error:
             return self._unknown(WaitsOn.PLAN_PROBLEM, error)
         except GitFailed as error:

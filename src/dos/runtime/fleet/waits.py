@@ -17,7 +17,7 @@ from dos.plans.staffing import REST_SECONDS
 from dos.plans.ticks import Obstacle
 from dos.plans.waiting import FleetWaits, Waiting, Waits, WaitsOn, clears_first, ordered
 from dos.records.moments import moment
-from dos.records.names import folded
+from dos.records.names import counted, folded
 from dos.records.units import Unit
 from dos.runtime.fleet.seen import Seen
 from dos.verdicts.access import pickable
@@ -259,7 +259,8 @@ def _of_unit(seen: Seen, unit: Unit) -> Iterator[Waiting]:
     if rest := seen.resting.get(name):
         command = f"dos up --retry {quote(name)}"
         until = moment(rest.until_ms)
-        yield Waiting(on=WaitsOn.COOLDOWN, subject=name, why=rest.reason, until=until, clears_with=command)
+        why = f"{counted(rest.count, 'attempt')}, the last at {rest.last_ts}"
+        yield Waiting(on=WaitsOn.COOLDOWN, subject=name, why=why, until=until, clears_with=command)
 
 
 def _of_hold(unit: Unit, hold: Hold) -> Waiting:

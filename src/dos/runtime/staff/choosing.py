@@ -106,6 +106,7 @@ def _gated(gate: Gated, limits: Quota, told: list[Fact]) -> NoRoom:
         questions=asks,
         told=told,
         clears_with=logins.command(gate.key.vendor) if is_login else "",
+        limit=gate.key.path,
     )
 
 

@@ -24,6 +24,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     interrupted: Mapping[str, str] = {}  # unit -> the run that died at it
     held: Mapping[str, str] = {}  # unit -> why
     resting: Collection[str] = ()
+    waiting: Collection[str] = ()  # those that nobody may take now, for whatever reason
     undeclared: tuple[str, ...] = ()  # landed or claimed, and in no plan any more
 
 
@@ -56,13 +57,14 @@ def judge(seen: Evidence) -> Verdict:
     waiting = [unit for unit in idle if unit not in held and unit not in interrupted]
     resting = [unit for unit in waiting if unit in seen.resting]
     free = [unit for unit in waiting if unit not in seen.resting]
+    takeable = [*interrupted, *free]
     parts = {
         "landed": landed, "under way": in_flight, "to be taken up again": interrupted, "held": held,
         "resting": resting, "free": free,
     }  # fmt: skip
     told = ", ".join(f"{len(units)} {name}" for name, units in parts.items() if units)
     return Verdict(
-        answer=_answer(seen, left, moving=bool(in_flight or interrupted or free)),
+        answer=_answer(seen, left, moving=bool(in_flight) or any(unit not in seen.waiting for unit in takeable)),
         reason=f"{counted(len(seen.declared), 'unit')}: {told}" if seen.declared else "no plan declares a unit",
         declared=len(seen.declared),
         landed=landed,

@@ -3,21 +3,22 @@
 Whatever units, agents and providers called themselves or said is escaped, and what would be unseen is written out.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from html import escape
 from typing import Any
 
 from msgspec import Struct, to_builtins
 
-from dos.plans.questions.subject import Subject
+from dos.plans.waiting import Waiting
 from dos.records.names import counted, visible
 from dos.views.live.proving import Proved
 from dos.views.live.report_chart import chart, clock, css_class, name
 from dos.views.live.report_style import STYLE
-from dos.views.live.session import Disbelief, Landing, Session, Stop
+from dos.views.live.session import Disbelief, Landing, Session
 from dos.views.people import costs
 from dos.views.people.costs import Costs
 from dos.views.people.decisions import Row, span
+from dos.views.report import unasked
 
 SCHEMA = "dos.report/1"
 MARKER = "<!-- made by dos report: it may be replaced by another -->"
@@ -33,7 +34,7 @@ class Sheet(Struct, frozen=True, kw_only=True):
     told: Session
     proofs: dict[str, Proved]  # by commit
     questions: list[Row]
-    waits: Collection[Subject] = ()  # that the questions stand for
+    waiting: list[Waiting] = []  # what lanes and units wait for
     costs: Costs
     own: list[str] = []  # commits and edits of the user
 
@@ -44,7 +45,9 @@ def data(sheet: Sheet) -> dict[str, Any]:
         proof = sheet.proofs.get(landed["commit"])
         landed["proof"] = to_builtins(proof) if proof else None
     asked = to_builtins(sheet.questions)
-    return {"schema": SCHEMA, **told, "questions": asked, "costs": to_builtins(sheet.costs), "own": sheet.own}
+    waiting = to_builtins(sheet.waiting)
+    spent = to_builtins(sheet.costs)
+    return {"schema": SCHEMA, **told, "questions": asked, "waiting": waiting, "costs": spent, "own": sheet.own}
 
 
 def heading(sheet: Sheet) -> str:
@@ -95,7 +98,7 @@ def page(sheet: Sheet) -> str:
 def _tiles(sheet: Sheet) -> str:
     told = sheet.told
     parked = sum(wait.seconds for wait in told.waits)
-    waiting = len(sheet.questions) + len(_stopped(sheet))
+    waiting = len(sheet.questions) + len(unasked(sheet.waiting))
     rows = [
         ("landed", "landed", str(len(told.landed)), "good"),
         ("disbelieved", "not believed", str(len(told.disbelieved)), "warn"),
@@ -134,14 +137,10 @@ def _people(sheet: Sheet) -> list[str]:
         for asked in sheet.questions
     ]
     return told + [
-        f'<article class="row bad"><h3>{name(stop.lane)}: {name(stop.reason)}</h3>'
-        f"<p>needs {name(stop.needs)}: {name(stop.detail)}</p></article>"
-        for stop in _stopped(sheet)
+        f'<article class="row bad"><h3>{name(each.subject)}: {name(str(each))}</h3>'
+        f"<p><code>{name(each.clears_with)}</code></p></article>"
+        for each in unasked(sheet.waiting)
     ]
-
-
-def _stopped(sheet: Sheet) -> list[Stop]:
-    return sheet.told.stopped_beside(sheet.waits)
 
 
 def _behind(asked: Row) -> str:

@@ -3,13 +3,10 @@
 What an agent said is kept beside what was found, and never in its place.
 """
 
-from collections.abc import Collection
 from datetime import datetime
 from enum import StrEnum
 
 from msgspec import Struct, field
-
-from dos.plans.questions.subject import Lane, Subject
 
 
 class Unseen(StrEnum):
@@ -176,10 +173,6 @@ class Session(Struct, kw_only=True):
     def lost(self) -> int:
         """The agents that nobody saw end: what they cost is not known."""
         return sum(isinstance(bar.ending, Unseen) for bar in self.bars)
-
-    def stopped_beside(self, waits: Collection[Subject]) -> list[Stop]:
-        """Those that nobody was asked about."""
-        return [stop for stop in self.stopped if Lane(stop.lane) not in waits]
 
     @property
     def seconds(self) -> float:

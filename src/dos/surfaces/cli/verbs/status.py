@@ -21,6 +21,7 @@ from dos.journal.states.fleet import Fleet
 from dos.records import run_ids
 from dos.records.units import Unit
 from dos.runtime import backlog
+from dos.runtime.fleet.reading import FleetReader
 from dos.sources.world import World
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
@@ -65,6 +66,7 @@ def run(args: Args, desk: Desk) -> Reply:
         supervisors=_supervisors(world),
         salvaged=_salvaged(world, state),
         warnings=backlog.never_offered(world.workspace, world.config),
+        waits=FleetReader(world).waits().units,
     )
     return Reply(text=fleet_view.render(seen), data=to_builtins(seen), indented=True)
 

@@ -34,6 +34,7 @@ from dos.runtime import backlog, logs
 from dos.runtime.by_hand import clearing
 from dos.runtime.drive import AWAY, Patience, drive
 from dos.runtime.fleet import approving
+from dos.runtime.fleet.reading import FleetReader
 from dos.runtime.fleet_effects import FleetEffects
 from dos.runtime.ground.settings import check_settings
 from dos.runtime.staff import candidates
@@ -148,7 +149,8 @@ def _report(desk: Desk, host: str, before: int) -> report.Report:
     with desk.reader() as journal:
         # What a supervisor before us began, and did not end, is told too.
         began = last_start(fleet_streams.load(journal), host=host)
-        return report.report(journal.events(began.pos - 1 if began else before))
+        happened = journal.events(began.pos - 1 if began else before)
+        return report.report(happened, FleetReader(desk.world).waits().all())
 
 
 def _lost(ending: Ending) -> str:

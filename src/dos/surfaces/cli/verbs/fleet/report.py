@@ -19,12 +19,14 @@ from dos.evidence.work import own_commits, proofs
 from dos.journal import fold
 from dos.journal.events import Event
 from dos.journal.states import fleet_streams
-from dos.journal.states.decisions import Decisions, behind, in_order
+from dos.journal.states.decisions import Decisions, in_order
 from dos.journal.states.spend import Spend
 from dos.journal.store import Store
+from dos.plans.waiting import Waiting
 from dos.records.names import LONGEST_PATH, shown
 from dos.records.units import Landing
 from dos.records.unknown import Unknown
+from dos.runtime.fleet.reading import FleetReader
 from dos.sources.witnesses import places
 from dos.sources.world import World
 from dos.surfaces.cli.desk import Desk, Reply
@@ -77,15 +79,22 @@ def _sheet(world: World, happened: list[Event], asked: Decisions) -> Sheet:
         told=told,
         proofs={each.commit: proved(proof) for each, proof in found.items()},
         questions=decisions.rows(in_order(asked), world.journal.now_ms()),
-        waits=behind(asked),
+        waiting=_waiting(world),
         costs=costs.costs(fold.fold(Spend(), happened), "unit"),
         own=own_commits.gather(world, happened),
     )
 
 
+def _waiting(world: World) -> list[Waiting]:
+    """Of a dos.toml with errors nobody can say what its lanes wait for."""
+    if world.loaded.problems or world.workspace.common is None:
+        return []
+    return FleetReader(world).waits().all()
+
+
 def _text(sheet: Sheet, asked: Decisions, *, only_last: bool) -> str:
     questions = [each.question for each in in_order(asked)]
-    told = report.render(report.words(sheet.told, sheet.proofs, questions, sheet.own))
+    told = report.render(report.words(sheet.told, sheet.proofs, questions, sheet.own, sheet.waiting))
     if sheet.told.since is None:
         return told
     parts = [report_page.heading(sheet), told, costs.render(sheet.costs)]

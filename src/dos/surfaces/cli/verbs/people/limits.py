@@ -11,13 +11,12 @@ from msgspec import Struct, to_builtins
 from dos.config.tables import Config
 from dos.errors import BadInput
 from dos.journal import fold
-from dos.journal.states.fleet import Fleet
 from dos.journal.states.quota import Quota
 from dos.plans.limits import quota
-from dos.plans.limits.quota import Candidate, Gated
+from dos.plans.limits.quota import Candidate
 from dos.records.moments import moment
 from dos.records.units import Unit
-from dos.runtime import backlog
+from dos.runtime.fleet.reading import FleetReader
 from dos.runtime.staff import candidates
 from dos.sources.plans import units as sources
 from dos.sources.world import World
@@ -40,7 +39,7 @@ def run(args: Args, desk: Desk) -> Reply:
     used = quota.in_use(found.limits, agents)
     holding = [each for each in found.limits.values() if each.ending]
     shown = holding if args.all else used
-    rows = view.rows(shown, world.config.quota, waits=_waits(world, found, units, now_ms) if agents else {}, used=used)
+    rows = view.rows(shown, world.config.quota, waits=_waits(world) if agents else {}, used=used)
     return Reply(text=view.render(rows, moment(now_ms)), data=to_builtins(rows), indented=True)
 
 
@@ -51,17 +50,19 @@ def _agents(config: Config, units: list[Unit]) -> list[Candidate]:
         return []
 
 
-def _waits(world: World, found: Quota, units: list[Unit], now_ms: int) -> dict[str, list[str]]:
-    """The lanes that have units left and may start no agent, by the limit that holds them up."""
-    config = world.config
-    state, _ = fold.current(world.journal, Fleet)
+def _waits(world: World) -> dict[str, list[str]]:
+    """The lanes that may start no agent, or whose worker waits for one, by the limit that holds them up."""
+    try:
+        seen = FleetReader(world).look()
+    except BadInput:  # a plan that cannot be read hides no limit
+        return {}
     waits: dict[str, list[str]] = {}
-    for lane in config.roster():
-        left = backlog.survey(units, config, state, lane, now_ms=now_ms).completion
-        agents = [candidates.employ(config, name).candidate for name in config.agent_names(lane)]
-        if not agents:
-            continue
-        choice = quota.choose(found.limits, agents, lane=lane, now_ms=now_ms, policy=config.quota)
-        if left and not left.is_done and isinstance(choice.room, Gated):
-            waits.setdefault(choice.room.key.path, []).append(lane)
+    for lane in seen.backlogs:
+        room, lease = seen.roomless.get(lane), seen.leases.get(lane)
+        run = seen.state.runs.get(lease.run_id) if lease and seen.is_parked(lane) else None
+        held_by = room.limit if room else ""
+        if run:
+            held_by = run.limit
+        if held_by:
+            waits.setdefault(held_by, []).append(lane)
     return waits

@@ -4,11 +4,15 @@ Each stands in exactly one list: landed by git's word, under way, to be taken up
 reason, resting after a try in vain, or free. Units that landed or were claimed and are in no plan any more come last.
 """
 
+from collections.abc import Mapping
 from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
 from dos.evidence.work import account as evidence
+from dos.plans import waiting
+from dos.plans.waiting import Waits
+from dos.runtime.fleet.reading import FleetReader
 from dos.surfaces.cli import moment
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
@@ -29,22 +33,28 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, desk: Desk) -> Reply:
-    verdict = account.judge(evidence.gather(desk.world, desk.world.config, now_ms=moment.now_ms(args.now_ms)))
+    world, now_ms = desk.world, moment.now_ms(args.now_ms)
+    waits = FleetReader(world).waits(now_ms=now_ms).units
+    waiting_units = [name for name, found in waits.items() if found]
+    verdict = account.judge(evidence.gather(world, world.config, now_ms=now_ms, waiting=waiting_units))
     return Reply(
         code=EXITS[verdict.answer],
-        text="\n".join([f"{verdict.answer}  {verdict.reason}", *_lines(verdict)]),
-        data=to_builtins(verdict),
+        text="\n".join([f"{verdict.answer}  {verdict.reason}", *_lines(verdict, waits)]),
+        data=to_builtins(verdict) | {"waiting": to_builtins({name: waits[name] for name in waiting_units})},
         next_action=NEXT.get(verdict.answer, ""),
         indented=True,
     )
 
 
-def _lines(verdict: Verdict) -> list[str]:
+def _lines(verdict: Verdict, waits: Mapping[str, Waits]) -> list[str]:
+    def why(unit: str) -> str:
+        return f"  {waiting.told(waits[unit])}" if waits.get(unit) else ""
+
     return [
         *(f"  under way     {unit}  {run}" for unit, run in verdict.in_flight.items()),
-        *(f"  interrupted   {unit}  {run}" for unit, run in verdict.interrupted.items()),
-        *(f"  held          {unit}  {why}" for unit, why in verdict.held.items()),
-        *(f"  resting       {unit}" for unit in verdict.resting),
-        *(f"  free          {unit}" for unit in verdict.open),
+        *(f"  interrupted   {unit}  {run}{why(unit)}" for unit, run in verdict.interrupted.items()),
+        *(f"  held          {unit}{why(unit) or f'  {reason}'}" for unit, reason in verdict.held.items()),
+        *(f"  resting       {unit}{why(unit)}" for unit in verdict.resting),
+        *(f"  {'waiting' if waits.get(unit) else 'free':<12}  {unit}{why(unit)}" for unit in verdict.open),
         *(f"  in no plan    {unit}" for unit in verdict.undeclared),
     ]

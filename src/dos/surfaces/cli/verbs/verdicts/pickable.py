@@ -10,6 +10,8 @@ from typing import Annotated
 from msgspec import DecodeError, Struct, json, to_builtins
 
 from dos.errors import BadInput
+from dos.plans import waiting
+from dos.plans.waiting import Waits
 from dos.records import reasons
 from dos.records.names import checked
 from dos.surfaces.cli.desk import Desk, Reply
@@ -38,9 +40,19 @@ def run(args: Args, desk: Desk) -> Reply:
     seen = _gathered(args.unit, desk, now) if args.state is None else _told(args.state, args.unit, now)
     verdict = pickable.judge(seen)
     reason = reasons.find(verdict.reason) if verdict.reason else None
-    return Reply(
-        code=verdict.exit_code, text=_text(verdict), data=to_builtins(verdict), next_action=reason.fix if reason else ""
-    )
+    data, text = to_builtins(verdict), _text(verdict)
+    if args.state is None:
+        waits = _waits(verdict.unit, desk, now)
+        data["waiting"] = to_builtins(waits)
+        text = f"{text}\nwaiting: {waiting.told(waits)}" if waits else text
+    return Reply(code=verdict.exit_code, text=text, data=data, next_action=reason.fix if reason else "")
+
+
+def _waits(unit: str, desk: Desk, now: int) -> Waits:
+    """All that keeps it from being worked on: also what its lane waits for."""
+    from dos.runtime.fleet.reading import FleetReader
+
+    return FleetReader(desk.world).waits(now_ms=now).units.get(unit, ())
 
 
 def _gathered(unit: str, desk: Desk, now: int) -> Evidence:
