@@ -1,6 +1,8 @@
 """How a supervisor's effects are performed in a simulation: one method for each."""
 
-from msgspec import structs
+from collections.abc import Callable
+
+from msgspec import Struct, structs
 
 from dos.errors import Conflict
 from dos.evidence.launches import LAUNCH_MS
@@ -42,6 +44,14 @@ CHECK_SECONDS = 5.0
 AILMENTS = ("", "", faults.RED_TARGET, faults.BLIND_TEST)
 
 
+class Tick(Struct, frozen=True, kw_only=True):
+    """What a supervisor saw when it looked."""
+
+    position: int  # in the journal
+    seen: Seen
+    fleet: Fleet
+
+
 class FleetPerformers:
     """A supervisor can do what a worker can, and start workers."""
 
@@ -53,6 +63,8 @@ class FleetPerformers:
         self._surveyed: dict[str, tuple[object, int, effects.Backlog]] = {}
         self._looked_for_spinning: dict[str, int] = {}
         self._cleared: set[int] = set()  # the supervisors whose host was checked
+        self.on_look: Callable[[Process, Tick], None] = lambda process, tick: None
+        self.on_tick_over: Callable[[Process], None] = lambda process: None
 
     def table(self) -> Performers:
         rows = (
@@ -70,12 +82,14 @@ class FleetPerformers:
     def observe(self, process: Process, effect: effects.ObserveFleet) -> Fleet:
         seen = structs.replace(self.seen(process.host), baseline=self.baseline_plan(process))
         self.population[process.host.name] = sum(bool(seen.working_on(lane)) for lane in seen.backlogs), 0
-        return observing.fleet(
+        fleet = observing.fleet(
             seen,
             supervisor=effect.lease,
             first=effect.first,
             begun=self._check_to_begin(process.host),
         )
+        self.on_look(process, Tick(position=self.site.reader.last(), seen=seen, fleet=fleet))
+        return fleet
 
     def baseline_plan(self, process: Process) -> baselines.Plan:
         planned = self.baseline_of(process.host, cleared=process.pid in self._cleared)
@@ -249,6 +263,7 @@ class FleetPerformers:
 
     def pause(self, process: Process, effect: effects.Pause) -> Suspended[None]:
         """Until the next tick; while nothing happens a few are left out, since a missed one changes nothing."""
+        self.on_tick_over(process)
         self._sleep(process, effect.seconds, self._news(), QUIET_TICKS)
         return SUSPENDED
 

@@ -51,7 +51,8 @@ INVARIANTS = {
     KEPT: "What an agent edited is on the target branch, on a salvage ref, or still in its tree.",
     REPLAY: "Every decision, made again from what was written of it, is the same.",
     ONE_ANSWER: "A decision that was shown to a person is answered once at most, and only after it was raised.",
-    TAKES_EFFECT: "No unit behind a question is on cooldown, or held by the question, once a person said to retry it.",
+    TAKES_EFFECT: "At the next tick after a person's answer, nothing that the answer releases still holds a lane, and"
+    " the lane is started, or the fleet says what else it waits for.",
     COOLDOWN: "What was on cooldown before the fleet was started is on cooldown after it.",
     RETENTION: "A fold over what retention leaves is the fold over everything.",
     POPULATION: "A supervisor starts no more than are missing from the target, as it saw the fleet.",

@@ -12,7 +12,6 @@ from msgspec import Struct, field
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events import Event
 from dos.journal.store import Backend
-from dos.testing.simulation import finishing
 from dos.testing.simulation.agents import Agents
 from dos.testing.simulation.clock import VirtualClock
 from dos.testing.simulation.fleet_performers import FleetPerformers
@@ -20,6 +19,7 @@ from dos.testing.simulation.invariants import Broken
 from dos.testing.simulation.machine import Process
 from dos.testing.simulation.people import People
 from dos.testing.simulation.planted.table import switched_on
+from dos.testing.simulation.promises import finishing
 from dos.testing.simulation.site import Site
 from dos.testing.simulation.watching import Watch
 from dos.testing.simulation.worker_performers import WorkerPerformers

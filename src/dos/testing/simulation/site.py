@@ -29,8 +29,8 @@ from dos.testing.simulation import setting
 from dos.testing.simulation.clock import VirtualClock
 from dos.testing.simulation.faults import Swarm
 from dos.testing.simulation.machine import Host, Machine, Performers, Process
+from dos.testing.simulation.promises.watched_facts import offering
 from dos.testing.simulation.repository import Repository
-from dos.testing.simulation.watched_facts import offering
 from dos.verdicts.access import admission
 
 T = TypeVar("T")

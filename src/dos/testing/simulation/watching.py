@@ -23,8 +23,9 @@ from dos.testing.simulation import faults, invariants
 from dos.testing.simulation.fleet_performers import FleetPerformers
 from dos.testing.simulation.invariants import Broken
 from dos.testing.simulation.machine import Process
+from dos.testing.simulation.promises.answers import Answers
+from dos.testing.simulation.promises.watched_facts import Checked, OfQuestions, OfRuns, OfStarts, checked
 from dos.testing.simulation.site import Site
-from dos.testing.simulation.watched_facts import Checked, OfQuestions, OfRuns, OfStarts, checked
 
 REASONS = {*StopReason, *Ended}
 LEAST_USD = 0.001  # sums of floats are not exact
@@ -62,7 +63,7 @@ class Watch:
         self._raised: set[str] = set()
         self.on_question: Callable[[str], None] = lambda decision: None
         self._answered: set[str] = set()
-        self._retried: dict[str, str] = {}  # units that are to be tried again by the answer to a question
+        self.answers = Answers(site, fleets)
         self._held: dict[str, str] = {}  # run -> the question about its host that was open when it began
 
     def look(self) -> None:
@@ -76,7 +77,6 @@ class Watch:
             self.site.apply(event)
             if cooling and (cleared := cooling - self._cooling()):
                 raise Broken(invariants.COOLDOWN, f"event {event.pos} cleared {min(cleared)}")
-            self._check_retried(event)
         stale = self.site.repository.stale
         if stale:
             raise Broken(invariants.GIT_FENCE, stale[0])
@@ -98,15 +98,6 @@ class Watch:
         site, now_ms = self.site, self.site.machine.clock.wall_ms()
         backlogs = [self.fleets.workers.backlog(site.fleet, lane, now_ms) for lane in site.setting.config.roster()]
         return {rest.unit_id for backlog in backlogs for rest in backlog.resting}
-
-    def _check_retried(self, event: Event) -> None:
-        """Once the last event of a transaction is here that answers questions with a retry."""
-        if not self._retried or event.pos != self.site.reader.last():
-            return
-        retried, self._retried = self._retried, {}
-        if held := self._cooling() & set(retried):
-            unit = min(held)
-            raise Broken(invariants.TAKES_EFFECT, f"after {retried[unit]} {unit} is still on cooldown")
 
     # Every event
 
@@ -223,6 +214,7 @@ class Watch:
                 assert_never(never)
 
     def _spawn_intended(self, event: Event, fact: events.SpawnIntended) -> None:
+        self.answers.started(event, fact.lane)
         now = event.at_ms
         self._check_pending(event, fact)
         self._check_target(event, fact.system)
@@ -381,9 +373,9 @@ class Watch:
         if fact.id not in self._raised or fact.id in self._answered:
             raise Broken(invariants.ONE_ANSWER, f"event {event.pos}: decision {fact.id}")
         self._answered.add(fact.id)
-        taken = self.site.decisions.open[fact.id].question.choice(fact.choice)
-        if taken and not fact.expired:
-            self._retried |= dict.fromkeys(taken.clears, fact.id)
+        question = self.site.decisions.open[fact.id].question
+        if event.actor == self.site.store.actor and (taken := question.choice(fact.choice)):
+            self.answers.given(event, question, taken)
         if fact.choice == "raise" and (asked := self._budget_asked.get(fact.id)):
             self._spent[asked.scope, asked.subject.rpartition("/")[2]] -= asked.by  # type: ignore[assignment]
 

@@ -10,7 +10,7 @@ from dos.journal import events, streams
 from dos.journal.events import Event
 from dos.journal.states.fleet import Fleet
 from dos.plans.limits import baselines
-from dos.plans.questions.question import Choice, Consequence
+from dos.plans.questions.question import Choice, ClearLane, Consequence
 from dos.records.leases import Lease, Request
 from dos.runtime import effects
 from dos.runtime.fleet.seen import Seen
@@ -127,3 +127,27 @@ def retry_without_effect(simulation: "Simulation", patches: Patches) -> None:
         return consequences(self, by_person=False)
 
     patches.enter_context(patch.object(Choice, "consequences", without_units))
+
+
+def lane_not_cleared(simulation: "Simulation", patches: Patches) -> None:
+    """A retry clears the units, and their lane stays as it was."""
+    consequences = Choice.consequences
+
+    def without_lane(self: Choice, *, by_person: bool) -> list[Consequence]:
+        return [each for each in consequences(self, by_person=by_person) if not isinstance(each, ClearLane)]
+
+    patches.enter_context(patch.object(Choice, "consequences", without_lane))
+
+
+def answer_not_looked_at(simulation: "Simulation", patches: Patches) -> None:
+    """A supervisor goes by what it saw before a person answered."""
+    site = simulation.site
+    apply = site.apply
+
+    def applied(event: Event) -> None:
+        before = site.offers
+        apply(event)
+        if event.actor == site.store.actor:
+            site.offers = before
+
+    site.apply = applied  # type: ignore[method-assign]

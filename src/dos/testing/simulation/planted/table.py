@@ -50,6 +50,8 @@ PLANTED = {
     "one-fleet-stream": Bug(in_the_fleet.one_fleet_stream, invariants.HOLDS),
     "start-clears-cooldowns": Bug(in_the_fleet.start_clears_cooldowns, invariants.COOLDOWN),
     "retry-without-effect": Bug(in_the_fleet.retry_without_effect, invariants.TAKES_EFFECT),
+    "lane-not-cleared": Bug(in_the_fleet.lane_not_cleared, invariants.TAKES_EFFECT),
+    "answer-not-looked-at": Bug(in_the_fleet.answer_not_looked_at, invariants.TAKES_EFFECT),
     "red-target-ignored": Bug(in_the_fleet.red_target_ignored, invariants.BASELINE),
     "one-too-many": Bug(in_the_fleet.one_too_many, invariants.POPULATION),
 }

@@ -1,0 +1,162 @@
+"""An answer takes effect: what a supervisor makes of each answer of a person at its next tick.
+
+Then the lane that waited for it is started, or the fleet says what else it waits for; and nothing that the answer was
+to release still holds it.
+"""
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from dos.journal.events import Event
+from dos.plans import staffing
+from dos.plans.limits import baselines
+from dos.plans.questions import subject
+from dos.plans.questions.catalog import AnyQuestion
+from dos.plans.questions.question import Choice, ClearLane, ClearUnit, LiftLimit
+from dos.plans.questions.resources import BaselineFailed, BudgetSpent
+from dos.runtime.fleet import waits
+from dos.runtime.fleet.seen import Seen
+from dos.testing.simulation import invariants
+from dos.testing.simulation.fleet_performers import FleetPerformers, Tick
+from dos.testing.simulation.invariants import Broken
+from dos.testing.simulation.machine import Process
+from dos.testing.simulation.site import Site
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """An answer of a person, until a supervisor has looked."""
+
+    position: int
+    at_ms: int
+    question: AnyQuestion
+    choice: Choice
+    lanes: frozenset[str]  # that waited for it, or have a unit that did
+
+
+class Answers:
+    def __init__(self, site: Site, fleets: FleetPerformers) -> None:
+        self.site = site
+        self.fleets = fleets
+        self._fresh: list[Answer] = []  # that no supervisor has acted on
+        self._ticks: dict[int, Tick] = {}  # by supervisor, while it is at it
+        self._started: dict[str, int] = {}  # lane -> the position of its newest start
+        fleets.on_look = self.looked
+        fleets.on_tick_over = self.tick_over
+
+    def given(self, event: Event, question: AnyQuestion, choice: Choice) -> None:
+        lanes = frozenset(self._lanes(question))
+        if lanes:
+            answer = Answer(position=event.pos, at_ms=event.at_ms, question=question, choice=choice, lanes=lanes)
+            self._fresh.append(answer)
+
+    def started(self, event: Event, lane: str) -> None:
+        self._started[lane] = event.pos
+
+    def _lanes(self, question: AnyQuestion) -> Iterable[str]:
+        for each in question.stands_for:
+            match each:
+                case subject.Lane(name):
+                    yield name
+                case subject.Unit(name):
+                    yield from (unit.lane for unit in self.site.units if unit.name == name)
+                case subject.Run(run_id) if run := self.site.fleet.runs.get(run_id):
+                    yield run.lane
+                case subject.Fleet() | subject.Host() | subject.Limit():
+                    yield from self.site.setting.config.roster()
+
+    def looked(self, process: Process, tick: Tick) -> None:
+        """A supervisor has seen the fleet: what the answers released holds nothing any more."""
+        self._ticks.pop(process.pid, None)
+        answers = self._concerning(process, tick)
+        if answers:
+            self._ticks[process.pid] = tick
+        for answer in answers:
+            for lane in answer.lanes - tick.fleet.leases.keys():
+                why = self._unseen(tick.seen, lane) or self._still_held(tick, answer, lane)
+                if why:
+                    raise Broken(invariants.TAKES_EFFECT, f"after {_shown(answer)} {why}")
+
+    def tick_over(self, process: Process) -> None:
+        """It has done what it is going to do: each lane is started, or waits for something else that is said."""
+        tick = self._ticks.pop(process.pid, None)
+        if tick is None:
+            return
+        fleet = tick.fleet
+        target = 0 if fleet.drain_requested else self.site.setting.target
+        plan = staffing.plan(fleet.lanes, target, dying=fleet.dying)
+        waiting = waits.complete(tick.seen, fleet.waits, plan.obstacles).lanes
+        for answer in self._concerning(process, tick):
+            self._fresh.remove(answer)
+            for lane in answer.lanes - fleet.leases.keys():
+                is_done = lane not in waiting or tick.seen.working_on(lane)
+                if not (is_done or waiting[lane] or self._has_moved(tick, lane)):
+                    raise Broken(invariants.TAKES_EFFECT, f"after {_shown(answer)} nobody starts on lane {lane}")
+
+    def _concerning(self, process: Process, tick: Tick) -> list[Answer]:
+        """What a person has said of a host, its own supervisor acts on."""
+        return [
+            each
+            for each in self._fresh
+            if each.position <= tick.position
+            and (not isinstance(each.question, BaselineFailed) or each.question.host == process.host.name)
+        ]
+
+    def _has_moved(self, tick: Tick, lane: str) -> bool:
+        """Somebody started it since, or wrote something else that made a start of this supervisor's be refused."""
+        starts = self.site.fleet.starts.get(lane)
+        return self._started.get(lane, 0) > tick.position or (
+            starts is not None and starts.version != tick.fleet.versions.get(lane, 0)
+        )
+
+    def _unseen(self, seen: Seen, lane: str) -> str:
+        workers = self.fleets.workers
+        now = workers.backlog(workers.as_git_shows(self.site.fleet), lane, seen.now_ms)
+        offered = {unit.name for unit in seen.backlogs[lane].open}
+        missed = {unit.name for unit in now.open} - offered
+        return f"a supervisor does not see {min(missed)}" if missed else ""
+
+    def _still_held(self, tick: Tick, answer: Answer, lane: str) -> str:
+        """What the answer was to release, and holds the lane as it did before; empty: nothing."""
+        if any(each.question == answer.question.id for each in tick.fleet.waits.all()):
+            return "the question still holds something"
+        if not answer.choice.goes_on:
+            return ""
+        seen = tick.seen
+        starts, resting = seen.starts(lane), {rest.unit_id for rest in seen.backlogs[lane].resting}
+        for brought in answer.choice.brings:
+            match brought:
+                case ClearUnit(unit=unit) if unit in resting:
+                    return f"{unit} is still on cooldown"
+                case ClearLane(lane=name) if name == lane and starts.failed:
+                    return f"lane {lane} is still given up on"
+                case ClearLane(lane=name) if name == lane and starts.stopped:
+                    if starts.stopped.at_ms < answer.at_ms:
+                        return f"lane {lane} is still held by how its last run ended"
+                case LiftLimit(key=key) if limit := seen.limits.get(key.path):
+                    if limit.ending and limit.hit_ms < answer.at_ms:
+                        return f"{key} is still limited"
+        match answer.question:
+            case BaselineFailed() as failed if seen.baseline.step is baselines.Step.WAIT:
+                return f"{failed.host} still waits" if self._is_about_now(failed, answer) else ""
+            case BudgetSpent() as spent if room := seen.roomless.get(lane):
+                return f"the budget of {spent.subject} is as it was" if _asks_again(room.questions, spent) else ""
+        return ""
+
+    def _is_about_now(self, failed: BaselineFailed, answer: Answer) -> bool:
+        """No check has failed since, and the branch is where it was: an answer holds for one tree alone."""
+        at = [each.at_ms for each in self.site.baselines.checks if each.host == failed.host]
+        return failed.tree == self.site.repository.target and max(at, default=0) < answer.at_ms
+
+
+def _asks_again(questions: Iterable[AnyQuestion], spent: BudgetSpent) -> bool:
+    """One of them is about the same budget, and that was not raised."""
+    same = ("scope", "subject", "measure", "limit")
+    return any(
+        isinstance(each, BudgetSpent) and all(getattr(each, name) == getattr(spent, name) for name in same)
+        for each in questions
+    )
+
+
+def _shown(answer: Answer) -> str:
+    return f"{answer.question.id} was answered with {answer.choice.name}"
