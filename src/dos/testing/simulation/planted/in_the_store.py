@@ -11,7 +11,7 @@ from msgspec import structs
 from dos.journal import retention, store, streams
 from dos.journal.backends.memory import Rows
 from dos.journal.events import Event, Fact, UnitLanded
-from dos.records.leases import Lease
+from dos.records.leases import Lease, Refusal, RefusalReason, Request
 from dos.verdicts.access import admission
 
 if TYPE_CHECKING:
@@ -70,8 +70,14 @@ def versions_skipped(simulation: "Simulation", patches: Patches) -> None:
 
 
 def everything_admitted(simulation: "Simulation", patches: Patches) -> None:
-    """A lane is granted to whoever asks, whatever others hold."""
-    simulation.site.admit = lambda asked, standing: None  # type: ignore[assignment]
+    """A lane is granted to whoever asks, whatever others hold, as long as its class has room."""
+    judge = simulation.site.admit
+
+    def admit(asked: Request, standing: Sequence[Lease]) -> Refusal | None:
+        refused = judge(asked, standing)
+        return refused if refused and refused.reason is RefusalReason.CLASS_BUDGET_EXHAUSTED else None
+
+    simulation.site.admit = admit  # type: ignore[assignment]
 
 
 def class_not_counted(simulation: "Simulation", patches: Patches) -> None:
