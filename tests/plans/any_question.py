@@ -2,7 +2,8 @@
 
 from hypothesis import strategies as st
 
-from dos.plans.limits.budget import Measure, Row, Scope, Standing, iteration_subject, lane_subject
+from dos.plans.limits.accounts import Day, Iteration, LaneDay, Run
+from dos.plans.limits.budget import Measure, Row, Standing
 from dos.plans.limits.quota import LONGEST_WEEKLY_WAIT_MS, Key, Limit
 from dos.plans.questions.added import Added
 from dos.plans.questions.catalog import Unrecognised
@@ -54,29 +55,21 @@ checks = st.builds(
     ordinal=ordinals,
 )
 amounts = st.floats(0.5, 1e6)
-DAY = "2027-01-15"
-
-
-@st.composite
-def budget_rows(draw):
-    scope = draw(st.sampled_from(Scope))
-    run_id = draw(runs)
-    subject = {
-        Scope.ITERATION: iteration_subject(run_id, draw(ordinals)),
-        Scope.RUN: run_id,
-        Scope.LANE: lane_subject(DAY, draw(lanes)),
-        Scope.DAY: DAY,
-    }[scope]
-    return Row(
-        scope=scope,
-        subject=subject,
-        measure=draw(st.sampled_from(Measure)),
-        spent=draw(amounts),
-        limit=draw(amounts),
-        standing=Standing(asked=draw(st.integers(0, 2))),
-    )
-
-
+days = st.just("2027-01-15")
+accounts = st.one_of(
+    st.builds(Iteration, run_id=runs, number=ordinals),
+    st.builds(Run, run_id=runs),
+    st.builds(LaneDay, day=days, lane=lanes),
+    st.builds(Day, day=days),
+)
+budget_rows = st.builds(
+    Row,
+    account=accounts,
+    measure=st.sampled_from(Measure),
+    spent=amounts,
+    limit=amounts,
+    standing=st.builds(Standing, asked=st.integers(0, 2)),
+)
 changed_texts = {
     "document": texts,
     "digest": st.sampled_from([REMOVED, "d" * 64]),
@@ -129,7 +122,7 @@ BY_CLASS = {
     BaselineFailed: st.builds(BaselineFailed.ask, checks),
     LimitReached: st.builds(LimitReached.ask, limits),
     LimitDoubted: st.builds(LimitDoubted.ask, limits),
-    BudgetSpent: st.builds(BudgetSpent.ask, budget_rows()),
+    BudgetSpent: st.builds(BudgetSpent.ask, budget_rows),
     Added: st.builds(Added.ask, st.sampled_from(["FLAG", "note"]), lanes, texts, texts, answered=st.just(())),
     Unrecognised: st.builds(
         Record,

@@ -17,6 +17,7 @@ from dos.journal.states.decisions import Decisions
 from dos.journal.states.spend import DAYS_KEPT, LANDED, REJECTED, REPLAN, RUNS_KEPT, Spend
 from dos.journal.store import Store
 from dos.plans.limits import budget
+from dos.plans.limits.accounts import Iteration, Run
 from dos.plans.limits.budget import Answer, Spent
 from dos.plans.questions import resources
 from dos.plans.questions.subject import Fleet
@@ -24,7 +25,8 @@ from dos.records.endings import Ending, Usage
 
 
 def amounts(row):
-    return {name: getattr(row, name) for name in ("scope", "subject", "measure", "spent", "limit")}
+    told = {name: getattr(row, name) for name in ("scope", "measure", "spent", "limit")}
+    return {**told, "subject": str(row.account)}
 
 
 ONE_TURN = Story().begin().turn(1, usd=8.0, tokens=800, seconds=480.0)
@@ -202,10 +204,10 @@ def test_what_was_spent_is_told_by_what_became_of_it():
 
 
 def test_a_retry_is_no_iteration_of_its_own():
-    assert Story().begin().turn(1).turn(1).folded.spent("iteration", "R1/1").usd == 2.0
+    assert Story().begin().turn(1).turn(1).folded.spent(Iteration(run_id="R1", number=1)).usd == 2.0
     story = Story().begin().turn(1).turn(1).turn(2)
     assert (story.folded.whole.total.iterations, story.folded.whole.total.agents) == (2, 3)
-    assert story.folded.spent("iteration", "R1/2").usd == 1.0
+    assert story.folded.spent(Iteration(run_id="R1", number=2)).usd == 1.0
 
 
 def test_a_landing_that_another_run_recognised_is_counted_for_the_one_that_paid():
@@ -294,8 +296,9 @@ def test_folding_in_two_parts_is_folding_at_once(steps, cut):
 @given(STEPS)
 def test_nothing_is_counted_twice_and_nothing_is_lost(steps):
     ledger = told(steps).folded
-    for books in (ledger.days, ledger.lanes, ledger.agents):
-        assert sum((book.total for book in books.values()), Spent()) == ledger.whole.total
+    of_lanes = [book for of_day in ledger.lanes.values() for book in of_day.values()]
+    for books in (ledger.days.values(), of_lanes, ledger.agents.values()):
+        assert sum((book.total for book in books), Spent()) == ledger.whole.total
     for book in (ledger.whole, *ledger.days.values(), *ledger.units.values()):
         assert sum((spent.usd for spent in book.became.values()), 0.0) <= book.total.usd
 
@@ -310,7 +313,7 @@ def test_a_budget_is_never_overdrawn_by_more_than_one_iteration(turns, data):
             break
         largest = (max(largest[0], usd), max(largest[1], tokens))
         story.turn(number, usd=usd, tokens=tokens, seconds=seconds)
-    spent = story.folded.spent("run", "R1")
+    spent = story.folded.spent(Run(run_id="R1"))
     assert spent.usd <= limits.usd + largest[0] + 1e-6
     assert spent.tokens <= limits.tokens + largest[1]
     assert spent.iterations <= limits.iterations
@@ -325,4 +328,4 @@ def test_a_restart_forgets_nothing():
     fold.keep(store, before, pos)
     again, _ = fold.current(store, Spend)
     assert again == before
-    assert again.spent("run", "R1").usd == 8.0
+    assert again.spent(Run(run_id="R1")).usd == 8.0

@@ -14,6 +14,7 @@ from dos.journal.states.fleet import Fleet
 from dos.journal.states.quota import Quota
 from dos.journal.states.spend import Spend
 from dos.plans.limits import budget
+from dos.plans.limits.accounts import Day
 from dos.plans.limits.quota import Candidate
 from dos.records.reasons import Needs
 from dos.runtime.effects import Chosen, NoRoom
@@ -87,7 +88,7 @@ def test_the_iterations_of_a_day_are_counted_before_their_agents_start():
     assert isinstance(chosen(story.folded, budgets), NoRoom)
     assert isinstance(chosen(story.folded, budgets, run="R0", lane="lane0"), Chosen), "its own promise is its own"
     story.start("R0", "lane0")
-    assert story.folded.promised("day", DAY, besides="", now_ms=T).iterations == 0, "it counts as spent now"
+    assert story.folded.promised(Day(day=DAY), besides="", now_ms=T).iterations == 0, "it counts as spent now"
     assert judged(story.folded, budgets).answer is budget.Answer.SPENT
 
 

@@ -3,11 +3,12 @@
 from typing import get_args
 
 import pytest
-from any_question import BY_CLASS, keys, questions
+from any_question import BY_CLASS, accounts, keys, questions
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import json
 
+from dos.plans.limits.accounts import parse
 from dos.plans.questions import catalog, subject
 from dos.plans.questions.catalog import AnyQuestion, Unrecognised
 from dos.plans.questions.question import Record, SetAside
@@ -47,6 +48,11 @@ def test_every_class_is_told_from_the_others(kind, data):
 @given(subjects)
 def test_a_subject_is_read_as_it_was_written(one):
     assert subject.parse(str(one)) == one
+
+
+@given(accounts)
+def test_an_account_is_read_as_it_was_written(one):
+    assert parse(one.scope, str(one)) == one
 
 
 @given(st.text())

@@ -21,7 +21,7 @@ from dos.journal.facts.reader import FactReader
 from dos.journal.run_events import HaltProposed, IntentDeclared, RunEnded, RunResumed
 from dos.journal.store import Entry
 from dos.plans.limits.quota import Key
-from dos.plans.questions import catalog, runs, subject
+from dos.plans.questions import catalog, question, runs, subject
 from dos.plans.questions.catalog import AnyQuestion
 from dos.plans.questions.question import Choice as Offered
 from dos.plans.questions.question import ClearLane, ClearUnit, Consequence, HaltRun, LiftLimit, Record
@@ -90,6 +90,7 @@ class Closing(Struct, frozen=True, kw_only=True):
 
 class Decisions(Struct, kw_only=True):
     name: ClassVar[str] = "decisions"
+    made_with: ClassVar[tuple[str, ...]] = (catalog.__name__, question.__name__, runs.__name__)
 
     open: dict[str, Standing] = field(default_factory=dict)  # oldest first
     answered: dict[str, Answered] = field(default_factory=dict)  # the newest last

@@ -9,9 +9,12 @@ from dos.journal import engine_events, events
 from dos.journal.engine_events import BudgetPromised, BudgetSpent, BudgetWarned, DecisionAnswered, DecisionRaised
 from dos.journal.events import Event
 from dos.journal.facts.reader import FactReader
+from dos.journal.states.decisions import question_of
 from dos.plans.iterations import OutcomeKind
-from dos.plans.limits import budget
-from dos.plans.limits.budget import Scope, Spent, Standing, day_of, lane_subject
+from dos.plans.limits import accounts, budget
+from dos.plans.limits.accounts import Account, Day, Iteration, LaneDay, Run
+from dos.plans.limits.budget import Spent, Standing, day_of
+from dos.plans.questions import resources
 from dos.records.endings import Ending
 
 DAYS_KEPT = 35
@@ -108,37 +111,31 @@ class Promise(Struct, frozen=True, kw_only=True):
     until_ms: int
     spent: Spent
 
-    def is_of(self, scope: str, subject: str) -> bool:
-        match scope:
-            case Scope.DAY:
-                return subject == self.day
-            case Scope.LANE:
-                return subject == lane_subject(self.day, self.lane)
-        return False
+    def is_of(self, account: Account) -> bool:
+        return account in (Day(day=self.day), LaneDay(day=self.day, lane=self.lane))
 
 
 class Mark(Struct, frozen=True, kw_only=True):
     """A budget that people were told of."""
 
-    subject: str
+    account: Account
     standing: Standing = Standing()
 
 
 class Asked(Struct, frozen=True, kw_only=True):
-    scope: str
-    subject: str
+    account: Account
     measure: str
     by: float  # how much more there is when the answer is yes
 
 
 class Spend(Struct, kw_only=True):
     name: ClassVar[str] = "spend"
-    made_with: ClassVar[tuple[str, ...]] = (budget.__name__,)
+    made_with: ClassVar[tuple[str, ...]] = (accounts.__name__, budget.__name__, resources.__name__)
 
     whole: Book = field(default_factory=Book)
     runs: dict[str, Purse] = field(default_factory=dict)
     days: dict[str, Book] = field(default_factory=dict)
-    lanes: dict[str, Book] = field(default_factory=dict)  # by day and lane
+    lanes: dict[str, dict[str, Book]] = field(default_factory=dict)  # by day, then by lane
     units: dict[str, Book] = field(default_factory=dict)
     agents: dict[str, Book] = field(default_factory=dict)
     marks: dict[str, Mark] = field(default_factory=dict)
@@ -146,28 +143,26 @@ class Spend(Struct, kw_only=True):
     promises: dict[str, Promise] = field(default_factory=dict)  # by run
     promised_at: int = 0  # the version of the stream that promises are written to
 
-    def spent(self, scope: str, subject: str) -> Spent:
-        match scope:
-            case Scope.DAY:
-                return self.days.get(subject, Book()).total
-            case Scope.LANE:
-                return self.lanes.get(subject, Book()).total
-        run_id, _, iteration = subject.partition("/")
-        purse = self.runs.get(run_id)
-        if purse is None:
-            return Spent()
-        if scope == Scope.RUN:
-            return purse.book.total
-        return purse.in_iteration if iteration == str(purse.iteration) else Spent()
+    def spent(self, account: Account) -> Spent:
+        match account:
+            case Day(day=day):
+                return self.days.get(day, Book()).total
+            case LaneDay(day=day, lane=lane):
+                return self.lanes.get(day, {}).get(lane, Book()).total
+            case Run(run_id=run_id):
+                return self.runs[run_id].book.total if run_id in self.runs else Spent()
+            case Iteration(run_id=run_id, number=number):
+                purse = self.runs.get(run_id)
+                return purse.in_iteration if purse and purse.iteration == number else Spent()
 
-    def promised(self, scope: str, subject: str, *, besides: str, now_ms: int) -> Spent:
+    def promised(self, account: Account, *, besides: str, now_ms: int) -> Spent:
         """To the agents of other runs; nothing is promised of what is a run's own."""
         others = (promise for run_id, promise in self.promises.items() if run_id != besides)
-        standing = (each.spent for each in others if each.until_ms > now_ms and each.is_of(scope, subject))
+        standing = (each.spent for each in others if each.until_ms > now_ms and each.is_of(account))
         return sum(standing, start=Spent())
 
-    def standing(self, scope: str, subject: str, measure: str) -> Standing:
-        return self.marks.get(_mark(scope, subject, measure), Mark(subject=subject)).standing
+    def standing(self, account: Account, measure: str) -> Standing:
+        return self.marks.get(_mark(account, measure), Mark(account=account)).standing
 
     def apply(self, event: Event) -> None:
         fact = _reader.decode(event)
@@ -202,25 +197,24 @@ class Spend(Struct, kw_only=True):
     def _apply_word(self, fact: _Word) -> None:
         match fact:
             case BudgetWarned():
-                self._tell(fact.scope, fact.subject, fact.measure, warned_at=fact.limit)
+                self._tell(accounts.parse(fact.scope, fact.subject), fact.measure, warned_at=fact.limit)
             case BudgetSpent():
-                self._tell(fact.scope, fact.subject, fact.measure, spent_at=fact.limit)
+                self._tell(accounts.parse(fact.scope, fact.subject), fact.measure, spent_at=fact.limit)
             case DecisionRaised():
-                if fact.about == "budget":
-                    told = {name: fact.detail.get(name, "") for name in ("scope", "subject", "measure")}
-                    self.asked[fact.id] = Asked(**told, by=fact.detail.get("by", 0.0))
+                question = question_of(fact)
+                if isinstance(question, resources.BudgetSpent):
+                    self.asked[fact.id] = Asked(account=question.account, measure=question.measure, by=question.by)
             case DecisionAnswered():
-                if question := self.asked.pop(fact.id, None):
-                    self._answer(question, fact.choice)
+                if asked := self.asked.pop(fact.id, None):
+                    self._answer(asked, fact.choice)
             case never:
                 assert_never(never)
 
     def _answer(self, question: Asked, choice: str) -> None:
-        known = self.standing(question.scope, question.subject, question.measure)
+        known = self.standing(question.account, question.measure)
         more = question.by if choice == "raise" else 0.0
         self._tell(
-            question.scope,
-            question.subject,
+            question.account,
             question.measure,
             raised=known.raised + more,
             said=choice,
@@ -320,7 +314,7 @@ class Spend(Struct, kw_only=True):
         yield self.whole
         yield purse.book
         yield self.days.setdefault(piece.day, Book())
-        yield self.lanes.setdefault(lane_subject(piece.day, purse.lane), Book())
+        yield self._lane_book(piece.day, purse.lane)
         yield self.agents.setdefault(piece.agent, Book())
         if piece.unit:
             yield self.units.setdefault(piece.unit, Book())
@@ -330,24 +324,25 @@ class Spend(Struct, kw_only=True):
         return (
             self.whole,
             self.days.setdefault(day, Book()),
-            self.lanes.setdefault(lane_subject(day, lane), Book()),
+            self._lane_book(day, lane),
         )
 
-    def _tell(self, scope: str, subject: str, measure: str, **news: float | str) -> None:
-        known = self.standing(scope, subject, measure)
-        self.marks[_mark(scope, subject, measure)] = Mark(subject=subject, standing=structs.replace(known, **news))
+    def _lane_book(self, day: str, lane: str) -> Book:
+        return self.lanes.setdefault(day, {}).setdefault(lane, Book())
+
+    def _tell(self, account: Account, measure: str, **news: float | str) -> None:
+        known = self.standing(account, measure)
+        self.marks[_mark(account, measure)] = Mark(account=account, standing=structs.replace(known, **news))
 
     def _forget_old_days(self) -> None:
         for day in sorted(self.days)[:-DAYS_KEPT]:
             del self.days[day]
-            self.lanes = {name: book for name, book in self.lanes.items() if not name.startswith(f"{day}/")}
+            self.lanes.pop(day, None)
             self._forget_marks(day)
 
-    def _forget_marks(self, subject: str) -> None:
-        """The subject's own, and those of its parts: `RUN/3`, `DAY/LANE`."""
-        self.marks = {
-            name: mark for name, mark in self.marks.items() if not f"{mark.subject}/".startswith(f"{subject}/")
-        }
+    def _forget_marks(self, owner: str) -> None:
+        """Those of a run and its iterations, or of a day and its lanes."""
+        self.marks = {name: mark for name, mark in self.marks.items() if mark.account.owner != owner}
 
 
 def spent_by(fact: events.AgentEnded) -> Spent:
@@ -366,5 +361,5 @@ def spent_by(fact: events.AgentEnded) -> Spent:
     )
 
 
-def _mark(scope: str, subject: str, measure: str) -> str:
-    return f"{scope}/{subject}/{measure}"
+def _mark(account: Account, measure: str) -> str:
+    return f"{account.scope}/{account}/{measure}"

@@ -8,18 +8,12 @@ from typing import Protocol
 
 from msgspec import Struct, structs
 
+from dos.plans.limits.accounts import Account, Day, Iteration, LaneDay, Run, Scope
 from dos.records.endings import Usage
 
 MILLION = 1_000_000
 # How providers date a model's name: `large-1-20260101` costs what `large-1` does; `large-1-mini` does not.
 _DATED = pattern(r"(?:[-@]\d{8}|-\d{4}-\d{2}-\d{2}|-latest)\Z")
-
-
-class Scope(StrEnum):
-    ITERATION = "iteration"
-    RUN = "run"
-    LANE = "lane"  # of one day
-    DAY = "day"  # of the whole fleet
 
 
 class Measure(StrEnum):
@@ -128,22 +122,25 @@ class Standing(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Ledger(Protocol):
     """What was spent, folded from the journal."""
 
-    def spent(self, scope: str, subject: str) -> Spent: ...
-    def promised(self, scope: str, subject: str, *, besides: str, now_ms: int) -> Spent: ...
-    def standing(self, scope: str, subject: str, measure: str) -> Standing: ...
+    def spent(self, account: Account) -> Spent: ...
+    def promised(self, account: Account, *, besides: str, now_ms: int) -> Spent: ...
+    def standing(self, account: Account, measure: str) -> Standing: ...
 
 
 class Row(Struct, frozen=True, kw_only=True):
     """One limit."""
 
-    scope: Scope
-    subject: str
+    account: Account
     measure: Measure
     spent: float
     limit: float
     unpriced: int = 0  # agents whose cost is not in `spent`
     promised: float = 0.0  # of what is left, to agents of other runs
     standing: Standing = Standing()
+
+    @property
+    def scope(self) -> Scope:
+        return self.account.scope
 
     @property
     def share(self) -> float:
@@ -160,12 +157,12 @@ class Row(Struct, frozen=True, kw_only=True):
     @property
     def ends_ms(self) -> int | None:
         """When the budget is another one, because the day is."""
-        return day_end_ms(self.subject[:10]) if self.scope in (Scope.DAY, Scope.LANE) else None
+        return day_end_ms(self.account.day) if isinstance(self.account, LaneDay | Day) else None
 
     def __str__(self) -> str:
         known = f" and {self.unpriced} of unknown cost" if self.unpriced else ""
         promised = f", {self.promised:g} promised to agents at work" if self.promised else ""
-        return f"{self.scope} {self.subject}: {self.spent:g} of {self.limit:g} {self.measure}{known}{promised}"
+        return f"{self.scope} {self.account}: {self.spent:g} of {self.limit:g} {self.measure}{known}{promised}"
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
@@ -191,7 +188,7 @@ class Left(Struct, frozen=True, kw_only=True):
 
 def judge(ledger: Ledger, budgets: Budgets, *, run_id: str, lane: str, now_ms: int, iteration: int = 0) -> Verdict:
     """Asked before an agent is started."""
-    rows = tuple(_rows(ledger, budgets, _subjects(run_id, lane, day_of(now_ms), iteration), run_id, now_ms))
+    rows = tuple(_rows(ledger, budgets, _accounts(run_id, lane, day_of(now_ms), iteration), run_id, now_ms))
     spent = [row for row in rows if row.is_spent]
     to_ask = tuple(row for row in spent if row.standing.said in ("", "raise"))
     near = [row for row in rows if not row.is_spent and row.share >= budgets.warn_at]
@@ -282,35 +279,26 @@ def day_end_ms(day: str) -> int:
     return int((datetime.fromisoformat(day).replace(tzinfo=UTC) + timedelta(days=1)).timestamp() * 1000)
 
 
-def _subjects(run_id: str, lane: str, day: str, iteration: int) -> dict[Scope, str]:
-    return {
-        Scope.ITERATION: iteration_subject(run_id, iteration),
-        Scope.RUN: run_id,
-        Scope.LANE: lane_subject(day, lane),
-        Scope.DAY: day,
-    }
+def _accounts(run_id: str, lane: str, day: str, iteration: int) -> list[Account]:
+    return [
+        Iteration(run_id=run_id, number=iteration),
+        Run(run_id=run_id),
+        LaneDay(day=day, lane=lane),
+        Day(day=day),
+    ]
 
 
-def iteration_subject(run_id: str, iteration: int) -> str:
-    return f"{run_id}/{iteration}"
-
-
-def lane_subject(day: str, lane: str) -> str:
-    return f"{day}/{lane}"
-
-
-def _rows(ledger: Ledger, budgets: Budgets, subjects: Mapping[Scope, str], run_id: str, now_ms: int) -> Iterator[Row]:
-    for scope, subject in subjects.items():
-        budget: Budget = getattr(budgets, scope)
+def _rows(ledger: Ledger, budgets: Budgets, accounts: Sequence[Account], run_id: str, now_ms: int) -> Iterator[Row]:
+    for account in accounts:
+        budget: Budget = getattr(budgets, account.scope)
         for measure in Measure:
             limit: float | None = getattr(budget, measure)
-            if limit is None or (scope is Scope.ITERATION and measure is Measure.ITERATIONS):
+            if limit is None or (account.scope is Scope.ITERATION and measure is Measure.ITERATIONS):
                 continue
-            spent, standing = ledger.spent(scope, subject), ledger.standing(scope, subject, measure)
-            promised = ledger.promised(scope, subject, besides=run_id, now_ms=now_ms)
+            spent, standing = ledger.spent(account), ledger.standing(account, measure)
+            promised = ledger.promised(account, besides=run_id, now_ms=now_ms)
             yield Row(
-                scope=scope,
-                subject=subject,
+                account=account,
                 measure=measure,
                 spent=spent.of(measure),
                 limit=limit + standing.raised,

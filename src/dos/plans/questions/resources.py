@@ -2,8 +2,11 @@
 
 from typing import Any, ClassVar, Self
 
-from dos.plans.limits import quota
-from dos.plans.limits.budget import Measure, Row, Scope
+from msgspec import ValidationError
+
+from dos.plans.limits import accounts, quota
+from dos.plans.limits.accounts import Account, Day, Iteration, LaneDay, Run
+from dos.plans.limits.budget import Measure, Row
 from dos.plans.limits.quota import Key
 from dos.plans.limits.quota import Limit as ProviderLimit
 from dos.plans.questions import subject
@@ -172,9 +175,8 @@ class BudgetSpent(Question, frozen=True, kw_only=True):
 
     about: ClassVar[str] = "budget"
     waits_on: ClassVar[WaitsOn] = WaitsOn.BUDGET
-    detail_keys: ClassVar[tuple[str, ...]] = ("scope", "subject", "measure", "spent", "limit", "by")
-    scope: Scope
-    subject: str
+    detail_keys: ClassVar[tuple[str, ...]] = ("measure", "spent", "limit", "by")
+    account: Account
     measure: Measure
     spent: float
     limit: float
@@ -183,18 +185,29 @@ class BudgetSpent(Question, frozen=True, kw_only=True):
     @classmethod
     def ask(cls, row: Row) -> Self:
         return cls(
-            id=name(cls.about, f"{row.scope}-{row.subject}-{row.measure}", row.standing.asked + 1),
+            id=name(cls.about, f"{row.scope}-{row.account}-{row.measure}", row.standing.asked + 1),
             text=f"The budget is spent: {row}. Raise it?",
-            waits=(_spender(row),),
+            waits=(_spender(row.account),),
             expires_ms=row.ends_ms,
             until_start=row.ends_ms is None,
-            scope=row.scope,
-            subject=row.subject,
+            account=row.account,
             measure=row.measure,
             spent=row.spent,
             limit=row.limit,
             by=row.limit,
         )
+
+    @classmethod
+    def fields_of(cls, record: Record) -> dict[str, Any]:
+        try:
+            account = accounts.parse(record.detail["scope"], record.detail["subject"])
+        except (KeyError, ValueError) as error:
+            raise ValidationError(f"{record.id} names no budget") from error
+        return {**super().fields_of(record), "account": account}
+
+    @property
+    def detail(self) -> dict[str, Any]:
+        return {"scope": self.account.scope, "subject": str(self.account), **super().detail}
 
     @property
     def choices(self) -> tuple[Choice, ...]:
@@ -211,12 +224,12 @@ class BudgetSpent(Question, frozen=True, kw_only=True):
         return "stop" if self.expires_ms is None else "wait"
 
 
-def _spender(row: Row) -> Subject:
+def _spender(account: Account) -> Subject:
     """Who waits until the budget is raised."""
-    match row.scope:
-        case Scope.DAY:
+    match account:
+        case Day():
             return subject.Fleet()
-        case Scope.LANE:
-            return subject.Lane(row.subject[11:])
-        case Scope.RUN | Scope.ITERATION:
-            return subject.Run(row.subject.partition("/")[0])
+        case LaneDay(lane=lane):
+            return subject.Lane(lane)
+        case Run(run_id=run_id) | Iteration(run_id=run_id):
+            return subject.Run(run_id)

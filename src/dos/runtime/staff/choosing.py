@@ -121,7 +121,7 @@ def spent(rows: Sequence[Row]) -> list[Fact]:
 def _amounts(row: Row) -> dict[str, Any]:
     return {
         "scope": row.scope,
-        "subject": row.subject,
+        "subject": str(row.account),
         "measure": row.measure,
         "spent": row.spent,
         "limit": row.limit,

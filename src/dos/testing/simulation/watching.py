@@ -11,6 +11,7 @@ from dos.journal.states.leases import Leases
 from dos.plans import replaying
 from dos.plans.iterations import OutcomeKind, StopReason
 from dos.plans.limits import budget
+from dos.plans.limits.accounts import Account, LaneDay
 from dos.plans.limits.baselines import Check, is_accepted
 from dos.plans.questions.resources import BudgetSpent
 from dos.plans.staffing import START_SECONDS
@@ -377,8 +378,13 @@ class Watch:
         if event.actor == self.site.store.actor and (taken := question.choice(fact.choice)):
             self.answers.given(event, question, taken)
         if fact.choice == "raise" and (asked := self._budget_asked.get(fact.id)):
-            self._spent[asked.scope, asked.subject.rpartition("/")[2]] -= asked.by  # type: ignore[assignment]
+            self._spent[asked.account.scope, _spender(asked.account)] -= asked.by  # type: ignore[assignment]
 
 
 def _at(check: Check) -> int:
     return check.at_ms
+
+
+def _spender(account: Account) -> str:
+    """The lane, whatever the day; of other accounts the run or the day."""
+    return account.lane if isinstance(account, LaneDay) else account.owner

@@ -119,8 +119,9 @@ def _books(spend: Spend, by: str) -> Mapping[str, Book]:
         case "day":
             return {name: spend.days[name] for name in sorted(spend.days)}
     lanes: dict[str, Book] = {}
-    for subject, book in sorted(spend.lanes.items()):
-        lanes[subject[11:]] = lanes.get(subject[11:], Book()).plus(book)
+    for _, of_day in sorted(spend.lanes.items()):
+        for lane, book in of_day.items():
+            lanes[lane] = lanes.get(lane, Book()).plus(book)
     return dict(sorted(lanes.items()))
 
 

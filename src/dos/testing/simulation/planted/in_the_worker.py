@@ -12,7 +12,8 @@ from dos.journal.events import IterationCommitted, LandingIntended, RunStopped, 
 from dos.journal.states.spend import Spend
 from dos.plans import loop
 from dos.plans.iterations import IterationOutcome, LoopDecision, LoopState, OutcomeKind
-from dos.plans.limits.budget import Scope, Spent
+from dos.plans.limits.accounts import Account, Day
+from dos.plans.limits.budget import Spent
 from dos.records.units import Landing
 from dos.runtime import effects, worker
 from dos.testing.simulation.machine import SUSPENDED, Later, Process, Suspended
@@ -106,7 +107,7 @@ def cleared_unsaved(simulation: "Simulation", patches: Patches) -> None:
 def promises_ignored(simulation: "Simulation", patches: Patches) -> None:
     """What is left of a shared budget is given to everybody who asks."""
 
-    def promised(self: Spend, scope: str, subject: str, *, besides: str, now_ms: int) -> Spent:
+    def promised(self: Spend, account: Account, *, besides: str, now_ms: int) -> Spent:
         return Spent()
 
     patches.enter_context(patch.object(Spend, "promised", promised))
@@ -116,8 +117,8 @@ def money_forgotten(simulation: "Simulation", patches: Patches) -> None:
     """What a run or a lane has spent is looked at by nobody."""
     spent = Spend.spent
 
-    def unseen(self: Spend, scope: str, subject: str) -> Spent:
-        return spent(self, scope, subject) if scope == Scope.DAY else Spent()
+    def unseen(self: Spend, account: Account) -> Spent:
+        return spent(self, account) if isinstance(account, Day) else Spent()
 
     patches.enter_context(patch.object(Spend, "spent", unseen))
 

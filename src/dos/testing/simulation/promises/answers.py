@@ -140,7 +140,7 @@ class Answers:
             case BaselineFailed() as failed if seen.baseline.step is baselines.Step.WAIT:
                 return f"{failed.host} still waits" if self._is_about_now(failed, answer) else ""
             case BudgetSpent() as spent if room := seen.roomless.get(lane):
-                return f"the budget of {spent.subject} is as it was" if _asks_again(room.questions, spent) else ""
+                return f"the budget of {spent.account} is as it was" if _asks_again(room.questions, spent) else ""
         return ""
 
     def _is_about_now(self, failed: BaselineFailed, answer: Answer) -> bool:
@@ -151,7 +151,7 @@ class Answers:
 
 def _asks_again(questions: Iterable[AnyQuestion], spent: BudgetSpent) -> bool:
     """One of them is about the same budget, and that was not raised."""
-    same = ("scope", "subject", "measure", "limit")
+    same = ("account", "measure", "limit")
     return any(
         isinstance(each, BudgetSpent) and all(getattr(each, name) == getattr(spent, name) for name in same)
         for each in questions
