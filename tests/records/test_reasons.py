@@ -7,7 +7,7 @@ import pytest
 from dos.config import reasons as declared_reasons
 from dos.config.reasons import built_in
 from dos.config.tables import MORPHOLOGY
-from dos.plans.iterations import StopReason
+from dos.plans.iterations import StopReason, WorkerStop
 from dos.plans.loop import needs
 from dos.plans.packets.prompts import ReasonCode
 from dos.questions import VERBS
@@ -15,7 +15,6 @@ from dos.records import reasons
 from dos.records.leases import RefusalReason
 from dos.records.reason_rows.blocked import CAUSE_KEYS
 from dos.records.reasons import Category, ClearsBy, Kind, Reason, Registry
-from dos.runtime.worker import Ended
 from dos.verdicts.access import pickable
 from dos.verdicts.recovery import outcome
 
@@ -26,7 +25,7 @@ OF_LANES = [
 ]  # fmt: skip
 SIDECARS = [code for code in ReasonCode if code is not ReasonCode.OK]
 RESULTS = ["RESULT_EMPTY", *(f"RESULT_DEAD_{each}" for each in outcome.Class if each is not outcome.Class.NONE)]
-STOPS = [*StopReason, *Ended]
+STOPS = [*StopReason, *WorkerStop]
 
 
 @pytest.mark.parametrize(
@@ -199,3 +198,7 @@ def test_an_envelope_refuses_by_its_plainest_word(envelope, tag):
 def test_an_envelope_may_use_the_workspaces_own_reasons():
     known = reasons.BUILT_IN.extend([Reason(token="NOTE", category=Category.MISROUTE, message="", refusal=False)])
     assert reasons.envelope_is_refusal({"reason_class": "note"}, known) == (False, None)
+
+
+def test_what_a_loop_decides_and_what_ends_a_worker_have_no_word_in_common():
+    assert not {str(why) for why in StopReason} & {str(why) for why in WorkerStop}

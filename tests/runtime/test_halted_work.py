@@ -11,10 +11,10 @@ from dos.journal import fold, streams
 from dos.journal.engine_events import HaltRequested
 from dos.journal.states.fleet import Fleet
 from dos.plans.gate import Mode
-from dos.plans.iterations import LoopState
+from dos.plans.iterations import LoopState, WorkerStop
 from dos.records import run_ids
 from dos.runtime.drive import drive
-from dos.runtime.worker import Ended, Worker
+from dos.runtime.worker import Worker
 from dos.runtime.worker_effects import WorkerEffects
 from dos.sources.world import World, open_journal
 
@@ -83,7 +83,7 @@ def test_a_halted_run_lands_nothing_and_its_unit_is_offered_again(repository, wh
     stop = work(repository, 1)
     assert time.monotonic() - began < LONG, "nobody waits for the command"
     person.join()
-    assert (stop.reason, stop.detail) == (Ended.HALTED, "enough")
+    assert (stop.reason, stop.detail) == (WorkerStop.HALTED, "enough")
     assert repository.subjects() == before
     state = fold.current(World(repository.root).journal, Fleet)[0]
     if where != "setup":

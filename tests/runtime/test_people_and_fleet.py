@@ -9,14 +9,14 @@ from dos.journal.engine_events import HaltRequested, PauseEnded, PauseRequested
 from dos.journal.states import decisions
 from dos.journal.states.decisions import Decisions
 from dos.plans.gate import Mode
-from dos.plans.iterations import LoopState
+from dos.plans.iterations import LoopState, WorkerStop
 from dos.plans.questions.subject import Unit
 from dos.plans.questions.units import UnitUndone
 from dos.records import run_ids
 from dos.runtime import effects
 from dos.runtime.drive import drive
 from dos.runtime.fleet_effects import FleetEffects
-from dos.runtime.worker import Ended, Worker
+from dos.runtime.worker import Worker
 from dos.runtime.worker_effects import WorkerEffects
 from dos.sources.world import World
 
@@ -106,7 +106,7 @@ def test_a_run_that_is_halted_stops_its_agent_and_keeps_what_it_did(repository):
         return {**performers, effects.RunAgent: run}
 
     stop = work(repository, wrap=wrap)
-    assert (stop.reason, stop.detail) == (Ended.HALTED, "enough")
+    assert (stop.reason, stop.detail) == (WorkerStop.HALTED, "enough")
     saved = [event.body["ref"] for event in World(repository.root).journal.events() if event.kind == "work_salvaged"]
     assert repository.git("show", f"{saved[0]}:one/half.txt") == "x"
     assert not could_start(observe(repository), "one"), "nobody takes its place by himself"

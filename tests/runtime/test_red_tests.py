@@ -6,8 +6,7 @@ from test_baseline import answer, checks, configure, questions
 from test_worker import fleet, work
 
 from dos.journal.states.decisions import Decisions
-from dos.plans.iterations import StopReason
-from dos.runtime.worker import Ended
+from dos.plans.iterations import StopReason, WorkerStop
 
 WORKS = {"DEMO/A1": [[write("one/a.txt"), commit("Write a")]], "DEMO/A2": [[write("one/b.txt"), commit("Write b")]]}
 
@@ -24,7 +23,7 @@ def broken(repository) -> Repository:
 
 def test_the_work_is_kept_and_asked_about_once_and_no_agent_is_paid_again(broken):
     stop = work(broken)
-    assert stop.reason is Ended.DECISION_NEEDED and "dos decisions show" in stop.detail
+    assert stop.reason is WorkerStop.DECISION_NEEDED and "dos decisions show" in stop.detail
     assert broken.starts() == ["DEMO/A1"]
     (asked,) = questions(broken).open.values()
     assert asked.raised.about == "baseline" and "no server" in asked.raised.question
@@ -32,7 +31,7 @@ def test_the_work_is_kept_and_asked_about_once_and_no_agent_is_paid_again(broken
     assert unit.refused == 0 and unit.tried is None and unit.intended is not None
     kept = broken.git("for-each-ref", "--format=%(objectname)", "refs/dos/salvage").split()
     assert unit.intended.new in kept
-    assert work(broken, number=2).reason is Ended.DECISION_NEEDED, "and a worker that is started by hand waits too"
+    assert work(broken, number=2).reason is WorkerStop.DECISION_NEEDED, "and a worker that is started by hand waits too"
     assert broken.starts() == ["DEMO/A1"] and len(questions(broken).open) == 1
 
 
@@ -50,7 +49,7 @@ def test_the_same_commits_land_once_the_test_passes_again(broken):
 def test_after_an_answer_that_changed_nothing_it_is_asked_again_and_still_nobody_is_paid(broken):
     work(broken)
     answer(broken, "retry")
-    assert work(broken, number=2).reason is Ended.DECISION_NEEDED
+    assert work(broken, number=2).reason is WorkerStop.DECISION_NEEDED
     found: Decisions = questions(broken)
     assert len(found.open) == 1 and len(found.answered) == 1
     assert broken.starts() == ["DEMO/A1"] and [check.passed for check in checks(broken)] == [False, False]

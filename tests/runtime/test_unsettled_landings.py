@@ -53,7 +53,7 @@ def asked(**more: object) -> Dispatch:
 
 def played(answers: list[effects.NotLanded | None], **more: object) -> tuple[Fate, list[object]]:
     """Measure and land, where the branch gives these answers."""
-    ended = effects.Ended(outcome=Outcome(ending=Ending.OK), exit_code=0, seconds=1.0)
+    ended = effects.AgentResult(outcome=Outcome(ending=Ending.OK), exit_code=0, seconds=1.0)
     steps = land.measure_and_land(Pen(run_id="R", lease=LEASE), asked(**more), TREE, ended)
     left, seen, answer = list(answers), [], None
     try:

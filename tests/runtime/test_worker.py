@@ -13,11 +13,11 @@ from dos.journal.states import decisions
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet
 from dos.plans.gate import Mode
-from dos.plans.iterations import LoopState, StopReason
+from dos.plans.iterations import LoopState, StopReason, WorkerStop
 from dos.records import run_ids
 from dos.runtime import backlog, effects
 from dos.runtime.drive import drive
-from dos.runtime.worker import Ended, Worker
+from dos.runtime.worker import Worker
 from dos.runtime.worker_effects import WorkerEffects
 from dos.sources.world import World
 
@@ -129,7 +129,7 @@ def test_work_that_the_users_own_commit_contradicts_goes_back_to_an_agent(reposi
     mine = repository.root / "one" / "a.txt"
     mine.write_text("mine\n")
     stop = work(repository, performers=parking(lambda effect: None))
-    assert (stop.reason, stop.needs) == (Ended.DECISION_NEEDED, "operator")
+    assert (stop.reason, stop.needs) == (WorkerStop.DECISION_NEEDED, "operator")
     saved = fleet(repository).salvaged
     assert repository.git("show", f"{saved[0]}:one/a.txt") == "x"
     mine.write_text("theirs\n")
@@ -288,7 +288,7 @@ def test_a_lane_that_is_held_is_not_worked_on(repository):
     first.performers()[effects.TakeLease](effects.TakeLease(lane="one", run_id=""))
     try:
         stop = work(repository, number=2)
-        assert stop.reason is Ended.LANE_HELD
+        assert stop.reason is WorkerStop.LANE_HELD
     finally:
         first.close()
     assert "run_begun" not in kinds(repository)
@@ -311,7 +311,7 @@ def test_a_worker_that_lost_its_lease_writes_and_lands_nothing_more(repository):
         return {**performers, effects.RunAgent: run}
 
     stop = work(repository, performers=revoke_during_agent)
-    assert stop.reason is Ended.LEASE_LOST
+    assert stop.reason is WorkerStop.LEASE_LOST
     assert repository.subjects() == ["Begin"]
     assert "agent_ended" not in kinds(repository)
 

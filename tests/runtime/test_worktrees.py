@@ -10,10 +10,9 @@ from test_worker import Killed, fleet, new_worker, open_effects, work
 
 from dos.errors import GitFailed
 from dos.journal.events import Event
-from dos.plans.iterations import StopReason
+from dos.plans.iterations import StopReason, WorkerStop
 from dos.runtime import effects, worktrees
 from dos.runtime.drive import drive
-from dos.runtime.worker import Ended
 from dos.sources import workspace
 from dos.sources.git import Writer
 from dos.sources.world import World
@@ -345,7 +344,7 @@ def test_a_submodule_that_cannot_be_had_is_named_before_an_agent_is_paid(nested,
     nested.git("submodule", "--quiet", "deinit", "--all", "--force")
     shutil.rmtree(nested.root / ".git" / "modules")
     stop = work(nested)
-    assert stop.reason is Ended.NOT_READY and "submodule one/library" in stop.detail and "git -C" in stop.detail
+    assert stop.reason is WorkerStop.NOT_READY and "submodule one/library" in stop.detail and "git -C" in stop.detail
     assert nested.starts() == []
 
 

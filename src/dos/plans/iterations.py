@@ -72,6 +72,18 @@ class StopReason(StrEnum):
     WEDGE = "blocked"  # its former name
 
 
+class WorkerStop(StrEnum):
+    """Why a worker ends a run that its loop would go on with. `decide` never gives one of these."""
+
+    DRAIN_REQUESTED = "drain-requested"
+    LEASE_LOST = "lease-lost"
+    LANE_HELD = "lane-held"
+    HALTED = "halted"
+    DECISION_NEEDED = "decision-needed"
+    NOT_READY = "not-ready"
+    JOURNAL_AWAY = "journal-away"
+
+
 class Action(StrEnum):
     CONTINUE = "continue"
     STOP = "stop"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from dos.plans.iterations import StopReason
+from dos.plans.iterations import StopReason, WorkerStop
 from dos.plans.population import explained
 from dos.plans.ticks import LaneLiveness, Obstacle, SuperviseEvidence, SupervisePolicy, SuperviseVerdict
 from dos.records.reasons import Needs
@@ -27,8 +27,8 @@ WANTS_WORK = frozenset(
         StopReason.BENIGN_DRAIN,
     }
 )
-WANTS_ROOM = "decision-needed"  # of a budget or a provider: over as soon as there is some
-BY_A_PERSON = ("halted",)  # who stopped it need not be asked about it
+WANTS_ROOM = WorkerStop.DECISION_NEEDED  # of a budget or a provider: over as soon as there is some
+BY_A_PERSON = (WorkerStop.HALTED,)  # who stopped it need not be asked about it
 
 # What a run stops for when units failed one after the other: they wait for a person, and the lane's others do not.
 UNITS_FAILED = frozenset({StopReason.CONSECUTIVE_DIRTY_ZERO, StopReason.CONSECUTIVE_UNCLEAR})

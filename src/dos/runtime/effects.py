@@ -212,7 +212,7 @@ class Plans(Struct, frozen=True, kw_only=True):
     documents: list[str]
 
 
-class RunAgent(Effect["Ended"], frozen=True, kw_only=True):
+class RunAgent(Effect["AgentResult"], frozen=True, kw_only=True):
     """Run an agent on a unit until it ends, or is ended."""
 
     unit: Unit
@@ -228,7 +228,9 @@ class RunAgent(Effect["Ended"], frozen=True, kw_only=True):
     documents: Sequence[str] = ()  # to be groomed: then the unit is a replan
 
 
-class Ended(Struct, frozen=True, kw_only=True):
+class AgentResult(Struct, frozen=True, kw_only=True):
+    """How a start of an agent ended, and what it cost."""
+
     outcome: Outcome
     exit_code: int | None
     seconds: float

@@ -16,6 +16,7 @@ from dos.journal.states.baselines import Baselines
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.watching import Watching
 from dos.plans import loop
+from dos.plans.iterations import WorkerStop
 from dos.plans.limits import baselines
 from dos.records import run_ids
 from dos.records.leases import Lease
@@ -29,7 +30,6 @@ from dos.runtime.fleet.settings_text import SettingsText
 from dos.runtime.ground.baseline import Baseline
 from dos.runtime.on_target import OnTarget
 from dos.runtime.supervisor import Fleet
-from dos.runtime.worker import Ended
 from dos.runtime.worker_effects import WorkerEffects
 from dos.sources import processes
 from dos.sources.workspace import Workspace
@@ -203,7 +203,7 @@ class FleetEffects(WorkerEffects):
         """What workers could not say themselves: that the journal was away is no death, and counts against no lane."""
         while self._turned_away:
             lane, run_id = self._turned_away[0]
-            why = Ended.JOURNAL_AWAY
+            why = WorkerStop.JOURNAL_AWAY
             detail = "its worker could not reach the journal"
             fact = RunStopped(run_id=run_id, lane=lane, stop_reason=why, needs=loop.needs(why), reason=detail)
             self.store.record(streams.run(run_id), fact, key=str(why))

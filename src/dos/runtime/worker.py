@@ -3,8 +3,6 @@
 It does nothing itself. It yields effects and is sent their answers, so that a simulator can run this very code.
 """
 
-from enum import StrEnum
-
 from msgspec import Struct, structs
 
 from dos.errors import Conflict, Fenced, Halted, NotReady
@@ -20,6 +18,7 @@ from dos.plans.iterations import (
     LoopState,
     OutcomeKind,
     StopReason,
+    WorkerStop,
 )
 from dos.plans.limits.quota import Probe
 from dos.records.leases import Refusal
@@ -33,7 +32,7 @@ from dos.runtime.steps import land, replan
 from dos.runtime.steps.dispatch import dispatch
 from dos.runtime.steps.effect import Steps, do
 from dos.runtime.steps.noting import Pen
-from dos.runtime.steps.order import Dispatch, Done
+from dos.runtime.steps.order import Dispatch, IterationResult
 from dos.verdicts.access.pickable import Answer as Held
 
 SCREENED_KEPT = 100  # units of one look that are written down
@@ -49,20 +48,8 @@ CAUSES = {
 }
 
 
-class Ended(StrEnum):
-    """Why a run ends that was not at fault: beside what the loop decides."""
-
-    DRAIN_REQUESTED = "drain-requested"
-    LEASE_LOST = "lease-lost"
-    LANE_HELD = "lane-held"
-    HALTED = "halted"
-    DECISION_NEEDED = "decision-needed"
-    NOT_READY = "not-ready"
-    JOURNAL_AWAY = "journal-away"
-
-
 class Stop(Struct, frozen=True):
-    reason: StopReason | Ended
+    reason: StopReason | WorkerStop
     detail: str
 
     @property
@@ -89,7 +76,7 @@ class Worker:
     def work(self) -> Steps[Stop]:
         taken = yield from do(effects.TakeLease(lane=self.lane, run_id=self.run_id))
         if isinstance(taken, Refusal):
-            refused = Stop(Ended.LANE_HELD, taken.detail)
+            refused = Stop(WorkerStop.LANE_HELD, taken.detail)
             fact = self._stopped(refused)
             yield from do(effects.Record(stream=streams.run(self.run_id), fact=fact, key="refused"))
             return refused
@@ -99,13 +86,13 @@ class Worker:
             try:
                 stop = yield from self._until_stopped()
             except Halted as error:
-                stop = Stop(Ended.HALTED, str(error))
+                stop = Stop(WorkerStop.HALTED, str(error))
             except NotReady as error:
-                stop = Stop(Ended.NOT_READY, str(error))
+                stop = Stop(WorkerStop.NOT_READY, str(error))
             yield from self.pen.note(self._stopped(stop))
             yield from do(effects.ReleaseLease(lease=taken, reason=stop.reason))
         except Fenced as error:
-            return Stop(Ended.LEASE_LOST, str(error))
+            return Stop(WorkerStop.LEASE_LOST, str(error))
         return stop
 
     def _stopped(self, stop: Stop) -> events.RunStopped:
@@ -130,7 +117,7 @@ class Worker:
                 backlog = yield from self._survey()
                 continue
             yield from self.pen.note(self._screened(backlog))
-            done: Done | None = None
+            done: IterationResult | None = None
             if unit and chosen:
                 try:
                     done = yield from dispatch(self.pen, self._asked(unit, chosen, backlog))
@@ -200,7 +187,7 @@ class Worker:
             refusals.append(chosen)
         refused = choosing.first_to_open(refusals)
         if refused.until_ms is None:
-            return None, Stop(Ended.DECISION_NEEDED, refused.detail)
+            return None, Stop(WorkerStop.DECISION_NEEDED, refused.detail)
         yield from self._park(refused.why, refused.detail, refused.until_ms, backlog.word)
         return None, Waited()
 
@@ -208,7 +195,7 @@ class Worker:
         """Nothing tells when a person's own files are out of the way, so it is looked at."""
         names = listed([each.landing.unit for each in backlog.unsettled])
         if self.looks >= MOST_LOOKS:
-            return Stop(Ended.DECISION_NEEDED, f"done, and something is in the way of landing it: {names}")
+            return Stop(WorkerStop.DECISION_NEEDED, f"done, and something is in the way of landing it: {names}")
         self.looks += 1
         yield from self._park("landing", names, backlog.now_ms + LOOK_MS, backlog.word)
         return Waited()
@@ -282,7 +269,12 @@ class Worker:
         yield from self.pen.note(engine_events.RunUnparked(**self.pen.who, seconds=round(seconds, 3)))
 
     def _commit(
-        self, unit: Unit | None, state: LoopState, outcome: IterationOutcome, decision: LoopDecision, done: Done | None
+        self,
+        unit: Unit | None,
+        state: LoopState,
+        outcome: IterationOutcome,
+        decision: LoopDecision,
+        done: IterationResult | None,
     ) -> Steps[None]:
         fact = decided.fact(self.run_id, self.lane, unit.name if unit else "", self.attempt, state, outcome, decision)
         if done:
@@ -295,11 +287,11 @@ class Worker:
 
 def _told_to_stop(backlog: effects.Backlog) -> Stop | None:
     if backlog.halted:
-        return Stop(Ended.HALTED, backlog.halted)
+        return Stop(WorkerStop.HALTED, backlog.halted)
     if backlog.drain_requested:
-        return Stop(Ended.DRAIN_REQUESTED, "the fleet was asked to drain")
+        return Stop(WorkerStop.DRAIN_REQUESTED, "the fleet was asked to drain")
     if backlog.fault:
-        return Stop(Ended.DECISION_NEEDED, f"no agent starts on this host: `dos decisions show {backlog.fault}`")
+        return Stop(WorkerStop.DECISION_NEEDED, f"no agent starts on this host: `dos decisions show {backlog.fault}`")
     return None
 
 

@@ -275,7 +275,7 @@ class WorkerEffects:
             now_ms=self.store.now_ms(),
         )
 
-    def run_agent(self, effect: effects.RunAgent) -> effects.Ended:
+    def run_agent(self, effect: effects.RunAgent) -> effects.AgentResult:
         text = self._prompt(effect)
         ended = self._launcher.run(
             effect,

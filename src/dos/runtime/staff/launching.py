@@ -15,7 +15,7 @@ from dos.plans.limits import budget
 from dos.records.endings import Ending, Usage
 from dos.records.logins import Credentials
 from dos.runtime import running
-from dos.runtime.effects import Ended, RunAgent
+from dos.runtime.effects import AgentResult, RunAgent
 from dos.runtime.running import Limits, Ran, Why
 from dos.runtime.staff.attending import Attendant
 from dos.runtime.staff.candidates import Employed
@@ -34,7 +34,7 @@ class Launcher:
 
     def run(
         self, effect: RunAgent, employed: Employed, *, prompt: str, environment: dict[str, str], log: Path
-    ) -> Ended:
+    ) -> AgentResult:
         adapter, model = employed.adapter, employed.settings.model
         launch = adapter.launch(prompt, _settings(employed, effect))
         attendant = Attendant(
@@ -63,7 +63,7 @@ class Launcher:
         outcome = structs.replace(outcome, usage=_named(outcome.usage, model))
         cost = budget.price(outcome.usage, self._prices)
         login = employed.login() if outcome.ending is Ending.AUTH else Credentials()
-        return Ended(outcome=outcome, exit_code=ran.exit_code, seconds=ran.seconds, cost_usd=cost, login=login)
+        return AgentResult(outcome=outcome, exit_code=ran.exit_code, seconds=ran.seconds, cost_usd=cost, login=login)
 
     def _limits(self, effect: RunAgent) -> Limits:
         workers = self._workers

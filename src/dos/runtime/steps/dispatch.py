@@ -16,7 +16,7 @@ from dos.runtime.staff import choosing
 from dos.runtime.steps import land
 from dos.runtime.steps.effect import Steps, do
 from dos.runtime.steps.noting import Pen
-from dos.runtime.steps.order import Dispatch, Done, Fate
+from dos.runtime.steps.order import Dispatch, Fate, IterationResult
 
 STUMBLED_SECONDS = 5.0
 
@@ -40,7 +40,7 @@ _FORGOTTEN = (
 _LEFT = "a run before was cut off at it; what that had done is on {ref}"
 
 
-def dispatch(pen: Pen, asked: Dispatch) -> Steps[Done]:
+def dispatch(pen: Pen, asked: Dispatch) -> Steps[IterationResult]:
     """What became of it; Halted once all that was done is saved; Conflict when another run is at the unit."""
     unit, number = asked.unit, asked.iteration
     yield from do(_claim(pen, asked))
@@ -68,10 +68,12 @@ def dispatch(pen: Pen, asked: Dispatch) -> Steps[Done]:
             **pen.who, unit=unit.name, outcome=tried, host=pen.lease.host, text=unit.fingerprint
         )
         yield from pen.share(streams.unit(unit.name), fact, f"attempted/{pen.run_id}/{number}.{asked.attempt}")
-    return Done(outcome=outcome, ended=ended, limited=limited, why=why)
+    return IterationResult(outcome=outcome, ended=ended, limited=limited, why=why)
 
 
-def _save_what_was_left(pen: Pen, asked: Dispatch, worktree: effects.Worktree, ended: effects.Ended) -> Steps[str]:
+def _save_what_was_left(
+    pen: Pen, asked: Dispatch, worktree: effects.Worktree, ended: effects.AgentResult
+) -> Steps[str]:
     """The commit that dos made of it, where the agent forgot to and the work can be judged; empty: none.
 
     It is on a ref before anything else is done with it. What is not committed lies before the next agent again.
@@ -106,7 +108,7 @@ def _claim(pen: Pen, asked: Dispatch) -> effects.ClaimUnit:
     return effects.ClaimUnit(unit=unit, lease=pen.lease, claim=pen.noted(claim), mark=mark)
 
 
-def run_agent(pen: Pen, asked: Dispatch, worktree: effects.Worktree) -> Steps[effects.Ended]:
+def run_agent(pen: Pen, asked: Dispatch, worktree: effects.Worktree) -> Steps[effects.AgentResult]:
     """How it ended; what that says about the provider is written down for everybody who shares it."""
     agent, name, number = asked.chosen.agent, asked.unit.name, asked.iteration
     told = {"agent": agent.name, "base": worktree.base, "said": worktree.said}
@@ -147,7 +149,7 @@ def run_agent(pen: Pen, asked: Dispatch, worktree: effects.Worktree) -> Steps[ef
     return ended
 
 
-def _tell_of_room(pen: Pen, asked: Dispatch, ended: effects.Ended) -> Steps[None]:
+def _tell_of_room(pen: Pen, asked: Dispatch, ended: effects.AgentResult) -> Steps[None]:
     """A limit holds for all who use the account; that one got through again opens it for them."""
     agent = asked.chosen.agent
     key = f"{pen.run_id}/{asked.iteration}.{asked.attempt}"
@@ -180,7 +182,7 @@ def _tell_of_room(pen: Pen, asked: Dispatch, ended: effects.Ended) -> Steps[None
         yield from pen.share(streams.limit(probed), lifted, f"lifted/{key}")
 
 
-def _weighed(pen: Pen, ended: effects.Ended, asked: Dispatch, fate: Fate) -> Steps[tuple[IterationOutcome, str]]:
+def _weighed(pen: Pen, ended: effects.AgentResult, asked: Dispatch, fate: Fate) -> Steps[tuple[IterationOutcome, str]]:
     """What is decided on, and what only a person can put right about its program or provider."""
     ending, exit_code = ended.outcome.ending, ended.exit_code
     if fate is Fate.KEPT:  # its agent has done what there was to do, and nothing is held against it

@@ -43,7 +43,7 @@ class Work(Struct, frozen=True, kw_only=True):
     grooms: bool = False
 
 
-def measure_and_land(pen: Pen, asked: Dispatch, worktree: effects.Worktree, ended: effects.Ended) -> Steps[Fate]:
+def measure_and_land(pen: Pen, asked: Dispatch, worktree: effects.Worktree, ended: effects.AgentResult) -> Steps[Fate]:
     """Land what the agent delivered, or write down and ask about what is in the way of it."""
     measured = yield from _measured(pen, asked, worktree, ended)
     if measured is None:
@@ -80,7 +80,7 @@ def measure_and_land(pen: Pen, asked: Dispatch, worktree: effects.Worktree, ende
 
 
 def _measured(
-    pen: Pen, asked: Dispatch, worktree: effects.Worktree, ended: effects.Ended
+    pen: Pen, asked: Dispatch, worktree: effects.Worktree, ended: effects.AgentResult
 ) -> Steps[effects.Measured | None]:
     """What was delivered, if it was."""
     unit, ending = asked.unit, ended.outcome.ending

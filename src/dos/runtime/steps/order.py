@@ -35,8 +35,8 @@ class Fate(StrEnum):
     MISSED = "missed"
 
 
-class Done(Struct, frozen=True, kw_only=True):
+class IterationResult(Struct, frozen=True, kw_only=True):
     outcome: IterationOutcome
-    ended: effects.Ended
+    ended: effects.AgentResult
     limited: bool = False  # the provider's fault; its governor says when to go on, and with whom
     why: str = ""  # what is wrong with a program or provider, where only a person can put it right

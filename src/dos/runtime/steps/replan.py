@@ -8,14 +8,14 @@ from dos.runtime import effects
 from dos.runtime.steps.dispatch import dispatch
 from dos.runtime.steps.effect import Steps, do
 from dos.runtime.steps.noting import Pen
-from dos.runtime.steps.order import Dispatch, Done
+from dos.runtime.steps.order import Dispatch, IterationResult
 
 PLAN = "REPLAN"  # of the units that stand for a replan
 
 
 def replan(
     pen: Pen, chosen: effects.Chosen, before: effects.Backlog, iteration: int, attempt: int
-) -> Steps[tuple[Done | None, effects.Backlog]]:
+) -> Steps[tuple[IterationResult | None, effects.Backlog]]:
     """How its agent ended, where one was started, and the backlog as it stands now."""
     plans = yield from do(effects.TakePlans(lease=pen.lease, run_id=pen.run_id))
     if isinstance(plans, Refusal):
@@ -43,7 +43,7 @@ def replan(
     return done, after
 
 
-def weighed(done: Done | None, before: effects.Backlog, after: effects.Backlog) -> IterationOutcome:
+def weighed(done: IterationResult | None, before: effects.Backlog, after: effects.Backlog) -> IterationOutcome:
     """Whether more can be offered than before is counted, whatever the agent says of it."""
     if done and done.outcome.kind is not OutcomeKind.SHIPPED:
         return done.outcome  # it had no clear end, or no room: that is what is decided on

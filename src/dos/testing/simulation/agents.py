@@ -48,7 +48,7 @@ class Agents:
         self.machine = site.machine
         self.running: list[Agent] = []
 
-    def start(self, process: Process, effect: effects.RunAgent) -> Suspended[effects.Ended]:
+    def start(self, process: Process, effect: effects.RunAgent) -> Suspended[effects.AgentResult]:
         random = self.site.random
         fault = "" if self.machine.calm else self.site.swarm.agent()
         if fault:
@@ -103,7 +103,7 @@ class Agents:
         wait = max(0, process.paused_until - self.machine.now)
         self.machine.after(wait, self._tell, (agent, self._ended(agent, how)))
 
-    def _tell(self, told: tuple[Agent, effects.Ended]) -> None:
+    def _tell(self, told: tuple[Agent, effects.AgentResult]) -> None:
         agent, ended = told
         if agent.worker.alive and agent.worker.agent is agent:
             agent.worker.agent = None
@@ -116,7 +116,7 @@ class Agents:
         left = agent.effect.left.usd
         return cost if most is None else min(cost, most, cost if left is None else left)
 
-    def _ended(self, agent: Agent, how: Ending) -> effects.Ended:
+    def _ended(self, agent: Agent, how: Ending) -> effects.AgentResult:
         resets_at = None
         if agent.fault == faults.LIMIT_UNTIL:
             wait = self.site.random.randint(30, LONGEST_LIMIT_SECONDS)
@@ -128,7 +128,7 @@ class Agents:
             resets_at=resets_at,
             usage=(Usage(model="large", output_tokens=1_000, cost_usd=cost),),
         )
-        return effects.Ended(
+        return effects.AgentResult(
             outcome=outcome,
             exit_code=0 if how is Ending.OK else 1,
             seconds=(self.machine.now - agent.began) / 1000,

@@ -9,7 +9,7 @@ from dos.journal.events import Event
 from dos.journal.states import baselines, decided, decisions, leases
 from dos.journal.states.leases import Leases
 from dos.plans import replaying
-from dos.plans.iterations import OutcomeKind, StopReason
+from dos.plans.iterations import OutcomeKind, StopReason, WorkerStop
 from dos.plans.limits import budget
 from dos.plans.limits.accounts import Account, LaneDay
 from dos.plans.limits.baselines import Check, is_accepted
@@ -19,7 +19,6 @@ from dos.records import regions
 from dos.records.leases import Lease
 from dos.runtime.steps.replan import PLAN as REPLAN
 from dos.runtime.supervisor import Why
-from dos.runtime.worker import Ended
 from dos.testing.simulation import faults, invariants
 from dos.testing.simulation.fleet_performers import FleetPerformers
 from dos.testing.simulation.invariants import Broken
@@ -28,7 +27,7 @@ from dos.testing.simulation.promises.answers import Answers
 from dos.testing.simulation.promises.watched_facts import Checked, OfQuestions, OfRuns, OfStarts, checked
 from dos.testing.simulation.site import Site
 
-REASONS = {*StopReason, *Ended}
+REASONS = {*StopReason, *WorkerStop}
 LEAST_USD = 0.001  # sums of floats are not exact
 SHOWN = 14  # events before the one that broke something
 
@@ -186,7 +185,7 @@ class Watch:
     def process_ended(self, process: Process, answer: Any) -> None:
         """`answer` is an Ending, a Stop, or None for one that was killed."""
         why = getattr(answer, "why", None) or getattr(answer, "reason", None)
-        if why not in (Why.LOST, Ended.LEASE_LOST):
+        if why not in (Why.LOST, WorkerStop.LEASE_LOST):
             return
         for lease in self.site.reader.leases():
             # Its lane's, not what it holds besides to groom the plans: that stands until somebody needs the place.

@@ -257,7 +257,7 @@ class WorkerPerformers:
             self.machine.counts[faults.PROMISED] += 1
         return chosen
 
-    def run_agent(self, process: Process, effect: effects.RunAgent) -> Suspended[effects.Ended]:
+    def run_agent(self, process: Process, effect: effects.RunAgent) -> Suspended[effects.AgentResult]:
         return self.agents.start(process, effect)
 
     def _heed(self, lease: Lease) -> None:

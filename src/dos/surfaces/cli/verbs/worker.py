@@ -21,12 +21,12 @@ from dos.config.tables import Config
 from dos.evidence import holders, loop_state
 from dos.journal import streams
 from dos.journal.states.fleet import Fleet
-from dos.plans.iterations import LoopState
+from dos.plans.iterations import LoopState, WorkerStop
 from dos.records import run_ids
 from dos.runtime import leftovers
 from dos.runtime.drive import AWAY, Patience, drive
 from dos.runtime.fleet import approving
-from dos.runtime.worker import Ended, Stop, Worker
+from dos.runtime.worker import Stop, Worker
 from dos.runtime.worker_effects import WorkerEffects
 from dos.sources import workspace
 from dos.surfaces.cli.desk import Desk, Reply, actor
@@ -62,7 +62,7 @@ def run(args: Args, desk: Desk) -> Reply:
         stop = _work(args, desk, config, run_id)
     except AWAY as error:
         # Not a worker that died: whoever started it learns by the exit code what it could not write down.
-        stop = Stop(Ended.JOURNAL_AWAY, str(error))
+        stop = Stop(WorkerStop.JOURNAL_AWAY, str(error))
     data = {
         "run_id": run_id, "lane": args.lane, "stop_reason": stop.reason, "needs": stop.needs, "reason": stop.detail
     }  # fmt: skip
