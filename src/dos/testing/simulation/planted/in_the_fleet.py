@@ -8,7 +8,7 @@ from msgspec import structs
 
 from dos.journal import events, streams
 from dos.journal.events import Event
-from dos.journal.states.fleet import Fleet
+from dos.journal.states.attempts import Attempts
 from dos.plans.limits import baselines
 from dos.plans.questions.question import Choice, ClearLane, Consequence
 from dos.records.leases import Lease, Request
@@ -108,15 +108,15 @@ def one_too_many(simulation: "Simulation", patches: Patches) -> None:
 
 def start_clears_cooldowns(simulation: "Simulation", patches: Patches) -> None:
     """Whoever starts the fleet has every unit tried again."""
-    apply = Fleet.apply
+    apply = Attempts.apply
 
-    def applied(self: Fleet, event: Event) -> None:
+    def applied(self: Attempts, event: Event) -> None:
         apply(self, event)
         if event.kind == events.FleetStarted.kind:
-            for unit in self.units.values():
-                unit.tried = None
+            for tries in self.units.values():
+                tries.newest_ms = {}
 
-    patches.enter_context(patch.object(Fleet, "apply", applied))
+    patches.enter_context(patch.object(Attempts, "apply", applied))
 
 
 def retry_without_effect(simulation: "Simulation", patches: Patches) -> None:
