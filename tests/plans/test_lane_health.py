@@ -6,18 +6,18 @@ import msgspec
 import pytest
 
 from dos.plans import archive_subjects, health
-from dos.plans.health import UNANSWERED_STOP, Action, Evidence, Policy, Run
+from dos.plans.health import UNANSWERED_STOP, Action, Evidence, LaneRun, Policy
 from dos.records.regions import region
 from dos.verdicts.access.arbiter import Held
 
-SHIPPED = Run(label="s", shipped=True)
-ACTED = Run(label="o", operator_acted=True)
-STOPPED = Run(label="x", cause="consecutive-dirty-zero", wants_mending=True)
-OTHER = Run(label="d")
+SHIPPED = LaneRun(label="s", shipped=True)
+ACTED = LaneRun(label="o", operator_acted=True)
+STOPPED = LaneRun(label="x", cause="consecutive-dirty-zero", wants_mending=True)
+OTHER = LaneRun(label="d")
 
 
 def blocked(cause="blocked", *, replan=False, recurrence=1):
-    return Run(label=f"b {cause}", cause=cause, replan_clears=replan, recurrence=recurrence)
+    return LaneRun(label=f"b {cause}", cause=cause, replan_clears=replan, recurrence=recurrence)
 
 
 def planned(*runs, live=(), tree=("api/**",), **changes):
@@ -100,20 +100,20 @@ def test_the_json_has_the_published_keys():
 @pytest.mark.parametrize(
     ("subject", "shown"),
     [
-        ("dispatch: api LIVE 2 picks", Run(label="", shipped=True)),
-        ("dispatch: api SHIPPED-CLEAN", Run(label="", shipped=True)),
-        ("dispatch: API SHIPPED", Run(label="", shipped=True)),
-        ("dispatch: api DRAIN", Run(label="")),
-        ("dispatch: api SHIPPED-DIRTY", Run(label="")),
-        ("dispatch: api BLOCKED claims of 3 units", Run(label="", cause="claims of units")),
-        ("dispatch: api WEDGE [cause:stale_claim]", Run(label="", cause="stale_claim")),
-        ("dispatch: api ERROR", Run(label="", cause="ERROR")),
-        ("0a1b2c3d dispatch: api STALLED x", Run(label="", cause="x")),
-        ("dispatch: api BLOCKED on a soak", Run(label="", cause="on a soak", replan_clears=True)),
-        ("dispatch: api BLOCKED 6th consecutive", Run(label="", cause="consecutive", recurrence=6)),
-        ("dispatch: api BLOCKED-OUTCOME 3rd recurrence", Run(label="", cause="recurrence", recurrence=3)),
-        ("loop: api STOP, run /unstick", Run(label="", wants_mending=True)),
-        ("docs: operator-action: freed the claims", Run(label="", operator_acted=True)),
+        ("dispatch: api LIVE 2 picks", LaneRun(label="", shipped=True)),
+        ("dispatch: api SHIPPED-CLEAN", LaneRun(label="", shipped=True)),
+        ("dispatch: API SHIPPED", LaneRun(label="", shipped=True)),
+        ("dispatch: api DRAIN", LaneRun(label="")),
+        ("dispatch: api SHIPPED-DIRTY", LaneRun(label="")),
+        ("dispatch: api BLOCKED claims of 3 units", LaneRun(label="", cause="claims of units")),
+        ("dispatch: api WEDGE [cause:stale_claim]", LaneRun(label="", cause="stale_claim")),
+        ("dispatch: api ERROR", LaneRun(label="", cause="ERROR")),
+        ("0a1b2c3d dispatch: api STALLED x", LaneRun(label="", cause="x")),
+        ("dispatch: api BLOCKED on a soak", LaneRun(label="", cause="on a soak", replan_clears=True)),
+        ("dispatch: api BLOCKED 6th consecutive", LaneRun(label="", cause="consecutive", recurrence=6)),
+        ("dispatch: api BLOCKED-OUTCOME 3rd recurrence", LaneRun(label="", cause="recurrence", recurrence=3)),
+        ("loop: api STOP, run /unstick", LaneRun(label="", wants_mending=True)),
+        ("docs: operator-action: freed the claims", LaneRun(label="", operator_acted=True)),
         ("dispatch: web BLOCKED x", None),
         ("dispatch: api-two BLOCKED x", None),
         ("api: fix a bug", None),

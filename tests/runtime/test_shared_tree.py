@@ -6,7 +6,7 @@ import pytest
 from sample_repository import Repository
 
 from dos.records.leases import Lease
-from dos.records.receipts import Run
+from dos.records.receipts import CommandRun
 from dos.records.regions import region
 from dos.records.units import Landing
 from dos.runtime import landing
@@ -28,7 +28,7 @@ LEASE = Lease(
     expires_ms=0,
     version=1,
 )
-RAN = Run(script="true", exit_code=0, output_digest="", started="", ended="")
+RAN = CommandRun(script="true", exit_code=0, output_digest="", started="", ended="")
 
 
 def prepare(repository: Repository) -> Worktree:

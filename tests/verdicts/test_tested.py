@@ -9,7 +9,7 @@ from msgspec import structs, to_builtins
 
 from dos.records.accountability import Accountability
 from dos.verdicts.belief import tested
-from dos.verdicts.belief.tested import Answer, Cell, Evidence, Matrix, Outcome, Run
+from dos.verdicts.belief.tested import Answer, Cell, Evidence, Matrix, Outcome, SuiteRun
 
 PASS, FAIL, ERROR, NOT_RUN = Outcome.PASS, Outcome.FAIL, Outcome.ERROR, Outcome.NOT_RUN
 SEEN = Accountability.OS_RECORDED
@@ -56,7 +56,7 @@ def test_the_keys_are_those_that_scripts_read():
 
 
 def runs(*outcomes, tests=None):
-    return tuple(Run(outcome=outcome, tests=tests) for outcome in outcomes)
+    return tuple(SuiteRun(outcome=outcome, tests=tests) for outcome in outcomes)
 
 
 GOOD = Matrix(
@@ -114,12 +114,12 @@ def test_every_matrix_has_its_answer(seen, answer):
 def test_a_reason_names_the_cell_that_decided():
     assert "new tests on new code" in tested.judge_matrix(matrix(new_tests_new_code=runs(PASS, FAIL))).reason
     assert "an assertion is gone" in tested.judge_matrix(matrix(weakened=("an assertion is gone",))).reason
-    slow = (Run(outcome=NOT_RUN, why="no end within 5 s"),)
+    slow = (SuiteRun(outcome=NOT_RUN, why="no end within 5 s"),)
     assert "no end within 5 s" in tested.judge_matrix(matrix(new_tests_old_code=slow)).reason
 
 
 some_runs = st.lists(
-    st.builds(Run, outcome=st.sampled_from(Outcome), tests=st.sampled_from([None, 0, 3])), max_size=3
+    st.builds(SuiteRun, outcome=st.sampled_from(Outcome), tests=st.sampled_from([None, 0, 3])), max_size=3
 ).map(tuple)
 matrices = st.builds(
     Matrix,
@@ -149,7 +149,7 @@ def test_a_runner_that_makes_the_wanted_runs_ends_with_an_answer_that_names_no_m
     seen, made = Matrix(has_old_tests=has_old, rung=SEEN), 0
     while left := tested.wanted(seen, repeat):
         cell = data.draw(st.sampled_from(left))
-        seen, made = seen.with_run(cell, Run(outcome=data.draw(st.sampled_from(Outcome)))), made + 1
+        seen, made = seen.with_run(cell, SuiteRun(outcome=data.draw(st.sampled_from(Outcome)))), made + 1
         assert made <= 4 * repeat
     assert all(len(seen.of(cell)) <= repeat for cell in Cell)
     verdict = tested.judge_matrix(seen)
@@ -164,5 +164,5 @@ def test_what_is_red_is_asked_again_and_what_is_green_is_believed_in_the_old_row
     assert tested.wanted(Matrix(old_tests_old_code=runs(PASS)), 3) == [Cell.OLD_NEW]
     both = Matrix(old_tests_old_code=runs(PASS), old_tests_new_code=runs(PASS))
     assert tested.wanted(both, 2) == [Cell.NEW_OLD, Cell.NEW_OLD, Cell.NEW_NEW, Cell.NEW_NEW]
-    assert tested.wanted(both.with_run(Cell.NEW_OLD, Run(outcome=NOT_RUN)), 2) == []
+    assert tested.wanted(both.with_run(Cell.NEW_OLD, SuiteRun(outcome=NOT_RUN)), 2) == []
     assert tested.wanted(Matrix(hindrance="no parent"), 2) == []

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 
 from dos.plans.gate import Gate
-from dos.plans.health import Run
+from dos.plans.health import LaneRun
 from dos.plans.tokens import KNOWN_VERDICT_TOKENS, PacketOutcome, normalize_token
 
 SHIPPING = frozenset({"LIVE", "SHIPPED", PacketOutcome.SHIPPED_CLEAN})
@@ -18,20 +18,20 @@ _NOISE = re.compile(r"\d+(?:st|nd|rd|th)?|[^a-z ]+")
 LONGEST_CAUSE = 80
 
 
-def runs(subjects: Iterable[str], lane: str) -> tuple[Run, ...]:
+def runs(subjects: Iterable[str], lane: str) -> tuple[LaneRun, ...]:
     """Newest first, as `git log` has them. A line counts when it names the lane, or says what a person did."""
     named = re.compile(rf"(?<![\w-]){re.escape(lane)}(?![\w-])", re.IGNORECASE)
     found = []
     for line in subjects:
         subject = _SHA.sub("", line.strip())
         if "operator-action:" in subject:
-            found.append(Run(label=subject, operator_acted=True))
+            found.append(LaneRun(label=subject, operator_acted=True))
         elif named.search(subject) and (run := _run(subject)):
             found.append(run)
     return tuple(found)
 
 
-def _run(subject: str) -> Run | None:
+def _run(subject: str) -> LaneRun | None:
     words = _TOKEN.findall(subject)
     said = next((word for word in words if word in KNOWN_VERDICT_TOKENS | SHIPPING), "")
     verdict = normalize_token(said)
@@ -40,7 +40,7 @@ def _run(subject: str) -> Run | None:
         return None
     ordinal = _ORDINAL.search(subject)
     cause = _cause(subject, said) if verdict in BLOCKING else ""
-    return Run(
+    return LaneRun(
         label=subject,
         shipped=verdict in SHIPPING,
         wants_mending=stopped,

@@ -23,7 +23,7 @@ class Action(StrEnum):
 EXIT_CODES = {Action.PROCEED: 0, Action.ROUTE_UNSTICK: 3, Action.ROUTE_REPLAN: 4, Action.OVERLAP_BLOCK: 6}
 
 
-class Run(Struct, frozen=True, kw_only=True):
+class LaneRun(Struct, frozen=True, kw_only=True):
     """A run of the lane that has ended."""
 
     label: str  # which one, and how it ended, for people
@@ -40,7 +40,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     region: Region
     live: tuple[Held, ...] = ()
     own_loop_ts: str = ""
-    runs: tuple[Run, ...] = ()  # newest first
+    runs: tuple[LaneRun, ...] = ()  # newest first
 
 
 class Policy(Struct, frozen=True, kw_only=True):
@@ -84,7 +84,7 @@ def _of_region(seen: Evidence) -> Verdict | None:
     return Verdict(answer=Action.OVERLAP_BLOCK, should_proceed=False, reason=reason, overlap_lane=taken.lane)
 
 
-def _of_history(runs: tuple[Run, ...], blockers: list[Run], policy: Policy) -> Verdict:
+def _of_history(runs: tuple[LaneRun, ...], blockers: list[LaneRun], policy: Policy) -> Verdict:
     if stopped := _unanswered(runs):
         return Verdict(
             answer=Action.ROUTE_UNSTICK,
@@ -119,7 +119,7 @@ def _in_the_way(seen: Evidence) -> Held | None:
     )
 
 
-def _unanswered(runs: tuple[Run, ...]) -> Run | None:
+def _unanswered(runs: tuple[LaneRun, ...]) -> LaneRun | None:
     for run in runs:
         if run.shipped or run.operator_acted:
             return None
@@ -128,7 +128,7 @@ def _unanswered(runs: tuple[Run, ...]) -> Run | None:
     return None
 
 
-def _recurring(runs: tuple[Run, ...], blockers: list[Run], policy: Policy) -> list[Run]:
+def _recurring(runs: tuple[LaneRun, ...], blockers: list[LaneRun], policy: Policy) -> list[LaneRun]:
     """The runs that met the most frequent cause, if that is too often and nothing has shipped since; newest first."""
     newest = next((run for run in runs if run.shipped or run.cause), None)
     if not blockers or newest is None or newest.shipped:

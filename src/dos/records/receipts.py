@@ -87,7 +87,7 @@ class Receipt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     signature: str
 
 
-class Run(Struct, frozen=True, kw_only=True):
+class CommandRun(Struct, frozen=True, kw_only=True):
     """A command that a runner saw end."""
 
     script: str  # for the shell

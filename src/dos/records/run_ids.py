@@ -10,7 +10,7 @@ ENTROPY_BITS = 30
 _LENGTH = 19
 
 
-class Run(Struct, frozen=True, kw_only=True):
+class RunIdentity(Struct, frozen=True, kw_only=True):
     run_id: str
     process_id: str
     parent_id: str | None
@@ -18,7 +18,7 @@ class Run(Struct, frozen=True, kw_only=True):
     ts_ms: int
 
 
-def mint(ts_ms: int, entropy: int, process: str, *, parent: str | None = None, root: str | None = None) -> Run:
+def mint(ts_ms: int, entropy: int, process: str, *, parent: str | None = None, root: str | None = None) -> RunIdentity:
     """A new run. Its root is the parent's root when that is known, else the parent, else itself."""
     process = checked(process, "process name")
     if parent is not None:
@@ -26,7 +26,7 @@ def mint(ts_ms: int, entropy: int, process: str, *, parent: str | None = None, r
     if root is not None:
         checked_id(root)
     run_id = f"RID-{_encode(ts_ms, 9)}{_encode(entropy, 6)}"
-    return Run(
+    return RunIdentity(
         run_id=run_id,
         process_id=process if process.startswith("PROC-") else f"PROC-{process}",
         parent_id=parent,

@@ -17,7 +17,7 @@ from dos.records.endings import Outcome
 from dos.records.leases import Lease, Refusal
 from dos.records.logins import Credentials
 from dos.records.reasons import Needs
-from dos.records.receipts import Run
+from dos.records.receipts import CommandRun
 from dos.records.units import Landing, Unit
 from dos.runtime.steps.effect import Effect
 from dos.sources.processes import Identity
@@ -255,7 +255,7 @@ class Measured(Struct, frozen=True, kw_only=True):
     accepted: bool | None  # None: there is no acceptance command, or nothing to run it on
     detail: str = ""
     unproven: str = ""  # why the oracle would not call it shipped
-    run: Run | None = None
+    run: CommandRun | None = None
 
 
 class SaveChanges(Effect[list[Salvage]], frozen=True, kw_only=True):
@@ -303,7 +303,7 @@ class PrepareLanding(Effect["Landing | NotLanded"], frozen=True, kw_only=True):
     lease: Lease
     worktree: Worktree
     head: str  # what was measured, and nothing else
-    run: Run | None = None  # of the acceptance command, on that head
+    run: CommandRun | None = None  # of the acceptance command, on that head
     grooms: bool = False
 
 

@@ -10,7 +10,7 @@ from dos.records import regions
 from dos.records.leases import Lease
 from dos.records.moments import second_stamp
 from dos.records.names import as_text
-from dos.records.receipts import Run
+from dos.records.receipts import CommandRun
 from dos.runtime import running
 from dos.runtime.effects import Measured, Worktree
 from dos.sources.git import Reader
@@ -22,7 +22,7 @@ OUTPUT_LINES = 40  # of a command, for whoever asks what it said
 class Accepted(Struct, frozen=True, kw_only=True):
     passed: bool | None = None  # None: there was no command
     detail: str = ""
-    run: Run | None = None
+    run: CommandRun | None = None
     output: list[str] = []  # its last lines
 
 
@@ -75,7 +75,7 @@ def accept(
     ran = running.run(["sh", "-c", command], cwd=tree, environment=environment, limits=limits, stopped=stopped)
     code = None if ran.why else ran.exit_code
     output = ran.lines[-OUTPUT_LINES:]
-    run = Run(script=command, exit_code=code, output_digest=ran.output_digest, started=started, ended=now())
+    run = CommandRun(script=command, exit_code=code, output_digest=ran.output_digest, started=started, ended=now())
     if ran.timed_out:
         return Accepted(passed=False, detail=f"no answer within {seconds:g} s", run=run, output=output)
     said = next((line.strip() for line in reversed(ran.lines) if line.strip()), "")

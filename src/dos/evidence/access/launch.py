@@ -8,7 +8,7 @@ from dos.journal import fold
 from dos.journal.states import fleet
 from dos.journal.states.fleet import Fleet
 from dos.plans import archive_subjects
-from dos.plans.health import Evidence, Run
+from dos.plans.health import Evidence, LaneRun
 from dos.records import reasons, regions
 from dos.records.names import folded, shown
 from dos.records.reasons import ClearsBy, Needs
@@ -50,7 +50,7 @@ def gather(
     )
 
 
-def _runs(world: World, lane: str) -> tuple[Run, ...]:
+def _runs(world: World, lane: str) -> tuple[LaneRun, ...]:
     """Newest first, and none from before a person last started the fleet: that is a person's word to try again."""
     state, _ = fold.current(world.journal, Fleet)
     ended = [
@@ -61,12 +61,12 @@ def _runs(world: World, lane: str) -> tuple[Run, ...]:
     return tuple(_run(run_id, run) for run_id, run in sorted(ended, key=lambda row: row[1].stopped_ms, reverse=True))
 
 
-def _run(run_id: str, run: fleet.Run) -> Run:
+def _run(run_id: str, run: fleet.Run) -> LaneRun:
     reason = reasons.find(run.stop_reason)
     clears_by = reason.clears_by if reason else ClearsBy.OPERATOR
     needs = reason.needs if reason else Needs.OPERATOR
     blocked = not run.landed and needs in (Needs.OPERATOR, Needs.ENVIRONMENT)
-    return Run(
+    return LaneRun(
         label=f"{run_id}: {run.stop_reason} after {run.iterations} iterations, {run.landed} landed: {run.stop_detail}",
         shipped=run.landed > 0,
         wants_mending=blocked and clears_by is ClearsBy.CODE_FIX,

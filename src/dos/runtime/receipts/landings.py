@@ -9,7 +9,7 @@ from msgspec import Struct, structs, to_builtins
 from dos.errors import BadInput, DosError
 from dos.records import receipts
 from dos.records.accountability import Accountability
-from dos.records.receipts import Receipt, Rejected, Run, Source
+from dos.records.receipts import CommandRun, Receipt, Rejected, Source
 from dos.records.regions import Region, region
 from dos.records.units import Landing
 from dos.records.unknown import Unknown
@@ -45,7 +45,7 @@ def draft(
     *,
     lane: Region,
     region_root: str,
-    runs: Sequence[Run] = (),
+    runs: Sequence[CommandRun] = (),
     declared: Declared = Declared(),
 ) -> dict[str, Any] | None:
     """What is known before the branch moves. It is journaled, so that a crash loses none of it."""
@@ -78,7 +78,7 @@ def draft(
         return None  # said when the receipt is issued
 
 
-def ran(runs: Sequence[Run]) -> dict[str, Any]:
+def ran(runs: Sequence[CommandRun]) -> dict[str, Any]:
     """What a receipt says of commands that were run on one tree, one after the other."""
     script = together([run.script for run in runs])
     argv = ("sh", "-c", script)

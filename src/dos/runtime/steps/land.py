@@ -13,7 +13,7 @@ from dos.plans.questions.catalog import AnyQuestion
 from dos.plans.questions.resources import BaselineFailed
 from dos.plans.questions.units import LandingBlocked, LandingConflict
 from dos.records.endings import Ending
-from dos.records.receipts import Run
+from dos.records.receipts import CommandRun
 from dos.records.units import Landing, Unit
 from dos.runtime import effects
 from dos.runtime.steps.effect import Steps, do
@@ -39,7 +39,7 @@ class Work(Struct, frozen=True, kw_only=True):
     worktree: effects.Worktree
     head: str
     iteration: int
-    run: Run | None = None  # of the acceptance command, on that head
+    run: CommandRun | None = None  # of the acceptance command, on that head
     grooms: bool = False
 
 

@@ -7,7 +7,7 @@ code is. Anything but 0 is then a failing test, except where the shell says that
 import re
 from collections.abc import Sequence
 
-from dos.verdicts.belief.tested import Outcome, Run
+from dos.verdicts.belief.tested import Outcome, SuiteRun
 
 _CANNOT_START = {120: "there is no such program", 126: "it may not be run", 127: "there is no such program"}
 _SIGNALS_FROM = 128
@@ -24,11 +24,11 @@ _NOT_BUILT = ("[build failed]", "[setup failed]", "error: could not compile")
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def read(command: str, exit_code: int, lines: Sequence[str], seconds: float = 0.0) -> Run:
+def read(command: str, exit_code: int, lines: Sequence[str], seconds: float = 0.0) -> SuiteRun:
     """Of a command that has ended by itself."""
 
-    def run(outcome: Outcome, why: str, tests: int | None = None) -> Run:
-        return Run(outcome=outcome, why=why, tests=tests, exit_code=exit_code, seconds=round(seconds, 3))
+    def run(outcome: Outcome, why: str, tests: int | None = None) -> SuiteRun:
+        return SuiteRun(outcome=outcome, why=why, tests=tests, exit_code=exit_code, seconds=round(seconds, 3))
 
     if exit_code in _CANNOT_START:
         return run(Outcome.NOT_RUN, f"exit {exit_code}: {_CANNOT_START[exit_code]}")

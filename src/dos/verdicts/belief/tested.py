@@ -91,7 +91,7 @@ class Cell(StrEnum):
         return f"{'new' if self.new_tests else 'old'} tests on {'new' if self.new_code else 'old'} code"
 
 
-class Run(Struct, frozen=True, kw_only=True):
+class SuiteRun(Struct, frozen=True, kw_only=True):
     outcome: Outcome
     why: str = ""
     tests: int | None = None  # how many its runner said it ran; None: it said nothing that we can read
@@ -99,7 +99,7 @@ class Run(Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
 
 
-Runs = tuple[Run, ...]
+Runs = tuple[SuiteRun, ...]
 
 
 class Matrix(Struct, frozen=True, kw_only=True):
@@ -118,7 +118,7 @@ class Matrix(Struct, frozen=True, kw_only=True):
         found: Runs = getattr(self, cell.value)
         return found
 
-    def with_run(self, cell: Cell, run: Run) -> "Matrix":
+    def with_run(self, cell: Cell, run: SuiteRun) -> "Matrix":
         return structs.replace(self, **{cell.value: (*self.of(cell), run)})
 
     @property
