@@ -39,14 +39,15 @@ def fleet(
     due = closings(seen)
     own = waits.own(seen)
     busy = any(seen.working_on(lane) for lane in seen.backlogs)
-    idle = not (busy or due or any(_may_start(seen, lane, own) for lane in seen.backlogs))
+    given_up = dying(seen, own)  # from now on: somebody has to be asked first
+    idle = not (busy or due or given_up or any(_may_start(seen, lane, own) for lane in seen.backlogs))
     only_check = [lane for lane, found in own.lanes.items() if _waits_for_check(found, seen, lane)]
     is_unchecked = seen.baseline.step is baselines.Step.CHECK and bool(only_check)
     return Fleet(
         lanes=entries(seen, own),
         waits=own,
         left=waits.complete(seen, own, ()).units if idle else {},
-        dying=dying(seen, own),
+        dying=given_up,
         unchecked=begun if is_unchecked else None,
         leases={lease.lane: lease for lease in seen.staff.leases},
         versions={name: starts.version for name, starts in seen.state.starts.items()},
