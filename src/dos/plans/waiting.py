@@ -147,6 +147,11 @@ class FleetWaits(Struct, frozen=True, kw_only=True):
     lanes: dict[str, Waits] = {}
     units: dict[str, Waits] = {}
 
+    def besides(self, question: str, *, lanes: Iterable[str] = (), units: Iterable[str] = ()) -> Waits:
+        """What these lanes and units wait for besides the answer to a question."""
+        found = [*(self.lanes.get(lane, ()) for lane in lanes), *(self.units.get(unit, ()) for unit in units)]
+        return ordered(each for waits in found for each in waits if each.question != question)
+
     def all(self) -> list[Waiting]:
         """Each once, those that clear last first."""
         return list(ordered(each for waits in (*self.lanes.values(), *self.units.values()) for each in waits))

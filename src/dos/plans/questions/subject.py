@@ -90,6 +90,11 @@ def words(subjects: Iterable[Subject]) -> list[str]:
     return [str(each) for each in subjects]
 
 
+def lanes(subjects: Iterable[Subject]) -> list[str]:
+    """The names of the lanes among them, in the same order."""
+    return [each.name for each in subjects if isinstance(each, Lane)]
+
+
 def units(subjects: Iterable[Subject]) -> list[str]:
     """The names of the units among them, in the same order."""
     return [each.name for each in subjects if isinstance(each, Unit)]

@@ -11,7 +11,10 @@ from msgspec import Struct, field
 from dos.journal import streams
 from dos.journal.engine_events import Choice
 from dos.journal.states.decisions import Answered, Decisions, Standing, in_order
+from dos.plans import waiting
+from dos.plans.questions import subject
 from dos.plans.questions.catalog import AnyQuestion
+from dos.plans.waiting import FleetWaits, Waiting, Waits
 from dos.records.moments import second_stamp
 from dos.records.names import counted
 from dos.views.outputs import changed, indented
@@ -52,6 +55,7 @@ class Row(Struct, frozen=True, kw_only=True):
     run_ts: str = ""
     evidence: list[str] = field(default_factory=list)
     dup_count: int = 1
+    waiting: list[Waiting] = []  # what those who wait for the answer wait for besides
 
 
 def listed(decisions: Decisions, *, with_answered: bool = False) -> list[Asked]:
@@ -60,11 +64,18 @@ def listed(decisions: Decisions, *, with_answered: bool = False) -> list[Asked]:
     return [*in_order(decisions), *past]
 
 
-def rows(asked: Sequence[Asked], now_ms: int) -> list[Row]:
-    return [row(each, now_ms) for each in asked]
+def rows(asked: Sequence[Asked], now_ms: int, waits: FleetWaits = FleetWaits()) -> list[Row]:
+    """`waits` is what everything waits for: an answer alone does not help what waits for something else too."""
+    return [row(each, now_ms, waits) for each in asked]
 
 
-def row(asked: Asked, now_ms: int) -> Row:
+def besides(question: AnyQuestion, waits: FleetWaits) -> Waits:
+    """What those who wait for the answer wait for besides."""
+    lanes, units = subject.lanes(question.waits), subject.units(question.waits)
+    return waits.besides(question.id, lanes=lanes, units=units)
+
+
+def row(asked: Asked, now_ms: int, waits: FleetWaits = FleetWaits()) -> Row:
     raised = asked.raised
     question = asked.question
     said = None
@@ -95,32 +106,25 @@ def row(asked: Asked, now_ms: int) -> Row:
         run_id=question.run_id,
         age_seconds=max(0, (now_ms - asked.at_ms) // 1000),
         source_path=question.source or streams.decision(question.id),
-        proposed_command=_command(asked),
+        proposed_command=question.command or question.answer_command,
         handle=raised.id,
+        waiting=list(besides(question, waits)) if said is None else [],
     )
 
 
-def _command(asked: Asked) -> str:
-    """What to type: what was written down for it, or the first choice."""
-    question = asked.question
-    if question.command:
-        return question.command
-    if asked.raised.choices:
-        return f"dos decide-for {question.id} {asked.raised.choices[0].name}"
-    return f"dos decisions show {question.id}"
-
-
-def render(shown: Sequence[Asked], now_ms: int) -> str:
-    waiting = [each for each in shown if isinstance(each, Standing)]
-    title = f"{counted(len(waiting), 'question')} for a person"
-    lines = [title if waiting else "nothing waits for a person"]
+def render(shown: Sequence[Asked], now_ms: int, waits: FleetWaits = FleetWaits()) -> str:
+    unanswered = [each for each in shown if isinstance(each, Standing)]
+    title = f"{counted(len(unanswered), 'question')} for a person"
+    lines = [title if unanswered else "nothing waits for a person"]
     for number, asked in enumerate(shown, 1):
-        each = row(asked, now_ms)
+        each = row(asked, now_ms, waits)
         if each.answer is not None:
             lines.append(f"{number:>3}  {each.id}: {_said(each.answer)}")
             continue
         lines.append(f"{number:>3}  {each.question}")
         lines.append(f"     {_behind(each, asked.question)}")
+        if each.waiting:
+            lines.append(f"     also waits: {waiting.told(each.waiting)}")
         if asked.question.command:
             lines.append(f"     {each.proposed_command}")
         if each.choices:
@@ -128,11 +132,12 @@ def render(shown: Sequence[Asked], now_ms: int) -> str:
     return "\n".join(lines)
 
 
-def render_one(asked: Asked, now_ms: int, difference: Sequence[str] = ()) -> str:
-    each = row(asked, now_ms)
+def render_one(asked: Asked, now_ms: int, difference: Sequence[str] = (), waits: FleetWaits = FleetWaits()) -> str:
+    each = row(asked, now_ms, waits)
     question = asked.question
     lines = [each.question, "", f"id       {each.id}", f"asked    {each.raised_at} ({span(each.age_seconds)} ago)"]
     lines.append(f"waiting  {', '.join(each.waits) or 'nothing'}")
+    lines += [f"besides  {more.subject}: {more}" for more in each.waiting]
     lines += indented(question.output)
     lines += changed(difference)
     if each.answer is not None:

@@ -14,9 +14,11 @@ from typing import Annotated
 from msgspec import Struct, structs
 
 from dos.errors import BadInput, DosError
-from dos.evidence.health import commands, examine, facts
+from dos.evidence.health import commands, examine, facts, store
+from dos.evidence.health.finding import Finding, note
 from dos.questions import VERBS
 from dos.sources.workspace import Workspace
+from dos.sources.world import World
 from dos.surfaces.cli import catalogue
 from dos.surfaces.cli.desk import Desk, Reply, colour, speaks_unicode
 from dos.surfaces.cli.main import complain
@@ -47,7 +49,9 @@ def run(args: Args, desk: Desk) -> Reply:
 
         repairs = mending.mend(world, lambda: desk.journal, dry_run=args.dry_run)
     begin = commands.from_here(world)
-    more = {"baseline": _baseline(desk)} if args.deep else {}
+    more: dict[str, examine.Look] = {"waiting": _waiting}
+    if args.deep:
+        more["baseline"] = _baseline(desk)
     findings = [structs.replace(found, fix=begin + found.fix) for found in examine.examine(world, more)]
     report = health.Report(
         facts=facts.gather(world),
@@ -63,6 +67,18 @@ def run(args: Args, desk: Desk) -> Reply:
         data=health.document(report, catalogue.all_exits()) if desk.as_json else None,
         next_action=report.gating[0].fix if report.gating else "dos up",
     )
+
+
+def _waiting(world: World) -> list[Finding]:
+    """What only a person clears before somebody works again."""
+    from dos.runtime.fleet.reading import FleetReader
+
+    if world.loaded.problems or not world.workspace.state.exists():
+        return []
+    store.journal(world)  # one that cannot be read was told of, and is not asked again
+    found = FleetReader(world).waits().all()
+    why = "Nobody works on it until then."
+    return [note("WAITING", f"{each.subject}: {each}", why, each.clears_with) for each in found if each.needs_person]
 
 
 def _baseline(desk: Desk) -> examine.Look:

@@ -11,6 +11,7 @@ from msgspec import Struct, to_builtins
 
 from dos.journal.states.decisions import Decisions
 from dos.plans.questions import subject
+from dos.plans.waiting import FleetWaits, Waits, told
 from dos.records.names import checked
 from dos.runtime.by_hand import answering
 from dos.surfaces.cli.desk import Desk, Reply, actor
@@ -41,8 +42,20 @@ def run(args: Args, desk: Desk) -> Reply:
     if not result.ours:
         text = f"{row.id} was answered before, and nothing was changed\n{view.render_one(result.answered, now_ms)}"
         return Reply(code=1, text=text, data=data, indented=True)
-    released = f"; free to go on: {', '.join(result.released)}" if result.released else ""
-    return Reply(text=f"{row.id}: {choice}{released}", data=data, indented=True)
+    desk.look_again()
+    text, still = _after(result, waiting.waits(desk))
+    data["waiting"] = to_builtins(still)
+    return Reply(text=f"{row.id}: {choice}{text}", data=data, indented=True)
+
+
+def _after(result: answering.Result, waits: FleetWaits) -> tuple[str, Waits]:
+    """What the answer let go, and what that waits for besides."""
+    if not result.released:
+        return "", ()
+    still = view.besides(result.answered.question, waits)
+    lines = [f"; free to go on: {', '.join(result.released)}"]
+    lines += [f"{each.subject} also waits: {told([each])}" for each in still]
+    return "\n".join(lines), still
 
 
 def _meant(known: Decisions, word: str) -> str:

@@ -30,4 +30,6 @@ def run(args: Args, desk: Desk) -> Reply:
     found = waiting.now(desk)
     shown = view.listed(found, with_answered=args.all)
     now_ms = journal.now_ms()
-    return Reply(text=view.render(shown, now_ms), data=to_builtins(view.rows(shown, now_ms)), indented=True)
+    waits = waiting.waits(desk)
+    data = to_builtins(view.rows(shown, now_ms, waits))
+    return Reply(text=view.render(shown, now_ms, waits), data=data, indented=True)

@@ -28,7 +28,9 @@ def run(args: Args, desk: Desk) -> Reply:
         decision = answering.numbered(known, int(decision))
     found = answering.find(journal, decision, known)
     now_ms = journal.now_ms()
-    data = to_builtins(view.row(found, now_ms))
+    waits = waiting.waits(desk)
+    data = to_builtins(view.row(found, now_ms, waits))
     if isinstance(found.question, TextChanged):
         data["difference"] = text_changes.difference(journal, desk.journal_world.workspace.root, found.question)
-    return Reply(text=view.render_one(found, now_ms, data.get("difference", ())), data=data, indented=True)
+    text = view.render_one(found, now_ms, data.get("difference", ()), waits)
+    return Reply(text=text, data=data, indented=True)

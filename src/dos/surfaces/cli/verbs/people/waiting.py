@@ -4,9 +4,18 @@ from dos.errors import BadInput
 from dos.evidence import attention
 from dos.evidence.attention import Units
 from dos.journal.states.decisions import Decisions
+from dos.plans.waiting import FleetWaits
 from dos.runtime.fleet import observing
 from dos.runtime.fleet.reading import FleetReader
 from dos.surfaces.cli.desk import Desk
+
+
+def waits(desk: Desk) -> FleetWaits:
+    """What everything waits for; of a dos.toml with errors nobody can say."""
+    world = desk.journal_world
+    if world.loaded.problems or world.workspace.common is None:
+        return FleetWaits()
+    return FleetReader(world).waits()
 
 
 def now(desk: Desk) -> Decisions:
