@@ -23,6 +23,7 @@ Seconds = Annotated[float, Meta(ge=1, le=315_360_000)]
 Minutes = Annotated[float, Meta(ge=0, le=5_256_000)]
 Hours = Annotated[float, Meta(ge=0, le=87_600)]
 Share = Annotated[float, Meta(ge=0, le=1)]
+Amount = Annotated[float, Meta(gt=0, le=1_000_000_000)]
 Ratio = Annotated[float, Meta(ge=0, le=1_000_000)]
 
 

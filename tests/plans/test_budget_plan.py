@@ -5,7 +5,6 @@ from budget_story import DAY, DAY_MS, Story, T, judged
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dos.config.agents import Budget, Budgets, TokenPrice
 from dos.journal import fold
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.engine_events import BudgetSpent, BudgetWarned, RunParked, RunUnparked
@@ -19,6 +18,7 @@ from dos.journal.store import Store
 from dos.plans.limits import budget
 from dos.plans.limits.accounts import Iteration, Run
 from dos.plans.limits.budget import Answer, Spent
+from dos.plans.limits.policy import Budget, Budgets, TokenPrice
 from dos.plans.questions import resources
 from dos.plans.questions.subject import Fleet
 from dos.records.endings import Ending, Usage

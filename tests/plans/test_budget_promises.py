@@ -5,7 +5,6 @@ from budget_story import DAY, Story, T, judged
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dos.config.agents import Budget, Budgets
 from dos.config.fleet import Workers
 from dos.config.tables import Config
 from dos.journal.engine_events import RunParked
@@ -15,6 +14,7 @@ from dos.journal.states.quota import Quota
 from dos.journal.states.spend import Spend
 from dos.plans.limits import budget
 from dos.plans.limits.accounts import Day
+from dos.plans.limits.policy import Budget, Budgets
 from dos.plans.limits.quota import Candidate
 from dos.records.reasons import Needs
 from dos.runtime.effects import Chosen, NoRoom

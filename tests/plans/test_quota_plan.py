@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from told_events import Teller
 
-from dos.config.agents import Quota as Policy
 from dos.errors import Conflict
 from dos.journal import fold, streams
 from dos.journal.backends.memory import MemoryBackend
@@ -17,6 +16,7 @@ from dos.journal.states import quota as state
 from dos.journal.states.quota import Quota
 from dos.journal.store import Store
 from dos.plans.limits import quota
+from dos.plans.limits.policy import Quota as Policy
 from dos.plans.limits.quota import Candidate, Gated, Open, Probe
 from dos.records.endings import LIMITS, PERSONAL, Ending, Found, Outcome, Scope
 from dos.records.reasons import Needs

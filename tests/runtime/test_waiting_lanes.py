@@ -5,7 +5,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from dos.config.agents import Budget, Budgets
 from dos.config.fleet import Supervise
 from dos.config.lanes import Lanes
 from dos.config.tables import Config
@@ -22,6 +21,7 @@ from dos.journal.states.quota import Quota
 from dos.journal.states.spend import Spend
 from dos.journal.store import Entry, Store
 from dos.plans import staffing
+from dos.plans.limits.policy import Budget, Budgets
 from dos.plans.limits.quota import Candidate
 from dos.plans.questions import subject
 from dos.plans.questions.catalog import AnyQuestion

@@ -1,14 +1,8 @@
-"""The tables that say which agent programs there are, what they may cost, and what is done when one has no room."""
+"""[agents]: the agent programs that a workspace knows by names of its own."""
 
-from typing import Annotated, Literal
+from msgspec import field
 
-from msgspec import Meta, field
-
-from dos.fields import BadValue, Positive, Share, Table, check_name, check_text
-
-Amount = Annotated[float, Meta(gt=0, le=1_000_000_000)]
-Price = Annotated[float, Meta(ge=0, le=1_000_000)]
-Delay = Annotated[float, Meta(ge=0, le=86_400)]
+from dos.fields import Amount, BadValue, Positive, Table, check_name, check_text
 
 
 class Agent(Table, frozen=True, kw_only=True):
@@ -34,45 +28,3 @@ class Agent(Table, frozen=True, kw_only=True):
         for variable, value in self.environment.items():
             check_name(variable, ("environment", variable), "variable")
             check_text(value, ("environment", variable))
-
-
-class TokenPrice(Table, frozen=True, kw_only=True):
-    """What a million tokens of a model cost, in dollars, where the program does not tell its own cost."""
-
-    input: Price
-    output: Price
-    cached: Price = 0.0
-    cache_write: Price | None = None  # None: as input
-
-
-class Quota(Table, frozen=True, kw_only=True):
-    """What is done when a provider has no room."""
-
-    failover: bool = True  # go on with the next of [workers] fallback
-    backoff_seconds: tuple[Delay, ...] = (60.0, 270.0, 1200.0)  # where no time of reset is known, one after the other
-    jitter_seconds: Delay = 30.0  # the rest wake within this after the one that went first
-    probe_seconds: Annotated[float, Meta(ge=1, le=86_400)] = 900.0  # a probe that is not back by then went astray
-
-    def __post_init__(self) -> None:
-        if not self.backoff_seconds:
-            raise BadValue(("backoff_seconds",), "backoff_seconds is empty", "For example: [60, 600].")
-
-
-class Budget(Table, frozen=True, kw_only=True):
-    """How much; a key that is not there is not limited."""
-
-    usd: Amount | None = None
-    tokens: Positive | None = None
-    wall_minutes: Amount | None = None
-    iterations: Positive | None = None
-
-
-class Budgets(Table, frozen=True, kw_only=True):
-    """At `warn_at` of one people are warned, at the whole of it work pauses and a person is asked."""
-
-    iteration: Budget = Budget()
-    run: Budget = Budget()
-    lane: Budget = Budget()  # of one lane, in one day
-    day: Budget = Budget()  # of the whole fleet
-    warn_at: Share = 0.8
-    unknown_price: Literal["allow", "refuse"] = "allow"  # where money is limited, of an agent whose cost nobody knows

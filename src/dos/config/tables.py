@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import field, structs
 
-from dos.config.agents import Agent, Budgets, Quota, TokenPrice
+from dos.config.agents import Agent
 from dos.config.fleet import Leases, Loop, Protect, Retention, Store, Supervise, Workers
 from dos.config.lanes import DEFAULT as DEFAULT_LANES
 from dos.config.lanes import ConcurrencyClass, Lanes, Overlap
@@ -14,6 +14,7 @@ from dos.config.reasons import MORPHOLOGY, MorphologyRule, Reason, built_in
 from dos.config.truth.belief import Ci, Evidence, Judges
 from dos.config.truth.units import DeclaredUnit
 from dos.fields import BadValue, Count, Positive, Table, check_name, check_not_blank
+from dos.plans.limits.policy import Budgets, Quota, TokenPrice
 from dos.records.regions import Region
 from dos.verdicts.access.cooldown import Policy as Cooldown
 from dos.verdicts.progress.efficiency import Policy as Efficiency

@@ -9,6 +9,7 @@ from typing import Protocol
 from msgspec import Struct, structs
 
 from dos.plans.limits.accounts import Account, Day, Iteration, LaneDay, Run, Scope
+from dos.plans.limits.policy import Budget, Budgets, TokenPrice
 from dos.records.endings import Usage
 
 MILLION = 1_000_000
@@ -32,47 +33,6 @@ class Answer(StrEnum):
     UNPRICED = "UNPRICED"  # money is limited, and what an agent cost is not known; start nothing
     SPENT = "SPENT"  # start nothing; a person is asked
     REFUSED = "REFUSED"  # spent, and the person who was asked said no: stop
-
-
-class Budget(Protocol):
-    @property
-    def usd(self) -> float | None: ...
-    @property
-    def tokens(self) -> int | None: ...
-    @property
-    def wall_minutes(self) -> float | None: ...
-    @property
-    def iterations(self) -> int | None: ...
-
-
-class Budgets(Protocol):
-    """The [budgets] tables are one."""
-
-    @property
-    def iteration(self) -> Budget: ...
-    @property
-    def run(self) -> Budget: ...
-    @property
-    def lane(self) -> Budget: ...
-    @property
-    def day(self) -> Budget: ...
-    @property
-    def warn_at(self) -> float: ...
-    @property
-    def unknown_price(self) -> str: ...
-
-
-class TokenPrice(Protocol):
-    """What a million tokens cost."""
-
-    @property
-    def input(self) -> float: ...
-    @property
-    def output(self) -> float: ...
-    @property
-    def cached(self) -> float: ...
-    @property
-    def cache_write(self) -> float | None: ...
 
 
 class Spent(Struct, frozen=True, kw_only=True, omit_defaults=True):

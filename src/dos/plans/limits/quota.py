@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Protocol
 from zlib import crc32
 
 from msgspec import Struct
 
 from dos.backoff import Backoff
+from dos.plans.limits.policy import Quota
 from dos.records import logins
 from dos.records.endings import LIMITS, PERSONAL, Ending, Outcome, Scope
 from dos.records.logins import Credentials
@@ -22,19 +22,6 @@ _HOUR_MS = 3_600_000
 LONGEST_WAIT_MS = 24 * _HOUR_MS
 LONGEST_WEEKLY_WAIT_MS = 8 * 24 * _HOUR_MS
 DOUBTED_PROBE_MS = _HOUR_MS  # how often a limit is probed whose end nobody believes
-
-
-class Policy(Protocol):
-    """The [quota] table is one."""
-
-    @property
-    def failover(self) -> bool: ...
-    @property
-    def backoff_seconds(self) -> tuple[float, ...]: ...
-    @property
-    def jitter_seconds(self) -> float: ...
-    @property
-    def probe_seconds(self) -> float: ...
 
 
 class Key(Struct, frozen=True, kw_only=True):
@@ -135,7 +122,7 @@ class Choice(Struct, frozen=True, kw_only=True):
 
 
 def room(
-    limits: Mapping[str, Limit], *, vendor: str, account: str, model: str, lane: str, now_ms: int, policy: Policy
+    limits: Mapping[str, Limit], *, vendor: str, account: str, model: str, lane: str, now_ms: int, policy: Quota
 ) -> Room:
     """The account's limit covers all its models. A gate outranks leave to go first."""
     paths = [key.path for key in _keys(vendor, account, model)]
@@ -146,7 +133,7 @@ def room(
 
 
 def choose(
-    limits: Mapping[str, Limit], agents: Sequence[Candidate], *, lane: str, now_ms: int, policy: Policy
+    limits: Mapping[str, Limit], agents: Sequence[Candidate], *, lane: str, now_ms: int, policy: Quota
 ) -> Choice:
     """The first in the list that is not gated.
 
@@ -199,7 +186,7 @@ def _longest_ms(limit: Limit) -> int:
     return LONGEST_WEEKLY_WAIT_MS if is_weekly else LONGEST_WAIT_MS
 
 
-def opens_ms(limit: Limit, policy: Policy) -> int | None:
+def opens_ms(limit: Limit, policy: Quota) -> int | None:
     """When somebody may ask the provider again; None: when a person says so.
 
     A person who starts the fleet may have put right what only a person can: one agent then sees whether it is so.
@@ -236,7 +223,7 @@ def said(limit: Limit) -> str:
     return f"{limit.key} fails for the moment"
 
 
-def wakes_ms(limit: Limit, lane: str, policy: Policy) -> int:
+def wakes_ms(limit: Limit, lane: str, policy: Quota) -> int:
     """After a lift the lanes come one after the other, each at a moment of its own; who went first is there already."""
     if limit.at_once or (limit.probe and limit.probe.lane == lane):
         return limit.lifted_ms
@@ -270,7 +257,7 @@ def told(outcome: Outcome, *, vendor: str, account: str, model: str) -> Told | N
     )
 
 
-def _room(limit: Limit, lane: str, now_ms: int, policy: Policy) -> Room:
+def _room(limit: Limit, lane: str, now_ms: int, policy: Quota) -> Room:
     if not limit.ending:
         wakes = wakes_ms(limit, lane, policy)
         if limit.lifts and now_ms < wakes:

@@ -6,7 +6,8 @@ from datetime import datetime
 from msgspec import Struct
 
 from dos.plans.limits import quota
-from dos.plans.limits.quota import Limit, Policy
+from dos.plans.limits.policy import Quota
+from dos.plans.limits.quota import Limit
 from dos.records import logins
 from dos.records.endings import PERSONAL, Ending
 from dos.records.moments import local_clock, moment
@@ -34,7 +35,7 @@ def key_of(limit: Limit) -> str:
     return limit.key.path.rstrip("/") or "-"
 
 
-def row(limit: Limit, policy: Policy, *, waits: Sequence[str], in_use: bool) -> Row:
+def row(limit: Limit, policy: Quota, *, waits: Sequence[str], in_use: bool) -> Row:
     told, opens = quota.told_ms(limit), quota.opens_ms(limit, policy)
     login = logins.command(limit.key.vendor) if limit.ending == Ending.AUTH else ""
     return Row(
@@ -56,7 +57,7 @@ def row(limit: Limit, policy: Policy, *, waits: Sequence[str], in_use: bool) -> 
 
 
 def rows(
-    limits: Sequence[Limit], policy: Policy, *, waits: Mapping[str, Sequence[str]], used: Sequence[Limit]
+    limits: Sequence[Limit], policy: Quota, *, waits: Mapping[str, Sequence[str]], used: Sequence[Limit]
 ) -> list[Row]:
     """`waits` are the lanes that wait for a limit, by the stream of its key."""
     names = {limit.key.path for limit in used}
