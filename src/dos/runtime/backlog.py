@@ -15,6 +15,7 @@ from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet
 from dos.journal.states.fleet import Unit as Seen
 from dos.plans.questions.catalog import AnyQuestion
+from dos.plans.questions.question import ChoiceName
 from dos.plans.questions.units import LandingBlocked
 from dos.records.names import listed
 from dos.records.units import Trouble, Unit
@@ -94,7 +95,7 @@ def _unsettled(mine: Sequence[Unit], fleet: Fleet, lane: str, answers: Decisions
             continue
         asked = [name for name, each in answers.open.items() if _is_blocked(each.question, to)]
         told = [each.choice for each in answers.answered.values() if _is_blocked(each.question, to)]
-        if "drop" in told:
+        if ChoiceName.DROP in told:
             continue
         found.append(
             Unsettled(

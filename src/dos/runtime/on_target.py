@@ -12,6 +12,7 @@ from dos.journal.engine_events import IncidentFound
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet
 from dos.journal.states.fleet import Unit as Seen
+from dos.plans.questions.question import ChoiceName
 from dos.plans.questions.units import UnitUndone
 from dos.records.units import Unit
 from dos.records.unknown import Unknown
@@ -85,7 +86,7 @@ class OnTarget:
             now = time.monotonic()
             self._not_before = now + (now - began) * (1 / self._share - 1)
         # What was tried or claimed since then is the journal's to tell.
-        wanted = [asked.question for asked in answers.answered.values() if asked.choice == "again"]
+        wanted = [asked.question for asked in answers.answered.values() if asked.choice == ChoiceName.AGAIN]
         again = {(question.unit, question.commit) for question in wanted if isinstance(question, UnitUndone)}
         shown = {}
         for name, (landed_then, seen) in self._shown.items():

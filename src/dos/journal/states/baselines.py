@@ -9,6 +9,7 @@ from dos.journal.events import Event
 from dos.journal.facts.reader import FactReader
 from dos.journal.states.decisions import Decisions
 from dos.plans.limits.baselines import Asked, Check
+from dos.plans.questions.question import ChoiceName
 from dos.plans.questions.resources import BaselineFailed
 from dos.verdicts.work.baselines import Subject
 
@@ -83,6 +84,6 @@ def holding(known: Baselines, decisions: Decisions, host: str) -> str:
     failed = max((each.at_ms for each in known.checks if each.host == host and not each.is_good), default=0)
     passed = max((each.at_ms for each in known.checks if each.host == host and each.is_good), default=0)
     for each in mine:
-        if not each.choice or (each.choice == "leave" and each.answered_ms > failed > passed):
+        if not each.choice or (each.choice == ChoiceName.LEAVE and each.answered_ms > failed > passed):
             return each.id
     return ""

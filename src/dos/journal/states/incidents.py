@@ -3,6 +3,7 @@
 from msgspec import Struct, field
 
 from dos.journal.engine_events import DecisionAnswered, IncidentFound
+from dos.plans.questions.question import ChoiceName
 from dos.plans.questions.units import Incident
 
 
@@ -14,7 +15,7 @@ class Incidents(Struct, kw_only=True):
         self.found.setdefault(Incident.id_of(fact.id), fact)
 
     def answer(self, fact: DecisionAnswered) -> None:
-        if fact.choice == "keep" and fact.id in self.found:
+        if fact.choice == ChoiceName.KEEP and fact.id in self.found:
             self.kept.add(fact.id)
 
     @property

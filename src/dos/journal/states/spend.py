@@ -15,6 +15,7 @@ from dos.plans.limits import accounts, budget
 from dos.plans.limits.accounts import Account, Day, Iteration, LaneDay, Run
 from dos.plans.limits.budget import Spent, Standing, day_of
 from dos.plans.questions import resources
+from dos.plans.questions.question import ChoiceName
 from dos.records.endings import Ending
 
 DAYS_KEPT = 35
@@ -212,7 +213,7 @@ class Spend(Struct, kw_only=True):
 
     def _answer(self, question: Asked, choice: str) -> None:
         known = self.standing(question.account, question.measure)
-        more = question.by if choice == "raise" else 0.0
+        more = question.by if choice == ChoiceName.RAISE else 0.0
         self._tell(
             question.account,
             question.measure,

@@ -6,6 +6,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from dos.plans.questions.catalog import AnyQuestion
+from dos.plans.questions.question import ChoiceName
 from dos.plans.questions.resources import BaselineFailed
 from dos.verdicts.work.baselines import Result, Subject
 
@@ -68,7 +69,7 @@ def plan(
     if is_open:
         return Plan(step=Step.WAIT, why=f"`dos decisions show {is_open[0]}`")
     found = f"`{check.command}` {'does not see the tree' if check.fault == 'blind' else 'fails'} on {check.branch}"
-    if any(each.choice == "leave" and each.answered_ms > check.at_ms for each in mine):
+    if any(each.choice == ChoiceName.LEAVE and each.answered_ms > check.at_ms for each in mine):
         return Plan(step=Step.WAIT, why=f"{found}; `dos up` checks it again")
     return Plan(step=Step.WAIT, question=BaselineFailed.ask(check), why=found)
 
@@ -77,14 +78,14 @@ def counts(check: Check, asked: Sequence[Asked], *, started_ms: int = 0) -> bool
     """One that passed counts for good."""
     if check.is_good:
         return True
-    retried = [each.answered_ms for each in asked if each.choice == "retry"]
+    retried = [each.answered_ms for each in asked if each.choice == ChoiceName.RETRY]
     return check.at_ms >= max([started_ms, *retried])
 
 
 def is_accepted(check: Result, asked: Sequence[Asked]) -> bool:
     """A person lets agents start all the same: on this tree; or, where the test sees no tree, with this command."""
     return any(
-        each.choice == "start"
+        each.choice == ChoiceName.START
         and each.fault == check.fault
         and each.subject.commands == check.commands
         and (each.fault == "blind" or each.subject.tree == check.tree)

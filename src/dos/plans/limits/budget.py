@@ -10,6 +10,7 @@ from msgspec import Struct, structs
 
 from dos.plans.limits.accounts import Account, Day, Iteration, LaneDay, Run, Scope
 from dos.plans.limits.policy import Budget, Budgets, TokenPrice
+from dos.plans.questions.question import ChoiceName
 from dos.records.endings import Usage
 
 MILLION = 1_000_000
@@ -150,10 +151,10 @@ def judge(ledger: Ledger, budgets: Budgets, *, run_id: str, lane: str, now_ms: i
     """Asked before an agent is started."""
     rows = tuple(_rows(ledger, budgets, _accounts(run_id, lane, day_of(now_ms), iteration), run_id, now_ms))
     spent = [row for row in rows if row.is_spent]
-    to_ask = tuple(row for row in spent if row.standing.said in ("", "raise"))
+    to_ask = tuple(row for row in spent if row.standing.said in ("", ChoiceName.RAISE))
     near = [row for row in rows if not row.is_spent and row.share >= budgets.warn_at]
     to_warn = tuple(row for row in near if row.standing.warned_at < row.limit)
-    if refused := [row for row in spent if row.standing.said == "stop"]:
+    if refused := [row for row in spent if row.standing.said == ChoiceName.STOP]:
         answer, why = Answer.REFUSED, refused
     elif spent:
         answer, why = Answer.SPENT, spent
@@ -163,7 +164,7 @@ def judge(ledger: Ledger, budgets: Budgets, *, run_id: str, lane: str, now_ms: i
         answer, why = Answer.WARN, near
     else:
         answer, why = Answer.WITHIN, []
-    ends = [row.ends_ms for row in spent if row.standing.said == "wait"]
+    ends = [row.ends_ms for row in spent if row.standing.said == ChoiceName.WAIT]
     waiting = answer is Answer.SPENT and not to_ask
     return Verdict(
         answer=answer,

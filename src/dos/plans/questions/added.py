@@ -4,7 +4,7 @@ from collections.abc import Collection
 from hashlib import sha256
 from typing import ClassVar, Self
 
-from dos.plans.questions.question import Choice, Question, name
+from dos.plans.questions.question import Choice, ChoiceName, Question, name
 
 
 class Added(Question, frozen=True, kw_only=True):
@@ -33,6 +33,6 @@ class Added(Question, frozen=True, kw_only=True):
     @property
     def choices(self) -> tuple[Choice, ...]:
         return (
-            Choice(name="done", meaning="it is dealt with"),
-            Choice(name="dismiss", meaning="it needs nobody"),
+            Choice(name=ChoiceName.DONE, meaning="it is dealt with"),
+            Choice(name=ChoiceName.DISMISS, meaning="it needs nobody"),
         )

@@ -6,7 +6,17 @@ from typing import Any, ClassVar, Self
 from msgspec import Struct, convert, structs
 
 from dos.plans.questions import subject
-from dos.plans.questions.question import Choice, ClearLane, Consequence, Question, Record, SetAside, clear_units, name
+from dos.plans.questions.question import (
+    Choice,
+    ChoiceName,
+    ClearLane,
+    Consequence,
+    Question,
+    Record,
+    SetAside,
+    clear_units,
+    name,
+)
 from dos.plans.waiting import WaitsOn
 from dos.records.names import counted, listed
 
@@ -38,13 +48,13 @@ class LaneFailed(Question, frozen=True, kw_only=True):
     @property
     def choices(self) -> tuple[Choice, ...]:
         return (
-            Choice(name="retry", meaning=_WORKED_ON, goes_on=True, brings=(ClearLane(lane=self.lane),)),
-            Choice(name="leave", meaning=_STAYS),
+            Choice(name=ChoiceName.RETRY, meaning=_WORKED_ON, goes_on=True, brings=(ClearLane(lane=self.lane),)),
+            Choice(name=ChoiceName.LEAVE, meaning=_STAYS),
         )
 
     @property
     def otherwise(self) -> str:
-        return "retry"
+        return ChoiceName.RETRY
 
 
 class FailedUnit(Struct, frozen=True, kw_only=True):
@@ -83,11 +93,11 @@ class _StoppedRun(Question, frozen=True, kw_only=True):
 
     @property
     def otherwise(self) -> str:
-        return "retry"
+        return ChoiceName.RETRY
 
     @property
     def settled_as(self) -> str:
-        return "leave"
+        return ChoiceName.LEAVE
 
     @property
     def units(self) -> tuple[str, ...]:
@@ -103,7 +113,7 @@ class _StoppedRun(Question, frozen=True, kw_only=True):
 
     def _retry(self, meaning: str) -> Choice:
         brings: tuple[Consequence, ...] = (ClearLane(lane=self.lane), *clear_units(self.units, self.lane))
-        return Choice(name="retry", meaning=meaning, goes_on=True, brings=brings)
+        return Choice(name=ChoiceName.RETRY, meaning=meaning, goes_on=True, brings=brings)
 
 
 class LaneStopped(_StoppedRun, frozen=True, kw_only=True):
@@ -127,7 +137,7 @@ class LaneStopped(_StoppedRun, frozen=True, kw_only=True):
 
     @property
     def choices(self) -> tuple[Choice, ...]:
-        return (self._retry(_WORKED_ON), Choice(name="leave", meaning=_STAYS))
+        return (self._retry(_WORKED_ON), Choice(name=ChoiceName.LEAVE, meaning=_STAYS))
 
 
 class UnitsFailed(_StoppedRun, frozen=True, kw_only=True):
@@ -158,5 +168,5 @@ class UnitsFailed(_StoppedRun, frozen=True, kw_only=True):
         left = f"{they} not tried again until the next `dos up`; the lane's other units are worked on"
         return (
             self._retry(f"{they} tried again now, without waiting for the end of the cooldown"),
-            Choice(name="leave", meaning=left, sets_aside=SetAside.UNTIL_START_OR_CHANGE),
+            Choice(name=ChoiceName.LEAVE, meaning=left, sets_aside=SetAside.UNTIL_START_OR_CHANGE),
         )

@@ -44,6 +44,28 @@ class HaltRun(Struct, frozen=True, kw_only=True):
 Consequence = ClearLane | ClearUnit | LiftLimit | HaltRun
 
 
+class ChoiceName(StrEnum):
+    """All the words that questions are answered with; what each means, its question says."""
+
+    RETRY = "retry"
+    AGAIN = "again"
+    START = "start"
+    FIXED = "fixed"
+    LIFT = "lift"
+    RAISE = "raise"
+    USE = "use"
+    KEEP = "keep"
+    LEAVE = "leave"
+    WAIT = "wait"
+    HOLD = "hold"
+    DROP = "drop"
+    STOP = "stop"
+    HALT = "halt"
+    DONE = "done"
+    DISMISS = "dismiss"
+    PASSED = "passed"  # no person answers so: the check that was asked about has passed
+
+
 class SetAside(StrEnum):
     """How long nobody works on the units of a question after an answer."""
 
@@ -197,13 +219,13 @@ class Question(Struct, frozen=True, kw_only=True):
         A start retries what was asked about before it, but clears no cooldown: what still rests is left.
         """
         if self.leaves_resting and not set(self.units).isdisjoint(resting):
-            return "leave"
+            return ChoiceName.LEAVE
         return self.otherwise
 
     @property
     def leaves_resting(self) -> bool:
         """Whether it is closed with `leave` while one of its units is on cooldown."""
-        return self.until_start and bool(self.units) and self.choice("leave") is not None
+        return self.until_start and bool(self.units) and self.choice(ChoiceName.LEAVE) is not None
 
 
 def _plain(value: Any) -> Any:

@@ -10,7 +10,7 @@ from dos.plans.limits.budget import Measure, Row
 from dos.plans.limits.quota import Key
 from dos.plans.limits.quota import Limit as ProviderLimit
 from dos.plans.questions import subject
-from dos.plans.questions.question import Choice, LiftLimit, Question, Record, name
+from dos.plans.questions.question import Choice, ChoiceName, LiftLimit, Question, Record, name
 from dos.plans.questions.subject import Subject
 from dos.plans.waiting import WaitsOn
 from dos.records import logins
@@ -64,18 +64,18 @@ class BaselineFailed(Question, frozen=True, kw_only=True):
         started = "agents start all the same; what they do lands only if the test passes"
         left = "no agent starts until the next `dos up`, which checks it again"
         return (
-            Choice(name="retry", meaning="it is checked again, and agents start when it passes", goes_on=True),
-            Choice(name="start", meaning=started, goes_on=True),
-            Choice(name="leave", meaning=left),
+            Choice(name=ChoiceName.RETRY, meaning="it is checked again, and agents start when it passes", goes_on=True),
+            Choice(name=ChoiceName.START, meaning=started, goes_on=True),
+            Choice(name=ChoiceName.LEAVE, meaning=left),
         )
 
     @property
     def otherwise(self) -> str:
-        return "retry"
+        return ChoiceName.RETRY
 
     @property
     def settled_as(self) -> str:
-        return "passed"
+        return ChoiceName.PASSED
 
 
 class _OfLimit(Question, frozen=True, kw_only=True):
@@ -125,13 +125,13 @@ class LimitReached(_OfLimit, frozen=True, kw_only=True):
     @property
     def choices(self) -> tuple[Choice, ...]:
         return (
-            self._lift("fixed"),
-            Choice(name="leave", meaning="nothing is started on it until the next `dos up`"),
+            self._lift(ChoiceName.FIXED),
+            Choice(name=ChoiceName.LEAVE, meaning="nothing is started on it until the next `dos up`"),
         )
 
     @property
     def otherwise(self) -> str:
-        return "leave"
+        return ChoiceName.LEAVE
 
 
 class LimitDoubted(_OfLimit, frozen=True, kw_only=True):
@@ -154,11 +154,11 @@ class LimitDoubted(_OfLimit, frozen=True, kw_only=True):
     @property
     def choices(self) -> tuple[Choice, ...]:
         probed = "one agent probes it every hour, and the others wait until it answers"
-        return (self._lift("lift"), Choice(name="wait", meaning=probed))
+        return (self._lift(ChoiceName.LIFT), Choice(name=ChoiceName.WAIT, meaning=probed))
 
     @property
     def otherwise(self) -> str:
-        return "wait"
+        return ChoiceName.WAIT
 
 
 def about_limit(found: ProviderLimit) -> LimitReached | LimitDoubted:
@@ -212,16 +212,16 @@ class BudgetSpent(Question, frozen=True, kw_only=True):
     @property
     def choices(self) -> tuple[Choice, ...]:
         offered = [
-            Choice(name="raise", meaning=f"up to {self.limit + self.by:g} {self.measure}", goes_on=True),
-            Choice(name="stop", meaning="what waits here ends"),
+            Choice(name=ChoiceName.RAISE, meaning=f"up to {self.limit + self.by:g} {self.measure}", goes_on=True),
+            Choice(name=ChoiceName.STOP, meaning="what waits here ends"),
         ]
         if self.expires_ms is not None:
-            offered.append(Choice(name="wait", meaning="go on tomorrow"))
+            offered.append(Choice(name=ChoiceName.WAIT, meaning="go on tomorrow"))
         return tuple(offered)
 
     @property
     def otherwise(self) -> str:
-        return "stop" if self.expires_ms is None else "wait"
+        return ChoiceName.STOP if self.expires_ms is None else ChoiceName.WAIT
 
 
 def _spender(account: Account) -> Subject:

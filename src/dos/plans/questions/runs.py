@@ -2,7 +2,7 @@
 
 from typing import ClassVar, Self
 
-from dos.plans.questions.question import Choice, HaltRun, Question, name
+from dos.plans.questions.question import Choice, ChoiceName, HaltRun, Question, name
 
 _GOES_ON = "it goes on"
 
@@ -32,11 +32,11 @@ class Spinning(Question, frozen=True, kw_only=True):
 
     @property
     def choices(self) -> tuple[Choice, ...]:
-        return (_halt(self.run_id, self.text), Choice(name="leave", meaning=_GOES_ON))
+        return (_halt(self.run_id, self.text), Choice(name=ChoiceName.LEAVE, meaning=_GOES_ON))
 
     @property
     def otherwise(self) -> str:
-        return "leave"
+        return ChoiceName.LEAVE
 
     @property
     def kind(self) -> str:
@@ -82,14 +82,14 @@ class HaltProposed(Question, frozen=True, kw_only=True):
 
     @property
     def choices(self) -> tuple[Choice, ...]:
-        stop = Choice(name="done", meaning=f"you have stopped {self.handle}")
+        stop = Choice(name=ChoiceName.DONE, meaning=f"you have stopped {self.handle}")
         if self.run_id:
             stop = _halt(self.run_id, self.text)
-        return (stop, Choice(name="leave", meaning=_GOES_ON))
+        return (stop, Choice(name=ChoiceName.LEAVE, meaning=_GOES_ON))
 
     @property
     def otherwise(self) -> str:
-        return "leave"
+        return ChoiceName.LEAVE
 
     @property
     def closes(self) -> str:
@@ -117,11 +117,11 @@ class RunStopped(Question, frozen=True, kw_only=True):
 
     @property
     def choices(self) -> tuple[Choice, ...]:
-        return (Choice(name="done", meaning="it is taken off this list"),)
+        return (Choice(name=ChoiceName.DONE, meaning="it is taken off this list"),)
 
     @property
     def otherwise(self) -> str:
-        return "done"
+        return ChoiceName.DONE
 
     @property
     def command(self) -> str:
@@ -134,7 +134,7 @@ class RunStopped(Question, frozen=True, kw_only=True):
 
 def _halt(run_id: str, reason: str) -> Choice:
     return Choice(
-        name="halt",
+        name=ChoiceName.HALT,
         meaning="its worker and its agent are stopped; the work is kept",
         brings=(HaltRun(run_id=run_id, reason=reason),),
     )

@@ -3,7 +3,7 @@
 from hashlib import sha256
 from typing import ClassVar, Self
 
-from dos.plans.questions.question import Choice, Question, name
+from dos.plans.questions.question import Choice, ChoiceName, Question, name
 
 REMOVED = "removed"  # in place of the digest of a text
 
@@ -40,11 +40,11 @@ class _TextChanged(Question, frozen=True, kw_only=True):
 
     @property
     def otherwise(self) -> str:
-        return "keep"
+        return ChoiceName.KEEP
 
     @property
     def settled_as(self) -> str:
-        return "keep"
+        return ChoiceName.KEEP
 
 
 class PlanChanged(_TextChanged, frozen=True, kw_only=True):
@@ -58,8 +58,8 @@ class PlanChanged(_TextChanged, frozen=True, kw_only=True):
     def choices(self) -> tuple[Choice, ...]:
         kept = "the fleet works by the text that was there at `dos up`, or is committed since"
         return (
-            Choice(name="use", meaning="the fleet works by the file as it is on disk now"),
-            Choice(name="keep", meaning=kept),
+            Choice(name=ChoiceName.USE, meaning="the fleet works by the file as it is on disk now"),
+            Choice(name=ChoiceName.KEEP, meaning=kept),
         )
 
 
@@ -70,8 +70,8 @@ class SettingsChanged(_TextChanged, frozen=True, kw_only=True):
     def choices(self) -> tuple[Choice, ...]:
         kept = "workers use the settings that were there at `dos up`, or are committed since"
         return (
-            Choice(name="use", meaning="workers that start from now on use the file as it is on disk now"),
-            Choice(name="keep", meaning=kept),
+            Choice(name=ChoiceName.USE, meaning="workers that start from now on use the file as it is on disk now"),
+            Choice(name=ChoiceName.KEEP, meaning=kept),
         )
 
 

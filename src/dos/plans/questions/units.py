@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 from dos.plans.questions import subject
-from dos.plans.questions.question import Choice, Question, Record, SetAside, clear_units, name
+from dos.plans.questions.question import Choice, ChoiceName, Question, Record, SetAside, clear_units, name
 from dos.plans.waiting import WaitsOn
 from dos.records.names import counted, listed
 
@@ -43,18 +43,18 @@ class LandingConflict(Question, frozen=True, kw_only=True):
         held = "its commits are kept, and nobody works on it until the next `dos up`"
         return (
             Choice(
-                name="retry",
+                name=ChoiceName.RETRY,
                 meaning="an agent tries again, and is told why the others did not land",
                 goes_on=True,
                 brings=clear_units(self.units, self.lane),
             ),
-            Choice(name="hold", meaning=held, sets_aside=SetAside.UNTIL_START),
-            Choice(name="drop", meaning="it is not worked on any more", sets_aside=SetAside.FOR_GOOD),
+            Choice(name=ChoiceName.HOLD, meaning=held, sets_aside=SetAside.UNTIL_START),
+            Choice(name=ChoiceName.DROP, meaning="it is not worked on any more", sets_aside=SetAside.FOR_GOOD),
         )
 
     @property
     def otherwise(self) -> str:
-        return "retry"
+        return ChoiceName.RETRY
 
     @property
     def kind(self) -> str:
@@ -90,17 +90,17 @@ class LandingBlocked(Question, frozen=True, kw_only=True):
         dropped = "its commits are kept, and it is not worked on any more"
         return (
             Choice(
-                name="retry",
+                name=ChoiceName.RETRY,
                 meaning="it is out of the way: the same commits land now",
                 goes_on=True,
                 brings=clear_units(self.units, self.lane),
             ),
-            Choice(name="drop", meaning=dropped, sets_aside=SetAside.FOR_GOOD),
+            Choice(name=ChoiceName.DROP, meaning=dropped, sets_aside=SetAside.FOR_GOOD),
         )
 
     @property
     def otherwise(self) -> str:
-        return "retry"
+        return ChoiceName.RETRY
 
 
 class UnitUndone(Question, frozen=True, kw_only=True):
@@ -126,13 +126,13 @@ class UnitUndone(Question, frozen=True, kw_only=True):
     def choices(self) -> tuple[Choice, ...]:
         again = clear_units(self.units, self.lane)
         return (
-            Choice(name="again", meaning="it is offered to the workers again", goes_on=True, brings=again),
-            Choice(name="leave", meaning="it stays undone"),
+            Choice(name=ChoiceName.AGAIN, meaning="it is offered to the workers again", goes_on=True, brings=again),
+            Choice(name=ChoiceName.LEAVE, meaning="it stays undone"),
         )
 
     @property
     def otherwise(self) -> str:
-        return "leave"
+        return ChoiceName.LEAVE
 
     @property
     def kind(self) -> str:
@@ -178,8 +178,8 @@ class Incident(Question, frozen=True, kw_only=True):
             reverted = " ".join(commit[:9] for commit in reversed(self.commits))
             again = f"{again}. Take them out with: git revert {reverted}"
         return (
-            Choice(name="again", meaning=again, goes_on=True, brings=clear_units(self.units, self.lane)),
-            Choice(name="keep", meaning=kept),
+            Choice(name=ChoiceName.AGAIN, meaning=again, goes_on=True, brings=clear_units(self.units, self.lane)),
+            Choice(name=ChoiceName.KEEP, meaning=kept),
         )
 
     @property
@@ -237,7 +237,7 @@ class UnitHeld(Question, frozen=True, kw_only=True):
         if not self.retries:
             return ()
         retried = clear_units(self.units, self.lane)
-        return (Choice(name="retry", meaning="it is tried again", goes_on=True, brings=retried),)
+        return (Choice(name=ChoiceName.RETRY, meaning="it is tried again", goes_on=True, brings=retried),)
 
     @property
     def detail(self) -> dict[str, Any]:

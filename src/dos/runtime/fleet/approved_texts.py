@@ -17,6 +17,7 @@ from dos.journal.facts.reader import select
 from dos.journal.states.decisions import Decisions
 from dos.journal.store import Store
 from dos.plans.questions.catalog import AnyQuestion
+from dos.plans.questions.question import ChoiceName
 from dos.plans.questions.texts import REMOVED, TextChanged
 from dos.records.unknown import Unknown
 from dos.sources import processes
@@ -190,7 +191,7 @@ class ApprovedTexts:
 
     def _used(self, answers: Decisions) -> Answers:
         """What people said should be used in place of what was approved."""
-        used = [each.question for each in answers.answered.values() if each.choice == "use"]
+        used = [each.question for each in answers.answered.values() if each.choice == ChoiceName.USE]
         return frozenset(
             (each.document, each.approved, each.digest)
             for each in used

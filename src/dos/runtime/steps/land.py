@@ -10,6 +10,7 @@ from dos.journal.run_events import StepVerified
 from dos.journal.truth import receipt_events
 from dos.journal.truth.receipt_events import ReceiptIssued
 from dos.plans.questions.catalog import AnyQuestion
+from dos.plans.questions.question import ChoiceName
 from dos.plans.questions.resources import BaselineFailed
 from dos.plans.questions.units import LandingBlocked, LandingConflict
 from dos.records.endings import Ending
@@ -264,7 +265,7 @@ def _blocked(pen: Pen, landing: Landing, refused: effects.NotLanded, ordinal: in
 def _close(pen: Pen, question: str) -> Steps[None]:
     """What was asked about has cleared by itself; unless a person was quicker to say so."""
     if question:
-        answer = DecisionAnswered(id=question, choice="retry", by=pen.run_id)
+        answer = DecisionAnswered(id=question, choice=ChoiceName.RETRY, by=pen.run_id)
         try:
             yield from pen.share(streams.decision(question), answer, "cleared", expect=RAISED_AT)
         except Conflict:

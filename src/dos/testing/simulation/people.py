@@ -9,6 +9,7 @@ from dos.journal.engine_events import HaltRequested, PauseEnded, PauseRequested
 from dos.journal.events import DrainRequested
 from dos.journal.states import decisions
 from dos.journal.states.decisions import Standing
+from dos.plans.questions.question import ChoiceName
 from dos.plans.questions.resources import BaselineFailed
 from dos.records import run_ids
 from dos.records.leases import Lease
@@ -154,7 +155,7 @@ class People:
         asked = self.site.decisions.open.get(decision)
         if asked is not None:
             # Nobody here can wait until tomorrow.
-            choice = self.random.choice([each.name for each in asked.raised.choices if each.name != "wait"])
+            choice = self.random.choice([each.name for each in asked.raised.choices if each.name != ChoiceName.WAIT])
             self.machine.after(self.random.randint(1, 30_000), self._answer, (asked, choice))
 
     def _answer(self, meant: tuple[Standing, str]) -> None:
@@ -170,7 +171,7 @@ class People:
     def _mend(self, asked: Standing, choice: str) -> None:
         """Who says that it should be checked again has most often put it right before."""
         question = asked.question
-        if isinstance(question, BaselineFailed) and choice == "retry" and self.random.random() < 0.7:
+        if isinstance(question, BaselineFailed) and choice == ChoiceName.RETRY and self.random.random() < 0.7:
             self.site.ailing[question.host] = ""
 
     def _see_that_one_runs(self) -> None:

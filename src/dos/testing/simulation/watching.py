@@ -13,6 +13,7 @@ from dos.plans.iterations import OutcomeKind, StopReason, WorkerStop
 from dos.plans.limits import budget
 from dos.plans.limits.accounts import Account, LaneDay
 from dos.plans.limits.baselines import Check, is_accepted
+from dos.plans.questions.question import ChoiceName
 from dos.plans.questions.resources import BudgetSpent
 from dos.plans.staffing import START_SECONDS
 from dos.records import regions
@@ -376,7 +377,7 @@ class Watch:
         question = self.site.decisions.open[fact.id].question
         if event.actor == self.site.store.actor and (taken := question.choice(fact.choice)):
             self.answers.given(event, question, taken)
-        if fact.choice == "raise" and (asked := self._budget_asked.get(fact.id)):
+        if fact.choice == ChoiceName.RAISE and (asked := self._budget_asked.get(fact.id)):
             self._spent[asked.account.scope, _spender(asked.account)] -= asked.by  # type: ignore[assignment]
 
 
