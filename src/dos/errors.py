@@ -20,7 +20,10 @@ The class is chosen by what the caller can do about it, and carries the exit cod
     │   ├── StoreBusy       somebody else holds the write lock for too long (4)
     │   ├── StoreFull       no room left
     │   ├── StoreReadOnly   it can be read and not written
+    │   ├── StoreForeign    another program's database lies in its place
     │   ├── StoreUnreachable
+    │   │   ├── DriverMissing   the server's driver cannot be loaded
+    │   │   ├── JournalUnnamed  nothing says which journal of the server is this repository's
     │   │   └── OutcomeUnknown  nobody knows whether the last commit was written
     │   ├── JournalCorrupt  something stored is not what was written
     │   └── JournalTooNew   a newer `dos` wrote it
@@ -113,7 +116,19 @@ class StoreReadOnly(StoreFailed):
     pass
 
 
+class StoreForeign(StoreFailed):
+    pass
+
+
 class StoreUnreachable(StoreFailed):
+    pass
+
+
+class DriverMissing(StoreUnreachable):
+    pass
+
+
+class JournalUnnamed(StoreUnreachable):
     pass
 
 

@@ -11,7 +11,7 @@ from dos.config.notation import passwordless, without_password
 from dos.errors import GitFailed
 from dos.evidence.health import at_once, clock, disk, store
 from dos.evidence.health.lanes import Tracked
-from dos.journal.store import Entry, Store
+from dos.journal.store import DurabilityNote, Entry, Store
 from dos.records.globs import folded_path, matches
 from dos.sources.filesystems import Room
 from dos.sources.world import World, open_journal
@@ -111,15 +111,18 @@ def test_questions_are_put_at_once_and_the_first_failure_is_told():
 
 
 @pytest.mark.parametrize(
-    ("text", "severity"),
-    [("fsync is off: a power cut can destroy the whole database", "warn"), ("data checksums are off: late", "info")],
+    ("noted", "severity"),
+    [
+        (DurabilityNote(setting="fsync", text="fsync is off", loses=True), "warn"),
+        (DurabilityNote(setting="data_checksums", text="data checksums are off"), "info"),
+    ],
 )
-def test_what_a_server_says_about_its_durability_is_passed_on(text, severity, tmp_path):
+def test_what_a_server_says_about_its_durability_is_passed_on(noted, severity, tmp_path):
     class Backend:
         def durability_notes(self):
-            return [text]
+            return [noted]
 
     world = World(tmp_path)
     world.__dict__["journal"] = Store(Backend())
     (found,) = store._durability(world)
-    assert (found.kind, found.severity, found.what) == ("STORE_DURABILITY", severity, text)
+    assert (found.kind, found.severity, found.what) == ("STORE_DURABILITY", severity, noted.text)

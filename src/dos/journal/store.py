@@ -59,6 +59,14 @@ class Renewal(Struct, frozen=True, kw_only=True):
     lost: list[int]
 
 
+class DurabilityNote(Struct, frozen=True, kw_only=True):
+    """Something about a server that weakens the promise that an acknowledged event is never lost."""
+
+    setting: str  # of the server
+    text: str
+    loses: bool = False  # acknowledged events can be lost by it
+
+
 class Reading(Protocol):
     """One consistent view."""
 

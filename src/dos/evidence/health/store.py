@@ -11,15 +11,27 @@ from msgspec import Struct
 
 from dos.config import commands
 from dos.config.notation import passwordless, without_password
-from dos.errors import BadInput, DosError, JournalCorrupt, JournalTooNew, StoreBusy, StoreFailed, StoreUnreachable
+from dos.errors import (
+    BadInput,
+    DosError,
+    DriverMissing,
+    JournalCorrupt,
+    JournalTooNew,
+    JournalUnnamed,
+    StoreBusy,
+    StoreFailed,
+    StoreForeign,
+    StoreUnreachable,
+)
 from dos.evidence.health.commands import editing, git
 from dos.evidence.health.disk import stored_bytes
 from dos.evidence.health.finding import Finding, error, note, warning
 from dos.journal.events import SCHEMA
 from dos.journal.opening import embedded_path
-from dos.journal.store import Store
+from dos.journal.store import DurabilityNote, Store
 from dos.records.names import slug
 from dos.sources import filesystems
+from dos.sources.history.place import is_shallow
 from dos.sources.world import World
 
 LEADS_NOWHERE = "a link that leads nowhere"
@@ -110,7 +122,7 @@ def _opened(world: World) -> Store | StoreFailed:
     except StoreFailed as failure:
         return failure
     except BadInput as error:
-        return StoreUnreachable(error.message, hint=error.hint)
+        return JournalUnnamed(error.message, hint=error.hint)
     except OSError as error:
         return StoreUnreachable(f"{error.filename}: {error.strerror}")
 
@@ -138,16 +150,19 @@ def failed(failure: StoreFailed, world: World) -> Finding:
             return error("STORE_BUSY", str(failure), _WITHOUT_JOURNAL, "ps -eo pid,stat,etime,args | grep '[d]os'")
     if path is not None and (closed := _read_only(path)):
         return closed
-    fix = _way_to_server(str(failure), world) if path is None else f"ls -la {quote(str(path.parent))}"
-    if path is not None and "another program" in str(failure):
+    if path is None:
+        fix = _way_to_server(failure, world)
+    elif isinstance(failure, StoreForeign):
         fix = commands.aside(path)
+    else:
+        fix = f"ls -la {quote(str(path.parent))}"
     return error("STORE_UNREACHABLE", str(failure), f"{_WITHOUT_JOURNAL} {failure.hint}".rstrip(), fix)
 
 
-def _way_to_server(said: str, world: World) -> str:
-    if "shallow" in said:
+def _way_to_server(failure: StoreFailed, world: World) -> str:
+    if isinstance(failure, JournalUnnamed) and is_shallow(world.workspace):
         return git(world, "fetch --unshallow")
-    if "driver cannot be loaded" in said:
+    if isinstance(failure, DriverMissing):
         return f"{quote(sys.executable)} -m pip install 'dispatch-os[postgres]'"
     return editing(world).at("store", "url")
 
@@ -232,7 +247,7 @@ def _writable(place: Path) -> str:
 
 def _durability(world: World) -> list[Finding]:
     notes = getattr(journal(world).backend, "durability_notes", None)
-    return _sqlite() if notes is None else [_server_note(text, world) for text in notes()]
+    return _sqlite() if notes is None else [_server_note(found, world) for found in notes()]
 
 
 def _sessions(world: World) -> list[Finding]:
@@ -272,21 +287,21 @@ def _sqlite() -> list[Finding]:
     ]
 
 
-def _server_note(text: str, world: World) -> Finding:
-    loses = "power cut" in text or "failover" in text
-    why = "What the journal acknowledged can be lost." if loses else "Nothing that was acknowledged is lost by it."
-    return (warning if loses else note)("STORE_DURABILITY", text, why, _ask_server(text, world.config.store.url))
+def _server_note(found: DurabilityNote, world: World) -> Finding:
+    fix = _ask_server(found.setting, world.config.store.url)
+    if found.loses:
+        return warning("STORE_DURABILITY", found.text, "What the journal acknowledged can be lost.", fix)
+    return note("STORE_DURABILITY", found.text, "Nothing that was acknowledged is lost by it.", fix)
 
 
-def _ask_server(text: str, url: str) -> str:
+def _ask_server(setting: str, url: str) -> str:
     """Puts right what the note is about where a setting does; else shows where the server keeps its files."""
     psql = f"psql {quote(passwordless(url))}"
-    setting = text.split()[0]
     if setting == "synchronous_commit":
         return f"{psql} -c 'ALTER ROLE CURRENT_USER SET synchronous_commit = on'"
     if setting in ("fsync", "full_page_writes"):
         return f'{psql} -c "ALTER SYSTEM SET {setting} = on" -c "SELECT pg_reload_conf()"'
-    if "synchronous_standby_names" in text:
+    if setting == "synchronous_standby_names":
         change = "ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (*)'"
         return f'{psql} -c "{change}" -c "SELECT pg_reload_conf()"'
     return f"{psql} -c 'SHOW data_directory'"

@@ -11,14 +11,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 
-from dos.errors import Internal, OutcomeUnknown, StoreReadOnly, StoreUnreachable
-from dos.journal.store import NOTHING, Foreseen
+from dos.errors import DriverMissing, Internal, OutcomeUnknown, StoreReadOnly
+from dos.journal.store import NOTHING, DurabilityNote, Foreseen
 
 try:
     import psycopg
     from psycopg.pq import TransactionStatus
 except ImportError as error:
-    raise StoreUnreachable(
+    raise DriverMissing(
         f"the journal is in PostgreSQL, and its driver cannot be loaded: {error}",
         hint="pip install 'dispatch-os[postgres]'",
     ) from error
@@ -109,7 +109,7 @@ class PostgresBackend:
         with self._alone(), self._explained():
             return self._sessions.room()
 
-    def durability_notes(self) -> list[str]:
+    def durability_notes(self) -> list[DurabilityNote]:
         """What about the server weakens the promise that an acknowledged event is never lost."""
         with self._alone(), self._explained():
             return self._sessions.durability_notes()

@@ -7,9 +7,10 @@ from urllib.parse import unquote
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from dos.errors import BadInput, JournalTooNew, StoreFailed, StoreUnreachable
+from dos.errors import BadInput, JournalTooNew, StoreFailed, StoreForeign, StoreUnreachable
 from dos.journal.backends.postgres_faults import explain
 from dos.journal.backends.postgres_schema import STEPS, VERSION
+from dos.journal.store import DurabilityNote
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
@@ -32,6 +33,10 @@ _NEW_SESSION = """
       set_config('synchronous_commit', CASE current_setting('synchronous_commit')
         WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false),
       to_regclass('dos.version') IS NOT NULL"""
+
+
+def _losing(setting: str, text: str) -> DurabilityNote:
+    return DurabilityNote(setting=setting, text=text, loses=True)
 
 
 class Sessions:
@@ -70,7 +75,7 @@ class Sessions:
         assert row is not None
         return int(row[0]), int(row[1])
 
-    def durability_notes(self) -> list[str]:
+    def durability_notes(self) -> list[DurabilityNote]:
         with self.open() as connection:
             row = connection.execute(
                 "SELECT current_setting('fsync'), current_setting('full_page_writes'),"
@@ -82,18 +87,21 @@ class Sessions:
         fsync, full_pages, commits, synchronous, checksums, standbys = row
         notes = []
         if fsync == "off":
-            notes.append("fsync is off: a power cut can destroy the whole database")
+            notes.append(_losing("fsync", "fsync is off: a power cut can destroy the whole database"))
         if full_pages == "off":
-            notes.append("full_page_writes is off: a power cut can leave torn pages")
+            notes.append(_losing("full_page_writes", "full_page_writes is off: a power cut can leave torn pages"))
         if commits in ("off", "local", "remote_write"):
-            notes.append(f"synchronous_commit is {commits} on the server; dos turns it on for its own sessions")
+            text = f"synchronous_commit is {commits} on the server; dos turns it on for its own sessions"
+            notes.append(DurabilityNote(setting="synchronous_commit", text=text))
         if standbys and not synchronous:
-            notes.append(
+            text = (
                 f"{standbys} standby servers follow asynchronously: a failover can lose acknowledged events and give"
                 " out a fence twice; set synchronous_standby_names"
             )
+            notes.append(_losing("synchronous_standby_names", text))
         if checksums == "off":
-            notes.append("data checksums are off: damage on the server's disk is found late")
+            text = "data checksums are off: damage on the server's disk is found late"
+            notes.append(DurabilityNote(setting="data_checksums", text=text))
         return notes
 
     def _connected(self) -> Connection:
@@ -152,7 +160,7 @@ class Sessions:
                 connection.execute("DELETE FROM dos.version")
                 connection.execute("INSERT INTO dos.version VALUES (%s)", (VERSION,))
         except psycopg.errors.DuplicateTable as error:
-            raise StoreFailed(
+            raise StoreForeign(
                 f"{self.place} has a schema `dos` of another program", hint="Give the journal a database of its own."
             ) from error
         except psycopg.Error as error:

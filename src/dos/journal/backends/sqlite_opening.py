@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from dos.errors import JournalCorrupt, JournalTooNew, StoreFailed, StoreUnreachable
+from dos.errors import JournalCorrupt, JournalTooNew, StoreFailed, StoreForeign, StoreUnreachable
 from dos.journal.backends.sqlite_faults import primary_code
 from dos.journal.backends.sqlite_schema import APPLICATION_ID, STEPS, VERSION
 from dos.journal.syncing import sync_directory
@@ -129,7 +129,7 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
         " FROM pragma_user_version, pragma_application_id"
     ).fetchone()
     if tables and owner != APPLICATION_ID:
-        raise StoreFailed(
+        raise StoreForeign(
             f"{path} is a database of another program", hint="Move it away, or set `[store] url` in dos.toml."
         )
     if version > VERSION:
