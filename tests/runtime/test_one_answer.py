@@ -1,0 +1,344 @@
+"""Whatever happened to a fleet: every surface gives one answer, `dos loop` plans what `dos up` does, and an answer of a
+person takes effect."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from amounts import long
+from commanding import git, in_process
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from msgspec import convert, json
+
+from dos.evidence import supervise_policy
+from dos.journal import engine_events as engine
+from dos.journal import events, fold, streams
+from dos.journal.opening import open_store
+from dos.journal.states import decisions, quota
+from dos.journal.states.decisions import Decisions
+from dos.journal.store import Store
+from dos.plans import staffing
+from dos.plans.questions import subject
+from dos.plans.waiting import Waiting, WaitsOn
+from dos.records.leases import Request
+from dos.records.regions import region
+from dos.runtime import effects
+from dos.runtime.fleet import observing
+from dos.runtime.fleet.reading import FleetReader, Outlook
+from dos.runtime.fleet_effects import FleetEffects
+from dos.sources import processes
+from dos.sources.world import World
+
+LANES = ("api", "docs", "web", "all")
+UNITS = ("P/A1", "P/A2", "P/D1", "P/D2", "P/W1", "P/G1")
+LANE_OF = {"P/A1": "api", "P/A2": "api", "P/D1": "docs", "P/D2": "docs", "P/W1": "web", "P/G1": "all"}
+CONFIG = """[lanes]
+concurrent = ["api", "docs", "web"]
+exclusive = ["all"]
+autopick = ["api"]
+
+[lanes.trees]
+api = ["api/**"]
+docs = ["docs/**"]
+web = ["api/web/**"]
+all = ["**/*"]
+
+[supervise]
+target = 2
+restart_backoff_seconds = 600
+restart_period_seconds = 7200
+
+[workers]
+agent = "scripted"
+command = ["/nowhere"]
+"""
+PLANS = {
+    "plain": "",
+    "draft": "- class: draft\n",
+    "gated": "- gated: which vendor\n",
+    "soaking": "- soak until: 2999-01-01\n",
+    "behind": "- depends: P/A2\n",
+    "nowhere": "- lane: nowhere\n",
+}
+
+
+def plan_text(first: str) -> str:
+    """Six units; the first of them is held in the way that is asked for."""
+    lines = ["# A plan\n"]
+    for unit in UNITS:
+        own = PLANS[first] if unit == "P/A1" else ""
+        lane = "" if "lane:" in own else f"- lane: {LANE_OF[unit]}\n"
+        lines.append(f"## P {unit[2:]}: {unit}\n{lane}{own}")
+    return "\n".join(lines)
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("template")
+    git("init", "--quiet", "--initial-branch", "main", ".", cwd=root)
+    for folder in ("api", "docs", "web"):
+        (root / folder).mkdir()
+        (root / folder / "a.txt").write_text("a\n")
+    (root / "dos.toml").write_text(CONFIG)
+    (root / "docs" / "p-plan.md").write_text(plan_text("plain"))
+    git("add", "--all", cwd=root)
+    git("commit", "--quiet", "--message", "Begin", cwd=root)
+    return root
+
+
+class Site:
+    """A workspace to whose fleet one thing after the other happens."""
+
+    def __init__(self, root: Path, held: str) -> None:
+        self.root = root
+        (root / "docs" / "p-plan.md").write_text(plan_text(held))
+        self.store: Store = open_store("", state_directory=root / ".git" / "dos", workspace_id="", actor="site")
+        self.runs = 0
+
+    def state(self, kind):
+        return fold.current(self.store, kind)[0]
+
+    def dos(self, *words: str):
+        return in_process(*words, "--workspace", str(self.root), "--json")
+
+    def happen(self, step: tuple[str, ...]) -> None:
+        what, lane, unit = step
+        run = {"run_id": f"R{self.runs}", "lane": lane}
+        match what:
+            case "spawn":
+                self.runs += 1
+                fact = events.SpawnIntended(lane=lane, run_id=f"R{self.runs}", host="h", system="h-1")
+                self.store.record(streams.spawn(lane), fact)
+            case "begin":
+                self.runs += 1
+                self._record(events.RunBegun(run_id=f"R{self.runs}", lane=lane, host="h", start_sha=""))
+            case "fail":
+                text = self._fingerprint(unit)
+                self._record(events.UnitAttempted(**run, unit=unit, outcome="drained", text=text), streams.unit(unit))
+            case "die":
+                self._record(events.UnitClaimed(**run, unit=unit, iteration=1, repeated=True))
+            case "give-up":
+                self.store.record(streams.spawn(lane), events.LaneFailed(lane=lane, reason="they die"))
+            case "pause" | "pause-all":
+                self.store.record(streams.FLEET, engine.PauseRequested(lane=lane if what == "pause" else "", by="ann"))
+            case "hold":
+                self._hold(lane, holder="ann")
+            case "work":
+                self.runs += 1
+                self._hold(lane, run_id=f"R{self.runs}")
+                self._record(events.RunBegun(run_id=f"R{self.runs}", lane=lane, host="h", start_sha=""))
+                self._record(events.UnitClaimed(run_id=f"R{self.runs}", lane=lane, unit=unit, iteration=1))
+            case "limit" | "login":
+                ending = "usage_window" if what == "limit" else "auth"
+                fact = engine.LimitHit(vendor="", account="", ending=ending, found="", lane=lane, run_id="")
+                self.store.record(streams.limit(quota.key_of(fact)), fact)
+            case "start":
+                self._record(events.FleetStarted(host="h", pid=1, target=2), streams.FLEET)
+            case "ask":
+                self.ask()
+            case stop:
+                needs = {"thrashing": "operator", "consecutive-dirty-zero": "operator", "halted": "operator"}
+                fact = events.RunStopped(**run, stop_reason=stop, needs=needs.get(stop, "time"), reason="so")
+                self._record(fact)
+
+    def ask(self) -> None:
+        """As a supervisor does at its next tick."""
+        with World(self.root) as world:
+            found = list(observing.questions(FleetReader(world).look()))
+        for question in found:
+            self.store.append_all([decisions.raising(question)])
+
+    def answer(self, number: int, choice: int) -> decisions.Answered | None:
+        standing = list(self.state(Decisions).open.values())
+        choices = standing[number % len(standing)].question.choices if standing else ()
+        if not choices:
+            return None
+        asked = standing[number % len(standing)]
+        chosen = choices[choice % len(choices)].name
+        self.store.append_all(decisions.answering(asked, chosen, by="ann"))
+        return self.state(Decisions).answered[asked.raised.id]
+
+    def _record(self, fact: events.Fact, stream: str = "") -> None:
+        self.store.record(stream or streams.run(getattr(fact, "run_id", "")), fact)
+
+    def _hold(self, lane: str, **who: str) -> None:
+        me = processes.identify(os.getpid())
+        asked = Request(
+            lane=lane, holder=who.pop("holder", "h:1"), host=processes.host(), ttl_ms=600_000, pid=me.pid,
+            pid_started=me.started, system=processes.system(), region=region([f"{lane}/**"]), **who,
+        )  # fmt: skip
+        if not any(lease.lane == lane for lease in self.store.leases()):
+            self.store.acquire(asked, lambda *_: None)
+
+    def _fingerprint(self, name: str) -> str:
+        with World(self.root) as world:
+            units = FleetReader(world).look().unfinished or {}
+        return units[name].fingerprint if name in units else ""
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(
+            [
+                "spawn", "begin", "fail", "die", "give-up", "pause", "pause-all", "hold", "work", "limit", "login",
+                "start", "ask", "thrashing", "consecutive-dirty-zero", "halted", "drain", "pick-cooldown",
+            ]
+        ),
+        st.sampled_from(LANES),
+        st.sampled_from(UNITS),
+    ),
+    max_size=8,
+)  # fmt: skip
+
+
+@contextmanager
+def site(template: Path, tmp_path_factory: pytest.TempPathFactory, held: str, steps) -> Iterator[Site]:
+    root = tmp_path_factory.mktemp("site") / "workspace"
+    shutil.copytree(template, root)
+    made = Site(root, held)
+    try:
+        for step in steps:
+            made.happen(step)
+        yield made
+    finally:
+        made.store.close()
+        shutil.rmtree(root.parent, ignore_errors=True)
+
+
+QUICK = settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+LONG = settings(max_examples=long(40, 5_000), deadline=None, suppress_health_check=list(HealthCheck))
+FLEETS = {"held": st.sampled_from(sorted(PLANS)), "steps": STEPS}
+
+
+def read(value: object) -> list[Waiting]:
+    return convert(value, list[Waiting])
+
+
+def as_read(waits: tuple[Waiting, ...]) -> list[Waiting]:
+    """As it is after it went through JSON."""
+    return read(json.decode(json.encode(waits)))
+
+
+def outlook(root: Path) -> Outlook:
+    with World(root) as world:
+        return FleetReader(world).outlook()
+
+
+def surfaces_agree(made: Site) -> None:
+    expected = outlook(made.root)
+    lanes = {lane: as_read(waits) for lane, waits in expected.waits.lanes.items()}
+    units = {unit: as_read(waits) for unit, waits in expected.waits.units.items()}
+    told = {
+        "top": {row["lane"]: read(row["waiting"]) for row in made.dos("top").json["rows"]},
+        "status": {row["unit"]: read(row["waiting"]) for row in made.dos("status").json["units"]},
+        "account": {unit: read(waits) for unit, waits in made.dos("account").json["waiting"].items()},
+        "report": read(made.dos("report").json["waiting"]),
+        "loop": {row["lane"]: row["reason"] for row in made.dos("loop").json["blocked"]},
+        "pickable": {unit: read(made.dos("pickable", unit).json["waiting"]) for unit in units},
+        "doctor": {each["what"] for each in made.dos("doctor").json["findings"] if each["kind"] == "WAITING"},
+        "decisions": {row["id"] for row in made.dos("decisions").json},
+    }
+    assume(outlook(made.root).waits == expected.waits)  # no time was over meanwhile
+    assert told["top"] == {lane: lanes.get(lane, []) for lane in told["top"]}
+    assert told["status"] == {unit: units.get(unit, []) for unit in told["status"]}
+    assert told["account"] == {unit: waits for unit, waits in units.items() if waits}
+    assert told["pickable"] == units
+    everything = as_read(tuple(expected.waits.all()))
+    assert told["report"] == everything
+    assert told["doctor"] == {f"{each.subject}: {each}" for each in everything if each.needs_person}
+    for lane, reason in told["loop"].items():
+        if waits := lanes.get(lane):
+            assert reason in (str(waits[0]), waits[0].why)
+    answered_by = {each.clears_with.split()[2] for each in everything if each.clears_with.startswith("dos decide-for")}
+    assert answered_by | {each.question for each in everything if each.question} <= told["decisions"]
+
+
+def loop_is_up(made: Site) -> None:
+    with World(made.root) as world:
+        acting = FleetEffects(world.workspace, world.config, actor="supervisor/here")
+        try:
+            lease = acting.take_lease(effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True))
+            seen = acting.observe(effects.ObserveFleet(lease=lease))
+            policy = supervise_policy.policy(world.config.supervise)
+        finally:
+            acting.close()
+    done = staffing.plan(seen.lanes, policy.target, policy, dying=seen.dying).actions
+    planned = made.dos("loop").json
+    for action, key in ((staffing.Spawn, "spawn"), (staffing.Reap, "reap"), (staffing.Flag, "flag")):
+        assert {each.lane for each in done if isinstance(each, action)} == {row["lane"] for row in planned[key]}
+
+
+def answer_takes_effect(made: Site, number: int, choice: int) -> None:
+    made.ask()
+    answered = made.answer(number, choice)
+    assume(answered is not None)
+    question = answered.question
+    found = outlook(made.root)
+    started = {action.lane for action in found.plan.actions if isinstance(action, staffing.Spawn)}
+    every = found.waits.all()
+    assert question.id not in {each.question for each in every}, "an answered question holds nothing"
+    assert question.id not in {row["id"] for row in made.dos("decisions").json}
+    if not question.choice(answered.choice).goes_on:
+        return
+    unfinished = found.seen.unfinished
+    for lane in subject.lanes(question.waits):
+        has_work = any(found.seen.lane_of.get(unit) == lane for unit in unfinished)
+        assert lane in started or found.seen.working_on(lane) or found.waits.lanes[lane] or not has_work
+    for unit in subject.units(question.waits):
+        if unit in unfinished:
+            free = found.seen.lane_of[unit] in started or unit in found.seen.claimed
+            assert free or found.waits.units[unit], "it is started, or says what else it waits for"
+            assert WaitsOn.COOLDOWN not in {each.on for each in found.waits.units[unit]}
+
+
+@QUICK
+@given(**FLEETS)
+def test_every_surface_prints_the_same_waits(template, tmp_path_factory, held, steps):
+    with site(template, tmp_path_factory, held, steps) as made:
+        surfaces_agree(made)
+
+
+@pytest.mark.soak
+@LONG
+@given(**FLEETS)
+def test_every_surface_prints_the_same_waits_on_many_fleets(template, tmp_path_factory, held, steps):
+    with site(template, tmp_path_factory, held, steps) as made:
+        surfaces_agree(made)
+
+
+@QUICK
+@given(**FLEETS)
+def test_loop_plans_what_up_does(template, tmp_path_factory, held, steps):
+    with site(template, tmp_path_factory, held, steps) as made:
+        loop_is_up(made)
+
+
+@pytest.mark.soak
+@LONG
+@given(**FLEETS)
+def test_loop_plans_what_up_does_on_many_fleets(template, tmp_path_factory, held, steps):
+    with site(template, tmp_path_factory, held, steps) as made:
+        loop_is_up(made)
+
+
+@QUICK
+@given(number=st.integers(0, 3), choice=st.integers(0, 3), **FLEETS)
+def test_after_an_answer_the_lane_starts_or_says_what_else_it_waits_for(
+    template, tmp_path_factory, held, steps, number, choice
+):
+    with site(template, tmp_path_factory, held, steps) as made:
+        answer_takes_effect(made, number, choice)
+
+
+@pytest.mark.soak
+@LONG
+@given(number=st.integers(0, 3), choice=st.integers(0, 3), **FLEETS)
+def test_after_any_answer_the_lane_starts_or_says_what_else_on_many_fleets(
+    template, tmp_path_factory, held, steps, number, choice
+):
+    with site(template, tmp_path_factory, held, steps) as made:
+        answer_takes_effect(made, number, choice)
