@@ -33,7 +33,7 @@ from dos.plans.staffing import GiveUp, Spawn
 from dos.records.units import Unit
 from dos.runtime import backlog
 from dos.runtime.by_hand import clearing
-from dos.runtime.fleet import observing, waits
+from dos.runtime.fleet import closing, observing, waits
 from dos.runtime.fleet.seen import Seen, roomless
 from dos.verdicts.access.pickable import MOST_DEATHS
 
@@ -124,7 +124,7 @@ class Story:
         return list(observing.questions(self.seen()))
 
     def closings(self) -> list[decisions.Closing]:
-        return observing.closings(self.seen())
+        return closing.closings(self.seen())
 
     def actions(self) -> list[staffing.Action]:
         self.later_ms += 30_001  # no rest lasts as long

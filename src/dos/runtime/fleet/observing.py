@@ -3,23 +3,19 @@
 from collections.abc import Iterator, Sequence
 
 from dos.evidence import population
-from dos.evidence.access import asked_units
 from dos.journal.engine_events import BaselineStarted, IncidentFound
-from dos.journal.states import decisions as asked
 from dos.journal.states import fleet as folded
-from dos.journal.states.decisions import Closing
 from dos.plans import starting
 from dos.plans.limits import baselines, quota
 from dos.plans.limits.quota import Limit
 from dos.plans.questions.catalog import AnyQuestion
-from dos.plans.questions.resources import LimitDoubted, LimitReached, about_limit
+from dos.plans.questions.resources import about_limit
 from dos.plans.questions.runs import Spinning
-from dos.plans.questions.texts import TextChanged
 from dos.plans.starting import Left
 from dos.plans.ticks import LaneLiveness
 from dos.plans.waiting import FleetWaits, WaitsOn
 from dos.records.leases import Lease
-from dos.runtime.fleet import waits
+from dos.runtime.fleet import closing, waits
 from dos.runtime.fleet.seen import Seen
 from dos.runtime.supervisor import Fleet, LiveRun
 
@@ -36,7 +32,7 @@ def fleet(
     begun: BaselineStarted | None = None,
 ) -> Fleet:
     """`incidents` are those that nobody wrote down yet; `begun` is the check of the baseline that would be made."""
-    due = closings(seen)
+    due = closing.closings(seen)
     own = waits.own(seen)
     busy = any(seen.working_on(lane) for lane in seen.backlogs)
     given_up = dying(seen, own)  # from now on: somebody has to be asked first
@@ -59,7 +55,7 @@ def fleet(
         told=list(dict.fromkeys(fact for room in seen.roomless.values() for fact in room.told)),
         questions=list(questions(seen)),
         due=due,
-        settled=settled(seen),
+        settled=closing.settled(seen),
         logged_in=list(seen.logged_in),
         runs={lease.lane: run for lease in seen.leases.values() if (run := _live_run(seen, lease))},
         incidents=list(incidents),
@@ -120,31 +116,6 @@ def waits_for_a_person(seen: Seen, lane: str) -> bool:
     return any(each.needs_person for each in waits.own(seen).lanes.get(lane, ()))
 
 
-def closings(seen: Seen) -> list[Closing]:
-    """The open questions that need no answer any more, each with what is taken for it.
-
-    A start retries what was asked about before it; but it clears no cooldown, and leaves what is still cooling.
-    """
-    found = {}
-    due = asked.due(seen.answers, seen.now_ms, started_ms=seen.state.started_ms)
-    for standing in (*due, *unused(seen)):
-        question = standing.question
-        found[question.id] = Closing(asked=standing, choice=question.closed_with(seen.resting))
-    current = {question.id for question in seen.changed_texts}
-    for name, standing in seen.answers.open.items():
-        question = standing.question
-        is_ours = isinstance(question, TextChanged) and question.where == seen.where
-        if is_ours and name not in current:
-            reason = "the file on disk is another one now, or was approved"
-            found[name] = Closing(asked=standing, choice=question.settled_as, reason=reason)
-    for name, standing in seen.answers.open.items():
-        if name in found or seen.unfinished is None:
-            continue
-        if why := asked_units.cause_gone(standing, seen.state, seen.unfinished):
-            found[name] = Closing(asked=standing, choice=standing.question.settled_as, reason=why)
-    return list(found.values())
-
-
 def questions(seen: Seen) -> Iterator[AnyQuestion]:
     """What nobody was asked yet: why a lane stopped that has work, and units that landed and are gone."""
     found: list[AnyQuestion] = [seen.about_undone(unit) for unit in seen.undone if unit in seen.state.units]
@@ -172,30 +143,6 @@ def _of_people(seen: Seen) -> list[Limit]:
     policy = seen.config.quota
     known = quota.in_use(seen.limits, seen.agents)
     return [each for each in known if quota.is_doubted(each) or quota.opens_ms(each, policy) is None]
-
-
-def settled(seen: Seen) -> list[asked.Standing]:
-    """The open questions whose cause is gone: a limit that does not hold any more, a test that passes by now."""
-    found = [seen.answers.open[name] for name in seen.baseline.passed]
-    for question, stream in _about_limits(seen):
-        limit = seen.limits.get(stream)
-        if limit is None or not limit.ending or about_limit(limit).id != question.raised.id:
-            found.append(question)
-    return found
-
-
-def unused(seen: Seen) -> list[asked.Standing]:
-    """The open questions about limits that no agent of these lanes would meet."""
-    used = {limit.key.path for limit in quota.in_use(seen.limits, seen.agents)}
-    standing = {stream for stream, limit in seen.limits.items() if limit.ending}
-    return [question for question, stream in _about_limits(seen) if stream in standing - used]
-
-
-def _about_limits(seen: Seen) -> Iterator[tuple[asked.Standing, str]]:
-    """Each with the stream of the limit."""
-    for question in seen.answers.open.values():
-        if isinstance(question.question, LimitReached | LimitDoubted):
-            yield question, question.question.key.path
 
 
 def found(seen: Seen) -> starting.Found:
