@@ -8,6 +8,11 @@ import pytest
 from amounts import long
 
 from dos.errors import Internal
+from dos.plans.questions.added import Added
+from dos.plans.questions.lanes import LaneFailed, LaneStopped, UnitsFailed
+from dos.plans.questions.resources import BaselineFailed, BudgetSpent, LimitDoubted, LimitReached
+from dos.plans.questions.runs import HaltProposed, RunStopped, Spinning
+from dos.plans.questions.units import LandingBlocked, LandingConflict
 from dos.runtime import effects
 from dos.testing.simulation import faults, invariants, many, seeds
 from dos.testing.simulation.invariants import INVARIANTS
@@ -50,6 +55,38 @@ def test_a_planted_bug_is_found(bug):
     again = seeds.simulate(found.seed, plant=bug)
     assert again.failure == found  # the seed alone brings it back
     assert not seeds.simulate(found.seed).failure  # and without the bug there is nothing to find
+
+
+# What comes up in a simulation, and how it can be answered. What no model of git or of a plan's text tells is left out:
+# a unit that is undone or held by its plan, an incident, a text that changed on disk.
+ANSWERS = {
+    Added: ["done", "dismiss"],
+    BaselineFailed: ["retry", "start", "leave"],
+    BudgetSpent: ["raise", "stop", "wait"],
+    HaltProposed: ["halt", "done", "leave"],
+    LandingBlocked: ["retry", "drop"],
+    LandingConflict: ["retry", "hold", "drop"],
+    LaneFailed: ["retry", "leave"],
+    LaneStopped: ["retry", "leave"],
+    LimitDoubted: ["lift", "wait"],
+    LimitReached: ["fixed", "leave"],
+    RunStopped: ["done"],
+    Spinning: ["halt", "leave"],
+    UnitsFailed: ["retry", "leave"],
+}
+
+
+@pytest.mark.soak
+def test_people_answer_each_kind_of_question_with_each_choice():
+    missing = {faults.answered(kind, choice) for kind, choices in ANSWERS.items() for choice in choices}
+    for first in range(0, MOST_SEEDS_FOR_A_BUG, 8):
+        for seed in (first + 6, first + 7):  # where more is asked, and where the target is checked
+            outcome = seeds.simulate(seed)
+            assert not outcome.failure, outcome.failure
+            missing -= set(outcome.counts)
+        if not missing:
+            return
+    assert not missing
 
 
 def test_there_is_a_bug_for_every_promise():

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
 
+from dos.agents.adapter import LAUNCH_FAILED
 from dos.records.endings import Ending, Outcome, Usage
 from dos.runtime import effects
 from dos.testing.simulation import faults
@@ -13,6 +14,8 @@ from dos.testing.simulation.setting import COST_USD, SILENCE_SECONDS, WALL_SECON
 from dos.testing.simulation.site import Site
 
 LONGEST_LIMIT_SECONDS = 240
+DOUBTED_LIMIT = timedelta(days=60)
+ASKED_ABOUT = 0.06  # of the agents, for each reason
 
 
 ENDINGS = {
@@ -24,6 +27,8 @@ ENDINGS = {
     faults.NO_CREDIT: Ending.SPEND_STOP,
     faults.AGENT_CRASH: Ending.CRASH,
     faults.AGENT_MISSING: Ending.LAUNCH_FAILED,
+    faults.NOT_INSTALLED: Ending.LAUNCH_FAILED,
+    faults.LIMIT_DOUBTED: Ending.USAGE_WINDOW,
 }
 COMMITS = ("", faults.STRAY, faults.RED, faults.LEFTOVERS)
 EDITS = (*COMMITS, faults.LIE, faults.STALL, faults.SPIN, faults.AGENT_CRASH)
@@ -50,13 +55,14 @@ class Agents:
 
     def start(self, process: Process, effect: effects.RunAgent) -> Suspended[effects.AgentResult]:
         random = self.site.random
-        fault = "" if self.machine.calm else self.site.swarm.agent()
+        fault = "" if self.machine.calm else self._fault()
         if fault:
             self.machine.counts[fault] += 1
         seconds = {
             faults.STALL: SILENCE_SECONDS + 10,
             faults.SPIN: WALL_SECONDS,
             faults.AGENT_MISSING: 1,
+            faults.NOT_INSTALLED: 1,
         }.get(fault, random.randint(5, 60))
         tree = self.site.repository.trees[effect.worktree.path]
         agent = Agent(process, effect, tree, fault, self.machine.now, seconds)
@@ -65,6 +71,13 @@ class Agents:
         self.running.append(agent)
         self.machine.after(seconds * 300, self._act, agent)
         return SUSPENDED
+
+    def _fault(self) -> str:
+        fault = self.site.swarm.agent()
+        for name in (faults.NOT_INSTALLED, faults.LIMIT_DOUBTED):
+            if not fault and self.site.asks(ASKED_ABOUT):
+                fault = name
+        return fault
 
     def end_leftovers(self, host: str, lane: str, fence: int) -> None:
         """End what runs on this host for the lane under this lease or an older one."""
@@ -120,7 +133,9 @@ class Agents:
         resets_at = None
         if agent.fault == faults.LIMIT_UNTIL:
             wait = self.site.random.randint(30, LONGEST_LIMIT_SECONDS)
-            resets_at = datetime.fromtimestamp(self.machine.clock.wall_ms() / 1000, UTC) + timedelta(seconds=wait)
+            resets_at = self._now() + timedelta(seconds=wait)
+        elif agent.fault == faults.LIMIT_DOUBTED:
+            resets_at = self._now() + DOUBTED_LIMIT
         cost = self._cost(agent)
         outcome = Outcome(
             ending=how,
@@ -130,7 +145,16 @@ class Agents:
         )
         return effects.AgentResult(
             outcome=outcome,
-            exit_code=0 if how is Ending.OK else 1,
+            exit_code=_exit_code(agent.fault, how),
             seconds=(self.machine.now - agent.began) / 1000,
             cost_usd=cost,
         )
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self.machine.clock.wall_ms() / 1000, UTC)
+
+
+def _exit_code(fault: str, how: Ending) -> int:
+    if fault == faults.NOT_INSTALLED:
+        return LAUNCH_FAILED
+    return 0 if how is Ending.OK else 1

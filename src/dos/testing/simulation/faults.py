@@ -58,7 +58,16 @@ RED_TARGET = "tests fail before any work"
 BLIND_TEST = "tests do not see their tree"
 TARGETS = (RED_TARGET, BLIND_TEST)
 
-FAULTS = (*STEPS, *MOMENTS, *SETTINGS, *AGENTS, *TARGETS)
+# In worlds where people are asked more.
+NOT_INSTALLED = "agent is not installed"
+LIMIT_DOUBTED = "agent is limited for longer than any limit lasts"
+OBSTACLE = "a person's file in the way of a landing"
+HALT_PROPOSED = "halt proposed"
+QUESTION_ADDED = "question added by a person"
+STOPPED_BY_HAND = "run by hand stopped"
+ASKING = (NOT_INSTALLED, LIMIT_DOUBTED, OBSTACLE, HALT_PROPOSED, QUESTION_ADDED, STOPPED_BY_HAND)
+
+FAULTS = (*STEPS, *MOMENTS, *SETTINGS, *AGENTS, *TARGETS, *ASKING)
 
 # What the fleet has to say no to, or be told no about, if it is tested at all.
 LEASE_HELD = "lane refused: held"
@@ -81,6 +90,11 @@ REFUSALS = (
     LEASE_HELD, OVERLAP, BUDGET, SECOND_SUPERVISOR, STALE_WRITE, START_CONFLICT, REAP_REFUSED, STALE_MOVE, BRANCH_RACE,
     PLANS_HELD, PROBE_RACE, PROMISE_RACE, PROMISED, ANSWER_RACE, LEASE_LOST, GIVEN_UP,
 )  # fmt: skip
+
+
+def answered(question: type, choice: str) -> str:
+    """What is counted when a person answers."""
+    return f"{question.__name__} answered with {choice}"
 
 
 class Swarm:

@@ -6,13 +6,16 @@ from typing import Any
 from dos.errors import Conflict
 from dos.journal import streams
 from dos.journal.engine_events import HaltRequested, PauseEnded, PauseRequested
-from dos.journal.events import DrainRequested
+from dos.journal.events import DrainRequested, Fact, RunStopped
+from dos.journal.run_events import HaltProposed
 from dos.journal.states import decisions
 from dos.journal.states.decisions import Standing
+from dos.plans.questions.added import Added
 from dos.plans.questions.question import ChoiceName
 from dos.plans.questions.resources import BaselineFailed
 from dos.records import run_ids
 from dos.records.leases import Lease
+from dos.records.reasons import Needs
 from dos.runtime.supervisor import Why
 from dos.testing.simulation import faults
 from dos.testing.simulation.machine import Host, Process
@@ -51,6 +54,10 @@ class People:
                 # Most of what is worth disturbing happens early.
                 moment = self.random.random() ** 2 * self.machine.calm_at
                 self.machine.after(moment, self._acts[name])
+
+        if asking := self.site.asking:
+            for act in (self.propose_halt, self.add_question, self.stop_by_hand):
+                self.machine.after(asking.random() ** 2 * self.machine.calm_at, act)
 
     def paused(self, length_ms: int) -> None:
         """Who frees lanes by hand does it when somebody looks dead: just before he wakes."""
@@ -145,6 +152,37 @@ class People:
     def on_halt(self, process: Process) -> None:
         """Its worker sees it, and ends its agent."""
 
+    def propose_halt(self, _: object) -> None:
+        """Somebody is of the opinion that a run should stop: of one that runs, or of a process beside the fleet."""
+        lease = next(iter(self.site.live()), None)
+        proposed = HaltProposed(handle="pid 4711", reason="it looks idle")
+        if lease:
+            proposed = HaltProposed(handle=lease.run_id, run_id=lease.run_id, lane=lease.lane, reason="it looks idle")
+        self._put(faults.HALT_PROPOSED, streams.run(proposed.run_id or "by-hand"), proposed)
+
+    def add_question(self, _: object) -> None:
+        lane = self.site.setting.config.roster()[0]
+        added = Added.ask("DESIGN", lane, "Which of the two?", "", answered=self.site.decisions.answered)
+        entry = decisions.raising(added)
+        self._put(faults.QUESTION_ADDED, entry.stream, entry.body)
+
+    def stop_by_hand(self, _: object) -> None:
+        """A loop that a person runs stops, and needs its person."""
+        stopped = RunStopped(
+            run_id="by-hand", lane="", stop_reason="blocked", needs=Needs.OPERATOR, reason="no unit", by_hand=True
+        )
+        self._put(faults.STOPPED_BY_HAND, streams.run(stopped.run_id), stopped)
+
+    def _put(self, name: str, stream: str, fact: Fact) -> None:
+        """Write what opens a question. One that is open because of its cause is not raised, and so read here."""
+        self.machine.counts[name] += 1
+        before = set(self.site.decisions.open)
+        self.site.store.record(stream, fact)
+        self.machine.look()
+        for decision in self.site.decisions.open.keys() - before:
+            if not self.site.decisions.open[decision].version:
+                self.read_question(decision)
+
     def read_question(self, decision: str) -> None:
         """Most questions are answered, some by two people at once, some by nobody."""
         drawn = self.random.random()
@@ -154,14 +192,18 @@ class People:
     def _consider(self, decision: str) -> None:
         asked = self.site.decisions.open.get(decision)
         if asked is not None:
-            # Nobody here can wait until tomorrow.
-            choice = self.random.choice([each.name for each in asked.raised.choices if each.name != ChoiceName.WAIT])
+            # Nobody here can wait until tomorrow, but where more is asked.
+            offered = [each.name for each in asked.raised.choices]
+            if self.site.asking is None:
+                offered = [name for name in offered if name != ChoiceName.WAIT]
+            choice = self.random.choice(offered)
             self.machine.after(self.random.randint(1, 30_000), self._answer, (asked, choice))
 
     def _answer(self, meant: tuple[Standing, str]) -> None:
         asked, choice = meant
         try:
             self.site.store.append_all(decisions.answering(asked, choice, by="person"))
+            self.machine.counts[faults.answered(type(asked.question), choice)] += 1
             self._mend(asked, choice)
         except Conflict:
             self.machine.counts[faults.ANSWER_RACE] += 1

@@ -26,6 +26,7 @@ from dos.testing.simulation.worker_performers import WorkerPerformers
 
 STORES = ("memory", "sqlite")
 CHECKED = 8  # in each so many'th world the target is checked before anybody is started
+ASKED = 8  # in each so many'th, another one, people are asked about more, and may answer that they wait
 
 
 class Failure(Struct, frozen=True, kw_only=True):
@@ -52,7 +53,9 @@ class Simulation:
     def __init__(self, seed: int, backend: Backend, clock: VirtualClock) -> None:
         self.seed = seed
         # Not drawn: what the other worlds do must not depend on it.
-        self.site = site = Site(Random(seed), backend, clock, is_checked=seed % CHECKED == CHECKED - 1)
+        is_checked = seed % CHECKED == CHECKED - 1
+        asking = Random(-seed) if seed % ASKED == ASKED - 2 else None
+        self.site = site = Site(Random(seed), backend, clock, is_checked=is_checked, asking=asking)
         self.agents = Agents(site)
         self.workers = WorkerPerformers(site, self.agents)
         self.fleets = FleetPerformers(site, self.workers)

@@ -70,8 +70,18 @@ class Reader:
 class Site:
     """What the performers share."""
 
-    def __init__(self, random: Random, backend: Backend, clock: VirtualClock, *, is_checked: bool = False) -> None:
+    def __init__(
+        self,
+        random: Random,
+        backend: Backend,
+        clock: VirtualClock,
+        *,
+        is_checked: bool = False,
+        asking: Random | None = None,
+    ) -> None:
+        """`asking` draws what people are asked about besides; None: nothing."""
         self.random = random
+        self.asking = asking
         self.setting = structs.replace(setting.draw(random), is_checked=is_checked)
         self.swarm = Swarm(random)
         self.machine = Machine(random, self.swarm, clock)
@@ -145,6 +155,10 @@ class Site:
         self.machine.add(process)
         self._by_run[run_id] = process
         return process
+
+    def asks(self, share: float) -> bool:
+        """Whether something happens, at so many times out of one, that people are asked about."""
+        return self.asking is not None and not self.machine.calm and self.asking.random() < share
 
     def runs(self, run_id: str) -> bool:
         """A process of this run lives, here or there."""

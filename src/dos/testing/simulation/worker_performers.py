@@ -29,6 +29,8 @@ A = TypeVar("A")
 NOWHERE = region([])
 DOCUMENTS = region(["docs/**"])
 LOCK_MS = 180_000  # of a supervisor: shorter ones add renewals and no risk, since its host tells of its death
+REFUSED_MORE = 0.6  # of the landings on a branch that has moved, where people are asked more
+OBSTRUCTED = 0.25  # of the moves of the branch there
 LOOK_MS = 10_000  # between two looks of whoever waits
 REFUSED = {
     RefusalReason.LANE_HELD: faults.LEASE_HELD,
@@ -315,7 +317,7 @@ class WorkerPerformers:
         tree = self.repository.trees[effect.worktree.path]
         if not self.machine.calm and self.repository.target != effect.worktree.base:
             for name in (faults.NOT_FITTING, faults.RED_ON_TARGET):
-                if self.site.swarm.happens(name):
+                if self.site.swarm.happens(name) or self.site.asks(REFUSED_MORE):
                     self.machine.counts[name] += 1
                     return effects.NotLanded(reason=name)
         self._heed(effect.lease)
@@ -324,6 +326,9 @@ class WorkerPerformers:
 
     def move_branch(self, process: Process, effect: effects.MoveBranch) -> effects.NotLanded | None:
         lane, fence = effect.lease.lane, effect.lease.fence
+        if self.site.asks(OBSTRUCTED):
+            self.machine.counts[faults.OBSTACLE] += 1
+            return effects.NotLanded(reason=faults.OBSTACLE, obstacle=True)
         stale = self.repository.fences.get(lane) != fence
         refused = self.repository.move(lane, fence, effect.landing)
         if refused:

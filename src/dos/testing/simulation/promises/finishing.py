@@ -8,6 +8,8 @@ from dos.journal.states.leases import Leases
 from dos.plans.limits.baselines import Step
 from dos.runtime import effects
 from dos.runtime.fleet import observing
+from dos.runtime.fleet import waits as waits_of
+from dos.runtime.fleet.seen import Seen
 from dos.testing.simulation import invariants
 from dos.testing.simulation.clock import BEGIN_MS
 from dos.testing.simulation.fleet_performers import FleetPerformers
@@ -52,7 +54,8 @@ def _check_liveness(site: Site, watch: Watch, fleets: FleetPerformers) -> None:
     machine = site.machine
     running = [process for process in machine.processes.values() if process.alive]
     # Told to wait until tomorrow is an end for today; its supervisors stay with it.
-    waits = any(_waits_for_long(process.effect, machine.ends_at) for process in running)
+    is_parked = any(_waits_for_long(process.effect, machine.ends_at) for process in running)
+    waits = is_parked or _waits_for_tomorrow(fleets.seen(site.hosts[0]), machine.ends_at)
     if running and not waits:
         which = running[0]
         doing = type(which.effect).__name__
@@ -60,11 +63,13 @@ def _check_liveness(site: Site, watch: Watch, fleets: FleetPerformers) -> None:
     if watch.landed_at > watch.fleet_ended_at:
         return  # who had slept over its lease woke when the fleet had ended: the next start goes on from there
     seen = fleets.seen(site.hosts[0])
+    # Only the host of a worker that died at its start can say that nobody is on the way any more.
+    views = [fleets.seen(host) for host in site.hosts]
     # Of a host whose tests fail a person was told; who starts the fleet again may do it there.
     unmended = any(fleets.baseline_of(host).step is Step.WAIT for host in site.hosts)
     for lane in site.setting.config.roster():
-        typed = site.fleet.drain or waits or unmended or observing.waits_for_a_person(seen, lane)
-        if seen.backlogs[lane].open and not typed:
+        asked = any(observing.waits_for_a_person(view, lane) for view in views)
+        if seen.backlogs[lane].open and not (site.fleet.drain or waits or unmended or asked):
             raise Broken(invariants.LIVENESS, f"lane {lane} has work to offer, and nobody works on it")
     for question in [] if site.fleet.drain else observing.questions(seen):
         raise Broken(invariants.LIVENESS, f"nobody was asked: {question.text}")
@@ -72,6 +77,12 @@ def _check_liveness(site: Site, watch: Watch, fleets: FleetPerformers) -> None:
 
 def _waits_for_long(effect: object, ends_at: int) -> bool:
     return isinstance(effect, effects.Park) and (effect.until_ms or 0) > BEGIN_MS + ends_at
+
+
+def _waits_for_tomorrow(seen: Seen, ends_at: int) -> bool:
+    """A lane waits for a time that is not over by the end."""
+    waiting = (each.until for lane in waits_of.own(seen).lanes.values() for each in lane)
+    return any(until.timestamp() * 1000 > BEGIN_MS + ends_at for until in waiting if until)
 
 
 def _check_retention(site: Site) -> None:
