@@ -64,6 +64,14 @@ def test_a_reader_handles_each_kind_or_is_silent_about_it(where: str, reader: Fa
     assert not [kind for kind, count in decided.items() if count > 1], "named twice"
 
 
+def test_a_reader_hands_out_the_facts_that_its_type_names():
+    """Else mypy would look for cases of other kinds than those that come."""
+    for path, text in texts().items():
+        for node in ast.walk(ast.parse(text)) if "FactReader(" in text else ():
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "FactReader":
+                assert f"FactReader[{ast.unparse(node.args[0])}] = FactReader(" in text, f"{path}:{node.lineno}"
+
+
 def test_there_are_readers_to_be_found():
     assert {"journal/states/fleet.py:_reader", "views/story.py:_reader"} <= set(readers())
 
