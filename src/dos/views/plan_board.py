@@ -10,6 +10,7 @@ from dos.evidence.work.landed import Landed, NotLanded, Truth
 from dos.records.units import Claim, Unit
 from dos.verdicts.work import claimed
 from dos.verdicts.work.claimed import Answer
+from dos.verdicts.work.shipped import Source
 
 
 class Divergence(StrEnum):
@@ -32,7 +33,7 @@ class Row(Struct, frozen=True, kw_only=True):
     line: int
     claimed_status: str
     oracle_shipped: bool | None  # None: it could not be read
-    oracle_source: str
+    oracle_source: Source
     oracle_sha: str
     divergence: Divergence
     is_divergent: bool
@@ -83,7 +84,7 @@ def row(unit: Unit, truth: Truth, *, lane: str, is_held: bool, in_flight: bool, 
         line=unit.line,
         claimed_status=unit.claimed,
         oracle_shipped=verdict.oracle_shipped,
-        oracle_source=truth.source if isinstance(truth, Landed) else "none",
+        oracle_source=truth.source if isinstance(truth, Landed) else Source.NONE,
         oracle_sha=truth.commit if isinstance(truth, Landed) else "",
         divergence=cell,
         is_divergent=cell in (Divergence.OVER, Divergence.UNDER),

@@ -24,12 +24,12 @@ from dos.sources.history.place import is_shallow
 from dos.sources.plans import units as sources
 from dos.sources.world import World
 from dos.verdicts.belief.effect import Answer as Effect
-from dos.verdicts.work.shipped import Answer, Verdict
+from dos.verdicts.work.shipped import Answer, Source, Verdict
 
 
 class Landed(Struct, frozen=True):
     commit: str
-    source: str = "landing"
+    source: Source = Source.LANDING
 
 
 class NotLanded(Struct, frozen=True):
@@ -72,7 +72,7 @@ def look(
     others = {name: shown[name] for name in names if name not in commits and name not in by_agents}
     by_others = _by_others(world, others, declared, memory) | _landed_for_others(world, others, fleet) | by_agents
     truths = {
-        name: Landed(commits[name], "branch")
+        name: Landed(commits[name], Source.BRANCH)
         if name in delivered
         else by_others.get(name) or _truth(world, commits.get(name, ""), on_target, shown[name])
         for name in names
@@ -130,7 +130,7 @@ def _by_agents(named: Mapping[str, str], fleet: Fleet, disputed: Collection[str]
         if fleet.units.get(name, Seen()).landed:
             continue
         if sha in kept:
-            found[name] = Landed(sha, "kept")
+            found[name] = Landed(sha, Source.KEPT)
         elif sha in never:
             found[name] = NotLanded(f"{sha[:9]} was put there by an agent, not by a landing", is_claimed=True)
     return found

@@ -35,6 +35,19 @@ EXIT_CODES = {
 }
 
 
+class Source(StrEnum):
+    """By what it is known that a unit shipped; the words are those of released versions."""
+
+    NONE = "none"
+    CI = "ci-green"
+    REGISTRY = "registry"
+    ARTIFACT = "grep-artifact"  # a commit that names it, and changes the files that it declared
+    SUBJECT = "grep-subject"  # a commit that names it
+    LANDING = "landing"
+    BRANCH = "branch"  # landed on a branch of its own, for somebody to merge
+    KEPT = "kept"  # a person kept what an agent had put there
+
+
 class Tier(IntEnum):
     """How much stands behind it; the price of a lie goes up with it."""
 
@@ -126,7 +139,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     ref: str
     tier: Tier
     reason: str
-    source: str = "none"
+    source: Source = Source.NONE
     sha: str = ""
     summary: str = ""
     rung: str = ""
@@ -162,7 +175,7 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
         ref=seen.ref,
         tier=candidate.tier,
         reason=why,
-        source=_source(best) if answer is Answer.SHIPPED else "none",
+        source=_source(best) if answer is Answer.SHIPPED else Source.NONE,
         sha=best.sha if is_named else "",
         summary=best.summary,
         rung=best.naming.rung,
@@ -300,9 +313,9 @@ def _without_candidates(seen: Evidence, around: Sequence[Contradiction]) -> Verd
     )
 
 
-def _source(seen: Seen) -> str:
+def _source(seen: Seen) -> Source:
     if seen.ci == "GREEN":
-        return "ci-green"
+        return Source.CI
     if seen.naming.rung is Rung.REGISTRY:
-        return "registry"
-    return "grep-artifact" if seen.is_scoped else "grep-subject"
+        return Source.REGISTRY
+    return Source.ARTIFACT if seen.is_scoped else Source.SUBJECT
