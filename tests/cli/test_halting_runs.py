@@ -19,7 +19,7 @@ import os, sys, time
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from fleet_scenes import hold, journal, stopped
-from dos.journal import events
+from dos.journal import events, streams
 
 _, _, state, lane, run_id, obeys = sys.argv
 with journal(Path(state)) as store:
