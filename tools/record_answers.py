@@ -168,7 +168,7 @@ class Masks:
 
     # Of what passes while nobody does anything; a number that a setting holds has another name.
     AGES = re.compile(r"(^|_)(age|idle|heard|took|waited|expires_in|since_start|wall|agent)_(m?s|seconds)$|^seconds$")
-    WHOLE = re.compile(r"(pid|process|version|signature|sig|keyid|key_id|fingerprint|system|boot|boot_id|free_bytes)$")
+    WHOLE = re.compile(r"^(pid|pid_started|expires_ms|signature|sig|keyid|key_id|fingerprint|system|boot|free_bytes)$")
     EPOCH = range(1_600_000_000, 3_200_000_000)  # the seconds since 1970 of our days; a time may be in milliseconds
 
     def __init__(self, workspace: SampleWorkspace) -> None:
@@ -181,11 +181,11 @@ class Masks:
         self._patterns = [
             (re.compile(r"RID-[0-9A-Z]{15}"), "run"),
             (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "id"),
-            (re.compile(r"\b(?=[0-9a-f]*[a-f])(?=[0-9a-f]*[0-9])[0-9a-f]{7,64}\b"), "hash"),
+            (re.compile(r"\b(?=[0-9a-f]*[0-9])[0-9a-f]{7,64}\b"), "hash"),
             (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?"), ""),
             (re.compile(r"\b\d\d:\d\d(:\d\d(\.\d+)?)?Z?\b"), ""),
             (re.compile(r"\b\d+(\.\d+)? ?(ms|s|sec|seconds?|min|minutes?|h|hours?|d|days?)\b"), ""),
-            (re.compile(r"(?<=<host>:)\d+|(?<=process )\d+"), ""),
+            (re.compile(r"(?<=<host>:)\d+|(?<=process )\d+|(?<=worker )\d+"), ""),
         ]
 
     def mask(self, value: Any, key: str = "") -> Any:

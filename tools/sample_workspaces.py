@@ -166,11 +166,14 @@ def landed(workspace: SampleWorkspace) -> None:
 def failed(workspace: SampleWorkspace) -> None:
     """Lanes stopped and units are on cooldown: agents lie, edit other lanes and end with errors; questions are open."""
     workspace.make()
-    stray = [{"write": "api/first.py", "text": "stray = 1\n"}, {"commit": "Tidy"}, {"say": "done"}]
+    strays = [
+        [{"write": "api/first.py", "text": f"stray = {number}\n"}, {"commit": "Tidy"}, {"say": "done"}]
+        for number in range(3)
+    ]
     workspace.play(
         {
             "SAMPLE/API1": [SAY_DONE],
-            "SAMPLE/DOC1": [stray],
+            "SAMPLE/DOC1": strays,
             "SAMPLE/WEB3": [[{"write": "web/web3.py", "text": "half = 1\n"}, {"exit": 1}]],
         }
     )

@@ -16,7 +16,7 @@ from dos.journal.backends.memory import Rows
 from dos.journal.backends.sqlite import SqliteBackend
 from dos.journal.checking import check
 from dos.journal.events import LeaseGranted, LeaseRefused, LeaseReleased, LeaseRenewed
-from dos.journal.retention import Policy, prune, should_prune, size
+from dos.journal.retention import prune
 from dos.journal.states.leases import Leases
 from dos.journal.store import Entry, Store
 
@@ -151,36 +151,6 @@ def test_the_shared_store_goes_on_with_positions_and_versions(postgres, tmp_path
         assert (lease.fence > last.fence, lease.version) == (True, 10)
         report = check(store)
         assert (report.events, report.leases, report.problems) == (5, 2, [])
-
-
-@pytest.mark.parametrize(
-    ("count", "oldest_ms", "policy", "wanted"),
-    [
-        (0, None, Policy(max_entries=0, max_age_ms=0), False),
-        (10, 5, Policy(), False),
-        (10, 5, Policy(max_entries=10), False),
-        (11, 5, Policy(max_entries=10), True),
-        (1, 1000 - 60, Policy(max_age_ms=60), False),
-        (1, 1000 - 61, Policy(max_age_ms=60), True),
-        (1, 2000, Policy(max_age_ms=60), False),
-        (11, 999, Policy(max_entries=10, max_age_ms=60), True),
-    ],
-)
-def test_a_journal_is_worth_pruning_when_it_is_too_long_or_too_old(count, oldest_ms, policy, wanted):
-    assert should_prune(count, oldest_ms, policy, now_ms=1000) is wanted
-
-
-def test_what_a_pruning_has_left_behind_is_not_counted_again(store, clock):
-    for number in range(5):
-        store.append("run/1", "step", {"number": number})
-    store.release(granted(store, lock()).fence)
-    granted(store, lock(holder="B"))
-    assert size(store).count == 8
-    clock.advance(2 * DAY_MS)
-    prune(store, older_than_ms=0, now_ms=clock.wall_ms())
-    store.append("run/1", "step", {})
-    found = size(store)
-    assert (found.count, found.oldest_ms) == (2, clock.wall_ms())
 
 
 @pytest.mark.soak

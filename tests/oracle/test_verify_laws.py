@@ -41,7 +41,8 @@ from dos.verdicts.commits.naming import Message, Name, Naming, Rung
 from dos.verdicts.commits.stamp import Stamp
 from dos.verdicts.work import shipped, survival
 from dos.verdicts.work.footprint import Print
-from dos.verdicts.work.shipped import Answer, Evidence, Policy, Seen, Tier, Verdict
+from dos.verdicts.work.policy import Policy
+from dos.verdicts.work.shipped import Answer, Evidence, Seen, Tier, Verdict
 from dos.verdicts.work.survival import Fate, File
 
 MANY = settings(max_examples=EXAMPLES, deadline=None)
@@ -651,7 +652,9 @@ seen = st.builds(
     attested=st.sampled_from(["", "signed"]), ci=st.sampled_from(["", "GREEN", "RED", "PENDING", "NO_SIGNAL"]),
 )  # fmt: skip
 policies = st.builds(
-    Policy, require=st.sampled_from(["named", "live", "witnessed", "attested"]), ci_required=st.booleans()
+    Policy,
+    require=st.sampled_from(["named", "live", "witnessed", "attested"]),
+    ci=st.sampled_from(["advise", "require"]),
 )
 RANK = {Answer.NOT_SHIPPED: 0, Answer.CANNOT_TELL: 0, Answer.UNDONE: 0, Answer.UNPROVEN: 1, Answer.SHIPPED: 2}
 
@@ -665,7 +668,7 @@ def check_the_answer_rests_on_its_tier(candidates, policy):
     assert found.shipped is (found.answer is Answer.SHIPPED) is (found.exit_code == 0)
     assert (found.source != "none") is found.shipped
     if found.shipped:
-        assert found.tier >= policy.tier
+        assert found.tier >= shipped.required_tier(policy)
         assert shipped.Contradiction.NOT_MERGED not in found.contradictions
         assert policy.require == "named" or not {"empty", "reverted", "removed"} & set(found.contradictions)
     assert len(found.candidates) == len(candidates)
@@ -710,7 +713,7 @@ STANDS = Seen(
 @pytest.mark.soak
 @few(300)
 @given(SOME, seen, policies)
-@example([STANDS], structs.replace(STANDS, sha="b" * 40, ci="PENDING"), Policy(ci_required=True))
+@example([STANDS], structs.replace(STANDS, sha="b" * 40, ci="PENDING"), Policy(ci="require"))
 def test_more_evidence_lowers_nothing(candidates, more, policy):
     check_more_evidence_lowers_nothing(candidates, more, policy)
 

@@ -47,6 +47,7 @@ NOT_YET_READ: frozenset[Key] = frozenset(
         "retention.audits_keep_last",
         "retention.projections_compact",
         "data_class",
+        "enumerate.style",
         "lifecycle.transitions",
         "lifecycle.veto_class",
         "lifecycle.max_transitions_per_cycle",

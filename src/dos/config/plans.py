@@ -1,14 +1,11 @@
-"""The tables that say where units come from, how they are found in a text, and what a plan's class may be."""
+"""The tables that say where units come from, and what a plan's class may be."""
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Literal
 
-from msgspec import Meta, field, structs
+from msgspec import field
 from msgspec.structs import force_setattr
 
 from dos.fields import BadValue, Count, Hours, Key, Seconds, Table, check_name, check_not_blank, check_text
-
-if TYPE_CHECKING:
-    from dos.plans.documents.grammar import Grammar
 
 Words = tuple[str, ...]
 
@@ -33,23 +30,6 @@ class Plans(Table, frozen=True, kw_only=True):
                 'source is "command" and there is no command to start',
                 'Add command = ["program", "argument"] to [plans].',
             )
-
-
-class Enumerate(Table, frozen=True, kw_only=True):
-    """How the units of a plan document are found."""
-
-    heading_levels: tuple[Annotated[int, Meta(ge=1, le=6)], ...] = (2, 3, 4, 5, 6)
-    scan_tables: bool = True
-    generic_numeric_table: bool = False
-    bare_phase_fallback: bool = True
-    rollup_parents: bool = False
-    style: str = "generic"
-
-    @property
-    def grammar(self) -> "Grammar":
-        from dos.plans.documents.grammar import Grammar
-
-        return Grammar(**structs.asdict(self))
 
 
 class Transition(Table, frozen=True, kw_only=True):

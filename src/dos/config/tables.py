@@ -1,31 +1,31 @@
 """Every table of `dos.toml` as a record: its keys, their defaults and what they may hold."""
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from msgspec import field, structs
+from msgspec import field
 
 from dos.config.agents import Agent
 from dos.config.fleet import Leases, Loop, Protect, Retention, Store, Supervise, Workers
 from dos.config.lanes import DEFAULT as DEFAULT_LANES
 from dos.config.lanes import ConcurrencyClass, Lanes, Overlap
-from dos.config.plans import Enumerate, Lifecycle, Plans, Transition
+from dos.config.plans import Lifecycle, Plans, Transition
 from dos.config.reasons import MORPHOLOGY, MorphologyRule, Reason, built_in
 from dos.config.truth.belief import Ci, Evidence, Judges
 from dos.config.truth.units import DeclaredUnit
 from dos.fields import BadValue, Count, Positive, Table, check_name, check_not_blank
+from dos.plans.documents.grammar import Grammar as Enumerate
 from dos.plans.limits.policy import Budgets, Quota, TokenPrice
 from dos.records.regions import Region
 from dos.verdicts.access.cooldown import Policy as Cooldown
+from dos.verdicts.commits.stamp import Stamp
 from dos.verdicts.progress.efficiency import Policy as Efficiency
 from dos.verdicts.progress.holding import Policy as NoopStreak
 from dos.verdicts.progress.keep import Policy as Improve
 from dos.verdicts.progress.liveness import Policy as Liveness
 from dos.verdicts.progress.productivity import Policy as Productivity
 from dos.verdicts.progress.streak import Policy as Breaker
-
-if TYPE_CHECKING:
-    from dos.verdicts.commits.stamp import Stamp as Grammar
+from dos.verdicts.work.policy import Policy as Verify
 
 __all__ = [
     "BUILT_IN_RUNGS",
@@ -117,28 +117,6 @@ class DataClass(Table, frozen=True, kw_only=True):
     default_class: Literal["TRAJECTORY", "AUDIT", "BASELINE", "PRODUCT"] = "PRODUCT"
 
 
-class Stamp(Table, frozen=True, kw_only=True):
-    """How a commit subject says that a unit shipped."""
-
-    style: str = "grep"
-    subject_dirs: Words = ()
-    summary_bundle_prefixes: Words = ()
-    bookkeeping_prefixes: Words = ()
-    code_dirs: Words = ()
-    infra_basenames: Words = ()
-    infra_doc_basenames: Words = ()
-    progress_markers: Words = ()
-    sub_phase_parent_fallback: bool = False
-    trailer_stamp: bool = False
-
-    @property
-    def grammar(self) -> "Grammar":
-        from dos.verdicts.commits.stamp import Stamp as Grammar
-
-        written = structs.asdict(self)
-        return Grammar(**{name: written[name] for name in Grammar.__struct_fields__})
-
-
 class Rung(Table, frozen=True, kw_only=True):
     """One more rung on the ladder of interventions."""
 
@@ -187,14 +165,6 @@ class Precursor(Table, frozen=True, kw_only=True):
 
     requires: dict[str, Words] = field(default_factory=dict)
     aliases: dict[str, Words] = field(default_factory=dict)
-
-
-class Verify(Table, frozen=True, kw_only=True):
-    """What it takes to believe that a unit shipped."""
-
-    require: Literal["named", "live", "witnessed", "attested"] = "live"
-    ci: Literal["advise", "require"] = "advise"
-    non_git_oracle: str = ""
 
 
 class Enforcement(Table, frozen=True, kw_only=True):

@@ -48,18 +48,6 @@ _reader: FactReader[Handled] = FactReader(
 Head = Callable[[str], int]
 
 
-class Policy(Struct, frozen=True, kw_only=True):
-    max_entries: int | None = None
-    max_age_ms: int | None = None
-
-
-class Size(Struct, frozen=True, kw_only=True):
-    """What has come in since the last pruning."""
-
-    count: int
-    oldest_ms: int | None
-
-
 class Pruned(Struct, frozen=True, kw_only=True):
     examined: int
     removed: int
@@ -159,21 +147,6 @@ def superseded(happened: list[Event], *, older_than_ms: int, now_ms: int) -> lis
     heads = {event.stream: event.ver for event in happened}
     survey = Survey(_ages(older_than_ms, now_ms), heads.__getitem__).read(happened)
     return [event for event in happened if survey.superseded(event)]
-
-
-def should_prune(count: int, oldest_ms: int | None, policy: Policy, now_ms: int) -> bool:
-    if count == 0 or oldest_ms is None:
-        return False
-    too_many = policy.max_entries is not None and count > policy.max_entries
-    return too_many or (policy.max_age_ms is not None and oldest_ms < now_ms - policy.max_age_ms)
-
-
-def size(store: Store) -> Size:
-    """How much there is to judge. What an earlier pruning left behind was judged then, and stays."""
-    with store.backend.read() as view:
-        through = pruned_through(view)
-        oldest = view.tail(through, 1)
-        return Size(count=view.count(through), oldest_ms=oldest[0].at_ms if oldest else None)
 
 
 def prune(

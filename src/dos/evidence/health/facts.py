@@ -95,7 +95,7 @@ def _verifiability(commits: Sequence[tuple[str, str]], units: set[tuple[str, str
     return Verifiability(
         commits_read=len(commits),
         ship_shaped=len(recognised.ship_shaped(commits)),
-        recognized=len(recognised.naming(commits, units, config.stamp.grammar)),
+        recognized=len(recognised.naming(commits, units, config.stamp)),
         grammar=config.stamp.style,
     )
 

@@ -89,9 +89,9 @@ def naming(world: World) -> list[Finding]:
     stamp, commits = world.config.stamp, git.repository(world).commits
     shaped = recognised.ship_shaped(commits)
     units = {(unit.plan, unit.id) for unit in every(world)}
-    if stamp == Stamp() or not shaped or recognised.naming(commits, units, stamp.grammar):
+    if stamp == Stamp() or not shaped or recognised.naming(commits, units, stamp):
         return []
-    if recognised.understood(shaped, stamp.grammar):
+    if recognised.understood(shaped, stamp):
         return []
     return [
         warning(

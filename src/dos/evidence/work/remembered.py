@@ -10,7 +10,8 @@ from dos.sources.history.index import Needles
 from dos.sources.history.objects import Objects
 from dos.sources.world import World
 from dos.verdicts.commits.naming import words
-from dos.verdicts.work.shipped import Evidence, Policy, Verdict, judge
+from dos.verdicts.work.policy import Policy
+from dos.verdicts.work.shipped import Evidence, Verdict, judge
 
 MOST_COMMITS = 1_000  # that are gone through for what they touch; with more to see, all is looked at anew
 _SAYS_SO = "This reverts commit"

@@ -122,7 +122,7 @@ class Declarations:
 
     def _document(self, path: str, sha: str) -> Document:
         if sha not in self._documents:
-            self._documents[sha] = _read(self._text(sha)[0], path, self._config.enumerate.grammar)
+            self._documents[sha] = _read(self._text(sha)[0], path, self._config.enumerate)
         return self._documents[sha]
 
     def _text(self, sha: str) -> tuple[str, str]:

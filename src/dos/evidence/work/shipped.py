@@ -24,7 +24,8 @@ from dos.sources.world import World
 from dos.verdicts.commits.naming import Message, Name, Naming, Rung
 from dos.verdicts.commits.ship_shaped import is_of_a_unit
 from dos.verdicts.work.footprint import Scope
-from dos.verdicts.work.shipped import Evidence, Policy, Seen, Verdict, judge
+from dos.verdicts.work.policy import Policy
+from dos.verdicts.work.shipped import Evidence, Seen, Verdict, judge
 
 MOST_CANDIDATES = 64  # that are looked into, from the newest; the others only named it again
 Units = Sequence[tuple[str, str]]
@@ -73,7 +74,7 @@ class Look:
         self.judged_at = _commit(objects, ask.merged_into) if ask.merged_into else self.tip
         self.config = Declarations(objects, self.place, Config()).strict_config(self.judged_at.tree)
         self.declarations = Declarations(objects, self.place, self.config)
-        self.stamp = self.config.stamp.grammar
+        self.stamp = self.config.stamp
         self.footprints = Footprints(self.git, objects, self.judged_at)
         self.limits = tuple(_limits(world, objects, self.tip))
         self.is_dirty = _is_dirty(self.place.root, self.config)
@@ -115,9 +116,7 @@ class Look:
             bundles=self.stamp.summary_bundle_prefixes,
             progress=progress or (lambda count: None),
         )
-        policy = Policy(
-            require=self.ask.require or self.config.verify.require, ci_required=self.config.verify.ci == "require"
-        )
+        policy = structs.replace(self.config.verify, require=self.ask.require or self.config.verify.require)
         return [self._evidence(name, shas) for name, shas in zip(names, found, strict=True)], policy
 
     def _vouched(self, name: Name, seen: tuple[Seen, ...]) -> tuple[Seen, ...]:

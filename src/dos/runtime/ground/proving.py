@@ -14,7 +14,8 @@ from dos.sources.workspace import Workspace
 from dos.sources.world import World
 from dos.verdicts.commits import claimed_alone
 from dos.verdicts.commits.naming import Message, Name
-from dos.verdicts.work.shipped import Contradiction, Policy, judge
+from dos.verdicts.work.policy import Policy
+from dos.verdicts.work.shipped import Contradiction, judge
 
 _NOT_NAMED = "no commit names the unit; the last paragraph of the commit message has to be the line `Unit: {name}`"
 _NOT_SAID = "a plan says that a unit is about such files by `paths:`, or by `class: docs`"

@@ -64,7 +64,7 @@ def _documents(
     units: list[Unit] = []
     problems: list[Problem] = []
     paths = config.paths  # packets show units too, and are no plans
-    grammar = config.enumerate.grammar
+    grammar = config.enumerate
     for found in plan_documents.read(place.root, paths.plans_glob, grammar, paths.next_packets, texts=texts):
         if isinstance(found, tuple):
             name, unread = found

@@ -12,6 +12,7 @@ from msgspec import Struct
 from dos.records.unknown import Unknown
 from dos.verdicts.commits.naming import Naming, Rung
 from dos.verdicts.work.footprint import Print
+from dos.verdicts.work.policy import Policy
 from dos.verdicts.work.survival import Fate
 from dos.verdicts.work.survival import Verdict as Survival
 
@@ -81,13 +82,8 @@ _REQUIRED = {"named": Tier.NAMED, "live": Tier.LIVE, "witnessed": Tier.WITNESSED
 _HARD = {Contradiction.NEGATED_SUBJECT, Contradiction.BOOKKEEPING_ONLY, Contradiction.NOT_MERGED}
 
 
-class Policy(Struct, frozen=True, kw_only=True):
-    require: str = "live"
-    ci_required: bool = False
-
-    @property
-    def tier(self) -> Tier:
-        return _REQUIRED[self.require]
+def required_tier(policy: Policy) -> Tier:
+    return _REQUIRED[policy.require]
 
 
 class Seen(Struct, frozen=True, kw_only=True):
@@ -253,9 +249,9 @@ def _strength(seen: Seen, candidate: Candidate, policy: Policy) -> tuple[bool, b
 
 
 def _meets(seen: Seen, candidate: Candidate, policy: Policy) -> bool:
-    if candidate.tier < policy.tier or not seen.is_merged:
+    if candidate.tier < required_tier(policy) or not seen.is_merged:
         return False
-    if policy.tier is Tier.NAMED:
+    if policy.require == "named":
         return _HARD.isdisjoint(candidate.contradictions) and not seen.naming.faint
     return True
 

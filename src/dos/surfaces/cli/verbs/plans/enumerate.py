@@ -33,7 +33,7 @@ def run(args: Args, desk: Desk) -> Reply:
         raise BadInput(f"{shown(args.plan_doc)}: {why}", hint="Give the path of a plan document.")
     found = enumerate_units(
         text,
-        desk.world.config.enumerate.grammar,
+        desk.world.config.enumerate,
         checked(args.series, "series") if args.series else "",
         _listed(args.shipped),
         plan=document.plan_name(path.name),
