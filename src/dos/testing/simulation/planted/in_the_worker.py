@@ -36,7 +36,6 @@ def branch_without_fence(simulation: "Simulation", patches: Patches) -> None:
 def resume_without_git(simulation: "Simulation", patches: Patches) -> None:
     """Whoever goes on after a crash does not ask git how far the landing came."""
     simulation.workers.has_landed = lambda process, effect: False  # type: ignore[method-assign]
-    simulation.workers.as_git_shows = lambda fleet: fleet  # type: ignore[method-assign]
 
 
 def claim_believed(simulation: "Simulation", patches: Patches) -> None:

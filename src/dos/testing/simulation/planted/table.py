@@ -28,7 +28,7 @@ PLANTED = {
     "ended-again": Bug(in_the_store.ended_again, invariants.CURRENT),
     "too-much-pruned": Bug(in_the_store.too_much_pruned, invariants.RETENTION),
     "branch-without-fence": Bug(in_the_worker.branch_without_fence, invariants.GIT_FENCE),
-    "resume-without-git": Bug(in_the_worker.resume_without_git, invariants.ONCE),
+    "resume-without-git": Bug(in_the_worker.resume_without_git, invariants.NO_LIE),
     "claim-believed": Bug(in_the_worker.claim_believed, invariants.NO_LIE),
     "no-key": Bug(in_the_worker.no_key, invariants.ONCE),
     "landing-without-intent": Bug(in_the_worker.landing_without_intent, invariants.INTENT),
