@@ -241,7 +241,7 @@ def test_a_worker_that_is_gone_or_late_is_silent(place):
 
 def test_a_lane_that_a_person_has_is_held(place):
     place.hold(run_id="", holder="me")
-    assert (place.row().state, place.row().waits_for) == (State.HELD, "me has it")
+    assert (place.row().state, place.row().waits_for) == (State.HELD, "me holds it")
 
 
 def test_a_row_says_who_is_at_what_since_when(place):

@@ -42,7 +42,7 @@ def explained(
     obstacles: list[Obstacle] = []
     blocked: list[Blocked] = []
     if alive < target:
-        spawn, obstacles = seen.fill(max(0, min(target, admissible) - alive))
+        spawn, obstacles = seen.fill(max(0, min(target, admissible) - alive), short=target - alive)
         waits = {name: lane.waits for name, lane in seen.lanes.items() if lane.waits}
         reasons = {each.lane: each.reason for each in obstacles} | waits
         if len(spawn) < target - alive:
@@ -212,8 +212,11 @@ class _Seen:
             room = max(room, self.policy.max_concurrency or 0)
         return room or int(exclusive)
 
-    def fill(self, need: int) -> tuple[list[PlanRow], list[Obstacle]]:
-        """Who is started, at most `need`: lanes first, then shared names; and what keeps each of the others waiting."""
+    def fill(self, need: int, *, short: int) -> tuple[list[PlanRow], list[Obstacle]]:
+        """Who is started, at most `need`: lanes first, then shared names; and what keeps each of the others waiting.
+
+        `short` is how many are missing; the lanes may have no room for so many.
+        """
         free = self._free()
         fixed = [name for name, lane in free.items() if not (lane.exclusive or lane.repeats)]
         held = [placement.region_of(entry.tree) for entry in self.holders]
@@ -225,12 +228,24 @@ class _Seen:
                 chosen = [name for name, lane in free.items() if lane.exclusive][:need]
         names = [*(entry.lane for entry in self.holders), *fixed]
         reasons = {fixed[number]: names[other] for number, other in placed.in_the_way.items()}
+        if len(chosen) == short:
+            others = {name: lane for name, lane in free.items() if name not in chosen}
+            return self._rows(chosen), self._full(others, reasons)
         return self._rows(chosen), self._obstacles(free, chosen, reasons)
 
     def full(self) -> list[Obstacle]:
         """As many as wanted are alive: nobody else is started."""
-        reason = "as many workers as wanted are at work"
-        return [Obstacle(lane=name, on=WaitsOn.HOST_FULL, reason=reason) for name in self._free()]
+        return self._full(self._free(), {})
+
+    def _full(self, lanes: Iterable[str], in_the_way: dict[str, str]) -> list[Obstacle]:
+        reason = "as many workers as wanted are at work, or started before it"
+        found = []
+        for name in lanes:
+            if name in in_the_way:
+                found.append(Obstacle(lane=name, on=WaitsOn.REGION_HELD, reason=f"it overlaps {in_the_way[name]}"))
+            else:
+                found.append(Obstacle(lane=name, on=WaitsOn.HOST_FULL, reason=reason))
+        return found
 
     def _free(self) -> dict[str, _Lane]:
         return {name: lane for name, lane in self.lanes.items() if lane.free and not (lane.kept or lane.off_roster)}

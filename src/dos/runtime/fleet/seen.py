@@ -101,6 +101,13 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
     # What units wait for
 
     @cached_property
+    def unasked(self) -> dict[str, UnitsFailed]:
+        """The units that failed, and that nobody was asked about yet; each with the question."""
+        questions = [self.about_stop(lane) for lane in self.backlogs]
+        failed = [each for each in questions if isinstance(each, UnitsFailed) and not self.answers.knows(each.id)]
+        return {unit: each for each in failed for unit in each.units}
+
+    @cached_property
     def lane_of(self) -> dict[str, str]:
         units = (self.unfinished or {}).items()
         return {name: lane for name, unit in units if (lane := backlogs_of.lane_of(unit, self.config))}

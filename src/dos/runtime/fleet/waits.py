@@ -5,6 +5,7 @@ from shlex import quote
 
 from dos.evidence import attention
 from dos.evidence.access.asked_units import Hold
+from dos.journal.states import decisions
 from dos.journal.states.decisions import Answered, Standing
 from dos.journal.states.fleet import Starts
 from dos.plans import staffing
@@ -44,14 +45,15 @@ def own(seen: Seen) -> FleetWaits:
     """What lanes and units wait for by themselves: before anybody asks whether there is room for one more worker.
 
     A lane of which no unit can be offered waits for the unit that is free first. Where no plan declares anything, every
-    lane may have work.
+    lane may have work, and those are told that wait.
     """
     units = {name: ordered(_of_unit(seen, unit)) for name, unit in (seen.unfinished or {}).items()}
     lanes: dict[str, Waits] = {}
     for lane, backlog in seen.backlogs.items():
         left = [name for name in seen.open_units(lane) if name not in seen.claimed]
         found = ordered(_of_lane(seen, lane))
-        if not left and not seen.own_work and not seen.is_parked(lane):
+        is_told = bool(found) and (seen.own_work or seen.is_parked(lane))
+        if not left and not is_told:
             continue
         if left and not backlog.open and not seen.working_on(lane):
             found = ordered((*found, *clears_first(units.get(name, ()) for name in left)))
@@ -254,6 +256,8 @@ def _of_unit(seen: Seen, unit: Unit) -> Iterator[Waiting]:
         return
     if hold := seen.held_units.get(name):
         yield _of_hold(unit, hold)
+    elif question := seen.unasked.get(name):  # as of the next tick
+        yield of_question(Standing(raised=decisions.raised(question), at_ms=seen.now_ms, version=0), name)
     elif verdict := seen.verdicts.get(name):
         yield _of_verdict(seen, unit, verdict)
     if rest := seen.resting.get(name):

@@ -32,6 +32,7 @@ class State(StrEnum):
     RESTING = "resting"  # it goes on by itself after a while
     HELD = "held"  # by somebody who is no worker
     WAITING = "waiting"  # for something else: `waits_for` says what
+    READY = "ready"  # it has work, and the next free worker takes it
     IDLE = "idle"  # nothing is left to do
     FATAL = "FATAL"  # given up on until a person looks
 
@@ -194,7 +195,7 @@ class _Lanes:
             state = State.SILENT if lost else State.HELD
             return Row(
                 lane=lane, state=state, since=moment(lease.granted_ms), host=lease.host,
-                waits_for=lost or f"{lease.holder} has it", until=None, waiting=list(self._waits.get(lane, ())),
+                waits_for=lost or f"{lease.holder} holds it", until=None, waiting=list(self._waits.get(lane, ())),
             )  # fmt: skip
         spoken_ms = seen.spoken_ms.get(lease.run_id)
         heard_ms = max(spoken_ms or 0, run.last_ms if run else 0) or None
@@ -258,7 +259,8 @@ class _Lanes:
             )
         last = starts.stopped
         stopped = f"{last.reason}: {last.detail}" if last else ""
-        return Row(lane=lane, state=State.IDLE, since=moment(last.at_ms) if last else None, waits_for=stopped)
+        state = State.READY if lane in self._waits else State.IDLE
+        return Row(lane=lane, state=state, since=moment(last.at_ms) if last else None, waits_for=stopped)
 
     def _pause(self, lane: str) -> tuple[int, str] | None:
         pauses = self._seen.watching.pauses

@@ -26,12 +26,13 @@ TONES = {
     State.PAUSED: "dim",
     State.RESTING: "dim",
     State.WAITING: "dim",
+    State.READY: "dim",
     State.IDLE: "dim",
 }
 # Where not all lanes fit, those come first that somebody has to look at.
 URGENCY = [
     State.FATAL, State.PERSON, State.SPINNING, State.SILENT, State.QUOTA, State.WORKING, State.STARTING, State.HELD,
-    State.WAITING, State.RESTING, State.PAUSED, State.IDLE,
+    State.WAITING, State.READY, State.RESTING, State.PAUSED, State.IDLE,
 ]  # fmt: skip
 SHORT = {State.PERSON: "on a person", State.QUOTA: "on quota"}
 
