@@ -123,3 +123,14 @@ def test_a_unit_that_nobody_will_take_is_named_with_its_reason(repository: Repos
     found = backlog.never_offered(world.workspace, world.config)
     assert len(found) == bool(why)
     assert all(line.startswith("docs/demo-plan.md:3: unit DEMO/A1 ") and why in line for line in found)
+
+
+def test_a_fleet_whose_workers_keep_dying_asks_before_it_is_idle(supervisor):
+    system = processes.system()
+    for lane in supervisor.config.roster():
+        for number in range(supervisor.config.supervise.restart_intensity):
+            start = events.SpawnIntended(lane=lane, run_id=f"R{number}", host=processes.host(), system=system)
+            supervisor.store.record(f"spawn/{lane}", start)
+    lease = supervisor.take_lease(effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True))
+    seen = supervisor.observe(effects.ObserveFleet(lease=lease))
+    assert seen.dying and not seen.idle
