@@ -14,7 +14,7 @@ from acknowledged import Ledger, opened, problems, write, writer_command
 from disk.limits import Limited, read_only
 from patience import PATIENCE
 
-from dos.errors import JournalCorrupt, StoreFailed, StoreReadOnly, StoreUnreachable
+from dos.errors import JournalCorrupt, StoreFailed, StoreForeign, StoreReadOnly, StoreUnreachable
 
 # Directories and files that may not be written
 
@@ -242,7 +242,7 @@ def a_gate_that_is_a_directory(file: Path) -> None:
         (cut_in_the_header, JournalCorrupt),
         (garbage, JournalCorrupt),
         (zeros, JournalCorrupt),
-        (of_another_program, StoreFailed),
+        (of_another_program, StoreForeign),
         (emptied_beside_its_log, JournalCorrupt),
     ],
 )
