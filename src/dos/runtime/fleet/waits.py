@@ -102,6 +102,10 @@ def _parked(seen: Seen, lane: str) -> Iterator[Waiting]:
     lease = seen.leases.get(lane)
     if lease is None or not seen.is_parked(lane):
         return
+    asked = [each for each in seen.answers.open.values() if subject.Run(lease.run_id) in each.question.waits]
+    if asked:
+        yield of_question(asked[0], lane)
+        return
     parked = seen.parked[lease.run_id]
     on = _PARKED_FOR.get(parked.why, WaitsOn.UNKNOWN)
     until = moment(parked.until_ms) if parked.until_ms is not None else None
