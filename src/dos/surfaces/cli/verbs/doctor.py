@@ -49,9 +49,10 @@ def run(args: Args, desk: Desk) -> Reply:
 
         repairs = mending.mend(world, lambda: desk.journal, dry_run=args.dry_run)
     begin = commands.from_here(world)
-    more: dict[str, examine.Look] = {"waiting": _waiting}
+    more: dict[str, examine.Look] = {}
     if args.deep:
         more["baseline"] = _baseline(desk)
+    more["waiting"] = _waiting  # after the check: what it found to pass holds nobody
     findings = [structs.replace(found, fix=begin + found.fix) for found in examine.examine(world, more)]
     report = health.Report(
         facts=facts.gather(world),
