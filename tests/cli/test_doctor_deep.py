@@ -54,13 +54,13 @@ def commit(place):
 def tested(shop, monkeypatch, tmp_path):
     """Sets the test, and other keys of [workers]; commits."""
 
-    def test_with(command, **keys):
+    def run_with(command, **keys):
         for key, value in {"test": command, **keys}.items():
             configured(f"workers.{key}", f"{value!r}")(shop, monkeypatch, tmp_path)
         commit(shop)
         return shop
 
-    return test_with
+    return run_with
 
 
 def checks(place):

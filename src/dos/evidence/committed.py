@@ -32,7 +32,8 @@ def uncommitted(world: World) -> list[str]:
 def commit_command(world: World, paths: list[str]) -> str:
     """What commits these paths and nothing else, on the target branch; also from another branch."""
     words = " ".join(quote(path) for path in paths)
-    inside, commit = f"cd {quote(str(world.workspace.root))}", f"git commit -m 'Update the plan' -- {words}"
+    message = "Update dos.toml" if paths == ["dos.toml"] else "Update the plan"
+    inside, commit = f"cd {quote(str(world.workspace.root))}", f"git commit -m '{message}' -- {words}"
     git, target = Reader(world.workspace.root), world.config.workers.target_branch
     if not target or target == git.branch():
         return f"{inside} && git add -- {words} && {commit}"

@@ -14,6 +14,7 @@ from dos.config.tables import Config
 from dos.errors import BadInput, Conflict, Fenced, Halted
 from dos.evidence import holders
 from dos.evidence.access.lane import rules
+from dos.evidence.work import target as target_branch
 from dos.journal import fold
 from dos.journal.events import Event
 from dos.journal.states.attempts import Attempts
@@ -332,7 +333,7 @@ class WorkerEffects:
 
     def target(self) -> str:
         """Decided once: a branch that the user checks out meanwhile is not a new target."""
-        found = self._target_branch or self.git.branch()
+        found = self._target_branch or target_branch.branch(self.config, self.git)
         if not found:
             raise BadInput(
                 f"{self.place.root} is on no branch, so there is nothing to land on",

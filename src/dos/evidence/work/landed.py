@@ -10,6 +10,7 @@ from msgspec import Struct, structs
 
 from dos.errors import DosError, GitFailed, GitUnanswered
 from dos.evidence.belief import receipts
+from dos.evidence.work import target as target_branch
 from dos.evidence.work.remembered import Memory
 from dos.journal import fold
 from dos.journal.states.fleet import Fleet
@@ -104,11 +105,8 @@ def target(world: World) -> str | Unknown:
     if world.workspace.common is None:
         return Unknown(f"{world.workspace.root} is not in a git repository")
     git = Reader(world.workspace.root)
-    branch = world.config.workers.target_branch or git.branch()
-    if not branch:
-        return "HEAD"
-    shared = f"refs/dos/shared/heads/{branch}"
-    return shared if world.config.workers.remote and git.commit_of(shared) else f"refs/heads/{branch}"
+    branch = target_branch.branch(world.config, git)
+    return target_branch.ref(branch, git, remote=world.config.workers.remote) if branch else "HEAD"
 
 
 def _shown(world: World, names: list[str], ref: str | Unknown, memory: Memory) -> Mapping[str, Verdict | Unknown]:

@@ -9,6 +9,7 @@ from dos.errors import StoreFailed
 from dos.evidence import baselines as evidence
 from dos.evidence.health import git, store
 from dos.evidence.health.finding import Finding
+from dos.evidence.work import target
 from dos.journal import fold, streams
 from dos.journal.engine_events import BaselineChecked
 from dos.journal.states.fleet import Fleet
@@ -56,7 +57,7 @@ def examine(world: World, open_journal: Callable[[], Store], progress: Progress)
 def _check(world: World, probed: dict[str, Unit], progress: Progress) -> BaselineChecked | None:
     place, config = world.workspace, world.config
     repository = Writer(place.root)
-    branch = config.workers.target_branch or repository.branch()
+    branch = target.branch(config, repository)
     commit = targets.of(repository, config.workers.remote).newest(branch) if branch else ""
     if not branch or not commit:
         return None

@@ -8,6 +8,7 @@ from dos.config.load import FILE_NAME, Loaded, load, parse
 from dos.config.tables import Config
 from dos.errors import BadInput
 from dos.evidence import committed
+from dos.evidence.work import target
 from dos.journal import fold, streams
 from dos.journal.engine_events import SettingsApproved
 from dos.journal.opening import embedded_path
@@ -16,7 +17,7 @@ from dos.journal.store import Store
 from dos.runtime.fleet import approved_texts
 from dos.runtime.fleet.plan_texts import PlanTexts
 from dos.runtime.fleet.settings_text import SettingsText
-from dos.runtime.sharing import fetching, targets
+from dos.runtime.sharing import targets
 from dos.sources.git import Writer
 from dos.sources.workspace import Workspace
 from dos.sources.world import World, open_journal
@@ -134,14 +135,13 @@ def _nothing_approved(place: Workspace, paths: list[str]) -> BadInput:
 
 def _newest(git: Writer, config: Config) -> Callable[[], str]:
     """The commit that the target branch is at; empty where there is none."""
-    branch = config.workers.target_branch or git.branch()
+    branch = target.branch(config, git)
     found = targets.of(git, config.workers.remote).newest(branch) if branch else None
     return lambda: found or ""
 
 
 def _last_seen(git: Writer, config: Config) -> Callable[[], str]:
     """The same without asking a remote: to say what was committed when a person approved something else."""
-    branch = config.workers.target_branch or git.branch()
-    ref = fetching.shared_ref(branch) if branch and config.workers.remote else f"refs/heads/{branch}"
-    found = git.commit_of(ref) if branch else None
+    branch = target.branch(config, git)
+    found = git.commit_of(target.ref(branch, git, remote=config.workers.remote)) if branch else None
     return lambda: found or ""

@@ -7,6 +7,7 @@ from msgspec import Struct, structs
 from dos.errors import BadInput, DosError, GitFailed, StoreFailed
 from dos.evidence import launches, population, supervise_policy
 from dos.evidence.population import Staff
+from dos.evidence.work import target as target_branch
 from dos.journal import fold
 from dos.plans import staffing
 from dos.plans.population import supervise
@@ -99,7 +100,7 @@ class FleetReader:
         target = LastSeen(git, config.workers.remote)
 
         def branch() -> str:
-            return config.workers.target_branch or git.branch() or ""
+            return target_branch.branch(config, git)
 
         def commit() -> str:
             return target.newest(branch()) or ""

@@ -7,6 +7,7 @@ another worker heard a moment earlier.
 from msgspec import Struct
 
 from dos.errors import BadInput, GitFailed, RemoteAway
+from dos.evidence.work.target import shared_ref
 from dos.records.names import listed, shown, slug
 from dos.records.units import Landing
 from dos.runtime.landing import fence_ref
@@ -31,10 +32,6 @@ class Seen(Struct, frozen=True, kw_only=True):
 
     target: str | None
     fence: Fence | None
-
-
-def shared_ref(branch: str) -> str:
-    return f"refs/dos/shared/heads/{branch}"
 
 
 def check(git: Writer, remote: str) -> None:

@@ -7,11 +7,12 @@ fence, which is written anew every time. A ref that stays the same would not be 
 import secrets
 
 from dos.errors import Fenced, RemoteAway
+from dos.evidence.work.target import shared_ref
 from dos.records.units import Landing
 from dos.runtime import landing as local
 from dos.runtime.effects import NotLanded
 from dos.runtime.landing import fence_ref
-from dos.runtime.sharing.fetching import TRIES, Seen, away, look, said, shared_ref, tell
+from dos.runtime.sharing.fetching import TRIES, Seen, away, look, said, tell
 from dos.sources import processes
 from dos.sources.git import AS_DOS, Writer
 

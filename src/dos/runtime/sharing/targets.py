@@ -3,6 +3,7 @@
 import time
 from typing import Protocol
 
+from dos.evidence.work import target
 from dos.records.units import Landing
 from dos.runtime import landing as here
 from dos.runtime.effects import NotLanded
@@ -42,11 +43,10 @@ class LastSeen:
 
     def __init__(self, git: Reader, remote: str) -> None:
         self._git = git
-        self._is_shared = bool(remote)
+        self._remote = remote
 
     def ref(self, branch: str) -> str:
-        shared = fetching.shared_ref(branch)
-        return shared if self._is_shared and self._git.commit_of(shared) else f"refs/heads/{branch}"
+        return target.ref(branch, self._git, remote=self._remote)
 
     def newest(self, branch: str, *, at_most_seconds: float = 0.0) -> str | None:
         return self._git.commit_of(self.ref(branch))
@@ -81,7 +81,7 @@ class Shared:
         self.stays_behind = ""
 
     def ref(self, branch: str) -> str:
-        return fetching.shared_ref(branch)
+        return target.shared_ref(branch)
 
     def newest(self, branch: str, *, at_most_seconds: float = 0.0) -> str | None:
         looked = self._looked.get(branch)
