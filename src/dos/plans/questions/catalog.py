@@ -77,6 +77,7 @@ _BY_ABOUT: Mapping[str, type[AnyQuestion]] = {
 
 
 def encode(question: AnyQuestion) -> Record:
+    """As it is written to the journal; `decode` gives an equal question back."""
     if isinstance(question, Unrecognised):
         return question.record
     return Record(

@@ -89,6 +89,7 @@ class Choice(Struct, frozen=True, kw_only=True):
         return tuple(each.unit for each in self.brings if isinstance(each, ClearUnit))
 
     def consequences(self, *, by_person: bool) -> list[Consequence]:
+        """What is written with the answer, by a person or by a question that expires."""
         return [each for each in self.brings if by_person or not isinstance(each, ClearUnit)]
 
 
