@@ -34,7 +34,9 @@ def fleet(
     """`incidents` are those that nobody wrote down yet; `begun` is the check of the baseline that would be made."""
     due = closing.closings(seen)
     own = waits.own(seen)
-    busy = any(seen.working_on(lane) for lane in {*seen.backlogs, *seen.leases})
+    # A dead worker's lease counts until it is revoked: what its agent started is ended then.
+    holds = any(seen.is_worker(lease) for lease in seen.leases.values())
+    busy = holds or any(seen.working_on(lane) for lane in seen.backlogs)
     given_up = dying(seen, own)  # from now on: somebody has to be asked first
     idle = not (busy or due or given_up or any(_may_start(seen, lane, own) for lane in seen.backlogs))
     only_check = [lane for lane, found in own.lanes.items() if _waits_for_check(found, seen, lane)]
