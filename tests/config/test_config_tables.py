@@ -10,6 +10,10 @@ from dos.config.load import load, parse
 from dos.config.show import rows
 from dos.config.tables import Config
 from dos.errors import ConfigInvalid
+from dos.evidence import supervise_policy
+from dos.evidence.loop_state import fresh
+from dos.plans.iterations import LoopState
+from dos.plans.ticks import SupervisePolicy
 
 FILE = Path("dos.toml")
 
@@ -512,3 +516,8 @@ def test_a_lane_that_is_given_no_agent_is_an_error_that_says_where(written, said
     assert str(refused.value).startswith(said)
     if "apy" in written:
         assert "did you mean 'api'?" in str(refused.value.hint)
+
+
+def test_the_defaults_of_a_table_are_those_of_the_public_record_that_it_becomes():
+    assert fresh(Config()) == LoopState()
+    assert supervise_policy.policy(Config().supervise) == SupervisePolicy()
