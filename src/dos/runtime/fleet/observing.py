@@ -34,9 +34,10 @@ def fleet(
     """`incidents` are those that nobody wrote down yet; `begun` is the check of the baseline that would be made."""
     due = closing.closings(seen)
     own = waits.own(seen)
-    # A dead worker's lease counts until it is revoked: what its agent started is ended then.
-    holds = any(seen.is_worker(lease) for lease in seen.leases.values())
-    busy = holds or any(seen.working_on(lane) for lane in seen.backlogs)
+    is_draining = seen.state.orders(supervisor).drain
+    # A worker that died is reaped before a drained fleet ends: what its agent started is ended then.
+    is_to_reap = is_draining and any(seen.is_worker(lease) and seen.gone(lease) for lease in seen.leases.values())
+    busy = is_to_reap or any(seen.working_on(lane) for lane in {*seen.backlogs, *seen.leases})
     given_up = dying(seen, own)  # from now on: somebody has to be asked first
     idle = not (busy or due or given_up or any(_may_start(seen, lane, own) for lane in seen.backlogs))
     only_check = [lane for lane, found in own.lanes.items() if _waits_for_check(found, seen, lane)]
@@ -49,7 +50,7 @@ def fleet(
         unchecked=begun if is_unchecked else None,
         leases={lease.lane: lease for lease in seen.staff.leases},
         versions={name: starts.version for name, starts in seen.state.starts.items()},
-        drain_requested=seen.state.orders(supervisor).drain,
+        drain_requested=is_draining,
         busy=busy,
         idle=idle,
         times_failed={name: starts.times_failed for name, starts in seen.state.starts.items()},
