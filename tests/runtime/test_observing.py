@@ -134,3 +134,13 @@ def test_a_fleet_whose_workers_keep_dying_asks_before_it_is_idle(supervisor):
     lease = supervisor.take_lease(effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True))
     seen = supervisor.observe(effects.ObserveFleet(lease=lease))
     assert seen.dying and not seen.idle
+
+
+def test_a_start_that_is_told_late_says_nothing_of_the_newest(supervisor):
+    newest = events.SpawnIntended(lane="one", run_id="NEWEST", host="elsewhere", system="elsewhere-0123456789ab")
+    supervisor.store.record("spawn/one", newest)
+    late = events.WorkerSpawned(
+        lane="one", run_id="OLD", host=processes.host(), pid=NO_SUCH_PROCESS, pid_started=1.0, system=processes.system()
+    )
+    supervisor.store.record("spawn/one", late)
+    assert pending(supervisor)

@@ -149,8 +149,9 @@ class Fleet(Struct, kw_only=True):
                 starts.system = fact.system
             case events.WorkerSpawned():
                 starts = self._starts(fact.lane, event)
-                starts.pid, starts.pid_started = fact.pid, fact.pid_started
-                starts.system = fact.system or starts.system
+                if fact.run_id == starts.run_id:  # and not of one before it, told late
+                    starts.pid, starts.pid_started = fact.pid, fact.pid_started
+                    starts.system = fact.system or starts.system
             case events.WorkerReaped():
                 self._starts(fact.lane, event).pending = False
             case events.LaneFailed():
