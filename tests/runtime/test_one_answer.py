@@ -240,6 +240,7 @@ def surfaces_agree(made: Site) -> None:
         "loop": {row["lane"]: row["reason"] for row in made.dos("loop").json["blocked"]},
         "pickable": {unit: read(made.dos("pickable", unit).json["waiting"]) for unit in units},
         "doctor": {each["what"] for each in made.dos("doctor").json["findings"] if each["kind"] == "WAITING"},
+        "cooldown": {unit for unit in units if made.dos("cooldown", unit).json["state"] != "CLEAR"},
         "decisions": {row["id"] for row in made.dos("decisions").json},
     }
     assume(outlook(made.root).waits == expected.waits)  # no time was over meanwhile
@@ -247,6 +248,7 @@ def surfaces_agree(made: Site) -> None:
     assert told["status"] == {unit: units.get(unit, []) for unit in told["status"]}
     assert told["account"] == {unit: waits for unit, waits in units.items() if waits}
     assert told["pickable"] == units
+    assert told["cooldown"] == expected.seen.resting.keys()
     everything = as_read(tuple(expected.waits.all()))
     assert told["report"] == everything
     assert told["doctor"] == {f"{each.subject}: {each}" for each in everything if each.needs_person}
