@@ -12,6 +12,7 @@ from dos.journal.events import UnitAttempted
 from dos.journal.states import decisions
 from dos.journal.states.attempts import Attempts
 from dos.journal.states.decisions import Answered, Decisions, Standing
+from dos.journal.states.fleet import Fleet
 from dos.journal.store import Store
 from dos.plans.questions import subject
 from dos.plans.questions.question import ClearLane, ClearUnit, HaltRun, LiftLimit
@@ -104,4 +105,5 @@ def test_after_a_persons_retry_no_cooldown_holds_its_units(kind, data, expired):
 
 def cooling(store, units):
     tried, _ = fold.current(store, Attempts)
-    return {unit for unit in units if judge(cooldown.of(tried, unit, now_ms=store.now_ms())).held}
+    now_ms = store.now_ms()
+    return {unit for unit in units if judge(cooldown.of(unit, None, Fleet(), tried, now_ms=now_ms)).held}

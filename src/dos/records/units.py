@@ -1,7 +1,6 @@
 """A unit of work, as a plan states it, and what is wrong with a plan."""
 
 from enum import StrEnum
-from hashlib import sha256
 from typing import Any
 
 from msgspec import Struct, json
@@ -41,6 +40,8 @@ class Unit(Struct, frozen=True, kw_only=True):
     @property
     def fingerprint(self) -> str:
         """Of what an agent is asked to do: another one means that somebody has rewritten the unit."""
+        from hashlib import sha256  # whoever only names a unit does not pay for it
+
         asked = (self.title, self.text, self.lane, self.paths, self.acceptance)
         return sha256(json.encode(asked)).hexdigest()[:16]
 
