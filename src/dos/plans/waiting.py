@@ -1,7 +1,7 @@
 """Why nobody works on a lane or a unit right now: one value that every surface prints."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from msgspec import Struct
@@ -9,6 +9,7 @@ from msgspec import Struct
 from dos.records.moments import second_stamp
 from dos.records.names import counted, listed
 
+SOON = timedelta(days=1)
 MOST_TOLD = 3  # units of those that wait for the same
 
 
@@ -107,17 +108,22 @@ def _clearing(waiting: Waiting) -> tuple[bool, float, int]:
     return waiting.until is not None, -until, _ORDER[waiting.on]
 
 
-def clears_first(found: Iterable[Waits]) -> Waits:
-    """Of several subjects any of which would do, the waits of the one that is free first."""
-    return min(found, key=_free_at, default=())
+def clears_first(found: Iterable[Waits], now: datetime) -> Waits:
+    """Of several subjects any of which would do, the waits of the one that is likely to be free first.
 
+    What a person can clear comes before what takes longer than a day.
+    """
 
-def _free_at(waits: Waits) -> tuple[bool, float]:
-    """When the last of them clears."""
-    if not waits:
-        return False, 0.0
-    last = waits[0].until
-    return last is None, last.timestamp() if last else 0.0
+    def likely(waits: Waits) -> tuple[int, float]:
+        if not waits:
+            return 0, 0.0
+        last = waits[0]
+        if last.until is not None:
+            is_soon = last.until - now <= SOON
+            return 1 if is_soon else 3, last.until.timestamp()
+        return 2 if last.clears_with else 4, 0.0
+
+    return min(found, key=likely, default=())
 
 
 def told(waits: Sequence[Waiting]) -> str:

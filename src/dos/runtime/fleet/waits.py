@@ -44,8 +44,8 @@ _HELD_FOR = {
 def own(seen: Seen) -> FleetWaits:
     """What lanes and units wait for by themselves: before anybody asks whether there is room for one more worker.
 
-    A lane of which no unit can be offered waits for the unit that is free first. Where no plan declares anything, every
-    lane may have work, and those are told that wait.
+    A lane of which no unit can be offered waits for the one that is likely to be free first. Where no plan declares
+    anything, every lane may have work, and those are told that wait.
     """
     units = {name: ordered(_of_unit(seen, unit)) for name, unit in (seen.unfinished or {}).items()}
     lanes: dict[str, Waits] = {}
@@ -56,7 +56,8 @@ def own(seen: Seen) -> FleetWaits:
         if not left and not is_told:
             continue
         if left and not backlog.open and not seen.working_on(lane):
-            found = ordered((*found, *clears_first(units.get(name, ()) for name in left)))
+            first = clears_first((units.get(name, ()) for name in left), moment(seen.now_ms))
+            found = ordered((*found, *first))
         lanes[lane] = found
     return FleetWaits(lanes=lanes, units=units)
 

@@ -72,7 +72,9 @@ def rows(asked: Sequence[Asked], now_ms: int, waits: FleetWaits = FleetWaits()) 
 def besides(question: AnyQuestion, waits: FleetWaits) -> Waits:
     """What those who wait for the answer wait for besides."""
     lanes, units = subject.lanes(question.waits), subject.units(question.waits)
-    return waits.besides(question.id, lanes=lanes, units=units)
+    its_own = {question.command, question.answer_command} - {""}  # what its plan holds a unit for is the question
+    found = waits.besides(question.id, lanes=lanes, units=units)
+    return tuple(each for each in found if each.clears_with not in its_own)
 
 
 def row(asked: Asked, now_ms: int, waits: FleetWaits = FleetWaits()) -> Row:

@@ -22,7 +22,7 @@ from dos.journal.states import fleet_streams
 from dos.journal.states.decisions import Decisions, in_order
 from dos.journal.states.spend import Spend
 from dos.journal.store import Store
-from dos.plans.waiting import Waiting
+from dos.plans.waiting import FleetWaits
 from dos.records.names import LONGEST_PATH, shown
 from dos.records.units import Landing
 from dos.records.unknown import Unknown
@@ -73,23 +73,23 @@ def run(args: Args, desk: Desk) -> Reply:
 def _sheet(world: World, happened: list[Event], asked: Decisions) -> Sheet:
     told = tell(happened)
     landed = [Landing(unit=each.unit, branch=each.branch, commit=each.commit) for each in told.landed]
-    found = proofs.gather(world, landed)
+    found, waits = proofs.gather(world, landed), _waits(world)
     return Sheet(
         workspace=world.workspace.root.name,
         told=told,
         proofs={each.commit: proved(proof) for each, proof in found.items()},
-        questions=decisions.rows(in_order(asked), world.journal.now_ms()),
-        waiting=_waiting(world),
+        questions=decisions.rows(in_order(asked), world.journal.now_ms(), waits),
+        waiting=waits.all(),
         costs=costs.costs(fold.fold(Spend(), happened), "unit"),
         own=own_commits.gather(world, happened),
     )
 
 
-def _waiting(world: World) -> list[Waiting]:
+def _waits(world: World) -> FleetWaits:
     """Of a dos.toml with errors nobody can say what its lanes wait for."""
     if world.loaded.problems or world.workspace.common is None:
-        return []
-    return FleetReader(world).waits().all()
+        return FleetWaits()
+    return FleetReader(world).waits()
 
 
 def _text(sheet: Sheet, asked: Decisions, *, only_last: bool) -> str:
