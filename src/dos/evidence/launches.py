@@ -18,10 +18,11 @@ from dos.journal.events import (
 from dos.journal.facts.reader import FactReader, select
 from dos.journal.states.fleet import Fleet, Starts
 from dos.journal.store import Reading, readable
+from dos.plans import staffing
 from dos.records.leases import Lease
 from dos.sources import own_processes, processes
 
-LAUNCH_MS = 120_000  # a worker that has not taken its lease by then is not coming
+LAUNCH_MS = int(staffing.START_SECONDS * 1000)
 PAGE = 32
 _reader: FactReader[SpawnIntended | WorkerSpawned | WorkerReaped] = FactReader(
     SpawnIntended | WorkerSpawned | WorkerReaped,

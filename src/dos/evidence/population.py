@@ -25,9 +25,6 @@ class Staff(Struct, frozen=True, kw_only=True):
     stands: Mapping[int, Standing] = {}  # by the fence of each lease
     launched: Mapping[str, int] = {}  # lane -> how many workers are on their way to it
 
-    def of_lane(self, lane: str) -> list[tuple[Lease, Standing]]:
-        return [(lease, self.stands[lease.fence]) for lease in self.leases if folded(lease.lane) == folded(lane)]
-
     def dead(self) -> dict[str, Lease]:
         """The leases whose holder is gone, by lane."""
         return {lease.lane: lease for lease in self.leases if self.stands[lease.fence].answer is Answer.STALLED}
