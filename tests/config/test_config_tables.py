@@ -10,7 +10,6 @@ from dos.config.load import load, parse
 from dos.config.show import rows
 from dos.config.tables import Config
 from dos.errors import ConfigInvalid
-from dos.evidence import supervise_policy
 from dos.evidence.loop_state import fresh
 from dos.plans.iterations import LoopState
 from dos.plans.ticks import SupervisePolicy
@@ -520,4 +519,4 @@ def test_a_lane_that_is_given_no_agent_is_an_error_that_says_where(written, said
 
 def test_the_defaults_of_a_table_are_those_of_the_public_record_that_it_becomes():
     assert fresh(Config()) == LoopState()
-    assert supervise_policy.policy(Config().supervise) == SupervisePolicy()
+    assert Config().supervise.policy() == SupervisePolicy()

@@ -14,7 +14,6 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from msgspec import convert, json
 
-from dos.evidence import supervise_policy
 from dos.journal import engine_events as engine
 from dos.journal import events, fold, streams
 from dos.journal.opening import open_store
@@ -265,7 +264,7 @@ def loop_is_up(made: Site) -> None:
         try:
             lease = acting.take_lease(effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True))
             seen = acting.observe(effects.ObserveFleet(lease=lease))
-            policy = supervise_policy.policy(world.config.supervise)
+            policy = world.config.supervise.policy()
         finally:
             acting.close()
     done = staffing.plan(seen.lanes, policy.target, policy, dying=seen.dying).actions

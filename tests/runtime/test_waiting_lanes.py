@@ -5,7 +5,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from dos.config.fleet import Supervise
 from dos.config.lanes import Lanes
 from dos.config.tables import Config
 from dos.errors import BadInput
@@ -30,6 +29,7 @@ from dos.plans.questions.resources import about_limit
 from dos.plans.questions.runs import Spinning
 from dos.plans.questions.units import LandingConflict, UnitUndone
 from dos.plans.staffing import GiveUp, Spawn
+from dos.plans.ticks import Supervise
 from dos.records.units import Unit
 from dos.runtime import backlog
 from dos.runtime.by_hand import clearing

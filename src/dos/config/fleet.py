@@ -8,8 +8,6 @@ from msgspec import Meta
 from dos.fields import (
     BadValue,
     Count,
-    Milliseconds,
-    Minutes,
     Positive,
     Seconds,
     Table,
@@ -24,43 +22,6 @@ LeaseMinutes = Annotated[float, Meta(gt=0, le=525_600)]
 Ports = Annotated[int, Meta(ge=0, le=1_000)]
 PortNumber = Annotated[int, Meta(ge=1_024, le=60_000)]
 LeaseSeconds = Annotated[float, Meta(ge=1, le=86_400)]
-
-
-class Supervise(Table, frozen=True, kw_only=True):
-    """How many workers to keep alive, and what counts as one."""
-
-    target: Count = 1
-    count_spinning_as_alive: bool = True  # else another lane gets a worker beside one that lands nothing
-    reap_stalled: bool = True  # else the lease of a dead worker is left until its time is over
-    spin_halt_after_ms: Milliseconds | None = None  # when a halt is proposed; `dos up` does at once when it is not set
-    spin_halt_after_minutes: Minutes | None = None
-    worker_launch_template: str = "/dos-dispatch-loop --lane {lane}"  # for `dos loop`, which starts nobody itself
-    max_concurrency: Positive | None = None  # for `dos loop`: `dos up` has one worker on a lane
-    restart_intensity: Positive = 3  # so many workers of one lane may die within the period; then a person is asked
-    restart_period_seconds: Seconds = 60.0
-    restart_backoff_seconds: Seconds = 1.0  # before the second start, then twice as long each time
-
-    def __post_init__(self) -> None:
-        if self.spin_halt_after_ms is not None and self.spin_halt_after_minutes is not None:
-            raise BadValue(
-                ("spin_halt_after_minutes",),
-                "spin_halt_after_ms and spin_halt_after_minutes say the same thing twice",
-                "Keep one of the two.",
-            )
-        check_text(self.worker_launch_template, ("worker_launch_template",))
-        if "{lane}" not in self.worker_launch_template:
-            raise BadValue(
-                ("worker_launch_template",),
-                f"worker_launch_template has no {{lane}} in it: {self.worker_launch_template!r}",
-                "Write {lane} where the name of the lane goes.",
-            )
-
-    @property
-    def spin_halt_after(self) -> timedelta | None:
-        """The age at which a spinning worker is proposed for a halt; None: never."""
-        if self.spin_halt_after_minutes is not None:
-            return timedelta(milliseconds=int(self.spin_halt_after_minutes * 60_000))
-        return None if self.spin_halt_after_ms is None else timedelta(milliseconds=int(self.spin_halt_after_ms))
 
 
 class Retention(Table, frozen=True, kw_only=True):

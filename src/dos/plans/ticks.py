@@ -3,6 +3,7 @@
 In JSON each is its fields by name, absent means the default, and a name that nobody knows is an error.
 """
 
+from datetime import timedelta
 from enum import StrEnum
 from math import isfinite
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import force_setattr
 
+from dos.fields import BadValue, Count, Milliseconds, Minutes, Positive, Seconds, Table, check_text
 from dos.plans.waiting import WaitsOn
 from dos.records.public import PublicRecord
 from dos.verdicts.progress.liveness import Answer as Liveness
@@ -100,6 +102,55 @@ class SupervisePolicy(PublicRecord, frozen=True, kw_only=True, forbid_unknown_fi
             raise ValueError(f"worker_launch_template has no {{lane}} in it: {self.worker_launch_template!r}")
         if self.max_concurrency is not None:
             _check_count("max_concurrency", self.max_concurrency, 1)
+
+
+class Supervise(Table, frozen=True, kw_only=True):
+    """[supervise]: how many workers to keep alive, and what counts as one."""
+
+    target: Count = 1
+    count_spinning_as_alive: bool = True  # else another lane gets a worker beside one that lands nothing
+    reap_stalled: bool = True  # else the lease of a dead worker is left until its time is over
+    spin_halt_after_ms: Milliseconds | None = None  # when a halt is proposed; `dos up` does at once when it is not set
+    spin_halt_after_minutes: Minutes | None = None
+    worker_launch_template: str = "/dos-dispatch-loop --lane {lane}"  # for `dos loop`, which starts nobody itself
+    max_concurrency: Positive | None = None  # for `dos loop`: `dos up` has one worker on a lane
+    restart_intensity: Positive = 3  # so many workers of one lane may die within the period; then a person is asked
+    restart_period_seconds: Seconds = 60.0
+    restart_backoff_seconds: Seconds = 1.0  # before the second start, then twice as long each time
+
+    def __post_init__(self) -> None:
+        if self.spin_halt_after_ms is not None and self.spin_halt_after_minutes is not None:
+            raise BadValue(
+                ("spin_halt_after_minutes",),
+                "spin_halt_after_ms and spin_halt_after_minutes say the same thing twice",
+                "Keep one of the two.",
+            )
+        check_text(self.worker_launch_template, ("worker_launch_template",))
+        if "{lane}" not in self.worker_launch_template:
+            raise BadValue(
+                ("worker_launch_template",),
+                f"worker_launch_template has no {{lane}} in it: {self.worker_launch_template!r}",
+                "Write {lane} where the name of the lane goes.",
+            )
+
+    @property
+    def spin_halt_after(self) -> timedelta | None:
+        """The age at which a spinning worker is proposed for a halt; None: never."""
+        if self.spin_halt_after_minutes is not None:
+            return timedelta(milliseconds=int(self.spin_halt_after_minutes * 60_000))
+        return None if self.spin_halt_after_ms is None else timedelta(milliseconds=int(self.spin_halt_after_ms))
+
+    def policy(self, *, target: int | None = None, max_concurrency: int | None = None) -> SupervisePolicy:
+        """What is given here goes before what is written in the file."""
+        halt_after = self.spin_halt_after
+        return SupervisePolicy(
+            target=self.target if target is None else target,
+            count_spinning_as_alive=self.count_spinning_as_alive,
+            reap_stalled=self.reap_stalled,
+            spin_halt_after_ms=None if halt_after is None else round(halt_after.total_seconds() * 1000),
+            worker_launch_template=self.worker_launch_template,
+            max_concurrency=self.max_concurrency if max_concurrency is None else max_concurrency,
+        )
 
 
 class PlanRow(PublicRecord, frozen=True, kw_only=True):

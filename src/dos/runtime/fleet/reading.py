@@ -5,7 +5,7 @@ from functools import cached_property
 from msgspec import Struct, structs
 
 from dos.errors import BadInput, DosError, GitFailed, StoreFailed
-from dos.evidence import launches, population, supervise_policy
+from dos.evidence import launches, population
 from dos.evidence.population import Staff
 from dos.evidence.work import target as target_branch
 from dos.journal import fold
@@ -62,7 +62,7 @@ class FleetReader:
         return self._observer.look()
 
     def outlook(self, policy: SupervisePolicy | None = None, *, now_ms: int | None = None) -> Outlook:
-        policy = policy or supervise_policy.policy(self._world.config.supervise)
+        policy = policy or self._world.config.supervise.policy()
         repeats = policy.max_concurrency is not None
         seen = self._observer.look(now_ms=now_ms)
         if repeats:

@@ -9,7 +9,6 @@ from typing import Annotated
 from msgspec import Struct, json, to_builtins
 
 from dos.errors import BadInput
-from dos.evidence.supervise_policy import policy
 from dos.runtime.fleet import reading
 from dos.surfaces.cli import ticking
 from dos.surfaces.cli.desk import Desk, Reply
@@ -52,7 +51,7 @@ def run(args: Args, desk: Desk) -> Reply:
 
 
 def _tick(args: Args, desk: Desk, now_ms: int | None) -> Reply:
-    rules = policy(desk.policy.supervise, target=args.target, max_concurrency=args.max_concurrency)
+    rules = desk.policy.supervise.policy(target=args.target, max_concurrency=args.max_concurrency)
     verdict, handles = reading.plan(desk.policy_world, rules, now_ms=now_ms)
     return Reply(text=view.render(verdict, rules, handles), data=to_builtins(verdict))
 

@@ -8,11 +8,9 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from dos.config.fleet import Supervise
 from dos.errors import BadInput
-from dos.evidence.supervise_policy import policy
 from dos.plans.population import supervise
-from dos.plans.ticks import SuperviseEvidence
+from dos.plans.ticks import Supervise, SuperviseEvidence
 from dos.surfaces.cli.batch import answer_lines
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
@@ -37,4 +35,4 @@ def run(args: Args, desk: Desk) -> Reply:
             "nobody says where the evidence comes from",
             hint="Give it as lines of JSON with --batch; `dos loop` gathers it by itself.",
         )
-    return answer_lines(Tick, lambda tick: supervise(tick.evidence, policy(tick.policy)))
+    return answer_lines(Tick, lambda tick: supervise(tick.evidence, tick.policy.policy()))

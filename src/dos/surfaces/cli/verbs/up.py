@@ -23,7 +23,7 @@ from msgspec import Struct, to_builtins
 
 from dos.config.tables import Config
 from dos.errors import BadInput, DosError, StoreFailed
-from dos.evidence import committed, supervise_policy
+from dos.evidence import committed
 from dos.evidence.health import agents
 from dos.journal import streams
 from dos.journal.events import DrainRequested
@@ -141,7 +141,7 @@ def _supervisor(args: Args, config: Config) -> Supervisor:
         target=args.target or config.supervise.target,
         tick_seconds=args.tick,
         until_idle=args.until_idle,
-        policy=supervise_policy.policy(config.supervise),
+        policy=config.supervise.policy(),
     )
 
 
