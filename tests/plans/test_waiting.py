@@ -62,7 +62,8 @@ def test_what_is_told_names_the_reason_its_end_and_what_to_type():
     assert told([cooling, cooling]) == f"{cooling} (and 1 more); dos up --retry P/A1"
     left = {"P/A1": (cooling,), "P/A2": (waits(WaitsOn.DEPENDENCY),), "P/A3": ()}
     assert left_over(left) == (
-        "3 units left: 1 waits for another unit (P/A2: x); 1 on cooldown (P/A1: 3 attempts); 1 can be started (P/A3)"
+        "3 units left: 1 waits for another unit (P/A2: x);"
+        " 1 on cooldown (P/A1: 3 attempts; dos up --retry P/A1); 1 can be started (P/A3)"
     )
 
 

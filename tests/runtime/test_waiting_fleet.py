@@ -73,7 +73,7 @@ def test_what_is_left_is_named_at_the_end_with_what_it_waits_for_and_the_exit_co
     fleet.repository.play(WORKS)
     story, _ = (process := fleet.up("--until-idle", "--target", "2")).communicate(timeout=PATIENCE)
     assert process.returncode == 3
-    assert "1 unit left: 1 waits for a person (DEMO/B2: its plan is a draft)" in story
+    assert "1 unit left: 1 held by its plan (DEMO/B2: its plan is a draft" in story
 
 
 FAILS = {"exit": 9}
@@ -105,7 +105,7 @@ def test_no_restart_clears_a_cooldown_and_an_answer_does_also_while_nothing_runs
     process = fleet.up("--until-idle")
     story, _ = process.communicate(timeout=PATIENCE)
     assert (process.returncode, len(of(fleet, "agent_started"))) == (3, agents), story
-    assert "1 unit left: 1 waits for time (DEMO/A1:" in story and "`dos up --retry DEMO/A1` tries it now" in story
+    assert "1 unit left: 1 on cooldown (DEMO/A1: 3 attempts" in story and "dos up --retry DEMO/A1" in story
     (answered,) = of(fleet, "decision_answered")
     assert (answered["id"], answered["choice"], answered["expired"]) == (question, "leave", True)
     process = fleet.up("--until-idle", "--retry", "A1")

@@ -134,13 +134,18 @@ def told(waits: Sequence[Waiting]) -> str:
     return f"{first}{more}{command}"
 
 
+def _detail(waiting: Waiting) -> str:
+    command = f"; {waiting.clears_with}" if waiting.clears_with else ""
+    return f"{waiting.why or waiting.subject}{command}"
+
+
 def left_over(units: Mapping[str, Waits]) -> str:
     """How many units are left when nobody works any more, and what they wait for."""
     parts = []
     for on in WaitsOn:
         waiting = {name: waits[0] for name, waits in units.items() if waits and waits[0].on is on}
         if waiting:
-            named = listed([f"{name}: {each.why or each.subject}" for name, each in waiting.items()], MOST_TOLD)
+            named = listed([f"{name}: {_detail(each)}" for name, each in waiting.items()], MOST_TOLD)
             parts.append(f"{len(waiting)} {_TITLES[on]} ({named})")
     free = [name for name, waits in units.items() if not waits]
     parts += [f"{len(free)} can be started ({listed(free, MOST_TOLD)})"] if free else []

@@ -60,6 +60,7 @@ class Fleet(Struct, frozen=True, kw_only=True):
     busy: bool  # a worker of ours holds a lane, or is about to
     idle: bool  # nobody works and nothing is left to offer
     waits: FleetWaits = FleetWaits()  # what lanes and units wait for by themselves
+    starts_soon: bool = False  # a lane waits for nothing but a time that is near
     left: dict[str, Waits] = {}  # the units that have not landed, when it is idle
     dying: dict[str, str] = {}  # the lanes to be given up on, each with why
     times_failed: dict[str, int] = {}  # how often each lane was given up on before
@@ -172,7 +173,7 @@ class Supervisor:
 
     def _tell_of_waits(self, plan: staffing.Plan, fleet: Fleet) -> Steps[None]:
         """Said once, where nobody works and nobody is started: what everything waits for."""
-        idles = not fleet.busy and not plan.verdict.spawn and not fleet.unchecked
+        idles = not (fleet.busy or fleet.starts_soon or fleet.unchecked or plan.verdict.spawn)
         lanes = [f"{lane}: {found[0]}" for lane, found in fleet.waits.lanes.items() if found]
         lanes += [f"{each.lane}: {each.reason}" for each in plan.obstacles if each.lane in fleet.waits.lanes]
         told = "; ".join(lanes) if idles else ""

@@ -1,6 +1,7 @@
 """What a tick of the supervisor makes of the fleet that it sees: lanes to fill, questions for people, what is left."""
 
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 
 from dos.evidence import population
 from dos.journal.engine_events import BaselineStarted, IncidentFound
@@ -13,13 +14,15 @@ from dos.plans.questions.resources import about_limit
 from dos.plans.questions.runs import Spinning
 from dos.plans.starting import Left
 from dos.plans.ticks import LaneLiveness
-from dos.plans.waiting import FleetWaits, WaitsOn
+from dos.plans.waiting import FleetWaits, Waits, WaitsOn
 from dos.records.leases import Lease
+from dos.records.moments import moment
 from dos.runtime.fleet import closing, waits
 from dos.runtime.fleet.seen import Seen
 from dos.runtime.supervisor import Fleet, LiveRun
 
 SPIN_ANSWER_MS = 4 * 3_600_000
+SOON = timedelta(minutes=1)
 NOTHING_LEFT = "no unit is left"  # of a lane that waits for nothing, and gets no worker
 
 
@@ -45,6 +48,7 @@ def fleet(
     return Fleet(
         lanes=entries(seen, own),
         waits=own,
+        starts_soon=any(_starts_soon(seen, found) for found in own.lanes.values()),
         left=waits.complete(seen, own, ()).units if idle else {},
         dying=given_up,
         unchecked=begun if is_unchecked else None,
@@ -64,6 +68,12 @@ def fleet(
         incidents=list(incidents),
         found=found(seen) if first else None,
     )
+
+
+def _starts_soon(seen: Seen, found: Waits) -> bool:
+    """Nothing but a time that is near keeps it from being started: not worth a word."""
+    last = found[0].until if found else None
+    return last is not None and last - moment(seen.now_ms) <= SOON
 
 
 def _live_run(seen: Seen, lease: Lease) -> LiveRun | None:
