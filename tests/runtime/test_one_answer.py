@@ -208,7 +208,7 @@ def site(template: Path, tmp_path_factory: pytest.TempPathFactory, held: str, st
         shutil.rmtree(root.parent, ignore_errors=True)
 
 
-QUICK = settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+QUICK = settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
 LONG = settings(max_examples=long(20, 5_000), deadline=None, suppress_health_check=list(HealthCheck))
 FLEETS = {"held": st.sampled_from(sorted(PLANS)), "steps": STEPS}
 
