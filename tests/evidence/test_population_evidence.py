@@ -119,6 +119,11 @@ def test_a_journal_that_cannot_be_read_frees_no_lane(scene, monkeypatch):
             (name, "UNKNOWN") for name in ("api", "docs", "global")
         ]
         assert "event 3 is damaged" in entries[0].why
+    world = SimpleNamespace(journal=scene.journal, workspace=scene.place, config=CONFIG)
+    waits = reading.FleetReader(world).waits().lanes
+    assert {lane: found[0].on for lane, found in waits.items()} == dict.fromkeys(
+        ("api", "docs", "global"), "journal_away"
+    )
 
 
 def test_a_lease_off_the_roster_is_listed_with_its_own_region(scene):

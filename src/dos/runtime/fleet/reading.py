@@ -80,6 +80,8 @@ class FleetReader:
             return self._unknown(WaitsOn.PLAN_PROBLEM, error)
         except GitFailed as error:
             return self._unknown(WaitsOn.UNKNOWN, error)
+        except StoreFailed as error:
+            return self._unknown(WaitsOn.JOURNAL_AWAY, error)
 
     def _unknown(self, on: WaitsOn, error: DosError) -> FleetWaits:
         lanes = self._world.config.roster()
