@@ -6,7 +6,9 @@ import pytest
 from sample_repository import Repository
 
 from dos.journal import events, fold
+from dos.plans import staffing
 from dos.runtime import backlog, effects
+from dos.runtime.fleet import reading
 from dos.runtime.fleet_effects import FleetEffects
 from dos.runtime.worker_effects import WorkerEffects
 from dos.sources import processes
@@ -144,3 +146,14 @@ def test_a_start_that_is_told_late_says_nothing_of_the_newest(supervisor):
     )
     supervisor.store.record("spawn/one", late)
     assert pending(supervisor)
+
+
+def test_a_supervisor_starts_nobody_where_no_plan_declares_a_unit(supervisor, repository):
+    """A loop of somebody's own brings its work along; a worker of the fleet would come in vain, again and again."""
+    (repository.root / "docs" / "demo-plan.md").write_text("# Nothing yet\n")
+    lease = supervisor.take_lease(effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True))
+    seen = supervisor.observe(effects.ObserveFleet(lease=lease))
+    assert not [action for action in staffing.plan(seen.lanes, 2).actions if isinstance(action, staffing.Spawn)]
+    with World(repository.root) as world:
+        verdict, _ = reading.plan(world, world.config.supervise.policy(target=2))
+    assert [row.lane for row in verdict.spawn] == ["one", "two"]

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
+from msgspec import structs
+
 from dos.evidence import population
 from dos.journal.engine_events import BaselineStarted, IncidentFound
 from dos.journal.states import fleet as folded
@@ -35,6 +37,8 @@ def fleet(
     begun: BaselineStarted | None = None,
 ) -> Fleet:
     """`incidents` are those that nobody wrote down yet; `begun` is the check of the baseline that would be made."""
+    # A worker of ours finds its work in the plans: where they declare none, it would come in vain.
+    seen = structs.replace(seen, own_work=False)
     due = closing.closings(seen)
     own = waits.own(seen)
     is_draining = seen.state.orders(supervisor).drain
