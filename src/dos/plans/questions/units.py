@@ -1,6 +1,7 @@
 """Questions about one unit: its work cannot land, has gone, or is held back; or an agent landed it by itself."""
 
 from collections.abc import Sequence
+from shlex import quote
 from typing import Any, ClassVar, Self
 
 from dos.plans.questions import subject
@@ -260,4 +261,4 @@ class UnitHeld(Question, frozen=True, kw_only=True):
     @property
     def command(self) -> str:
         document, _, line = self.source.rpartition(":")
-        return f"${{EDITOR:-vi}} +{line} {document}" if document and not self.retries else ""
+        return f"${{EDITOR:-vi}} +{line} {quote(document)}" if document and not self.retries else ""
