@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from dos.agents.adapter import Activity, Adapter, Clocks, StreamState, Waiting
-from dos.records.endings import Outcome
+from dos.records.endings import AgentOutcome
 
 FOLDER = Path(__file__).parent.parent / "fixtures" / "agents"
 NOW = datetime(2026, 11, 15, 14, 0, 20, tzinfo=UTC)  # a Sunday
@@ -35,7 +35,7 @@ def after(adapter: Adapter, said: Sequence[str]) -> StreamState:
     return list(states(adapter, said))[-1]
 
 
-def ended(adapter: Adapter, said: Sequence[str], exit_code: int | None, clocks: Clocks) -> Outcome:
+def ended(adapter: Adapter, said: Sequence[str], exit_code: int | None, clocks: Clocks) -> AgentOutcome:
     return adapter.outcome(after(adapter, said), exit_code, clocks)
 
 

@@ -31,7 +31,7 @@ from dos.journal.events import (
 from dos.journal.states import decisions, quota
 from dos.journal.states.quota import Quota
 from dos.journal.store import Entry, Store
-from dos.plans.limits.accounts import Run
+from dos.plans.limits.accounts import RunAccount
 from dos.plans.limits.budget import Row
 from dos.plans.questions.catalog import AnyQuestion
 from dos.plans.questions.lanes import FailedUnit, LaneFailed, UnitsFailed
@@ -165,7 +165,7 @@ def test_what_follows_from_an_answer_is_written_with_it(dos: Dos, journal: Store
 
 @pytest.mark.soak
 def test_a_question_is_answered_once_however_many_processes_answer_it(workspace: Path, journal: Store) -> None:
-    row = Row(account=Run(run_id="RID-1"), measure="usd", spent=10, limit=10)
+    row = Row(account=RunAccount(run_id="RID-1"), measure="usd", spent=10, limit=10)
     question = BudgetSpent.ask(row)
     ask(journal, question)
     racers = [

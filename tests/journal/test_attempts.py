@@ -12,7 +12,7 @@ from dos.journal.events import UnitAttempted
 from dos.journal.states import attempts
 from dos.journal.states.attempts import Attempts, made, released_attempt
 from dos.journal.transfer import import_lines
-from dos.records.attempts import Outcome
+from dos.records.attempts import AttemptOutcome
 from dos.verdicts.access import cooldown
 from dos.verdicts.access.cooldown import Evidence, Policy
 
@@ -37,7 +37,7 @@ TAG = {"family": "lane-journal", "version": 1}
     ],
 )
 def test_a_released_attempt_is_read(changes, at_ms, outcome):
-    assert released_attempt(ROW | changes) == made("U", Outcome(outcome), at_ms)
+    assert released_attempt(ROW | changes) == made("U", AttemptOutcome(outcome), at_ms)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def check_fold(steps, cut, later_ms, error_window_ms):
     for unit, outcome, wait_ms in steps:
         clock.advance(wait_ms)
         store.record(streams.unit(unit), UnitAttempted(unit=unit, outcome=outcome))
-        every.append(made(unit, Outcome.read(outcome), clock.wall_ms()))
+        every.append(made(unit, AttemptOutcome.read(outcome), clock.wall_ms()))
     happened = list(store.events())
     state = fold.fold(Attempts(), happened)
     assert fold.fold(fold.fold(Attempts(), happened[:cut]), happened[cut:]) == state

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from dos.plans.limits.accounts import Day, Iteration, LaneDay, Run
+from dos.plans.limits.accounts import Day, Iteration, LaneDay, RunAccount
 from dos.plans.limits.budget import Measure, Row, Standing
 from dos.plans.limits.quota import LONGEST_WEEKLY_WAIT_MS, Key, Limit
 from dos.plans.questions.added import Added
@@ -59,7 +59,7 @@ amounts = st.floats(0.5, 1e6)
 days = st.just("2027-01-15")
 accounts = st.one_of(
     st.builds(Iteration, run_id=runs, number=ordinals),
-    st.builds(Run, run_id=runs),
+    st.builds(RunAccount, run_id=runs),
     st.builds(LaneDay, day=days, lane=lanes),
     st.builds(Day, day=days),
 )

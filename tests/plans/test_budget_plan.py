@@ -16,7 +16,7 @@ from dos.journal.states.decisions import Decisions
 from dos.journal.states.spend import DAYS_KEPT, LANDED, REJECTED, REPLAN, RUNS_KEPT, Spend
 from dos.journal.store import Store
 from dos.plans.limits import budget
-from dos.plans.limits.accounts import Iteration, Run
+from dos.plans.limits.accounts import Iteration, RunAccount
 from dos.plans.limits.budget import Answer, Spent
 from dos.plans.limits.policy import Budget, Budgets, TokenPrice
 from dos.plans.questions import resources
@@ -313,7 +313,7 @@ def test_a_budget_is_never_overdrawn_by_more_than_one_iteration(turns, data):
             break
         largest = (max(largest[0], usd), max(largest[1], tokens))
         story.turn(number, usd=usd, tokens=tokens, seconds=seconds)
-    spent = story.folded.spent(Run(run_id="R1"))
+    spent = story.folded.spent(RunAccount(run_id="R1"))
     assert spent.usd <= limits.usd + largest[0] + 1e-6
     assert spent.tokens <= limits.tokens + largest[1]
     assert spent.iterations <= limits.iterations
@@ -328,4 +328,4 @@ def test_a_restart_forgets_nothing():
     fold.keep(store, before, pos)
     again, _ = fold.current(store, Spend)
     assert again == before
-    assert again.spent(Run(run_id="R1")).usd == 8.0
+    assert again.spent(RunAccount(run_id="R1")).usd == 8.0

@@ -13,7 +13,7 @@ from dos.journal.states import decisions, quota
 from dos.journal.states.decisions import ANSWERED_KEPT, Answered, Decisions, Standing
 from dos.journal.states.quota import Quota
 from dos.journal.store import Store
-from dos.plans.limits.accounts import Day, LaneDay, Run
+from dos.plans.limits.accounts import Day, LaneDay, RunAccount
 from dos.plans.limits.budget import Row
 from dos.plans.limits.budget import Standing as Told
 from dos.plans.limits.quota import Key, Limit
@@ -29,7 +29,7 @@ from dos.runtime.by_hand import answering
 LIMIT = Limit(key=Key(vendor="acme", account="work", model="large"), ending="auth", found="401", lifts=2)
 DAY = Row(account=Day(day="2027-01-15"), measure="usd", spent=10, limit=10)
 LANE = Row(account=LaneDay(day="2027-01-15", lane="api"), measure="tokens", spent=10, limit=10, standing=Told(asked=1))
-RUN = Row(account=Run(run_id="RID-1"), measure="usd", spent=10, limit=10)
+RUN = Row(account=RunAccount(run_id="RID-1"), measure="usd", spent=10, limit=10)
 
 QUESTIONS = [
     (LaneFailed.ask("api", "exit 1", ordinal=2), "lane-failed-api-2", ["lane:api"], ["retry", "leave"]),

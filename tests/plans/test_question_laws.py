@@ -14,7 +14,7 @@ from dos.plans.questions.catalog import AnyQuestion, Unrecognised
 from dos.plans.questions.question import Record, SetAside
 from dos.plans.questions.units import UnitHeld
 
-NAMED = (subject.Lane, subject.Unit, subject.Run, subject.Host)
+NAMED = (subject.Lane, subject.Unit, subject.RunSubject, subject.Host)
 subjects = st.one_of(
     *(st.builds(kind, st.text(min_size=1)) for kind in NAMED), st.builds(subject.Limit, keys), st.just(subject.Fleet())
 )

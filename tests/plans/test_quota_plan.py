@@ -18,7 +18,7 @@ from dos.journal.store import Store
 from dos.plans.limits import quota
 from dos.plans.limits.policy import Quota as Policy
 from dos.plans.limits.quota import Candidate, Gated, Open, Probe
-from dos.records.endings import LIMITS, PERSONAL, Ending, Found, Outcome, Scope
+from dos.records.endings import LIMITS, PERSONAL, AgentOutcome, Ending, Found, Scope
 from dos.records.reasons import Needs
 
 POLICY = Policy(backoff_seconds=(60.0, 270.0, 1200.0), jitter_seconds=30.0, probe_seconds=900.0)
@@ -232,7 +232,7 @@ def test_the_next_agent_takes_over(facts, second, failover, chosen, room):
 
 @pytest.mark.parametrize("ending", Ending)
 def test_a_limit_is_written_for_the_ends_that_are_limits_and_for_no_other(ending):
-    found = quota.told(Outcome(ending=ending), **WHO, model="large")
+    found = quota.told(AgentOutcome(ending=ending), **WHO, model="large")
     assert (found is not None) == (ending in LIMITS)
 
 
@@ -247,7 +247,9 @@ def test_a_limit_is_written_for_the_ends_that_are_limits_and_for_no_other(ending
 )
 def test_a_limit_covers_what_it_was_told_to_cover(ending, scope, model):
     resets = datetime.fromtimestamp(T / 1000, UTC) + timedelta(seconds=7)
-    told = Outcome(ending=ending, scope=scope, resets_at=resets, found=Found(raw="no more"), model="large-20260101")
+    told = AgentOutcome(
+        ending=ending, scope=scope, resets_at=resets, found=Found(raw="no more"), model="large-20260101"
+    )
     found = quota.told(told, **WHO, model="large")
     assert (found.key.model, found.resets_at_ms, found.found) == (model, T + 7000, "no more")
     assert found.key.path == ("acme/work/large" if model else "acme/work")

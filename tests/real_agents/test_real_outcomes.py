@@ -13,7 +13,7 @@ from programs import CLAUDE_CODE, CODEX, GEMINI, OPENCODE, Program
 
 from dos.agents import registry
 from dos.agents.adapter import Activity, Clocks, Settings, Waiting
-from dos.records.endings import Ending, Found, Outcome
+from dos.records.endings import AgentOutcome, Ending, Found
 from dos.runtime import running
 
 PROMPT = "# Unit DEMO/A1: write a file\n\nCommit it.\n"
@@ -23,7 +23,7 @@ SLOW = pytest.mark.soak  # to start
 
 
 class Ended:
-    def __init__(self, outcome: Outcome, lines: list[str], heard: list[Activity | Waiting], tree: Path) -> None:
+    def __init__(self, outcome: AgentOutcome, lines: list[str], heard: list[Activity | Waiting], tree: Path) -> None:
         self.outcome = outcome
         self.lines = lines
         self.heard = heard

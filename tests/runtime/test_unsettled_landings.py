@@ -11,7 +11,7 @@ from dos.journal import events, fold
 from dos.journal.opening import open_store
 from dos.journal.states.fleet import Fleet
 from dos.plans.gate import Gate
-from dos.records.endings import Ending, Outcome
+from dos.records.endings import AgentOutcome, Ending
 from dos.records.leases import Lease
 from dos.records.regions import region
 from dos.records.units import Landing, Unit
@@ -53,7 +53,7 @@ def asked(**more: object) -> Dispatch:
 
 def played(answers: list[effects.NotLanded | None], **more: object) -> tuple[Fate, list[object]]:
     """Measure and land, where the branch gives these answers."""
-    ended = effects.AgentResult(outcome=Outcome(ending=Ending.OK), exit_code=0, seconds=1.0)
+    ended = effects.AgentResult(outcome=AgentOutcome(ending=Ending.OK), exit_code=0, seconds=1.0)
     steps = land.measure_and_land(Pen(run_id="R", lease=LEASE), asked(**more), TREE, ended)
     left, seen, answer = list(answers), [], None
     try:

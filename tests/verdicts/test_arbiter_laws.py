@@ -9,7 +9,7 @@ from dos.records.leases import Lease, Request
 from dos.records.names import folded
 from dos.verdicts.access import admission, arbiter
 from dos.verdicts.access.admission import AdmissionVerdict
-from dos.verdicts.access.arbiter import Ask, Held, Outcome
+from dos.verdicts.access.arbiter import Answer, Ask, Held
 from dos.verdicts.access.roster import Roster
 
 NAMES = ["api", "API", "docs", "worker", "infra", "global", "svc", "hot"]
@@ -62,7 +62,7 @@ def no_docs(asked, lease, _config):
 @given(asks, worlds, rosters())
 def test_what_is_granted_never_overlaps_what_is_live(asked, live, rules):
     decision = arbiter.judge(asked, live, rules)
-    if decision.outcome is Outcome.ACQUIRE:
+    if decision.outcome is Answer.ACQUIRE:
         mine = regions.region(decision.tree)
         assert mine.known
         for lease in live:
@@ -72,7 +72,7 @@ def test_what_is_granted_never_overlaps_what_is_live(asked, live, rules):
 @given(asks, worlds, rosters())
 def test_what_is_granted_never_reaches_a_protected_file_nor_breaks_a_cap(asked, live, rules):
     decision = arbiter.judge(asked, live, rules)
-    if decision.outcome is Outcome.ACQUIRE:
+    if decision.outcome is Answer.ACQUIRE:
         for glob in rules.protected:
             assert not regions.overlaps(regions.region(decision.tree), regions.region([glob]))
         cap = rules.budgets.get(decision.lane_kind, 0)
@@ -84,7 +84,7 @@ def test_nothing_is_granted_beside_an_exclusive_lane_even_by_force(asked, live, 
     alone = {*map(folded, rules.exclusive), "global"}
     if any(lease.exclusive or folded(lease.lane) in alone or folded(lease.lane_kind) in alone for lease in live):
         decision = arbiter.judge(structs.replace(asked, force=force), live, rules)
-        assert decision.outcome is Outcome.REFUSE
+        assert decision.outcome is Answer.REFUSE
 
 
 @given(asks, worlds, rosters())
@@ -97,7 +97,7 @@ def test_the_same_input_gets_the_same_answer(asked, live, rules):
 def test_an_exact_request_gets_the_lane_that_it_names_or_none(asked, live, rules):
     decision = arbiter.judge(structs.replace(asked, exact=True), live, rules)
     assert not decision.substituted
-    if asked.lane and decision.outcome is Outcome.ACQUIRE:
+    if asked.lane and decision.outcome is Answer.ACQUIRE:
         assert decision.lane == (rules.canonical(asked.lane) or asked.lane)
         assert not decision.auto_picked
 
@@ -105,33 +105,33 @@ def test_an_exact_request_gets_the_lane_that_it_names_or_none(asked, live, rules
 @given(asks.filter(lambda asked: asked.lane), worlds, leases, rosters())
 def test_one_more_live_lease_never_opens_a_lane(asked, live, lease, rules):
     exact = structs.replace(asked, exact=True)
-    if arbiter.judge(exact, live, rules).outcome is Outcome.REFUSE:
-        assert arbiter.judge(exact, [*live, lease], rules).outcome is Outcome.REFUSE
+    if arbiter.judge(exact, live, rules).outcome is Answer.REFUSE:
+        assert arbiter.judge(exact, [*live, lease], rules).outcome is Answer.REFUSE
 
 
 @given(asks.filter(lambda asked: not asked.lane), worlds, leases, rosters())
 def test_one_more_live_lease_never_opens_a_choice(asked, live, lease, rules):
-    if arbiter.judge(asked, live, rules).outcome is Outcome.REFUSE:
-        assert arbiter.judge(asked, [*live, lease], rules).outcome is Outcome.REFUSE
+    if arbiter.judge(asked, live, rules).outcome is Answer.REFUSE:
+        assert arbiter.judge(asked, [*live, lease], rules).outcome is Answer.REFUSE
 
 
 @given(asks, worlds, rosters())
 def test_one_more_predicate_never_admits_more(asked, live, rules):
-    if arbiter.judge(asked, live, rules).outcome is Outcome.REFUSE:
-        assert arbiter.judge(asked, live, rules, predicates=[no_docs]).outcome is Outcome.REFUSE
+    if arbiter.judge(asked, live, rules).outcome is Answer.REFUSE:
+        assert arbiter.judge(asked, live, rules, predicates=[no_docs]).outcome is Answer.REFUSE
 
 
 @given(asks, worlds, rosters(), budgets)
 def test_a_budget_never_admits_more(asked, live, rules, caps):
     capped = structs.replace(rules, budgets=caps)
-    if arbiter.judge(asked, live, structs.replace(rules, budgets={})).outcome is Outcome.REFUSE:
-        assert arbiter.judge(asked, live, capped).outcome is Outcome.REFUSE
+    if arbiter.judge(asked, live, structs.replace(rules, budgets={})).outcome is Answer.REFUSE:
+        assert arbiter.judge(asked, live, capped).outcome is Answer.REFUSE
 
 
 @given(asks, worlds, rosters())
 def test_what_the_arbiter_grants_the_journal_admits(asked, live, rules):
     decision = arbiter.judge(asked, live, rules)
-    if decision.outcome is Outcome.REFUSE:
+    if decision.outcome is Answer.REFUSE:
         return
     common = {"holder": "anne", "host": "h", "ttl_ms": 1}
     stamps = {"boot": "b", "granted_ms": 0, "beat_ms": 0, "expires_ms": 1, "version": 1}
@@ -161,7 +161,7 @@ def test_what_the_arbiter_grants_the_journal_admits(asked, live, rules):
 @given(asks, worlds, rosters())
 def test_a_refusal_names_no_lane_and_a_grant_lists_none_as_free(asked, live, rules):
     decision = arbiter.judge(asked, live, rules)
-    if decision.outcome is Outcome.REFUSE:
+    if decision.outcome is Answer.REFUSE:
         assert (decision.lane, decision.tree, decision.auto_picked) == ("", (), False)
         assert decision.reason_class
         assert decision.reason

@@ -8,7 +8,7 @@ from amounts import EXAMPLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dos.records.attempts import Attempt, Outcome
+from dos.records.attempts import Attempt, AttemptOutcome
 from dos.verdicts.access import cooldown, priority
 from dos.verdicts.access.cooldown import Answer, Evidence, Policy
 
@@ -17,7 +17,7 @@ WINDOW, ERROR_WINDOW = 21_600_000, 1_800_000
 
 
 def tried(outcome, at_ms=T, unit="U"):
-    return Attempt(unit=unit, outcome=Outcome.read(outcome), at_ms=at_ms, ts=f"{at_ms}")
+    return Attempt(unit=unit, outcome=AttemptOutcome.read(outcome), at_ms=at_ms, ts=f"{at_ms}")
 
 
 def judged(*attempts, now_ms=2000, **policy):
@@ -54,7 +54,7 @@ def test_a_unit_rests_after_a_try_that_did_not_ship(attempts, now_ms, until_ms):
 
 
 def test_a_moment_is_said_as_people_read_it():
-    attempt = Attempt(unit="U", outcome=Outcome.DRAINED, at_ms=1_794_733_247_053)
+    attempt = Attempt(unit="U", outcome=AttemptOutcome.DRAINED, at_ms=1_794_733_247_053)
     said = judged(attempt, now_ms=1_794_733_307_053).reason
     assert said == "last tried 2026-11-15T09:00:47Z: drained; it rests for another 359 minutes"
 
@@ -80,7 +80,7 @@ ATTEMPTS = st.lists(
     st.builds(
         Attempt,
         unit=st.sampled_from(["U", "V"]),
-        outcome=st.sampled_from(Outcome),
+        outcome=st.sampled_from(AttemptOutcome),
         at_ms=st.integers(0, 6) | st.integers(0, 30_000_000),
         ts=st.sampled_from(["", "a", "b"]),
     ),
@@ -97,10 +97,10 @@ def check_order(attempts, shuffled, now_ms, policy):
     own = [attempt for attempt in attempts if attempt.unit == "U"]
     newest = max((attempt.at_ms for attempt in own), default=0)
     last = [attempt for attempt in own if attempt.at_ms == newest]
-    if all(attempt.outcome is Outcome.SHIPPED for attempt in last):
+    if all(attempt.outcome is AttemptOutcome.SHIPPED for attempt in last):
         assert one.answer is Answer.CLEAR
     else:
-        windows = [policy.window_after(each.outcome) for each in last if each.outcome is not Outcome.SHIPPED]
+        windows = [policy.window_after(each.outcome) for each in last if each.outcome is not AttemptOutcome.SHIPPED]
         assert one.held == (now_ms < newest + max(windows))
 
 

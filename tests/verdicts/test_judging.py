@@ -10,7 +10,7 @@ from dos.verdicts.belief import judging, similarity
 from dos.verdicts.belief.facts import EvidenceFacts
 from dos.verdicts.belief.facts import Stance as FactStance
 from dos.verdicts.belief.floor import believe_under_floor
-from dos.verdicts.belief.grid import Outcome, evaluate
+from dos.verdicts.belief.grid import JudgedClaim, evaluate
 from dos.verdicts.belief.judging import Claim, JudgeVerdict, Stance, compose_deterministic_first, parsed, tempered
 
 OPINIONS = st.builds(JudgeVerdict, stance=st.sampled_from(Stance), why=st.text(max_size=5), cost=st.just(1.0))
@@ -131,7 +131,7 @@ def test_the_number_of_somebody_else_takes_the_place_of_ours(score, stance):
 
 
 def outcome(stance, truth, cost=0.0):
-    return Outcome(verdict=JudgeVerdict(stance=stance, cost=cost), truth=truth)
+    return JudgedClaim(verdict=JudgeVerdict(stance=stance, cost=cost), truth=truth)
 
 
 def test_the_grid_and_its_rates():
@@ -159,7 +159,7 @@ def test_the_grid_and_its_rates():
     )
 
 
-@given(st.lists(st.builds(Outcome, verdict=OPINIONS, truth=st.booleans())))
+@given(st.lists(st.builds(JudgedClaim, verdict=OPINIONS, truth=st.booleans())))
 def test_the_grid_holds_every_case_once_and_the_rates_are_shares(outcomes):
     found = evaluate(outcomes)
     assert sum(msgspec.to_builtins(found.grid).values()) == found.n == len(outcomes)

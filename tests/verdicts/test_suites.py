@@ -3,9 +3,9 @@
 import pytest
 
 from dos.verdicts.belief import suite_files, suite_output
-from dos.verdicts.belief.tested import Outcome
+from dos.verdicts.belief.tested import SuiteOutcome
 
-PASS, FAIL, ERROR, NOT_RUN = Outcome.PASS, Outcome.FAIL, Outcome.ERROR, Outcome.NOT_RUN
+PASS, FAIL, ERROR, NOT_RUN = SuiteOutcome.PASS, SuiteOutcome.FAIL, SuiteOutcome.ERROR, SuiteOutcome.NOT_RUN
 BARS = "=" * 20
 
 

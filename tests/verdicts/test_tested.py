@@ -9,9 +9,9 @@ from msgspec import structs, to_builtins
 
 from dos.records.accountability import Accountability
 from dos.verdicts.belief import tested
-from dos.verdicts.belief.tested import Answer, Cell, Evidence, Matrix, Outcome, SuiteRun
+from dos.verdicts.belief.tested import Answer, Cell, Evidence, Matrix, SuiteOutcome, SuiteRun
 
-PASS, FAIL, ERROR, NOT_RUN = Outcome.PASS, Outcome.FAIL, Outcome.ERROR, Outcome.NOT_RUN
+PASS, FAIL, ERROR, NOT_RUN = SuiteOutcome.PASS, SuiteOutcome.FAIL, SuiteOutcome.ERROR, SuiteOutcome.NOT_RUN
 SEEN = Accountability.OS_RECORDED
 
 
@@ -27,8 +27,8 @@ SEEN = Accountability.OS_RECORDED
         (ERROR, PASS, Answer.DISCRIMINATES, Answer.ABSTAIN),
         (ERROR, FAIL, Answer.UNSATISFIED, Answer.UNSATISFIED),
         (ERROR, ERROR, Answer.UNSATISFIED, Answer.UNSATISFIED),
-        *((outcome, NOT_RUN, Answer.ABSTAIN, Answer.ABSTAIN) for outcome in Outcome),
-        *((NOT_RUN, outcome, Answer.ABSTAIN, Answer.ABSTAIN) for outcome in Outcome if outcome is not NOT_RUN),
+        *((outcome, NOT_RUN, Answer.ABSTAIN, Answer.ABSTAIN) for outcome in SuiteOutcome),
+        *((NOT_RUN, outcome, Answer.ABSTAIN, Answer.ABSTAIN) for outcome in SuiteOutcome if outcome is not NOT_RUN),
     ],
 )
 def test_every_pair_of_outcomes_has_its_answer_seen_and_told(baseline, candidate, seen, told):
@@ -43,7 +43,7 @@ def test_an_assertion_that_fails_says_more_than_a_test_that_breaks_off():
 
 
 def test_nothing_that_is_only_told_is_a_witness():
-    for baseline, candidate, disowned in itertools.product(Outcome, Outcome, (False, True)):
+    for baseline, candidate, disowned in itertools.product(SuiteOutcome, SuiteOutcome, (False, True)):
         verdict = tested.judge(Evidence(baseline=baseline, candidate=candidate), disowned=disowned)
         assert verdict.answer is not Answer.DISCRIMINATES
         assert not verdict.witnesses and not verdict.assert_level and verdict.reason
@@ -119,7 +119,7 @@ def test_a_reason_names_the_cell_that_decided():
 
 
 some_runs = st.lists(
-    st.builds(SuiteRun, outcome=st.sampled_from(Outcome), tests=st.sampled_from([None, 0, 3])), max_size=3
+    st.builds(SuiteRun, outcome=st.sampled_from(SuiteOutcome), tests=st.sampled_from([None, 0, 3])), max_size=3
 ).map(tuple)
 matrices = st.builds(
     Matrix,
@@ -149,7 +149,7 @@ def test_a_runner_that_makes_the_wanted_runs_ends_with_an_answer_that_names_no_m
     seen, made = Matrix(has_old_tests=has_old, rung=SEEN), 0
     while left := tested.wanted(seen, repeat):
         cell = data.draw(st.sampled_from(left))
-        seen, made = seen.with_run(cell, SuiteRun(outcome=data.draw(st.sampled_from(Outcome)))), made + 1
+        seen, made = seen.with_run(cell, SuiteRun(outcome=data.draw(st.sampled_from(SuiteOutcome)))), made + 1
         assert made <= 4 * repeat
     assert all(len(seen.of(cell)) <= repeat for cell in Cell)
     verdict = tested.judge_matrix(seen)

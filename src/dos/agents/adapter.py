@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from dos.records.endings import Ending, Outcome, Usage
+from dos.records.endings import AgentOutcome, Ending, Usage
 
 LAUNCH_FAILED = 120  # what the runner's leash exits with when there is no such program
 
@@ -106,7 +106,7 @@ class Adapter(Protocol):
     def on_line(self, state: Any, line: str) -> StreamState:
         """The state after one more line. It leaves the one that it was given as it is."""
 
-    def outcome(self, state: Any, exit_code: int | None, clocks: Clocks) -> Outcome:
+    def outcome(self, state: Any, exit_code: int | None, clocks: Clocks) -> AgentOutcome:
         """How a program ended that has printed what the state holds."""
 
 

@@ -8,7 +8,7 @@ from msgspec import field, structs
 
 from dos.agents import reading
 from dos.agents.adapter import Activity, Clocks, Heard, Launch, Settings, StreamState, Used, Waiting
-from dos.records.endings import Outcome
+from dos.records.endings import AgentOutcome
 
 LINES_KEPT = 20_000
 
@@ -23,7 +23,7 @@ class LineAdapter(Protocol):
 
     def parse(self, line: str) -> tuple[Heard, ...]: ...
 
-    def outcome(self, lines: Sequence[str], exit_code: int | None, clocks: Clocks) -> Outcome: ...
+    def outcome(self, lines: Sequence[str], exit_code: int | None, clocks: Clocks) -> AgentOutcome: ...
 
 
 class State(StreamState, frozen=True, kw_only=True):
@@ -55,7 +55,7 @@ class Folded:
             state = _with(state, each)
         return structs.replace(state, heard=tuple(each for each in heard if isinstance(each, Activity | Waiting)))
 
-    def outcome(self, state: State, exit_code: int | None, clocks: Clocks) -> Outcome:
+    def outcome(self, state: State, exit_code: int | None, clocks: Clocks) -> AgentOutcome:
         """Its last lines may not tell of all that it used: then what was heard as it went does."""
         ended = self._adapter.outcome(list(state.lines), exit_code, clocks)
         if state.count <= LINES_KEPT or not state.usage:

@@ -8,7 +8,7 @@ from msgspec import Struct, structs
 from dos.agents import failures, moments, reading
 from dos.agents.adapter import Activity, Clocks, Launch, Settings, StreamState, Waiting
 from dos.agents.reading import mapping, sequence, text, within
-from dos.records.endings import Ending, Outcome, Scope, Usage
+from dos.records.endings import AgentOutcome, Ending, Scope, Usage
 
 name = "claude_code"
 vendor = "anthropic"
@@ -104,7 +104,7 @@ def _on_result(state: State, said: dict[str, Any]) -> State:
     )
 
 
-def outcome(state: State, exit_code: int | None, clocks: Clocks) -> Outcome:
+def outcome(state: State, exit_code: int | None, clocks: Clocks) -> AgentOutcome:
     now, final = clocks.ended_at, None
     pending = _pending(state, now)
     if (last := state.result) is not None:
@@ -114,7 +114,7 @@ def outcome(state: State, exit_code: int | None, clocks: Clocks) -> Outcome:
     return reading.concluded(state, exit_code, clocks, final=final, pending=pending)
 
 
-def _pending(state: State, now: datetime) -> Outcome | None:
+def _pending(state: State, now: datetime) -> AgentOutcome | None:
     if state.stuck is None:
         return None
     rejected = _rejection(state.rejected, now)
@@ -126,7 +126,7 @@ def _pending(state: State, now: datetime) -> Outcome | None:
     return rejected
 
 
-def _failure(said: dict[str, Any], error: str, rejected: Outcome | None, now: datetime) -> Outcome | None:
+def _failure(said: dict[str, Any], error: str, rejected: AgentOutcome | None, now: datetime) -> AgentOutcome | None:
     """What an answer that it made up itself would end it with; None: it goes on."""
     if not error and within(said, "message", "model") != _MADE_UP:
         return None
@@ -136,11 +136,11 @@ def _failure(said: dict[str, Any], error: str, rejected: Outcome | None, now: da
     return judged if judged.ending is not Ending.UNKNOWN else None
 
 
-def _judge(result: dict[str, Any], last_error: str, rejected: Outcome | None, now: datetime) -> Outcome:
+def _judge(result: dict[str, Any], last_error: str, rejected: AgentOutcome | None, now: datetime) -> AgentOutcome:
     denied = [text(mapping(each).get("tool_name")) for each in sequence(result.get("permission_denials"))]
     denials = reading.found("permission_denials", ", ".join(denied)) if denied else None
     if result.get("subtype") == "success" and result.get("is_error") is False:
-        return Outcome(ending=Ending.OK, found=denials or reading.found("subtype", "success"))
+        return AgentOutcome(ending=Ending.OK, found=denials or reading.found("subtype", "success"))
     errors = [text(each) for each in sequence(result.get("errors"))]
     judged = failures.judge(
         "\n".join([text(result.get("result")), *errors]),
@@ -151,7 +151,7 @@ def _judge(result: dict[str, Any], last_error: str, rejected: Outcome | None, no
     if rejected and judged.ending in _LESS_THAN_REJECTED:
         return structs.replace(rejected, resets_at=rejected.resets_at or judged.resets_at)
     if denials and judged.ending is Ending.UNKNOWN:
-        return Outcome(ending=Ending.PERMISSION, found=denials)
+        return AgentOutcome(ending=Ending.PERMISSION, found=denials)
     return judged
 
 
@@ -174,14 +174,14 @@ def _is_rejected(said: dict[str, Any]) -> bool:
     return text(within(said, "rate_limit_info", "status")) == "rejected"
 
 
-def _rejection(said: dict[str, Any] | None, now: datetime) -> Outcome | None:
+def _rejection(said: dict[str, Any] | None, now: datetime) -> AgentOutcome | None:
     if said is None:
         return None
     info = mapping(said.get("rate_limit_info"))
     window = text(info.get("rateLimitType"))
     needs_credit = info.get("errorCode") == "credits_required"
     resets = (info.get("overageResetsAt") if window == "overage" else None) or info.get("resetsAt")
-    return Outcome(
+    return AgentOutcome(
         ending=Ending.SPEND_STOP if needs_credit else Ending.USAGE_WINDOW,
         found=reading.found("rate_limit_info.status", "rejected"),
         resets_at=None if needs_credit else moments.epoch(reading.number(resets), now),

@@ -7,7 +7,7 @@ from msgspec import structs
 from dos.agents import failures, reading
 from dos.agents.adapter import Activity, Clocks, Launch, Settings, StreamState
 from dos.agents.reading import mapping, sequence, text, within
-from dos.records.endings import Ending, Outcome, Usage
+from dos.records.endings import AgentOutcome, Ending, Usage
 
 name = "codex"
 vendor = "openai"
@@ -58,12 +58,12 @@ def on_line(state: State, line: str) -> State:
     return state
 
 
-def outcome(state: State, exit_code: int | None, clocks: Clocks) -> Outcome:
+def outcome(state: State, exit_code: int | None, clocks: Clocks) -> AgentOutcome:
     final, pending = None, None
     if state.failure is not None:
         final = failures.judge(state.failure, clocks.ended_at)
     elif state.completed:
-        final = Outcome(ending=Ending.OK, found=reading.found("type", "turn.completed"))
+        final = AgentOutcome(ending=Ending.OK, found=reading.found("type", "turn.completed"))
     if state.trouble is not None:
         pending = failures.judge(state.trouble, clocks.ended_at, otherwise=Ending.TRANSIENT)
     return reading.concluded(state, exit_code, clocks, final=final, pending=pending)

@@ -4,7 +4,7 @@ from msgspec import structs
 
 from dos.agents import reading
 from dos.agents.adapter import Clocks, Launch, Settings, StreamState
-from dos.records.endings import Outcome
+from dos.records.endings import AgentOutcome
 
 name = "command"
 vendor = ""
@@ -25,5 +25,5 @@ def on_line(state: StreamState, line: str) -> StreamState:
     return structs.replace(state, claim=state.last_words)
 
 
-def outcome(state: StreamState, exit_code: int | None, clocks: Clocks) -> Outcome:
+def outcome(state: StreamState, exit_code: int | None, clocks: Clocks) -> AgentOutcome:
     return reading.concluded(state, exit_code, clocks)

@@ -9,7 +9,7 @@ from msgspec import structs
 from dos.agents import moments
 from dos.agents.adapter import Waiting
 from dos.agents.reading import ACTIVITY_CHARACTERS, found, shortened
-from dos.records.endings import Ending, Found, Outcome, Scope
+from dos.records.endings import AgentOutcome, Ending, Found, Scope
 
 _KINDS = {
     # Claude Code: a result's subtype and terminal_reason, an assistant's error
@@ -117,13 +117,13 @@ def judge(
     status: int | None = None,
     kinds: Sequence[str] = (),
     otherwise: Ending = Ending.UNKNOWN,
-) -> Outcome:
+) -> AgentOutcome:
     """What stopped it, and until when."""
     ending, evidence = _classify(words, status, kinds, otherwise)
     moment = moments.read(words, now)
     if ending is Ending.SPEND_STOP and moment:
         ending = Ending.USAGE_WINDOW  # what comes back by itself needs nobody
-    outcome = moments.at(Outcome(ending=ending, found=evidence), moment, now)
+    outcome = moments.at(AgentOutcome(ending=ending, found=evidence), moment, now)
     if ending is not Ending.USAGE_WINDOW:
         return outcome
     window = _WINDOW.search(words)

@@ -9,7 +9,7 @@ from msgspec import structs
 from dos.agents import failures, reading
 from dos.agents.adapter import Clocks, Launch, Settings, StreamState, Waiting
 from dos.agents.reading import mapping, text, within
-from dos.records.endings import Ending, Outcome, Usage
+from dos.records.endings import AgentOutcome, Ending, Usage
 
 name = "gemini"
 vendor = "google"
@@ -79,29 +79,31 @@ def on_line(state: State, line: str) -> State:
     return state
 
 
-def outcome(state: State, exit_code: int | None, clocks: Clocks) -> Outcome:
+def outcome(state: State, exit_code: int | None, clocks: Clocks) -> AgentOutcome:
     pending = None
     if waiting := _retry(state.retry):
         pending = _bounded(failures.judge(state.retry, clocks.ended_at, otherwise=waiting.ending), clocks)
     if state.result is not None:
-        final: Outcome | None = _judge(state.result, exit_code, clocks)
+        final: AgentOutcome | None = _judge(state.result, exit_code, clocks)
     else:
         final = _by_exit(exit_code, state.complaint, pending, clocks)
     return reading.concluded(state, exit_code, clocks, final=final, pending=pending)
 
 
-def _by_exit(exit_code: int | None, complaint: str, pending: Outcome | None, clocks: Clocks) -> Outcome | None:
+def _by_exit(
+    exit_code: int | None, complaint: str, pending: AgentOutcome | None, clocks: Clocks
+) -> AgentOutcome | None:
     """Of one that ended without a result. What it last waited for says more than a status that it passed on."""
     if exit_code in _EXITS and not clocks.hung:
-        return Outcome(ending=_EXITS[exit_code], found=reading.found("exit", exit_code))
+        return AgentOutcome(ending=_EXITS[exit_code], found=reading.found("exit", exit_code))
     if exit_code in _PASSED_ON and not clocks.hung and not pending:
         return _bounded(failures.judge(complaint, clocks.ended_at, status=_PASSED_ON[exit_code]), clocks)
     return failures.judge(complaint, clocks.ended_at) if complaint and exit_code else None
 
 
-def _judge(said: dict[str, Any], exit_code: int | None, clocks: Clocks) -> Outcome:
+def _judge(said: dict[str, Any], exit_code: int | None, clocks: Clocks) -> AgentOutcome:
     if said.get("status") == "success":
-        return Outcome(ending=Ending.OK, found=reading.found("status", "success"))
+        return AgentOutcome(ending=Ending.OK, found=reading.found("status", "success"))
     words, now = text(within(said, "error", "message")), clocks.ended_at
     # Every quota that is used up has the same type, also one that only money brings back.
     kinds = [*([_NO_CREDIT] if _NO_CREDIT in words else []), text(within(said, "error", "type"))]
@@ -111,7 +113,7 @@ def _judge(said: dict[str, Any], exit_code: int | None, clocks: Clocks) -> Outco
     return _bounded(judged, clocks)
 
 
-def _bounded(judged: Outcome, clocks: Clocks) -> Outcome:
+def _bounded(judged: AgentOutcome, clocks: Clocks) -> AgentOutcome:
     now = clocks.ended_at
     if judged.ending is Ending.USAGE_WINDOW and judged.resets_at and judged.resets_at - now <= _SHORT_QUOTA:
         seconds = max(0.0, (judged.resets_at - now).total_seconds())

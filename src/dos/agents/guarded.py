@@ -6,7 +6,7 @@ from msgspec import structs
 
 from dos.agents.adapter import Adapter, Clocks, Launch, Settings, StreamState, by_exit
 from dos.errors import BadInput
-from dos.records.endings import Found, Outcome
+from dos.records.endings import AgentOutcome, Found
 from dos.records.unknown import Unknown, attempt
 
 
@@ -32,9 +32,9 @@ class Guarded:
         after = attempt(partial(self._adapter.on_line, state, line))
         return after if isinstance(after, StreamState) else structs.replace(state, heard=())
 
-    def outcome(self, state: StreamState, exit_code: int | None, clocks: Clocks) -> Outcome:
+    def outcome(self, state: StreamState, exit_code: int | None, clocks: Clocks) -> AgentOutcome:
         ended = attempt(partial(self._adapter.outcome, state, exit_code, clocks))
-        if isinstance(ended, Outcome):
+        if isinstance(ended, AgentOutcome):
             return ended
-        why = ended.why if isinstance(ended, Unknown) else f"{type(ended).__name__} is no Outcome"
-        return Outcome(ending=by_exit(exit_code, clocks), found=Found(field="outcome", raw=why))
+        why = ended.why if isinstance(ended, Unknown) else f"{type(ended).__name__} is no AgentOutcome"
+        return AgentOutcome(ending=by_exit(exit_code, clocks), found=Found(field="outcome", raw=why))

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 from msgspec import structs
 
-from dos.records.endings import Ending, Outcome
+from dos.records.endings import AgentOutcome, Ending
 
 JUST_PASSED = timedelta(minutes=15)  # such a time is not tomorrow's: it passed between the words and the end
 LONGEST_SECONDS = 366 * 86_400.0  # what is further away than this is no time of reset
@@ -30,7 +30,7 @@ _IN = re.compile(
 )
 
 
-def at(outcome: Outcome, moment: datetime | None, now: datetime) -> Outcome:
+def at(outcome: AgentOutcome, moment: datetime | None, now: datetime) -> AgentOutcome:
     """With the time that was named: a window resets at a moment, anything else may be tried after a while."""
     if moment is None:
         return outcome

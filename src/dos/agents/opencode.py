@@ -8,7 +8,7 @@ from msgspec import structs
 from dos.agents import failures, moments, reading
 from dos.agents.adapter import Clocks, Launch, Settings, StreamState, Waiting
 from dos.agents.reading import mapping, text, within
-from dos.records.endings import Ending, Outcome, Usage
+from dos.records.endings import AgentOutcome, Ending, Usage
 
 name = "opencode"
 vendor = "opencode"
@@ -74,19 +74,19 @@ def _on_part(state: State, said: dict[str, Any]) -> State:
     return state
 
 
-def outcome(state: State, exit_code: int | None, clocks: Clocks) -> Outcome:
+def outcome(state: State, exit_code: int | None, clocks: Clocks) -> AgentOutcome:
     final = _judge(state.error, clocks) if state.error is not None else None
     if final and final.ending is Ending.UNKNOWN and state.logged:
         final = failures.judge(state.logged, clocks.ended_at)
     elif state.denied and not final and exit_code == 0:
-        final = Outcome(ending=Ending.PERMISSION, found=reading.found("text", state.denied))
+        final = AgentOutcome(ending=Ending.PERMISSION, found=reading.found("text", state.denied))
     pending = None
     if state.stuck is not None:
         pending = failures.judge(state.stuck, clocks.ended_at, otherwise=Ending.TRANSIENT)
     return reading.concluded(state, exit_code, clocks, final=final, pending=pending)
 
 
-def _judge(error: dict[str, Any], clocks: Clocks) -> Outcome:
+def _judge(error: dict[str, Any], clocks: Clocks) -> AgentOutcome:
     data, now = mapping(error.get("data")), clocks.ended_at
     status = reading.number(data.get("statusCode"))
     judged = failures.judge(

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from msgspec import DecodeError, json, structs
 
 from dos.agents.adapter import Activity, Clocks, StreamState, Waiting, by_exit
-from dos.records.endings import Ending, Found, Outcome, Usage
+from dos.records.endings import AgentOutcome, Ending, Found, Usage
 
 CLAIM_CHARACTERS = 2000
 EVIDENCE_CHARACTERS = 500
@@ -111,15 +111,15 @@ def concluded(
     exit_code: int | None,
     clocks: Clocks,
     *,
-    final: Outcome | None = None,
-    pending: Outcome | None = None,
-) -> Outcome:
+    final: AgentOutcome | None = None,
+    pending: AgentOutcome | None = None,
+) -> AgentOutcome:
     """Our own hand first, then the program's last word, then what it waited for, then its exit code.
 
     `final` is that last word; `pending` what it would end with that waits for its provider.
     """
     ending, signal, words = by_exit(exit_code, clocks), _signal(exit_code), state.last_words
-    outcome = Outcome(ending=ending, found=found("exit", exit_code), signal=signal)
+    outcome = AgentOutcome(ending=ending, found=found("exit", exit_code), signal=signal)
     if clocks.stopped:
         pass
     elif final:
@@ -127,15 +127,15 @@ def concluded(
     elif pending and ending in (Ending.HANG, Ending.CRASH):
         outcome = pending
     elif ending is Ending.BUDGET_CAP:
-        outcome = Outcome(ending=ending, found=found("budget", clocks.overspent))
+        outcome = AgentOutcome(ending=ending, found=found("budget", clocks.overspent))
     elif ending is Ending.HANG:
-        outcome = Outcome(ending=ending, found=found("clock", _clock(clocks)))
+        outcome = AgentOutcome(ending=ending, found=found("clock", _clock(clocks)))
     elif ending is Ending.LAUNCH_FAILED and words:
-        outcome = Outcome(ending=ending, found=found("text", words))
+        outcome = AgentOutcome(ending=ending, found=found("text", words))
     elif ending is Ending.CRASH and signal:
         outcome = structs.replace(outcome, ending=Ending.KILLED)
     elif ending is Ending.CRASH and not state.began:
-        outcome = Outcome(ending=Ending.LAUNCH_FAILED, found=found("text", words))
+        outcome = AgentOutcome(ending=Ending.LAUNCH_FAILED, found=found("text", words))
     return structs.replace(
         outcome, claim=shortened(state.claim), session=state.session, model=state.model, usage=state.usage
     )
@@ -152,5 +152,7 @@ def _signal(exit_code: int | None) -> int | None:
     return -exit_code if exit_code < 0 else exit_code - 128
 
 
-def by_waiting(waiting: Waiting) -> Outcome:
-    return Outcome(ending=waiting.ending, retry_after_seconds=waiting.seconds, found=found("waiting", waiting.text))
+def by_waiting(waiting: Waiting) -> AgentOutcome:
+    return AgentOutcome(
+        ending=waiting.ending, retry_after_seconds=waiting.seconds, found=found("waiting", waiting.text)
+    )

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from dos.agents import moments, reading
 from dos.agents.adapter import Clocks, Launch, Settings, StreamState, Waiting
-from dos.records.endings import Ending, Outcome, Scope, Usage
+from dos.records.endings import AgentOutcome, Ending, Scope, Usage
 
 name = "scripted"
 vendor = "scripted"
@@ -55,7 +55,7 @@ def on_line(state: State, line: str) -> State:
     return state
 
 
-def outcome(state: State, exit_code: int | None, clocks: Clocks) -> Outcome:
+def outcome(state: State, exit_code: int | None, clocks: Clocks) -> AgentOutcome:
     final = None
     for said in state.ends:
         ending = _END_WORDS.get(reading.text(said.get("type")), _ending(said))
@@ -66,9 +66,9 @@ def outcome(state: State, exit_code: int | None, clocks: Clocks) -> Outcome:
     return reading.concluded(state, exit_code, clocks, final=final, pending=pending)
 
 
-def _limit(said: dict[str, Any], ending: Ending, clocks: Clocks) -> Outcome:
+def _limit(said: dict[str, Any], ending: Ending, clocks: Clocks) -> AgentOutcome:
     scope = Scope.MODEL if said.get("scope") == Scope.MODEL else Scope.ACCOUNT
-    outcome = Outcome(
+    outcome = AgentOutcome(
         ending=ending,
         found=reading.found("type", said.get("type")),
         scope=scope,

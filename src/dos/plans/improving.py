@@ -61,7 +61,9 @@ class Cycle(Struct, frozen=True, kw_only=True):
     verdict: Verdict | None = None  # None: nothing was judged
 
 
-class Outcome(Struct, frozen=True, kw_only=True):
+class LoopResult(Struct, frozen=True, kw_only=True):
+    """What became of all cycles of a loop."""
+
     cycles: int
     kept: int
     reverted: int  # without the one that was escalated
@@ -96,7 +98,7 @@ def run_loop(
     max_cycles: int,
     consecutive_reverts: int = 0,
     on_cycle: Callable[[Cycle], None] | None = None,
-) -> Outcome:
+) -> LoopResult:
     """Until a person is asked, or the cycles are used up; a cycle with nothing to improve uses one up, too."""
     if max_cycles < 0:
         raise ValueError(f"max_cycles is {max_cycles}; it cannot be below 0")
@@ -109,7 +111,7 @@ def run_loop(
         if on_cycle:
             on_cycle(cycle)
     escalated = Action.ESCALATED in done
-    return Outcome(
+    return LoopResult(
         cycles=len(done),
         kept=done.count(Action.MERGED),
         reverted=done.count(Action.DISCARDED),

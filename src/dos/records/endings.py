@@ -80,7 +80,9 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
         )
 
 
-class Outcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class AgentOutcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How one start of an agent ended, as its adapter read it from what the program printed."""
+
     ending: Ending
     claim: str = ""  # what it said, kept and never believed
     found: Found = Found()
@@ -92,3 +94,6 @@ class Outcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str = ""
     session: str = ""  # the program's own name for the conversation
     usage: tuple[Usage, ...] = ()
+
+
+Outcome = AgentOutcome  # the name by which adapters of other packages import it

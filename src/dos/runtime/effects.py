@@ -13,7 +13,7 @@ from dos.plans.limits.budget import Left, Row
 from dos.plans.limits.quota import Candidate, Probe
 from dos.plans.questions.catalog import AnyQuestion
 from dos.plans.waiting import WaitsOn
-from dos.records.endings import Outcome
+from dos.records.endings import AgentOutcome
 from dos.records.leases import Lease, Refusal
 from dos.records.logins import Credentials
 from dos.records.reasons import Needs
@@ -231,7 +231,7 @@ class RunAgent(Effect["AgentResult"], frozen=True, kw_only=True):
 class AgentResult(Struct, frozen=True, kw_only=True):
     """How a start of an agent ended, and what it cost."""
 
-    outcome: Outcome
+    outcome: AgentOutcome
     exit_code: int | None
     seconds: float
     cost_usd: float | None = None  # None: nobody knows

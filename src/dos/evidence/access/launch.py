@@ -61,7 +61,7 @@ def _runs(world: World, lane: str) -> tuple[LaneRun, ...]:
     return tuple(_run(run_id, run) for run_id, run in sorted(ended, key=lambda row: row[1].stopped_ms, reverse=True))
 
 
-def _run(run_id: str, run: fleet.Run) -> LaneRun:
+def _run(run_id: str, run: fleet.FleetRun) -> LaneRun:
     reason = reasons.find(run.stop_reason)
     clears_by = reason.clears_by if reason else ClearsBy.OPERATOR
     needs = reason.needs if reason else Needs.OPERATOR

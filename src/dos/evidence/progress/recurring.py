@@ -1,7 +1,7 @@
 """What stopped a run, and what stopped the runs before it, as the journal tells it."""
 
 from dos.journal import fold
-from dos.journal.states.fleet import Fleet, Run
+from dos.journal.states.fleet import Fleet, FleetRun
 from dos.journal.store import Store
 from dos.records.reasons import Needs
 from dos.verdicts.progress.recurring import Evidence, Hit
@@ -23,7 +23,7 @@ def gather(journal: Store, run_id: str = "") -> Evidence | None:
     )
 
 
-def _hit(name: str, run: Run) -> Hit | None:
+def _hit(name: str, run: FleetRun) -> Hit | None:
     """A stop that nobody has to clear is no blocker."""
     if not run.stop_reason or run.needs in ("", Needs.NOBODY):
         return None

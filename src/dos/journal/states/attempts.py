@@ -11,7 +11,7 @@ from dos.journal.events import Event
 from dos.journal.facts.reader import FactReader
 from dos.journal.old_logs import import_events
 from dos.journal.old_logs.released import Readability, readability
-from dos.records.attempts import Attempt, Outcome
+from dos.records.attempts import Attempt, AttemptOutcome
 from dos.records.moments import YEAR_10000_MS, second_stamp
 
 UNITS_KEPT = 5_000  # those that were tried longest ago are forgotten first
@@ -36,8 +36,8 @@ _reader: FactReader[Handled] = FactReader(
 
 class Tries(Struct, kw_only=True):
     count: int = 0
-    newest_ms: dict[Outcome, int] = field(default_factory=dict)  # since a person last cleared the unit
-    texts: dict[Outcome, str] = field(default_factory=dict)  # what the unit said then, by its fingerprint
+    newest_ms: dict[AttemptOutcome, int] = field(default_factory=dict)  # since a person last cleared the unit
+    texts: dict[AttemptOutcome, str] = field(default_factory=dict)  # what the unit said then, by its fingerprint
 
 
 class Attempts(Struct, kw_only=True):
@@ -50,7 +50,7 @@ class Attempts(Struct, kw_only=True):
             case None:
                 pass
             case events.UnitAttempted() as fact:
-                self._note(made(fact.unit, Outcome.read(fact.outcome), event.at_ms, fact.text))
+                self._note(made(fact.unit, AttemptOutcome.read(fact.outcome), event.at_ms, fact.text))
             case engine_events.UnitCleared() as fact:
                 if tries := self.units.get(fact.unit):
                     tries.newest_ms, tries.texts = {}, {}
@@ -84,14 +84,14 @@ class Attempts(Struct, kw_only=True):
         return max(self.units[unit].newest_ms.values(), default=0)
 
 
-def made(unit: str, outcome: Outcome, at_ms: int, text: str = "") -> Attempt:
+def made(unit: str, outcome: AttemptOutcome, at_ms: int, text: str = "") -> Attempt:
     return Attempt(unit=unit, outcome=outcome, at_ms=at_ms, ts=second_stamp(at_ms), text=text)
 
 
 def released_attempt(record: Mapping[str, Any]) -> Attempt | None:
     """An attempt as released logs have it; None for what is none or cannot be read, which counts as not tried."""
     unit, at_ms = released_unit(record), released_moment(record)
-    return None if unit is None or at_ms is None else made(unit, Outcome.read(record.get("outcome")), at_ms)
+    return None if unit is None or at_ms is None else made(unit, AttemptOutcome.read(record.get("outcome")), at_ms)
 
 
 def released_unit(record: Mapping[str, Any]) -> str | None:

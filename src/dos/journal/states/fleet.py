@@ -8,15 +8,15 @@ from dos.journal import engine_events, events
 from dos.journal.events import Event
 from dos.journal.facts.reader import FactReader
 from dos.journal.states import fleet_entries, quota
-from dos.journal.states.fleet_entries import Orders, Run, Starts, Stopped, Tried, Unit
+from dos.journal.states.fleet_entries import FleetRun, Orders, Starts, Stopped, Tried, Unit
 from dos.journal.states.incidents import Incidents
 from dos.plans.iterations import StopReason
-from dos.records.attempts import Outcome
+from dos.records.attempts import AttemptOutcome
 from dos.records.endings import LIMITS, Ending
 from dos.records.leases import Lease
 from dos.records.reasons import Needs
 
-__all__ = ["Fleet", "Orders", "Run", "Starts", "Stopped", "Tried", "Unit"]
+__all__ = ["Fleet", "FleetRun", "Orders", "Starts", "Stopped", "Tried", "Unit"]
 
 ENDED_RUNS_KEPT = 200
 TRIES_KEPT = 5
@@ -83,7 +83,7 @@ class Fleet(Struct, kw_only=True):
     name: ClassVar[str] = "fleet"
     made_with: ClassVar[tuple[str, ...]] = (fleet_entries.__name__,)
 
-    runs: dict[str, Run] = field(default_factory=dict)
+    runs: dict[str, FleetRun] = field(default_factory=dict)
     units: dict[str, Unit] = field(default_factory=dict)
     starts: dict[str, Starts] = field(default_factory=dict)
     salvaged: list[str] = field(default_factory=list)
@@ -181,7 +181,7 @@ class Fleet(Struct, kw_only=True):
                 if starts := self.starts.get(fact.lane):
                     starts.may_go_on()
             case engine_events.HaltRequested():
-                if not self.runs.get(fact.run_id, Run(lane="", begun_ms=0)).stop_reason:
+                if not self.runs.get(fact.run_id, FleetRun(lane="", begun_ms=0)).stop_reason:
                     self.halts[fact.run_id] = fact.why
             case engine_events.LimitHit():
                 if run := self.runs.get(fact.run_id):
@@ -235,7 +235,7 @@ class Fleet(Struct, kw_only=True):
         match fact:
             case events.RunBegun():
                 failed = self._forget_dead_runs(fact.lane)
-                self.runs[fact.run_id] = Run(lane=fact.lane, begun_ms=event.at_ms, failed=failed)
+                self.runs[fact.run_id] = FleetRun(lane=fact.lane, begun_ms=event.at_ms, failed=failed)
                 self._hand_on_tries(failed, fact.run_id)
                 self.starts.setdefault(fact.lane, Starts()).working = fact.run_id
             case events.AgentStarted():
@@ -278,7 +278,7 @@ class Fleet(Struct, kw_only=True):
             unit = self._unit(fact.kept_for)
             unit.left, unit.left_now = fact.commit, True
 
-    def _stop(self, run: Run, fact: events.RunStopped, event: Event) -> None:
+    def _stop(self, run: FleetRun, fact: events.RunStopped, event: Event) -> None:
         self._leave_unit(run, fact.run_id)
         run.stop_reason, run.stop_detail, run.needs = fact.stop_reason, fact.reason, fact.needs
         run.stopped_ms = event.at_ms
@@ -308,7 +308,7 @@ class Fleet(Struct, kw_only=True):
         unit.tried = Tried(run_id=fact.run_id, outcome=fact.outcome, at_ms=event.at_ms, text=fact.text)
         if unit.claimed_by == fact.run_id:  # it has come to the end of its try, so it did not die at the unit
             unit.is_over, unit.deaths = True, 0
-        has_failed = fact.outcome != Outcome.SHIPPED
+        has_failed = fact.outcome != AttemptOutcome.SHIPPED
         unit.failures = unit.failures + 1 if has_failed else 0
         if run := self.runs.get(fact.run_id):
             run.failed = [*(each for each in run.failed if each != fact.unit), *([fact.unit] if has_failed else [])]
@@ -332,9 +332,9 @@ class Fleet(Struct, kw_only=True):
             if starts.stopped and starts.stopped.limit == limit:
                 starts.may_go_on()
 
-    def _run(self, run_id: str, lane: str, event: Event) -> Run:
+    def _run(self, run_id: str, lane: str, event: Event) -> FleetRun:
         """One that names no lane is a loop by hand: no worker's, and nothing that a supervisor would find or resume."""
-        made = Run(lane=lane, begun_ms=event.at_ms)
+        made = FleetRun(lane=lane, begun_ms=event.at_ms)
         return self.runs.setdefault(run_id, made) if lane or run_id in self.runs else made
 
     def _unit(self, name: str) -> Unit:
@@ -359,7 +359,7 @@ class Fleet(Struct, kw_only=True):
             unit.tries[-1] += f", {ref}" if unit.saved else f"; its work is on {ref}"
         unit.saved.append(ref)
 
-    def _leave_unit(self, run: Run, run_id: str) -> None:
+    def _leave_unit(self, run: FleetRun, run_id: str) -> None:
         """A run that stops with a word holds nothing back: a unit that it was at is offered again."""
         unit = self.units.get(run.unit)
         if unit and unit.claimed_by == run_id:

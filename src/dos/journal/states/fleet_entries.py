@@ -5,7 +5,9 @@ from msgspec import Struct, field
 from dos.journal import events
 
 
-class Run(Struct, kw_only=True):
+class FleetRun(Struct, kw_only=True):
+    """A run as a supervisor needs it; kept after its end, so that the next run of the lane can go on after it."""
+
     lane: str
     begun_ms: int
     unit: str = ""  # claimed, and not committed yet

@@ -12,7 +12,7 @@ from dos.journal.facts.reader import FactReader
 from dos.journal.states.decisions import question_of
 from dos.plans.iterations import OutcomeKind
 from dos.plans.limits import accounts, budget
-from dos.plans.limits.accounts import Account, Day, Iteration, LaneDay, Run
+from dos.plans.limits.accounts import Account, Day, Iteration, LaneDay, RunAccount
 from dos.plans.limits.budget import Spent, Standing, day_of
 from dos.plans.questions import resources
 from dos.plans.questions.question import ChoiceName
@@ -150,7 +150,7 @@ class Spend(Struct, kw_only=True):
                 return self.days.get(day, Book()).total
             case LaneDay(day=day, lane=lane):
                 return self.lanes.get(day, {}).get(lane, Book()).total
-            case Run(run_id=run_id):
+            case RunAccount(run_id=run_id):
                 return self.runs[run_id].book.total if run_id in self.runs else Spent()
             case Iteration(run_id=run_id, number=number):
                 purse = self.runs.get(run_id)

@@ -30,7 +30,7 @@ class Iteration(Struct, frozen=True, kw_only=True, tag="iteration"):
         return f"{self.run_id}/{self.number}"
 
 
-class Run(Struct, frozen=True, kw_only=True, tag="run"):
+class RunAccount(Struct, frozen=True, kw_only=True, tag="run"):
     scope: ClassVar[Scope] = Scope.RUN
     run_id: str
 
@@ -67,7 +67,7 @@ class Day(Struct, frozen=True, kw_only=True, tag="day"):
         return self.day
 
 
-Account = Iteration | Run | LaneDay | Day
+Account = Iteration | RunAccount | LaneDay | Day
 
 
 def parse(scope: str, word: str) -> Account:
@@ -77,7 +77,7 @@ def parse(scope: str, word: str) -> Account:
         case Scope.ITERATION:
             return Iteration(run_id=owner, number=int(part))
         case Scope.RUN:
-            return Run(run_id=word)
+            return RunAccount(run_id=word)
         case Scope.LANE:
             return LaneDay(day=owner, lane=part)
         case Scope.DAY:

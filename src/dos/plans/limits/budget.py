@@ -8,7 +8,7 @@ from typing import Protocol
 
 from msgspec import Struct, structs
 
-from dos.plans.limits.accounts import Account, Day, Iteration, LaneDay, Run, Scope
+from dos.plans.limits.accounts import Account, Day, Iteration, LaneDay, RunAccount, Scope
 from dos.plans.limits.policy import Budget, Budgets, TokenPrice
 from dos.plans.questions.question import ChoiceName
 from dos.records.endings import Usage
@@ -243,7 +243,7 @@ def day_end_ms(day: str) -> int:
 def _accounts(run_id: str, lane: str, day: str, iteration: int) -> list[Account]:
     return [
         Iteration(run_id=run_id, number=iteration),
-        Run(run_id=run_id),
+        RunAccount(run_id=run_id),
         LaneDay(day=day, lane=lane),
         Day(day=day),
     ]

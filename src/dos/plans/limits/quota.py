@@ -9,7 +9,7 @@ from msgspec import Struct
 from dos.backoff import Backoff
 from dos.plans.limits.policy import Quota
 from dos.records import logins
-from dos.records.endings import LIMITS, PERSONAL, Ending, Outcome, Scope
+from dos.records.endings import LIMITS, PERSONAL, AgentOutcome, Ending, Scope
 from dos.records.logins import Credentials
 from dos.records.moments import second_stamp
 from dos.records.reasons import Needs
@@ -242,7 +242,7 @@ class Told(Struct, frozen=True, kw_only=True):
     found: str = ""
 
 
-def told(outcome: Outcome, *, vendor: str, account: str, model: str) -> Told | None:
+def told(outcome: AgentOutcome, *, vendor: str, account: str, model: str) -> Told | None:
     """The limit that an agent ran into, under the model that was asked for; None: it ran into none."""
     if outcome.ending not in LIMITS:
         return None

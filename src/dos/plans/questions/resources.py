@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 from msgspec import ValidationError
 
 from dos.plans.limits import accounts, quota
-from dos.plans.limits.accounts import Account, Day, Iteration, LaneDay, Run
+from dos.plans.limits.accounts import Account, Day, Iteration, LaneDay, RunAccount
 from dos.plans.limits.budget import Measure, Row
 from dos.plans.limits.quota import Key
 from dos.plans.limits.quota import Limit as ProviderLimit
@@ -231,5 +231,5 @@ def _spender(account: Account) -> Subject:
             return subject.Fleet()
         case LaneDay(lane=lane):
             return subject.Lane(lane)
-        case Run(run_id=run_id) | Iteration(run_id=run_id):
-            return subject.Run(run_id)
+        case RunAccount(run_id=run_id) | Iteration(run_id=run_id):
+            return subject.RunSubject(run_id)

@@ -26,7 +26,7 @@ class Unit(Struct, frozen=True, tag="unit"):
         return f"unit:{self.name}"
 
 
-class Run(Struct, frozen=True, tag="run"):
+class RunSubject(Struct, frozen=True, tag="run"):
     id: str
 
     def __str__(self) -> str:
@@ -65,7 +65,7 @@ class Unrecognised(Struct, frozen=True, tag="unrecognised"):
         return self.word
 
 
-Subject = Lane | Unit | Run | Host | Limit | Fleet | Unrecognised
+Subject = Lane | Unit | RunSubject | Host | Limit | Fleet | Unrecognised
 
 
 def parse(word: str) -> Subject:
@@ -77,7 +77,7 @@ def parse(word: str) -> Subject:
         case "unit" if name:
             return Unit(name)
         case "run" if name:
-            return Run(name)
+            return RunSubject(name)
         case "host" if name:
             return Host(name)
         case "limit" if key := Key.from_path(name):

@@ -10,7 +10,7 @@ from dos.journal.states import fleet
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet
 from dos.journal.store import Entry, Store
-from dos.records.attempts import Outcome
+from dos.records.attempts import AttemptOutcome
 from dos.records.names import shown
 from dos.records.units import Unit
 
@@ -41,4 +41,4 @@ def _named(declared: Sequence[Unit], word: str) -> Unit:
 
 def _has_failed(state: Fleet, unit: Unit) -> bool:
     seen = state.units.get(unit.name, fleet.Unit())
-    return not seen.landed and seen.tried is not None and seen.tried.outcome != Outcome.SHIPPED
+    return not seen.landed and seen.tried is not None and seen.tried.outcome != AttemptOutcome.SHIPPED

@@ -103,7 +103,7 @@ def _parked(seen: Seen, lane: str) -> Iterator[Waiting]:
     lease = seen.leases.get(lane)
     if lease is None or not seen.is_parked(lane):
         return
-    asked = [each for each in seen.answers.open.values() if subject.Run(lease.run_id) in each.question.waits]
+    asked = [each for each in seen.answers.open.values() if subject.RunSubject(lease.run_id) in each.question.waits]
     if asked:
         yield of_question(asked[0], lane)
         return

@@ -9,7 +9,7 @@ from dos.journal.states.spend import spent_by
 from dos.plans.iterations import IterationOutcome, OutcomeKind
 from dos.plans.limits import budget, quota
 from dos.plans.tokens import PacketOutcome
-from dos.records.attempts import Outcome as Tried
+from dos.records.attempts import AttemptOutcome
 from dos.records.endings import LIMITS, PERSONAL, Ending
 from dos.runtime import effects
 from dos.runtime.staff import choosing
@@ -31,7 +31,7 @@ OUTCOMES = {
 }
 
 # What a try that did not land was. That its provider had no room says nothing about a unit.
-TRIED = {OutcomeKind.SHIPPED: Tried.DRAINED, OutcomeKind.UNCLEAR: Tried.ERROR}
+TRIED = {OutcomeKind.SHIPPED: AttemptOutcome.DRAINED, OutcomeKind.UNCLEAR: AttemptOutcome.ERROR}
 
 _FORGOTTEN = (
     "the last agent forgot to commit: what it had changed in the lane lies uncommitted in your worktree; look at it,"
@@ -62,7 +62,7 @@ def dispatch(pen: Pen, asked: Dispatch) -> Steps[IterationResult]:
         raise halted
     limited = fate is Fate.MISSED and ended.outcome.ending in LIMITS
     outcome, why = yield from _weighed(pen, ended, asked, fate)
-    tried = Tried.SHIPPED if fate is Fate.LANDED else TRIED.get(outcome.kind) if fate is Fate.MISSED else None
+    tried = AttemptOutcome.SHIPPED if fate is Fate.LANDED else TRIED.get(outcome.kind) if fate is Fate.MISSED else None
     if tried is not None:
         fact = events.UnitAttempted(
             **pen.who, unit=unit.name, outcome=tried, host=pen.lease.host, text=unit.fingerprint

@@ -16,7 +16,7 @@ from dos.runtime import running
 from dos.runtime.witnessing.sandbox import Sandbox
 from dos.sources.git import Reader
 from dos.verdicts.belief import suite_output, tested
-from dos.verdicts.belief.tested import Cell, Matrix, Outcome, SuiteRun, Verdict
+from dos.verdicts.belief.tested import Cell, Matrix, SuiteOutcome, SuiteRun, Verdict
 
 PLACEHOLDER = "{tests}"  # in a command: the test files to run
 LONGEST_COMMAND = 100_000  # the system takes no longer word
@@ -105,8 +105,8 @@ def _try(change: Change, asked: Asked, sandbox: Sandbox, cell: Cell) -> SuiteRun
     made = _command(change, asked, cell)
     ran = sandbox.run(change.files(cell), made, asked.folder, cell.value.replace("_", "-"))
     if ran is None:
-        return SuiteRun(outcome=Outcome.NOT_RUN, why=f"there is no folder {asked.folder} in it")
+        return SuiteRun(outcome=SuiteOutcome.NOT_RUN, why=f"there is no folder {asked.folder} in it")
     if ran.timed_out:
         why = f"no end within {asked.timeout_seconds:g} s"
-        return SuiteRun(outcome=Outcome.NOT_RUN, why=why, seconds=round(ran.seconds, 3))
+        return SuiteRun(outcome=SuiteOutcome.NOT_RUN, why=why, seconds=round(ran.seconds, 3))
     return suite_output.read(made, ran.exit_code, ran.lines, ran.seconds)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from msgspec import Struct
 
 from dos.agents.adapter import LAUNCH_FAILED
-from dos.records.endings import Ending, Outcome, Usage
+from dos.records.endings import AgentOutcome, Ending, Usage
 from dos.runtime import effects
 from dos.testing.simulation import faults
 from dos.testing.simulation.machine import SUSPENDED, Process, Suspended
@@ -137,7 +137,7 @@ class Agents:
         elif agent.fault == faults.LIMIT_DOUBTED:
             resets_at = self._now() + DOUBTED_LIMIT
         cost = self._cost(agent)
-        outcome = Outcome(
+        outcome = AgentOutcome(
             ending=how,
             claim="SHIPPED" if how is Ending.OK else "",
             resets_at=resets_at,

@@ -14,7 +14,7 @@ from dos.errors import BadInput
 from dos.testing.simulation import faults, seeds
 from dos.testing.simulation.invariants import INVARIANTS
 from dos.testing.simulation.planted.table import PLANTED
-from dos.testing.simulation.seeds import STORES, Failure, Outcome
+from dos.testing.simulation.seeds import STORES, Failure, SeedResult
 
 CHUNK = 40  # seeds that a process does at a time
 FAILURES_SHOWN = 5
@@ -117,7 +117,7 @@ def _chunk(asked: tuple[int, int, Asked]) -> Summary:
     return summary
 
 
-def _of(outcome: Outcome) -> Summary:
+def _of(outcome: SeedResult) -> Summary:
     failures = [outcome.failure] if outcome.failure else []
     return Summary(
         seeds=1,

@@ -37,7 +37,9 @@ class Failure(Struct, frozen=True, kw_only=True):
     story: list[str]  # the last events before it
 
 
-class Outcome(Struct, kw_only=True):
+class SeedResult(Struct, kw_only=True):
+    """What the simulation of one seed came to."""
+
     seed: int
     events: int = 0
     effects: int = 0
@@ -91,14 +93,14 @@ class Simulation:
         return None
 
 
-def simulate(seed: int, *, store: str = "memory", plant: str = "", with_digest: bool = False) -> Outcome:
+def simulate(seed: int, *, store: str = "memory", plant: str = "", with_digest: bool = False) -> SeedResult:
     clock = VirtualClock()
     with _backend(store, clock) as backend:
         simulation = Simulation(seed, backend, clock)
         with switched_on(plant, simulation), closing(simulation.site.reader):
             failure = simulation.run(thorough=seed % 8 == 0)
         site = simulation.site
-        return Outcome(
+        return SeedResult(
             seed=seed,
             events=simulation.watch.seen,
             effects=site.machine.effects,

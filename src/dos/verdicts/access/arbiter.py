@@ -46,13 +46,13 @@ class Held(Struct, frozen=True, kw_only=True):
     exclusive: bool = False
 
 
-class Outcome(StrEnum):
+class Answer(StrEnum):
     ACQUIRE = "acquire"
     REFUSE = "refuse"
 
 
 class Decision(Struct, frozen=True, kw_only=True):
-    outcome: Outcome
+    outcome: Answer
     lane: str = ""
     lane_kind: str = ""
     tree: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ class Decision(Struct, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> int:
-        if self.outcome is Outcome.ACQUIRE:
+        if self.outcome is Answer.ACQUIRE:
             return 0
         return 2 if self.reason_class == RefusalReason.UNKNOWN_LANE else 1
 
@@ -201,7 +201,7 @@ class _Case(Struct, frozen=True, kw_only=True):
 
     def grant(self, chosen: Candidate, reason: str, *, picks: int | None = None, auto: bool = False) -> Decision:
         return Decision(
-            outcome=Outcome.ACQUIRE,
+            outcome=Answer.ACQUIRE,
             lane=chosen.lane,
             lane_kind=chosen.kind,
             tree=chosen.region.globs,
@@ -213,7 +213,7 @@ class _Case(Struct, frozen=True, kw_only=True):
 
     def refuse(self, cause: RefusalReason, reason: str, *, picks: int | None = None) -> Decision:
         return Decision(
-            outcome=Outcome.REFUSE,
+            outcome=Answer.REFUSE,
             reason=reason,
             free_clusters=self.free_names(),
             pick_count=picks,

@@ -6,7 +6,7 @@ from enum import StrEnum
 from msgspec import Struct, field
 
 from dos.fields import Hours, Milliseconds, Minutes, Table
-from dos.records.attempts import Attempt, Outcome
+from dos.records.attempts import Attempt, AttemptOutcome
 from dos.records.moments import second_stamp
 
 
@@ -50,9 +50,9 @@ class Policy(Table, frozen=True, kw_only=True):
         written = self.error_window_ms
         return timedelta(milliseconds=round(self.error_window_minutes * 60_000 if written is None else written))
 
-    def window_after(self, outcome: Outcome) -> int:
+    def window_after(self, outcome: AttemptOutcome) -> int:
         """In milliseconds."""
-        window = self.error_window if outcome is Outcome.ERROR else self.window
+        window = self.error_window if outcome is AttemptOutcome.ERROR else self.window
         return round(window.total_seconds() * 1000)
 
 
@@ -81,12 +81,12 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
 
     def newest_first(attempt: Attempt) -> tuple[int, bool, int, str, str]:
         # Of two at the same moment the one that did not ship counts, then the one that rests longer.
-        shipped = attempt.outcome is Outcome.SHIPPED
+        shipped = attempt.outcome is AttemptOutcome.SHIPPED
         return attempt.at_ms, not shipped, policy.window_after(attempt.outcome), attempt.ts, attempt.outcome
 
     last = max(tried, key=newest_first)
     wall = last.at_ms + policy.window_after(last.outcome)
-    resting = last.outcome is not Outcome.SHIPPED and seen.now_ms < wall
+    resting = last.outcome is not AttemptOutcome.SHIPPED and seen.now_ms < wall
     rests = f"rests for another {(wall - seen.now_ms) / 60_000:.0f} minutes" if resting else "may be tried"
     return Verdict(
         answer=Answer.RECENTLY_ATTEMPTED if resting else Answer.CLEAR,

@@ -7,7 +7,9 @@ from msgspec import Struct
 from dos.verdicts.belief.judging import JudgeVerdict, Stance
 
 
-class Outcome(Struct, frozen=True, kw_only=True):
+class JudgedClaim(Struct, frozen=True, kw_only=True):
+    """What a judge said of a claim, and whether the claim is true."""
+
     verdict: JudgeVerdict
     truth: bool
 
@@ -37,11 +39,11 @@ class Report(Struct, frozen=True, kw_only=True):
     rates: Rates
 
 
-def evaluate(outcomes: Iterable[Outcome]) -> Report:
-    every = list(outcomes)
+def evaluate(claims: Iterable[JudgedClaim]) -> Report:
+    every = list(claims)
 
     def count(stance: Stance, truth: bool) -> int:
-        return sum(outcome.verdict.stance is stance and outcome.truth is truth for outcome in every)
+        return sum(claim.verdict.stance is stance and claim.truth is truth for claim in every)
 
     grid = Grid(
         correct_clear=count(Stance.AGREE, True),
@@ -58,7 +60,7 @@ def evaluate(outcomes: Iterable[Outcome]) -> Report:
         lie_leak_rate=_share(grid.false_clear, grid.false_clear + grid.correct_flag + grid.abstain_false),
         decisive_accuracy=_share(grid.correct_clear + grid.correct_flag, decided),
         abstention_rate=_share(grid.abstain_true + grid.abstain_false, len(every)),
-        cost_per_claim=_share(sum(outcome.verdict.cost for outcome in every), len(every)),
+        cost_per_claim=_share(sum(claim.verdict.cost for claim in every), len(every)),
     )
     return Report(n=len(every), grid=grid, rates=rates)
 

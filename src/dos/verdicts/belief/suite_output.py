@@ -7,7 +7,7 @@ code is. Anything but 0 is then a failing test, except where the shell says that
 import re
 from collections.abc import Sequence
 
-from dos.verdicts.belief.tested import Outcome, SuiteRun
+from dos.verdicts.belief.tested import SuiteOutcome, SuiteRun
 
 _CANNOT_START = {120: "there is no such program", 126: "it may not be run", 127: "there is no such program"}
 _SIGNALS_FROM = 128
@@ -16,7 +16,7 @@ _ALL_SKIPPED = "every test in it was skipped"
 # `== 1 failed, 2 passed, 1 error in 0.12s ==`, with or without the bars.
 _PYTEST = re.compile(r"=*\s*((?:\d+ [a-z]+(?:, )?)+|no tests ran) in [0-9.:]+ ?s.*")
 _PYTEST_COUNT = re.compile(r"(\d+) (passed|failed|errors?|xpassed|xfailed|skipped|deselected)")
-_PYTEST_CODES = {2: Outcome.ERROR, 3: Outcome.ERROR, 4: Outcome.ERROR, 5: Outcome.NOT_RUN}
+_PYTEST_CODES = {2: SuiteOutcome.ERROR, 3: SuiteOutcome.ERROR, 4: SuiteOutcome.ERROR, 5: SuiteOutcome.NOT_RUN}
 _UNITTEST = re.compile(r"Ran (\d+) tests? in .*")
 _UNITTEST_END = re.compile(r"(?:OK|FAILED|NO TESTS RAN)(?: \((.*)\))?")
 _UNITTEST_COUNT = re.compile(r"([a-z ]+)=(\d+)")
@@ -27,35 +27,39 @@ _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 def read(command: str, exit_code: int, lines: Sequence[str], seconds: float = 0.0) -> SuiteRun:
     """Of a command that has ended by itself."""
 
-    def run(outcome: Outcome, why: str, tests: int | None = None) -> SuiteRun:
+    def run(outcome: SuiteOutcome, why: str, tests: int | None = None) -> SuiteRun:
         return SuiteRun(outcome=outcome, why=why, tests=tests, exit_code=exit_code, seconds=round(seconds, 3))
 
     if exit_code in _CANNOT_START:
-        return run(Outcome.NOT_RUN, f"exit {exit_code}: {_CANNOT_START[exit_code]}")
+        return run(SuiteOutcome.NOT_RUN, f"exit {exit_code}: {_CANNOT_START[exit_code]}")
     if exit_code < 0 or exit_code > _SIGNALS_FROM:
         number = -exit_code if exit_code < 0 else exit_code - _SIGNALS_FROM
-        return run(Outcome.ERROR, f"ended by signal {number}")
+        return run(SuiteOutcome.ERROR, f"ended by signal {number}")
     counts = _counts(lines)
     if counts is not None:
         failed, errors, tests, skipped = counts
         if exit_code == 0 and failed + errors:
-            return run(Outcome.NOT_RUN, f"exit 0, and its runner counts {failed + errors} that did not pass", tests)
+            return run(
+                SuiteOutcome.NOT_RUN, f"exit 0, and its runner counts {failed + errors} that did not pass", tests
+            )
         if exit_code == 0 and tests <= skipped:
-            return run(Outcome.NOT_RUN, _ALL_SKIPPED if skipped else _NO_TESTS, tests)
+            return run(SuiteOutcome.NOT_RUN, _ALL_SKIPPED if skipped else _NO_TESTS, tests)
         if exit_code == 0:
-            return run(Outcome.PASS, f"{tests} tests" if tests != 1 else "1 test", tests)
+            return run(SuiteOutcome.PASS, f"{tests} tests" if tests != 1 else "1 test", tests)
         if failed or errors:
-            return run(Outcome.FAIL if failed else Outcome.ERROR, f"{failed} failed, {errors} broke off", tests)
+            return run(
+                SuiteOutcome.FAIL if failed else SuiteOutcome.ERROR, f"{failed} failed, {errors} broke off", tests
+            )
         if not tests:
-            return run(Outcome.NOT_RUN, _NO_TESTS, tests)
+            return run(SuiteOutcome.NOT_RUN, _NO_TESTS, tests)
     if exit_code == 0:
-        return run(Outcome.PASS, "exit 0")
+        return run(SuiteOutcome.PASS, "exit 0")
     if "pytest" in command and exit_code in _PYTEST_CODES:
         outcome = _PYTEST_CODES[exit_code]
-        return run(outcome, _NO_TESTS if outcome is Outcome.NOT_RUN else f"exit {exit_code} of pytest")
+        return run(outcome, _NO_TESTS if outcome is SuiteOutcome.NOT_RUN else f"exit {exit_code} of pytest")
     if any(sign in line for line in lines for sign in _NOT_BUILT):
-        return run(Outcome.ERROR, "it was not built")
-    return run(Outcome.FAIL, f"exit {exit_code}")
+        return run(SuiteOutcome.ERROR, "it was not built")
+    return run(SuiteOutcome.FAIL, f"exit {exit_code}")
 
 
 def _counts(lines: Sequence[str]) -> tuple[int, int, int, int] | None:

@@ -12,16 +12,21 @@ from dos.records.accountability import Accountability
 from dos.records.names import listed
 
 
-class Outcome(StrEnum):
+class SuiteOutcome(StrEnum):
+    """How a run of tests came out."""
+
     PASS = "pass"
     FAIL = "fail"  # a test said no
     ERROR = "error"  # it did not come as far as that
     NOT_RUN = "not-run"  # nothing can be said: it could not be started, took too long, or had no test in it
 
 
-SPELLINGS = {outcome.value: outcome for outcome in Outcome} | {
-    "passed": Outcome.PASS, "failed": Outcome.FAIL, "errored": Outcome.ERROR, "notrun": Outcome.NOT_RUN,
-}  # fmt: skip
+SPELLINGS = {outcome.value: outcome for outcome in SuiteOutcome} | {
+    "passed": SuiteOutcome.PASS,
+    "failed": SuiteOutcome.FAIL,
+    "errored": SuiteOutcome.ERROR,
+    "notrun": SuiteOutcome.NOT_RUN,
+}
 
 
 class Answer(StrEnum):
@@ -34,8 +39,8 @@ class Answer(StrEnum):
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    baseline: Outcome = Outcome.NOT_RUN  # without the change
-    candidate: Outcome = Outcome.NOT_RUN  # with it
+    baseline: SuiteOutcome = SuiteOutcome.NOT_RUN  # without the change
+    candidate: SuiteOutcome = SuiteOutcome.NOT_RUN  # with it
     rung: Accountability = Accountability.AGENT_AUTHORED
 
 
@@ -52,19 +57,19 @@ def judge(seen: Evidence, *, disowned: bool = False) -> Verdict:
 
     def verdict(answer: Answer, reason: str) -> Verdict:
         good = answer is Answer.DISCRIMINATES
-        assert_level = good and seen.baseline is Outcome.FAIL
+        assert_level = good and seen.baseline is SuiteOutcome.FAIL
         return Verdict(answer=answer, reason=reason, witnesses=good, assert_level=assert_level, evidence=seen)
 
     before, after = seen.baseline, seen.candidate
     if disowned:
         return verdict(Answer.ABSTAIN, "whoever is judged could have made the outcomes up")
-    if Outcome.NOT_RUN in (before, after):
+    if SuiteOutcome.NOT_RUN in (before, after):
         return verdict(Answer.ABSTAIN, f"without the change: {before}; with it: {after}")
-    if before is Outcome.PASS and after is not Outcome.PASS:
+    if before is SuiteOutcome.PASS and after is not SuiteOutcome.PASS:
         return verdict(Answer.REGRESSIVE, f"it passed without the change, and with it: {after}")
-    if after is not Outcome.PASS:
+    if after is not SuiteOutcome.PASS:
         return verdict(Answer.UNSATISFIED, f"with the change: {after}")
-    if before is Outcome.PASS:
+    if before is SuiteOutcome.PASS:
         return verdict(Answer.VACUOUS, "it passes without the change as well")
     if seen.rung.is_forgeable:
         return verdict(Answer.ABSTAIN, "red to green by somebody's word, and nobody here saw it run")
@@ -92,7 +97,7 @@ class Cell(StrEnum):
 
 
 class SuiteRun(Struct, frozen=True, kw_only=True):
-    outcome: Outcome
+    outcome: SuiteOutcome
     why: str = ""
     tests: int | None = None  # how many its runner said it ran; None: it said nothing that we can read
     exit_code: int | None = None
@@ -134,7 +139,7 @@ def wanted(seen: Matrix, repeat: int) -> list[Cell]:
         runs = seen.of(cell)
         if not runs:
             return [cell]
-        if runs[-1].outcome is not Outcome.PASS:
+        if runs[-1].outcome is not SuiteOutcome.PASS:
             return [cell] * (repeat - len(runs))
     return [cell for cell in (Cell.NEW_OLD, Cell.NEW_NEW) for _ in range(repeat - len(seen.of(cell)))]
 
@@ -156,11 +161,11 @@ def judge_matrix(seen: Matrix) -> Verdict:
         if len({run.outcome for run in runs}) > 1:
             return verdict(Answer.FLAKY, f"{cell}: {', then '.join(run.outcome for run in runs)}")
         outcome = _last(runs)
-        if outcome is Outcome.NOT_RUN:
+        if outcome is SuiteOutcome.NOT_RUN:
             return verdict(Answer.ABSTAIN, f"{cell}: {runs[-1].why if runs else 'not run'}")
-        if cell is Cell.OLD_OLD and outcome is not Outcome.PASS:
+        if cell is Cell.OLD_OLD and outcome is not SuiteOutcome.PASS:
             return verdict(Answer.ABSTAIN, f"{cell}: {outcome}; the tests were red before the change")
-        if cell is Cell.OLD_NEW and outcome is not Outcome.PASS:
+        if cell is Cell.OLD_NEW and outcome is not SuiteOutcome.PASS:
             return verdict(Answer.REGRESSIVE, f"{cell}: {outcome}; what was green before the change is red now")
     if silent := _ended_early(seen):
         reason = f"{silent}: exit 0, and not the last line that the test runner prints elsewhere"
@@ -182,11 +187,11 @@ def _qualified(verdict: Verdict, seen: Matrix) -> Verdict:
 def _cut_short(runs: Runs) -> bool:
     """Whatever another run said, it would not change the answer."""
     outcomes = {run.outcome for run in runs}
-    return len(outcomes) > 1 or Outcome.NOT_RUN in outcomes
+    return len(outcomes) > 1 or SuiteOutcome.NOT_RUN in outcomes
 
 
-def _last(runs: Runs) -> Outcome:
-    return runs[-1].outcome if runs else Outcome.NOT_RUN
+def _last(runs: Runs) -> SuiteOutcome:
+    return runs[-1].outcome if runs else SuiteOutcome.NOT_RUN
 
 
 def _ended_early(seen: Matrix) -> Cell | None:
@@ -196,4 +201,4 @@ def _ended_early(seen: Matrix) -> Cell | None:
     runs = [(cell, run) for cell in cells for run in seen.of(cell)]
     if all(run.tests is None for _, run in runs):
         return None
-    return next((cell for cell, run in runs if run.outcome is Outcome.PASS and run.tests is None), None)
+    return next((cell for cell, run in runs if run.outcome is SuiteOutcome.PASS and run.tests is None), None)

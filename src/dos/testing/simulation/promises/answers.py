@@ -60,7 +60,7 @@ class Answers:
                     yield name
                 case subject.Unit(name):
                     yield from (unit.lane for unit in self.site.units if unit.name == name)
-                case subject.Run(run_id) if run := self.site.fleet.runs.get(run_id):
+                case subject.RunSubject(run_id) if run := self.site.fleet.runs.get(run_id):
                     yield run.lane
                 case subject.Fleet() | subject.Host() | subject.Limit():
                     yield from self.site.setting.config.roster()

@@ -23,7 +23,7 @@ from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
 from dos.surfaces.cli.verbs.lanes import arbitrate, identity, obstacles
 from dos.verdicts.access import arbiter
-from dos.verdicts.access.arbiter import Ask, Decision, Held, Outcome
+from dos.verdicts.access.arbiter import Answer, Ask, Decision, Held
 from dos.verdicts.access.roster import GLOBAL, Roster
 
 LONGEST_INTERVAL_SECONDS = 86_400
@@ -116,7 +116,7 @@ def _take(args: Args, desk: Desk, ask: Ask, request: Request) -> Taken:
     while True:
         seen = evidence.gather(world, config, journal=journal, beside=args.leases)
         decision = arbiter.judge(ask, seen.live, seen.roster, predicates=seen.predicates, config=config)
-        if decision.outcome is Outcome.REFUSE:
+        if decision.outcome is Answer.REFUSE:
             return Taken(decision=decision)
         journal = desk.journal
         outcome = journal.acquire(_decided(request, ask, decision, seen.roster), admit, requested_lane=ask.lane)
@@ -129,7 +129,7 @@ def _take(args: Args, desk: Desk, ask: Ask, request: Request) -> Taken:
 
 def _refused(ask: Ask, refusal: Refusal) -> Decision:
     return Decision(
-        outcome=Outcome.REFUSE,
+        outcome=Answer.REFUSE,
         reason=refusal.detail,
         reason_class=refusal.reason.value,
         requested_lane=ask.lane,

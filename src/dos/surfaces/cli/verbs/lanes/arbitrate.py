@@ -19,7 +19,7 @@ from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
 from dos.surfaces.cli.verbs.lanes import obstacles
 from dos.verdicts.access import arbiter
-from dos.verdicts.access.arbiter import Ask, Decision, Outcome
+from dos.verdicts.access.arbiter import Answer, Ask, Decision
 
 EXITS = {"acquire": 0, "refuse": 1, "contract_error": 2}
 
@@ -47,7 +47,7 @@ def run(args: Args, desk: Desk) -> Reply:
     ask = asked(lane=args.lane, kind=args.kind, tree=args.tree, mode=args.mode, exact=args.exact, force=args.force)
     seen = evidence.gather(desk.world, desk.policy, instead=args.leases, budgets=budgets(args.class_budget))
     decision = arbiter.judge(ask, seen.live, seen.roster, predicates=seen.predicates, config=desk.policy)
-    if args.force and decision.outcome is Outcome.ACQUIRE and decision.reason_class and not decision.auto_picked:
+    if args.force and decision.outcome is Answer.ACQUIRE and decision.reason_class and not decision.auto_picked:
         # Before the answer: nobody goes on by force without a trace.
         forced = DecisionForced(
             lane=decision.lane, reason_class=decision.reason_class, reason=decision.reason, host=processes.host()
@@ -89,7 +89,7 @@ def budgets(given: list[str]) -> dict[str, int]:
 
 
 def sentence(decision: Decision) -> str:
-    if decision.outcome is Outcome.REFUSE:
+    if decision.outcome is Answer.REFUSE:
         return f"Wait: {decision.reason}."
     where = ", ".join(decision.tree)
     return f"You can start in the lane {decision.lane!r}, which is {where}: {decision.reason}."
@@ -102,7 +102,7 @@ def complaint(decision: Decision, hint: Mapping[str, str]) -> str:
 
 
 def interpretation(decision: Decision, hint: Mapping[str, str]) -> str:
-    if decision.outcome is Outcome.ACQUIRE:
+    if decision.outcome is Answer.ACQUIRE:
         return f"GO: change only {', '.join(decision.tree)}; take the lane with `dos lease-lane acquire` first."
     if decision.exit_code == 2:
         return "STOP: there is no such lane; `dos man lane` lists those that there are."

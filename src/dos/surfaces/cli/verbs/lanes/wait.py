@@ -16,7 +16,7 @@ from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
 from dos.surfaces.cli.verbs.lanes import arbitrate, obstacles
 from dos.verdicts.access import arbiter
-from dos.verdicts.access.arbiter import Decision, Outcome
+from dos.verdicts.access.arbiter import Answer, Decision
 from dos.views import leases
 
 EXITS = {"free": 0, "not-free": 1, "contract_error": 2}
@@ -41,7 +41,7 @@ def run(args: Args, desk: Desk) -> Reply:
         decision = _decide(args, desk)
         waited = time.monotonic() - started
         left = LOOK_SECONDS if args.timeout is None else args.timeout - waited
-        if decision.outcome is Outcome.ACQUIRE or decision.reason_class in FOR_EVER or left <= 0:
+        if decision.outcome is Answer.ACQUIRE or decision.reason_class in FOR_EVER or left <= 0:
             return _reply(decision, waited, _hint(args, desk, decision))
         desk.world.journal.wait(after, min(left, _next_lapse(desk)))
 
@@ -64,7 +64,7 @@ def _hint(args: Args, desk: Desk, decision: Decision) -> dict[str, str]:
 
 
 def _reply(decision: Decision, waited: float, hint: dict[str, str]) -> Reply:
-    free = decision.outcome is Outcome.ACQUIRE
+    free = decision.outcome is Answer.ACQUIRE
     lane = decision.lane if free else decision.requested_lane
     reason = f"lane {lane!r} can be taken now, and nobody has taken it for you" if free else decision.reason
     return Reply(

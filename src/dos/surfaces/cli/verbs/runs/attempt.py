@@ -10,7 +10,7 @@ from msgspec import Struct
 from dos.evidence.access import named_unit
 from dos.journal import streams
 from dos.journal.events import UnitAttempted
-from dos.records.attempts import Outcome
+from dos.records.attempts import AttemptOutcome
 from dos.records.moments import second_stamp
 from dos.records.names import checked
 from dos.sources import processes
@@ -24,7 +24,7 @@ EXITS = {"recorded": 0, "contract_error": 2, "lock-busy": 4}
 
 class Args(Struct, kw_only=True):
     unit: Annotated[str, Option(help="the unit", metavar="UNIT", positional=True)]
-    outcome: Annotated[str, Option(help="shipped, drained, blocked, error or unknown", choices=tuple(Outcome))]
+    outcome: Annotated[str, Option(help="shipped, drained, blocked, error or unknown", choices=tuple(AttemptOutcome))]
     lane: Annotated[str, Option(help="the lane it was tried on", metavar="LANE")] = ""
     run_id: Annotated[str, Option(help="the run; $CID_RUN_ID or $DISPATCH_RUN_ID when not given", metavar="RID")] = ""
     loop_ts: Annotated[str, Option(help="the loop's own stamp", metavar="STAMP")] = ""

@@ -17,7 +17,7 @@ from dos.sources.witnesses.places import contents
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
 from dos.verdicts.belief import grid
-from dos.verdicts.belief.grid import Outcome, Report
+from dos.verdicts.belief.grid import JudgedClaim, Report
 from dos.verdicts.belief.judging import Claim
 
 EXITS = {"no_false_clear": 0, "false_clear": 1, "contract_error": 2}
@@ -38,7 +38,7 @@ class Truth(Struct, frozen=True, kw_only=True):
 def run(args: Args, desk: Desk) -> Reply:
     ask = opinions.asking(desk.world, args.judge, desk.complain)
     cases = _read(args.cases)
-    report = grid.evaluate(Outcome(verdict=ask(claim), truth=truth) for claim, truth in cases)
+    report = grid.evaluate(JudgedClaim(verdict=ask(claim), truth=truth) for claim, truth in cases)
     code = EXITS["false_clear" if report.grid.false_clear else "no_false_clear"]
     data = {"judge": args.judge, "n": report.n, **to_builtins(report.grid), **to_builtins(report.rates)}
     return Reply(code=code, text=_text(args.judge, report), data={**data, "reason": _reason(report)}, indented=True)

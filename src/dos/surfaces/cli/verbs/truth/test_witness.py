@@ -11,7 +11,7 @@ from msgspec import Struct, to_builtins
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
 from dos.verdicts.belief import tested
-from dos.verdicts.belief.tested import SPELLINGS, Answer, Evidence, Outcome
+from dos.verdicts.belief.tested import SPELLINGS, Answer, Evidence, SuiteOutcome
 
 EXITS = {
     "DISCRIMINATES": 0,
@@ -36,10 +36,10 @@ NEXT = {
 
 class Args(Struct, kw_only=True):
     baseline: Annotated[str, Option(help=f"without the change: {_OUTCOMES}", metavar="OUTCOME", choices=_CHOICES)] = (
-        Outcome.NOT_RUN.value
+        SuiteOutcome.NOT_RUN.value
     )
     candidate: Annotated[str, Option(help=f"with the change: {_OUTCOMES}", metavar="OUTCOME", choices=_CHOICES)] = (
-        Outcome.NOT_RUN.value
+        SuiteOutcome.NOT_RUN.value
     )
     forgeable: Annotated[bool, Option(help="whoever is judged could have made them up: then nothing is said")] = False
 
