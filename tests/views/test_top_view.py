@@ -304,7 +304,7 @@ def test_the_whole_fleet(place):
     assert [each.state for each in seen.supervisors] == ["running"]
     assert (seen.decisions.open, seen.decisions.first_question) == (1, "Again?")
     assert [(each.vendor, each.resets_at) for each in seen.limits] == [("v", top.moment(FAR_MS))]
-    assert [each.unit for each in seen.landings] == ["P/U1"]
+    assert [each.landing.unit for each in seen.landings] == ["P/U1"]
     assert seen.paused == "by me: lunch"
     place.write(events.DrainRequested())
     assert [each.state for each in place.view().supervisors] == ["draining"]

@@ -13,7 +13,7 @@ from msgspec import Struct, field, json
 from dos.errors import JournalCorrupt
 from dos.records.endings import Usage
 from dos.records.leases import Request
-from dos.records.units import Landing
+from dos.records.units import Landing, LandingEntry
 
 SCHEMA = 1  # of a record's body; additive fields do not raise it
 _json = json.Decoder()
@@ -308,6 +308,16 @@ class UnitLanded(Fact, frozen=True, kw_only=True):
     @property
     def landing(self) -> Landing:
         return Landing(unit=self.unit, branch=self.branch, base=self.base, commit=self.commit)
+
+    def entry(self, at: datetime, claim: str = "") -> LandingEntry:
+        return LandingEntry(
+            landing=self.landing,
+            at=at,
+            lane=self.lane,
+            run_id=self.run_id,
+            claim=claim,
+            recognised=self.recognised,
+        )
 
 
 class LandingRefused(Fact, frozen=True, kw_only=True):

@@ -1,5 +1,6 @@
 """A unit of work, as a plan states it, and what is wrong with a plan."""
 
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
@@ -84,3 +85,14 @@ class Landing(Struct, frozen=True, kw_only=True):
     base: str = ""  # where the branch was before; empty: nobody asked
     commit: str
     receipt: dict[str, Any] | None = None  # drafted from what was checked, not signed yet
+
+
+class LandingEntry(Struct, frozen=True, kw_only=True):
+    """A landing that is done, with when and by whom, as the journal tells it."""
+
+    landing: Landing
+    at: datetime
+    lane: str
+    run_id: str
+    claim: str = ""  # what its agent said last, where that was looked up
+    recognised: bool = False  # found in git after a crash

@@ -9,8 +9,9 @@ from dos.journal.fold import fold
 from dos.journal.states.decisions import Decisions, in_order
 from dos.plans.questions.catalog import AnyQuestion
 from dos.plans.waiting import Waiting
+from dos.records.units import Landing
 from dos.views.live.proving import Proved
-from dos.views.live.session import Incident, Landing, Limit, Session, Wait
+from dos.views.live.session import Incident, Limit, Session, Wait
 from dos.views.live.telling import tell
 from dos.views.people.decisions import span
 
@@ -45,7 +46,7 @@ def words(
 ) -> Report:
     """The proofs by commit; `own` are commits and edits of the user; `waiting` is what lanes and units wait for."""
     return Report(
-        landed=[_landed(each, proofs.get(each.commit)) for each in told.landed],
+        landed=[_landed(each.landing, proofs.get(each.landing.commit)) for each in told.landed],
         disbelieved=[f"{each.unit}: {_said(each.claim)}{each.fact}" for each in told.disbelieved],
         crashed=[
             f"{each.unit or each.lane}: {each.what}; {each.then or 'nobody has gone on with it'}"

@@ -9,6 +9,8 @@ from dos.journal.events import Event
 from dos.journal.facts.reader import FactReader
 from dos.journal.states import spend
 from dos.records.endings import LIMITS
+from dos.records.moments import moment
+from dos.records.units import LandingEntry
 
 HOUR_MS = 3_600_000
 HOURS_KEPT = 24
@@ -60,8 +62,8 @@ class Parked(Struct, frozen=True, kw_only=True):
     until_ms: int | None
 
 
-class Run(Struct, kw_only=True):
-    """A run that has not stopped, as far as the journal knows."""
+class WatchedRun(Struct, kw_only=True):
+    """A run as whoever watches sees it; only while it has not stopped, as far as the journal knows."""
 
     lane: str
     began_ms: int
@@ -94,21 +96,14 @@ class Pause(Struct, frozen=True, kw_only=True):
     reason: str
 
 
-class Landing(Struct, frozen=True, kw_only=True):
-    unit: str
-    lane: str
-    commit: str
-    at_ms: int
-
-
 class Watching(Struct, kw_only=True):
     name: ClassVar[str] = "watching"
     made_with: ClassVar[tuple[str, ...]] = (spend.__name__,)
 
-    runs: dict[str, Run] = field(default_factory=dict)
+    runs: dict[str, WatchedRun] = field(default_factory=dict)
     tallies: dict[str, dict[int, Tally]] = field(default_factory=dict)  # by lane, then by the hours since 1970
     pauses: dict[str, Pause] = field(default_factory=dict)  # by lane; under no name, the whole fleet's
-    landings: list[Landing] = field(default_factory=list)  # newest last
+    landings: list[LandingEntry] = field(default_factory=list)  # newest last
 
     def apply(self, event: Event) -> None:
         match _reader.decode(event):
@@ -144,8 +139,7 @@ class Watching(Struct, kw_only=True):
             case events.UnitLanded():
                 self._run(fact.run_id, fact.lane, event).spinning = ""
                 self._tally(fact.lane, event).landed += 1
-                landing = Landing(unit=fact.unit, lane=fact.lane, commit=fact.commit, at_ms=event.at_ms)
-                self.landings = [*self.landings, landing][-LANDINGS_KEPT:]
+                self.landings = [*self.landings, fact.entry(moment(event.at_ms))][-LANDINGS_KEPT:]
             case events.IterationCommitted():
                 run = self._run(fact.run_id, fact.lane, event)
                 run.unit, run.iteration, run.agent_since_ms = "", fact.iteration, 0
@@ -182,8 +176,8 @@ class Watching(Struct, kw_only=True):
         if run.ended_with not in LIMITS and not run.halting:
             self._tally(fact.lane, event).rejected += 1
 
-    def _run(self, run_id: str, lane: str, event: Event) -> Run:
-        run = self.runs.setdefault(run_id, Run(lane=lane, began_ms=event.at_ms, last_ms=event.at_ms))
+    def _run(self, run_id: str, lane: str, event: Event) -> WatchedRun:
+        run = self.runs.setdefault(run_id, WatchedRun(lane=lane, began_ms=event.at_ms, last_ms=event.at_ms))
         run.last_ms = event.at_ms
         while len(self.runs) > RUNS_KEPT:  # of those that died and were never reaped
             del self.runs[next(iter(self.runs))]

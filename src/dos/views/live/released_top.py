@@ -39,15 +39,15 @@ def frame(
         )
     verdicts = [
         {
-            "tag": landing.commit[:9],
-            "lane": landing.lane,
+            "tag": entry.landing.commit[:9],
+            "lane": entry.lane,
             "verdict": "SHIPPED",
             "reason_token": "",
-            "pick": landing.unit,
+            "pick": entry.landing.unit,
             "trust": "✓oracle",  # nothing lands that the oracle does not call shipped
-            "age_ms": max(0, seen.now_ms - int(landing.at.timestamp() * 1000)),
+            "age_ms": max(0, seen.now_ms - int(entry.at.timestamp() * 1000)),
         }
-        for landing in view.landings
+        for entry in view.landings
     ]
     activity = [{"sha": sha, "subject": subject} for sha, _, subject in (line.partition(" ") for line in log)]
     return {

@@ -7,14 +7,15 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct, structs, to_builtins
 
 from dos.plans.waiting import Waiting
 from dos.records.names import counted, visible
+from dos.records.units import LandingEntry
 from dos.views.live.proving import Proved
 from dos.views.live.report_chart import chart, clock, css_class, name
 from dos.views.live.report_style import STYLE
-from dos.views.live.session import Disbelief, Landing, Session
+from dos.views.live.session import Disbelief, Session
 from dos.views.people import costs
 from dos.views.people.costs import Costs
 from dos.views.people.decisions import Row, span
@@ -40,14 +41,27 @@ class Sheet(Struct, frozen=True, kw_only=True):
 
 
 def data(sheet: Sheet) -> dict[str, Any]:
-    told = to_builtins(sheet.told)
-    for landed in told["landed"]:
-        proof = sheet.proofs.get(landed["commit"])
-        landed["proof"] = to_builtins(proof) if proof else None
+    landed = [_landing_data(each, sheet) for each in sheet.told.landed]
+    told = to_builtins(structs.asdict(sheet.told) | {"landed": landed})
     asked = to_builtins(sheet.questions)
     waiting = to_builtins(sheet.waiting)
     spent = to_builtins(sheet.costs)
     return {"schema": SCHEMA, **told, "questions": asked, "waiting": waiting, "costs": spent, "own": sheet.own}
+
+
+def _landing_data(entry: LandingEntry, sheet: Sheet) -> dict[str, Any]:
+    landing = entry.landing
+    return {
+        "at": entry.at,
+        "unit": landing.unit,
+        "lane": entry.lane,
+        "run_id": entry.run_id,
+        "commit": landing.commit,
+        "branch": landing.branch,
+        "claim": entry.claim,
+        "recognised": entry.recognised,
+        "proof": sheet.proofs.get(landing.commit),
+    }
 
 
 def heading(sheet: Sheet) -> str:
@@ -182,9 +196,10 @@ def _landings(sheet: Sheet) -> list[str]:
     return [_landing(each, sheet) for each in sheet.told.landed] or ['<p class="none">nothing has landed</p>']
 
 
-def _landing(each: Landing, sheet: Sheet) -> str:
-    proof = sheet.proofs.get(each.commit)
-    facts = [("commit", f"<code>{name(each.commit)}</code> on <code>{name(each.branch)}</code>")]
+def _landing(each: LandingEntry, sheet: Sheet) -> str:
+    landing = each.landing
+    proof = sheet.proofs.get(landing.commit)
+    facts = [("commit", f"<code>{name(landing.commit)}</code> on <code>{name(landing.branch)}</code>")]
     badge, tone = "", "good"
     if proof:
         tone = "good" if proof.answer == "SHIPPED" else "bad"
@@ -197,7 +212,7 @@ def _landing(each: Landing, sheet: Sheet) -> str:
         facts.append(("found", "in git, after a crash: whoever landed it could not say so"))
     told = "".join(f"<dt>{term}</dt><dd>{fact}</dd>" for term, fact in facts)
     when = f'<span class="when">{name(each.lane)}, {clock(each.at, sheet.told)}</span>'
-    return f'<article class="row {tone}"><h3>{name(each.unit)} {badge}{when}</h3><dl>{told}</dl></article>'
+    return f'<article class="row {tone}"><h3>{name(landing.unit)} {badge}{when}</h3><dl>{told}</dl></article>'
 
 
 def _exit(proof: Proved) -> str:

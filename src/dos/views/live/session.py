@@ -8,6 +8,8 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
+from dos.records.units import LandingEntry
+
 
 class Unseen(StrEnum):
     """In the place of how an agent's process ended, where nobody wrote that down."""
@@ -46,17 +48,6 @@ class Bar(Struct, kw_only=True):
     @property
     def seconds(self) -> float:
         return max(0.0, (self.end - self.start).total_seconds())
-
-
-class Landing(Struct, frozen=True, kw_only=True):
-    at: datetime
-    unit: str
-    lane: str
-    run_id: str
-    commit: str
-    branch: str
-    claim: str = ""
-    recognised: bool = False  # found in git after a crash
 
 
 class Disbelief(Struct, frozen=True, kw_only=True):
@@ -156,7 +147,7 @@ class Session(Struct, kw_only=True):
     starts: list[Start] = field(default_factory=list)
     ended: str = ""  # why the fleet stopped; empty: it has not said so
     bars: list[Bar] = field(default_factory=list)
-    landed: list[Landing] = field(default_factory=list)
+    landed: list[LandingEntry] = field(default_factory=list)
     disbelieved: list[Disbelief] = field(default_factory=list)
     crashed: list[Crash] = field(default_factory=list)
     waits: list[Wait] = field(default_factory=list)

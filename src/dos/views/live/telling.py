@@ -18,7 +18,6 @@ from dos.views.live.session import (
     Disbelief,
     How,
     Incident,
-    Landing,
     Limit,
     Saved,
     Session,
@@ -134,11 +133,11 @@ class _Teller:
         if told.since and told.bars:
             told.since = min(told.since, *(bar.start for bar in told.bars))
         told.stopped = list(self.standing.values())
-        landed = {each.unit: each for each in told.landed}
+        landed = {each.landing.unit: each for each in told.landed}
         for crash in told.crashed:
             found = landed.get(crash.unit)
             if found and found.at >= crash.at:
-                crash.then = f"landed later as {found.commit[:9]}"
+                crash.then = f"landed later as {found.landing.commit[:9]}"
         return told
 
     def _of_fleet(self, fact: _OfFleet, at: datetime) -> None:
@@ -232,12 +231,7 @@ class _Teller:
                 bar = self.newest.get((fact.run_id, fact.unit)) or self._last_at(fact.unit)
                 if bar:
                     bar.how = How.LANDED
-                self.session.landed.append(
-                    Landing(
-                        at=at, unit=fact.unit, lane=fact.lane, run_id=fact.run_id, commit=fact.commit,
-                        branch=fact.branch, claim=bar.claim if bar else "", recognised=fact.recognised,
-                    )
-                )  # fmt: skip
+                self.session.landed.append(fact.entry(at, claim=bar.claim if bar else ""))
             case events.WorkSalvaged():
                 self.session.salvaged.append(
                     Saved(at=at, lane=fact.lane, run_id=fact.run_id, ref=fact.ref, commit=fact.commit, why=fact.why)

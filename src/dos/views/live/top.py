@@ -3,19 +3,21 @@
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
-from msgspec import Struct, structs
+from msgspec import Struct, structs, to_builtins
 
 from dos.evidence.watching import Held, Seen
 from dos.journal.states.decisions import in_order
 from dos.journal.states.fleet import Starts
-from dos.journal.states.watching import HOUR_MS, HOURS_KEPT, Parked, Run, Tally
+from dos.journal.states.watching import HOUR_MS, HOURS_KEPT, Parked, Tally, WatchedRun
 from dos.plans import staffing
 from dos.plans.limits import quota
 from dos.plans.limits.quota import Limit as Known
 from dos.plans.waiting import Waiting, Waits, WaitsOn
 from dos.records.moments import moment
 from dos.records.names import folded
+from dos.records.units import LandingEntry
 
 START_MS = int(staffing.START_SECONDS * 1000)
 LANDINGS_SHOWN = 10
@@ -104,13 +106,6 @@ class Decisions(Struct, frozen=True, kw_only=True):
     first_question: str = ""
 
 
-class Landing(Struct, frozen=True, kw_only=True):
-    unit: str
-    lane: str
-    commit: str
-    at: datetime
-
-
 class Totals(Struct, frozen=True, kw_only=True):
     lanes: int
     workers: int
@@ -128,7 +123,7 @@ class View(Struct, frozen=True, kw_only=True):
     paused: str | None  # why the whole fleet is; None: it is not
     decisions: Decisions
     limits: list[Limit]
-    landings: list[Landing]  # newest first
+    landings: list[LandingEntry]  # newest first
 
 
 def view(seen: Seen, waits: Mapping[str, Waits] = {}) -> View:
@@ -157,11 +152,18 @@ def view(seen: Seen, waits: Mapping[str, Waits] = {}) -> View:
             first_question=questions[0].raised.question if questions else "",
         ),
         limits=[_limit(each) for each in _limits(seen)],
-        landings=[
-            Landing(unit=each.unit, lane=each.lane, commit=each.commit, at=moment(each.at_ms))
-            for each in reversed(seen.watching.landings[-LANDINGS_SHOWN:])
-        ],
+        landings=seen.watching.landings[-LANDINGS_SHOWN:][::-1],
     )
+
+
+def data(view: View) -> dict[str, Any]:
+    """The view as JSON has it: a landing is its unit, its commit, its lane and its time."""
+    landings = [
+        {"unit": each.landing.unit, "lane": each.lane, "commit": each.landing.commit, "at": each.at}
+        for each in view.landings
+    ]
+    found: dict[str, Any] = to_builtins(structs.asdict(view) | {"landings": landings})
+    return found
 
 
 class _Lanes:
@@ -216,7 +218,7 @@ class _Lanes:
         )
 
     def _at_work(
-        self, lane: str, held: Held, run: Run | None, spoken_ms: int | None
+        self, lane: str, held: Held, run: WatchedRun | None, spoken_ms: int | None
     ) -> tuple[State, int, str, int | None]:
         """The state of a lane that a worker has, since when, what it waits for, until when."""
         granted_ms, seen = held.lease.granted_ms, self._seen

@@ -117,7 +117,8 @@ def _spent(spend: Spend) -> str:
 
 def _landings(view: View) -> list[str]:
     rows = [
-        f"{local_clock(each.at, view.at):>6}  {each.commit[:9]}  {each.unit}  ({each.lane})" for each in view.landings
+        f"{local_clock(each.at, view.at):>6}  {each.landing.commit[:9]}  {each.landing.unit}  ({each.lane})"
+        for each in view.landings
     ]
     return ["landed last:", *rows] if rows else []
 

@@ -24,7 +24,6 @@ from dos.journal.states.spend import Spend
 from dos.journal.store import Store
 from dos.plans.waiting import FleetWaits
 from dos.records.names import LONGEST_PATH, shown
-from dos.records.units import Landing
 from dos.records.unknown import Unknown
 from dos.runtime.fleet.reading import FleetReader
 from dos.sources.witnesses import places
@@ -72,8 +71,7 @@ def run(args: Args, desk: Desk) -> Reply:
 
 def _sheet(world: World, happened: list[Event], asked: Decisions) -> Sheet:
     told = tell(happened)
-    landed = [Landing(unit=each.unit, branch=each.branch, commit=each.commit) for each in told.landed]
-    found, waits = proofs.gather(world, landed), _waits(world)
+    found, waits = proofs.gather(world, (each.landing for each in told.landed)), _waits(world)
     return Sheet(
         workspace=world.workspace.root.name,
         told=told,

@@ -8,7 +8,7 @@ import shutil
 import sys
 from typing import Annotated, Any
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct
 
 from dos.errors import GitFailed
 from dos.evidence.watching import Seen
@@ -35,11 +35,11 @@ def run(args: Args, desk: Desk) -> Reply:
     looked = looking.watcher(desk).look()
     seen = top.view(looked, looking.waits(desk)())
     if desk.as_json:
-        return Reply(data=_released(seen, looked, desk) | to_builtins(seen), indented=True)
+        return Reply(data=_released(seen, looked, desk) | top.data(seen), indented=True)
     from dos.surfaces.cli.live.page import page, plain
 
     width = shutil.get_terminal_size((WIDTH_WITHOUT_A_TERMINAL, 0)).columns
-    return Reply(text=plain(page(seen, width, name=desk.journal_world.workspace.root.name)), data=to_builtins(seen))
+    return Reply(text=plain(page(seen, width, name=desk.journal_world.workspace.root.name)), data=top.data(seen))
 
 
 def _released(view: top.View, seen: Seen, desk: Desk) -> dict[str, Any]:
