@@ -1,15 +1,20 @@
 """What a supervisor sees before it acts, and which units it is told about."""
 
+import os
 import time
 
 import pytest
 from sample_repository import Repository
 
+from dos.evidence.progress import liveness
 from dos.journal import events, fold
 from dos.plans import staffing
+from dos.records.leases import Lease, Request
+from dos.records.regions import region
 from dos.runtime import backlog, effects
 from dos.runtime.fleet import reading
 from dos.runtime.fleet_effects import FleetEffects
+from dos.runtime.supervisor import Fleet
 from dos.runtime.worker_effects import WorkerEffects
 from dos.sources import processes
 from dos.sources.world import World
@@ -33,10 +38,13 @@ def spawned(supervisor: FleetEffects, host: str, system: str) -> None:
     supervisor.store.record("spawn/one", fact)
 
 
-def pending(supervisor: FleetEffects) -> bool:
+def observed(supervisor: FleetEffects) -> Fleet:
     lease = supervisor.take_lease(effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True))
-    seen = supervisor.observe(effects.ObserveFleet(lease=lease))
-    return next(lane.pending for lane in seen.lanes if lane.lane == "one")
+    return supervisor.observe(effects.ObserveFleet(lease=lease))
+
+
+def pending(supervisor: FleetEffects) -> bool:
+    return next(lane.pending for lane in observed(supervisor).lanes if lane.lane == "one")
 
 
 @pytest.mark.parametrize(
@@ -157,3 +165,57 @@ def test_a_supervisor_starts_nobody_where_no_plan_declares_a_unit(supervisor, re
     with World(repository.root) as world:
         verdict, _ = reading.plan(world, world.config.supervise.policy(target=2))
     assert [row.lane for row in verdict.spawn] == ["one", "two"]
+
+
+def hold(supervisor: FleetEffects, lane: str, *, pid: int | None, ttl_ms: int = 600_000) -> Lease:
+    me = processes.identify(os.getpid())
+    asked = Request(
+        lane=lane,
+        holder="h:1",
+        host=processes.host(),
+        ttl_ms=ttl_ms,
+        run_id="R",
+        pid=pid,
+        pid_started=me.started,
+        system=processes.system(),
+        region=region(["one/**"]),
+    )
+    return supervisor.store.acquire(asked, lambda *_: None)
+
+
+def test_a_lane_that_was_spelled_otherwise_when_it_was_leased_is_the_same_lane(supervisor):
+    held = hold(supervisor, "ONE", pid=NO_SUCH_PROCESS)
+    seen = observed(supervisor)
+    assert staffing.Reap("one", "its process is gone") in staffing.plan(seen.lanes, 2).actions
+    assert seen.leases == {"one": held}
+
+
+def test_a_worker_whose_lease_was_over_for_a_moment_is_not_taken_for_dead_afterwards(supervisor, monkeypatch):
+    """The look at git came just before the renewal, and is good for a minute."""
+    held = hold(supervisor, "one", pid=os.getpid())
+    really = liveness.Moment.__init__
+
+    def late(moment, view, now_ms):
+        really(moment, view, now_ms)
+        moment.lease_ms += held.ttl_ms + 1
+
+    with monkeypatch.context() as patched:
+        patched.setattr(liveness.Moment, "__init__", late)
+        observed(supervisor)
+    supervisor.store.renew([held.fence])
+    assert not [each for each in staffing.plan(observed(supervisor).lanes, 2).actions if each.lane == "one"]
+
+
+@pytest.mark.parametrize("lives", [True, False])
+def test_a_lease_that_is_over_at_another_moment_counts_as_one_that_is_over_now(supervisor, repository, lives):
+    """A worker that lives here loses it to whoever comes first, and is never called dead."""
+    held = hold(supervisor, "one", pid=os.getpid() if lives else None, ttl_ms=1000)
+    later_ms = supervisor.store.now_ms() + 3_600_000
+    with World(repository.root) as world:
+        then = reading.FleetReader(world).outlook(now_ms=later_ms)
+        while not supervisor.store.lapsed(held):
+            time.sleep(0.05)
+        now = reading.FleetReader(world).outlook()
+    assert list(then.plan.actions) == list(now.plan.actions)
+    assert [lease.fence for lease in then.seen.staff.leases] == ([] if lives else [held.fence])
+    assert staffing.Spawn("one") in now.plan.actions

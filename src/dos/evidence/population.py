@@ -3,7 +3,7 @@
 A journal that cannot be read frees nobody's lane: then every lane is held, by whom is not known.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import UNSET, Struct
 
@@ -28,6 +28,12 @@ class Staff(Struct, frozen=True, kw_only=True):
     def dead(self) -> dict[str, Lease]:
         """The leases whose holder is gone, by lane."""
         return {lease.lane: lease for lease in self.leases if self.stands[lease.fence].answer is Answer.STALLED}
+
+
+def by_lane(config: Config, leases: Iterable[Lease]) -> dict[str, Lease]:
+    """Each lease under its lane as the roster spells it now: dos.toml may have changed since it was granted."""
+    spelled = {folded(name): name for name in config.roster()}
+    return {spelled.get(folded(lease.lane), lease.lane): lease for lease in leases}
 
 
 def entries(

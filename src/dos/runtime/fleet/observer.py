@@ -6,8 +6,10 @@ A supervisor looks before every tick, a verb once. Both see the same: nothing is
 import time
 from collections.abc import Callable
 
+from msgspec import structs
+
 from dos.config.tables import Config
-from dos.evidence import holders, launches
+from dos.evidence import holders, launches, population
 from dos.evidence.population import Staff
 from dos.evidence.progress import liveness as progress
 from dos.journal import fold, streams
@@ -78,9 +80,12 @@ class FleetObserver:
         self._progress: dict[int, Standing] = {}  # by fence
 
     def look(self, *, now_ms: int | None = None, heed: Callable[[Decisions], None] | None = None) -> Seen:
-        """`heed` is called with the answers that people gave, before anything else is looked at."""
-        live = self.watch.look()
-        leases = {lease.lane: lease for lease in live}
+        """As of now, or as if it were `now_ms`; whether a process runs is always told as it is now.
+
+        `heed` is called with the answers that people gave, before anything else is looked at.
+        """
+        live, over = self._leases(now_ms)
+        leases = population.by_lane(self.config, live)
         state, answers = self.watch.state(folded.Fleet), self.watch.state(Decisions)
         if heed:
             heed(answers)
@@ -101,7 +106,7 @@ class FleetObserver:
             undone={name: unit.undone for name, unit in on_target.units.items() if unit.undone},
             answers=answers,
             leases=leases,
-            staff=self._staff(live, state, now_ms),
+            staff=self._staff(live, over, state, now_ms),
             parked={run_id: parked for run_id, run in watching.runs.items() if (parked := run.parked or run.provider)},
             pauses=watching.pauses,
             backlogs=backlogs,
@@ -199,14 +204,25 @@ class FleetObserver:
 
     # Who works
 
-    def _staff(self, live: list[Lease], state: folded.Fleet, now_ms: int) -> Staff:
+    def _leases(self, now_ms: int | None) -> tuple[list[Lease], list[Lease]]:
+        """Those whose time is not over at the moment, and those whose is."""
+        live, over = self.watch.look(), self.watch.lapsed
+        if now_ms is None:
+            return live, over
+        with self.store.backend.read() as view:
+            moment = progress.Moment(view, now_ms)
+        held = [*live, *over]
+        over = [lease for lease in held if lease.lapsed(moment.lease_ms, moment.boot)]
+        return [lease for lease in held if lease not in over], over
+
+    def _staff(self, live: list[Lease], over: list[Lease], state: folded.Fleet, now_ms: int) -> Staff:
         """The leases that count: one whose time is over while its process is there is left to whoever is first."""
-        over = [lease for lease in self.watch.lapsed if holders.running(lease) is not True]
+        dead = [lease for lease in over if holders.running(lease) is not True]
         self._read_progress(live, now_ms)
         stands = {lease.fence: self._stands(lease, state) for lease in live}
-        stands |= {lease.fence: Standing(answer=Answer.STALLED, why="its lease is over") for lease in over}
+        stands |= {lease.fence: Standing(answer=Answer.STALLED, why="its lease is over") for lease in dead}
         launched = launches.expected(state, self.place.state, now_ms)
-        return Staff(leases=[*live, *over], stands=stands, launched=launched)
+        return Staff(leases=[*live, *dead], stands=stands, launched=launched)
 
     def _read_progress(self, live: list[Lease], now_ms: int) -> None:
         if not live or time.monotonic() - self._looked_at < self._liveness_seconds:
@@ -214,7 +230,9 @@ class FleetObserver:
         self._looked_at = time.monotonic()
         policy = self.config.liveness
         found = progress.gather(self.store, self.place, live, now_ms=now_ms)
-        self._progress = {fence: standing(each, policy) for fence, each in found.items()}
+        # Whether its time is over is known of each look: one that was late for a moment is renewed before the next.
+        in_time = {fence: structs.replace(each, lapsed=False) for fence, each in found.items()}
+        self._progress = {fence: standing(each, policy) for fence, each in in_time.items()}
 
     def _stands(self, lease: Lease, state: folded.Fleet) -> Standing:
         """By the last look at git; but whether its process is there, by the system now."""

@@ -56,7 +56,7 @@ def fleet(
         left=waits.complete(seen, own, ()).units if idle else {},
         dying=given_up,
         unchecked=begun if is_unchecked else None,
-        leases={lease.lane: lease for lease in seen.staff.leases},
+        leases=population.by_lane(seen.config, seen.staff.leases),
         versions={name: starts.version for name, starts in seen.state.starts.items()},
         drain_requested=is_draining,
         busy=busy,
@@ -68,7 +68,7 @@ def fleet(
         due=due,
         settled=closing.settled(seen),
         logged_in=list(seen.logged_in),
-        runs={lease.lane: run for lease in seen.leases.values() if (run := _live_run(seen, lease))},
+        runs={lane: run for lane, lease in seen.leases.items() if (run := _live_run(seen, lease))},
         incidents=list(incidents),
         found=found(seen) if first else None,
     )

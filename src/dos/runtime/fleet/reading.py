@@ -35,7 +35,8 @@ class Outlook(Struct, frozen=True, kw_only=True):
     @property
     def handles(self) -> dict[str, str]:
         """What would have to be stopped on each lane that somebody holds."""
-        return {lease.lane: lease.run_id or str(lease.pid or lease.holder) for lease in self.seen.staff.leases}
+        held = population.by_lane(self.seen.config, self.seen.staff.leases)
+        return {lane: lease.run_id or str(lease.pid or lease.holder) for lane, lease in held.items()}
 
 
 def plan(
