@@ -31,22 +31,23 @@ class Units(Struct, frozen=True, kw_only=True):
 
 
 def gather(world: World, units: Units | None, *, now_ms: int) -> Decisions:
-    """Without `units`, where plans cannot be read, what they hold is missing and nothing else."""
     recorded, _ = fold.current(world.journal, Decisions)
-    leases = world.journal.leases()
-    waiting = {name: asked for name, asked in recorded.open.items() if not _has_stopped(asked, leases)}
+    return waiting(recorded, world.journal.leases(), units, now_ms=now_ms)
+
+
+def waiting(recorded: Decisions, leases: Sequence[Lease], units: Units | None, *, now_ms: int) -> Decisions:
+    """Without `units`, where plans cannot be read, what they hold is missing and nothing else."""
+    found = {name: asked for name, asked in recorded.open.items() if not _has_stopped(asked, leases)}
     if units is None:
-        return Decisions(open=waiting, answered=recorded.answered)
-    waiting = {
-        name: asked
-        for name, asked in waiting.items()
-        if not asked_units.cause_gone(asked, units.state, units.unfinished)
+        return Decisions(open=found, answered=recorded.answered)
+    found = {
+        name: asked for name, asked in found.items() if not asked_units.cause_gone(asked, units.state, units.unfinished)
     }
-    waiting |= {each.id: _unwritten(each, now_ms) for each in units.unasked if not recorded.knows(each.id)}
-    asked_about = {unit for asked in waiting.values() for unit in asked_units.units_behind(asked)}
+    found |= {each.id: _unwritten(each, now_ms) for each in units.unasked if not recorded.knows(each.id)}
+    asked_about = {unit for asked in found.values() for unit in asked_units.units_behind(asked)}
     held = [_about_held(units, name) for name in units.verdicts if name not in asked_about]
-    waiting |= {each.id: _unwritten(each, now_ms) for each in held if each}
-    return Decisions(open=waiting, answered=recorded.answered)
+    found |= {each.id: _unwritten(each, now_ms) for each in held if each}
+    return Decisions(open=found, answered=recorded.answered)
 
 
 def _unwritten(question: AnyQuestion, now_ms: int) -> Standing:

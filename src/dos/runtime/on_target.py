@@ -22,6 +22,23 @@ from dos.sources.git import Reader
 from dos.sources.workspace import Workspace
 from dos.sources.world import World
 
+Shown = dict[str, tuple[str, Seen]]  # units as git shows them, each beside what the journal called landed then
+
+
+def as_shown(fleet: Fleet, shown: Shown, answers: Decisions) -> Fleet:
+    """The fleet's state with what git shows. What a person wants again is as if it had never landed."""
+    wanted = [asked.question for asked in answers.answered.values() if asked.choice == ChoiceName.AGAIN]
+    again = {(question.unit, question.commit) for question in wanted if isinstance(question, UnitUndone)}
+    units = {}
+    for name, (landed_then, seen) in shown.items():
+        before = fleet.units.get(name, Seen())
+        if before.landed != landed_then:
+            continue  # it landed since
+        undone = "" if (name, before.landed) in again else seen.undone
+        # What was tried or claimed since then is the journal's to tell.
+        units[name] = structs.replace(before, landed=seen.landed, undone=undone)
+    return structs.replace(fleet, units={**fleet.units, **units}) if units else fleet
+
 
 class OnTarget:
     """Asked at every survey; history is looked at only when the branch, the plans or the landings have changed.
@@ -41,7 +58,7 @@ class OnTarget:
         self._not_before = 0.0
         self._asked: object = None
         self._names: list[str] = []
-        self._shown: dict[str, tuple[str, Seen]] = {}  # beside what the journal called landed then
+        self._shown: Shown = {}
         self._memory = Memory()
 
     def known(
@@ -53,7 +70,7 @@ class OnTarget:
         answers: Decisions,
         live: Collection[str] = (),
     ) -> Fleet:
-        """The fleet's state as git shows it. What a person wants again is as if it had never landed.
+        """The fleet's state as git shows it.
 
         `live` are the runs that hold a lane. What an agent brought to the branch by itself counts as no landing.
         """
@@ -85,17 +102,7 @@ class OnTarget:
             self._asked, self._names = asked, names
             now = time.monotonic()
             self._not_before = now + (now - began) * (1 / self._share - 1)
-        # What was tried or claimed since then is the journal's to tell.
-        wanted = [asked.question for asked in answers.answered.values() if asked.choice == ChoiceName.AGAIN]
-        again = {(question.unit, question.commit) for question in wanted if isinstance(question, UnitUndone)}
-        shown = {}
-        for name, (landed_then, seen) in self._shown.items():
-            before = fleet.units.get(name, Seen())
-            if before.landed != landed_then:
-                continue  # it landed since
-            undone = "" if (name, before.landed) in again else seen.undone
-            shown[name] = structs.replace(before, landed=seen.landed, undone=undone)
-        return structs.replace(fleet, units={**fleet.units, **shown}) if shown else fleet
+        return as_shown(fleet, self._shown, answers)
 
     @property
     def is_unsure(self) -> bool:

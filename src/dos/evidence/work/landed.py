@@ -69,20 +69,21 @@ def look(
     memory.named = {name: seen.sha for name, seen in shown.items() if not isinstance(seen, Unknown) and seen.shipped}
     on_target = _on_target(world, set(commits.values()), where, memory) if commits else set()
     delivered = _delivered(world, fleet, commits, where)
-    by_agents = _by_agents(memory.named, fleet, disputed)
-    others = {name: shown[name] for name in names if name not in commits and name not in by_agents}
-    by_others = _by_others(world, others, declared, memory) | _landed_for_others(world, others, fleet) | by_agents
+    agents_own = by_agents(memory.named, fleet, disputed)
+    others = {name: shown[name] for name in names if name not in commits and name not in agents_own}
+    by_others = _by_others(world, others, declared, memory) | _landed_for_others(world, others, fleet) | agents_own
     truths = {
         name: Landed(commits[name], Source.BRANCH)
         if name in delivered
         else by_others.get(name) or _truth(world, commits.get(name, ""), on_target, shown[name])
         for name in names
     }
-    known = {name: _known(fleet.units.get(name, Seen()), truth) for name, truth in truths.items()}
+    known = {name: corrected(fleet.units.get(name, Seen()), truth) for name, truth in truths.items()}
     return truths, structs.replace(fleet, units={**fleet.units, **{name: seen for name, seen in known.items() if seen}})
 
 
-def _known(seen: Seen, truth: Truth) -> Seen | None:
+def corrected(seen: Seen, truth: Truth) -> Seen | None:
+    """What the journal says of a unit, as git shows it; None where git shows nothing else."""
     if seen.intended is not None:
         return None  # a landing of it is under way, and its worker finishes it
     if isinstance(truth, Landed) and not seen.landed:
@@ -120,7 +121,7 @@ def _shown(world: World, names: list[str], ref: str | Unknown, memory: Memory) -
         return dict.fromkeys(names, Unknown(error.message))
 
 
-def _by_agents(named: Mapping[str, str], fleet: Fleet, disputed: Collection[str]) -> dict[str, Truth]:
+def by_agents(named: Mapping[str, str], fleet: Fleet, disputed: Collection[str]) -> dict[str, Truth]:
     """The truth about units whose commits an agent brought to the branch by itself: only a person's word counts."""
     never, kept = fleet.incidents.disputed.union(disputed), fleet.incidents.kept_commits
     found: dict[str, Truth] = {}

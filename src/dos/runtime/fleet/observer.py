@@ -98,12 +98,12 @@ class FleetObserver:
         if units:
             on_target = self.on_target.known(state, units, self._target, self._branch(), answers, runs)
         backlogs = self._backlogs(units, on_target, answers, leases, now_ms)
-        unfinished = {unit.name: unit for unit in units if not on_target.units.get(unit.name, folded.Unit()).landed}
+        unfinished = lookouts.unfinished(units, on_target)
         agents, watching = self._agents(units), self.watch.state(Watching)
         return Seen(
             config=self.config,
             state=state,
-            undone={name: unit.undone for name, unit in on_target.units.items() if unit.undone},
+            undone=lookouts.undone(on_target),
             answers=answers,
             leases=leases,
             staff=self._staff(live, over, state, now_ms),

@@ -6,6 +6,7 @@ from datetime import timedelta
 from msgspec import structs
 
 from dos.evidence import population
+from dos.evidence.attention import Units
 from dos.journal.engine_events import BaselineStarted, IncidentFound
 from dos.journal.states import fleet as folded
 from dos.plans import starting
@@ -151,6 +152,12 @@ def failures(seen: Seen) -> Iterator[AnyQuestion]:
         question = seen.about_deaths(lane)
         if question and not seen.answers.knows(question.id) and not seen.working_on(lane):
             yield question
+
+
+def units(seen: Seen) -> Units:
+    """The units that may need a person, with all that nobody was asked about yet."""
+    unasked = [*questions(seen), *failures(seen)]
+    return Units(unfinished=seen.unfinished or {}, verdicts=seen.verdicts, state=seen.state, unasked=unasked)
 
 
 def _of_people(seen: Seen) -> list[Limit]:

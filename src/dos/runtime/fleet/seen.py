@@ -1,6 +1,6 @@
 """The fleet as a tick sees it: what the journal, git, the plans and the system say now. Whoever looks gets one."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 
 from msgspec import Struct
@@ -199,6 +199,16 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
             why = unit.tries[-1] if unit.tries else unit.tried.outcome
             failed.append(FailedUnit(unit=name, tries=unit.failures, why=why, text=unit.tried.text))
         return failed
+
+
+def unfinished(units: Iterable[Unit], on_target: folded.Fleet) -> dict[str, Unit]:
+    """The units that the target branch does not hold."""
+    return {unit.name: unit for unit in units if not on_target.units.get(unit.name, folded.Unit()).landed}
+
+
+def undone(on_target: folded.Fleet) -> dict[str, str]:
+    """The units that landed and that the target branch does not show any more, each with why."""
+    return {name: unit.undone for name, unit in on_target.units.items() if unit.undone}
 
 
 def roomless(

@@ -15,25 +15,14 @@ from dos.sources.history.reflogs import Move, Reflogs
 MOST_COMMITS = 100  # of one incident that are written down
 
 
-class IncidentWatch:
-    """Of one target branch. What the journal knows already is not found again."""
+class ClaimWatch:
+    """Finds incidents by what commits say and who is at which unit: what a model of git can tell as well."""
 
-    def __init__(self, git: Reader, branch: str) -> None:
-        self._git = git
+    def __init__(self, branch: str) -> None:
         self._branch = branch
-        self._reflogs = Reflogs(git, branch)
         self._is_first_look = True
         self._older: set[tuple[str, str]] = set()  # units with commits that were there while nobody was at them
         self._suspects: dict[str, tuple[str, str]] = {}  # unit -> the run that was at it, the commit that names it
-
-    def by_reflogs(self, fleet: Fleet) -> list[IncidentFound]:
-        """One for each run whose agents moved the branch, or the HEAD of the user, since the last that was noted."""
-        known = {(each.run_id, new) for each in fleet.incidents.found.values() for new in each.moved_to}
-        fresh: dict[str, list[Move]] = {}
-        for move in self._reflogs.agent_moves():
-            if (move.run_id, move.new) not in known:
-                fresh.setdefault(move.run_id, []).append(move)
-        return [self._of_moves(run_id, moves, fleet) for run_id, moves in fresh.items()]
 
     def suspect(self, named: Mapping[str, str], fleet: Fleet, live: Collection[str]) -> None:
         """Remember units that a new commit names while a live run is at them, and whose landing nobody has begun.
@@ -75,6 +64,24 @@ class IncidentWatch:
     @property
     def suspects(self) -> Collection[str]:
         return self._suspects
+
+
+class IncidentWatch(ClaimWatch):
+    """Of one target branch. What the journal knows already is not found again."""
+
+    def __init__(self, git: Reader, branch: str) -> None:
+        super().__init__(branch)
+        self._git = git
+        self._reflogs = Reflogs(git, branch)
+
+    def by_reflogs(self, fleet: Fleet) -> list[IncidentFound]:
+        """One for each run whose agents moved the branch, or the HEAD of the user, since the last that was noted."""
+        known = {(each.run_id, new) for each in fleet.incidents.found.values() for new in each.moved_to}
+        fresh: dict[str, list[Move]] = {}
+        for move in self._reflogs.agent_moves():
+            if (move.run_id, move.new) not in known:
+                fresh.setdefault(move.run_id, []).append(move)
+        return [self._of_moves(run_id, moves, fleet) for run_id, moves in fresh.items()]
 
     def _of_moves(self, run_id: str, moves: list[Move], fleet: Fleet) -> IncidentFound:
         commits: dict[str, None] = {}

@@ -37,5 +37,4 @@ def _units(desk: Desk) -> Units | None:
     if seen is None:
         desk.complain(f"warning: units that a plan holds are not listed: {unread}")
         return None
-    asked = [*observing.questions(seen), *observing.failures(seen)]
-    return Units(unfinished=seen.unfinished or {}, verdicts=seen.verdicts, state=seen.state, unasked=asked)
+    return observing.units(seen)
