@@ -71,3 +71,32 @@ def test_an_edit_that_is_cleared_unsaved_is_missed():
     repository.edit(tree)
     tree.dirty.clear()
     assert repository.reachable_edits() == set()
+
+
+def landed(repository: Repository, unit: str = "PLAN/A1") -> str:
+    repository.raise_fence("a", 1)
+    tree = worked(repository, unit)
+    landing = repository.prepare_landing(unit, tree, tree.head, tree.base)
+    assert repository.move("a", 1, landing) is None
+    return landing.commit
+
+
+def test_what_was_reverted_is_on_the_branch_and_is_named_no_more_until_it_lands_again():
+    repository = Repository()
+    commit = landed(repository)
+    repository.revert("PLAN/A1")
+    assert (repository.landed, repository.named, repository.reverted) == ({}, {}, {commit: "PLAN/A1"})
+    assert commit in repository.on_target and repository.reachable_edits() == {1}
+    again = landed(repository)
+    assert repository.named == {"PLAN/A1": again} and repository.doubled == []
+
+
+def test_what_an_agent_commits_to_the_branch_is_named_there_and_is_no_landing():
+    repository = Repository()
+    tree = repository.tree("host/a")
+    repository.edit(tree)
+    repository.commit_to_branch(tree, "PLAN/A1")
+    assert repository.named == {"PLAN/A1": repository.target} and repository.landed == {}
+    assert not tree.dirty and repository.reachable_edits() == {1}
+    landed(repository)
+    assert repository.doubled == []

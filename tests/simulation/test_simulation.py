@@ -12,7 +12,7 @@ from dos.plans.questions.added import Added
 from dos.plans.questions.lanes import LaneFailed, LaneStopped, UnitsFailed
 from dos.plans.questions.resources import BaselineFailed, BudgetSpent, LimitDoubted, LimitReached
 from dos.plans.questions.runs import HaltProposed, RunStopped, Spinning
-from dos.plans.questions.units import LandingBlocked, LandingConflict
+from dos.plans.questions.units import Incident, LandingBlocked, LandingConflict, UnitHeld, UnitUndone
 from dos.runtime import effects
 from dos.testing.simulation import faults, invariants, many, seeds
 from dos.testing.simulation.invariants import INVARIANTS
@@ -57,13 +57,13 @@ def test_a_planted_bug_is_found(bug):
     assert not seeds.simulate(found.seed).failure  # and without the bug there is nothing to find
 
 
-# What comes up in a simulation, and how it can be answered. What no model of git or of a plan's text tells is left out:
-# a unit that is undone or held by its plan, an incident, a text that changed on disk.
+# What comes up in a simulation, and how it can be answered. A text that changed on disk is left out.
 ANSWERS = {
     Added: ["done", "dismiss"],
     BaselineFailed: ["retry", "start", "leave"],
     BudgetSpent: ["raise", "stop", "wait"],
     HaltProposed: ["halt", "done", "leave"],
+    Incident: ["again", "keep"],
     LandingBlocked: ["retry", "drop"],
     LandingConflict: ["retry", "hold", "drop"],
     LaneFailed: ["retry", "leave"],
@@ -72,6 +72,8 @@ ANSWERS = {
     LimitReached: ["fixed", "leave"],
     RunStopped: ["done"],
     Spinning: ["halt", "leave"],
+    UnitHeld: ["retry"],
+    UnitUndone: ["again", "leave"],
     UnitsFailed: ["retry", "leave"],
 }
 

@@ -31,7 +31,7 @@ ENDINGS = {
     faults.LIMIT_DOUBTED: Ending.USAGE_WINDOW,
 }
 COMMITS = ("", faults.STRAY, faults.RED, faults.LEFTOVERS)
-EDITS = (*COMMITS, faults.LIE, faults.STALL, faults.SPIN, faults.AGENT_CRASH)
+EDITS = (*COMMITS, faults.TO_BRANCH, faults.LIE, faults.STALL, faults.SPIN, faults.AGENT_CRASH)
 
 
 class Agent(Struct):
@@ -74,7 +74,7 @@ class Agents:
 
     def _fault(self) -> str:
         fault = self.site.swarm.agent()
-        for name in (faults.NOT_INSTALLED, faults.LIMIT_DOUBTED):
+        for name in (faults.NOT_INSTALLED, faults.LIMIT_DOUBTED, faults.TO_BRANCH):
             if not fault and self.site.asks(ASKED_ABOUT):
                 fault = name
         return fault
@@ -105,6 +105,8 @@ class Agents:
             repository.commit(agent.tree, unit, strays=fault == faults.STRAY, red=fault == faults.RED)
             if fault == faults.LEFTOVERS:
                 repository.edit(agent.tree)
+        elif agent.done == 2 and agent.fault == faults.TO_BRANCH and not agent.effect.documents:
+            repository.commit_to_branch(agent.tree, unit)
         if agent.done == 3:
             self._end(agent, ENDINGS.get(agent.fault, Ending.OK))
         else:

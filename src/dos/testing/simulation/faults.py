@@ -65,7 +65,11 @@ OBSTACLE = "a person's file in the way of a landing"
 HALT_PROPOSED = "halt proposed"
 QUESTION_ADDED = "question added by a person"
 STOPPED_BY_HAND = "run by hand stopped"
-ASKING = (NOT_INSTALLED, LIMIT_DOUBTED, OBSTACLE, HALT_PROPOSED, QUESTION_ADDED, STOPPED_BY_HAND)
+REVERTED = "landed unit reverted by a person"
+TO_BRANCH = "agent commits to the target branch"
+ASKING = (
+    NOT_INSTALLED, LIMIT_DOUBTED, OBSTACLE, HALT_PROPOSED, QUESTION_ADDED, STOPPED_BY_HAND, REVERTED, TO_BRANCH
+)  # fmt: skip
 
 FAULTS = (*STEPS, *MOMENTS, *SETTINGS, *AGENTS, *TARGETS, *ASKING)
 

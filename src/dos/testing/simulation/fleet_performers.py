@@ -5,6 +5,7 @@ from collections.abc import Callable
 from msgspec import Struct, structs
 
 from dos.errors import Conflict
+from dos.evidence import attention
 from dos.evidence.launches import LAUNCH_MS
 from dos.evidence.population import Staff
 from dos.journal import streams
@@ -20,10 +21,12 @@ from dos.records import run_ids
 from dos.records.leases import Lease
 from dos.runtime import effects
 from dos.runtime.fleet import observing
-from dos.runtime.fleet.seen import Seen, roomless
+from dos.runtime.fleet.seen import Seen, roomless, undone, unfinished
+from dos.runtime.on_target import Shown
 from dos.runtime.supervisor import Fleet
 from dos.sources.processes import Identity
 from dos.testing.simulation import faults
+from dos.testing.simulation.branch_view import BranchView
 from dos.testing.simulation.machine import SUSPENDED, Host, Later, Performers, Process, Suspended, simulates
 from dos.testing.simulation.repository import TARGET
 from dos.testing.simulation.site import Site
@@ -80,12 +83,14 @@ class FleetPerformers:
         return {**self.workers.table(), **dict(rows)}
 
     def observe(self, process: Process, effect: effects.ObserveFleet) -> Fleet:
-        seen = structs.replace(self.seen(process.host), baseline=self.baseline_plan(process))
+        view = self.workers.view(process)
+        seen = structs.replace(self.seen(process.host, view), baseline=self.baseline_plan(process))
         self.population[process.host.name] = sum(bool(seen.working_on(lane)) for lane in seen.backlogs), 0
         fleet = observing.fleet(
             seen,
             supervisor=effect.lease,
             first=effect.first,
+            incidents=view.incidents,
             begun=self._check_to_begin(process.host),
         )
         self.on_look(process, Tick(position=self.site.reader.last(), seen=seen, fleet=fleet))
@@ -139,14 +144,17 @@ class FleetPerformers:
         )
         return Later(CHECK_SECONDS, fact)
 
-    def seen(self, host: Host) -> Seen:
+    def seen(self, host: Host, view: BranchView | None = None) -> Seen:
+        """Without a `view`, by whoever looks at the branch for the first time."""
         site, now_ms = self.site, self.machine.clock.wall_ms()
-        state, setting = self.workers.as_git_shows(site.fleet), site.setting
+        view = view or self.workers.view(None)
+        state, setting = self.workers.as_git_shows(site.fleet, view), site.setting
         leases, staff = {lease.lane: lease for lease in site.live()}, self.staff(host)
         working = leases.keys() - staff.dead().keys()
         # What a lane could offer is asked only where nobody works.
         backlogs = {
-            name: NOTHING if name in working else self._backlog(name, state, now_ms) for name in setting.regions
+            name: NOTHING if name in working else self._backlog(name, state, view.shown, now_ms)
+            for name in setting.regions
         }
         free = [lane for lane, found in backlogs.items() if found.open]
         limited = site.quota.limits or setting.spends
@@ -166,8 +174,16 @@ class FleetPerformers:
             agents=setting.agents,
             now_ms=now_ms,
             gone=lambda lease: self.gone(lease, host),
-            unfinished={unit.name: unit for unit in site.units if unit.name not in site.repository.landed},
+            undone=undone(state),
+            unfinished=unfinished(site.units, state),
         )  # fmt: skip
+
+    def waiting(self) -> decisions.Decisions:
+        """All that waits for a person, as the first host's `dos decisions` lists it."""
+        seen = self.seen(self.site.hosts[0])
+        return attention.waiting(
+            self.site.decisions, self.site.reader.leases(), observing.units(seen), now_ms=seen.now_ms
+        )
 
     def gone(self, lease: Lease, host: Host) -> bool:
         return self.site.is_gone(lease, host)
@@ -176,9 +192,9 @@ class FleetPerformers:
         """Of a process elsewhere a host cannot say that it is gone."""
         return starts.system == host.name and not self.site.runs(starts.run_id)
 
-    def _backlog(self, lane: str, state: folded.Fleet, now_ms: int) -> effects.Backlog:
-        """Surveyed anew only when something was said, or a unit's rest is over."""
-        asked = self.site.offers, self.site.repository.target
+    def _backlog(self, lane: str, state: folded.Fleet, shown: Shown, now_ms: int) -> effects.Backlog:
+        """Surveyed anew only when something was said or is shown, or a unit's rest is over."""
+        asked = self.site.offers, self.site.repository.target, shown
         before, until_ms, found = self._surveyed.get(lane, (None, 0, NOTHING))
         if before != asked or now_ms >= until_ms:
             found = self.workers.backlog(state, lane, now_ms)

@@ -9,7 +9,7 @@ from dos.journal.engine_events import HaltRequested, PauseEnded, PauseRequested
 from dos.journal.events import DrainRequested, Fact, RunStopped
 from dos.journal.run_events import HaltProposed
 from dos.journal.states import decisions
-from dos.journal.states.decisions import Standing
+from dos.journal.states.decisions import Decisions, Standing
 from dos.plans.questions.added import Added
 from dos.plans.questions.question import ChoiceName
 from dos.plans.questions.resources import BaselineFailed
@@ -23,6 +23,8 @@ from dos.testing.simulation.site import Site
 
 IDLE = (Why.IDLE, Why.WORK_LEFT)
 LONGEST_SKEW_MS = 10 * 60_000
+REVERTS = 3  # where people are asked more
+LOOKS = 5  # at what waits for a person, there
 LEAVES_WITHIN_MS = 300_000  # a supervisor that has decided to, paused as long as one can be
 
 
@@ -56,8 +58,10 @@ class People:
                 self.machine.after(moment, self._acts[name])
 
         if asking := self.site.asking:
-            for act in (self.propose_halt, self.add_question, self.stop_by_hand):
+            for act in (self.propose_halt, self.add_question, self.stop_by_hand, *REVERTS * [self.revert]):
                 self.machine.after(asking.random() ** 2 * self.machine.calm_at, act)
+            for look in range(1, LOOKS + 1):
+                self.machine.after(look * self.machine.calm_at / LOOKS, self.read_list)
 
     def paused(self, length_ms: int) -> None:
         """Who frees lanes by hand does it when somebody looks dead: just before he wakes."""
@@ -120,6 +124,14 @@ class People:
 
     def move_branch_again(self, _: object) -> None:
         self.site.repository.move_by_another()
+
+    def revert(self, _: object) -> None:
+        """Somebody takes out again what landed, and sees to it that the fleet notices."""
+        landed = list(self.site.repository.landed)
+        if landed and self.site.asking:
+            self.machine.counts[faults.REVERTED] += 1
+            self.site.repository.revert(self.site.asking.choice(landed))
+            self._see_that_one_runs()
 
     def drain(self, _: object) -> None:
         self.machine.counts[faults.DRAIN] += 1
@@ -189,8 +201,18 @@ class People:
         for _ in range(0 if drawn < 0.2 else 1 if drawn < 0.7 else 2):
             self.machine.after(self.random.randint(2_000, 60_000), self._consider, decision)
 
+    def look(self) -> Decisions:
+        """What `dos decisions` lists."""
+        return self.site.decisions
+
+    def read_list(self, _: object) -> None:
+        """Somebody looks whether anything waits for a person: what nobody wrote down is read so alone."""
+        for asked in self.look().open.values():
+            if not asked.version and asked.raised.choices:
+                self.read_question(asked.raised.id)
+
     def _consider(self, decision: str) -> None:
-        asked = self.site.decisions.open.get(decision)
+        asked = self.site.decisions.open.get(decision) or self.look().open.get(decision)
         if asked is not None:
             # Nobody here can wait until tomorrow, but where more is asked.
             offered = [each.name for each in asked.raised.choices]

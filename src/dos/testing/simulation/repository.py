@@ -34,7 +34,9 @@ class Repository:
     def __init__(self) -> None:
         self.commits: dict[str, Commit] = {}
         self.target = self._add("", (), ())
-        self.landed: dict[str, str] = {}  # unit -> the commit of the target branch that holds it
+        self.landed: dict[str, str] = {}  # unit -> the commit of the target branch that a landing brought
+        self.named: dict[str, str] = {}  # unit -> the newest commit of the target branch that names it and holds
+        self.reverted: dict[str, str] = {}  # commit of the target branch that a person took out -> its unit
         self.on_target = {self.target: None}  # ordered, as everything that is walked here
         self.fences: dict[str, int] = {}
         self.salvaged: dict[str, str] = {}  # ref -> commit
@@ -57,6 +59,22 @@ class Repository:
 
     def move_by_another(self) -> None:
         self._advance(self._add(self.target, (), ()))
+
+    def commit_to_branch(self, tree: Tree, unit: str) -> None:
+        """An agent moves the target branch by itself."""
+        made = self._add(self.target, (unit,), tuple(tree.dirty))
+        tree.dirty = []
+        self.on_target[made] = None
+        self.named[unit] = made
+        self.target = made
+
+    def revert(self, unit: str) -> None:
+        """Take out again what landed for the unit."""
+        commit = self.landed.pop(unit)
+        self.reverted[commit] = unit
+        if self.named.get(unit) == commit:
+            del self.named[unit]
+        self.move_by_another()
 
     # What a worker does
 
@@ -139,7 +157,7 @@ class Repository:
                     continue
                 if unit in self.landed:
                     self.doubled.append(unit)
-                self.landed[unit] = each.id
+                self.landed[unit] = self.named[unit] = each.id
             self.on_target[each.id] = None
         self.target = new
 

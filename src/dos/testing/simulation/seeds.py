@@ -67,6 +67,7 @@ class Simulation:
         site.machine.on_pause = self.people.paused
         site.machine.on_end = self._ended
         self.people.on_halt = self.agents.stop  # type: ignore[method-assign]
+        self.people.look = self.fleets.waiting  # type: ignore[method-assign]
         self.watch.on_question = self.people.read_question
         site.machine.on_lost = self.agents.stop  # type: ignore[method-assign]
 

@@ -336,7 +336,8 @@ class Watch:
         repository = self.site.repository
         if fact.commit not in repository.on_target or fact.unit not in repository.commits[fact.commit].units:
             raise Broken(invariants.NO_LIE, f"event {event.pos}: {fact.unit} is not in {fact.commit} on the branch")
-        if fact.unit in self._landed and not fact.unit.startswith(f"{REPLAN}/"):
+        is_there = fact.unit in self._landed and self._landed[fact.unit] not in repository.reverted
+        if is_there and not fact.unit.startswith(f"{REPLAN}/"):
             raise Broken(invariants.ONCE, f"event {event.pos}: {fact.unit} landed again")
         if fact.commit not in self.intended:
             raise Broken(invariants.INTENT, f"event {event.pos}: {fact.commit} was never written as intended")

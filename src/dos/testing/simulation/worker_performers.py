@@ -11,7 +11,6 @@ from dos.journal import streams
 from dos.journal.events import Event
 from dos.journal.states import baselines
 from dos.journal.states.fleet import Fleet
-from dos.journal.states.fleet import Unit as Seen
 from dos.records.leases import Lease, Refusal, RefusalReason, Request
 from dos.records.regions import Region, region
 from dos.records.units import Landing
@@ -20,6 +19,7 @@ from dos.runtime.receipts.landings import Issued
 from dos.runtime.staff import choosing
 from dos.testing.simulation import faults
 from dos.testing.simulation.agents import Agents
+from dos.testing.simulation.branch_view import BranchView
 from dos.testing.simulation.clock import BEGIN_MS
 from dos.testing.simulation.machine import SUSPENDED, Later, Performers, Process, Suspended, simulates
 from dos.testing.simulation.repository import TARGET
@@ -51,6 +51,7 @@ class WorkerPerformers:
         self.machine = site.machine
         self.repository = site.repository
         self.agents = agents
+        self._views: dict[int, BranchView] = {}  # by process
 
     def table(self) -> Performers:
         rows = (
@@ -194,7 +195,10 @@ class WorkerPerformers:
         self.record_all(process, effects.RecordAll(records=[effect.claim, mark]))
 
     def survey(self, process: Process, effect: effects.SurveyBacklog) -> effects.Backlog:
-        fleet, lease = self.as_git_shows(self.site.fleet), effect.lease
+        view, lease = self.view(process), effect.lease
+        fleet = self.as_git_shows(self.site.fleet, view)
+        if view.is_unsure:
+            fleet = self.as_git_shows(self.site.fleet, view)
         others = {each.run_id for each in self.site.live() if each.fence != lease.fence} - {""}
         found = self.backlog(fleet, lease.lane, self.machine.clock.wall_ms(), others, lease.run_id)
         orders = fleet.orders(lease)
@@ -203,6 +207,7 @@ class WorkerPerformers:
             drain_requested=orders.drain,
             halted=orders.halted,
             paused=orders.paused,
+            incidents=view.incidents,
             fault=self.held_by(process.host.name),
         )
 
@@ -227,14 +232,17 @@ class WorkerPerformers:
             tried=self.site.attempts,
         )
 
-    def as_git_shows(self, fleet: Fleet) -> Fleet:
-        """With what the target branch holds, where no landing of it is under way."""
-        shown = {
-            name: structs.replace(fleet.units.get(name, Seen()), landed=commit)
-            for name, commit in self.repository.landed.items()
-            if not (seen := fleet.units.get(name, Seen())).landed and seen.intended is None
-        }
-        return structs.replace(fleet, units={**fleet.units, **shown}) if shown else fleet
+    def view(self, process: Process | None) -> BranchView:
+        """What a process remembers of its looks at the target branch; None: somebody looks for the first time."""
+        view = self._views.get(process.pid) if process else None
+        if view is None:
+            view = BranchView(self.repository, is_watched=self.site.asking is not None)
+        if process:
+            self._views[process.pid] = view
+        return view
+
+    def as_git_shows(self, fleet: Fleet, view: BranchView) -> Fleet:
+        return view.known(fleet, self.site.decisions, {lease.run_id for lease in self.site.live()} - {""})
 
     # The repository
 

@@ -7,14 +7,19 @@ from unittest.mock import patch
 from msgspec import structs
 
 from dos.journal import events, streams
+from dos.journal.engine_events import UnitCleared
 from dos.journal.events import Event
 from dos.journal.states.attempts import Attempts
+from dos.journal.states.decisions import Decisions
+from dos.journal.states.fleet import Fleet, Unit
+from dos.journal.states.incidents import Incidents
 from dos.plans.limits import baselines
 from dos.plans.questions.question import Choice, ClearLane, Consequence
 from dos.records.leases import Lease, Request
-from dos.runtime import effects
+from dos.runtime import effects, on_target
 from dos.runtime.fleet.seen import Seen
 from dos.testing.simulation.machine import Host, Process
+from dos.verdicts.access.pickable import MOST_DEATHS
 
 if TYPE_CHECKING:
     from dos.testing.simulation.seeds import Simulation
@@ -151,3 +156,33 @@ def answer_not_looked_at(simulation: "Simulation", patches: Patches) -> None:
             site.offers = before
 
     site.apply = applied  # type: ignore[method-assign]
+
+
+def undone_stays_undone(simulation: "Simulation", patches: Patches) -> None:
+    """Somebody wants a unit done again that was reverted, and nobody is offered it."""
+    as_shown = on_target.as_shown
+
+    def without_answers(fleet: Fleet, shown: on_target.Shown, answers: Decisions) -> Fleet:
+        return as_shown(fleet, shown, Decisions())
+
+    patches.enter_context(patch.object(on_target, "as_shown", without_answers))
+
+
+def kept_commit_disputed(simulation: "Simulation", patches: Patches) -> None:
+    """Somebody keeps what an agent brought to the branch, and the unit is still to be done."""
+    patches.enter_context(patch.object(Incidents, "answer", lambda incidents, fact: None))
+
+
+def deaths_not_forgotten(simulation: "Simulation", patches: Patches) -> None:
+    """Somebody wants a unit to be tried again that runs died at, and they still count."""
+    clear = Fleet._clear_unit
+
+    def cleared(self: Fleet, fact: UnitCleared, event: Event) -> None:
+        before = self.units.get(fact.unit, Unit())
+        deaths, cleared_ms = before.deaths, before.cleared_ms
+        clear(self, fact, event)
+        if deaths >= MOST_DEATHS:
+            unit = self.units[fact.unit]
+            unit.deaths, unit.cleared_ms = deaths, cleared_ms
+
+    patches.enter_context(patch.object(Fleet, "_clear_unit", cleared))

@@ -52,6 +52,9 @@ PLANTED = {
     "retry-without-effect": Bug(in_the_fleet.retry_without_effect, invariants.TAKES_EFFECT),
     "lane-not-cleared": Bug(in_the_fleet.lane_not_cleared, invariants.TAKES_EFFECT),
     "answer-not-looked-at": Bug(in_the_fleet.answer_not_looked_at, invariants.TAKES_EFFECT),
+    "undone-stays-undone": Bug(in_the_fleet.undone_stays_undone, invariants.TAKES_EFFECT),
+    "kept-commit-disputed": Bug(in_the_fleet.kept_commit_disputed, invariants.TAKES_EFFECT),
+    "deaths-not-forgotten": Bug(in_the_fleet.deaths_not_forgotten, invariants.TAKES_EFFECT),
     "red-target-ignored": Bug(in_the_fleet.red_target_ignored, invariants.BASELINE),
     "one-too-many": Bug(in_the_fleet.one_too_many, invariants.POPULATION),
 }

@@ -8,13 +8,15 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
+from dos.evidence import attention
 from dos.journal.events import Event
 from dos.plans import staffing
 from dos.plans.limits import baselines
 from dos.plans.questions import subject
 from dos.plans.questions.catalog import AnyQuestion
-from dos.plans.questions.question import Choice, ClearLane, ClearUnit, LiftLimit
+from dos.plans.questions.question import Choice, ChoiceName, ClearLane, ClearUnit, LiftLimit
 from dos.plans.questions.resources import BaselineFailed, BudgetSpent
+from dos.plans.questions.units import Incident, UnitHeld, UnitUndone
 from dos.runtime.fleet import waits
 from dos.runtime.fleet.seen import Seen
 from dos.testing.simulation import invariants
@@ -111,7 +113,7 @@ class Answers:
 
     def _unseen(self, seen: Seen, lane: str) -> str:
         workers = self.fleets.workers
-        now = workers.backlog(workers.as_git_shows(self.site.fleet), lane, seen.now_ms)
+        now = workers.backlog(workers.as_git_shows(self.site.fleet, workers.view(None)), lane, seen.now_ms)
         offered = {unit.name for unit in seen.backlogs[lane].open}
         missed = {unit.name for unit in now.open} - offered
         return f"a supervisor does not see {min(missed)}" if missed else ""
@@ -120,9 +122,11 @@ class Answers:
         """What the answer was to release, and holds the lane as it did before; empty: nothing."""
         if any(each.question == answer.question.id for each in tick.fleet.waits.all()):
             return "the question still holds something"
+        seen = tick.seen
+        if isinstance(answer.question, Incident) and answer.choice.name == ChoiceName.KEEP:
+            return self._still_to_do(answer.question, seen)
         if not answer.choice.goes_on:
             return ""
-        seen = tick.seen
         starts, resting = seen.starts(lane), {rest.unit_id for rest in seen.backlogs[lane].resting}
         for brought in answer.choice.brings:
             match brought:
@@ -137,16 +141,33 @@ class Answers:
                     if limit.ending and limit.hit_ms < answer.at_ms:
                         return f"{key} is still limited"
         match answer.question:
+            case UnitUndone(unit=unit) as undone if unit in seen.undone:
+                return f"{unit} is still gone" if seen.about_undone(unit).id == undone.id else ""
+            case UnitHeld(unit=unit) as held if unit in seen.verdicts and unit in (seen.unfinished or {}):
+                return f"{unit} is still held" if _is_held(seen, held) else ""
             case BaselineFailed() as failed if seen.baseline.step is baselines.Step.WAIT:
                 return f"{failed.host} still waits" if self._is_about_now(failed, answer) else ""
             case BudgetSpent() as spent if room := seen.roomless.get(lane):
                 return f"the budget of {spent.account} is as it was" if _asks_again(room.questions, spent) else ""
         return ""
 
+    def _still_to_do(self, incident: Incident, seen: Seen) -> str:
+        """A unit whose commits a person keeps is done, as long as they are there."""
+        named = self.site.repository.named
+        kept = [unit for unit in incident.units if named.get(unit) in incident.commits]
+        left = [unit for unit in kept if unit in (seen.unfinished or {})]
+        return f"{left[0]} is still to be done" if left else ""
+
     def _is_about_now(self, failed: BaselineFailed, answer: Answer) -> bool:
         """No check has failed since, and the branch is where it was: an answer holds for one tree alone."""
         at = [each.at_ms for each in self.site.baselines.checks if each.host == failed.host]
         return failed.tree == self.site.repository.target and max(at, default=0) < answer.at_ms
+
+
+def _is_held(seen: Seen, held: UnitHeld) -> bool:
+    """For the same reason that a person was asked about, and by nothing that came later."""
+    unit = (seen.unfinished or {})[held.unit]
+    return attention.about_held(unit, seen.verdicts[held.unit], seen.state).id == held.id
 
 
 def _asks_again(questions: Iterable[AnyQuestion], spent: BudgetSpent) -> bool:

@@ -1,0 +1,62 @@
+"""What the target branch shows one process, by the rules of the product.
+
+Reflogs are not modelled: an incident is found here by what a commit says and by who is at the unit.
+"""
+
+from collections.abc import Collection
+
+from dos.evidence.work import landed
+from dos.evidence.work.landed import Landed, NotLanded, Truth
+from dos.journal.engine_events import IncidentFound
+from dos.journal.states.decisions import Decisions
+from dos.journal.states.fleet import Fleet
+from dos.journal.states.fleet import Unit as Seen
+from dos.runtime import on_target
+from dos.runtime.ground.incidents import ClaimWatch
+from dos.runtime.on_target import Shown
+from dos.testing.simulation.repository import TARGET, Repository
+
+
+class BranchView:
+    """With `is_watched`, commits that agents bring to the branch by themselves are looked for."""
+
+    def __init__(self, repository: Repository, *, is_watched: bool) -> None:
+        self._repository = repository
+        self._watch = ClaimWatch(TARGET) if is_watched else None
+        self.incidents: list[IncidentFound] = []  # of the last look, and not in the journal then
+        self.shown: Shown = {}  # at the last look
+
+    @property
+    def is_unsure(self) -> bool:
+        """Whether the journal has to be read once more before it can be said how a unit came to the branch."""
+        return self._watch is not None and bool(self._watch.suspects)
+
+    def known(self, fleet: Fleet, answers: Decisions, live: Collection[str]) -> Fleet:
+        """The fleet's state as the branch shows it; `live` are the runs that hold a lane."""
+        self.incidents = self._watch.by_claims(fleet) if self._watch else []
+        truths = self._truths(fleet)
+        suspects: Collection[str] = ()
+        if self._watch:
+            self._watch.suspect(self._repository.named, fleet, live)
+            suspects = self._watch.suspects
+        self.shown = {}
+        for name, truth in truths.items():
+            before = fleet.units.get(name, Seen())
+            seen = landed.corrected(before, truth)
+            if seen and name not in suspects:
+                self.shown[name] = before.landed, seen
+        return on_target.as_shown(fleet, self.shown, answers) if self.shown else fleet
+
+    def _truths(self, fleet: Fleet) -> dict[str, Truth]:
+        """Of the units about which the branch may say something else than the journal."""
+        named, reverted = self._repository.named, self._repository.reverted
+        found: dict[str, Truth] = {
+            name: Landed(commit) for name, commit in named.items() if not fleet.units.get(name, Seen()).landed
+        }
+        for commit, unit in reverted.items():
+            if unit not in named:
+                found[unit] = NotLanded(f"a person reverted {commit}", is_claimed=True)
+        if self._watch:
+            disputed = {commit for each in self.incidents for commit in each.commits}
+            found |= landed.by_agents(named, fleet, disputed)
+        return found
