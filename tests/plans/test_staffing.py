@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from dos.plans import placement
 from dos.plans.population import supervise
+from dos.plans.questions.lanes import LaneFailed
 from dos.plans.staffing import Flag, GiveUp, Reap, Spawn, plan
 from dos.plans.ticks import LaneLiveness, SuperviseEvidence, SupervisePolicy
 from dos.plans.waiting import WaitsOn
@@ -53,8 +54,9 @@ def test_a_lane_that_runs_alone_waits_until_nobody_works_and_lets_nobody_in():
 
 
 def test_a_lane_whose_workers_keep_dying_is_given_up_on():
-    found = plan((lane("a", waits="they die"),), 1, dying={"a": "they die"})
-    assert list(found.actions) == [GiveUp("a", "they die")]
+    question = LaneFailed.ask("a", "they die")
+    found = plan((lane("a", waits="they die"),), 1, dying=[question])
+    assert list(found.actions) == [GiveUp(question)]
 
 
 def test_a_persons_lease_keeps_its_region_and_fills_no_place():

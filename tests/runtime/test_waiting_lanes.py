@@ -153,8 +153,8 @@ def given_up(story) -> Story:
     story.dies("R1", "R2", "R3")
     story.later_ms = 5_000  # longer than the back-off, and shorter than the period
     (action,) = (each for each in story.planned() if isinstance(each, GiveUp))
-    story.ask(LaneFailed.ask("api", action.reason))
-    story.store.record("spawn/api", events.LaneFailed(lane="api", reason=action.reason))
+    story.ask(action.question)
+    story.store.record("spawn/api", events.LaneFailed(lane="api", reason=action.question.reason))
     return story
 
 
@@ -173,6 +173,21 @@ def test_a_lane_that_is_left_stays_left_also_after_an_earlier_retry(given_up):
     assert given_up.actions() == [Spawn("docs")]
     given_up.store.record("fleet", events.FleetStarted(host="h", pid=1, target=2))
     assert given_up.actions() == [Spawn("api"), Spawn("docs")], "until the next start"
+
+
+@pytest.mark.parametrize("choice", ["retry", "leave"])
+def test_a_lane_that_was_answered_for_before_it_was_given_up_on_is_asked_about_when_it_dies_again(story, choice):
+    story.later_ms = 5_000
+    for run in "ABC":
+        story.dies(*(f"{run}{number}" for number in range(3)))
+        (question,) = observing.failures(story.seen())
+        unwritten = decisions.Standing(raised=decisions.raised(question), at_ms=0, version=0)
+        story.store.append_all(decisions.answering(unwritten, choice, by="ann"))
+        if choice == "leave":
+            assert not list(observing.failures(story.seen())) and Spawn("api") not in story.planned()
+            story.starts()
+            story.later_ms += 1
+        assert Spawn("api") in story.planned()
 
 
 @pytest.mark.parametrize("why", sorted(staffing.WANTS_WORK))

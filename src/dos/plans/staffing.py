@@ -3,12 +3,13 @@
 The population plan, as the actions of a supervisor; and what the end of a run means for its lane.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from dos.plans.iterations import StopReason, WorkerStop
 from dos.plans.population import explained
+from dos.plans.questions.lanes import LaneFailed
 from dos.plans.ticks import LaneLiveness, Obstacle, SuperviseEvidence, SupervisePolicy, SuperviseVerdict
 from dos.records.reasons import Needs
 
@@ -67,8 +68,13 @@ class Flag(Struct, frozen=True, tag="flag"):
 
 
 class GiveUp(Struct, frozen=True, tag="give_up"):
-    lane: str
-    reason: str
+    """A person is asked what is to become of the lane."""
+
+    question: LaneFailed
+
+    @property
+    def lane(self) -> str:
+        return self.question.lane
 
 
 Action = Spawn | Reap | Flag | GiveUp
@@ -85,9 +91,9 @@ def plan(
     target: int,
     policy: SupervisePolicy = SupervisePolicy(),
     *,
-    dying: Mapping[str, str] = {},
+    dying: Sequence[LaneFailed] = (),
 ) -> Plan:
-    """`dying` are the lanes whose workers keep dying, each with why; they say of themselves what they wait for."""
+    """`dying` are the lanes whose workers keep dying, each as its question; they say themselves what they wait for."""
     evidence = SuperviseEvidence(lanes=lanes, target=target)
     verdict, obstacles = explained(evidence, policy)
     proposed = {row.lane for row in verdict.proposed_halt}
@@ -98,7 +104,7 @@ def plan(
         Flag(lane.lane, reasons[lane.lane], asks=policy.spin_halt_after_ms is None or lane.lane in proposed)
         for lane in spinning
     ]
-    actions += [GiveUp(lane, reason) for lane, reason in dying.items()]
+    actions += map(GiveUp, dying)
     actions += [Spawn(row.lane) for row in verdict.spawn]
     return Plan(verdict=verdict, obstacles=obstacles, actions=actions)
 

@@ -62,8 +62,7 @@ class Fleet(Struct, frozen=True, kw_only=True):
     waits: FleetWaits = FleetWaits()  # what lanes and units wait for by themselves
     starts_soon: bool = False  # a lane waits for nothing but a time that is near
     left: dict[str, Waits] = {}  # the units that have not landed, when it is idle
-    dying: dict[str, str] = {}  # the lanes to be given up on, each with why
-    times_failed: dict[str, int] = {}  # how often each lane was given up on before
+    dying: list[LaneFailed] = []  # the lanes to be given up on, each as the question about it
     told: list[events.Fact] = []  # what people are to be warned of
     questions: list[AnyQuestion] = []  # for people, and not asked yet
     due: list[decisions.Closing] = []  # whose time to be answered is over
@@ -165,8 +164,8 @@ class Supervisor:
                     (reaped if is_dead else refused).add(lane)
                 case staffing.Flag():
                     yield from self._flag(action, fleet)
-                case staffing.GiveUp(lane=lane, reason=reason):
-                    yield from self._give_up(lane, reason, fleet)
+                case staffing.GiveUp(question=question, lane=lane):
+                    yield from self._give_up(question, fleet.versions.get(lane, 0) + (lane in reaped))
                 case staffing.Spawn(lane=lane) if lane not in refused:
                     # That its last worker was reaped is one more event of its stream.
                     yield from self._spawn(lane, fleet.versions.get(lane, 0) + (lane in reaped))
@@ -231,11 +230,14 @@ class Supervisor:
         yield from self._note(streams.spawn(lane), fact)
         return True
 
-    def _give_up(self, lane: str, reason: str, fleet: Fleet) -> Steps[None]:
+    def _give_up(self, question: LaneFailed, version: int) -> Steps[None]:
         # Asked first: a lane that nobody is asked about would wait for ever.
-        ordinal = fleet.times_failed.get(lane, 0) + 1
-        yield from self._ask(LaneFailed.ask(lane, reason, ordinal=ordinal))
-        yield from self._note(streams.spawn(lane), events.LaneFailed(lane=lane, reason=reason))
+        yield from self._ask(question)
+        fact = events.LaneFailed(lane=question.lane, reason=question.reason)
+        try:
+            yield from self._note(streams.spawn(question.lane), fact, expect=version)
+        except Conflict:
+            return  # another host's supervisor was quicker, or a person who has answered meanwhile
 
     def _spawn(self, lane: str, version: int) -> Steps[None]:
         run_id = yield from do(effects.MintRun(process=f"worker-{lane}"))

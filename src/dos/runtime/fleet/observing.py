@@ -13,6 +13,7 @@ from dos.plans import starting
 from dos.plans.limits import baselines, quota
 from dos.plans.limits.quota import Limit
 from dos.plans.questions.catalog import AnyQuestion
+from dos.plans.questions.lanes import LaneFailed
 from dos.plans.questions.resources import about_limit
 from dos.plans.questions.runs import Spinning
 from dos.plans.starting import Left
@@ -62,7 +63,6 @@ def fleet(
         drain_requested=is_draining,
         busy=busy,
         idle=idle,
-        times_failed={name: starts.times_failed for name, starts in seen.state.starts.items()},
         # Where nobody may be started, no worker comes to tell or to ask.
         told=list(dict.fromkeys(fact for room in seen.roomless.values() for fact in room.told)),
         questions=list(questions(seen)),
@@ -119,15 +119,15 @@ def _waits_for_check(found: Sequence[object], seen: Seen, lane: str) -> bool:
     return len(found) == 1 and bool(seen.backlogs[lane].open)
 
 
-def dying(seen: Seen, own: FleetWaits) -> dict[str, str]:
-    """The lanes to be given up on, which could be started otherwise; each with why."""
-    return {lane: why for lane in seen.backlogs if (why := _why_dying(seen, lane, own))}
+def dying(seen: Seen, own: FleetWaits) -> list[LaneFailed]:
+    """The lanes to be given up on, which could be started otherwise; each as the question about it."""
+    lanes = [lane for lane in seen.backlogs if seen.keeps_dying(lane) and _waits_only_for_deaths(seen, lane, own)]
+    return [question for lane in lanes if (question := seen.about_deaths(lane))]
 
 
-def _why_dying(seen: Seen, lane: str, own: FleetWaits) -> str:
+def _waits_only_for_deaths(seen: Seen, lane: str, own: FleetWaits) -> bool:
     found = own.lanes.get(lane, ())
-    only = all(each.on is WaitsOn.START_FAILED for each in found)
-    return seen.keeps_dying(lane) if found and only and seen.backlogs[lane].open else ""
+    return bool(found and seen.backlogs[lane].open) and all(each.on is WaitsOn.START_FAILED for each in found)
 
 
 def waits_for_a_person(seen: Seen, lane: str) -> bool:

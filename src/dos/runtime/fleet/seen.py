@@ -164,10 +164,26 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
         """Of a lane that is given up on, or about to be."""
         starts = self.starts(lane)
         if starts.failed:
-            return LaneFailed.ask(lane, starts.failed, ordinal=max(starts.times_failed, 1))
+            return self._about_new_deaths(lane, starts.failed, ordinal=max(starts.times_failed, 1))
         if why := self.keeps_dying(lane):
-            return LaneFailed.ask(lane, why, ordinal=starts.times_failed + 1)
+            return self._about_new_deaths(lane, why, ordinal=starts.times_failed + 1)
         return None
+
+    def _about_new_deaths(self, lane: str, reason: str, *, ordinal: int) -> LaneFailed:
+        """A person may have answered before the lane was given up on, so that nobody counted that time."""
+        question = LaneFailed.ask(lane, reason, ordinal=ordinal)
+        while self._was_tried_since(question):
+            ordinal += 1
+            question = LaneFailed.ask(lane, reason, ordinal=ordinal)
+        return question
+
+    def _was_tried_since(self, question: LaneFailed) -> bool:
+        """It was answered, and its lane was free to be worked on after that."""
+        answered = self.answers.answered.get(question.id)
+        if answered is None:
+            return False
+        goes_on = answered.taken is not None and answered.taken.goes_on
+        return goes_on or answered.answered_ms < self.state.started_ms
 
     def about_stop(self, lane: str) -> LaneStopped | UnitsFailed | None:
         """About the lane's last run; None where it needs nobody, or where all there is to say was said."""
