@@ -66,6 +66,12 @@ def folded_path(path: str) -> str | None:
     return None if names is None else "".join(_folded(name) + "/" for name in names)
 
 
+def can_name(path: str) -> bool:
+    """Can a glob mean this file, by the name that git gives it? A backslash is part of a name to git; in a glob it
+    parts folders."""
+    return "\\" not in path
+
+
 def matches(glob: str, folded: str) -> bool:
     return any(pattern.fullmatch(folded) for pattern in _patterns(glob))
 

@@ -11,7 +11,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from dos.errors import BadInput
-from dos.records.globs import folded_path, invalid, matches
+from dos.records.globs import can_name, folded_path, invalid, matches
 from dos.records.globs import prefix as prefix
 
 
@@ -110,10 +110,9 @@ def lane_holds(region: Region, path: str, root: str = "") -> bool:
     """Is a file, by the name that git gives it, inside a lane whose globs start in the folder `root`?
 
     Git names files from the top of the repository; `root` is "" there, and ends with "/" elsewhere. A region of which
-    nothing is known holds no file. Nor does any lane hold a name with a backslash: to git that is part of the name, and
-    in a glob it parts folders.
+    nothing is known holds no file, and no lane holds a name that a glob cannot mean.
     """
-    if "\\" in path or not path.startswith(root):
+    if not can_name(path) or not path.startswith(root):
         return False
     return contains_path(region, path[len(root) :])
 

@@ -37,7 +37,7 @@ def gather(
             "there is nothing to judge: no file, no --staged and no commits were named",
             hint="For example: dos scope-gate --lane api --staged",
         )
-    return scope.evidence(lane, touched, scope.tree_of(lane, lanes.roster(world, config)))
+    return scope.evidence_of_names(lane, touched, scope.tree_of(lane, lanes.roster(world, config)))
 
 
 def _commit(world: World, name: str) -> str:
@@ -48,24 +48,15 @@ def _commit(world: World, name: str) -> str:
 
 
 def _from_the_top(world: World, file: str) -> str:
-    """An absolute path inside the workspace is a file of it; anything else stays as it was written."""
+    """An absolute path inside the workspace is a file of it; anything else is what somebody typed."""
     place, path = world.workspace, PurePath(file)
     if path.is_relative_to(place.tree):
         return in_workspace(world, [str(path.relative_to(place.tree))])[0]
-    return str(path.relative_to(place.root)) if path.is_relative_to(place.root) else file
+    return scope.normal(str(path.relative_to(place.root)) if path.is_relative_to(place.root) else file)
 
 
 def in_workspace(world: World, paths: Sequence[str]) -> list[str]:
     """Git's paths start at the top of the work tree; lanes start where dos.toml is."""
     place = world.workspace
     inside = place.root.is_relative_to(place.tree)  # else a linked worktree, which is laid out as the main one is
-    return [_text(os.path.relpath(place.tree / path, place.root) if inside else path) for path in paths]
-
-
-def _text(path: str) -> str:
-    """One of git's names in a form that can be printed, and that lies in no lane by chance.
-
-    A backslash would part folders, and a blank name would be passed over.
-    """
-    text = as_text(path).replace("\\", "\N{SMALL REVERSE SOLIDUS}")
-    return text if text.strip() else repr(text)
+    return [as_text(os.path.relpath(place.tree / path, place.root) if inside else path) for path in paths]

@@ -2,14 +2,14 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from dos.config import commands, infer, lint
 from dos.config.lint import Kind
 from dos.evidence.health.commands import editing
 from dos.evidence.health.finding import Finding, warning
 from dos.evidence.health.git import repository
-from dos.records.globs import folded_path, matches
+from dos.records.globs import can_name, folded_path, matches
 from dos.records.names import folded
 from dos.records.regions import prefix
 from dos.sources.world import World
@@ -38,8 +38,7 @@ def _as_finding(found: lint.Finding) -> Finding:
 
 
 def _empty(world: World, likely: Mapping[str, str]) -> list[Finding]:
-    listed = repository(world).tracked
-    tracked = Tracked([path for each in listed if (path := folded_path(each)) is not None])
+    tracked = Tracked(repository(world).tracked)
     editor = editing(world)
     found = []
     for lane in world.config.roster():
@@ -57,8 +56,10 @@ def _empty(world: World, likely: Mapping[str, str]) -> list[Finding]:
 class Tracked:
     """The files of a repository, ordered so that a lane need only be shown those in its own folder."""
 
-    def __init__(self, paths: Sequence[str]) -> None:
-        self.paths = sorted(paths)
+    def __init__(self, names: Iterable[str]) -> None:
+        """By the names that git gives them."""
+        named = (folded_path(name) for name in names if can_name(name))
+        self.paths = sorted(path for path in named if path is not None)
         # Where a name is spelt oddly, the folder by which regions are compared is another than the one in the path.
         self._odd = [path for path in self.paths if not path.isascii() or "./" in path or " /" in path]
 

@@ -1,7 +1,7 @@
 """Do the files that were touched belong to the lane that touched them?"""
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
@@ -38,7 +38,7 @@ EXIT_CODES = {Answer.IN_SCOPE: 0, Answer.SCOPE_CREEP: 5, Answer.WRONG_TARGET: 6}
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    """Make it with `evidence()`, which cleans the paths."""
+    """Make it with `evidence` of what people typed, with `evidence_of_names` of what git names."""
 
     lane: str
     touched_files: tuple[str, ...]
@@ -82,9 +82,18 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 def evidence(lane: str, files: Sequence[str], tree: Sequence[str]) -> Evidence:
-    """Blank entries are dropped, and one file has one spelling: `./a` is `a`, `a/../b` is `b`."""
-    clean = dict.fromkeys(posixpath.normpath(file.replace("\\", "/")) for file in files if file.strip())
-    return Evidence(lane=lane, touched_files=tuple(clean), lane_tree=tuple(tree))
+    """Of paths as people type them; blank ones are dropped."""
+    return evidence_of_names(lane, [normal(file) for file in files if file.strip()], tree)
+
+
+def evidence_of_names(lane: str, names: Iterable[str], tree: Sequence[str]) -> Evidence:
+    """Of names that git gives, or that are in their one spelling."""
+    return Evidence(lane=lane, touched_files=tuple(dict.fromkeys(names)), lane_tree=tuple(tree))
+
+
+def normal(path: str) -> str:
+    """The one spelling of a path that people typed: `./a` is `a`, `a/../b` is `b`, and a backslash parts folders."""
+    return posixpath.normpath(path.replace("\\", "/"))
 
 
 def tree_of(lane: str, roster: Roster) -> tuple[str, ...]:
@@ -122,8 +131,8 @@ def _classified(seen: Evidence, policy: Policy) -> Scope:
     if not region.known:
         return scope(Answer.WRONG_TARGET, f"{lane} has no tree: unknown blast radius", outside=files)
 
-    inside = [file for file in files if regions.contains_path(region, file)]
-    strays = [file for file in files if not regions.contains_path(region, file)]
+    inside = [file for file in files if regions.lane_holds(region, file)]
+    strays = [file for file in files if not regions.lane_holds(region, file)]
     outside = [file for file in strays if not (policy.allow_shared_infra and _is_shared(file))]
     if len(outside) > policy.creep_tolerance:
         verdict = Answer.SCOPE_CREEP if inside else Answer.WRONG_TARGET
@@ -137,7 +146,7 @@ def _classified(seen: Evidence, policy: Policy) -> Scope:
 
 def _is_shared(file: str) -> bool:
     """By its name; but a path that leads out of the repository is nobody's."""
-    return posixpath.basename(file) in SHARED_BASENAMES and regions.contains_path(_EVERYWHERE, file)
+    return posixpath.basename(file) in SHARED_BASENAMES and regions.lane_holds(_EVERYWHERE, file)
 
 
 def _listed(files: Sequence[str]) -> str:

@@ -76,7 +76,7 @@ def _inside(touched: dict[str, Fate], globs: tuple[str, ...]) -> dict[str, Fate]
         region = regions.region(globs)
     except RegionInvalid:  # in a ledger that another program wrote: nothing can be in it
         return {}
-    return {path: fate for path, fate in touched.items() if regions.contains_path(region, path)}
+    return {path: fate for path, fate in touched.items() if regions.lane_holds(region, path)}
 
 
 def _undone(touched: dict[str, Fate], reverted_by: str) -> str:
