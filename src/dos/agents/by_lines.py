@@ -8,7 +8,7 @@ from msgspec import field, structs
 
 from dos.agents import reading
 from dos.agents.adapter import Activity, Clocks, Heard, Launch, Settings, StreamState, Used, Waiting
-from dos.records.endings import AgentOutcome
+from dos.records.endings import AgentOutcome, Usage
 
 LINES_KEPT = 20_000
 
@@ -31,6 +31,7 @@ class State(StreamState, frozen=True, kw_only=True):
 
     lines: deque[str] = field(default_factory=lambda: deque(maxlen=LINES_KEPT))
     count: int = 0  # of all lines, also of those that are not kept
+    wholes: dict[str, Usage] = {}  # the newest word about all that was used, by model
 
 
 class Folded:
@@ -70,5 +71,6 @@ def _with(state: State, heard: Heard) -> State:
     if not isinstance(heard, Used):
         return state
     if heard.whole:
-        return structs.replace(state, counted={**state.counted, heard.usage.model: heard.usage}, parts={})
+        wholes = {**state.wholes, heard.usage.model: heard.usage}
+        return structs.replace(state, wholes=wholes, counted=wholes, parts={})  # whatever was counted is in it
     return reading.uses(state, heard.usage, part=heard.part or None)
