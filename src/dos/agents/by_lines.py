@@ -31,7 +31,7 @@ class State(StreamState, frozen=True, kw_only=True):
 
     lines: deque[str] = field(default_factory=lambda: deque(maxlen=LINES_KEPT))
     count: int = 0  # of all lines, also of those that are not kept
-    wholes: dict[str, Usage] = {}  # the newest word about all that was used, by model
+    wholes: dict[str, Usage] = field(default_factory=dict)  # the newest word about all that was used, by model
 
 
 class Folded:
