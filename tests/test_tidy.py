@@ -11,7 +11,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 
 # A folder may import from those before it, never from those after it.
 ORDER = [
-    "errors", "version", "backoff",
+    "errors", "version", "backoff", "file_lock",
     "records", "fields", "plugins", "verdicts", "plans", "loop_decide", "population", "config", "journal", "agents",
     "sources", "evidence", "oracle", "views", "questions", "runtime", "surfaces", "testing", "cli", "__main__",
 ]  # fmt: skip

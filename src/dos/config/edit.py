@@ -2,7 +2,6 @@
 
 import errno
 import os
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin
 import msgspec
 from msgspec import Struct
 
+from dos import file_lock
 from dos.config.load import Loaded, parse, read_text
 from dos.config.notation import quoted
 from dos.config.problems import Problem
@@ -225,26 +225,18 @@ def _changed(
 @contextmanager
 def _alone(path: Path) -> Iterator[int]:
     """Gives the opened folder, locked: two that read the same text would each write away what the other wrote."""
-    import fcntl
-
     target = path.resolve()
     try:
         folder = os.open(target.parent, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
         raise _unwritten(path, target.parent, error) from error
     try:
-        deadline = time.monotonic() + BUSY_SECONDS
-        # Tried again and again instead of waited for: whoever was stopped inside must not hold up everybody.
-        while True:
-            try:
-                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise ConfigInvalid(f"{path}: somebody else is changing the file", hint="Try again.") from None
-                time.sleep(0.005)
-            except OSError:
-                break  # a file system without locks: there the look just before writing has to do
+        try:
+            is_ours = file_lock.take(folder, gives_up=file_lock.after(BUSY_SECONDS))
+        except OSError:
+            is_ours = True  # a file system without locks: there the look just before writing has to do
+        if not is_ours:
+            raise ConfigInvalid(f"{path}: somebody else is changing the file", hint="Try again.")
         yield folder
     finally:
         os.close(folder)

@@ -10,13 +10,12 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import count
 from pathlib import Path
 from zlib import crc32
 
 from msgspec import json, structs
 
-from dos import backoff
+from dos import backoff, file_lock
 from dos.errors import Internal, OutcomeUnknown, StoreBusy, StoreReadOnly, StoreUnreachable
 from dos.journal.backends import stored
 from dos.journal.backends.sqlite_faults import explain, explain_system, primary_code
@@ -158,19 +157,11 @@ class SqliteBackend:
         if self._gate_file is None:
             gate = self.path.with_name(self.path.name + "-gate")
             self._gate_file = os.open(gate, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        deadline = time.monotonic() + self._busy_seconds
-        # Tried again and again instead of waited for: a writer stopped inside must end in an error, not a hang.
-        for failures in count(1):
-            try:
-                fcntl.flock(self._gate_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise StoreBusy(
-                        f"another process has held the write lock of {self.path} for {self._busy_seconds:g} s",
-                        hint="Look for a stopped `dos` process; `dos doctor` lists them.",
-                    ) from None
-                time.sleep(_GATE_PAUSES.delay(failures))
+        if not file_lock.take(self._gate_file, gives_up=file_lock.after(self._busy_seconds), pauses=_GATE_PAUSES):
+            raise StoreBusy(
+                f"another process has held the write lock of {self.path} for {self._busy_seconds:g} s",
+                hint="Look for a stopped `dos` process; `dos doctor` lists them.",
+            )
         try:
             yield
         finally:

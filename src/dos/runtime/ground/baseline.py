@@ -1,6 +1,5 @@
 """Runs the workspace's setup and test in a fresh tree of a commit that no agent has touched, and empties it once."""
 
-import fcntl
 import os
 import shutil
 import time
@@ -11,6 +10,8 @@ from pathlib import Path
 
 from msgspec import DecodeError, json, structs
 
+from dos import file_lock
+from dos.backoff import Backoff
 from dos.config.fleet import Workers
 from dos.config.tables import Config
 from dos.journal import fold
@@ -36,7 +37,7 @@ TAIL_LINES = 20
 LONGEST_LINE = 300
 PROBE_SECONDS = 20.0  # for one acceptance command: it is only seen whether it can be started
 ALL_PROBES_SECONDS = 60.0
-LOCK_LOOK_SECONDS = 0.2
+LOCK_PAUSES = Backoff((0.2,))  # in seconds
 SLOWER_WITHOUT_SOURCES = 3  # so much longer than before may the test take on emptied sources, and a minute
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
 _CANNOT_RUN = ("not found", "No module named", "No such file or directory", "MODULE_NOT_FOUND")
@@ -139,22 +140,21 @@ class Baseline(BaselineCommands):
 
     @contextmanager
     def _alone(self, stopped: Callable[[], bool], progress: Progress) -> Iterator[None]:
-        """The kernel frees it when its holder dies."""
+        """One check at a time on this host. Raises Stopped when nobody wants to know any more."""
         waits = False
+
+        def gives_up() -> bool:
+            nonlocal waits
+            if not waits:
+                progress("waiting for another check on this host to end")
+                waits = True
+            return stopped()
+
         self._folder.parent.mkdir(parents=True, exist_ok=True)
         opened = os.open(self._folder.with_name("baseline.gate"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            while True:
-                try:
-                    fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    if stopped():
-                        raise Stopped from None
-                    if not waits:
-                        progress("waiting for another check on this host to end")
-                        waits = True
-                    time.sleep(LOCK_LOOK_SECONDS)
+            if not file_lock.take(opened, gives_up=gives_up, pauses=LOCK_PAUSES):
+                raise Stopped
             yield
         finally:
             os.close(opened)

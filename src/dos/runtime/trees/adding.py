@@ -4,11 +4,11 @@ Git's own bookkeeping of them is not made for more: an entry that is half writte
 """
 
 import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from dos import file_lock
 from dos.errors import GitFailed, GitUnanswered
 from dos.sources import workspace
 from dos.sources.git import Writer
@@ -58,23 +58,12 @@ def _among_readers(gate: Path) -> Iterator[None]:
 
 @contextmanager
 def _locked(opened: int, gate: Path, *, shared: bool = False) -> Iterator[None]:
-    """The kernel frees it when its holder dies."""
-    import fcntl
-
     try:
-        deadline = time.monotonic() + BUSY_SECONDS
-        # Tried again and again instead of waited for: whoever was stopped inside must not hold up everybody for ever.
-        while True:
-            try:
-                fcntl.flock(opened, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise GitFailed(
-                        f"another process has been making a worktree for {BUSY_SECONDS:g} s ({gate})",
-                        hint="Look for a stopped `dos` process; `dos doctor` lists them.",
-                    ) from None
-                time.sleep(0.005)
+        if not file_lock.take(opened, gives_up=file_lock.after(BUSY_SECONDS), shared=shared):
+            raise GitFailed(
+                f"another process has been making a worktree for {BUSY_SECONDS:g} s ({gate})",
+                hint="Look for a stopped `dos` process; `dos doctor` lists them.",
+            )
         yield
     finally:
         os.close(opened)
