@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from amounts import long
 from commanding import git, in_process
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from msgspec import convert, json
 
@@ -27,6 +27,7 @@ from dos.records.leases import Request
 from dos.records.regions import region
 from dos.runtime import effects
 from dos.runtime.fleet import observing
+from dos.runtime.fleet.approved_texts import where
 from dos.runtime.fleet.reading import FleetReader, Outlook
 from dos.runtime.fleet_effects import FleetEffects
 from dos.sources import processes
@@ -137,12 +138,24 @@ class Site:
                 self.store.record(streams.limit(quota.key_of(fact)), fact)
             case "start":
                 self._record(events.FleetStarted(host="h", pid=1, target=2), streams.FLEET)
+            case "edit":
+                self._edit()
             case "ask":
                 self.ask()
             case stop:
                 needs = {"thrashing": "operator", "consecutive-dirty-zero": "operator", "halted": "operator"}
                 fact = events.RunStopped(**run, stop_reason=stop, needs=needs.get(stop, "time"), reason="so")
                 self._record(fact)
+
+    def _edit(self) -> None:
+        """What is on disk is approved; then the plan becomes another: a unit more, and one that waits for another."""
+        plan = self.root / "docs" / "p-plan.md"
+        text = plan.read_text()
+        if "A9" in text:
+            return
+        approved = engine.PlansApproved(where=where(self.root), documents={"docs/p-plan.md": text}, committed={})
+        self.store.record(streams.APPROVALS, approved)
+        plan.write_text(f"{text}- depends: P/A9\n\n## P A9: Another\n- lane: api\n")
 
     def ask(self) -> None:
         """As a supervisor does at its next tick."""
@@ -175,7 +188,7 @@ class Site:
 
     def _fingerprint(self, name: str) -> str:
         with World(self.root) as world:
-            units = FleetReader(world).look().unfinished or {}
+            units = FleetReader(world).look().unfinished
         return units[name].fingerprint if name in units else ""
 
 
@@ -184,7 +197,7 @@ STEPS = st.lists(
         st.sampled_from(
             [
                 "spawn", "begin", "fail", "die", "give-up", "pause", "pause-all", "hold", "work", "limit", "login",
-                "start", "ask", "thrashing", "consecutive-dirty-zero", "halted", "drain", "pick-cooldown",
+                "start", "edit", "ask", "thrashing", "consecutive-dirty-zero", "halted", "drain", "pick-cooldown",
             ]
         ),
         st.sampled_from(LANES),
@@ -231,15 +244,19 @@ def surfaces_agree(made: Site) -> None:
     expected = outlook(made.root)
     lanes = {lane: as_read(waits) for lane, waits in expected.waits.lanes.items()}
     units = {unit: as_read(waits) for unit, waits in expected.waits.units.items()}
+    staffed = units.keys() - expected.seen.unstaffed.keys()  # a unit on no lane waits for one, whenever it was tried
+    pickable = {unit: made.dos("pickable", unit).json for unit in units}
+    status = made.dos("status").json["units"]
     told = {
         "top": {row["lane"]: read(row["waiting"]) for row in made.dos("top").json["rows"]},
-        "status": {row["unit"]: read(row["waiting"]) for row in made.dos("status").json["units"]},
+        "status": {row["unit"]: read(row["waiting"]) for row in status},
         "account": {unit: read(waits) for unit, waits in made.dos("account").json["waiting"].items()},
         "report": read(made.dos("report").json["waiting"]),
         "loop": {row["lane"]: row["reason"] for row in made.dos("loop").json["blocked"]},
-        "pickable": {unit: read(made.dos("pickable", unit).json["waiting"]) for unit in units},
+        "pickable": {unit: read(answer["waiting"]) for unit, answer in pickable.items()},
+        "held": {row["unit"]: row["held"] for row in status},
         "doctor": {each["what"] for each in made.dos("doctor").json["findings"] if each["kind"] == "WAITING"},
-        "cooldown": {unit for unit in units if made.dos("cooldown", unit).json["state"] != "CLEAR"},
+        "cooldown": {unit for unit in staffed if made.dos("cooldown", unit).json["state"] != "CLEAR"},
         "decisions": {row["id"] for row in made.dos("decisions").json},
     }
     assume(outlook(made.root).waits == expected.waits)  # no time was over meanwhile
@@ -247,6 +264,9 @@ def surfaces_agree(made: Site) -> None:
     assert told["status"] == {unit: units.get(unit, []) for unit in told["status"]}
     assert told["account"] == {unit: waits for unit, waits in units.items() if waits}
     assert told["pickable"] == units
+    for unit, answer in pickable.items():
+        needs_nothing = answer["reason"] in (None, "SHIPPED", "IN_FLIGHT")
+        assert told["held"][unit] == ("" if needs_nothing else answer["reason"])
     assert told["cooldown"] == expected.seen.resting.keys()
     everything = as_read(tuple(expected.waits.all()))
     assert told["report"] == everything
@@ -305,6 +325,8 @@ def test_every_surface_prints_the_same_waits(template, tmp_path_factory, held, s
 
 @pytest.mark.soak
 @LONG
+@example(held="plain", steps=[("edit", "api", "P/A1")])
+@example(held="plain", steps=[("edit", "api", "P/A1"), ("ask", "api", "P/A1")])
 @given(**FLEETS)
 def test_every_surface_prints_the_same_waits_on_many_fleets(template, tmp_path_factory, held, steps):
     with site(template, tmp_path_factory, held, steps) as made:

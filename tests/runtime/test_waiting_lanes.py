@@ -98,6 +98,8 @@ class Story:
         return Seen(
             config=self.config,
             state=state,
+            on_target=state,
+            units=self.units,
             answers=answers,
             leases={},
             backlogs=backlogs,
@@ -111,7 +113,6 @@ class Story:
             ),
             now_ms=now_ms,
             gone=lambda lease: True,
-            unfinished={unit.name: unit for unit in self.units},
         )
 
     def open(self, lane: str = "api") -> list[str]:

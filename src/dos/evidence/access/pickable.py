@@ -1,14 +1,12 @@
 """What is known of a unit before it is offered: what its plan says, the journal, the live leases."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from msgspec import structs
 
 from dos.config.tables import Config
 from dos.errors import BadInput
 from dos.evidence.access import asked_units, attempts, cooldown, named_unit
-from dos.evidence.work import landed
-from dos.journal import fold
 from dos.journal.states import fleet
 from dos.journal.states.attempts import Attempts
 from dos.journal.states.decisions import Decisions
@@ -24,16 +22,23 @@ UNREAD = (Trouble.UNREADABLE, Trouble.NOT_CLOSED)  # a document may declare more
 UNCLEAR = (Trouble.LANE_UNKNOWN, Trouble.AGENT_UNKNOWN, Trouble.CLASS_UNKNOWN, Trouble.RANGE)
 
 
-def gather(world: World, config: Config, word: str, *, now_ms: int) -> Evidence:
-    portfolio = units.read(world.workspace, config)
-    unit = named_unit.find(portfolio.units, word)
+def gather(
+    world: World,
+    word: str,
+    declared: Sequence[Unit],
+    state: Fleet,
+    *,
+    live: Collection[str],
+    answers: Decisions,
+    now_ms: int,
+) -> Evidence:
+    """Of the declared unit that is named so; `state` is the fleet's as git shows it."""
+    portfolio = units.read(world.workspace, world.config)
+    unit = named_unit.find(declared, word)
     if unit is None:
         raise _nowhere(word, portfolio)
-    recorded, _ = fold.current(world.journal, Fleet)
-    _, state = landed.look(world, (unit.name, *unit.depends), recorded, declared=portfolio.units)
-    live = {lease.run_id for lease in world.journal.leases(lapsed=False) if lease.run_id}
-    (unit,) = asked_units.gated([unit], state, fold.current(world.journal, Decisions)[0])
-    seen = rested(unit, standing(unit, state, live, now_ms=now_ms), state, attempts.recorded(world), config)
+    (unit,) = asked_units.gated([unit], state, answers)
+    seen = rested(unit, standing(unit, state, live, now_ms=now_ms), state, attempts.recorded(world), world.config)
     return structs.replace(seen, unparseable=seen.unparseable or _unclear(unit, portfolio))
 
 

@@ -48,7 +48,7 @@ def _cause_gone(seen: Seen, asked: Standing) -> str:
             is_ours = question.where == seen.where
             return "the file on disk is another one now, or was approved" if is_ours and not is_current else ""
         case UnitsFailed():
-            return "" if seen.unfinished is None else asked_units.cause_gone(asked, seen.state, seen.unfinished)
+            return asked_units.cause_gone(asked, seen.state, seen.unfinished)
         case BaselineFailed():
             return "the test passes" if question.id in seen.baseline.passed else ""
         case LimitReached() | LimitDoubted():

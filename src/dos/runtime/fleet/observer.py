@@ -98,12 +98,14 @@ class FleetObserver:
         if units:
             on_target = self.on_target.known(state, units, self._target, self._branch(), answers, runs)
         backlogs = self._backlogs(units, on_target, answers, leases, now_ms)
-        unfinished = lookouts.unfinished(units, on_target)
         agents, watching = self._agents(units), self.watch.state(Watching)
         return Seen(
             config=self.config,
             state=state,
-            undone=lookouts.undone(on_target),
+            on_target=on_target,
+            units=units,
+            unapproved=self.plan_texts.unapproved,
+            unread=self.on_target.unread if units else "",
             answers=answers,
             leases=leases,
             staff=self._staff(live, over, state, now_ms),
@@ -118,12 +120,6 @@ class FleetObserver:
             where=self.settings.where,
             now_ms=now_ms,
             gone=holders.gone,
-            unfinished=unfinished,
-            unstaffed={
-                name: f"{why}; {backlog.how_to_staff(unit, self.config)}"
-                for name, unit in unfinished.items()
-                if (why := backlog.why_unstaffed(unit, self.config))
-            },
             baseline=self._baseline_plan(state, answers) if agents else baselines.Plan(step=baselines.Step.CLEAR),
             own_work=not units,
         )

@@ -157,7 +157,7 @@ def failures(seen: Seen) -> Iterator[AnyQuestion]:
 def units(seen: Seen) -> Units:
     """The units that may need a person, with all that nobody was asked about yet."""
     unasked = [*questions(seen), *failures(seen)]
-    return Units(unfinished=seen.unfinished or {}, verdicts=seen.verdicts, state=seen.state, unasked=unasked)
+    return Units(unfinished=seen.unfinished, verdicts=seen.verdicts, state=seen.state, unasked=unasked)
 
 
 def _of_people(seen: Seen) -> list[Limit]:

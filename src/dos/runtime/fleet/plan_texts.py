@@ -14,6 +14,7 @@ from dos.runtime import backlog
 from dos.runtime.fleet.approved_texts import ApprovedTexts
 from dos.sources.git import Reader
 from dos.sources.plans import plan_documents
+from dos.sources.plans import units as sources
 from dos.sources.workspace import Workspace
 
 
@@ -35,6 +36,7 @@ class PlanTexts:
         )
         self._basis: object = None  # what the units were read from
         self._units: list[Unit] = []
+        self.unapproved: list[Unit] = []  # beside these: declared only by what is on disk as nobody approved it
 
     def questions(self, answers: Decisions) -> list[AnyQuestion]:
         """About the documents that are on disk as nobody approved them."""
@@ -63,8 +65,15 @@ class PlanTexts:
         basis = (self._approved.seen, texts)
         if basis != self._basis:
             self._units = backlog.read_units(self._place, self._config, texts)
+            self.unapproved = self._only_on_disk()
             self._basis = basis
         return self._units
+
+    def _only_on_disk(self) -> list[Unit]:
+        if not self._approved.changed:
+            return []
+        known = {unit.name for unit in self._units}
+        return [unit for unit in sources.read(self._place, self._config).units if unit.name not in known]
 
     def _documents(self) -> list[Path]:
         paths = self._config.paths

@@ -1,6 +1,6 @@
 """The fleet as a tick sees it: what the journal, git, the plans and the system say now. Whoever looks gets one."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 from msgspec import Struct
@@ -37,10 +37,14 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
 
     config: Config
     state: folded.Fleet
+    on_target: folded.Fleet  # the same, with what the target branch shows in the place of what the journal remembers
+    units: Sequence[Unit]  # that the plans declare, by the texts that count
     answers: Decisions
     leases: Mapping[str, Lease]  # by lane; those whose time is not over
     backlogs: Mapping[str, Backlog]  # of the roster's lanes
     now_ms: int
+    unread: str = ""  # why the target branch could not be read
+    unapproved: Sequence[Unit] = ()  # declared only by what is on disk as nobody approved it
     gone: Callable[[Lease], bool]  # its process, by the word of its own system
     staff: Staff = Staff()  # who holds a lane or is on the way to one, and how each stands
     parked: Mapping[str, Parked] = {}  # run -> what it waits for, or its agent does
@@ -49,11 +53,8 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
     limits: Mapping[str, Limit] = {}  # by the stream of their key
     agents: Sequence[Candidate] = ()  # all that the lanes may be worked on by
     logged_in: Sequence[Limit] = ()  # that nobody was logged in for, and somebody has logged in since
-    undone: Mapping[str, str] = {}  # units that landed and that git does not show any more, each with why
-    unstaffed: Mapping[str, str] = {}  # units that have not landed on whose lane nobody is ever placed, each with why
     changed_texts: Sequence[AnyQuestion] = ()  # plans and settings that are on disk as nobody approved them
     where: str = ""  # this checkout, as approvals name it
-    unfinished: Mapping[str, Unit] | None = None  # the declared units that have not landed; None: not known
     baseline: baselines.Plan = baselines.Plan(step=baselines.Step.CLEAR)  # of this host
     own_work: bool = False  # no plan declares anything: whoever is started brings work along
 
@@ -83,6 +84,11 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
         run = self.state.runs.get(lease.run_id)
         return run.unit if run and run.unit else "its worker chooses a unit"
 
+    @property
+    def live_runs(self) -> set[str]:
+        """The runs that hold a lane."""
+        return {lease.run_id for lease in self.leases.values()} - {""}
+
     def is_parked(self, lane: str) -> bool:
         """Its worker waits, or the worker's agent does."""
         lease = self.leases.get(lane)
@@ -101,6 +107,26 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
     # What units wait for
 
     @cached_property
+    def unfinished(self) -> dict[str, Unit]:
+        """The declared units that have not landed."""
+        known = self.on_target.units
+        return {unit.name: unit for unit in self.units if not known.get(unit.name, folded.Unit()).landed}
+
+    @cached_property
+    def undone(self) -> dict[str, str]:
+        """The units that landed and that git does not show any more, each with why."""
+        return {name: unit.undone for name, unit in self.on_target.units.items() if unit.undone}
+
+    @cached_property
+    def unstaffed(self) -> dict[str, str]:
+        """The units that have not landed on whose lane nobody is ever placed, each with why and what to do."""
+        found = {}
+        for name, unit in self.unfinished.items():
+            if why := backlogs_of.why_unstaffed(unit, self.config):
+                found[name] = f"{why}; {backlogs_of.how_to_staff(unit, self.config)}"
+        return found
+
+    @cached_property
     def unasked(self) -> dict[str, UnitsFailed]:
         """The units that failed, and that nobody was asked about yet; each with the question."""
         questions = [self.about_stop(lane) for lane in self.backlogs]
@@ -109,13 +135,13 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def lane_of(self) -> dict[str, str]:
-        units = (self.unfinished or {}).items()
+        units = self.unfinished.items()
         return {name: lane for name, unit in units if (lane := backlogs_of.lane_of(unit, self.config))}
 
     @cached_property
     def held_units(self) -> dict[str, Hold]:
         """By a question."""
-        return asked_units.holds((self.unfinished or {}).values(), self.state, self.answers)
+        return asked_units.holds(self.unfinished.values(), self.state, self.answers)
 
     @cached_property
     def verdicts(self) -> dict[str, pickable.Verdict]:
@@ -209,22 +235,12 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
             unit = self.state.units.get(name, folded.Unit())
             if unit.tried is None or name not in self.open_units(lane) or subject.Unit(name) in asked_about:
                 continue
-            declared = self.unfinished.get(name) if self.unfinished else None
+            declared = self.unfinished.get(name)
             if declared and unit.tried.text and unit.tried.text != declared.fingerprint:
                 continue  # it was rewritten: another unit, which nobody has tried
             why = unit.tries[-1] if unit.tries else unit.tried.outcome
             failed.append(FailedUnit(unit=name, tries=unit.failures, why=why, text=unit.tried.text))
         return failed
-
-
-def unfinished(units: Iterable[Unit], on_target: folded.Fleet) -> dict[str, Unit]:
-    """The units that the target branch does not hold."""
-    return {unit.name: unit for unit in units if not on_target.units.get(unit.name, folded.Unit()).landed}
-
-
-def undone(on_target: folded.Fleet) -> dict[str, str]:
-    """The units that landed and that the target branch does not show any more, each with why."""
-    return {name: unit.undone for name, unit in on_target.units.items() if unit.undone}
 
 
 def roomless(

@@ -14,6 +14,7 @@ from dos.plans.limits import baselines
 from dos.plans.questions import subject
 from dos.plans.questions.catalog import AnyQuestion
 from dos.plans.questions.resources import BaselineFailed
+from dos.plans.questions.texts import PlanChanged
 from dos.plans.staffing import REST_SECONDS
 from dos.plans.ticks import Obstacle
 from dos.plans.waiting import FleetWaits, Waiting, Waits, WaitsOn, clears_first, ordered
@@ -47,7 +48,8 @@ def own(seen: Seen) -> FleetWaits:
     A lane of which no unit can be offered waits for the one that is likely to be free first. Where no plan declares
     anything, every lane may have work, and those are told that wait.
     """
-    units = {name: ordered(_of_unit(seen, unit)) for name, unit in (seen.unfinished or {}).items()}
+    units = {name: ordered(_of_unit(seen, unit)) for name, unit in seen.unfinished.items()}
+    units |= {unit.name: ordered(_of_unapproved(seen, unit)) for unit in seen.unapproved}
     lanes: dict[str, Waits] = {}
     for lane, backlog in seen.backlogs.items():
         left = [name for name in seen.open_units(lane) if name not in seen.claimed]
@@ -261,8 +263,8 @@ def _of_unit(seen: Seen, unit: Unit) -> Iterator[Waiting]:
         return
     if hold := seen.held_units.get(name):
         yield _of_hold(unit, hold)
-    elif question := seen.unasked.get(name):  # as of the next tick
-        yield of_question(Standing(raised=decisions.raised(question), at_ms=seen.now_ms, version=0), name)
+    elif question := seen.unasked.get(name):
+        yield of_question(_as_asked(seen, question), name)
     elif verdict := seen.verdicts.get(name):
         yield _of_verdict(seen, unit, verdict)
     if rest := seen.resting.get(name):
@@ -270,6 +272,24 @@ def _of_unit(seen: Seen, unit: Unit) -> Iterator[Waiting]:
         until = moment(rest.until_ms)
         why = f"{counted(rest.count, 'attempt')}, the last at {rest.last_ts}"
         yield Waiting(on=WaitsOn.COOLDOWN, subject=name, why=why, until=until, clears_with=command)
+
+
+def _of_unapproved(seen: Seen, unit: Unit) -> Iterator[Waiting]:
+    """Of a unit that is declared only by a plan as nobody approved it."""
+    for question in seen.changed_texts:
+        if not isinstance(question, PlanChanged) or question.document != unit.document:
+            continue
+        if question.id in seen.answers.answered:
+            why = f"{unit.document} is on disk as nobody approved it"
+            yield Waiting(on=WaitsOn.PERSON, subject=unit.name, why=why, clears_with=NEXT_START)
+        else:
+            yield of_question(_as_asked(seen, question), unit.name)
+
+
+def _as_asked(seen: Seen, question: AnyQuestion) -> Standing:
+    """The question as it stands; as of the next tick, where it was not put yet."""
+    unasked = Standing(raised=decisions.raised(question), at_ms=seen.now_ms, version=0)
+    return seen.answers.open.get(question.id, unasked)
 
 
 def _of_hold(unit: Unit, hold: Hold) -> Waiting:

@@ -21,7 +21,7 @@ from dos.records import run_ids
 from dos.records.leases import Lease
 from dos.runtime import effects
 from dos.runtime.fleet import observing
-from dos.runtime.fleet.seen import Seen, roomless, undone, unfinished
+from dos.runtime.fleet.seen import Seen, roomless
 from dos.runtime.on_target import Shown
 from dos.runtime.supervisor import Fleet
 from dos.sources.processes import Identity
@@ -161,6 +161,8 @@ class FleetPerformers:
         return Seen(
             config=setting.config,
             state=site.fleet,
+            on_target=state,
+            units=site.units,
             answers=site.decisions,
             leases=leases,
             staff=staff,
@@ -174,8 +176,6 @@ class FleetPerformers:
             agents=setting.agents,
             now_ms=now_ms,
             gone=lambda lease: self.gone(lease, host),
-            undone=undone(state),
-            unfinished=unfinished(site.units, state),
         )  # fmt: skip
 
     def waiting(self) -> decisions.Decisions:

@@ -4,7 +4,6 @@ With a run it says how that run stands, by git, the journal and the system: whet
 done, and, once it has stopped, where it goes on. What the run says of itself plays no part.
 """
 
-import time
 from pathlib import Path
 from typing import Annotated
 
@@ -14,14 +13,13 @@ from dos.errors import BadInput
 from dos.evidence import holders
 from dos.evidence.access import asked_units, attempts
 from dos.evidence.access import pickable as evidence
-from dos.evidence.work import landed
-from dos.journal import fold, streams
-from dos.journal.states.decisions import Decisions
+from dos.journal import streams
 from dos.journal.states.fleet import Fleet
 from dos.records import run_ids
 from dos.records.units import Unit
 from dos.runtime import backlog
 from dos.runtime.fleet.reading import FleetReader
+from dos.runtime.fleet.seen import Seen
 from dos.sources.world import World
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
@@ -52,32 +50,28 @@ def run(args: Args, desk: Desk) -> Reply:
         given = next(name for name, value in structs.asdict(args).items() if value != getattr(Args(), name))
         raise BadInput(f"--{given.replace('_', '-')} says something of one run", hint="Name it: dos status RID.")
     world = desk.world
-    recorded, _ = fold.current(world.journal, Fleet)
+    found = FleetReader(world).outlook()
+    fleet = found.seen
     fresh = {lease.fence for lease in world.journal.leases(lapsed=False)}
-    units = [
-        (unit, backlog.lane_of(unit, world.config) or "") for unit in backlog.read_units(world.workspace, world.config)
-    ]
-    names = [name for unit, _ in units for name in (unit.name, *unit.depends)]
-    _, state = landed.look(world, names, recorded, declared=[unit for unit, _ in units])
+    units = [(unit, backlog.lane_of(unit, world.config) or "") for unit in (*fleet.units, *fleet.unapproved)]
     seen = fleet_view.view(
-        state,
+        fleet.on_target,
         [(lease, lease.fence not in fresh) for lease in world.journal.leases()],
-        [(*unit, hold) for unit, hold in zip(units, _holds(world, state, units), strict=True)],
+        [(*unit, hold) for unit, hold in zip(units, _holds(world, fleet, units), strict=True)],
         supervisors=_supervisors(world),
-        salvaged=_salvaged(world, state),
+        salvaged=_salvaged(world, fleet.state),
         warnings=backlog.never_offered(world.workspace, world.config),
-        waits=FleetReader(world).waits().units,
+        waits=found.waits.units,
     )
     return Reply(text=fleet_view.render(seen), data=to_builtins(seen), indented=True)
 
 
-def _holds(world: World, state: Fleet, lanes: list[tuple[Unit, str]]) -> list[Verdict]:
-    live = {lease.run_id for lease in world.journal.leases(lapsed=False) if lease.run_id}
-    tried, now_ms = attempts.recorded(world), time.time_ns() // 1_000_000
+def _holds(world: World, fleet: Seen, lanes: list[tuple[Unit, str]]) -> list[Verdict]:
+    tried, state = attempts.recorded(world), fleet.on_target
     holds = []
-    units = asked_units.gated([unit for unit, _ in lanes], state, fold.current(world.journal, Decisions)[0])
+    units = asked_units.gated([unit for unit, _ in lanes], state, fleet.answers)
     for unit, (_, lane) in zip(units, lanes, strict=True):
-        seen = evidence.standing(unit, state, live, now_ms=now_ms)
+        seen = evidence.standing(unit, state, fleet.live_runs, now_ms=fleet.now_ms)
         seen = evidence.rested(unit, seen, state, tried, world.config)
         holds.append(pickable.judge(structs.replace(seen, unparseable=evidence.unplaced(unit, lane))))
     return holds

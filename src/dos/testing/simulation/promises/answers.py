@@ -143,7 +143,7 @@ class Answers:
         match answer.question:
             case UnitUndone(unit=unit) as undone if unit in seen.undone:
                 return f"{unit} is still gone" if seen.about_undone(unit).id == undone.id else ""
-            case UnitHeld(unit=unit) as held if unit in seen.verdicts and unit in (seen.unfinished or {}):
+            case UnitHeld(unit=unit) as held if unit in seen.verdicts and unit in seen.unfinished:
                 return f"{unit} is still held" if _is_held(seen, held) else ""
             case BaselineFailed() as failed if seen.baseline.step is baselines.Step.WAIT:
                 return f"{failed.host} still waits" if self._is_about_now(failed, answer) else ""
@@ -155,7 +155,7 @@ class Answers:
         """A unit whose commits a person keeps is done, as long as they are there."""
         named = self.site.repository.named
         kept = [unit for unit in incident.units if named.get(unit) in incident.commits]
-        left = [unit for unit in kept if unit in (seen.unfinished or {})]
+        left = [unit for unit in kept if unit in seen.unfinished]
         return f"{left[0]} is still to be done" if left else ""
 
     def _is_about_now(self, failed: BaselineFailed, answer: Answer) -> bool:
@@ -166,7 +166,7 @@ class Answers:
 
 def _is_held(seen: Seen, held: UnitHeld) -> bool:
     """For the same reason that a person was asked about, and by nothing that came later."""
-    unit = (seen.unfinished or {})[held.unit]
+    unit = seen.unfinished[held.unit]
     return attention.about_held(unit, seen.verdicts[held.unit], seen.state).id == held.id
 
 

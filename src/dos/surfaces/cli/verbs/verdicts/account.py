@@ -9,6 +9,7 @@ from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
+from dos.evidence.access import attempts
 from dos.evidence.work import account as evidence
 from dos.plans import waiting
 from dos.plans.waiting import Waits
@@ -34,9 +35,22 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, desk: Desk) -> Reply:
     world, now_ms = desk.world, moment.now_ms(args.now_ms)
-    waits = FleetReader(world).waits(now_ms=now_ms).units
-    waiting_units = [name for name, found in waits.items() if found]
-    verdict = account.judge(evidence.gather(world, world.config, now_ms=now_ms, waiting=waiting_units))
+    found = FleetReader(world).outlook(now_ms=now_ms)
+    seen, waits = found.seen, found.waits.units
+    waiting_units = [name for name, unit_waits in waits.items() if unit_waits]
+    verdict = account.judge(
+        evidence.gather(
+            [*seen.units, *seen.unapproved],
+            seen.on_target,
+            world.config,
+            unread=seen.unread,
+            live=seen.live_runs,
+            tried=attempts.recorded(world),
+            answers=seen.answers,
+            now_ms=now_ms,
+            waiting=waiting_units,
+        )
+    )
     return Reply(
         code=EXITS[verdict.answer],
         text="\n".join([f"{verdict.answer}  {verdict.reason}", *_lines(verdict, waits)]),

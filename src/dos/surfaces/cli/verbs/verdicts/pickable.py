@@ -37,28 +37,35 @@ def run(args: Args, desk: Desk) -> Reply:
     now = now_ms(args.now_ms)
     if args.unit or args.state is None:
         checked(args.unit, "unit")
-    seen = _gathered(args.unit, desk, now) if args.state is None else _told(args.state, args.unit, now)
-    verdict = pickable.judge(seen)
+    if args.state is not None:
+        return _reply(pickable.judge(_told(args.state, args.unit, now)))
+    known, waits = _gathered(args.unit, desk, now)
+    return _reply(pickable.judge(known), waits)
+
+
+def _reply(verdict: Verdict, waits: Waits | None = None) -> Reply:
     reason = reasons.find(verdict.reason) if verdict.reason else None
+    next_action = reason.fix if reason else ""
     data, text = to_builtins(verdict), _text(verdict)
-    if args.state is None:
-        waits = _waits(verdict.unit, desk, now)
+    if waits is not None:
         data["waiting"] = to_builtins(waits)
-        text = f"{text}\nwaiting: {waiting.told(waits)}" if waits else text
-    return Reply(code=verdict.exit_code, text=text, data=data, next_action=reason.fix if reason else "")
+    if waits:
+        text = f"{text}\nwaiting: {waiting.told(waits)}"
+    return Reply(code=verdict.exit_code, text=text, data=data, next_action=next_action)
 
 
-def _waits(unit: str, desk: Desk, now: int) -> Waits:
-    """All that keeps it from being worked on: also what its lane waits for."""
+def _gathered(unit: str, desk: Desk, now: int) -> tuple[Evidence, Waits]:
+    """What is known of the unit, and all that keeps it from being worked on: also what its lane waits for."""
+    from dos.evidence.access import pickable as evidence  # who tells what is known does not pay for finding out
     from dos.runtime.fleet.reading import FleetReader
 
-    return FleetReader(desk.world).waits(now_ms=now).units.get(unit, ())
-
-
-def _gathered(unit: str, desk: Desk, now: int) -> Evidence:
-    from dos.evidence.access import pickable as evidence  # who tells what is known does not pay for finding out
-
-    return evidence.gather(desk.world, desk.policy, unit, now_ms=now)
+    found = FleetReader(desk.world).outlook(now_ms=now)
+    seen = found.seen
+    declared = [*seen.units, *seen.unapproved]
+    known = evidence.gather(
+        desk.world, unit, declared, seen.on_target, live=seen.live_runs, answers=seen.answers, now_ms=now
+    )
+    return known, found.waits.units.get(known.unit, ())
 
 
 def _told(text: str, unit: str, now: int) -> Evidence:
