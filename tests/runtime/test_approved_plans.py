@@ -9,9 +9,9 @@ from dos.journal import fold
 from dos.journal.states import decisions
 from dos.journal.states.decisions import Decisions
 from dos.plans.questions.texts import REMOVED
-from dos.runtime import backlog
 from dos.runtime.fleet.plan_texts import PlanTexts
 from dos.sources.git import Writer
+from dos.sources.plans import units as sources
 from dos.sources.workspace import find
 from dos.sources.world import open_journal
 
@@ -30,7 +30,7 @@ class Seat:
 
     def anew(self):
         target = lambda: self.git.commit_of("main")  # noqa: E731
-        return PlanTexts(self.place, load(self.place.root).config, self.git, target)
+        return PlanTexts.of_checkout(self.place, load(self.place.root).config, self.git, target)
 
     def answers(self):
         return fold.current(self.store, Decisions)[0]
@@ -160,7 +160,7 @@ def test_only_the_texts_that_were_chosen_are_read(seat):
     seat.edit("## MORE M1: more\n- lane: one\n", "docs/more-plan.md")
     seat.edit(EASY)
     config = load(seat.place.root).config
-    units = {unit.name: unit.acceptance for unit in backlog.read_units(seat.place, config, texts)}
+    units = {unit.name: unit.acceptance for unit in sources.read(seat.place, config, texts=texts).units}
     assert units["DEMO/A1"] == "test -s one/a.txt" and "MORE/M1" not in units
 
 

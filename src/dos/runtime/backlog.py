@@ -1,6 +1,6 @@
 """What a lane still has to do: its units, less what the target branch holds, screened for what may be offered now."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from shlex import quote
 
 from msgspec import json
@@ -14,6 +14,7 @@ from dos.journal.states.attempts import Attempts
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet
 from dos.journal.states.fleet import Unit as Seen
+from dos.plans.documents.portfolio import Portfolio
 from dos.plans.questions.catalog import AnyQuestion
 from dos.plans.questions.question import ChoiceName
 from dos.plans.questions.units import LandingBlocked
@@ -129,12 +130,13 @@ def _completion(mine: Sequence[Unit], landed: Collection[str]) -> complete.Verdi
     )
 
 
-def read_units(place: Workspace, config: Config, texts: Mapping[str, str | None] | None = None) -> list[Unit]:
-    """Every unit that can be offered. A plan that cannot be read is no empty one: that would mean that all is done.
+def read_units(place: Workspace, config: Config) -> list[Unit]:
+    """Every unit that can be offered, by the plans that are on disk."""
+    return readable(sources.read(place, config))
 
-    `texts` are the documents that count, by their names, whatever is on disk; a document whose text is None does not.
-    """
-    found = sources.read(place, config, texts=texts)
+
+def readable(found: Portfolio) -> list[Unit]:
+    """The units. A plan that cannot be read is no empty one: that would mean that all is done."""
     for problem in found.problems:
         if problem.kind is Trouble.UNREADABLE:
             raise BadInput(f"{problem}", hint=f"Try: cat {problem.document}")

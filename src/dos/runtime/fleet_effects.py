@@ -51,7 +51,7 @@ class FleetEffects(WorkerEffects):
         self._on_target = OnTarget(place, config, share=LOOKING_SHARE, is_watched=config.workers.isolation != "shared")
         self._started: dict[int, tuple[str, str]] = {}  # by pid: the lane and the run
         self._turned_away: list[tuple[str, str]] = []  # of those, who found the journal away
-        self.settings = SettingsText(place, self.git, self._target_commit, journal=config.store.url)
+        self.settings = SettingsText.of_checkout(place, self.git, self._target_commit, journal=config.store.url)
         self._settings_trouble = ""  # that was warned of
         self._checked_by: str | None = None  # the text of the settings by which the target is checked
         self.observer = FleetObserver(

@@ -94,7 +94,7 @@ class WorkerEffects:
         self.watch = fold.Watch(self.store, *self.STATES, keep=True)
         self.baseline = Baseline(place, config, self.git, self.checks)
         self._launcher = Launcher(config, is_lost=self._is_lost, open_store=beside)
-        self.plan_texts = PlanTexts(place, config, self.git, self._target_commit)
+        self.plan_texts = PlanTexts.of_checkout(place, config, self.git, self._target_commit)
         self._landing_on = targets.of(self.git, config.workers.remote)
         ground = OneTree if config.workers.isolation == "shared" else LaneTrees
         self.ground = ground(

@@ -5,7 +5,7 @@ target branch, or once the question about it was answered with `use`; until then
 committed one where that is newer. An agent can write to the disk, and configures nothing by that.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
 
@@ -20,8 +20,7 @@ from dos.plans.questions.catalog import AnyQuestion
 from dos.plans.questions.question import ChoiceName
 from dos.plans.questions.texts import REMOVED, TextChanged
 from dos.records.unknown import Unknown
-from dos.sources import processes
-from dos.sources.git import Reader
+from dos.runtime.fleet.checkout import Documents, where
 
 MOST_QUESTIONS = 5  # about one text in place of another: who writes it again and again fills no journal
 LARGEST = 1 << 20  # characters of a document that are kept; of a larger one the committed text counts
@@ -59,23 +58,18 @@ class ApprovedTexts:
         self,
         approval: type[Approval],
         asks: type[TextChanged],
-        root: Path,
-        git: Reader,
-        target: Callable[[], str],
+        documents: Documents,
         *,
-        paths: Callable[[], list[Path]],
-        read: Callable[[Path], str | Unknown | None],
+        read: Callable[[str], str | Unknown | None] | None = None,
     ) -> None:
+        """`read` is what a document is read by, where not every text on disk can count."""
         self._approval = approval
         self._asks = asks
-        self._root = root
-        self._git = git
-        self._target = target  # the commit that the target branch is at; empty: it has none
-        self._paths = paths
-        self._read = read
+        self._documents = documents
+        self._read = read or documents.read
         self._version = 0  # of the stream of approvals, as far as it was read
         self._basis: object = None  # what the choice of texts rests on
-        self.where = where(root)
+        self.where = documents.where
         self.approved: Approval | None = None
         self.seen: object = None  # the documents as they were when the texts were chosen
         self.texts: dict[str, str | None] = {}  # that count, once something was approved; None: the document does not
@@ -86,17 +80,17 @@ class ApprovedTexts:
         self.refresh(store)
         found = self._on_disk() if texts is None else texts
         kept = {name: text for name, text in found.items() if len(text) <= LARGEST}
-        self._write(store, kept, self._blobs(kept), by=by)
+        self._write(store, kept, self._documents.blobs(kept), by=by)
 
     def adopt_committed(self, store: Store) -> bool:
         """What the target branch holds counts, where nobody approved anything yet. False: it holds nothing of it."""
         self.refresh(store)
         if self.approved is not None:
             return True
-        blobs = self._blobs(self._name(path) for path in self._paths())
+        blobs = self._documents.blobs(self._documents.names())
         if not blobs and self._on_disk():
             return False
-        self._write(store, {name: self._text(blob) for name, blob in blobs.items()}, blobs)
+        self._write(store, {name: self._documents.text(blob) for name, blob in blobs.items()}, blobs)
         return True
 
     def look(self, store: Store, answers: Decisions) -> Mapping[str, str | None] | None:
@@ -104,14 +98,14 @@ class ApprovedTexts:
 
         Documents that have not changed are not read again.
         """
-        seen = [_stamp(path) for path in self._paths()]
+        seen = self._documents.stamps()
         self.refresh(store)
         used = self._used(answers)
-        basis = (seen, self._version, used, self._target() if self.changed else "")
+        basis = (seen, self._version, used, self._documents.tip() if self.changed else "")
         if basis != self._basis:
             self._choose(used)
             self.seen = seen
-            self._basis = (*basis[:3], self._target() if self.changed else "")
+            self._basis = (*basis[:3], self._documents.tip() if self.changed else "")
         return None if self.approved is None else self.texts
 
     def questions(self, answers: Decisions) -> list[AnyQuestion]:
@@ -123,8 +117,8 @@ class ApprovedTexts:
         self.refresh(store)
         if self.approved is None or text == self.approved.documents.get(name, ""):
             return True
-        blob = self._blobs([name]).get(name)
-        return self._is_settled(name, text, self._text(blob) if blob else None, self._used(answers))
+        blob = self._documents.blobs([name]).get(name)
+        return self._is_settled(name, text, self._documents.text(blob) if blob else None, self._used(answers))
 
     def confirm(self, store: Store, answers: Decisions) -> None:
         """Keep the text of what a person answered `use` for: it counts also when the disk changes again."""
@@ -167,10 +161,10 @@ class ApprovedTexts:
         odd = [name for name in {**known.documents, **on_disk} if on_disk.get(name) != known.documents.get(name)]
         # Also what is as it was approved: nobody reads it again, when it may be another.
         self.texts = {name: text for name, text in on_disk.items() if name not in odd}
-        blobs = self._blobs(odd)
+        blobs = self._documents.blobs(odd)
         for name in sorted(odd):
             text = on_disk.get(name)
-            committed = self._text(blobs[name]) if name in blobs else None
+            committed = self._documents.text(blobs[name]) if name in blobs else None
             if self._is_settled(name, text, committed, used):
                 self.texts[name] = text
                 continue
@@ -201,42 +195,13 @@ class ApprovedTexts:
     def _on_disk(self) -> dict[str, str]:
         """By their names; of what is there and cannot be read, the approved text: so it makes no difference."""
         found = {}
-        for path in self._paths():
-            name, text = self._name(path), self._read(path)
+        for name in self._documents.names():
+            text = self._read(name)
             if isinstance(text, Unknown):
                 text = self.approved.documents.get(name) if self.approved else None
             if text is not None:
                 found[name] = text
         return found
-
-    def _name(self, path: Path) -> str:
-        return str(path.relative_to(self._root))
-
-    def _blobs(self, names: Iterable[str]) -> dict[str, str]:
-        return committed_blobs(self._git, self._target(), names)
-
-    def _text(self, blob: str) -> str:
-        return committed_text(self._git, blob)
-
-
-def committed_blobs(git: Reader, commit: str, names: Iterable[str]) -> dict[str, str]:
-    """The documents that a commit holds, each with the id of its content."""
-    asked = list(names)
-    if not asked or not commit:
-        return {}
-    said = git.run("ls-tree", "-z", commit, "--", *asked)
-    rows = [row.partition("\t") for row in said.split("\0") if row]
-    return {name: head.split()[2] for head, _, name in rows if head.startswith("100")}  # a file, and no link
-
-
-def committed_text(git: Reader, blob: str) -> str:
-    said = git.run("cat-file", "blob", blob)
-    return said.encode("utf-8", "surrogateescape").decode("utf-8", "replace").removeprefix("\ufeff")
-
-
-def where(root: Path) -> str:
-    """Each checkout of a shared journal is approved for itself."""
-    return f"{processes.host()}:{root}"
 
 
 def latest(store: Store, approval: type[Approval], root: Path) -> Approval | None:
@@ -251,14 +216,6 @@ def digest(text: str) -> str:
 
 def digest_of(text: str | None) -> str:
     return REMOVED if text is None else digest(text)
-
-
-def _stamp(path: Path) -> tuple[object, ...]:
-    try:
-        at = path.stat()
-    except OSError:
-        return (path,)  # it is gone, or is being replaced
-    return path, at.st_mtime_ns, at.st_size, at.st_ino
 
 
 def _same(one: str, other: str) -> bool:

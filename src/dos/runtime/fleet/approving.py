@@ -14,7 +14,7 @@ from dos.journal.engine_events import SettingsApproved
 from dos.journal.opening import embedded_path
 from dos.journal.states.decisions import Decisions
 from dos.journal.store import Store
-from dos.runtime.fleet import approved_texts
+from dos.runtime.fleet import approved_texts, checkout
 from dos.runtime.fleet.plan_texts import PlanTexts
 from dos.runtime.fleet.settings_text import SettingsText
 from dos.runtime.sharing import targets
@@ -33,8 +33,8 @@ def approve(place: Workspace, loaded: Loaded, store: Store, *, by: str) -> None:
     """A person runs the fleet by these settings, and by the plans that are on disk now."""
     git, config = Writer(place.root), loaded.config
     target = _last_seen(git, config)
-    SettingsText(place, git, target, journal=config.store.url).approve(store, loaded, by=by)
-    PlanTexts(place, config, git, target).approve(store, by=by)
+    SettingsText.of_checkout(place, git, target, journal=config.store.url).approve(store, loaded, by=by)
+    PlanTexts.of_checkout(place, config, git, target).approve(store, by=by)
 
 
 def approve_edit(place: Workspace, edited: Loaded, *, by: str) -> str:
@@ -54,7 +54,7 @@ def approve_edit(place: Workspace, edited: Loaded, *, by: str) -> str:
             why = OTHER_JOURNAL
         elif _counted(place, store, known, edited.replaced, url):
             target = _last_seen(Writer(place.root), edited.config)
-            SettingsText(place, Writer(place.root), target, journal=url).approve(store, edited, by=by)
+            SettingsText.of_checkout(place, Writer(place.root), target, journal=url).approve(store, edited, by=by)
             return ""
         else:
             why = OTHER_CHANGES
@@ -70,7 +70,7 @@ def _counted(place: Workspace, store: Store, known: approved_texts.Approval, tex
         return True
     # By the branch that the approved text names: what is on disk could name one that an agent has made.
     git = Writer(place.root)
-    settings = SettingsText(place, git, _newest(git, parse(approved, place.config).config), journal=url)
+    settings = SettingsText.of_checkout(place, git, _newest(git, parse(approved, place.config).config), journal=url)
     return settings.counts(store, fold.current(store, Decisions)[0], text)
 
 
@@ -87,14 +87,14 @@ def settings_of_service(place: Workspace, journal: str) -> Loaded:
         known = approved_texts.latest(store, SettingsApproved, place.root)
         first = known.documents.get(FILE_NAME, "") if known else _committed(git) or ""
         target = _newest(git, parse(first, place.config).config)
-        settings = SettingsText(place, git, target, journal=url)
+        settings = SettingsText.of_checkout(place, git, target, journal=url)
         if not settings.adopt_committed(store):
             raise _nothing_approved(place, [FILE_NAME])
         text = settings.counting(store, fold.current(store, Decisions)[0])
         loaded = parse(text or "", place.config)
         if loaded.config.store.url != url:
             raise _other_journal(place)
-        if not PlanTexts(place, loaded.config, git, target).adopt_committed(store):
+        if not PlanTexts.of_checkout(place, loaded.config, git, target).adopt_committed(store):
             with World(place.root, config=loaded.config) as world:
                 raise _nothing_approved(place, committed.uncommitted(world))
     return loaded
@@ -119,8 +119,8 @@ def _other_journal(place: Workspace) -> BadInput:
 
 def _committed(git: Writer) -> str | None:
     """dos.toml as it is committed where the user is."""
-    blobs = approved_texts.committed_blobs(git, git.commit_of("HEAD") or "", [FILE_NAME])
-    return approved_texts.committed_text(git, blobs[FILE_NAME]) if blobs else None
+    blobs = checkout.committed_blobs(git, git.commit_of("HEAD") or "", [FILE_NAME])
+    return checkout.committed_text(git, blobs[FILE_NAME]) if blobs else None
 
 
 def _nothing_approved(place: Workspace, paths: list[str]) -> BadInput:

@@ -1,42 +1,50 @@
 """The units by the plan documents that a person approved."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Self
 
 from dos.config.tables import Config
 from dos.journal.engine_events import PlansApproved
 from dos.journal.states.decisions import Decisions
 from dos.journal.store import Store
+from dos.plans.documents.portfolio import Portfolio
 from dos.plans.questions.catalog import AnyQuestion
 from dos.plans.questions.texts import PlanChanged
 from dos.records.units import Unit
 from dos.runtime import backlog
 from dos.runtime.fleet.approved_texts import ApprovedTexts
+from dos.runtime.fleet.checkout import Checkout, Documents
 from dos.sources.git import Reader
 from dos.sources.plans import plan_documents
 from dos.sources.plans import units as sources
 from dos.sources.workspace import Workspace
 
+ReadPlans = Callable[[Mapping[str, str | None] | None], Portfolio]  # by the texts that count; None: by the disk
+
 
 class PlanTexts:
     """Units from an issue tracker or a program are not covered: they are read as they are."""
 
-    def __init__(self, place: Workspace, config: Config, git: Reader, target: Callable[[], str]) -> None:
-        self._place = place
-        self._config = config
-        self._is_covered = config.plans.source == "documents"
-        self._approved = ApprovedTexts(
-            PlansApproved,
-            PlanChanged,
-            place.root,
-            git,
-            target,
-            paths=self._documents,
-            read=plan_documents.read_text,
-        )
+    def __init__(self, documents: Documents, read: ReadPlans, *, is_covered: bool = True) -> None:
+        self._read = read
+        self._is_covered = is_covered
+        self._approved = ApprovedTexts(PlansApproved, PlanChanged, documents)
         self._basis: object = None  # what the units were read from
         self._units: list[Unit] = []
         self.unapproved: list[Unit] = []  # beside these: declared only by what is on disk as nobody approved it
+
+    @classmethod
+    def of_checkout(cls, place: Workspace, config: Config, git: Reader, target: Callable[[], str]) -> Self:
+        def documents() -> list[Path]:
+            paths = config.paths
+            return plan_documents.documents(place.root, paths.plans_glob, paths.next_packets)
+
+        return cls(
+            Checkout(place.root, git, target, paths=documents, read=plan_documents.read_text),
+            lambda texts: sources.read(place, config, texts=texts),
+            is_covered=config.plans.source == "documents",
+        )
 
     def questions(self, answers: Decisions) -> list[AnyQuestion]:
         """About the documents that are on disk as nobody approved them."""
@@ -45,7 +53,7 @@ class PlanTexts:
     def approve(self, store: Store, *, by: str = "") -> None:
         """A person has seen to it: what is on disk now counts. Raises where a document cannot be read."""
         if self._is_covered:
-            backlog.read_units(self._place, self._config)
+            backlog.readable(self._read(None))
             self._approved.approve(store, by=by)
 
     def adopt_committed(self, store: Store) -> bool:
@@ -60,11 +68,11 @@ class PlanTexts:
     def units(self, store: Store, answers: Decisions) -> list[Unit]:
         """The units by the texts that count; documents that have not changed are not read again."""
         if not self._is_covered:
-            return backlog.read_units(self._place, self._config)
+            return backlog.readable(self._read(None))
         texts = self._approved.look(store, answers)
         basis = (self._approved.seen, texts)
         if basis != self._basis:
-            self._units = backlog.read_units(self._place, self._config, texts)
+            self._units = backlog.readable(self._read(texts))
             self.unapproved = self._only_on_disk()
             self._basis = basis
         return self._units
@@ -73,8 +81,4 @@ class PlanTexts:
         if not self._approved.changed:
             return []
         known = {unit.name for unit in self._units}
-        return [unit for unit in sources.read(self._place, self._config).units if unit.name not in known]
-
-    def _documents(self) -> list[Path]:
-        paths = self._config.paths
-        return plan_documents.documents(self._place.root, paths.plans_glob, paths.next_packets)
+        return [unit for unit in self._read(None).units if unit.name not in known]

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
+from typing import Self
 
 from dos.config.load import FILE_NAME, Loaded, parse, read_text
 from dos.errors import ConfigInvalid
@@ -13,26 +14,28 @@ from dos.plans.questions.catalog import AnyQuestion
 from dos.plans.questions.texts import SettingsChanged
 from dos.records.unknown import Unknown
 from dos.runtime.fleet.approved_texts import ApprovedTexts
+from dos.runtime.fleet.checkout import Checkout, Documents
 from dos.sources.git import Reader
 from dos.sources.workspace import Workspace
 
 
 class SettingsText:
-    def __init__(self, place: Workspace, git: Reader, target: Callable[[], str], *, journal: str) -> None:
-        """`journal` is the [store] url that the fleet has: while it runs, it cannot go over to another."""
-        self._path = place.config
+    def __init__(self, documents: Documents, path: Path, *, journal: str) -> None:
+        """`path` is only what errors call the file.
+
+        `journal` is the [store] url that the fleet has: while it runs, it cannot go over to another.
+        """
+        self._documents = documents
+        self._path = path
         self._journal = journal
-        self._approved = ApprovedTexts(
-            SettingsApproved,
-            SettingsChanged,
-            place.root,
-            git,
-            target,
-            paths=lambda: [self._path],
-            read=self._read,
-        )
+        self._approved = ApprovedTexts(SettingsApproved, SettingsChanged, documents, read=self._read)
         self._trouble_on_disk = ""
         self._trouble_committed = ""
+
+    @classmethod
+    def of_checkout(cls, place: Workspace, git: Reader, target: Callable[[], str], *, journal: str) -> Self:
+        documents = Checkout(place.root, git, target, paths=lambda: [place.config], read=_text_of)
+        return cls(documents, place.config, journal=journal)
 
     def questions(self, answers: Decisions) -> list[AnyQuestion]:
         """About the file, when it is on disk as nobody approved it."""
@@ -77,19 +80,20 @@ class SettingsText:
         self._trouble_committed = self._why_unusable(chosen or "")
         return known.documents.get(FILE_NAME, "") if self._trouble_committed else chosen or ""
 
-    def _read(self, path: Path) -> str | Unknown | None:
-        try:
-            text = read_text(path)
-        except ConfigInvalid as error:
-            self._trouble_on_disk = error.message
-        else:
-            self._trouble_on_disk = self._why_unusable(text or "")
-            if not self._trouble_on_disk:
-                return text
-        return Unknown(self._trouble_on_disk)
+    def _read(self, name: str) -> str | Unknown | None:
+        text = self._documents.read(name)
+        self._trouble_on_disk = text.why if isinstance(text, Unknown) else self._why_unusable(text or "")
+        return Unknown(self._trouble_on_disk) if self._trouble_on_disk else text
 
     def _why_unusable(self, text: str) -> str:
         return _why_unusable(text, self._path, self._journal)
+
+
+def _text_of(path: Path) -> str | Unknown | None:
+    try:
+        return read_text(path)
+    except ConfigInvalid as error:
+        return Unknown(error.message)
 
 
 @lru_cache(maxsize=4)  # asked at every tick and every start of a worker, mostly about one text

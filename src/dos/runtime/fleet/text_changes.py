@@ -9,7 +9,8 @@ from dos.journal.facts.reader import select
 from dos.journal.store import Store
 from dos.plans.questions.texts import TextChanged
 from dos.records.unknown import Unknown
-from dos.runtime.fleet.approved_texts import digest_of, where
+from dos.runtime.fleet.approved_texts import digest_of
+from dos.runtime.fleet.checkout import where
 from dos.sources.plans import plan_documents
 
 
