@@ -6,7 +6,7 @@ from typing import Any, Literal
 from msgspec import field
 
 from dos.config.agents import Agent
-from dos.config.fleet import Leases, Loop, Protect, Retention, Store, Workers
+from dos.config.fleet import Leases, Protect, Retention, Store, Workers
 from dos.config.lanes import DEFAULT as DEFAULT_LANES
 from dos.config.lanes import ConcurrencyClass, Lanes, Overlap
 from dos.config.plans import Lifecycle, Plans, Transition
@@ -15,7 +15,7 @@ from dos.config.truth.belief import Ci, Evidence, Judges
 from dos.config.truth.units import DeclaredUnit
 from dos.fields import BadValue, Count, Positive, Table, check_name, check_not_blank
 from dos.plans.documents.grammar import Grammar as Enumerate
-from dos.plans.limits.policy import Budgets, Quota, TokenPrice
+from dos.plans.limits.policy import Budgets, Loop, Quota, TokenPrice
 from dos.plans.ticks import Supervise
 from dos.records.regions import Region
 from dos.verdicts.access.cooldown import Policy as Cooldown

@@ -10,6 +10,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from dos.plans.gate import Gate, Mode
+from dos.plans.limits.policy import Loop
 from dos.records.public import PublicRecord
 from dos.records.reasons import Needs
 from dos.verdicts.access.cooldown import Verdict as Cooldown
@@ -128,30 +129,33 @@ class IterationOutcome(_Kind, frozen=True, kw_only=True, omit_defaults=True, for
             raise ValueError(f"resets_at belongs to RATE_LIMITED; this is {kind}")
 
 
+_LIMITS = Loop()
+
+
 class LoopState(PublicRecord, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Counters with their limits; below them what was seen, which is read once and never carried on."""
 
     iteration: Counted = 1
-    gate_mode: Mode = Mode.HARD
+    gate_mode: Mode = Mode(_LIMITS.gate_mode)
     max_iterations: int = 10
     consecutive_unclear: Counted = 0
-    max_unclear: int = 3
+    max_unclear: int = _LIMITS.max_unclear
     consecutive_dirty_zero: Counted = 0
-    max_dirty_zero: int = 3
+    max_dirty_zero: int = _LIMITS.max_dirty_zero
     consecutive_overloaded: Counted = 0
-    max_overloaded: int = 3
+    max_overloaded: int = _LIMITS.max_overloaded
     consecutive_stale_stamp: Counted = 0
-    max_stale_stamp: int = 3
+    max_stale_stamp: int = _LIMITS.max_stale_stamp
     consecutive_unproductive_replan_drains: Counted = 0
-    max_unproductive_replan_drains: int = 2
+    max_unproductive_replan_drains: int = _LIMITS.max_unproductive_replan_drains
     consecutive_unproductive_replan: Counted = 0
-    max_unproductive_replan: int = 2
+    max_unproductive_replan: int = _LIMITS.max_unproductive_replan
     consecutive_adopt_wait: Counted = 0
-    max_adopt_wait: int = 2
+    max_adopt_wait: int = _LIMITS.max_adopt_wait
     consecutive_race: Counted = 0
-    max_race: int = 2
+    max_race: int = _LIMITS.max_race
     consecutive_wait: Counted = 0
-    max_wait: int = 3
+    max_wait: int = _LIMITS.max_wait
     last_replan_drained: bool = False
     last_gate_was_drain: bool = False
     liveness: Liveness | LivenessVerdict | None = None

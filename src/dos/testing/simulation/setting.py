@@ -5,12 +5,12 @@ from random import Random
 
 from msgspec import Struct, structs
 
-from dos.config.fleet import Leases, Loop, Workers
+from dos.config.fleet import Leases, Workers
 from dos.config.lanes import ConcurrencyClass, Lanes
 from dos.config.tables import Config, Cooldown
 from dos.evidence.loop_state import fresh
 from dos.plans.iterations import LoopState
-from dos.plans.limits.policy import Budget, Budgets, Quota
+from dos.plans.limits.policy import Budget, Budgets, Loop, Quota
 from dos.plans.limits.quota import Candidate
 from dos.plans.ticks import Supervise
 from dos.records.regions import Region, region
