@@ -183,7 +183,7 @@ def test_a_warning_is_no_failure(audit):
 
 def test_each_commit_is_one_line_of_text(audit):
     found = audit(row("fix: resolve race", NOTHING))
-    assert "UNWITNESSED" in found.out and "[subject-only]" in found.out and found.out.count("\n") == 1
+    assert "UNWITNESSED" in found.out and "[subject only]" in found.out and found.out.count("\n") == 1
     assert "1 of 1 commits" in found.err
     assert "witnessed" in audit(row("fix: resolve race", SOURCE)).out
     assert "abstain" in audit(row("wip", NOTHING)).out

@@ -3,9 +3,13 @@
 import subprocess
 import sys
 
+import pytest
 from commanding import git, in_process
 
+from dos.plans.tokens import words
 from dos.sources.own_processes import words_of
+from dos.surfaces.cli.verbs.truth import verify
+from dos.verdicts.work.shipped import Answer, Contradiction, Source, Tier, Verdict
 
 
 def test_the_module_by_its_released_name_is_the_command(workspace):
@@ -44,3 +48,22 @@ def test_top_has_the_released_keys_beside_ours(workspace):
     assert [lane for lane, row in lanes.items() if row["is_exclusive"]] == ["global"]
     assert found["activity"] == [{"sha": git("log", "-1", "--format=%h", cwd=workspace).strip(), "subject": "Begin"}]
     assert found["verdicts"] == []
+
+
+@pytest.mark.parametrize("source", Source)
+def test_json_says_by_its_token_how_a_unit_is_known_to_have_shipped_and_the_text_in_words(source):
+    verdict = Verdict(
+        answer=Answer.SHIPPED, plan="AUTH", phase="AUTH1", ref="HEAD", tier=Tier.LIVE, reason="12 of 12 lines stand",
+        source=source, sha="7fe0962", contradictions=(Contradiction.CONFIG_DIRTY,), limits=("shallow",),
+    )  # fmt: skip
+    text = verify.line(verdict, {"7fe0962": "7fe0962"})
+    notes = "[the history is cut off, dos.toml on disk would judge otherwise than the committed one]"
+    assert text == f"SHIPPED AUTH AUTH1 7fe0962  {words(source)}; T4 live: 12 of 12 lines stand {notes}"
+    data = verify.data(verdict, {"7fe0962": "7fe0962"})
+    assert (data["source"], data["limits"], data["contradictions"]) == (source, ["shallow"], ["config_dirty"])
+
+
+def test_of_a_unit_that_nothing_shows_the_text_names_no_source(workspace):
+    answer = in_process("verify", "AUTH", "AUTH9")
+    assert answer.out == "NOT_SHIPPED AUTH AUTH9  T0 absent: no commit of HEAD names it as done\n"
+    assert in_process("verify", "AUTH", "AUTH9", "--json").json["source"] == "none"

@@ -58,7 +58,7 @@ def test_a_worker_that_finds_no_session_waits_and_then_says_that_the_journal_is_
         process = worker(shared)
         said, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == JOURNAL_AWAY, said
-    assert "trying again for 2 s" in said and "journal-away" in said
+    assert "trying again for 2 s" in said and "journal unavailable: " in said
     assert "max_connections" not in said or "run fewer workers" in said
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from dos.journal.states.fleet import Fleet
-from dos.plans import waiting
+from dos.plans import tokens, waiting
 from dos.plans.waiting import Waiting, Waits
 from dos.records.leases import Lease
 from dos.records.units import Unit
@@ -137,7 +137,7 @@ def render(seen: View) -> str:
     if seen.stopped:
         lines += ["", "last stops:"]
         stops = seen.stopped[-SHOWN:]
-        lines += [f"  {row.lane:<14} {row.stop_reason}: {row.reason}; needs {row.needs}" for row in stops]
+        lines += [f"  {row.lane:<14} {tokens.words(row.stop_reason)}: {row.reason}; needs {row.needs}" for row in stops]
     if seen.salvaged:
         lines += ["", "salvaged work:", *_salvaged(seen.salvaged)]
     if seen.warnings:

@@ -10,6 +10,7 @@ from dos.journal.events import Event
 from dos.journal.facts.reader import FactReader
 from dos.journal.states import decided
 from dos.journal.states.decided import Decided
+from dos.plans import tokens
 from dos.plans.iterations import EVIDENCE, LoopState
 from dos.plans.loop import CAP
 from dos.plans.replaying import LIMITS
@@ -158,10 +159,9 @@ def render(told: Story) -> str:
         if step.counters:
             lines.append(f"  counted  {_words(step.counters)}")
         lines.append(f"  asked    {_rungs(step.ladder)}")
-        what = " ".join(
-            str(step.decision[name]) for name in ("action", "next_mode", "stop_reason") if step.decision[name]
-        )
-        lines.append(f"  decided  {what}: {step.decision['reason']}")
+        made = step.decision
+        what = tokens.decision_words(made["action"], made["next_mode"], made["stop_reason"])
+        lines.append(f"  decided  {what}: {made['reason']}")
     lines += [line for each in told.incidents for line in ("", f"incident: {each}")]
     if told.at_work:
         lines += ["", f"no decision yet on {told.at_work}; `dos timeline {told.run_id}` shows how far it is"]
@@ -181,11 +181,15 @@ def _ended(outcome: dict[str, Any]) -> str:
     rest = {
         name: value for name, value in outcome.items() if name not in ("kind", "ship_count", "measurement_expected")
     }
-    return ", ".join(part for part in (outcome["kind"], measured, _words(rest)) if part)
+    return ", ".join(part for part in (tokens.iteration_words(outcome["kind"]), measured, _words(rest)) if part)
 
 
 def _words(fields: dict[str, Any]) -> str:
-    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in fields.items())
+    return ", ".join(f"{name.replace('_', ' ')} {_value(value)}" for name, value in fields.items())
+
+
+def _value(value: Any) -> str:
+    return tokens.words(value) if isinstance(value, str) else str(value)
 
 
 def _seen(evidence: dict[str, Any]) -> str:
@@ -194,7 +198,7 @@ def _seen(evidence: dict[str, Any]) -> str:
 
 def _answer(value: Any) -> str:
     if not isinstance(value, dict):
-        return str(value)
+        return _value(value)
     held = f"held {value.get('reason')}" if value.get("held") else "free"
     answer = value.get("state") or value.get("verdict") or held
     why = value.get("reason") if "held" not in value else ""

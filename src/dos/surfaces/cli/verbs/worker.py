@@ -21,6 +21,7 @@ from dos.config.tables import Config
 from dos.evidence import holders, loop_state
 from dos.journal import streams
 from dos.journal.states.fleet import Fleet
+from dos.plans import tokens
 from dos.plans.iterations import LoopState, WorkerStop
 from dos.records import run_ids
 from dos.runtime import leftovers
@@ -66,7 +67,7 @@ def run(args: Args, desk: Desk) -> Reply:
     data = {
         "run_id": run_id, "lane": args.lane, "stop_reason": stop.reason, "needs": stop.needs, "reason": stop.detail
     }  # fmt: skip
-    return Reply(code=EXITS.get(stop.reason, 0), text=f"{stop.reason}  {stop.detail}", data=data)
+    return Reply(code=EXITS.get(stop.reason, 0), text=f"{tokens.words(stop.reason)}: {stop.detail}", data=data)
 
 
 def _take_settings(desk: Desk, text: bytes) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated
 from msgspec import DecodeError, Struct, ValidationError, json, to_builtins
 
 from dos.errors import BadInput
+from dos.plans import tokens
 from dos.plans.documents import document
 from dos.plans.documents.enumeration import Enumeration, enumerate_units
 from dos.records.names import checked, shown
@@ -69,7 +70,7 @@ def _rendered(found: Enumeration) -> str:
     counts = f"units={len(found.units)} shipped={len(found.shipped)} remaining={len(found.remaining)}"
     lines = [f"series={found.series or '-'} {counts}"]
     for unit_id, entry in found.by_unit.items():
-        by = f" ({entry.shipped_by})" if entry.shipped else ""
+        by = f" ({tokens.words(entry.shipped_by)})" if entry.shipped else ""
         lines.append(f"  {done if entry.shipped else left} {unit_id}  {entry.source}{by}")
     lines += [f"  drift {drift.kind}: {drift.detail}{_place(drift.span)}" for drift in found.drift]
     return "\n".join(lines)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import MsgspecError, Struct, json, structs, to_builtins
 
 from dos.errors import BadInput
-from dos.plans import loop
+from dos.plans import loop, tokens
 from dos.plans.iterations import IterationOutcome, LoopDecision, LoopState
 from dos.records import run_ids
 from dos.records.names import checked, shown
@@ -117,7 +117,7 @@ def _fence() -> int | None:
 
 
 def _reply(decision: LoopDecision, more: dict[str, Any] | None = None) -> Reply:
-    what = " ".join(word for word in (decision.action, decision.next_mode, decision.stop_reason or "") if word)
+    what = tokens.decision_words(decision.action, decision.next_mode, decision.stop_reason)
     clears = f"; needs {decision.needs}" if decision.stop_reason else ""
     until = f" until {decision.until.isoformat()}" if decision.until else ""
     return Reply(

@@ -13,6 +13,7 @@ from dos.errors import BadInput
 from dos.journal import runs, streams
 from dos.journal.run_events import HaltProposed, RunSuspended
 from dos.journal.store import Entry
+from dos.plans import tokens
 from dos.records import run_ids
 from dos.records.leases import Lease
 from dos.records.names import checked
@@ -77,7 +78,7 @@ def _halted(args: Args, desk: Desk) -> Reply:
         told = f"{run_id} was asked to stop, and has not yet; `dos top` shows when it has"
         return Reply(code=1, text=told, data=_data(run_id, lease.lane, halted=False))
     last = halting.stopped(journal, run_id)
-    how = f"stopped: {last.stop_reason} ({last.reason})" if last else "is gone, and did not say why"
+    how = f"stopped: {tokens.words(last.stop_reason)} ({last.reason})" if last else "is gone, and did not say why"
     lines = [f"{run_id} {how}", f"`{pausing.ending(lease.lane)}` lets its lane go on"]
     note = f"dos resume --run-id {run_id}" if args.resumable else ""
     lines += [f"`{note}` says where the run goes on"] if note else []
@@ -99,7 +100,7 @@ def _not_at_work(desk: Desk, run_id: str) -> Reply:
             next_action="`dos top` shows the runs.",
         )
     last = halting.stopped(journal, run_id)
-    how = f"has stopped already: {last.stop_reason} ({last.reason})" if last else "does not run any more"
+    how = f"has stopped already: {tokens.words(last.stop_reason)} ({last.reason})" if last else "does not run any more"
     return Reply(
         text=f"{run_id} {how}",
         data=_data(run_id, last.lane if last else "", halted=True, stop_reason=last.stop_reason if last else ""),

@@ -13,7 +13,7 @@ from msgspec import Struct, to_builtins
 from dos.errors import BadInput
 from dos.evidence.loop_state import fresh
 from dos.journal.states import decided
-from dos.plans import replaying
+from dos.plans import replaying, tokens
 from dos.plans.iterations import LoopDecision
 from dos.records.names import shown
 from dos.surfaces.cli.desk import Desk, Reply
@@ -51,7 +51,7 @@ def run(args: Args, desk: Desk) -> Reply:
 
 
 def _told(decision: LoopDecision) -> str:
-    what = " ".join(word for word in (decision.action, decision.next_mode, decision.stop_reason or "") if word)
+    what = tokens.decision_words(decision.action, decision.next_mode, decision.stop_reason)
     return f"{what}: {decision.reason}"
 
 

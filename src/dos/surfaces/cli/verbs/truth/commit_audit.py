@@ -11,6 +11,7 @@ from msgspec import Struct, to_builtins
 
 from dos.errors import WorkspaceMissing
 from dos.evidence.commits.audit import Auditor
+from dos.plans import tokens
 from dos.sources import diffs
 from dos.sources.diffs import Asked
 from dos.sources.history import place
@@ -75,7 +76,7 @@ def _verdicts(desk: Desk, wanted: Asked, policy: Policy) -> Iterator[Verdict]:
 def _line(verdict: Verdict) -> str:
     sign, plain, word, tone = _MARKS[verdict.verdict]
     mark = f"{sign if speaks_unicode() else plain} {word}"
-    line = f"{mark}  {verdict.sha}  [{verdict.witness}]  {verdict.reason}"
+    line = f"{mark}  {verdict.sha}  [{tokens.words(verdict.witness)}]  {verdict.reason}"
     return f"\x1b[{tone}m{line}\x1b[0m" if colour() else line
 
 

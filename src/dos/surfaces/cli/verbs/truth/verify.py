@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from dos.errors import BadInput, DosError, WorkspaceMissing
 from dos.evidence.work import shipped as evidence
+from dos.plans import tokens
 from dos.records.names import shown
 from dos.sources.history import log
 from dos.sources.plans.plan_documents import documents
@@ -149,16 +150,16 @@ def _nothing_declared(world: "World", args: Args) -> DosError:
 
 
 def line(verdict: Verdict, short: dict[str, str]) -> str:
-    """`SHIPPED AUTH AUTH1 7fe0962 (via grep-subject)  T4 live: 12 of 12 lines stand`"""
+    """`SHIPPED AUTH AUTH1 7fe0962  a commit names it; T4 live: 12 of 12 lines stand`"""
     sha = f" {short[verdict.sha]}" if verdict.sha else ""
     head = f"{_tinted(verdict.answer)} {verdict.plan} {verdict.phase}{sha}"
     where = f" at {verdict.ref}" if verdict.ref != "HEAD" else ""
     notes = [*verdict.limits, *(each for each in verdict.contradictions if each in ASIDE)]
-    beside = f" [{', '.join(notes)}]" if notes else ""
+    beside = f" [{', '.join(map(tokens.words, notes))}]" if notes else ""
     if verdict.answer is Answer.UNPROVEN:
         return f"{head} ({_word(verdict.tier)} only: {verdict.reason}){where}{beside}"
-    via = f" (via {verdict.source})" if verdict.shipped or not verdict.sha else ""
-    return f"{head}{via}  T{int(verdict.tier)} {_word(verdict.tier)}: {verdict.reason}{where}{beside}"
+    shown_by = f"{tokens.words(verdict.source)}; " if verdict.shipped else ""
+    return f"{head}  {shown_by}T{int(verdict.tier)} {_word(verdict.tier)}: {verdict.reason}{where}{beside}"
 
 
 def _tinted(answer: Answer) -> str:
