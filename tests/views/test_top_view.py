@@ -103,6 +103,8 @@ class Place:
         seen = Seen(
             config=CONFIG,
             state=looked.fleet,
+            on_target=looked.fleet,
+            units=(),
             answers=looked.decisions,
             leases={each.lease.lane: each.lease for each in looked.held if not each.lapsed},
             backlogs=dict.fromkeys(looked.roster, NOTHING),
@@ -111,7 +113,6 @@ class Place:
             staff=Staff(launched={lane: 1 for lane, starts in looked.fleet.starts.items() if starts.pending}),
             pauses=looked.watching.pauses,
             parked={run_id: parked for run_id, run in running if (parked := run.parked or run.provider)},
-            unfinished={},
             own_work=True,
         )
         return waits.own(seen).lanes
