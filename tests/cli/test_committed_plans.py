@@ -157,3 +157,10 @@ def test_a_unit_that_can_never_be_done_is_flagged_by_plan_and_doctor(planned, do
 def test_what_may_yet_be_done_is_not(planned, dos, lines):
     (planned / "docs" / "one-plan.md").write_text(f"# Plan\n\n## API1: first\n\n- lane: api\n{lines}")
     assert dos("plan", "--once", "--json").json["problems"] == []
+
+
+def test_init_says_how_to_begin_a_plan_where_there_is_none(planned, dos):
+    assert "--first-plan" not in dos("init", "--force").out
+    (planned / "docs" / "one-plan.md").unlink()
+    assert "plans   docs/**/*-plan.md: there is none yet; `dos init --first-plan` writes" in dos("init", "--force").out
+    assert "there is none yet" not in dos("init", "--force", "--first-plan").out

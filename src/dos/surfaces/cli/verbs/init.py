@@ -21,6 +21,7 @@ from dos.records.names import LONGEST_PATH, shown
 from dos.runtime.by_hand import committing
 from dos.sources import surroundings, workspace
 from dos.sources.git import Reader
+from dos.sources.plans import plan_documents
 from dos.surfaces.cli.desk import Desk, Reply
 from dos.surfaces.cli.options import Option
 
@@ -98,12 +99,18 @@ def _written_anew(args: Args, root: Path) -> Reply:
         f"  agents  {', '.join(programs) or 'none found on the path: set `agent` under [workers]'}",
         f"  tests   {tests or 'no test command found: set `test` under [workers]'}",
         f"  setup   {commands.setup or 'nothing to set up was found'}",
-        f"  plans   {glob}",
+        f"  plans   {glob}{_without_plans(root, glob)}",
         f"undo: {shlex.join(['mv', str(before), str(target)] if before else ['rm', str(target), *planned])}",
         *_commit(args, root, [str(target), *planned]),
         "next: dos doctor; dos up; dos status",
     ]
     return Reply(text="\n".join(said), data=data | {"written": True})
+
+
+def _without_plans(root: Path, glob: str) -> str:
+    if plan_documents.documents(root, glob):
+        return ""
+    return ": there is none yet; `dos init --first-plan` writes one to fill in"
 
 
 def _lanes(root: Path) -> Lanes:
