@@ -441,3 +441,20 @@ def test_a_broken_dos_toml_hides_held_units_and_says_so(dos: Dos, held: Path, jo
     answer = dos("decisions")
     assert answer.code == 0 and "lane-failed-api-1" in answer.out and "AUTH/A1" not in answer.out
     assert "not listed" in answer.err
+
+
+def test_outside_of_git_the_questions_are_listed_shown_and_answered_all_the_same(
+    dos: Dos, workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "plain"
+    (place / "docs").mkdir(parents=True)
+    (place / "docs" / "a-plan.md").write_text("# A\n\n- **A1** log in\n")
+    (place / "dos.toml").write_bytes((workspace / "dos.toml").read_bytes())
+    monkeypatch.chdir(place)
+    assert dos("decisions", "add", "--kind", "flag", "--lane", "api", "--text", "the key is over").code == 0
+    listed = dos("decisions", "--json")
+    assert listed.code == 0 and "not listed" in listed.err
+    [row] = listed.json
+    assert dos("decisions", "show", row["id"]).code == 0
+    assert dos("decide-for", row["id"], row["choices"][0]["name"]).code == 0
+    assert dos("decisions", "--json").json == []

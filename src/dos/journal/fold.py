@@ -77,9 +77,10 @@ class Watch:
                 self._follow(view)
             else:
                 self._begin(view)
-            standing = unlapsed(view)
+            held = view.leases()
+            standing = unlapsed(view, held)
             fences = {lease.fence for lease in standing}
-            self.lapsed = [lease for lease in view.leases() if not (lease.is_lock or lease.fence in fences)]
+            self.lapsed = [lease for lease in held if not (lease.is_lock or lease.fence in fences)]
             self.locks = [lease for lease in standing if lease.is_lock]
             leases = [lease for lease in standing if not lease.is_lock]
             due = [kind for kind in self._kinds if self._keep and self._is_due(view, kind)]

@@ -90,16 +90,15 @@ class Survey:
         return self
 
     def superseded(self, event: Event) -> bool:
-        if event.pos > self.through or not self._free(event):
+        fact = _reader.decode(event) if event.pos <= self.through else None
+        if fact is None or not self._free(event):
             return False
-        match _reader.decode(event):
-            case None:
-                return False
+        match fact:
             case events.LeaseGranted() | events.LeaseAdopted():
                 return event.pos not in self._kept
-            case events.LeaseReleased() | events.LeaseExpired() | events.LeaseRevoked() as fact:
+            case events.LeaseReleased() | events.LeaseExpired() | events.LeaseRevoked():
                 return fact.lease not in self._kept
-            case events.LeaseRenewed() as fact:
+            case events.LeaseRenewed():
                 return self._renewed.get(fact.lease) != event.pos
             case events.LeaseRefused() | hook_events.HookFault():
                 return True

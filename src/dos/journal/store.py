@@ -360,9 +360,9 @@ def _place(asked: Request) -> tuple[object, ...]:
     return (folded(asked.lane), asked.is_lock, asked.region.prefixes, asked.mode, asked.exclusive)
 
 
-def unlapsed(tx: Reading) -> list[Lease]:
-    """The leases whose time is not over, oldest first."""
-    leases = tx.leases()
+def unlapsed(tx: Reading, held: Sequence[Lease] | None = None) -> list[Lease]:
+    """The leases whose time is not over, oldest first; of those held in this view, where they were read already."""
+    leases = tx.leases() if held is None else held
     now, boot = tx.lease_ms(), tx.boot()
     return [lease for lease in leases if not lease.lapsed(now, boot)]
 

@@ -18,7 +18,6 @@ from dos.records import reasons
 from dos.records.moments import second_stamp
 from dos.views import event_text
 
-SAID_OTHERWISE = ("kind", "ship_count", "measurement_expected")
 Handled = (
     events.RunBegun
     | events.RunStopped

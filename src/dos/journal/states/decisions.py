@@ -310,9 +310,8 @@ def held(decisions: Decisions, *, besides: str = "") -> set[Subject]:
 
 def released(decisions: Decisions, decision: str) -> set[Subject]:
     """What an answer to this one question would let go: what waits for no other."""
-    others = [asked for name, asked in decisions.open.items() if name != decision]
     asked = decisions.open.get(decision)
-    return _waits([asked]) - _waits(others) if asked else set()
+    return _waits([asked]) - held(decisions, besides=decision) if asked else set()
 
 
 def _waits(asked: Iterable[Standing]) -> set[Subject]:

@@ -74,7 +74,12 @@ class FleetReader:
         return Outlook(seen=seen, plan=plan, waits=waits.complete(seen, own, plan.obstacles))
 
     def waits(self, *, now_ms: int | None = None) -> FleetWaits:
-        """What lanes and units wait for; where that cannot be told, each lane with why not."""
+        """What lanes and units wait for; where that cannot be told, each lane with why not.
+
+        Of a dos.toml with errors nobody knows the lanes, and outside of git nobody works: then nothing is said.
+        """
+        if self._world.loaded.problems or self._world.workspace.common is None:
+            return FleetWaits()
         try:
             return self.outlook(now_ms=now_ms).waits
         except BadInput as error:

@@ -59,7 +59,7 @@ def row(limit: Limit, policy: Quota, *, waits: Sequence[str], in_use: bool) -> R
 def rows(
     limits: Sequence[Limit], policy: Quota, *, waits: Mapping[str, Sequence[str]], used: Sequence[Limit]
 ) -> list[Row]:
-    """`waits` are the lanes that wait for a limit, by the stream of its key."""
+    """`waits` are the lanes that wait for a limit, by the name of its key."""
     names = {limit.key.path for limit in used}
     return [row(limit, policy, waits=waits.get(limit.key.path, ()), in_use=limit.key.path in names) for limit in limits]
 

@@ -21,13 +21,10 @@ SILENT_SHARE = 0.5  # of the time after which a silent agent is taken to hang
 
 
 def waits(desk: Desk) -> Callable[[], dict[str, Waits]]:
-    """How to ask what the lanes wait for, again and again; of a dos.toml with errors nobody can say."""
+    """How to ask what the lanes wait for, again and again."""
     from dos.runtime.fleet.reading import FleetReader
 
-    world = desk.journal_world
-    if world.loaded.problems or world.workspace.common is None:
-        return dict
-    reader = FleetReader(world, liveness_seconds=LIVENESS_SECONDS)
+    reader = FleetReader(desk.journal_world, liveness_seconds=LIVENESS_SECONDS)
     return lambda: reader.waits().lanes
 
 

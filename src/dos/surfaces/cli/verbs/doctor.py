@@ -74,7 +74,7 @@ def _waiting(world: World) -> list[Finding]:
     """What only a person clears before somebody works again."""
     from dos.runtime.fleet.reading import FleetReader
 
-    if world.loaded.problems or not world.workspace.state.exists():
+    if not world.workspace.state.exists():
         return []
     store.journal(world)  # one that cannot be read was told of, and is not asked again
     found = FleetReader(world).waits().all()

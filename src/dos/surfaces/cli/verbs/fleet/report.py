@@ -22,7 +22,6 @@ from dos.journal.states import fleet_streams
 from dos.journal.states.decisions import Decisions, in_order
 from dos.journal.states.spend import Spend
 from dos.journal.store import Store
-from dos.plans.waiting import FleetWaits
 from dos.records.names import LONGEST_PATH, shown
 from dos.records.unknown import Unknown
 from dos.runtime.fleet.reading import FleetReader
@@ -71,7 +70,7 @@ def run(args: Args, desk: Desk) -> Reply:
 
 def _sheet(world: World, happened: list[Event], asked: Decisions) -> Sheet:
     told = tell(happened)
-    found, waits = proofs.gather(world, (each.landing for each in told.landed)), _waits(world)
+    found, waits = proofs.gather(world, (each.landing for each in told.landed)), FleetReader(world).waits()
     return Sheet(
         workspace=world.workspace.root.name,
         told=told,
@@ -81,13 +80,6 @@ def _sheet(world: World, happened: list[Event], asked: Decisions) -> Sheet:
         costs=costs.costs(fold.fold(Spend(), happened), "unit"),
         own=own_commits.gather(world, happened),
     )
-
-
-def _waits(world: World) -> FleetWaits:
-    """Of a dos.toml with errors nobody can say what its lanes wait for."""
-    if world.loaded.problems or world.workspace.common is None:
-        return FleetWaits()
-    return FleetReader(world).waits()
 
 
 def _text(sheet: Sheet, asked: Decisions, *, only_last: bool) -> str:

@@ -1,6 +1,6 @@
 """What waits for a person now, for the verbs that list, show and answer it."""
 
-from dos.errors import BadInput
+from dos.errors import BadInput, GitFailed
 from dos.evidence import attention
 from dos.evidence.attention import Units
 from dos.journal.states.decisions import Decisions
@@ -11,15 +11,12 @@ from dos.surfaces.cli.desk import Desk
 
 
 def waits(desk: Desk) -> FleetWaits:
-    """What everything waits for; of a dos.toml with errors nobody can say."""
-    world = desk.journal_world
-    if world.loaded.problems or world.workspace.common is None:
-        return FleetWaits()
-    return FleetReader(world).waits()
+    """What everything waits for, as far as anybody can say."""
+    return FleetReader(desk.journal_world).waits()
 
 
 def now(desk: Desk) -> Decisions:
-    """Where plans cannot be read, that is said, and the units that they hold are missing.
+    """Where plans or git cannot be read, that is said, and the units that plans hold are missing.
 
     What a supervisor would ask about, were one there, is among it.
     """
@@ -32,8 +29,8 @@ def _units(desk: Desk) -> Units | None:
     unread = "dos.toml has errors" if world.loaded.problems else ""
     try:
         seen = None if unread else FleetReader(world).look()
-    except BadInput as error:
-        unread, seen = str(error), None
+    except (BadInput, GitFailed) as error:
+        unread, seen = error.message, None
     if seen is None:
         desk.complain(f"warning: units that a plan holds are not listed: {unread}")
         return None
