@@ -20,7 +20,7 @@ from dos.journal import events, fold
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.states.watching import HOUR_MS, Watching
 from dos.journal.store import Store
-from dos.plans.waiting import Waits
+from dos.plans.waiting import Waits, WaitsOn
 from dos.records.endings import Usage
 from dos.records.leases import Lease, Request
 from dos.records.names import slug, visible
@@ -144,6 +144,7 @@ def place(tmp_path) -> Place:
         ((BEGUN, parked("budget")), State.PERSON, "because"),
         ((BEGUN, parked("pause")), State.PAUSED, "because"),
         ((BEGUN, parked("back-off")), State.RESTING, "because"),
+        ((BEGUN, parked("landing")), State.RESTING, "because"),
         ((BEGUN, parked("something newer")), State.RESTING, "because"),
         ((BEGUN, parked("quota"), engine.RunUnparked(**WHO)), State.WORKING, ""),
         ((*AT_WORK, engine.SpinFlagged(**WHO, lease=1, reason="nothing lands")), State.SPINNING, "nothing lands"),
@@ -160,6 +161,12 @@ def test_a_lane_that_a_worker_has(place, facts, state, waits_for):
     assert (row.state, row.waits_for, row.run_id) == (state, waits_for, RUN)
     if row.waits_for == "because":
         assert row.until == top.moment(FAR_MS)
+
+
+def test_a_worker_that_waits_for_its_turn_to_land_says_so(place):
+    place.hold()
+    place.write(BEGUN, parked("landing"))
+    assert [each.on for each in place.row().waiting] == [WaitsOn.LANDING]
 
 
 SPAWNED = events.SpawnIntended(lane="api", run_id=RUN, host="h")

@@ -29,8 +29,10 @@ NEXT_START = "dos up"  # starts what a person left, and checks again what had fa
 _PARKED_FOR = {
     "quota": WaitsOn.LIMIT,
     "budget": WaitsOn.BUDGET,
-    "decision": WaitsOn.PERSON,
     "pause": WaitsOn.PAUSE,
+    "landing": WaitsOn.LANDING,
+    # Only older versions wrote these.
+    "decision": WaitsOn.PERSON,
     "back-off": WaitsOn.COOLDOWN,
 }
 _HELD_FOR = {

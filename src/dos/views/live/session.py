@@ -73,7 +73,7 @@ class Wait(Struct, kw_only=True):
 
     lane: str
     run_id: str
-    why: str  # quota | budget | pause | decision | back-off | provider
+    why: str  # quota | budget | pause | landing | provider; of older versions also decision | back-off
     detail: str
     start: datetime
     end: datetime

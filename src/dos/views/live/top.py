@@ -56,6 +56,8 @@ def state_of(waiting: Waiting, lane: str) -> State:
         return State.FATAL if waiting.until is None else State.RESTING
     if waiting.on is WaitsOn.REGION_HELD and waiting.subject == lane and waiting.clears_with:
         return State.HELD  # by a person; other lanes only overlap it
+    if waiting.on is WaitsOn.LANDING and not waiting.needs_person:
+        return State.RESTING  # its turn comes
     return _STATES.get(waiting.on, State.PERSON if waiting.needs_person else State.WAITING)
 
 
