@@ -15,6 +15,7 @@ from dos.plans.tokens import (
     normalize_token,
     words,
 )
+from dos.records.reasons import ClearsBy
 from dos.verdicts.commits.audit import Witness
 from dos.verdicts.work.shipped import Source
 
@@ -27,6 +28,7 @@ FAMILIES = (
     tuple(ShippedBy),
     tuple(Witness),
     tuple(Source),
+    tuple(ClearsBy),
 )
 
 

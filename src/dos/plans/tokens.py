@@ -64,6 +64,10 @@ _STEPS = {
     PacketOutcome.BLOCKED_OUTCOME: "blocked",
     Gate.STALE_STAMP: "shipped but not marked",
 }
+_CLEARS_BY = {
+    "other-worker": "another worker",
+    "code-fix": "a code fix",
+}
 _NOTES = {  # beside a verdict of `dos verify`
     "shallow": "the history is cut off",
     "enclosing_repo": "asked of a repository around the workspace",
@@ -72,7 +76,7 @@ _NOTES = {  # beside a verdict of `dos verify`
     "replaced_object": "git shows replaced objects",
     "ci_red": "its CI run is red",
 }
-_WORDS: dict[str, str] = {**_SHIPPED_BY, **_STOPS, **_STEPS, **_NOTES}
+_WORDS: dict[str, str] = {**_SHIPPED_BY, **_STOPS, **_STEPS, **_CLEARS_BY, **_NOTES}
 # The kinds of an iteration's outcome; apart, since `dos verify` means something else by SHIPPED.
 _ITERATIONS = {
     "SHIPPED": "agent finished",

@@ -7,6 +7,7 @@ from msgspec import Struct, to_builtins
 from dos.config.reasons import registry
 from dos.config.tables import Config
 from dos.journal.states.fleet import Fleet
+from dos.plans import tokens
 from dos.records import reasons
 
 
@@ -51,13 +52,14 @@ def live(row: Row, fleet: Fleet) -> list[str]:
 
 
 def page(row: Row, live_on: str) -> str:
+    clears_by = tokens.words(row.clears_by)
     rows = {
         "NAME": row.token,
         "KIND": row.kind,
         "CATEGORY": row.category,
         "REFUSAL?": "yes" if row.refusal else "no: a run stops for it",
         "MEANING": row.summary or "(the workspace gives none)",
-        "CLEARED BY": row.clears_by if row.clears_by == row.needs else f"{row.clears_by} (needs {row.needs})",
+        "CLEARED BY": clears_by if row.clears_by == row.needs else f"{clears_by} (needs {row.needs})",
         "TYPICAL FIX": row.fix or "none is needed",
         "SEE ALSO": ", ".join(row.see_also) or "-",
         "LIVE": live_on or "on no lane",
