@@ -68,7 +68,9 @@ def test_up_names_an_agent_program_that_is_missing_before_it_starts_and_the_ques
     answer = dos("up", "--until-idle", "--plain")
     assert "warning: the agent 'command' starts 'no-such-agent', which is not on the path" in answer.err
     (asked,) = dos("decisions", "--json").json
-    assert "launch-failed, command did not start: no-such-agent: No such file or directory" in asked["reason_text"]
+    assert (
+        "agent did not start, command did not start: no-such-agent: No such file or directory" in asked["reason_text"]
+    )
 
 
 def test_init_ends_with_the_command_or_commits_only_what_it_wrote(planned, dos):

@@ -26,8 +26,8 @@ def test_why_tells_every_rung_up_to_the_one_that_decided(decided):
     assert answer.code == 0
     assert "iteration 2, try 2  P/1" in answer.out
     assert "consecutive dirty zero 1" in answer.out
-    assert "pick-cooldown · unclear → shipped, then iteration-cap" in answer.out
-    assert "stopped: consecutive-dirty-zero" in answer.out
+    assert "pick cooldown · unclear → shipped, then iteration cap" in answer.out
+    assert "stopped: no work delivered (nothing landed 3/3 times in a row)" in answer.out
     assert "needs operator" in answer.out
 
 
@@ -110,7 +110,7 @@ def test_a_timeline_has_what_happened_in_order(decided):
     told = in_process("timeline", RUN, "--json").json["moments"]
     assert [moment["kind"] for moment in told] == ["iteration_committed"] * 4 + ["run_stopped"]
     assert [moment["pos"] for moment in told] == sorted(moment["pos"] for moment in told)
-    assert "iteration 3 ended SHIPPED: stop" in in_process("timeline", RUN).out
+    assert "iteration 3: agent finished; stop, nothing landed" in in_process("timeline", RUN).out
 
 
 def test_a_run_is_asked_how_it_gets_on_without_typing_a_number(decided):

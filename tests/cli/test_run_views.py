@@ -217,7 +217,7 @@ def test_a_trace_tells_what_was_decided(dos, workspace):
     dos("decide", "--run", RUN, "--unit", "P/1", "--outcome", '{"kind":"UNCLEAR"}')
     (made,) = dos("trace", RUN, "--json").json["decisions"]
     assert (made["iteration"], made["unit"], made["outcome"], made["action"]) == (1, "P/1", "UNCLEAR", "continue")
-    assert "UNCLEAR: continue" in dos("trace", RUN).out
+    assert "no clear result; continue" in dos("trace", RUN).out
 
 
 def test_the_commits_of_a_run_are_those_that_touch_its_lane(dos, workspace):

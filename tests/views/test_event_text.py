@@ -8,8 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Struct, json, structs
 
-from dos.journal.events import Event, Fact
+from dos.journal.events import Event, Fact, RunStopped
 from dos.journal.facts.catalog import KINDS
+from dos.plans.iterations import Action, OutcomeKind, StopReason, WorkerStop
+from dos.plans.questions.runs import RunStopped as RunStoppedQuestion
+from dos.plans.tokens import iteration_words, words
 from dos.views import event_text, story, timeline
 
 PLAIN = {
@@ -59,3 +62,19 @@ def test_every_surface_shows_the_one_sentence_of_an_event(kind: type[Fact], data
     line = story.tell(event)
     assert moment.text == event_text.text(fact, event.at_ms) != ""
     assert line is None or line.text == moment.text
+
+
+@pytest.mark.parametrize("why", [*StopReason, *WorkerStop])
+def test_a_stop_is_told_in_words(why: str):
+    fact = RunStopped(run_id="R", lane="api", stop_reason=why, needs="nobody", reason="because")
+    assert event_text.text(fact, 0) == f"stopped: {words(why)} (because); needs nobody"
+    asked = RunStoppedQuestion.ask(run_id="R", lane="api", stop_reason=why, reason="because")
+    assert asked.text == f"Run R on lane api stopped and needs you: {words(why)}, because"
+    assert asked.token == why
+
+
+@pytest.mark.parametrize("kind", OutcomeKind)
+@pytest.mark.parametrize("action", Action)
+def test_an_iteration_is_told_in_words(kind: OutcomeKind, action: Action):
+    told = event_text.decided(kind, action, "because")
+    assert told == f"{iteration_words(kind)}; {words(action)}, because"

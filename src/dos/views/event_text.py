@@ -11,6 +11,7 @@ from dos.journal.hook_events import HookFault
 from dos.journal.old_logs.import_events import LineImported, LineUnreadable
 from dos.journal.truth.receipt_events import ReceiptIssued
 from dos.journal.truth.witness_events import TestWitnessed
+from dos.plans import tokens
 from dos.plans.limits import quota
 from dos.plans.limits.quota import Key, Limit
 from dos.records import logins
@@ -184,7 +185,7 @@ def _of_work(fact: _OfWork) -> str:
         case events.WorkSalvaged():
             return f"saved to {fact.ref} ({fact.why})"
         case events.IterationCommitted():
-            return f"iteration {fact.iteration} ended {decided(fact.outcome, fact.action, fact.reason)}"
+            return f"iteration {fact.iteration}: {decided(fact.outcome, fact.action, fact.reason)}"
         case events.RunStopped():
             return stopped(fact.stop_reason, fact.reason, fact.needs)
         case never:
@@ -232,12 +233,12 @@ def agent_ended(fact: events.AgentEnded) -> str:
 
 def decided(outcome: str, action: str, reason: str) -> str:
     """How an iteration ended, and what was decided."""
-    return f"{outcome}: {action}, {reason}"
+    return f"{tokens.iteration_words(outcome)}; {tokens.words(action)}, {reason}"
 
 
 def stopped(stop_reason: str, reason: str, needs: str) -> str:
     """Why a run stopped, and who can clear it."""
-    return f"stopped: {stop_reason} ({reason}); needs {needs}"
+    return f"stopped: {tokens.words(stop_reason)} ({reason}); needs {needs}"
 
 
 def incident(fact: engine_events.IncidentFound) -> str:

@@ -206,6 +206,6 @@ def _answer(value: Any) -> str:
 
 def _rungs(ladder: Sequence[str]) -> str:
     """The one that answered stands behind the arrow; to go on, the cap is asked last of all."""
-    asked = ladder[:-1] if ladder[-1] == CAP else ladder
-    then = f", then {CAP}" if ladder[-1] == CAP else ""
+    asked = [rung.replace("-", " ") for rung in ladder]
+    then = f", then {asked.pop()}" if ladder[-1] == CAP else ""
     return " · ".join(asked[:-1]) + (" → " if len(asked) > 1 else "") + asked[-1] + then

@@ -2,6 +2,7 @@
 
 from typing import ClassVar, Self
 
+from dos.plans import tokens
 from dos.plans.questions.question import Choice, ChoiceName, HaltRun, Question, name
 
 _GOES_ON = "it goes on"
@@ -109,7 +110,7 @@ class RunStopped(Question, frozen=True, kw_only=True):
         where = f" on lane {lane}" if lane else ""
         return cls(
             id=name(cls.about, run_id, 1),
-            text=f"Run {run_id}{where} stopped and needs you: {stop_reason}, {reason}",
+            text=f"Run {run_id}{where} stopped and needs you: {tokens.words(stop_reason)}, {reason}",
             run_id=run_id,
             lane=lane,
             token=stop_reason,

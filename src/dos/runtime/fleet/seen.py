@@ -15,7 +15,7 @@ from dos.journal.states.decisions import Decisions, held
 from dos.journal.states.quota import Quota
 from dos.journal.states.spend import Spend
 from dos.journal.states.watching import Parked, Pause
-from dos.plans import staffing
+from dos.plans import staffing, tokens
 from dos.plans.limits import baselines
 from dos.plans.limits.quota import Candidate, Limit
 from dos.plans.questions import subject
@@ -223,7 +223,7 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
         if staffing.is_about_units(stopped.reason, stopped.failed):
             return UnitsFailed.ask(lane, stopped.run_id, failed) if failed else None
         last = f"; the last was {stopped.missed}" if stopped.missed else ""
-        return LaneStopped.ask(lane, stopped.run_id, f"{stopped.reason}, {stopped.detail}{last}", failed)
+        return LaneStopped.ask(lane, stopped.run_id, f"{tokens.words(stopped.reason)}, {stopped.detail}{last}", failed)
 
     def _failed_units(self, lane: str, tried: Sequence[str], *, besides: str) -> list[FailedUnit]:
         """The units of a lane that were tried in vain, by its last run or a short while ago, and nobody was asked about

@@ -8,7 +8,7 @@ from dos.evidence.access.asked_units import Hold
 from dos.journal.states import decisions
 from dos.journal.states.decisions import Answered, Standing
 from dos.journal.states.fleet import Starts
-from dos.plans import staffing
+from dos.plans import staffing, tokens
 from dos.plans.documents.portfolio import soak_end
 from dos.plans.limits import baselines
 from dos.plans.questions import subject
@@ -178,7 +178,7 @@ def _stopped(seen: Seen, lane: str) -> Iterator[Waiting]:
             yield Waiting(
                 on=WaitsOn.ENVIRONMENT if needs_world else WaitsOn.PERSON,
                 subject=lane,
-                why=f"its last run stopped: {stopped.reason}, {stopped.detail}",
+                why=f"its last run stopped: {tokens.words(stopped.reason)}, {stopped.detail}",
                 since=moment(stopped.at_ms),
                 clears_with=resumes or _to_be_asked(seen, question),
             )
@@ -188,7 +188,7 @@ def _stopped(seen: Seen, lane: str) -> Iterator[Waiting]:
         yield Waiting(
             on=WaitsOn.COOLDOWN,
             subject=lane,
-            why=f"its last run stopped: {stopped.reason}",
+            why=f"its last run stopped: {tokens.words(stopped.reason)}",
             since=moment(stopped.at_ms),
             until=moment(rested_ms),
         )

@@ -11,7 +11,7 @@ from dos.evidence.watching import Held, Seen
 from dos.journal.states.decisions import in_order
 from dos.journal.states.fleet import Starts
 from dos.journal.states.watching import HOUR_MS, HOURS_KEPT, Parked, Tally, WatchedRun
-from dos.plans import staffing
+from dos.plans import staffing, tokens
 from dos.plans.limits import quota
 from dos.plans.limits.quota import Limit as Known
 from dos.plans.waiting import Waiting, Waits, WaitsOn
@@ -262,7 +262,7 @@ class _Lanes:
                 lane=lane, state=State.STARTING, since=moment(starts.at_ms), run_id=starts.run_id, host=starts.host
             )
         last = starts.stopped
-        stopped = f"{last.reason}: {last.detail}" if last else ""
+        stopped = f"{tokens.words(last.reason)}: {last.detail}" if last else ""
         state = State.READY if lane in self._waits else State.IDLE
         return Row(lane=lane, state=state, since=moment(last.at_ms) if last else None, waits_for=stopped)
 
