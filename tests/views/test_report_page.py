@@ -130,6 +130,12 @@ def test_a_landing_that_another_found_after_a_crash_belongs_to_whoever_worked_fo
     assert told.crashed[0].then == f"landed later as {COMMIT[:9]}"
 
 
+def test_json_has_a_landing_as_one_row() -> None:
+    (row,) = report_page.data(sheet(written((0, started()), (5, ended()), (6, LANDED))))["landed"]
+    assert list(row) == ["at", "unit", "lane", "run_id", "commit", "branch", "claim", "recognised", "proof"]
+    assert (row["unit"], row["commit"], row["branch"]) == (LANDED.unit, LANDED.commit, LANDED.branch)
+
+
 def test_the_claim_stands_beside_the_fact() -> None:
     told = tell(written((0, started()), (1, ended()), (2, measured("NOTHING"))))
     assert [(each.claim, each.fact) for each in told.disbelieved] == [("done!", "no commit was made")]

@@ -312,7 +312,8 @@ def test_the_whole_fleet(place):
     assert [each.state for each in seen.supervisors] == ["running"]
     assert (seen.decisions.open, seen.decisions.first_question) == (1, "Again?")
     assert [(each.vendor, each.resets_at) for each in seen.limits] == [("v", top.moment(FAR_MS))]
-    assert [each.landing.unit for each in seen.landings] == ["P/U1"]
+    (landing,) = top.data(seen)["landings"]
+    assert landing == {"unit": "P/U1", "lane": "api", "commit": "c" * 40, "at": landing["at"]}
     assert seen.paused == "by me: lunch"
     place.write(events.DrainRequested())
     assert [each.state for each in place.view().supervisors] == ["draining"]

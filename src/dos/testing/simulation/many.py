@@ -117,14 +117,14 @@ def _chunk(asked: tuple[int, int, Asked]) -> Summary:
     return summary
 
 
-def _of(outcome: SeedResult) -> Summary:
-    failures = [outcome.failure] if outcome.failure else []
+def _of(result: SeedResult) -> Summary:
+    failures = [result.failure] if result.failure else []
     return Summary(
         seeds=1,
-        events=outcome.events,
-        effects=outcome.effects,
-        virtual_seconds=outcome.seconds,
-        counts=outcome.counts,
+        events=result.events,
+        effects=result.effects,
+        virtual_seconds=result.seconds,
+        counts=result.counts,
         failing=len(failures),
         failures=failures,
     )
