@@ -3,15 +3,18 @@
 import os
 import subprocess
 import sys
+from typing import get_args
 
 import pytest
 from amounts import long
 
 from dos.errors import Internal
 from dos.plans.questions.added import Added
+from dos.plans.questions.catalog import AnyQuestion, Unrecognised
 from dos.plans.questions.lanes import LaneFailed, LaneStopped, UnitsFailed
 from dos.plans.questions.resources import BaselineFailed, BudgetSpent, LimitDoubted, LimitReached
 from dos.plans.questions.runs import HaltProposed, RunStopped, Spinning
+from dos.plans.questions.texts import PlanChanged, SettingsChanged
 from dos.plans.questions.units import Incident, LandingBlocked, LandingConflict, UnitHeld, UnitUndone
 from dos.runtime import effects
 from dos.testing.simulation import faults, invariants, many, seeds
@@ -57,7 +60,7 @@ def test_a_planted_bug_is_found(bug):
     assert not seeds.simulate(found.seed).failure  # and without the bug there is nothing to find
 
 
-# What comes up in a simulation, and how it can be answered. A text that changed on disk is left out.
+# What comes up in a simulation, and how it can be answered.
 ANSWERS = {
     Added: ["done", "dismiss"],
     BaselineFailed: ["retry", "start", "leave"],
@@ -70,7 +73,9 @@ ANSWERS = {
     LaneStopped: ["retry", "leave"],
     LimitDoubted: ["lift", "wait"],
     LimitReached: ["fixed", "leave"],
+    PlanChanged: ["use", "keep"],
     RunStopped: ["done"],
+    SettingsChanged: ["use", "keep"],
     Spinning: ["halt", "leave"],
     UnitHeld: ["retry"],
     UnitUndone: ["again", "leave"],
@@ -89,6 +94,10 @@ def test_people_answer_each_kind_of_question_with_each_choice():
         if not missing:
             return
     assert not missing
+
+
+def test_every_kind_of_question_but_what_other_versions_asked_comes_up():
+    assert set(ANSWERS) == set(get_args(AnyQuestion)) - {Unrecognised}
 
 
 def test_there_is_a_bug_for_every_promise():

@@ -15,6 +15,7 @@ from dos.testing.simulation.site import Site
 
 LONGEST_LIMIT_SECONDS = 240
 DOUBTED_LIMIT = timedelta(days=60)
+KILLED = 0.8  # of the workers at a unit that kills
 ASKED_ABOUT = 0.06  # of the agents, for each reason
 
 
@@ -70,6 +71,9 @@ class Agents:
         self.running = [each for each in self.running if each.alive and each.worker.alive]
         self.running.append(agent)
         self.machine.after(seconds * 300, self._act, agent)
+        if effect.unit.name == self.site.deadly and self.site.asks(KILLED):
+            self.machine.counts[faults.DEADLY_UNIT] += 1
+            self.machine.after(seconds * 100, self.machine.kill, process)
         return SUSPENDED
 
     def _fault(self) -> str:

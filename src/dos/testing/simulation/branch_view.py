@@ -3,7 +3,7 @@
 Reflogs are not modelled: an incident is found here by what a commit says and by who is at the unit.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from dos.evidence.work import landed
 from dos.evidence.work.landed import Landed, NotLanded, Truth
@@ -11,6 +11,7 @@ from dos.journal.engine_events import IncidentFound
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet
 from dos.journal.states.fleet import Unit as Seen
+from dos.records.units import Unit
 from dos.runtime import on_target
 from dos.runtime.ground.incidents import ClaimWatch
 from dos.runtime.on_target import Shown
@@ -31,10 +32,13 @@ class BranchView:
         """Whether the journal has to be read once more before it can be said how a unit came to the branch."""
         return self._watch is not None and bool(self._watch.suspects)
 
-    def known(self, fleet: Fleet, answers: Decisions, live: Collection[str]) -> Fleet:
+    def known(self, fleet: Fleet, units: Sequence[Unit], answers: Decisions, live: Collection[str]) -> Fleet:
         """The fleet's state as the branch shows it; `live` are the runs that hold a lane."""
         self.incidents = self._watch.by_claims(fleet) if self._watch else []
         truths = self._truths(fleet)
+        if self._watch:
+            declared = {name for unit in units for name in (unit.name, *unit.depends)}
+            truths = {name: truth for name, truth in truths.items() if name in declared}
         suspects: Collection[str] = ()
         if self._watch:
             self._watch.suspect(self._repository.named, fleet, live)

@@ -67,8 +67,12 @@ QUESTION_ADDED = "question added by a person"
 STOPPED_BY_HAND = "run by hand stopped"
 REVERTED = "landed unit reverted by a person"
 TO_BRANCH = "agent commits to the target branch"
+DEADLY_UNIT = "worker dies at a unit that kills"
+PLAN_EDITED = "plan edited on a host"
+SETTINGS_EDITED = "dos.toml edited on a host"
 ASKING = (
-    NOT_INSTALLED, LIMIT_DOUBTED, OBSTACLE, HALT_PROPOSED, QUESTION_ADDED, STOPPED_BY_HAND, REVERTED, TO_BRANCH
+    NOT_INSTALLED, LIMIT_DOUBTED, OBSTACLE, HALT_PROPOSED, QUESTION_ADDED, STOPPED_BY_HAND, REVERTED, TO_BRANCH,
+    DEADLY_UNIT, PLAN_EDITED, SETTINGS_EDITED,
 )  # fmt: skip
 
 FAULTS = (*STEPS, *MOMENTS, *SETTINGS, *AGENTS, *TARGETS, *ASKING)

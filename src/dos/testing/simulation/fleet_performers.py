@@ -1,6 +1,6 @@
 """How a supervisor's effects are performed in a simulation: one method for each."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct, structs
 
@@ -19,6 +19,7 @@ from dos.journal.states.watching import Pause
 from dos.plans.limits import baselines
 from dos.records import run_ids
 from dos.records.leases import Lease
+from dos.records.units import Unit
 from dos.runtime import effects
 from dos.runtime.fleet import observing
 from dos.runtime.fleet.seen import Seen, roomless
@@ -67,6 +68,7 @@ class FleetPerformers:
         self._looked_for_spinning: dict[str, int] = {}
         self._cleared: set[int] = set()  # the supervisors whose host was checked
         self.on_look: Callable[[Process, Tick], None] = lambda process, tick: None
+        self.on_hand_over: Callable[[Process, str | None], None] = lambda process, settings: None
         self.on_tick_over: Callable[[Process], None] = lambda process: None
 
     def table(self) -> Performers:
@@ -83,7 +85,10 @@ class FleetPerformers:
         return {**self.workers.table(), **dict(rows)}
 
     def observe(self, process: Process, effect: effects.ObserveFleet) -> Fleet:
-        view = self.workers.view(process)
+        view = self.site.view(process)
+        if texts := self.site.texts.get(process.host.name):
+            texts.heed(process.store, self.site.decisions)
+            self.machine.look()
         seen = structs.replace(self.seen(process.host, view), baseline=self.baseline_plan(process))
         self.population[process.host.name] = sum(bool(seen.working_on(lane)) for lane in seen.backlogs), 0
         fleet = observing.fleet(
@@ -147,13 +152,14 @@ class FleetPerformers:
     def seen(self, host: Host, view: BranchView | None = None) -> Seen:
         """Without a `view`, by whoever looks at the branch for the first time."""
         site, now_ms = self.site, self.machine.clock.wall_ms()
-        view = view or self.workers.view(None)
-        state, setting = self.workers.as_git_shows(site.fleet, view), site.setting
+        view = view or site.view(None)
+        units, texts = site.units_at(host), site.texts.get(host.name)
+        state, setting = site.as_git_shows(view, units), site.setting
         leases, staff = {lease.lane: lease for lease in site.live()}, self.staff(host)
         working = leases.keys() - staff.dead().keys()
         # What a lane could offer is asked only where nobody works.
         backlogs = {
-            name: NOTHING if name in working else self._backlog(name, state, view.shown, now_ms)
+            name: NOTHING if name in working else self._backlog(name, units, state, view.shown, now_ms)
             for name in setting.regions
         }
         free = [lane for lane, found in backlogs.items() if found.open]
@@ -162,7 +168,10 @@ class FleetPerformers:
             config=setting.config,
             state=site.fleet,
             on_target=state,
-            units=site.units,
+            units=units,
+            unapproved=texts.plan_texts.unapproved if texts else (),
+            changed_texts=texts.questions(site.decisions) if texts else (),
+            where=texts.where if texts else "",
             answers=site.decisions,
             leases=leases,
             staff=staff,
@@ -192,12 +201,14 @@ class FleetPerformers:
         """Of a process elsewhere a host cannot say that it is gone."""
         return starts.system == host.name and not self.site.runs(starts.run_id)
 
-    def _backlog(self, lane: str, state: folded.Fleet, shown: Shown, now_ms: int) -> effects.Backlog:
-        """Surveyed anew only when something was said or is shown, or a unit's rest is over."""
-        asked = self.site.offers, self.site.repository.target, shown
+    def _backlog(
+        self, lane: str, units: Sequence[Unit], state: folded.Fleet, shown: Shown, now_ms: int
+    ) -> effects.Backlog:
+        """Surveyed anew only when something was said, written or is shown, or a unit's rest is over."""
+        asked = self.site.offers, self.site.repository.target, shown, list(units)
         before, until_ms, found = self._surveyed.get(lane, (None, 0, NOTHING))
         if before != asked or now_ms >= until_ms:
-            found = self.workers.backlog(state, lane, now_ms)
+            found = self.workers.backlog(units, state, lane, now_ms)
             until_ms = min((rest.until_ms for rest in found.resting), default=now_ms + FOREVER_MS)
             self._surveyed[lane] = asked, until_ms, found
         return found
@@ -243,11 +254,18 @@ class FleetPerformers:
         if not calm and swarm.happens(faults.SLOW_START):
             self.machine.counts[faults.SLOW_START] += 1
             launch_ms = random.randint(20_000, 150_000)
-        started = self.site.start_worker(process.host, effect.lane, effect.run_id, launch_ms)
+        settings = self.settings(process)
+        self.on_hand_over(process, settings)
+        started = self.site.start_worker(process.host, effect.lane, effect.run_id, launch_ms, settings)
         if not calm and swarm.happens(faults.DIES_AT_START):
             self.machine.counts[faults.DIES_AT_START] += 1
             self.machine.after(launch_ms - 1, self.machine.kill, started)
         return Identity(started.pid, started.started)
+
+    def settings(self, process: Process) -> str | None:
+        """The text of dos.toml that a worker is started with; None: nobody edits it here."""
+        texts = self.site.texts.get(process.host.name)
+        return texts.settings.counting(process.store, self.site.decisions) if texts else None
 
     def revoke(self, process: Process, effect: effects.RevokeLease) -> bool:
         try:

@@ -11,8 +11,10 @@ from dos.journal.run_events import HaltProposed
 from dos.journal.states import decisions
 from dos.journal.states.decisions import Decisions, Standing
 from dos.plans.questions.added import Added
+from dos.plans.questions.catalog import AnyQuestion
 from dos.plans.questions.question import ChoiceName
 from dos.plans.questions.resources import BaselineFailed
+from dos.plans.questions.texts import TextChanged
 from dos.records import run_ids
 from dos.records.leases import Lease
 from dos.records.reasons import Needs
@@ -20,10 +22,13 @@ from dos.runtime.supervisor import Why
 from dos.testing.simulation import faults
 from dos.testing.simulation.machine import Host, Process
 from dos.testing.simulation.site import Site
+from dos.testing.simulation.texts import UNUSABLE, edited_plan, edited_settings
 
 IDLE = (Why.IDLE, Why.WORK_LEFT)
 LONGEST_SKEW_MS = 10 * 60_000
 REVERTS = 3  # where people are asked more
+EDITS = 4
+BY_SYSTEM = 0.5  # of the supervisors that come back, there
 LOOKS = 5  # at what waits for a person, there
 LEAVES_WITHIN_MS = 300_000  # a supervisor that has decided to, paused as long as one can be
 
@@ -58,7 +63,8 @@ class People:
                 self.machine.after(moment, self._acts[name])
 
         if asking := self.site.asking:
-            for act in (self.propose_halt, self.add_question, self.stop_by_hand, *REVERTS * [self.revert]):
+            once = [self.propose_halt, self.add_question, self.stop_by_hand]
+            for act in [*once, *REVERTS * [self.revert], *EDITS * [self.edit]]:
                 self.machine.after(asking.random() ** 2 * self.machine.calm_at, act)
             for look in range(1, LOOKS + 1):
                 self.machine.after(look * self.machine.calm_at / LOOKS, self.read_list)
@@ -84,7 +90,7 @@ class People:
     def _return(self, host: Host) -> None:
         self.machine.active -= 1
         if host.supervisor is None:
-            self.site.start_supervisor(host)
+            self.site.start_supervisor(host, by_person=not self.site.asks(BY_SYSTEM))
 
     def cut_off(self, _: object) -> None:
         self.machine.counts[faults.PARTITION] += 1
@@ -132,6 +138,23 @@ class People:
             self.machine.counts[faults.REVERTED] += 1
             self.site.repository.revert(self.site.asking.choice(landed))
             self._see_that_one_runs()
+
+    def edit(self, _: object) -> None:
+        """Somebody, or an agent, writes to a plan or to dos.toml on one host; some commit it."""
+        asking = self.site.asking
+        assert asking
+        host = asking.choice(self.site.hosts)
+        texts = self.site.texts[host.name]
+        if asking.random() < 0.6:
+            self.machine.counts[faults.PLAN_EDITED] += 1
+            document, text = texts.plan, edited_plan(texts.plan.on_disk, asking)
+        else:
+            self.machine.counts[faults.SETTINGS_EDITED] += 1
+            document, text = texts.dos_toml, edited_settings(asking)
+        document.write(text)
+        if asking.random() < 0.2 and text != UNUSABLE:
+            self.site.repository.commit_document(document.name, text)
+        self._see_that_one_runs(host)
 
     def drain(self, _: object) -> None:
         self.machine.counts[faults.DRAIN] += 1
@@ -218,8 +241,9 @@ class People:
             offered = [each.name for each in asked.raised.choices]
             if self.site.asking is None:
                 offered = [name for name in offered if name != ChoiceName.WAIT]
-            choice = self.random.choice(offered)
-            self.machine.after(self.random.randint(1, 30_000), self._answer, (asked, choice))
+            if offered:  # what a plan holds meanwhile waits for no answer
+                choice = self.random.choice(offered)
+                self.machine.after(self.random.randint(1, 30_000), self._answer, (asked, choice))
 
     def _answer(self, meant: tuple[Standing, str]) -> None:
         asked, choice = meant
@@ -230,7 +254,13 @@ class People:
         except Conflict:
             self.machine.counts[faults.ANSWER_RACE] += 1
         self.machine.look()
-        self._see_that_one_runs()
+        self._see_that_one_runs(self._checkout_of(asked.question))
+
+    def _checkout_of(self, question: AnyQuestion) -> Host | None:
+        """Where the text is that it is about; None: it is about no text."""
+        if not isinstance(question, TextChanged):
+            return None
+        return next(host for host in self.site.hosts if self.site.texts[host.name].where == question.where)
 
     def _mend(self, asked: Standing, choice: str) -> None:
         """Who says that it should be checked again has most often put it right before."""
@@ -238,20 +268,20 @@ class People:
         if isinstance(question, BaselineFailed) and choice == ChoiceName.RETRY and self.random.random() < 0.7:
             self.site.ailing[question.host] = ""
 
-    def _see_that_one_runs(self) -> None:
-        """Whoever lets work go on sees to it that somebody is there to start it: also after a while, since one that is
-        still there may have been about to leave."""
-        self._start_where_none_runs()
+    def _see_that_one_runs(self, on: Host | None = None) -> None:
+        """Whoever lets work go on sees to it that somebody is there to start it, on this host if it has to be: also
+        after a while, since one that is still there may have been about to leave."""
+        self._start_where_none_runs(on)
         self.machine.active += 1
-        self.machine.after(LEAVES_WITHIN_MS, self._look_again)
+        self.machine.after(LEAVES_WITHIN_MS, self._look_again, on)
 
-    def _look_again(self, _: object) -> None:
+    def _look_again(self, on: Host | None) -> None:
         self.machine.active -= 1
-        self._start_where_none_runs()
+        self._start_where_none_runs(on)
 
-    def _start_where_none_runs(self) -> None:
-        if all(host.supervisor is None for host in self.site.hosts):
-            self.site.start_supervisor(self.random.choice(self.site.hosts))
+    def _start_where_none_runs(self, on: Host | None) -> None:
+        if all(host.supervisor is None for host in ([on] if on else self.site.hosts)):
+            self.site.start_supervisor(on or self.random.choice(self.site.hosts))
 
     def look_for_the_dead(self, _: object) -> None:
         """Somebody frees the lanes of the dead: looks at them all, and then revokes what looked dead."""

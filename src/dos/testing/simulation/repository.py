@@ -38,6 +38,7 @@ class Repository:
         self.named: dict[str, str] = {}  # unit -> the newest commit of the target branch that names it and holds
         self.reverted: dict[str, str] = {}  # commit of the target branch that a person took out -> its unit
         self.on_target = {self.target: None}  # ordered, as everything that is walked here
+        self.documents: dict[str, str] = {}  # the texts that the target branch holds, by name
         self.fences: dict[str, int] = {}
         self.salvaged: dict[str, str] = {}  # ref -> commit
         self.trees: dict[str, Tree] = {}  # by path
@@ -74,6 +75,10 @@ class Repository:
         self.reverted[commit] = unit
         if self.named.get(unit) == commit:
             del self.named[unit]
+        self.move_by_another()
+
+    def commit_document(self, name: str, text: str) -> None:
+        self.documents[name] = text
         self.move_by_another()
 
     # What a worker does

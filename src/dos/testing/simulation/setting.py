@@ -23,6 +23,7 @@ COST_USD = 1.0  # of one agent, on average
 CHAINS = ((False, False), (True, False), (False, True))  # units that wait for their lane's own, and for another's
 SILENCE_SECONDS = 90
 WALL_SECONDS = 240
+ITERATIONS = 6
 
 
 class Setting(Struct, frozen=True, kw_only=True):
@@ -77,7 +78,7 @@ def _config(lanes: int, overlap: bool, cap: int, ttl: float, gate: str, budget: 
         lanes=Lanes(concurrent=names, trees=trees),
         concurrency_class=(ConcurrencyClass(name="cluster", max_concurrent=cap),) if cap else (),
         supervise=Supervise(),
-        workers=Workers(silence_seconds=SILENCE_SECONDS, wall_seconds=WALL_SECONDS, max_iterations=6),
+        workers=Workers(silence_seconds=SILENCE_SECONDS, wall_seconds=WALL_SECONDS, max_iterations=ITERATIONS),
         quota=Quota(backoff_seconds=(30.0, 60.0, 120.0), jitter_seconds=10.0, probe_seconds=300.0),
         budgets=structs.replace(Budgets(), **({budget: Budget(usd=2 * COST_USD)} if budget else {})),
         leases=Leases(ttl_seconds=ttl),

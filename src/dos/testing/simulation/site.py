@@ -1,6 +1,6 @@
 """All of one simulated system: the machine, the store, the repository, two hosts, and who watches them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from random import Random
@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from msgspec import structs
 
+from dos.config.load import FILE_NAME
 from dos.evidence import loop_state
 from dos.journal import streams
 from dos.journal.backends.memory import MemoryBackend
@@ -20,20 +21,26 @@ from dos.journal.states.landing_queue import LandingQueue
 from dos.journal.states.quota import Quota
 from dos.journal.states.spend import Spend
 from dos.journal.store import Backend, Reading, Store
+from dos.plans.iterations import LoopState
 from dos.records.leases import Lease, Request
 from dos.records.units import Unit
-from dos.runtime.steps.effect import Steps
-from dos.runtime.supervisor import Supervisor
+from dos.runtime.effects import Pause
+from dos.runtime.steps.effect import Steps, do
+from dos.runtime.supervisor import Ending, Supervisor
 from dos.runtime.worker import Stop, Worker
 from dos.testing.simulation import setting
+from dos.testing.simulation.branch_view import BranchView
 from dos.testing.simulation.clock import VirtualClock
 from dos.testing.simulation.faults import Swarm
 from dos.testing.simulation.machine import Host, Machine, Performers, Process
 from dos.testing.simulation.promises.watched_facts import offering
 from dos.testing.simulation.repository import Repository
+from dos.testing.simulation.setting import ITERATIONS
+from dos.testing.simulation.texts import PLAN, HostTexts, first_state, plan_text, portfolio, settings_text
 from dos.verdicts.access import admission
 
 T = TypeVar("T")
+DEADLY = 0.3  # of the worlds where people are asked more have a unit that workers die at
 MOST_EVENTS = 1_000_000
 HOST_NAME = "twin"  # of all hosts: machines that were made from one image share it
 
@@ -93,6 +100,12 @@ class Site:
         self.repository.on_replanned = self._add_unit
         self.units = list(self.setting.units)
         self.hosts = [Host(name) for name in setting.HOSTS]
+        self.texts: dict[str, HostTexts] = {}  # by host, where people are asked more; else nobody edits plans
+        self.deadly = ""  # the unit that most workers die at
+        if asking:
+            self.deadly = asking.choice(self.units).name if self.units and asking.random() < DEADLY else ""
+            self.repository.documents = {PLAN: plan_text(self.units), FILE_NAME: settings_text(ITERATIONS)}
+            self.texts = {host.name: HostTexts(host.name, self.repository) for host in self.hosts}
         # Folded event by event, for everybody who asks.
         self.fleet = Fleet()
         self.quota = Quota()
@@ -107,6 +120,7 @@ class Site:
         self.admit = partial(admission.judge, budgets=self.setting.budgets)
         self.worker_performers: Performers = {}
         self.fleet_performers: Performers = {}
+        self._views: dict[int, BranchView] = {}  # by process
         self._by_run: dict[str, Process] = {}
         self._pid = 100
 
@@ -115,8 +129,34 @@ class Site:
         unit = Unit(plan="PLAN", id=f"{lane.upper()}9", title="found by a replan", lane=lane)
         if unit not in self.units and self.random.random() < 0.5:
             self.units.append(unit)
+            if self.texts:
+                self._commit_plan(unit)
 
-    def start_supervisor(self, host: Host) -> Process:
+    def _commit_plan(self, unit: Unit) -> None:
+        """A checkout follows the branch, unless somebody has edited the file there."""
+        before = self.repository.documents[PLAN]
+        after = plan_text([*portfolio(before).units, unit])
+        self.repository.documents[PLAN] = after
+        for texts in self.texts.values():
+            if texts.plan.on_disk == before:
+                texts.plan.write(after)
+
+    def units_at(self, host: Host) -> Sequence[Unit]:
+        """The units by the texts that count on a host."""
+        texts = self.texts.get(host.name)
+        return texts.plan_texts.units(self.store, self.decisions) if texts else self.units
+
+    def view(self, process: Process | None) -> BranchView:
+        """What a process remembers of its looks at the target branch; None: somebody looks for the first time."""
+        fresh = BranchView(self.repository, is_watched=self.asking is not None)
+        return self._views.setdefault(process.pid, fresh) if process else fresh
+
+    def as_git_shows(self, view: BranchView, units: Sequence[Unit]) -> Fleet:
+        """The fleet's state as the target branch shows it."""
+        return view.known(self.fleet, units, self.decisions, {lease.run_id for lease in self.live()} - {""})
+
+    def start_supervisor(self, host: Host, *, by_person: bool = True) -> Process:
+        """By a person, who approves what is on disk; or by the system."""
         process = self._process(host, streams.supervisor(host.name), "")
         supervisor = Supervisor(
             host=HOST_NAME,
@@ -126,25 +166,33 @@ class Site:
             tick_seconds=self.setting.tick_seconds,
             until_idle=True,
         )
-        process.generator = supervisor.supervise()
+        process.generator = self._supervise(process, supervisor) if by_person and self.texts else supervisor.supervise()
         process.performers = self.fleet_performers
         host.supervisor = process
         self.machine.after(self.random.randint(50, 3_000), self.machine.begin, process)
         return process
 
-    def start_worker(self, host: Host, lane: str, run_id: str, launch_ms: int) -> Process:
+    def _supervise(self, process: Process, supervisor: Supervisor) -> Steps[Ending]:
+        while process.host.away_until > self.machine.now:
+            yield from do(Pause(seconds=1))
+        self.texts[process.host.name].approve(process.store, self.machine.clock.wall_ms())
+        self.machine.look()
+        return (yield from supervisor.supervise())
+
+    def start_worker(self, host: Host, lane: str, run_id: str, launch_ms: int, settings: str | None = None) -> Process:
+        """`settings` is the text that the worker is handed; None: it has those of the simulation."""
         process = self._process(host, lane, run_id)
-        process.generator = self._work(process)
+        first = self.setting.state if settings is None else first_state(settings, self.setting.config)
+        process.generator = self._work(process, first)
         process.performers = self.worker_performers
         self.machine.after(launch_ms, self.machine.begin, process)
         return process
 
-    def _work(self, process: Process) -> Steps[Stop]:
+    def _work(self, process: Process, first: LoopState) -> Steps[Stop]:
         """It goes on after whoever died on its lane."""
         dead = loop_state.dead_run(
             self.fleet, self.live(), process.lane, lambda lease: self.is_gone(lease, process.host)
         )
-        first = self.setting.state
         state = loop_state.after(self.store.load(streams.run(dead)), first) if dead else first
         return (yield from Worker(lane=process.lane, run_id=process.run_id, state=state).work())
 

@@ -97,7 +97,9 @@ class Watch:
     def _cooling(self) -> set[str]:
         """The units on cooldown now, as a supervisor sees them."""
         site, now_ms = self.site, self.site.machine.clock.wall_ms()
-        backlogs = [self.fleets.workers.backlog(site.fleet, lane, now_ms) for lane in site.setting.config.roster()]
+        units = site.units_at(site.hosts[0])
+        roster = site.setting.config.roster()
+        backlogs = [self.fleets.workers.backlog(units, site.fleet, lane, now_ms) for lane in roster]
         return {rest.unit_id for backlog in backlogs for rest in backlog.resting}
 
     # Every event
@@ -375,9 +377,9 @@ class Watch:
         if fact.id not in self._raised or fact.id in self._answered:
             raise Broken(invariants.ONE_ANSWER, f"event {event.pos}: decision {fact.id}")
         self._answered.add(fact.id)
-        question = self.site.decisions.open[fact.id].question
-        if event.actor == self.site.store.actor and (taken := question.choice(fact.choice)):
-            self.answers.given(event, question, taken)
+        answered = self.site.decisions.open[fact.id]
+        if event.actor == self.site.store.actor and (taken := answered.question.choice(fact.choice)):
+            self.answers.given(event, answered, taken)
         if fact.choice == ChoiceName.RAISE and (asked := self._budget_asked.get(fact.id)):
             self._spent[asked.account.scope, _spender(asked.account)] -= asked.by  # type: ignore[assignment]
 

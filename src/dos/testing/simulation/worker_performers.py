@@ -1,6 +1,6 @@
 """How a worker's effects are performed in a simulation: one method for each."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from math import inf
 from typing import TypeVar
 
@@ -13,13 +13,12 @@ from dos.journal.states import baselines
 from dos.journal.states.fleet import Fleet
 from dos.records.leases import Lease, Refusal, RefusalReason, Request
 from dos.records.regions import Region, region
-from dos.records.units import Landing
+from dos.records.units import Landing, Unit
 from dos.runtime import backlog, effects
 from dos.runtime.receipts.landings import Issued
 from dos.runtime.staff import choosing
 from dos.testing.simulation import faults
 from dos.testing.simulation.agents import Agents
-from dos.testing.simulation.branch_view import BranchView
 from dos.testing.simulation.clock import BEGIN_MS
 from dos.testing.simulation.machine import SUSPENDED, Later, Performers, Process, Suspended, simulates
 from dos.testing.simulation.repository import TARGET
@@ -51,7 +50,6 @@ class WorkerPerformers:
         self.machine = site.machine
         self.repository = site.repository
         self.agents = agents
-        self._views: dict[int, BranchView] = {}  # by process
 
     def table(self) -> Performers:
         rows = (
@@ -195,12 +193,13 @@ class WorkerPerformers:
         self.record_all(process, effects.RecordAll(records=[effect.claim, mark]))
 
     def survey(self, process: Process, effect: effects.SurveyBacklog) -> effects.Backlog:
-        view, lease = self.view(process), effect.lease
-        fleet = self.as_git_shows(self.site.fleet, view)
+        view, lease = self.site.view(process), effect.lease
+        units = self.site.units_at(process.host)
+        fleet = self.site.as_git_shows(view, units)
         if view.is_unsure:
-            fleet = self.as_git_shows(self.site.fleet, view)
+            fleet = self.site.as_git_shows(view, units)
         others = {each.run_id for each in self.site.live() if each.fence != lease.fence} - {""}
-        found = self.backlog(fleet, lease.lane, self.machine.clock.wall_ms(), others, lease.run_id)
+        found = self.backlog(units, fleet, lease.lane, self.machine.clock.wall_ms(), others, lease.run_id)
         orders = fleet.orders(lease)
         return structs.replace(
             found,
@@ -217,12 +216,17 @@ class WorkerPerformers:
         return baselines.holding(site.baselines, site.decisions, host) if site.setting.is_checked else ""
 
     def backlog(
-        self, fleet: Fleet, lane: str, now_ms: int, others: Collection[str] = frozenset(), run_id: str = ""
+        self,
+        units: Sequence[Unit],
+        fleet: Fleet,
+        lane: str,
+        now_ms: int,
+        others: Collection[str] = frozenset(),
+        run_id: str = "",
     ) -> effects.Backlog:
-        setting = self.site.setting
         return backlog.survey(
-            setting.units,
-            setting.config,
+            units,
+            self.site.setting.config,
             fleet,
             lane,
             others,
@@ -231,18 +235,6 @@ class WorkerPerformers:
             answers=self.site.decisions,
             tried=self.site.attempts,
         )
-
-    def view(self, process: Process | None) -> BranchView:
-        """What a process remembers of its looks at the target branch; None: somebody looks for the first time."""
-        view = self._views.get(process.pid) if process else None
-        if view is None:
-            view = BranchView(self.repository, is_watched=self.site.asking is not None)
-        if process:
-            self._views[process.pid] = view
-        return view
-
-    def as_git_shows(self, fleet: Fleet, view: BranchView) -> Fleet:
-        return view.known(fleet, self.site.decisions, {lease.run_id for lease in self.site.live()} - {""})
 
     # The repository
 

@@ -6,6 +6,7 @@ from unittest.mock import patch
 
 from msgspec import structs
 
+from dos.config.load import FILE_NAME
 from dos.journal import events, streams
 from dos.journal.engine_events import UnitCleared
 from dos.journal.events import Event
@@ -17,6 +18,7 @@ from dos.plans.limits import baselines
 from dos.plans.questions.question import Choice, ClearLane, Consequence
 from dos.records.leases import Lease, Request
 from dos.runtime import effects, on_target
+from dos.runtime.fleet.approved_texts import Answers, ApprovedTexts
 from dos.runtime.fleet.seen import Seen
 from dos.testing.simulation.machine import Host, Process
 from dos.verdicts.access.pickable import MOST_DEATHS
@@ -100,11 +102,11 @@ def one_too_many(simulation: "Simulation", patches: Patches) -> None:
     site = simulation.site
     start = site.start_supervisor
 
-    def started(host: Host) -> Process:
+    def started(host: Host, *, by_person: bool = True) -> Process:
         wanted = site.setting
         site.setting = structs.replace(wanted, target=wanted.target + 1)
         try:
-            return start(host)
+            return start(host, by_person=by_person)
         finally:
             site.setting = wanted
 
@@ -186,3 +188,25 @@ def deaths_not_forgotten(simulation: "Simulation", patches: Patches) -> None:
             unit.deaths, unit.cleared_ms = deaths, cleared_ms
 
     patches.enter_context(patch.object(Fleet, "_clear_unit", cleared))
+
+
+def used_plan_ignored(simulation: "Simulation", patches: Patches) -> None:
+    """Somebody wants a plan used as it is on disk, and the fleet works by the text of before."""
+    used = ApprovedTexts._used
+
+    def without_plans(self: ApprovedTexts, answers: Decisions) -> Answers:
+        return frozenset(each for each in used(self, answers) if each[0] == FILE_NAME)
+
+    patches.enter_context(patch.object(ApprovedTexts, "_used", without_plans))
+
+
+def settings_of_the_start(simulation: "Simulation", patches: Patches) -> None:
+    """Workers are handed the settings that their supervisor was started with, whatever was answered since."""
+    fleets = simulation.fleets
+    settings = fleets.settings
+    first: dict[int, str | None] = {}  # by supervisor
+
+    def of_the_start(process: Process) -> str | None:
+        return first.setdefault(process.pid, settings(process))
+
+    fleets.settings = of_the_start  # type: ignore[method-assign]

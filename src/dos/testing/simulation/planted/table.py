@@ -55,6 +55,8 @@ PLANTED = {
     "undone-stays-undone": Bug(in_the_fleet.undone_stays_undone, invariants.TAKES_EFFECT),
     "kept-commit-disputed": Bug(in_the_fleet.kept_commit_disputed, invariants.TAKES_EFFECT),
     "deaths-not-forgotten": Bug(in_the_fleet.deaths_not_forgotten, invariants.TAKES_EFFECT),
+    "used-plan-ignored": Bug(in_the_fleet.used_plan_ignored, invariants.TAKES_EFFECT),
+    "settings-of-the-start": Bug(in_the_fleet.settings_of_the_start, invariants.TAKES_EFFECT),
     "red-target-ignored": Bug(in_the_fleet.red_target_ignored, invariants.BASELINE),
     "one-too-many": Bug(in_the_fleet.one_too_many, invariants.POPULATION),
 }

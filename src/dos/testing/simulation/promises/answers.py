@@ -10,26 +10,31 @@ from msgspec import Struct
 
 from dos.evidence import attention
 from dos.journal.events import Event
+from dos.journal.states.decisions import Standing
 from dos.plans import staffing
 from dos.plans.limits import baselines
 from dos.plans.questions import subject
 from dos.plans.questions.catalog import AnyQuestion
 from dos.plans.questions.question import Choice, ChoiceName, ClearLane, ClearUnit, LiftLimit
 from dos.plans.questions.resources import BaselineFailed, BudgetSpent
+from dos.plans.questions.texts import SettingsChanged, TextChanged
 from dos.plans.questions.units import Incident, UnitHeld, UnitUndone
 from dos.runtime.fleet import waits
+from dos.runtime.fleet.approved_texts import digest_of
 from dos.runtime.fleet.seen import Seen
 from dos.testing.simulation import invariants
 from dos.testing.simulation.fleet_performers import FleetPerformers, Tick
 from dos.testing.simulation.invariants import Broken
 from dos.testing.simulation.machine import Process
 from dos.testing.simulation.site import Site
+from dos.testing.simulation.texts import HostTexts
 
 
 class Answer(Struct, frozen=True, kw_only=True):
     """An answer of a person, until a supervisor has looked."""
 
     position: int
+    asked_ms: int
     at_ms: int
     question: AnyQuestion
     choice: Choice
@@ -42,20 +47,36 @@ class Answers:
         self.fleets = fleets
         self._fresh: list[Answer] = []  # that no supervisor has acted on
         self._ticks: dict[int, Tick] = {}  # by supervisor, while it is at it
+        self._settings: dict[str, Answer] = {}  # checkout -> the newest answer about dos.toml, where it is to be used
         self._started: dict[str, int] = {}  # lane -> the position of its newest start
         fleets.on_look = self.looked
         fleets.on_tick_over = self.tick_over
+        fleets.on_hand_over = self.handed_over
 
-    def given(self, event: Event, question: AnyQuestion, choice: Choice) -> None:
+    def given(self, event: Event, asked: Standing, choice: Choice) -> None:
+        question = asked.question
         lanes = frozenset(self._lanes(question))
         if lanes:
-            answer = Answer(position=event.pos, at_ms=event.at_ms, question=question, choice=choice, lanes=lanes)
+            answer = Answer(
+                position=event.pos,
+                asked_ms=asked.at_ms,
+                at_ms=event.at_ms,
+                question=question,
+                choice=choice,
+                lanes=lanes,
+            )
             self._fresh.append(answer)
+            if isinstance(question, SettingsChanged):
+                self._settings.pop(question.where, None)
+                if choice.name == ChoiceName.USE:
+                    self._settings[question.where] = answer
 
     def started(self, event: Event, lane: str) -> None:
         self._started[lane] = event.pos
 
     def _lanes(self, question: AnyQuestion) -> Iterable[str]:
+        if isinstance(question, TextChanged):
+            yield from self.site.setting.config.roster()
         for each in question.stands_for:
             match each:
                 case subject.Lane(name):
@@ -75,7 +96,7 @@ class Answers:
             self._ticks[process.pid] = tick
         for answer in answers:
             for lane in answer.lanes - tick.fleet.leases.keys():
-                why = self._unseen(tick.seen, lane) or self._still_held(tick, answer, lane)
+                why = self._unseen(process, tick.seen, lane) or self._still_held(tick, answer, lane)
                 if why:
                     raise Broken(invariants.TAKES_EFFECT, f"after {_shown(answer)} {why}")
 
@@ -97,12 +118,13 @@ class Answers:
 
     def _concerning(self, process: Process, tick: Tick) -> list[Answer]:
         """What a person has said of a host, its own supervisor acts on."""
-        return [
-            each
-            for each in self._fresh
-            if each.position <= tick.position
-            and (not isinstance(each.question, BaselineFailed) or each.question.host == process.host.name)
-        ]
+        known = [each for each in self._fresh if each.position <= tick.position]
+        return [each for each in known if self._is_addressed(process, tick, each.question)]
+
+    def _is_addressed(self, process: Process, tick: Tick, question: AnyQuestion) -> bool:
+        if isinstance(question, BaselineFailed):
+            return question.host == process.host.name
+        return question.where == tick.seen.where if isinstance(question, TextChanged) else True
 
     def _has_moved(self, tick: Tick, lane: str) -> bool:
         """Somebody started it since, or wrote something else that made a start of this supervisor's be refused."""
@@ -111,9 +133,10 @@ class Answers:
             starts is not None and starts.version != tick.fleet.versions.get(lane, 0)
         )
 
-    def _unseen(self, seen: Seen, lane: str) -> str:
-        workers = self.fleets.workers
-        now = workers.backlog(workers.as_git_shows(self.site.fleet, workers.view(None)), lane, seen.now_ms)
+    def _unseen(self, process: Process, seen: Seen, lane: str) -> str:
+        units = self.site.units_at(process.host)
+        shown = self.site.as_git_shows(self.site.view(None), units)
+        now = self.fleets.workers.backlog(units, shown, lane, seen.now_ms)
         offered = {unit.name for unit in seen.backlogs[lane].open}
         missed = {unit.name for unit in now.open} - offered
         return f"a supervisor does not see {min(missed)}" if missed else ""
@@ -123,6 +146,8 @@ class Answers:
         if any(each.question == answer.question.id for each in tick.fleet.waits.all()):
             return "the question still holds something"
         seen = tick.seen
+        if isinstance(answer.question, TextChanged):
+            return self._text_ignored(answer.question, answer, seen)
         if isinstance(answer.question, Incident) and answer.choice.name == ChoiceName.KEEP:
             return self._still_to_do(answer.question, seen)
         if not answer.choice.goes_on:
@@ -150,6 +175,38 @@ class Answers:
             case BudgetSpent() as spent if room := seen.roomless.get(lane):
                 return f"the budget of {spent.account} is as it was" if _asks_again(room.questions, spent) else ""
         return ""
+
+    def _text_ignored(self, changed: TextChanged, answer: Answer, seen: Seen) -> str:
+        """The text counts that a person wants used, and none that is not wanted, unless `dos up` approved it since."""
+        is_unused = changed.id in {each.id for each in seen.changed_texts}
+        if answer.choice.name == ChoiceName.USE:
+            return f"{changed.document} is not used" if is_unused else ""
+        on_disk = self._on_disk(changed)
+        is_wanted = on_disk is None or on_disk == self.site.repository.documents[changed.document]
+        is_there = digest_of(on_disk) == changed.digest and self._approved_ms(changed) < answer.asked_ms
+        return f"{changed.document} is used" if is_there and not (is_unused or is_wanted) else ""
+
+    def _on_disk(self, changed: TextChanged) -> str | None:
+        texts = self._texts(changed.where)
+        return texts.on_disk(changed.document) if texts else None
+
+    def _approved_ms(self, changed: TextChanged) -> int:
+        texts = self._texts(changed.where)
+        return texts.approved_ms if texts else 0
+
+    def _texts(self, where: str) -> HostTexts | None:
+        return next((each for each in self.site.texts.values() if each.where == where), None)
+
+    def handed_over(self, process: Process, settings: str | None) -> None:
+        """A worker is started with the settings that a person wants used."""
+        texts = self.site.texts.get(process.host.name)
+        used = self._settings.get(texts.where) if texts else None
+        if texts is None or used is None or texts.approved_ms >= used.asked_ms:
+            return
+        changed = used.question
+        assert isinstance(changed, SettingsChanged)
+        if digest_of(texts.dos_toml.on_disk) == changed.digest != digest_of(settings):
+            raise Broken(invariants.TAKES_EFFECT, f"after {_shown(used)} a worker is started without it")
 
     def _still_to_do(self, incident: Incident, seen: Seen) -> str:
         """A unit whose commits a person keeps is done, as long as they are there."""

@@ -1,11 +1,14 @@
 """What is looked at when a simulation has come to rest."""
 
+from collections.abc import Sequence
 from zlib import crc32
 
 from dos.journal import fold, retention
 from dos.journal.states.fleet import Fleet
 from dos.journal.states.leases import Leases
 from dos.plans.limits.baselines import Step
+from dos.plans.questions.catalog import AnyQuestion
+from dos.plans.questions.texts import TextChanged
 from dos.runtime import effects
 from dos.runtime.fleet import observing
 from dos.runtime.fleet import waits as waits_of
@@ -55,24 +58,34 @@ def _check_liveness(site: Site, watch: Watch, fleets: FleetPerformers) -> None:
     running = [process for process in machine.processes.values() if process.alive]
     # Told to wait until tomorrow is an end for today; its supervisors stay with it.
     is_parked = any(_waits_for_long(process.effect, machine.ends_at) for process in running)
-    waits = is_parked or _waits_for_tomorrow(fleets.seen(site.hosts[0]), machine.ends_at)
+    # Only the host of a worker that died at its start can say that nobody is on the way any more.
+    views = [fleets.seen(host) for host in site.hosts]
+    seen = views[0]
+    waits = is_parked or any(_waits_for_tomorrow(view, machine.ends_at) for view in (views if site.texts else [seen]))
     if running and not waits:
         which = running[0]
         doing = type(which.effect).__name__
         raise Broken(invariants.LIVENESS, f"{which.lane} ({which.run_id or 'supervisor'}) still runs, at {doing}")
     if watch.landed_at > watch.fleet_ended_at:
         return  # who had slept over its lease woke when the fleet had ended: the next start goes on from there
-    seen = fleets.seen(site.hosts[0])
-    # Only the host of a worker that died at its start can say that nobody is on the way any more.
-    views = [fleets.seen(host) for host in site.hosts]
     # Of a host whose tests fail a person was told; who starts the fleet again may do it there.
     unmended = any(fleets.baseline_of(host).step is Step.WAIT for host in site.hosts)
     for lane in site.setting.config.roster():
         asked = any(observing.waits_for_a_person(view, lane) for view in views)
-        if seen.backlogs[lane].open and not (site.fleet.drain or waits or unmended or asked):
+        # Where texts differ, what one host alone could offer is for its own fleet to do.
+        is_open = all(view.backlogs[lane].open for view in views) if site.texts else seen.backlogs[lane].open
+        if is_open and not (site.fleet.drain or waits or unmended or asked):
             raise Broken(invariants.LIVENESS, f"lane {lane} has work to offer, and nobody works on it")
-    for question in [] if site.fleet.drain else observing.questions(seen):
+    for question in [] if site.fleet.drain else _unasked(views if site.texts else [seen]):
         raise Broken(invariants.LIVENESS, f"nobody was asked: {question.text}")
+
+
+def _unasked(views: Sequence[Seen]) -> list[AnyQuestion]:
+    """What every host would ask; about the texts of a checkout, its own."""
+    asked = [{question.id: question for question in observing.questions(view)} for view in views]
+    everywhere = [question for name, question in asked[0].items() if all(name in each for each in asked)]
+    texts = [question for each in asked for question in each.values() if isinstance(question, TextChanged)]
+    return [*everywhere, *texts]
 
 
 def _waits_for_long(effect: object, ends_at: int) -> bool:
