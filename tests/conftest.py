@@ -66,11 +66,13 @@ def keys_of_nobody(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def repositories_without_samples(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Thousands of repositories are made and copied: each without the dozen files of git's own that nobody reads."""
+    """Thousands of repositories are made and copied: each without the dozen files of git's own that nobody reads, and
+    without the second git that looks after every commit whether there is something to tidy up."""
     made = tmp_path_factory.mktemp("git")
     (made / "hooks").mkdir()
     (made / "info").mkdir()
     (made / "info" / "exclude").touch()
+    (made / "config").write_text("[maintenance]\n\tauto = false\n")
     os.environ["GIT_TEMPLATE_DIR"] = str(made)
 
 
