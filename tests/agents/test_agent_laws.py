@@ -44,43 +44,44 @@ CLOCKS = st.builds(partial(Clocks, ended_at=NOW), silent=st.booleans(), idle=st.
 
 @ALL
 @given(said=LINES, exit_code=EXITS, clocks=CLOCKS)
-def test_nothing_that_is_printed_is_too_strange_to_be_judged(name, said, exit_code, clocks):
+def test_whatever_it_prints_can_be_judged_and_is_read_once(name, said, exit_code, clocks):
     adapter = import_module(f"dos.agents.{name}")  # without the guard that it has otherwise
-    outcome = ended(adapter, said, exit_code, clocks)
+    seen = list(states(adapter, said))
+    outcome = nothing_is_too_strange_to_be_judged(adapter, seen, exit_code, clocks)
+    it_ended_well_only_by_its_exit_code_or_by_its_own_word(outcome, exit_code, clocks)
+    what_is_read_while_it_runs_is_what_its_end_says(adapter, seen, said, outcome)
+    assert ended(registry.find(name), said, exit_code, clocks) == outcome, "its guard changes nothing"
+
+
+def nothing_is_too_strange_to_be_judged(adapter, seen, exit_code, clocks):
+    kept = [msgpack.encode(state) for state in seen]
+    outcome = adapter.outcome(seen[-1], exit_code, clocks)
+    assert [msgpack.encode(state) for state in seen] == kept, "a state that was given is left as it was"
     assert len(outcome.claim) <= 2000
     assert outcome.retry_after_seconds is None or outcome.retry_after_seconds >= 0
     assert outcome.resets_at is None or outcome.resets_at.tzinfo is not None
     assert all(usage.input_tokens >= 0 and usage.output_tokens >= 0 for usage in outcome.usage)
     json.encode(outcome)
+    return outcome
 
 
-@ALL
-@given(said=LINES, exit_code=EXITS, clocks=CLOCKS)
-def test_it_ended_well_only_by_its_exit_code_or_by_its_own_word(name, said, exit_code, clocks):
-    outcome = ended(registry.find(name), said, exit_code, clocks)
+def it_ended_well_only_by_its_exit_code_or_by_its_own_word(outcome, exit_code, clocks):
     if outcome.ending is Ending.OK:
         assert not clocks.stopped
         assert exit_code == 0 or outcome.found.field in ("subtype", "permission_denials", "type", "status")
 
 
-def tokens(usage):
-    return sum(each.tokens for each in usage)
-
-
-@ALL
-@given(said=LINES, exit_code=EXITS, clocks=CLOCKS)
-def test_what_is_read_while_it_runs_is_what_its_end_says(name, said, exit_code, clocks):
-    adapter = import_module(f"dos.agents.{name}")
-    seen = list(states(adapter, said))
-    kept = [msgpack.encode(state) for state in seen]
-    outcome = adapter.outcome(seen[-1], exit_code, clocks)
+def what_is_read_while_it_runs_is_what_its_end_says(adapter, seen, said, outcome):
     assert outcome.usage == seen[-1].usage
     assert outcome.session == seen[-1].session
-    assert [msgpack.encode(state) for state in seen] == kept, "a state that was given is left as it was"
     again = seen[0]
     for line, state in zip(said, seen[1:], strict=True):
         again = adapter.on_line(again, line)
         assert again == state
+
+
+def tokens(usage):
+    return sum(each.tokens for each in usage)
 
 
 USED = st.integers(min_value=0, max_value=1000)

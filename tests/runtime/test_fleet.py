@@ -38,6 +38,7 @@ def test_one_worker_is_one_worker(fleet):
         assert live <= 1
 
 
+@pytest.mark.soak
 def test_a_killed_worker_is_reaped_and_its_unit_done_once(fleet):
     fleet.repository.play(
         {
@@ -59,6 +60,7 @@ def test_a_killed_worker_is_reaped_and_its_unit_done_once(fleet):
     assert fleet.stray_processes() == []
 
 
+@pytest.mark.soak  # of `make test` see tests/engine/test_kill_table.py
 def test_workers_outlive_a_killed_supervisor_and_the_next_one_adopts_them(fleet):
     waits = fleet.repository.waits
     fleet.repository.play(

@@ -122,6 +122,7 @@ def test_an_answer_that_is_given_while_nothing_runs_counts_at_the_next_start(fle
     assert (process.returncode, landed(fleet)) == (0, ["DEMO/A1"]), story
 
 
+@pytest.mark.soak
 def test_units_that_fail_hold_back_no_other_unit_of_their_lane(fleet):
     names = ("A1", "A2", "A3", "A4")
     plan(fleet, "# A plan\n" + "".join(f"\n## DEMO {name}: of one\n- lane: one\n" for name in names))
