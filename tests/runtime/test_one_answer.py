@@ -240,7 +240,7 @@ def outlook(root: Path) -> Outlook:
         return FleetReader(world).outlook()
 
 
-def surfaces_agree(made: Site) -> None:
+def surfaces_agree(made: Site, *_: int) -> None:
     expected = outlook(made.root)
     lanes = {lane: as_read(waits) for lane, waits in expected.waits.lanes.items()}
     units = {unit: as_read(waits) for unit, waits in expected.waits.units.items()}
@@ -278,7 +278,7 @@ def surfaces_agree(made: Site) -> None:
     assert answered_by | {each.question for each in everything if each.question} <= told["decisions"]
 
 
-def loop_is_up(made: Site) -> None:
+def loop_is_up(made: Site, *_: int) -> None:
     with World(made.root) as world:
         acting = FleetEffects(world.workspace, world.config, actor="supervisor/here")
         try:
@@ -316,52 +316,24 @@ def answer_takes_effect(made: Site, number: int, choice: int) -> None:
             assert WaitsOn.COOLDOWN not in {each.on for each in found.waits.units[unit]}
 
 
+LAWS = pytest.mark.parametrize("law", [surfaces_agree, loop_is_up, answer_takes_effect], ids=lambda law: law.__name__)
+ANSWERS = {"number": st.integers(0, 3), "choice": st.integers(0, 3)}
+
+
+@LAWS
 @QUICK
-@given(**FLEETS)
-def test_every_surface_prints_the_same_waits(template, tmp_path_factory, held, steps):
+@given(**FLEETS, **ANSWERS)
+def test_there_is_one_answer(template, tmp_path_factory, law, held, steps, number, choice):
     with site(template, tmp_path_factory, held, steps) as made:
-        surfaces_agree(made)
+        law(made, number, choice)
 
 
 @pytest.mark.soak
+@LAWS
 @LONG
-@example(held="plain", steps=[("edit", "api", "P/A1")])
-@example(held="plain", steps=[("edit", "api", "P/A1"), ("ask", "api", "P/A1")])
-@given(**FLEETS)
-def test_every_surface_prints_the_same_waits_on_many_fleets(template, tmp_path_factory, held, steps):
+@example(held="plain", steps=[("edit", "api", "P/A1")], number=0, choice=0)
+@example(held="plain", steps=[("edit", "api", "P/A1"), ("ask", "api", "P/A1")], number=0, choice=0)
+@given(**FLEETS, **ANSWERS)
+def test_there_is_one_answer_on_many_fleets(template, tmp_path_factory, law, held, steps, number, choice):
     with site(template, tmp_path_factory, held, steps) as made:
-        surfaces_agree(made)
-
-
-@QUICK
-@given(**FLEETS)
-def test_loop_plans_what_up_does(template, tmp_path_factory, held, steps):
-    with site(template, tmp_path_factory, held, steps) as made:
-        loop_is_up(made)
-
-
-@pytest.mark.soak
-@LONG
-@given(**FLEETS)
-def test_loop_plans_what_up_does_on_many_fleets(template, tmp_path_factory, held, steps):
-    with site(template, tmp_path_factory, held, steps) as made:
-        loop_is_up(made)
-
-
-@QUICK
-@given(number=st.integers(0, 3), choice=st.integers(0, 3), **FLEETS)
-def test_after_an_answer_the_lane_starts_or_says_what_else_it_waits_for(
-    template, tmp_path_factory, held, steps, number, choice
-):
-    with site(template, tmp_path_factory, held, steps) as made:
-        answer_takes_effect(made, number, choice)
-
-
-@pytest.mark.soak
-@LONG
-@given(number=st.integers(0, 3), choice=st.integers(0, 3), **FLEETS)
-def test_after_any_answer_the_lane_starts_or_says_what_else_on_many_fleets(
-    template, tmp_path_factory, held, steps, number, choice
-):
-    with site(template, tmp_path_factory, held, steps) as made:
-        answer_takes_effect(made, number, choice)
+        law(made, number, choice)
