@@ -55,7 +55,7 @@ class Seat:
         (question,) = self.host.questions(self.answers)
         self.store.append_all([decisions.raising(question)])
         self.store.append_all(decisions.answering(self.answers.open[question.id], choice, by="person"))
-        self.host.heed(self.store, self.answers)
+        self.host.heed(self.store, self.answers, self.store.last())
         return question
 
 

@@ -87,7 +87,7 @@ class FleetPerformers:
     def observe(self, process: Process, effect: effects.ObserveFleet) -> Fleet:
         view = self.site.view(process)
         if texts := self.site.texts.get(process.host.name):
-            texts.heed(process.store, self.site.decisions)
+            texts.heed(process.store, self.site.decisions, self.site.text_news)
             self.machine.look()
         seen = structs.replace(self.seen(process.host, view), baseline=self.baseline_plan(process))
         self.population[process.host.name] = sum(bool(seen.working_on(lane)) for lane in seen.backlogs), 0

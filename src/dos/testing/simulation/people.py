@@ -26,10 +26,10 @@ from dos.testing.simulation.texts import UNUSABLE, edited_plan, edited_settings
 
 IDLE = (Why.IDLE, Why.WORK_LEFT)
 LONGEST_SKEW_MS = 10 * 60_000
-REVERTS = 3  # where people are asked more
-EDITS = 4
+REVERTS = 2  # where people are asked more
+EDITS = 2
 BY_SYSTEM = 0.5  # of the supervisors that come back, there
-LOOKS = 5  # at what waits for a person, there
+LOOKS = 4  # at what waits for a person, there
 LEAVES_WITHIN_MS = 300_000  # a supervisor that has decided to, paused as long as one can be
 
 

@@ -12,6 +12,7 @@ from dos.config.load import FILE_NAME
 from dos.evidence import loop_state
 from dos.journal import streams
 from dos.journal.backends.memory import MemoryBackend
+from dos.journal.engine_events import DecisionAnswered, PlansApproved, SettingsApproved
 from dos.journal.events import Event, LeaseRenewed
 from dos.journal.states.attempts import Attempts
 from dos.journal.states.baselines import Baselines
@@ -42,6 +43,7 @@ from dos.verdicts.access import admission
 T = TypeVar("T")
 DEADLY = 0.3  # of the worlds where people are asked more have a unit that workers die at
 MOST_EVENTS = 1_000_000
+OF_TEXTS = (PlansApproved.kind, SettingsApproved.kind, DecisionAnswered.kind)
 HOST_NAME = "twin"  # of all hosts: machines that were made from one image share it
 
 
@@ -116,6 +118,7 @@ class Site:
         self.baselines = Baselines()
         self.ailing: dict[str, str] = {}  # host -> what is wrong with its surroundings, once somebody has looked
         self.news = 0  # events that are more than a sign of life
+        self.text_news = 0  # approvals and answers
         self.offers = 0  # of those, the ones that may change what can be offered
         self.admit = partial(admission.judge, budgets=self.setting.budgets)
         self.worker_performers: Performers = {}
@@ -144,7 +147,7 @@ class Site:
     def units_at(self, host: Host) -> Sequence[Unit]:
         """The units by the texts that count on a host."""
         texts = self.texts.get(host.name)
-        return texts.plan_texts.units(self.store, self.decisions) if texts else self.units
+        return texts.units(self.store, self.decisions, self.text_news) if texts else self.units
 
     def view(self, process: Process | None) -> BranchView:
         """What a process remembers of its looks at the target branch; None: somebody looks for the first time."""
@@ -153,7 +156,8 @@ class Site:
 
     def as_git_shows(self, view: BranchView, units: Sequence[Unit]) -> Fleet:
         """The fleet's state as the target branch shows it."""
-        return view.known(self.fleet, units, self.decisions, {lease.run_id for lease in self.live()} - {""})
+        live = {lease.run_id for lease in self.live()} - {""} if self.asking else ()
+        return view.known(self.fleet, units, self.decisions, live)
 
     def start_supervisor(self, host: Host, *, by_person: bool = True) -> Process:
         """By a person, who approves what is on disk; or by the system."""
@@ -236,6 +240,7 @@ class Site:
             return
         self.news += 1
         self.offers += event.kind in offering.handles
+        self.text_news += event.kind in OF_TEXTS
         self.fleet.apply(event)
         self.quota.apply(event)
         self.attempts.apply(event)

@@ -35,14 +35,14 @@ class HostDocument:
         self.where = f"{host}:/checkout"
         self.on_disk = repository.documents[name]
         self._repository = repository
-        self._writes = 0
+        self.writes = 0
 
     def write(self, text: str) -> None:
         self.on_disk = text
-        self._writes += 1
+        self.writes += 1
 
     def stamps(self) -> list[object]:
-        return [self._writes]
+        return [self.writes]
 
     def names(self) -> list[str]:
         return [self.name]
@@ -71,6 +71,9 @@ class HostTexts:
         self.plan_texts = PlanTexts(self.plan, self._read)
         self.settings = SettingsText(self.dos_toml, Path(FILE_NAME), journal=Config().store.url)
         self.approved_ms = 0  # when a person last ran `dos up` here
+        self._read_at: object = None  # what the units were read by
+        self._units: list[Unit] = []
+        self._heeded_at: object = None
 
     @property
     def where(self) -> str:
@@ -87,10 +90,23 @@ class HostTexts:
         self.plan_texts.approve(store, by="person")
         self.approved_ms = now_ms
 
-    def heed(self, store: Store, answers: Decisions) -> None:
+    def units(self, store: Store, answers: Decisions, news: int) -> list[Unit]:
+        """The units by the plan that counts; `news` counts the approvals and the answers that there are."""
+        basis = self._basis(news)
+        if basis != self._read_at:
+            self._units, self._read_at = self.plan_texts.units(store, answers), basis
+        return self._units
+
+    def heed(self, store: Store, answers: Decisions, news: int) -> None:
         """Keep what people said should be used, as a supervisor does before it looks."""
-        self.settings.look(store, answers)
-        self.plan_texts.confirm(store, answers)
+        basis = self._basis(news)
+        if basis != self._heeded_at:
+            self.settings.look(store, answers)
+            self.plan_texts.confirm(store, answers)
+            self._heeded_at = basis
+
+    def _basis(self, news: int) -> object:
+        return news, self.plan.writes, self.dos_toml.writes, self.plan.tip()
 
     def questions(self, answers: Decisions) -> list[AnyQuestion]:
         return [*self.settings.questions(answers), *self.plan_texts.questions(answers)]

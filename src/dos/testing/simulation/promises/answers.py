@@ -19,6 +19,7 @@ from dos.plans.questions.question import Choice, ChoiceName, ClearLane, ClearUni
 from dos.plans.questions.resources import BaselineFailed, BudgetSpent
 from dos.plans.questions.texts import SettingsChanged, TextChanged
 from dos.plans.questions.units import Incident, UnitHeld, UnitUndone
+from dos.runtime import on_target
 from dos.runtime.fleet import waits
 from dos.runtime.fleet.approved_texts import digest_of
 from dos.runtime.fleet.seen import Seen
@@ -134,9 +135,8 @@ class Answers:
         )
 
     def _unseen(self, process: Process, seen: Seen, lane: str) -> str:
-        units = self.site.units_at(process.host)
-        shown = self.site.as_git_shows(self.site.view(None), units)
-        now = self.fleets.workers.backlog(units, shown, lane, seen.now_ms)
+        shown = on_target.as_shown(self.site.fleet, self.site.view(process).shown, self.site.decisions)
+        now = self.fleets.workers.backlog(self.site.units_at(process.host), shown, lane, seen.now_ms)
         offered = {unit.name for unit in seen.backlogs[lane].open}
         missed = {unit.name for unit in now.open} - offered
         return f"a supervisor does not see {min(missed)}" if missed else ""
@@ -155,7 +155,7 @@ class Answers:
         starts, resting = seen.starts(lane), {rest.unit_id for rest in seen.backlogs[lane].resting}
         for brought in answer.choice.brings:
             match brought:
-                case ClearUnit(unit=unit) if unit in resting:
+                case ClearUnit(unit=unit) if unit in resting and not _tried_since(seen, unit, answer):
                     return f"{unit} is still on cooldown"
                 case ClearLane(lane=name) if name == lane and starts.failed:
                     return f"lane {lane} is still given up on"
@@ -219,6 +219,12 @@ class Answers:
         """No check has failed since, and the branch is where it was: an answer holds for one tree alone."""
         at = [each.at_ms for each in self.site.baselines.checks if each.host == failed.host]
         return failed.tree == self.site.repository.target and max(at, default=0) < answer.at_ms
+
+
+def _tried_since(seen: Seen, unit: str, answer: Answer) -> bool:
+    """Whoever was at the unit when a person answered has come to the end of the try."""
+    known = seen.state.units.get(unit)
+    return known is not None and known.tried is not None and known.tried.at_ms >= answer.at_ms
 
 
 def _is_held(seen: Seen, held: UnitHeld) -> bool:
