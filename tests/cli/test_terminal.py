@@ -297,6 +297,7 @@ def test_the_first_page_of_help_costs_next_to_nothing(words, workspace):
     [
         (["arbitrate"], {"psutil", "tomlkit", "rich", "psycopg", "asyncio", "dos.runtime", "dos.agents"}),
         (["lease-lane", "live"], {"psutil", "tomlkit", "rich", "psycopg", "asyncio", "dos.runtime", "dos.agents"}),
+        (["lease-lane", "live"], {"dos.journal.facts.catalog", "dos.journal.engine_events"}),
         (["exit-codes"], {"psutil", "sqlite3", "subprocess", "dos.config.tables", "dos.journal.store", "dos.runtime"}),
         (["lease-lane", "acquire", "--owner", "A"], {"psutil", "subprocess", "hashlib", "difflib", "dos.runtime"}),
         (["run-id", "mint", "p"], {"psutil", "subprocess", "hashlib", "dos.runtime"}),

@@ -20,7 +20,7 @@ UNITS = 10  # of each lane: more than can be done
 SLEEPS = (40, 70, 100, 50, 80, 60)  # of the agents: so many workers share a machine only if they mostly wait
 KILL_EVERY_SECONDS = 3.0
 SUPERVISOR_DIES_AT = (0.15, 0.4)  # of the time
-MOST_OF_A_CORE = 0.15  # on a slow one; one that looks too often, or never rests, takes a whole one
+MOST_OF_A_CORE = 0.10  # one that looks too often, or never rests, takes a whole one
 MOST_GROWTH_BYTES = 24_000_000
 
 

@@ -1,36 +1,48 @@
 """From a stored event to its fact."""
 
 import threading
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-from msgspec import ValidationError, json
+from msgspec import Struct, ValidationError, json
 
 from dos.errors import JournalCorrupt
 from dos.journal.events import Event
-from dos.journal.facts.catalog import KINDS, AnyFact
-from dos.journal.facts.upgrades import UPGRADES
 
-_decoders: dict[str, json.Decoder[Any]] = {}
+if TYPE_CHECKING:
+    from dos.journal.facts.catalog import AnyFact
+
+
+class _Kind(Struct, frozen=True):
+    decoder: json.Decoder[Any]
+    upgrade: Callable[[Any, Event], Any] | None
+
+
+_kinds: dict[str, _Kind | None] = {}  # those that were met; None: this version does not know it
 _making = threading.Lock()  # msgspec crashes when two threads look into one class for the first time
 
 
-def decode(event: Event) -> AnyFact | None:
+def decode(event: Event) -> "AnyFact | None":
     """The typed fact of an event; None for a kind this version does not know, which changes no state."""
-    if event.kind not in KINDS:
+    kind = _kinds[event.kind] if event.kind in _kinds else _met(event.kind)
+    if kind is None:
         return None
     try:
-        fact: AnyFact = _decoder(event.kind).decode(event.raw)
+        fact: AnyFact = kind.decoder.decode(event.raw)
     except ValidationError as error:
         raise JournalCorrupt(
             f"event {event.pos} ({event.kind}) does not have the fields of its kind: {error}",
             hint="Run `dos journal check` to see all the damage.",
         ) from error
-    upgrade = UPGRADES.get(event.kind)
-    return upgrade(fact, event) if upgrade else fact
+    return kind.upgrade(fact, event) if kind.upgrade else fact
 
 
-def _decoder(kind: str) -> json.Decoder[Any]:
-    if (known := _decoders.get(kind)) is not None:
-        return known
+def _met(name: str) -> _Kind | None:
+    from dos.journal.facts.catalog import KINDS  # a verb that decodes nothing does not pay for all kinds of facts
+    from dos.journal.facts.upgrades import UPGRADES
+
     with _making:
-        return _decoders.setdefault(kind, json.Decoder(KINDS[kind]))
+        if name not in _kinds:
+            fact = KINDS.get(name)
+            _kinds[name] = _Kind(json.Decoder(fact), UPGRADES.get(name)) if fact else None
+        return _kinds[name]
