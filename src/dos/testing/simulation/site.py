@@ -1,6 +1,6 @@
 """All of one simulated system: the machine, the store, the repository, two hosts, and who watches them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from random import Random
@@ -148,6 +148,12 @@ class Site:
         """The units by the texts that count on a host."""
         texts = self.texts.get(host.name)
         return texts.units(self.store, self.decisions, self.text_news) if texts else self.units
+
+    def declared(self) -> Iterator[Unit]:
+        """The units of all hosts, and some of them several times."""
+        yield from self.units
+        for host in self.hosts if self.texts else ():
+            yield from self.units_at(host)
 
     def view(self, process: Process | None) -> BranchView:
         """What a process remembers of its looks at the target branch; None: somebody looks for the first time."""

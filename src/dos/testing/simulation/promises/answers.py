@@ -28,7 +28,6 @@ from dos.testing.simulation.fleet_performers import FleetPerformers, Tick
 from dos.testing.simulation.invariants import Broken
 from dos.testing.simulation.machine import Process
 from dos.testing.simulation.site import Site
-from dos.testing.simulation.texts import HostTexts
 
 
 class Answer(Struct, frozen=True, kw_only=True):
@@ -83,7 +82,7 @@ class Answers:
                 case subject.Lane(name):
                     yield name
                 case subject.Unit(name):
-                    yield from (unit.lane for unit in self.site.units if unit.name == name)
+                    yield from (unit.lane for unit in self.site.declared() if unit.name == name)
                 case subject.RunSubject(run_id) if run := self.site.fleet.runs.get(run_id):
                     yield run.lane
                 case subject.Fleet() | subject.Host() | subject.Limit():
@@ -181,21 +180,12 @@ class Answers:
         is_unused = changed.id in {each.id for each in seen.changed_texts}
         if answer.choice.name == ChoiceName.USE:
             return f"{changed.document} is not used" if is_unused else ""
-        on_disk = self._on_disk(changed)
-        is_wanted = on_disk is None or on_disk == self.site.repository.documents[changed.document]
-        is_there = digest_of(on_disk) == changed.digest and self._approved_ms(changed) < answer.asked_ms
-        return f"{changed.document} is used" if is_there and not (is_unused or is_wanted) else ""
-
-    def _on_disk(self, changed: TextChanged) -> str | None:
-        texts = self._texts(changed.where)
-        return texts.on_disk(changed.document) if texts else None
-
-    def _approved_ms(self, changed: TextChanged) -> int:
-        texts = self._texts(changed.where)
-        return texts.approved_ms if texts else 0
-
-    def _texts(self, where: str) -> HostTexts | None:
-        return next((each for each in self.site.texts.values() if each.where == where), None)
+        texts = next(each for each in self.site.texts.values() if each.where == changed.where)
+        on_disk = texts.on_disk(changed.document)
+        if digest_of(on_disk) != changed.digest or texts.approved_ms >= answer.asked_ms:
+            return ""
+        is_committed = on_disk == self.site.repository.documents[changed.document]
+        return "" if is_unused or is_committed else f"{changed.document} is used"
 
     def handed_over(self, process: Process, settings: str | None) -> None:
         """A worker is started with the settings that a person wants used."""
