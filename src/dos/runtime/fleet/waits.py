@@ -1,11 +1,11 @@
 """What each lane and each unit waits for, from the fleet as it is seen now. Every surface prints what this returns."""
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from shlex import quote
 
 from dos.evidence import attention
 from dos.evidence.access.asked_units import Hold
-from dos.journal.states import decisions
 from dos.journal.states.decisions import Answered, Standing
 from dos.journal.states.fleet import Starts
 from dos.plans import staffing, tokens
@@ -140,12 +140,15 @@ def _holds(question: AnyQuestion, lane: str) -> bool:
 
 def of_question(asked: Standing, held: str) -> Waiting:
     """`held` is the lane or the unit that waits for the answer."""
-    question = asked.question
+    return _waiting_for(asked.question, held, since=moment(asked.at_ms))
+
+
+def _waiting_for(question: AnyQuestion, held: str, *, since: datetime | None) -> Waiting:
     return Waiting(
         on=question.waits_on,
         subject=held,
         why=question.text,
-        since=moment(asked.at_ms),
+        since=since,
         until=moment(question.expires_ms) if question.expires_ms is not None else None,
         clears_with=question.answer_command,
         question=question.id,
@@ -266,7 +269,7 @@ def _of_unit(seen: Seen, unit: Unit) -> Iterator[Waiting]:
     if hold := seen.held_units.get(name):
         yield _of_hold(unit, hold)
     elif question := seen.unasked.get(name):
-        yield of_question(_as_asked(seen, question), name)
+        yield _of_possible_question(seen, question, name)
     elif verdict := seen.verdicts.get(name):
         yield _of_verdict(seen, unit, verdict)
     if rest := seen.resting.get(name):
@@ -285,13 +288,13 @@ def _of_unapproved(seen: Seen, unit: Unit) -> Iterator[Waiting]:
             why = f"{unit.document} is on disk as nobody approved it"
             yield Waiting(on=WaitsOn.PERSON, subject=unit.name, why=why, clears_with=NEXT_START)
         else:
-            yield of_question(_as_asked(seen, question), unit.name)
+            yield _of_possible_question(seen, question, unit.name)
 
 
-def _as_asked(seen: Seen, question: AnyQuestion) -> Standing:
-    """The question as it stands; as of the next tick, where it was not put yet."""
-    unasked = Standing(raised=decisions.raised(question), at_ms=seen.now_ms, version=0)
-    return seen.answers.open.get(question.id, unasked)
+def _of_possible_question(seen: Seen, question: AnyQuestion, held: str) -> Waiting:
+    """Of a question that stands, or that will be put at the next tick: then nobody has waited for it yet."""
+    asked = seen.answers.open.get(question.id)
+    return _waiting_for(question, held, since=moment(asked.at_ms) if asked else None)
 
 
 def _of_hold(unit: Unit, hold: Hold) -> Waiting:
