@@ -232,12 +232,11 @@ class WorkerEffects:
         units = self.units()
         answers = self.watch.state(Decisions)
         runs = {each.run_id for each in live} - {""}
-        fleet = self._on_target.known(fleet, units, self._landing_on, self.target(), answers, runs)
+        branch = self.target()
+        fleet = self._on_target.known(fleet, units, self._landing_on, branch, answers, runs)
         if self._on_target.is_unsure:
             self.watch.look()
-            fleet = self._on_target.known(
-                self.watch.state(Fleet), units, self._landing_on, self.target(), answers, runs
-            )
+            fleet = self._on_target.known(self.watch.state(Fleet), units, self._landing_on, branch, answers, runs)
         others = runs - {lease.run_id}
         found = backlog.survey(
             units,
@@ -333,19 +332,25 @@ class WorkerEffects:
 
     def target(self) -> str:
         """Decided once: a branch that the user checks out meanwhile is not a new target."""
+        self._target_commit()
+        return self._target_branch
+
+    def _target_commit(self) -> str:
+        """What the target branch is at. Raises BadInput where there is no such branch, or nothing on it."""
         found = self._target_branch or target_branch.branch(self.config, self.git)
         if not found:
             raise BadInput(
                 f"{self.place.root} is on no branch, so there is nothing to land on",
                 hint="Check a branch out, or name one: dos config set workers.target_branch main",
             )
-        if not self._landing_on.newest(found, at_most_seconds=FRESH_SECONDS):
+        commit = self._landing_on.newest(found, at_most_seconds=FRESH_SECONDS)
+        if not commit:
             raise BadInput(
                 f"the target branch {found!r} has no commit",
                 hint=f"Commit something first: git -C {self.git.tree} commit",
             )
         self._target_branch = found
-        return found
+        return commit
 
     def _prove(self, doubtful: bool) -> None:
         self.holding.prove(self.store, doubtful=doubtful)
@@ -364,9 +369,6 @@ class WorkerEffects:
 
     def _pause(self, seconds: float) -> None:
         self.holding.pause(seconds)
-
-    def _target_commit(self) -> str:
-        return self._landing_on.newest(self.target(), at_most_seconds=FRESH_SECONDS) or ""
 
 
 def request(
