@@ -101,6 +101,8 @@ def test_after_a_persons_retry_no_cooldown_holds_its_units(kind, data, expired):
     assert cooling(store, question.units) == set(question.units) - cleared
     tries_again = choice.name in ("retry", "again")
     assert set(choice.clears) == (set(question.units) if tries_again else set())
+    let_go = {each.lane for each in choice.brings if isinstance(each, ClearLane)}
+    assert let_go >= (set(subject.lanes(question.waits)) if tries_again else set()), "a lane that waits is let go"
 
 
 def cooling(store, units):

@@ -364,7 +364,8 @@ def beginning(law: Law, first: int) -> list[tuple[str, ...]]:
 
 
 LAWS = pytest.mark.parametrize("law", BEGINNINGS, ids=lambda law: law.__name__)
-ANSWERS = {"number": st.integers(0, 3), "choice": st.integers(0, 3)}
+# The first choice of most questions lets something go, and the oldest question is that of the beginning.
+ANSWERS = {"number": st.sampled_from((0, 0, 1, 2)), "choice": st.sampled_from((0, 0, 1, 2))}
 
 
 @LAWS
