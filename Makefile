@@ -27,7 +27,7 @@ test: lint
 	@$(BIN)/python -m pytest -n 4 --dist worksteal -m 'not (soak or night or programs)'
 
 soak: $(READY)
-	@$(BIN)/python -m pytest -n 3 --dist worksteal -m 'soak and not (night or programs)' --timeout 2400
+	@$(BIN)/python -m pytest -n 4 --dist worksteal -m 'soak and not (night or programs)' --timeout 2400
 
 # Hours: every law and every long test at the size of a night, and what only a night has time for.
 night: $(READY)

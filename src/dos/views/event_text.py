@@ -28,7 +28,7 @@ CRASHED: dict[str, str] = {
     Ending.UNKNOWN: "ended for an unknown reason",
 }
 
-_OfFleet = (
+OfFleet = (
     events.FleetStarted
     | events.FleetStopped
     | events.DrainRequested
@@ -56,7 +56,7 @@ _OfWork = (
     | events.IterationCommitted
     | events.RunStopped
 )
-_OfWaiting = (
+OfWaiting = (
     engine_events.LimitHit
     | engine_events.LimitProbed
     | engine_events.LimitLifted
@@ -115,20 +115,25 @@ _ByKind = (
 
 def text(fact: AnyFact, at_ms: int) -> str:
     """The sentence for a fact that was written at this time."""
-    if isinstance(fact, _OfFleet):
+    if isinstance(fact, OfFleet):
         return _of_fleet(fact)
     if isinstance(fact, _OfWork):
         return _of_work(fact)
-    if isinstance(fact, _OfWaiting):
+    if isinstance(fact, OfWaiting):
         return _of_waiting(fact, at_ms)
     return _by_kind(fact)
 
 
 def _by_kind(fact: _ByKind) -> str:
-    return fact.kind.replace("_", " ")
+    return of_kind(fact.kind)
 
 
-def _of_fleet(fact: _OfFleet) -> str:
+def of_kind(kind: str) -> str:
+    """Where nothing but the kind is known, or to be said."""
+    return kind.replace("_", " ")
+
+
+def _of_fleet(fact: OfFleet) -> str:
     match fact:
         case events.FleetStarted():
             return f"started on {fact.host}: {counted(fact.target, 'worker')} wanted"
@@ -192,7 +197,7 @@ def _of_work(fact: _OfWork) -> str:
             assert_never(never)
 
 
-def _of_waiting(fact: _OfWaiting, at_ms: int) -> str:
+def _of_waiting(fact: OfWaiting, at_ms: int) -> str:
     match fact:
         case engine_events.LimitHit():
             return _limited(fact, at_ms)

@@ -9,22 +9,10 @@ from dos.journal.events import Event
 from dos.journal.facts.reader import FactReader
 from dos.journal.truth.receipt_events import ReceiptIssued
 from dos.views import event_text
+from dos.views.event_text import OfFleet, OfWaiting
 
 GOOD, BAD, PLAIN, DIM = "good", "bad", "plain", "dim"
 
-_OfFleet = (
-    events.FleetStarted
-    | events.FleetStopped
-    | events.DrainRequested
-    | events.WorkerSpawned
-    | events.WorkerReaped
-    | events.LaneFailed
-    | events.LeaseGranted
-    | events.LeaseExpired
-    | engine_events.FleetFound
-    | engine_events.BaselineStarted
-    | engine_events.BaselineChecked
-)
 _OfWork = (
     events.UnitClaimed
     | events.AgentStarted
@@ -37,23 +25,7 @@ _OfWork = (
     | events.WorkSalvaged
     | events.RunStopped
 )
-_OfWaiting = (
-    engine_events.LimitHit
-    | engine_events.LimitProbed
-    | engine_events.LimitLifted
-    | engine_events.RunParked
-    | engine_events.AgentWaiting
-    | engine_events.PauseRequested
-    | engine_events.PauseEnded
-    | engine_events.HaltRequested
-    | engine_events.SpinFlagged
-    | engine_events.IncidentFound
-    | engine_events.DecisionRaised
-    | engine_events.DecisionAnswered
-    | engine_events.BudgetWarned
-    | engine_events.BudgetSpent
-)
-Shown = _OfFleet | _OfWork | _OfWaiting
+Shown = OfFleet | _OfWork | OfWaiting
 _reader: FactReader[Shown] = FactReader(
     Shown,
     silent="""
@@ -79,7 +51,7 @@ def tell(event: Event) -> Line | None:
     fact = _reader.decode(event)
     if fact is None:
         return None
-    if isinstance(fact, _OfFleet):
+    if isinstance(fact, OfFleet):
         shown = _of_fleet(fact)
     elif isinstance(fact, _OfWork):
         shown = _of_work(fact)
@@ -91,7 +63,7 @@ def tell(event: Event) -> Line | None:
     return Line(event.at_ms, where, event_text.text(fact, event.at_ms), tone)
 
 
-def _of_fleet(fact: _OfFleet) -> tuple[str, str] | None:
+def _of_fleet(fact: OfFleet) -> tuple[str, str] | None:
     """Where it happened, and its tone; None: not worth a line."""
     match fact:
         case events.FleetStarted() | events.FleetStopped() | events.DrainRequested():
@@ -133,7 +105,7 @@ def _of_work(fact: _OfWork) -> tuple[str, str] | None:
             assert_never(never)
 
 
-def _of_waiting(fact: _OfWaiting) -> tuple[str, str]:
+def _of_waiting(fact: OfWaiting) -> tuple[str, str]:
     match fact:
         case engine_events.LimitHit() | engine_events.SpinFlagged():
             return fact.lane, BAD

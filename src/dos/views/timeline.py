@@ -88,7 +88,7 @@ def moments(happened: Sequence[Event]) -> list[Moment]:
 
 def _text(event: Event) -> str:
     fact = decode(event)
-    return event_text.text(fact, event.at_ms) if fact else event.kind.replace("_", " ")
+    return event_text.text(fact, event.at_ms) if fact else event_text.of_kind(event.kind)
 
 
 def render(run_id: str, told: Sequence[Moment]) -> str:
