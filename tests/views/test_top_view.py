@@ -172,6 +172,14 @@ def test_a_worker_that_waits_for_its_turn_to_land_says_so(place):
 SPAWNED = events.SpawnIntended(lane="api", run_id=RUN, host="h")
 
 
+def test_a_worker_that_died_on_its_way_is_not_awaited(place):
+    here = processes.system()
+    spawned = events.SpawnIntended(lane="api", run_id=RUN, host="h", system=here)
+    came = events.WorkerSpawned(lane="api", run_id=RUN, host="h", pid=2**22 + 1, pid_started=1.0, system=here)
+    place.write(spawned, came)
+    assert top.view(place.watcher.look()).rows[0].state is not State.STARTING
+
+
 def stopped(needs: str, why: str = "drain") -> events.RunStopped:
     return events.RunStopped(**WHO, stop_reason=why, needs=needs, reason="no unit is left")
 

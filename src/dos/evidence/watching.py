@@ -1,11 +1,11 @@
 """What is to be seen of a fleet at one moment, by somebody who looks again and again: each look reads what is new."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
-from dos.evidence import agent_logs, holders
+from dos.evidence import agent_logs, holders, launches
 from dos.journal import fold, streams
 from dos.journal.states.decisions import Decisions
 from dos.journal.states.fleet import Fleet
@@ -30,6 +30,7 @@ class Seen(Struct, frozen=True, kw_only=True):
     quota: Quota
     held: list[Held]  # lanes
     supervisors: list[Held]
+    launched: Mapping[str, int] = {}  # lane -> how many workers are on their way to it
     spoken_ms: dict[str, int]  # run -> when its agent last said something; only of this host's runs
     roster: list[str] = []
     silent_after_ms: int | None = None  # an agent that says nothing for so long is worth a look
@@ -68,14 +69,16 @@ class Watcher:
                     break
         held = [Held(lease=each, lapsed=each.lapsed(moment, boot), gone=holders.gone(each)) for each in leases]
         lanes = [each for each in held if not each.lease.is_lock]
+        fleet = self._watch.state(Fleet)
         return Seen(
             now_ms=now_ms,
-            fleet=self._watch.state(Fleet),
+            fleet=fleet,
             watching=self._watch.state(Watching),
             decisions=self._watch.state(Decisions),
             quota=self._watch.state(Quota),
             held=lanes,
             supervisors=[each for each in held if each.lease.is_lock and each.lease.lane in streams.supervisor],
+            launched=launches.expected(fleet, self._state, now_ms),
             spoken_ms=self._spoken(lanes),
             roster=self._roster,
             silent_after_ms=self._silent_after_ms,

@@ -11,7 +11,7 @@ from dos.evidence.watching import Held, Seen
 from dos.journal.states.decisions import in_order
 from dos.journal.states.fleet import Starts
 from dos.journal.states.watching import HOUR_MS, HOURS_KEPT, Parked, Tally, WatchedRun
-from dos.plans import staffing, tokens
+from dos.plans import tokens
 from dos.plans.limits import quota
 from dos.plans.limits.quota import Limit as Known
 from dos.plans.waiting import Waiting, Waits, WaitsOn
@@ -19,7 +19,6 @@ from dos.records.moments import moment
 from dos.records.names import folded
 from dos.records.units import LandingEntry
 
-START_MS = int(staffing.START_SECONDS * 1000)
 LANDINGS_SHOWN = 10
 
 
@@ -257,7 +256,7 @@ class _Lanes:
                 until=first.until,
                 waiting=list(waits),
             )
-        if starts.pending and seen.now_ms - starts.at_ms <= START_MS:
+        if lane in seen.launched:
             return Row(
                 lane=lane, state=State.STARTING, since=moment(starts.at_ms), run_id=starts.run_id, host=starts.host
             )
