@@ -115,7 +115,14 @@ def test_commits_are_saved_also_where_the_files_cannot_be(repository, tree):
 OF_ANOTHER = "git worktree add -q --detach {home}/another; cp {home}/another/.git .git"
 
 
-@pytest.mark.parametrize("damage", ["rm .git", "rm .git; git init -q", "echo 'gitdir: {main}' > .git", OF_ANOTHER])
+NO_PATH = r"printf 'gitdir: \0\n' > .git"
+TOO_LONG = "printf 'gitdir: %05000d' 0 > .git"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["rm .git", "rm .git; git init -q", "echo 'gitdir: {main}' > .git", OF_ANOTHER, NO_PATH, TOO_LONG],
+)
 def test_a_directory_that_is_no_worktree_any_more_never_leads_to_the_users_own_files(repository, tree, damage):
     (repository.root / "one" / "keep").write_text("an edit of mine\n")
     told = damage.format(main=repository.root / ".git", home=repository.home)

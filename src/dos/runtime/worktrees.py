@@ -15,6 +15,7 @@ from dos.sources.git import AS_DOS, Writer
 
 READY = "dos-ready"  # beside the worktree's HEAD: the setup command has run here; holds what it made
 LOCKS = ("index.lock", "HEAD.lock")
+LONGEST_POINTER = 65_536  # bytes of a file in which git keeps a path
 _UNTRACKED = ("ls-files", "-z", "--others", "--exclude-standard", "--directory")
 EARLIER = "left by an earlier run"
 UNFINISHED = ("rebase-merge", "rebase-apply", "sequencer")  # what `git reset` leaves in progress
@@ -174,14 +175,25 @@ def _unlocked(inside: Writer) -> Path:
 
 
 def _directory(inside: Writer) -> Path:
-    """Where git keeps what concerns this worktree alone. Anywhere else, the user's own files would be at stake."""
+    """Where git keeps what concerns this worktree alone. Anywhere else, the user's own files would be at stake.
+
+    Read from the two files that lead there and back: it is asked before every step, and git would take a process.
+    """
     link = inside.tree / ".git"
     if link.is_file():  # else git would look for one in the folders above
-        found = Path(inside.run("rev-parse", "--absolute-git-dir").strip())
-        back = found / "gitdir"
-        if back.is_file() and (found / back.read_text().strip()).resolve() == link.resolve():
-            return found
+        found = _leads_to(link)
+        back = f"{found}/gitdir"
+        if os.path.isfile(back) and _leads_to(Path(back)) == os.path.realpath(link):  # noqa: PTH113 - a name too long is no file
+            return Path(found)
     raise GitFailed(f"{inside.tree} is not a worktree any more")
+
+
+def _leads_to(pointer: Path) -> str:
+    """The path that a file of git's holds, as git reads it; an agent may have written anything there."""
+    with pointer.open("rb") as file:
+        text = os.fsdecode(file.read(LONGEST_POINTER))
+    path = text.removeprefix("gitdir: ").partition("\0")[0].rstrip("\n")
+    return os.path.realpath(pointer.parent / path)
 
 
 def _is_on_a_ref(inside: Writer, commit: str, *prefixes: str) -> bool:
