@@ -380,6 +380,7 @@ def test_there_is_one_answer(template, tmp_path_factory, law, held, first, steps
 @LAWS
 @LONG
 @example(held="plain", first=0, steps=[("edit", "api", "P/A1")], number=0, choice=0)
+@example(held="nowhere", first=0, steps=[("edit", "api", "P/A1")], number=0, choice=0)
 @example(held="plain", first=0, steps=[("edit", "api", "P/A1"), ("ask", "api", "P/A1")], number=0, choice=0)
 @given(**FLEETS, **ANSWERS)
 def test_there_is_one_answer_on_many_fleets(template, tmp_path_factory, law, held, first, steps, number, choice):

@@ -77,6 +77,10 @@ def _nowhere(word: str, portfolio: Portfolio) -> BadInput:
 
 
 def _unclear(unit: Unit, portfolio: Portfolio) -> Flag:
+    """What is wrong where it stands on disk; nothing, where another text of it counts than is on disk."""
+    on_disk = {each.name: each.fingerprint for each in portfolio.units}
+    if on_disk.get(unit.name) != unit.fingerprint:
+        return ""
     place = (unit.document, unit.line)
     problems = (problem for problem in portfolio.problems if problem.kind in UNCLEAR)
     return next((problem.what for problem in problems if (problem.document, problem.line) == place), "")
