@@ -91,7 +91,7 @@ def _git(*arguments: str) -> None:
 
 
 def _tell(**line: Any) -> None:
-    sys.stdout.write(json.dumps(line) + "\n")
+    sys.stdout.write(json.dumps(line, separators=(",", ":"), ensure_ascii=False) + "\n")
     sys.stdout.flush()
 
 
