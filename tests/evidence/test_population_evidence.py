@@ -1,7 +1,6 @@
 """Who works on which lane, as the journal, git and the system have it."""
 
 import os
-from types import SimpleNamespace
 
 import pytest
 from worked_repository import MINUTE, RUN, SECOND, START, Repository
@@ -14,6 +13,7 @@ from dos.journal.events import RunStopped, SpawnIntended, WorkerReaped, WorkerSp
 from dos.plans.ticks import LaneLiveness, SupervisePolicy
 from dos.runtime.fleet import reading
 from dos.sources import processes
+from dos.sources.world import World
 
 OTHER = "RID-1MZZ00000ABCDEG"
 CONFIG = Config(
@@ -31,9 +31,14 @@ class Scene(Repository):
         return list(self.plan(config, **more)[0].evidence.lanes)
 
     def plan(self, config: Config = CONFIG, *, max_concurrency: int | None = None, now_ms: int | None = None):
-        world = SimpleNamespace(journal=self.journal, workspace=self.place, config=config)
         policy = SupervisePolicy(target=2, max_concurrency=max_concurrency)
-        return reading.plan(world, policy, now_ms=now_ms)
+        return reading.plan(self.world(config), policy, now_ms=now_ms)
+
+    def world(self, config: Config = CONFIG) -> World:
+        """The repository, with the journal that is kept here."""
+        world = World(self.place.root, config=config)
+        world.workspace, world.journal = self.place, self.journal
+        return world
 
     def lane(self, name: str, **more) -> LaneLiveness:
         [found] = [entry for entry in self.lanes(**more) if entry.lane == name]
@@ -119,8 +124,7 @@ def test_a_journal_that_cannot_be_read_frees_no_lane(scene, monkeypatch):
             (name, "UNKNOWN") for name in ("api", "docs", "global")
         ]
         assert "event 3 is damaged" in entries[0].why
-    world = SimpleNamespace(journal=scene.journal, workspace=scene.place, config=CONFIG)
-    waits = reading.FleetReader(world).waits().lanes
+    waits = reading.FleetReader(scene.world()).waits().lanes
     assert {lane: found[0].on for lane, found in waits.items()} == dict.fromkeys(
         ("api", "docs", "global"), "journal_away"
     )
