@@ -199,6 +199,27 @@ def test_what_older_versions_wrote_to_one_stream_is_read_with_what_each_host_wri
     assert state.drain == system.store.last()
 
 
+def test_a_drain_that_is_asked_for_after_the_look_concerns_the_worker_that_is_started_by_it():
+    free = LaneLiveness(lane="api", tree=("api/**",))
+    system = System(structs.replace(BUSY, lanes=(free,)), NOTHING)
+    look = system.observe
+
+    def drain_after_the_look(effect):
+        found = look(effect)
+        system.store.record("fleet", events.DrainRequested(reason="dos down"))
+        return found
+
+    system.observe = drain_after_the_look
+    system.run()
+    assert system.spawned == ["api"]
+    asked = Request(lane="api", holder="h:2", host="h", ttl_ms=1000, region=region([]), run_id="R0")
+    lease = system.store.acquire(asked, lambda *_: None)
+    assert fold.current(system.store, State)[0].orders(lease).drain
+    by_the_next = events.SpawnIntended(lane="api", run_id="R1", host="h", supervisor=system.store.last())
+    system.store.record("spawn/api", by_the_next)
+    assert not fold.current(system.store, State)[0].orders(structs.replace(lease, run_id="R1")).drain
+
+
 def test_a_supervisor_whose_lease_was_taken_says_that_it_is_lost():
     system = System(BUSY, NOTHING)
 

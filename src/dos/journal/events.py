@@ -124,6 +124,7 @@ class SpawnIntended(Fact, frozen=True, kw_only=True):
     loop_ts: str = ""
     reason: str = ""
     system: str = ""  # where it is to run; empty: unknown
+    supervisor: int = 0  # the fence of the supervisor that intends it; 0: none does, or it was not told
 
 
 class WorkerSpawned(Fact, frozen=True, kw_only=True):

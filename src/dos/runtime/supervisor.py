@@ -241,7 +241,9 @@ class Supervisor:
 
     def _spawn(self, lane: str, version: int) -> Steps[None]:
         run_id = yield from do(effects.MintRun(process=f"worker-{lane}"))
-        intent = events.SpawnIntended(lane=lane, run_id=run_id, host=self.host, system=self.system)
+        intent = events.SpawnIntended(
+            lane=lane, run_id=run_id, host=self.host, system=self.system, supervisor=self.lease.fence
+        )
         try:
             yield from self._note(streams.spawn(lane), intent, expect=version)
         except Conflict:

@@ -113,7 +113,10 @@ class Fleet(Struct, kw_only=True):
             self._apply_run(fact, event)
 
     def orders(self, lease: Lease) -> Orders:
-        """A drain concerns whoever was started before it, also when the lease came later."""
+        """A drain concerns whoever was started before it, also when the lease came later.
+
+        So it concerns whoever is started by a supervisor that ran before it, and had not heard of it.
+        """
         starts = self.starts.get(lease.lane)
         born = starts.intended if starts and starts.run_id == lease.run_id else lease.fence
         paused = [why for name in ("", lease.lane) if (why := self.paused.get(name)) is not None]
@@ -144,7 +147,7 @@ class Fleet(Struct, kw_only=True):
             case events.SpawnIntended():
                 starts = self._starts(fact.lane, event)
                 starts.unended = dict([*starts.unended.items(), (fact.run_id, event.at_ms)][-DEATHS_KEPT:])
-                starts.at_ms, starts.intended = event.at_ms, event.pos
+                starts.at_ms, starts.intended = event.at_ms, fact.supervisor or event.pos
                 starts.run_id, starts.host, starts.pending, starts.pid = fact.run_id, fact.host, True, 0
                 starts.system = fact.system
             case events.WorkerSpawned():

@@ -78,7 +78,7 @@ class Starts(Struct, kw_only=True):
 
     unended: dict[str, int] = field(default_factory=dict)  # when each run was started that has not stopped with a word
     at_ms: int = 0
-    intended: int = 0  # the position of the newest start
+    intended: int = 0  # the position of the newest start, or of the supervisor's that started it
     told_to_wait_ms: int = 0
     woken_ms: int = 0  # when a person last cleared one of its units
     run_id: str = ""
