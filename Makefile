@@ -41,7 +41,7 @@ bench: $(READY)
 	@for script in bench/bench_*.py; do echo; $(BIN)/python $$script || exit 1; done
 
 docs: $(READY)
-	@$(BIN)/python -m dos.surfaces.cli.reference > docs/reference.md
+	@$(BIN)/python -m dos.cli.reference > docs/reference.md
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .hypothesis

@@ -7,10 +7,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from dos.evidence.work import landed
-from dos.evidence.work.remembered import Memory
-from dos.journal.states.fleet import Fleet, Unit
-from dos.sources.world import World
+from dos.backlog.io import landed
+from dos.fleet.state.fleet import Fleet, Unit
+from dos.verify.io.memory import Memory
+from dos.world import World
 from histories import make
 from table import median, show
 

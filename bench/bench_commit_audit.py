@@ -6,11 +6,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from dos.evidence.commits.audit import Auditor
-from dos.sources import diffs
-from dos.sources.git import Writer
-from dos.sources.history.objects import Objects
-from dos.verdicts.commits import audit
+from dos.audit import audit
+from dos.audit.io.gather import Auditor
+from dos.git import changes
+from dos.git.objects import Objects
+from dos.git.repository import Writer
 from table import median, show
 
 COMMITS = 20_000
@@ -60,10 +60,10 @@ def history(count: int) -> str:
 
 def audited(root: Path) -> int:
     git = Writer(root)
-    wanted = diffs.Asked(words=("main",), is_range=True, short=9)
+    wanted = changes.Asked(words=("main",), is_range=True, short=9)
     with Objects(git) as objects:
         auditor = Auditor(git, objects, short=wanted.short)
-        return sum(bool(audit.judge(seen)) for seen in auditor.gather_each(diffs.commits(git, wanted)))
+        return sum(bool(audit.judge(seen)) for seen in auditor.gather_each(changes.commits(git, wanted)))
 
 
 def listed(root: Path) -> None:

@@ -5,9 +5,9 @@ import sys
 import time
 from collections.abc import Callable
 
-from dos.plans.gate import Gate
-from dos.plans.iterations import IterationOutcome, LoopState, OutcomeKind
-from dos.plans.loop import decide
+from dos.loop.decide import decide
+from dos.loop.gate import Gate
+from dos.loop.types import IterationOutcome, LoopState, OutcomeKind
 from table import show
 
 ROUNDS = 50_000

@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from dos.config.tables import Config
-from dos.plans.documents import document
-from dos.sources.plans import units
-from dos.sources.workspace import find
+from dos.config.schema import Config
+from dos.units.io import units
+from dos.units.markdown import document
+from dos.workspace import find
 from table import median, show
 
 DOCUMENTS = 1_000

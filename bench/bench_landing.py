@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from dos.sources.world import World
+from dos.world import World
 
 CONFIG = """[lanes]
 concurrent = {lanes}

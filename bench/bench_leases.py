@@ -16,10 +16,10 @@ SECONDS = 4.0
 CHILD = """
 import random, sys, time
 from pathlib import Path
-from dos.journal.opening import open_store
-from dos.records.leases import Lease, Request
-from dos.records.regions import region
-from dos.verdicts.access import admission
+from dos.journal.backends.open import open_store
+from dos.lease import Lease, Request
+from dos.regions import region
+from dos.lanes import admission
 directory, lane, seconds = sys.argv[1:]
 store = open_store("", state_directory=Path(directory), workspace_id="", actor=lane)
 asked = Request(lane=lane, holder=str(id(store)), host="b", ttl_ms=60000, region=region([f"{lane}/**"]))

@@ -7,9 +7,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from dos.records.leases import Lease, Request
-from dos.records.regions import region
-from dos.verdicts.access import admission
+from dos.lanes import admission
+from dos.lease import Lease, Request
+from dos.regions import region
 from journals import fill, open_at
 from table import median, show
 

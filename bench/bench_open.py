@@ -5,8 +5,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from dos.fleet.state.fleet import Fleet
 from dos.journal import fold
-from dos.journal.states.fleet import Fleet
 from journals import fill, open_at
 from table import median, show
 
@@ -15,8 +15,8 @@ CHILD = """
 import resource, sys, time
 from pathlib import Path
 from dos.journal import fold
-from dos.journal.opening import open_store
-from dos.journal.states.fleet import Fleet
+from dos.journal.backends.open import open_store
+from dos.fleet.state.fleet import Fleet
 began = time.perf_counter()
 store = open_store("", state_directory=Path(sys.argv[1]), workspace_id="", read_only=True)
 state, pos = fold.current(store, Fleet)

@@ -3,8 +3,8 @@
 import time
 from collections.abc import Callable
 
+from dos.loop.verdicts.liveness import Answer
 from dos.population import LaneLiveness, SuperviseEvidence, SupervisePolicy, supervise
-from dos.verdicts.progress.liveness import Answer
 from table import median, show
 
 SIZES = (10, 100, 1_000, 10_000)

@@ -1,7 +1,7 @@
 """The fleet simulator: seeds a minute over the model store and over SQLite, on one process and on two."""
 
-from dos.testing.simulation import many
-from dos.testing.simulation.many import Asked, Summary
+from dos.testing.simulator.batches import batch
+from dos.testing.simulator.batches.batch import Asked, Summary
 from table import show
 
 SIZES = {"memory": 1_200, "sqlite": 120}
@@ -22,7 +22,7 @@ def main() -> None:
 
 
 def _run(asked: Asked) -> Summary:
-    *_, last = many.run(asked)
+    *_, last = batch.run(asked)
     return last
 
 

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dos.journal.store import Store
-from dos.records.leases import Lease, Request
-from dos.records.regions import region
-from dos.verdicts.access import admission
+from dos.lanes import admission
+from dos.lease import Lease, Request
+from dos.regions import region
 from journals import fill, open_at
 from table import median, show
 

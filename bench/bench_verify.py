@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from dos.evidence.work import shipped
-from dos.evidence.work.shipped import Ask
-from dos.sources.world import World
+from dos.verify.io import look
+from dos.verify.io.look import Ask
+from dos.world import World
 from histories import make
 from table import median, show
 
@@ -51,7 +51,7 @@ def acts(root: Path, cache: Path) -> Acts:
         return command(dos, "verify", "AUTH", "AUTH1")()
 
     def within(*units: tuple[str, str]) -> Callable[[], object]:
-        return lambda: [each for each in shipped.verify(World(root), units or None, Ask()) if not each.shipped]
+        return lambda: [each for each in look.verify(World(root), units or None, Ask()) if not each.shipped]
 
     many = [("MANY", f"MANY{number}") for number in range(UNITS)]
     assert not within(("AUTH", "AUTH1"), ("ROOT", "ROOT1"))() and not within()(), "the bench's units did not ship"

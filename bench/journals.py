@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from dos.journal import streams
-from dos.journal.events import Fact, IterationCommitted, RunBegun, RunStopped
-from dos.journal.opening import open_store
+from dos.journal.backends.open import open_store
+from dos.journal.events.envelope import Fact
+from dos.journal.events.fleet import IterationCommitted, RunBegun, RunStopped
 from dos.journal.store import Entry, Store
 
 BATCH = 5000

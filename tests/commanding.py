@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct, json
 from patience import PATIENCE
 
-from dos.surfaces.cli.main import run
+from dos.cli.main import run
 
 
 class Answer(Struct, frozen=True):

@@ -18,6 +18,8 @@ from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from postgres_server import PostgresServer
+    from sample_fleet import Fleet
+    from sample_repository import Repository
 
 
 # On a busy machine an example may take long: that proves nothing about what it is an example of.
@@ -108,3 +110,19 @@ def postgres() -> Iterator["PostgresServer"]:
         pytest.skip(f"no PostgreSQL server: {error}")
     with server:
         yield server
+
+
+@pytest.fixture
+def repository(tmp_path) -> "Repository":
+    from sample_repository import Repository
+
+    return Repository(tmp_path)
+
+
+@pytest.fixture
+def fleet(repository) -> Iterator["Fleet"]:
+    from sample_fleet import Fleet
+
+    fleet = Fleet(repository)
+    yield fleet
+    fleet.end()

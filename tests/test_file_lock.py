@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from dos import file_lock
 from dos.backoff import Backoff
+from dos.machine import file_lock
 
 
 @pytest.fixture

@@ -282,7 +282,7 @@ def subjects(workspace: SampleWorkspace) -> dict[str, list[str]]:
 
 
 def verbs(python: str) -> list[str]:
-    asked = [python, "-c", "from dos.questions import VERBS; print('\\n'.join(VERBS))"]
+    asked = [python, "-c", "from dos.verbs.table import VERBS; print('\\n'.join(VERBS))"]
     return subprocess.run(asked, check=True, capture_output=True, text=True).stdout.splitlines()
 
 
@@ -291,8 +291,8 @@ class Command:
 
     SERVER = """
 import importlib, json, os, sys
-from dos.questions import VERBS
-from dos.surfaces.cli import main
+from dos.verbs.table import VERBS
+from dos.cli import main
 for verb in VERBS.values():
     importlib.import_module(verb.module)
 for line in sys.stdin:

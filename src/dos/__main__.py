@@ -1,6 +1,6 @@
 """`python -m dos`: the same as the `dos` command."""
 
-from dos.surfaces.cli.main import main
+from dos.cli.main import main
 
 if __name__ == "__main__":
     main()

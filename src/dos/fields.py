@@ -4,12 +4,13 @@ A table of `dos.toml` is the policy class of the rule that it sets, and lives be
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated
+from typing import Annotated, Any, Self
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, json, structs
 
+from dos import regions
+from dos import text as names
 from dos.errors import NameInvalid, RegionInvalid
-from dos.records import names, regions
 
 Key = tuple[str | int, ...]  # ("lanes", "trees", "api", 0)
 
@@ -81,3 +82,14 @@ def check_not_blank(text: str, key: Key) -> None:
     check_text(text, key)
     if not text.strip():
         raise BadValue(key, "the text is empty", "Give it a value, or take the line out to get the default.")
+
+
+class PublicRecord(Struct, frozen=True):
+    def to_dict(self) -> dict[str, Any]:
+        """The record as JSON has it: names, strings, numbers, lists, dictionaries."""
+        found: dict[str, Any] = json.decode(json.encode(self))
+        return found
+
+    def __replace__(self, /, **changes: Any) -> Self:
+        """For `copy.replace`."""
+        return structs.replace(self, **changes)

@@ -1,20 +1,20 @@
 """The loop's decision for callers of their own: `decide(state, outcome)`, pure, and the records around it."""
 
-from dos.plans.gate import Gate as GateVerdict
-from dos.plans.gate import gate_policy
-from dos.plans.iterations import DescendantProgress, IterationOutcome, LoopDecision, LoopState, OutcomeKind, StopReason
-from dos.plans.iterations import Productivity as ReplanProductivity
-from dos.plans.loop import decide
-from dos.verdicts.access.cooldown import Answer as CooldownState
-from dos.verdicts.access.cooldown import Verdict as Cooldown
-from dos.verdicts.access.pickable import Answer as HoldReason
-from dos.verdicts.access.pickable import Verdict as Pickability
-from dos.verdicts.progress.convergence import Answer as Convergence
-from dos.verdicts.progress.convergence import Verdict as ConvergenceVerdict
-from dos.verdicts.progress.holding import WaitMarkerDecision, propose_tighter_budget, wait_marker_budget
-from dos.verdicts.progress.liveness import Answer as Liveness
-from dos.verdicts.work.complete import Answer as Completion
-from dos.verdicts.work.complete import Verdict as CompletionVerdict
+from dos.backlog.cooldown import Answer as CooldownState
+from dos.backlog.cooldown import Verdict as Cooldown
+from dos.backlog.pickable import Answer as HoldReason
+from dos.backlog.pickable import Verdict as Pickability
+from dos.loop.decide import decide
+from dos.loop.gate import Gate as GateVerdict
+from dos.loop.gate import gate_policy
+from dos.loop.types import DescendantProgress, IterationOutcome, LoopDecision, LoopState, OutcomeKind, StopReason
+from dos.loop.types import Productivity as ReplanProductivity
+from dos.loop.verdicts.convergence import Answer as Convergence
+from dos.loop.verdicts.convergence import Verdict as ConvergenceVerdict
+from dos.loop.verdicts.liveness import Answer as Liveness
+from dos.loop.verdicts.noop_budget import WaitMarkerDecision, propose_tighter_budget, wait_marker_budget
+from dos.runs.complete import Answer as Completion
+from dos.runs.complete import Verdict as CompletionVerdict
 
 __all__ = [
     "Completion",

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from dos.evidence.work import shipped
-from dos.evidence.work.shipped import Ask
-from dos.sources.world import World
-from dos.verdicts.work.shipped import Answer, Candidate, Contradiction, Tier, Verdict
+from dos.verify.io import look
+from dos.verify.io.look import Ask
+from dos.verify.shipped import Answer, Candidate, Contradiction, Tier, Verdict
+from dos.world import World
 
 __all__ = ["Answer", "Ask", "Candidate", "Contradiction", "Tier", "Verdict", "batch_is_shipped", "is_shipped"]
 
@@ -21,4 +21,4 @@ def batch_is_shipped(
     """The verdict on each pair, from one read of history."""
     wanted = list(dict.fromkeys(pairs))
     with World(Path(workspace).absolute(), lenient=True) as world:
-        return dict(zip(wanted, shipped.verify(world, wanted, ask), strict=True))
+        return dict(zip(wanted, look.verify(world, wanted, ask), strict=True))

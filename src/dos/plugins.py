@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec import Struct, convert, to_builtins
 
 from dos.errors import BadInput
-from dos.records.unknown import Unknown, attempt
+from dos.unknown import Unknown, attempt
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

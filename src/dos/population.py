@@ -1,7 +1,7 @@
 """The population plan for callers of their own: `supervise(evidence, policy)`, pure, and the records of it."""
 
-from dos.plans.population import overlapping_concurrent_lanes, supervise
-from dos.plans.ticks import (
+from dos.fleet.population.supervise import overlapping_concurrent_lanes, supervise
+from dos.fleet.population.types import (
     Answer,
     Blocked,
     Disposition,

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from dos.agents.adapter import Activity, Adapter, Clocks, StreamState, Waiting
-from dos.records.endings import AgentOutcome
+from dos.agents.adapter import Activity, Adapter, AgentOutcome, Clocks, StreamState, Waiting
 
 FOLDER = Path(__file__).parent.parent / "fixtures" / "agents"
 NOW = datetime(2026, 11, 15, 14, 0, 20, tzinfo=UTC)  # a Sunday

@@ -6,8 +6,7 @@ import pytest
 from captures import ENDED, FOLDER, SILENT, adapter_of, after, ended, heard, lines
 
 from dos.agents import registry
-from dos.agents.adapter import Waiting
-from dos.records.endings import Ending, Usage
+from dos.agents.adapter import Ending, Usage, Waiting
 
 ENDINGS = [
     ("claude-ok.jsonl", 0, Ending.OK),

@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from dos.agents import registry, version
+from dos.agents import registry, versions
 from dos.agents.adapter import Settings
-from dos.agents.version import Verdict
+from dos.agents.versions import Verdict
 
 LONG = "do the work " * 10_000
 PROGRAMS = ("claude_code", "codex", "gemini", "opencode")
@@ -102,4 +102,4 @@ def test_the_scripted_agent_runs_under_this_very_python():
     ],
 )
 def test_a_version_is_compared_with_those_that_were_tried(name, printed, verdict):
-    assert version.judge(printed, registry.find(name).tested) is verdict
+    assert versions.judge(printed, registry.find(name).tested) is verdict

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from msgspec import json, msgpack
 
 from dos.agents import registry
-from dos.agents.adapter import Clocks
-from dos.records.endings import Ending
+from dos.agents.adapter import Clocks, Ending
 
 ALL = pytest.mark.parametrize("name", registry.NAMES)
 KEYS = st.sampled_from(

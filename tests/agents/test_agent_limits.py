@@ -7,8 +7,7 @@ from captures import ENDED, NOW, SILENT, ended, heard, lines
 from msgspec import json
 
 from dos.agents import claude_code, codex, gemini, opencode
-from dos.agents.adapter import Clocks, Waiting
-from dos.records.endings import Ending, Scope, Usage
+from dos.agents.adapter import Clocks, Ending, Scope, Usage, Waiting
 
 AT_FOUR = datetime(2026, 11, 15, 16, 0, tzinfo=UTC)
 

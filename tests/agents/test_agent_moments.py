@@ -8,7 +8,7 @@ from captures import NOW
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dos.agents import moments
+from dos.agents import reset_times
 
 LISBON, TOKYO = ZoneInfo("Europe/Lisbon"), ZoneInfo("Asia/Tokyo")
 
@@ -52,17 +52,17 @@ WORDS = [  # it is Sunday, the 15th of November, 14:00:20
 
 @pytest.mark.parametrize(("words", "moment"), WORDS)
 def test_words_name_this_moment(words, moment):
-    assert moments.read(words, NOW) == moment
+    assert reset_times.read(words, NOW) == moment
 
 
 def test_a_clock_without_a_zone_is_the_one_of_whoever_watched():
     here = NOW.astimezone(TOKYO)  # 23:00 there
-    assert moments.read("resets 11:30pm", here) == at(15, 23, 30, zone=TOKYO)
+    assert reset_times.read("resets 11:30pm", here) == at(15, 23, 30, zone=TOKYO)
 
 
 @given(st.text(), st.datetimes(timezones=st.just(UTC)))
 def test_no_words_are_too_strange_to_be_read(words, now):
-    moments.read(words, now)
+    reset_times.read(words, now)
 
 
 @given(
@@ -72,11 +72,11 @@ def test_no_words_are_too_strange_to_be_read(words, now):
     st.datetimes(timezones=st.just(UTC)),
 )
 def test_a_clock_names_a_moment_that_is_near_or_none(words, now):
-    moment = moments.read(words, now)
+    moment = reset_times.read(words, now)
     assert moment is None or moment - now < timedelta(days=370)
 
 
 @given(st.none() | st.floats() | st.floats(1e9, 2e12), st.datetimes(timezones=st.just(UTC)))
 def test_an_epoch_is_near_or_none(value, now):
-    moment = moments.epoch(value, now)
-    assert moment is None or abs((moment - now).total_seconds()) <= moments.LONGEST_SECONDS + 1
+    moment = reset_times.epoch(value, now)
+    assert moment is None or abs((moment - now).total_seconds()) <= reset_times.LONGEST_SECONDS + 1

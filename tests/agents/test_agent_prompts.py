@@ -1,7 +1,7 @@
 """What an agent is told."""
 
 from dos.agents import prompt
-from dos.records.units import Unit
+from dos.units.unit import Unit
 
 
 def test_a_unit_is_told_with_its_bounds_its_judge_and_its_past():

@@ -5,16 +5,15 @@ import sys
 import pytest
 from captures import ENDED, after, ended, heard, states
 
-from dos.agents import by_lines, codex, registry
-from dos.agents.adapter import Settings
+from dos.agents import codex, line_adapter, registry
+from dos.agents.adapter import Ending, Settings, Usage
 from dos.errors import BadInput
-from dos.records.endings import Ending, Usage
 
 PLUGIN = """
 from msgspec import structs
 from dos.agents import command
 from dos.agents.adapter import Activity, Launch, Used, Waiting
-from dos.records.endings import Ending, Outcome, Usage
+from dos.agents.adapter import Ending, Outcome, Usage
 
 name = "robot"
 vendor = "robots"
@@ -186,7 +185,7 @@ def test_an_adapter_of_the_first_form_is_folded(install):
 
 
 def test_what_an_adapter_of_the_first_form_cannot_see_any_more_was_heard_as_it_went(install, monkeypatch):
-    monkeypatch.setattr(by_lines, "LINES_KEPT", 2)
+    monkeypatch.setattr(line_adapter, "LINES_KEPT", 2)
     install("robot = robots:ByLines")
     adapter = registry.find("robot")
     assert ended(adapter, ["one", "two", "three"], 0, ENDED).usage == (Usage(model="r", output_tokens=11),)

@@ -3,9 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dos.agents.adapter import Used
-from dos.agents.by_lines import Folded
-from dos.records.endings import Usage
+from dos.agents.adapter import Usage, Used
+from dos.agents.line_adapter import Folded
 
 
 class Scripted:

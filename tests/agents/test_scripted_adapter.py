@@ -7,8 +7,7 @@ from captures import ENDED, NOW, SILENT, after, ended, heard
 from msgspec import json
 
 from dos.agents import scripted
-from dos.agents.adapter import Activity, Waiting
-from dos.records.endings import Ending, Scope, Usage
+from dos.agents.adapter import Activity, Ending, Scope, Usage, Waiting
 
 SPENT = Usage(model="m", input_tokens=10, output_tokens=5, cost_usd=0.5)
 

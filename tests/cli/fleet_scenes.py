@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dos.journal import events, streams
-from dos.journal.opening import open_store
+from dos.journal import streams
+from dos.journal.backends.open import open_store
+from dos.journal.events import fleet as events
 from dos.journal.store import Store
-from dos.records.leases import Lease, Request
-from dos.records.regions import region
-from dos.sources import processes
+from dos.lease import Lease, Request
+from dos.machine import process
+from dos.regions import region
 
 RUN = "RID-0MC0FFEE00000AB"
 OTHER = "RID-0MC0FFEE00000AC"
@@ -24,11 +25,11 @@ def journal(state: Path) -> Iterator[Store]:
 
 def hold(store: Store, lane: str, run_id: str = "", *, is_lock: bool = False, pid: int | None = None) -> Lease:
     """Held by this very process unless another is named: it lives, by the system's word."""
-    holder = processes.identify(pid or os.getpid())
+    holder = process.identify(pid or os.getpid())
     asked = Request(
-        lane=lane, holder=f"{processes.host()}:{holder.pid}", host=processes.host(), ttl_ms=600_000,
+        lane=lane, holder=f"{process.host()}:{holder.pid}", host=process.host(), ttl_ms=600_000,
         region=region([f"{lane}/**"]), is_lock=is_lock, run_id=run_id, pid=holder.pid, pid_started=holder.started,
-        system=processes.system(),
+        system=process.system(),
     )  # fmt: skip
     taken = store.acquire(asked, lambda request, live: None)
     assert isinstance(taken, Lease)

@@ -3,11 +3,11 @@
 import pytest
 from commanding import git
 
-from dos.journal.events import FleetStarted
-from dos.journal.states import decisions
-from dos.plans.questions.lanes import FailedUnit, UnitsFailed
-from dos.sources import workspace as places
-from dos.sources.world import open_journal
+from dos import workspace as places
+from dos.journal.events.fleet import FleetStarted
+from dos.questions import state
+from dos.questions.lanes import FailedUnit, UnitsFailed
+from dos.world import open_journal
 
 PLAN = """## P P1: first
 - lane: api
@@ -60,7 +60,7 @@ def test_an_answered_retry_ends_the_cooldown_for_every_verb_that_tells_why(dos, 
     dos("attempt", "P/P1", "--outcome", "drained")
     question = UnitsFailed.ask("api", "RID-1", [FailedUnit(unit="P/P1", why="no commit was made")])
     with open_journal(places.find(planned), "") as journal:
-        journal.append_all([decisions.raising(question)])
+        journal.append_all([state.raising(question)])
     assert dos("pickable", "P1").code == 11, "it waits for the answer"
     assert dos("account", "--json").json["held"]["P/P1"] == "OPERATOR_GATED"
     assert "unit:P/P1" in dos("decide-for", "api", "retry").out

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from patience import PATIENCE
 
-from dos.questions import VERBS
-from dos.surfaces.cli import catalogue, completion
+from dos.cli import catalogue, completion
+from dos.verbs.table import VERBS
 
 DRIVER = """
 eval "$(dos completion bash)"

@@ -7,9 +7,9 @@ import pytest
 from commanding import command, git, in_its_own_process, in_process
 from patience import PATIENCE
 
+from dos.fleet.state.fleet import Fleet
 from dos.journal import fold
-from dos.journal.states.fleet import Fleet
-from dos.sources.world import World
+from dos.world import World
 
 SHIPPED = '{"kind":"SHIPPED"}'
 EMPTY_SHIP = '{"kind":"SHIPPED","packet_judge":"SHIPPED-DIRTY","ship_count":0}'

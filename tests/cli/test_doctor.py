@@ -11,11 +11,13 @@ from commanding import git
 from patience import PATIENCE
 from troubles import REAL_PATH, configured, finding, kinds, on_path, written
 
-from dos.config.tables import Config
+from dos import world
+from dos.config.schema import Config
+from dos.doctor import examine, facts
+from dos.doctor.subjects import agents
 from dos.errors import StoreUnreachable
-from dos.evidence.health import agents, examine, facts
-from dos.sources import processes, programs, world
-from dos.sources.world import World
+from dos.machine import commands, process
+from dos.world import World
 
 healthy = troubles.healthy
 KEYS = {
@@ -248,18 +250,18 @@ def test_agent_programs_are_listed_with_their_versions(healthy, dos, monkeypatch
 
 def test_a_program_that_hangs_is_given_up_on_with_all_it_started(tmp_path):
     hanging = program(tmp_path, "hangs", 'sleep 300 & echo $! > "$0.child"; sleep 300')
-    found = programs.versions({"hangs": str(hanging)}, timeout_seconds=2)
+    found = commands.versions({"hangs": str(hanging)}, timeout_seconds=2)
     assert "2 s" in found["hangs"].why
     child = int((tmp_path / "hangs.child").read_text())
     deadline = time.monotonic() + PATIENCE  # the system takes its time between the signal and the end
-    while processes.identify(child) and time.monotonic() < deadline:
+    while process.identify(child) and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert processes.identify(child) is None
+    assert process.identify(child) is None
 
 
 def test_versions_are_asked_once_for_the_report_and_the_findings(healthy, monkeypatch):
     asked = []
-    monkeypatch.setattr(programs, "versions", lambda found: asked.append(found) or {})
+    monkeypatch.setattr(commands, "versions", lambda found: asked.append(found) or {})
     with World(healthy) as seen:
         facts.gather(seen)
         agents.examine(seen)

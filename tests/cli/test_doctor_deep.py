@@ -13,12 +13,12 @@ from commanding import git
 from patience import PATIENCE
 from troubles import configured, finding, kinds
 
+from dos.baseline.io import on_demand
 from dos.errors import GitFailed
-from dos.journal.engine_events import BaselineChecked
-from dos.journal.facts.decoding import decode
-from dos.runtime.by_hand import baseline_check
-from dos.sources.workspace import find
-from dos.sources.world import World
+from dos.journal.events.decode import decode
+from dos.journal.events.limits import BaselineChecked
+from dos.workspace import find
+from dos.world import World
 
 PYTHON = sys.executable
 TEST = "-m unittest discover -q -s tests"
@@ -240,7 +240,7 @@ def test_a_look_that_fails_is_a_finding(tested, dos, monkeypatch):
     def broken(*given, **more):
         raise GitFailed("git went away", hint="")
 
-    monkeypatch.setattr(baseline_check, "_check", broken)
+    monkeypatch.setattr(on_demand, "_check", broken)
     found = finding(dos("doctor", "--deep", "--json"), "BASELINE_UNREAD")
     assert "git went away" in found["what"] and found["severity"] == "warn"
 

@@ -11,17 +11,18 @@ import troubles
 from commanding import command, git
 from troubles import finding, kinds, with_damaged_journal, with_stale_worktree
 
-from dos.evidence.health import leases
-from dos.evidence.health import processes as processes_health
-from dos.journal.events import SpawnIntended, WorkerSpawned
+from dos import workspace
+from dos.doctor import repair as mending
+from dos.doctor.subjects import leases
+from dos.doctor.subjects import processes as processes_health
+from dos.journal.events.fleet import SpawnIntended, WorkerSpawned
 from dos.journal.store import Store
-from dos.records.leases import Lease, Request
-from dos.records.regions import region
-from dos.runtime.by_hand import mending
-from dos.sources import own_processes, processes, workspace
-from dos.sources.own_processes import Running
-from dos.sources.processes import Identity
-from dos.sources.world import World, open_journal
+from dos.lease import Lease, Request
+from dos.machine import dos_processes, process
+from dos.machine.dos_processes import Running
+from dos.machine.process import Identity
+from dos.regions import region
+from dos.world import World, open_journal
 
 healthy = troubles.healthy
 
@@ -35,12 +36,12 @@ def taken(journal: Store, pid: int, *, lane: str = "api", started: float | None 
     asked = Request(
         lane=lane,
         holder="somebody",
-        host=processes.host(),
+        host=process.host(),
         ttl_ms=600_000,
         region=region([f"{lane}/**"]),
         pid=pid,
         pid_started=started if started is not None else 1.0,
-        system=processes.system(),
+        system=process.system(),
     )
     lease = journal.acquire(asked, lambda request, live: None)
     assert isinstance(lease, Lease)
@@ -72,7 +73,7 @@ def test_the_lease_of_a_dead_process_is_shown_then_revoked(healthy, dos):
 
 
 def test_the_lease_of_a_living_process_is_left_alone(healthy, dos):
-    me = processes.identify(os.getpid())
+    me = process.identify(os.getpid())
     lease_of(healthy, me.pid, started=me.started)
     answer = dos("doctor", "--fix", "--json")
     assert answer.json["repairs"] == [] and live_lanes(healthy) == ["api"]
@@ -121,7 +122,7 @@ def test_what_cannot_be_mended_is_said(healthy, dos, monkeypatch, tmp_path):
 
 
 def test_a_stopped_process_of_this_workspace_is_found(healthy, dos):
-    lease_of(healthy, os.getpid(), started=processes.identify(os.getpid()).started)
+    lease_of(healthy, os.getpid(), started=process.identify(os.getpid()).started)
     waiting = subprocess.Popen(command("lease-lane", "wait", "--lane", "api", "--timeout", "60"), cwd=healthy)
     try:
         os.kill(waiting.pid, signal.SIGSTOP)
@@ -147,7 +148,7 @@ def test_a_stopped_process_of_this_workspace_is_found(healthy, dos):
     ],
 )
 def test_our_own_command_lines_are_told_from_others(line, words):
-    assert own_processes.words_of(line) == words
+    assert dos_processes.words_of(line) == words
 
 
 @pytest.mark.parametrize(
@@ -173,13 +174,13 @@ def test_a_worker_that_runs_on_without_a_lease_is_an_orphan(words, age_seconds, 
 
 
 def test_a_worker_that_only_the_journal_knows_is_found_too(healthy, monkeypatch):
-    me = processes.identify(os.getpid())
+    me = process.identify(os.getpid())
     monkeypatch.setattr(processes_health, "SETTLING_SECONDS", 0.0)
     with open_journal(workspace.find(healthy), "") as journal:
-        host = processes.host()
-        journal.record("spawn/api", SpawnIntended(lane="api", run_id="RID-1", host=host, system=processes.system()))
+        host = process.host()
+        journal.record("spawn/api", SpawnIntended(lane="api", run_id="RID-1", host=host, system=process.system()))
         fact = WorkerSpawned(
-            lane="api", run_id="RID-1", host=host, pid=me.pid, pid_started=me.started, system=processes.system()
+            lane="api", run_id="RID-1", host=host, pid=me.pid, pid_started=me.started, system=process.system()
         )  # fmt: skip
         journal.record("spawn/api", fact)
     with World(healthy) as world:
@@ -197,6 +198,6 @@ def test_a_stopped_process_is_found_though_the_journal_is_shut(healthy, dos, mon
 def test_a_process_is_as_old_as_its_own_clock_says():
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     try:
-        assert 0 <= processes_health.age_seconds(processes.identify(child.pid)) < 60
+        assert 0 <= processes_health.age_seconds(process.identify(child.pid)) < 60
     finally:
         child.communicate(b"\n")

@@ -2,9 +2,9 @@
 
 import pytest
 
-from dos.plans import tokens
-from dos.questions import ANYBODY, GROUPS, VERBS
-from dos.surfaces.cli import catalogue
+from dos.cli import catalogue
+from dos.loop import tokens
+from dos.verbs.table import ANYBODY, GROUPS, VERBS
 
 FAMILIES = sorted({name.split()[0] for name in VERBS if " " in name and name.split()[0] not in VERBS})
 
@@ -66,7 +66,7 @@ def test_the_exit_codes_are_read_as_the_verb_has_them(name):
 
 
 def test_the_scope_gate_lists_what_its_verdict_can_be():
-    from dos.verdicts.access.scope import EXIT_CODES
+    from dos.lanes.scope import EXIT_CODES
 
     assert {answer.value: code for answer, code in EXIT_CODES.items()}.items() <= catalogue.exits(
         VERBS["scope-gate"]
@@ -181,9 +181,9 @@ def test_an_unknown_reason_exits_1_with_a_guess(dos):
 
 
 def test_a_reason_names_the_lanes_that_stopped_for_it(workspace, dos):
-    from dos.journal.events import RunStopped
-    from dos.sources import workspace as places
-    from dos.sources.world import open_journal
+    from dos import workspace as places
+    from dos.journal.events.fleet import RunStopped
+    from dos.world import open_journal
 
     with open_journal(places.find(workspace), "") as journal:
         fact = RunStopped(run_id="RID-1", lane="api", stop_reason="blocked", needs="operator", reason="x")

@@ -14,14 +14,14 @@ from commanding import git
 from patience import PATIENCE
 from troubles import REAL_PATH, configured, finding, kinds, with_config_that_is, written
 
-from dos import evidence
+from dos import baseline, doctor, workspace
 from dos.config.lint import Kind
-from dos.records.leases import Request
-from dos.records.regions import region
-from dos.records.units import Trouble
-from dos.sources import processes, workspace
-from dos.sources.workspace import find
-from dos.sources.world import open_journal
+from dos.lease import Request
+from dos.machine import process
+from dos.regions import region
+from dos.units.unit import Trouble
+from dos.workspace import find
+from dos.world import open_journal
 
 healthy = troubles.healthy
 PRETENDED = ("npm", "apt-get", "sudo", "timedatectl", "chronyc")
@@ -204,7 +204,8 @@ ELSEWHERE = {
 
 def test_the_command_of_every_kind_of_finding_is_typed_somewhere():
     told = {kind.value for kind in Kind} | {kind.value for kind in Trouble}
-    for path in Path(evidence.__file__).parent.rglob("*.py"):
+    folders = (Path(package.__file__).parent for package in (doctor, baseline))
+    for path in (path for folder in folders for path in folder.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             match node:
                 case ast.Call(args=[ast.Constant(value=str(kind)), _, _, _]) if kind.isupper():  # kind, what, why, fix
@@ -282,8 +283,8 @@ def test_the_doctor_and_the_reaper_call_the_same_lanes_abandoned(healthy, dos, m
     with open_journal(workspace.find(healthy), "") as journal:
         for lane, pid, ttl_ms in (("docs", dead.pid, 1), ("worker", dead.pid, 600_000), ("global", None, 600_000)):
             asked = Request(
-                lane=lane, holder=lane, host=processes.host(), ttl_ms=ttl_ms, region=region([f"{lane}/**"]), pid=pid,
-                pid_started=1.0, system=processes.system(),
+                lane=lane, holder=lane, host=process.host(), ttl_ms=ttl_ms, region=region([f"{lane}/**"]), pid=pid,
+                pid_started=1.0, system=process.system(),
             )  # fmt: skip
             journal.acquire(asked, lambda request, live: None)
     found = {each["what"] for each in dos("doctor", "--json").json["findings"] if each["kind"].startswith("LEASE_")}

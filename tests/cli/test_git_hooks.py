@@ -244,7 +244,7 @@ def test_words_that_mean_nothing_are_said_so(dos, hooks, words):
 
 def test_a_commit_of_a_person_asks_no_python(workspace, hooks, monkeypatch):
     monkeypatch.setattr("sys.executable", "/nowhere/python")
-    from dos.runtime.gatekeeping import script
+    from dos.hooks import script
 
     for name in script.HOOKS:
         put(hooks / name, script.text(name).decode())

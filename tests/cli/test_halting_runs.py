@@ -11,7 +11,8 @@ from msgspec import json
 from patience import PATIENCE
 from screens import Screen
 
-from dos.journal import events, streams
+from dos.journal import streams
+from dos.journal.events import fleet
 
 # A worker as far as a halt is concerned: it holds its lane, and gives it back when it is asked to stop.
 WORKER = """
@@ -19,7 +20,7 @@ import os, sys, time
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from fleet_scenes import hold, journal, stopped
-from dos.journal import events, streams
+from dos.journal.events import fleet as events; from dos.journal import streams
 
 _, _, state, lane, run_id, obeys = sys.argv
 with journal(Path(state)) as store:
@@ -215,7 +216,7 @@ def test_on_a_terminal_it_says_who_is_still_running(workspace, state, tmp_path):
         lease = work(store)
         with Screen(workspace, tmp_path / "tmux", "down", "--timeout", "60") as screen:
             screen.shows("s: api; Ctrl-C leaves them to it")
-            store.record(streams.run(RUN), events.RunStopped(
+            store.record(streams.run(RUN), fleet.RunStopped(
                 run_id=RUN, lane="api", stop_reason="drain", needs="nobody", reason="x"
             ))  # fmt: skip
             store.release(lease.fence)

@@ -7,15 +7,16 @@ from commanding import in_its_own_process
 from msgspec import json
 from test_terminal import at_a_terminal
 
-from dos.journal.events import LaneFailed, LeaseRefused, RunStopped, WorkSalvaged
-from dos.questions import VERBS
-from dos.records.leases import Request
-from dos.records.regions import region
-from dos.sources import workspace as places
-from dos.sources.world import open_journal
-from dos.surfaces.cli import catalogue
-from dos.surfaces.cli.desk import harmless
-from dos.views import health
+from dos import workspace as places
+from dos.cli import catalogue
+from dos.doctor import view
+from dos.journal.events.fleet import LaneFailed, RunStopped, WorkSalvaged
+from dos.journal.events.lanes import LeaseRefused
+from dos.lease import Request
+from dos.regions import region
+from dos.verbs.context import harmless
+from dos.verbs.table import VERBS
+from dos.world import open_journal
 
 NASTY = "x\x1b]0;owned\x07\x1b[2J\u202egpj.exe\x9b31m\x7f\u2066y"
 NASTY_LANE = "l\u202eane\u200b"  # nothing forbids these in a file
@@ -91,7 +92,7 @@ def test_a_mistyped_verb_or_option_is_shown_and_not_obeyed(dos):
 
 def test_our_own_colours_are_left_and_only_where_colour_is_wanted(monkeypatch):
     monkeypatch.setenv("DOS_COLOR", "always")
-    for colour in health.COLOURS.values():
+    for colour in view.COLOURS.values():
         assert harmless(f"{colour}x\x1b[0m\x1b[2J\x1b[5m") == f"{colour}x\x1b[0m\\u001b[2J\\u001b[5m"
     monkeypatch.setenv("DOS_COLOR", "never")
     assert harmless("\x1b[31mx\x1b[0m") == "\\u001b[31mx\\u001b[0m"
@@ -111,14 +112,14 @@ def test_what_is_piped_has_no_colour(workspace):
 
 
 def test_a_line_of_a_story_stays_one_line(capsys):
-    from dos.surfaces.cli.desk import Desk
+    from dos.verbs.context import Desk
 
     Desk().say("one\ntwo\x1b[2J")
     assert capsys.readouterr().out == "one\\ntwo\\u001b[2J\n"
 
 
 def test_escapes_in_json_are_json():
-    from dos.records.names import visible
+    from dos.text import visible
 
     encoded = json.encode({"name": NASTY + "\U000e0041"}).decode()
     assert visible(encoded).isprintable() and json.decode(visible(encoded)) == {"name": NASTY + "\U000e0041"}

@@ -214,12 +214,12 @@ def test_it_writes_nothing_into_the_workspace(repository, state):
 
 
 def test_a_bug_of_ours_costs_no_agent_its_work(monkeypatch, capsys):
-    from dos.surfaces.cli import calling, main
+    from dos.cli import call, main
 
     def broken(*words):
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr(calling, "call", broken)
+    monkeypatch.setattr(call, "call", broken)
     assert main.run(["hook", "stop"]) == 0
     said = capsys.readouterr()
     assert said.out == "" and "dos has a bug" in said.err

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from dos.questions import VERBS
-from dos.surfaces.cli import catalogue
+from dos.cli import catalogue
+from dos.verbs.table import VERBS
 
 # No path of a real file elsewhere: some of these options write.
 TEXTS = [

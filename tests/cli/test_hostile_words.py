@@ -7,7 +7,7 @@ from commanding import in_process
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dos.questions import VERBS
+from dos.verbs.table import VERBS
 
 pytestmark = pytest.mark.sampled(3)
 

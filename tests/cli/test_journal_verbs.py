@@ -10,11 +10,11 @@ from commanding import command, in_its_own_process
 from msgspec import json
 from patience import PATIENCE
 
+from dos.journal.backends.open import open_store
 from dos.journal.clock import SystemClock
-from dos.journal.opening import open_store
 from dos.journal.store import Entry
-from dos.records.leases import Request
-from dos.records.regions import region
+from dos.lease import Request
+from dos.regions import region
 
 
 @pytest.fixture

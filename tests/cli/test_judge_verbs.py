@@ -6,7 +6,7 @@ import pytest
 from msgspec import json
 
 PLUGIN = """
-from dos.verdicts.belief.judging import JudgeVerdict, Stance
+from dos.witness.judges import JudgeVerdict, Stance
 
 class Yes:
     def rule(self, claim, config):

@@ -8,7 +8,7 @@ import pytest
 from commanding import command, git, in_its_own_process
 from patience import PATIENCE
 
-from dos.questions import VERBS
+from dos.verbs.table import VERBS
 
 
 def all_at_once(cwd, lines):

@@ -11,7 +11,7 @@ from commanding import command
 from msgspec import json
 from patience import PATIENCE
 
-from dos.surfaces.cli.desk import Desk
+from dos.verbs.context import Desk
 
 
 def records(dos, op):

@@ -6,15 +6,16 @@ from pathlib import Path
 import pytest
 from commanding import Answer
 
+from dos import workspace as places
 from dos.journal import fold, streams
-from dos.journal.engine_events import LimitHit
-from dos.journal.states import decisions, quota
-from dos.journal.states.decisions import Decisions
-from dos.journal.states.quota import Quota
+from dos.journal.events.limits import LimitHit
 from dos.journal.store import Store
-from dos.plans.questions.resources import about_limit
-from dos.sources import workspace as places
-from dos.sources.world import open_journal
+from dos.limits.state import quota
+from dos.limits.state.quota import Quota
+from dos.questions import state
+from dos.questions.resources import about_limit
+from dos.questions.state import Decisions
+from dos.world import open_journal
 
 Dos = Callable[..., Answer]
 DAY_MS = 86_400_000
@@ -70,7 +71,7 @@ def test_a_lift_names_one_closes_its_question_and_is_written_once(dos: Dos, jour
     hit(journal, "anthropic", days=300)
     hit(journal, "openai", "auth")
     (claude, codex) = fold.current(journal, Quota)[0].limits.values()
-    journal.append_all([decisions.raising(about_limit(each)) for each in (claude, codex)])
+    journal.append_all([state.raising(about_limit(each)) for each in (claude, codex)])
     several = dos("limits", "lift")
     assert (several.code, "dos limits lift anthropic" in several.err) == (2, True)
     assert dos("limits", "lift", "anthropic").out.startswith("Lifted the limit of anthropic.")

@@ -7,8 +7,8 @@ import pytest
 from commanding import command, in_its_own_process
 from patience import PATIENCE
 
-from dos.journal.opening import open_store
-from dos.records import run_ids
+from dos import run_ids
+from dos.journal.backends.open import open_store
 
 
 def test_the_archive_lock_says_what_released_versions_said(dos, workspace):

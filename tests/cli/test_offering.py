@@ -5,10 +5,10 @@ import json
 import pytest
 from commanding import git
 
-from dos.journal.events import FleetStarted, RunBegun, RunStopped, UnitClaimed, UnitLanded
-from dos.records.moments import second_stamp
-from dos.sources import workspace as places
-from dos.sources.world import open_journal
+from dos import workspace as places
+from dos.journal.events.fleet import FleetStarted, RunBegun, RunStopped, UnitClaimed, UnitLanded
+from dos.times import second_stamp
+from dos.world import open_journal
 
 PLAN = """# Auth
 

@@ -7,12 +7,12 @@ import sys
 import pytest
 from commanding import command, in_process
 
-from dos.questions import ANYBODY, PERSON_OR_HOLDER, VERBS
-from dos.records.leases import KEY_VARIABLE, Request, key_hash
-from dos.records.regions import region
-from dos.sources import processes
-from dos.sources.workspace import find
-from dos.sources.world import open_journal
+from dos.lease import KEY_VARIABLE, Request, key_hash
+from dos.machine import process
+from dos.regions import region
+from dos.verbs.table import ANYBODY, PERSON_OR_HOLDER, VERBS
+from dos.workspace import find
+from dos.world import open_journal
 
 REFUSED = 77
 # What each needs to be understood at all.
@@ -41,12 +41,12 @@ service status / service remove / hooks git / lease-lane adopt / lease-lane reap
 
 def take(workspace, lane="api", *, pid=None, key="secret", is_lock=False, system=None):
     """A lease as a worker takes it, held by the process that is named."""
-    me = processes.identify(pid or os.getpid())
+    me = process.identify(pid or os.getpid())
     asked = Request(
-        lane=lane, holder="worker", host=processes.host(), ttl_ms=600_000,
+        lane=lane, holder="worker", host=process.host(), ttl_ms=600_000,
         region=region([] if is_lock else [f"{lane}/**"]), is_lock=is_lock, run_id="R1", pid=me.pid,
         pid_started=me.started,
-        system=system or processes.system(), key_hash=key_hash(key) if key else "",
+        system=system or process.system(), key_hash=key_hash(key) if key else "",
     )  # fmt: skip
     with open_journal(find(workspace), "") as journal:
         return journal.acquire(asked, lambda wanted, live: None)
@@ -140,10 +140,10 @@ def test_a_person_is_not_mistaken(workspace):
 
 
 def test_a_process_with_the_pid_of_a_dead_worker_is_not_mistaken(workspace):
-    me = processes.identify(os.getpid())
+    me = process.identify(os.getpid())
     lease = Request(
-        lane="api", holder="w", host=processes.host(), ttl_ms=600_000, region=region(["api/**"]), run_id="R1",
-        pid=me.pid, pid_started=me.started - 100, system=processes.system(), key_hash="x",
+        lane="api", holder="w", host=process.host(), ttl_ms=600_000, region=region(["api/**"]), run_id="R1",
+        pid=me.pid, pid_started=me.started - 100, system=process.system(), key_hash="x",
     )  # fmt: skip
     with open_journal(find(workspace), "") as journal:
         journal.acquire(lease, lambda wanted, live: None)

@@ -3,7 +3,7 @@
 import pytest
 from fleet_scenes import RUN, journal
 
-from dos.journal.events import LaneFailed, RunStopped
+from dos.journal.events.fleet import LaneFailed, RunStopped
 
 
 def written(dos):

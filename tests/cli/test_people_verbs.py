@@ -9,38 +9,32 @@ from commanding import Answer, command, in_its_own_process
 from msgspec import json
 from patience import PATIENCE
 
+from dos import workspace as places
+from dos.agents.adapter import Usage
 from dos.journal import fold, streams
-from dos.journal.engine_events import (
-    DecisionAnswered,
-    HaltRequested,
-    LimitHit,
-    LimitLifted,
-    RunParked,
-    RunUnparked,
-)
-from dos.journal.events import (
+from dos.journal.events.envelope import Fact
+from dos.journal.events.fleet import (
     AgentEnded,
     AgentStarted,
-    Fact,
     IterationCommitted,
     RunBegun,
     RunStopped,
     UnitClaimed,
     UnitLanded,
 )
-from dos.journal.states import decisions, quota
-from dos.journal.states.quota import Quota
+from dos.journal.events.limits import DecisionAnswered, HaltRequested, LimitHit, LimitLifted, RunParked, RunUnparked
 from dos.journal.store import Entry, Store
-from dos.plans.limits.accounts import RunAccount
-from dos.plans.limits.budget import Row
-from dos.plans.questions.catalog import AnyQuestion
-from dos.plans.questions.lanes import FailedUnit, LaneFailed, UnitsFailed
-from dos.plans.questions.resources import BudgetSpent, about_limit
-from dos.plans.questions.runs import Spinning
-from dos.plans.questions.units import LandingConflict
-from dos.records.endings import Usage
-from dos.sources import workspace as places
-from dos.sources.world import open_journal
+from dos.limits.accounts import RunAccount
+from dos.limits.budget import Row
+from dos.limits.state import quota
+from dos.limits.state.quota import Quota
+from dos.questions import state as decisions
+from dos.questions.catalog import AnyQuestion
+from dos.questions.lanes import FailedUnit, LaneFailed, UnitsFailed
+from dos.questions.resources import BudgetSpent, about_limit
+from dos.questions.runs import Spinning
+from dos.questions.units import LandingConflict
+from dos.world import open_journal
 
 Dos = Callable[..., Answer]
 RACERS = 8

@@ -12,12 +12,12 @@ from msgspec import json
 from patience import PATIENCE
 
 from dos.journal import streams
-from dos.journal.events import UnitClaimed, UnitLanded
-from dos.records.leases import Request
-from dos.records.regions import region
-from dos.sources.workspace import find
-from dos.sources.world import open_journal
-from dos.verdicts.access import admission
+from dos.journal.events.fleet import UnitClaimed, UnitLanded
+from dos.lanes import admission
+from dos.lease import Request
+from dos.regions import region
+from dos.workspace import find
+from dos.world import open_journal
 
 PLAN = """# Auth
 

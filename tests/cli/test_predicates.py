@@ -5,7 +5,7 @@ import sys
 import pytest
 
 PLUGIN = """
-from dos.verdicts.access.admission import AdmissionVerdict
+from dos.lanes.admission import AdmissionVerdict
 
 class Freeze:
     name = "freeze"

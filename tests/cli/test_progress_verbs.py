@@ -254,9 +254,9 @@ def test_a_table_that_is_wrong_stops_the_question(dos, workspace):
 
 
 def test_a_reason_that_stopped_two_runs_recurs(dos, workspace):
-    from dos.journal.events import RunStopped
-    from dos.sources import workspace as places
-    from dos.sources.world import open_journal
+    from dos import workspace as places
+    from dos.journal.events.fleet import RunStopped
+    from dos.world import open_journal
 
     ids = [dos("run-id", "mint", "x").json["run_id"] for _ in range(4)]
     stops = zip(

@@ -4,13 +4,13 @@ import os
 
 import pytest
 
+from dos.cli.receipts import files
 from dos.errors import BadInput
-from dos.records import receipts
-from dos.surfaces.cli.verbs.receipts import files
+from dos.receipts import receipt
 
 
 def test_only_a_receipt_is_written_over(tmp_path):
-    made = receipts.blank(schema=receipts.SCHEMA)
+    made = receipt.blank(schema=receipt.SCHEMA)
     out = tmp_path / "receipt.json"
     files.write(str(out), made)
     files.write(str(out), made)
@@ -26,5 +26,5 @@ def test_what_is_no_file_is_not_replaced(tmp_path, make):
     make(tmp_path / "out")
     before = os.lstat(tmp_path / "out")
     with pytest.raises(BadInput):
-        files.write(str(tmp_path / "out"), receipts.blank())
+        files.write(str(tmp_path / "out"), receipt.blank())
     assert os.lstat(tmp_path / "out").st_mode == before.st_mode

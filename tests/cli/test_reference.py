@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from dos.questions import VERBS
-from dos.surfaces.cli import catalogue, reference
+from dos.cli import catalogue, reference
+from dos.verbs.table import VERBS
 
 COMMITTED = Path(__file__).parents[2] / "docs" / "reference.md"
 

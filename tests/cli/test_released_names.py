@@ -6,10 +6,10 @@ import sys
 import pytest
 from commanding import git, in_process
 
-from dos.plans.tokens import words
-from dos.sources.own_processes import words_of
-from dos.surfaces.cli.verbs.truth import verify
-from dos.verdicts.work.shipped import Answer, Contradiction, Source, Tier, Verdict
+from dos.cli.verify import verify
+from dos.loop.tokens import words
+from dos.machine.dos_processes import words_of
+from dos.verify.shipped import Answer, Contradiction, Source, Tier, Verdict
 
 
 def test_the_module_by_its_released_name_is_the_command(workspace):

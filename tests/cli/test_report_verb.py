@@ -8,9 +8,10 @@ import pytest
 from commanding import Answer, git
 from fleet_scenes import RUN, journal, work
 
-from dos.journal import events
-from dos.journal.engine_events import Choice, DecisionRaised
-from dos.views.live.report_page import HEAD
+from dos.journal.events import envelope
+from dos.journal.events import fleet as events
+from dos.journal.events.limits import Choice, DecisionRaised
+from dos.report.html import HEAD
 
 Dos = Callable[..., Answer]
 STARTED = events.FleetStarted(host="h", pid=1, target=1)
@@ -21,7 +22,7 @@ def landed(unit: str = "P/U1", commit: str = "c" * 40, branch: str = "main") -> 
     return events.UnitLanded(run_id=RUN, lane="api", unit=unit, branch=branch, base="", commit=commit)
 
 
-def write(state: Path, *facts: events.Fact) -> None:
+def write(state: Path, *facts: envelope.Fact) -> None:
     with journal(state) as store:
         for fact in facts:
             store.record("fleet" if fact.kind.startswith("fleet_") else "run/x", fact)

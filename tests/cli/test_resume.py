@@ -21,8 +21,8 @@ from run_histories import (
 )
 
 from dos.journal import streams
-from dos.journal.events import LandingIntended
-from dos.journal.opening import open_store
+from dos.journal.backends.open import open_store
+from dos.journal.events.fleet import LandingIntended
 
 REGION = intent(*STEPS, s1="api/**")
 BARE = intent()

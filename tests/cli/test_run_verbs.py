@@ -7,7 +7,7 @@ import pytest
 from commanding import git
 from run_histories import RUN, STEPS, Repository
 
-from dos.surfaces.cli.desk import Desk
+from dos.verbs.context import Desk
 
 MOMENT = ("--run-id", RUN)
 

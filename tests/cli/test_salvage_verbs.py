@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from commanding import git
 
-from dos.journal.opening import open_store
-from dos.runtime.worktrees import prepare
-from dos.sources.git import Writer
+from dos.git.repository import Writer
+from dos.journal.backends.open import open_store
+from dos.landing.worktree import prepare
 
 pytestmark = pytest.mark.sampled(3)
 

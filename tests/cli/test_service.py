@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from patience import PATIENCE
 
-from dos.runtime.fleet import approving
+from dos.approval.io import approve
 
-JOURNAL = approving.journal_mark("")
+JOURNAL = approve.journal_mark("")
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ import pytest
 from commanding import command, in_process
 from patience import PATIENCE
 
-from dos.questions import VERBS, Verb
-from dos.surfaces.cli import catalogue
+from dos.cli import catalogue
+from dos.verbs.table import VERBS, Verb
 
 # A verb that is asked with no words at all and does not come back by itself, or only after minutes.
 ENDLESS = {"up"}
@@ -23,7 +23,7 @@ WITHOUT_WORDS = [
     for name, verb in VERBS.items()
     if name not in ENDLESS
     and not any(field.required for field in catalogue.arguments(verb))
-    and not verb.module.endswith(".hooks.moments")  # which has nothing to say, in any form
+    and not verb.module.endswith(".hooks.tool")  # which has nothing to say, in any form
 ]
 
 
@@ -83,8 +83,8 @@ def test_an_output_that_takes_nothing_is_said(words, workspace):
 INTERRUPTED = """
 import signal, sys, time, types
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts it in the background takes it away
-from dos.questions import VERBS, Verb
-from dos.surfaces.cli.main import run
+from dos.verbs.table import VERBS, Verb
+from dos.cli.main import run
 from msgspec import Struct
 
 verb = types.ModuleType("sleepy")
@@ -254,7 +254,7 @@ def test_the_global_flags_stand_anywhere(workspace, dos, monkeypatch, tmp_path):
 @pytest.fixture
 def broken_verb(monkeypatch):
     """A verb with a bug in it."""
-    from dos.surfaces.cli.verbs import status
+    from dos.cli.fleet import status
 
     module = types.ModuleType("broken")
     module.Args, module.EXITS = status.Args, {"fine": 0}
@@ -288,21 +288,62 @@ def imported(*words, cwd):
 
 @pytest.mark.parametrize("words", [["--version"], ["--help"], [], ["config"]])
 def test_the_first_page_of_help_costs_next_to_nothing(words, workspace):
-    heavy = {"msgspec", "argparse", "importlib.metadata", "typing", "re", "pathlib", "sqlite3", "dos.config.tables"}
+    heavy = {"msgspec", "argparse", "importlib.metadata", "typing", "re", "pathlib", "sqlite3", "dos.config.schema"}
     assert not imported(*words, cwd=workspace) & heavy
 
 
 @pytest.mark.parametrize(
     ("words", "unneeded"),
     [
-        (["arbitrate"], {"psutil", "tomlkit", "rich", "psycopg", "asyncio", "dos.runtime", "dos.agents"}),
-        (["lease-lane", "live"], {"psutil", "tomlkit", "rich", "psycopg", "asyncio", "dos.runtime", "dos.agents"}),
-        (["lease-lane", "live"], {"dos.journal.facts.catalog", "dos.journal.engine_events"}),
-        (["exit-codes"], {"psutil", "sqlite3", "subprocess", "dos.config.tables", "dos.journal.store", "dos.runtime"}),
-        (["lease-lane", "acquire", "--owner", "A"], {"psutil", "subprocess", "hashlib", "difflib", "dos.runtime"}),
-        (["run-id", "mint", "p"], {"psutil", "subprocess", "hashlib", "dos.runtime"}),
-        (["version"], {"sqlite3", "dos.config.tables", "dos.journal.store", "psutil"}),
-        (["completion", "lanes"], {"sqlite3", "psutil", "dos.runtime", "tomlkit"}),
+        (
+            ["arbitrate"],
+            {
+                "psutil",
+                "tomlkit",
+                "rich",
+                "psycopg",
+                "asyncio",
+                "dos.fleet.io",
+                "dos.landing",
+                "dos.agents.io",
+                "dos.agents.registry",
+            },
+        ),
+        (
+            ["lease-lane", "live"],
+            {
+                "psutil",
+                "tomlkit",
+                "rich",
+                "psycopg",
+                "asyncio",
+                "dos.fleet.io",
+                "dos.landing",
+                "dos.agents.io",
+                "dos.agents.registry",
+            },
+        ),
+        (["lease-lane", "live"], {"dos.journal.events.catalog", "dos.journal.events.limits"}),
+        (
+            ["exit-codes"],
+            {
+                "psutil",
+                "sqlite3",
+                "subprocess",
+                "dos.config.schema",
+                "dos.journal.store",
+                "dos.fleet.io",
+                "dos.landing",
+                "dos.agents.io",
+            },
+        ),
+        (
+            ["lease-lane", "acquire", "--owner", "A"],
+            {"psutil", "subprocess", "hashlib", "difflib", "dos.fleet.io", "dos.landing", "dos.agents.io"},
+        ),
+        (["run-id", "mint", "p"], {"psutil", "subprocess", "hashlib", "dos.fleet.io", "dos.landing", "dos.agents.io"}),
+        (["version"], {"sqlite3", "dos.config.schema", "dos.journal.store", "psutil"}),
+        (["completion", "lanes"], {"sqlite3", "psutil", "dos.fleet.io", "dos.landing", "dos.agents.io", "tomlkit"}),
     ],
 )
 def test_a_verb_imports_what_it_needs_and_no_more(words, unneeded, workspace):

@@ -5,9 +5,9 @@ import itertools
 import pytest
 from commanding import git, in_process
 
-from dos.evidence.belief import test_witnesses
-from dos.sources.world import World
-from dos.verdicts.belief.tested import SPELLINGS
+from dos.testwitness.io import recorded
+from dos.testwitness.verdict import SPELLINGS
+from dos.world import World
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -109,8 +109,8 @@ def test_a_measured_witness_is_found_by_its_commit_newest_first(dos, workspace, 
     second = dos(*words, "--unit", "AUTH/AUTH1", "--cmd", "false")
     assert first.json["recorded"] < second.json["recorded"]
     with World(workspace) as world:
-        newest, oldest = test_witnesses.of_commit(world, changed)
-        assert test_witnesses.of_commit(world, "0" * 40) == []
+        newest, oldest = recorded.of_commit(world, changed)
+        assert recorded.of_commit(world, "0" * 40) == []
     assert (oldest.verdict, oldest.witnesses, oldest.is_bound, oldest.unit) == ("DISCRIMINATES", True, True, "")
     assert (newest.verdict, newest.witnesses, newest.is_bound, newest.unit) == ("ABSTAIN", False, False, "AUTH/AUTH1")
     assert oldest.tree == git("rev-parse", f"{changed}^{{tree}}", cwd=workspace).strip()
@@ -119,7 +119,7 @@ def test_a_measured_witness_is_found_by_its_commit_newest_first(dos, workspace, 
 
 
 def seen(verdict, *, bound=True, unit="", command="make test"):
-    return test_witnesses.Witness(
+    return recorded.Witness(
         commit="c", tree="t", unit=unit, verdict=verdict, witnesses=verdict == "DISCRIMINATES", assert_level=True,
         command=command, command_from="dos.toml" if bound else "--cmd", network="off", reason="",
     )  # fmt: skip
@@ -144,7 +144,7 @@ GOOD = seen("DISCRIMINATES")
     ],
 )
 def test_a_witness_stands_while_no_other_run_of_its_kind_speaks_against_it(found, stands):
-    assert (test_witnesses.undisputed(found, "A/1") is not None) is stands
+    assert (recorded.undisputed(found, "A/1") is not None) is stands
 
 
 @pytest.mark.parametrize(

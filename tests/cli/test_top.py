@@ -5,8 +5,9 @@ from commanding import in_its_own_process
 from fleet_scenes import RUN, hold, journal, log, stopped, work
 from screens import Screen
 
-from dos.journal import events, streams
-from dos.sources import processes
+from dos.journal import streams
+from dos.journal.events import fleet as events
+from dos.machine import process
 
 LANDED = events.UnitLanded(run_id=RUN, lane="api", unit="P/U1", branch="main", base="b", commit="c" * 40)
 
@@ -14,7 +15,7 @@ LANDED = events.UnitLanded(run_id=RUN, lane="api", unit="P/U1", branch="main", b
 @pytest.fixture
 def fleet(state):
     with journal(state) as store:
-        hold(store, streams.supervisor(processes.host()), is_lock=True)
+        hold(store, streams.supervisor(process.host()), is_lock=True)
         work(store)
         log(state, "api", "hello\n")
         yield store
@@ -26,7 +27,7 @@ def test_it_is_shown_once_where_nobody_looks(dos, fleet, monkeypatch):
     assert answer.code == 0
     [row] = [line for line in answer.out.splitlines() if line.startswith("api ")]
     assert "working" in row and "P/U1" in row and "command" in row
-    assert f"supervisor on {processes.host()}" in answer.out and "\x1b" not in answer.out
+    assert f"supervisor on {process.host()}" in answer.out and "\x1b" not in answer.out
 
 
 def test_as_data(dos, fleet):
@@ -109,9 +110,9 @@ def test_a_fleet_that_begins_later_appears(workspace, tmp_path, state):
 
 WATCHED = """
 import sys, time
-from dos.surfaces.cli.desk import Desk
-from dos.surfaces.cli.live import watching
-from dos.surfaces.cli.main import complain
+from dos.verbs.context import Desk
+from dos.cli.terminal import footer as watching
+from dos.verbs.output import complain
 
 desk = Desk()
 assert watching.wanted(desk)

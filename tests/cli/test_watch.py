@@ -6,8 +6,8 @@ import pytest
 from commanding import git
 
 from dos.journal import streams
-from dos.journal.events import RunStopped
-from dos.journal.opening import open_store
+from dos.journal.backends.open import open_store
+from dos.journal.events.fleet import RunStopped
 
 MINUTE = 60_000
 

@@ -18,8 +18,8 @@ KEYS = {
     "silent_witnesses", "evidence",
 }  # fmt: skip
 PLUGIN = """
-from dos.records.accountability import Accountability
-from dos.verdicts.belief.facts import EvidenceFacts, attest, refute
+from dos.witness.accountability import Accountability
+from dos.witness.fact import EvidenceFacts, attest, refute
 
 class Registry:
     name = "registry"
@@ -105,8 +105,8 @@ def test_a_claim_is_never_run_as_a_command(dos, workspace):
 
 
 def test_a_command_that_takes_too_long_is_ended_with_what_it_started(workspace):
-    from dos.sources.witnesses import acceptance
-    from dos.sources.world import World
+    from dos.witness.io import acceptance
+    from dos.world import World
 
     script = "sleep 900 & echo $! > pid; wait"
     with World(workspace) as world:

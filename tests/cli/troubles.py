@@ -10,13 +10,14 @@ import time
 import pytest
 from commanding import git
 
-from dos.evidence.health import clock, disk, store
-from dos.records.leases import Request
-from dos.records.regions import region
-from dos.sources import filesystems, processes, workspace
-from dos.sources.filesystems import Room
-from dos.sources.workspace import find
-from dos.sources.world import open_journal
+from dos import workspace
+from dos.doctor.subjects import clock, disk, store
+from dos.lease import Request
+from dos.machine import filesystem, process
+from dos.machine.filesystem import Room
+from dos.regions import region
+from dos.workspace import find
+from dos.world import open_journal
 
 REAL_PATH = os.environ["PATH"]
 PLAN = "## FIRST1: say what should be true\n\n- lane: api\n"
@@ -224,7 +225,7 @@ def with_lapsed_lease(place, monkeypatch, tmp_path):
 def with_lease_of_a_dead_process(place, monkeypatch, tmp_path):
     dead = subprocess.Popen([sys.executable, "-c", "pass"])
     dead.wait()
-    here = {"host": processes.host(), "system": processes.system()}
+    here = {"host": process.host(), "system": process.system()}
     lease(place, "api", is_lock=False, **here, ttl_ms=600_000, pid=dead.pid, pid_started=1.0)
 
 
@@ -315,11 +316,11 @@ def with_event_from_the_future(place, monkeypatch, tmp_path):
 
 
 def on_a_network(place, monkeypatch, tmp_path):
-    monkeypatch.setattr(filesystems, "network", lambda path: "nfs4")
+    monkeypatch.setattr(filesystem, "network", lambda path: "nfs4")
 
 
 def on_a_full_disk(place, monkeypatch, tmp_path):
-    monkeypatch.setattr(filesystems, "room", lambda path: Room(free_bytes=5_000_000, free_files=10**6))
+    monkeypatch.setattr(filesystem, "room", lambda path: Room(free_bytes=5_000_000, free_files=10**6))
 
 
 def read_only(place, monkeypatch, tmp_path):

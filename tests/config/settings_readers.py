@@ -14,14 +14,14 @@ from typing import get_args
 
 from msgspec import Struct, structs
 
-from dos.config import tables
-from dos.config.tables import Config
+from dos.config import schema
+from dos.config.schema import Config
 
 SOURCE = Path(__file__).parents[2] / "src" / "dos"
 Table = type[Struct]
 Key = tuple[str, ...]
 # They show settings, edit them or make them up: none of them goes by one.
-SHOWN_ONLY = ("config/show.py", "config/edit.py", "config/diagnose.py", "views/health.py", "testing/")
+SHOWN_ONLY = ("config/show.py", "config/edit.py", "config/explain.py", "doctor/view.py", "testing/")
 
 
 def table_of(kind: object) -> Table | None:
@@ -117,7 +117,7 @@ def _aliases(table: Table, module: Module) -> set[str]:
                 found.add(each.asname or each.name)
             elif f"{node.module}.{each.name}" == table.__module__:
                 found.add(f"{each.asname or each.name}.{table.__name__}")
-            elif node.module == "dos.config.tables" and getattr(tables, each.name, None) is table:
+            elif node.module == "dos.config.schema" and getattr(schema, each.name, None) is table:
                 found.add(each.asname or each.name)
     return found
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from dos.config.edit import set_value, unset_value
 from dos.config.load import load, parse
-from dos.config.notation import value_text
 from dos.config.show import rows
+from dos.config.toml_text import value_text
 from dos.errors import BadInput, ConfigInvalid
 
 TEXT = """\

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dos.config.infer import infer_lanes_from_directory, scaffold
-from dos.config.lanes import Lanes
 from dos.config.lint import Severity, lint
 from dos.config.load import parse
+from dos.lanes.policy import Lanes
 
 
 def made(root: Path, *folders: str) -> Path:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dos.config.notation import key_lines, key_text, line_of, quoted, value_text
+from dos.config.toml_text import key_lines, key_text, line_of, quoted, value_text
 
 EVERYTHING = '''# a comment with [brackets] and = signs
 top = 1

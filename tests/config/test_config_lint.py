@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dos.config.lanes import Lanes
+from dos import regions
 from dos.config.lint import MOST_OVERLAPS, Finding, Kind, Severity, as_json, fails, lint
 from dos.config.load import parse
-from dos.config.tables import Config, Reason
-from dos.records import regions
+from dos.config.schema import Config, Reason
+from dos.lanes.policy import Lanes
 
 CLEAN = {"concurrent": ("api", "web"), "exclusive": ("global",), "autopick": ("api", "web")}
 TREES = {"api": ("src/api/**",), "web": ("web/**",), "global": ("**/*",)}

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from patience import PATIENCE
 
 from dos.config.load import LARGEST_BYTES, Loaded, load, parse
-from dos.config.notation import key_text, value_text
-from dos.config.tables import Config
+from dos.config.schema import Config
+from dos.config.toml_text import key_text, value_text
 from dos.errors import ConfigInvalid
 
 FILE = Path("dos.toml")

@@ -7,12 +7,12 @@ import msgspec
 import pytest
 
 from dos.config.load import load, parse
+from dos.config.schema import Config
 from dos.config.show import rows
-from dos.config.tables import Config
 from dos.errors import ConfigInvalid
-from dos.evidence.loop_state import fresh
-from dos.plans.iterations import LoopState
-from dos.plans.ticks import SupervisePolicy
+from dos.fleet.population.types import SupervisePolicy
+from dos.fleet.worker.start_state import fresh
+from dos.loop.types import LoopState
 
 FILE = Path("dos.toml")
 

@@ -10,7 +10,7 @@ from dos.config.layout.commands import infer_commands
 from dos.config.layout.components import infer_lanes
 from dos.config.lint import Severity, lint
 from dos.config.load import parse
-from dos.records.regions import contains_path, region
+from dos.regions import contains_path, region
 
 PACKAGE = '{"name": "p", "scripts": {"test": "vitest run"}}'
 VENV = "python3 -m venv .venv && echo '*' > .venv/.gitignore"

@@ -8,15 +8,16 @@ from pathlib import Path
 from msgspec import DecodeError, Struct, json
 
 from dos.journal import fold, streams
-from dos.journal.checking import check
-from dos.journal.events import Event, LeaseGranted
+from dos.journal.backends.open import open_store
+from dos.journal.check import check
+from dos.journal.events.envelope import Event
+from dos.journal.events.lanes import LeaseGranted
+from dos.journal.lease_state import Leases
 from dos.journal.lines import Line
-from dos.journal.opening import open_store
-from dos.journal.states.leases import Leases
 from dos.journal.store import Store
-from dos.records.leases import Lease, Request
-from dos.records.regions import region
-from dos.verdicts.access import admission
+from dos.lanes import admission
+from dos.lease import Lease, Request
+from dos.regions import region
 
 
 class Opened(Struct, frozen=True, tag=True):
@@ -205,7 +206,7 @@ def first_version(directory: Path) -> list[Ack]:
     import pytest  # not by the writer, which is started hundreds of times
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("dos.journal.backends.sqlite_opening.VERSION", 1)
+        patched.setattr("dos.journal.backends.sqlite_open.VERSION", 1)
         with opened(directory) as store:
             said: list[Ack] = [
                 appended(store.append(streams.run(at % 3), "written", {"number": f"old-{at}"}, key=f"old-{at}"))

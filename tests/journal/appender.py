@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from dos.journal.opening import open_store
+from dos.journal.backends.open import open_store
 
 
 def main(url: str, directory: str, workspace: str, stream: str, count: str) -> None:

@@ -8,11 +8,12 @@ from msgspec import Struct
 from dos.errors import Fenced
 from dos.journal import streams
 from dos.journal.backends.memory import MemoryBackend
-from dos.journal.events import LeaseRefused, SpawnIntended
+from dos.journal.events.fleet import SpawnIntended
+from dos.journal.events.lanes import LeaseRefused
 from dos.journal.store import Store
-from dos.records.leases import Lease, Refusal, Request
-from dos.records.regions import Mode, region
-from dos.verdicts.access import admission
+from dos.lanes import admission
+from dos.lease import Lease, Refusal, Request
+from dos.regions import Mode, region
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS

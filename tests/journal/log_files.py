@@ -3,7 +3,7 @@
 import io
 import json
 
-from dos.journal.transfer import export
+from dos.journal.transfer.transfer import export
 
 
 def rec(op, lane="api", loop_ts="t1", **fields):

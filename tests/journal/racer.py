@@ -10,11 +10,11 @@ from functools import partial
 from pathlib import Path
 
 from dos.errors import Fenced
-from dos.journal.opening import open_store
+from dos.journal.backends.open import open_store
 from dos.journal.store import Store
-from dos.records.leases import Refusal, Request
-from dos.records.regions import Mode, region
-from dos.verdicts.access import admission
+from dos.lanes import admission
+from dos.lease import Refusal, Request
+from dos.regions import Mode, region
 
 TTL_MS = 1000
 # Equal, nested, disjoint, the whole tree, one that runs alone, and readers beside writers.

@@ -11,14 +11,14 @@ from typing import Any
 import psycopg
 from lease_histories import FakeClock
 
-from dos.journal import events
 from dos.journal.backends.memory import MemoryBackend
-from dos.journal.facts.decoding import decode
-from dos.journal.opening import open_store
+from dos.journal.backends.open import open_store
+from dos.journal.events import lanes
+from dos.journal.events.decode import decode
 from dos.journal.store import Store
-from dos.records.leases import Lease, Refusal, Request
-from dos.records.regions import Mode, region
-from dos.verdicts.access import admission
+from dos.lanes import admission
+from dos.lease import Lease, Refusal, Request
+from dos.regions import Mode, region
 
 LONG_MS = 600_000
 _numbers = itertools.count(1)
@@ -160,15 +160,15 @@ def folded_leases(store: Store) -> dict[int, tuple[Request, int, int, str]]:
     live: dict[int, tuple[Request, int, int, str]] = {}
     for event in store.events():
         match decode(event):
-            case events.LeaseGranted() as fact:
+            case lanes.LeaseGranted() as fact:
                 live[event.pos] = (fact.asked, fact.expires_ms, event.ver, fact.boot)
-            case events.LeaseAdopted() as fact:
+            case lanes.LeaseAdopted() as fact:
                 del live[fact.previous]
                 live[event.pos] = (fact.asked, fact.expires_ms, event.ver, fact.boot)
-            case events.LeaseRenewed() as fact:
+            case lanes.LeaseRenewed() as fact:
                 asked, _, _, boot = live[fact.lease]
                 live[fact.lease] = (asked, fact.expires_ms, event.ver, boot)
-            case events.LeaseReleased() | events.LeaseRevoked() | events.LeaseExpired() as fact:
+            case lanes.LeaseReleased() | lanes.LeaseRevoked() | lanes.LeaseExpired() as fact:
                 del live[fact.lease]
     return live
 

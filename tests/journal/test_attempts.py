@@ -7,14 +7,13 @@ from hypothesis import strategies as st
 from lease_histories import START_MS, FakeClock, memory_store
 from log_files import exported, written
 
+from dos.backlog import attempt_state, cooldown
+from dos.backlog.attempt_state import Attempts, made, released_attempt
+from dos.backlog.attempts import AttemptOutcome
+from dos.backlog.cooldown import Evidence, Policy
 from dos.journal import fold, streams
-from dos.journal.events import UnitAttempted
-from dos.journal.states import attempts
-from dos.journal.states.attempts import Attempts, made, released_attempt
-from dos.journal.transfer import import_lines
-from dos.records.attempts import AttemptOutcome
-from dos.verdicts.access import cooldown
-from dos.verdicts.access.cooldown import Evidence, Policy
+from dos.journal.events.fleet import UnitAttempted
+from dos.journal.transfer.transfer import import_lines
 
 ROW = {"op": "ATTEMPT", "unit_id": "U", "outcome": "drained", "attempted_at_ms": 1000}
 TAG = {"family": "lane-journal", "version": 1}
@@ -120,7 +119,7 @@ def test_the_fold_knows_all_that_a_cooldown_needs_in_many_histories(steps, cut, 
 
 
 def test_only_so_many_units_are_remembered_and_the_newest_ones(monkeypatch):
-    monkeypatch.setattr(attempts, "UNITS_KEPT", 3)
+    monkeypatch.setattr(attempt_state, "UNITS_KEPT", 3)
     clock = FakeClock()
     store = memory_store(clock)
     for unit in "ABCDAE":

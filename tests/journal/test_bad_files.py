@@ -114,7 +114,7 @@ def test_the_command_line_looks_at_a_read_only_repository(tmp_path: Path) -> Non
         write(store, "1")
 
     def status(limited: Limited) -> subprocess.CompletedProcess[str]:
-        program = "import sys; from dos.surfaces.cli.main import run; sys.exit(run(['status', '--json']))"
+        program = "import sys; from dos.cli.main import run; sys.exit(run(['status', '--json']))"
         argv = limited.command([sys.executable, "-c", program])
         return subprocess.run(argv, cwd=repository, capture_output=True, text=True, check=False, timeout=PATIENCE)
 

@@ -9,15 +9,16 @@ from lease_histories import FakeClock, granted, lock, memory_store, play, reques
 from msgspec import structs
 
 from dos.errors import StoreBusy
-from dos.journal import checking, streams
+from dos.journal import check as checking
+from dos.journal import streams
 from dos.journal.backends.sqlite import SqliteBackend
-from dos.journal.checking import Problem, check
-from dos.journal.events import LeaseGranted, LeaseReleased
+from dos.journal.check import Problem, check
+from dos.journal.events.lanes import LeaseGranted, LeaseReleased
 from dos.journal.fold import current
-from dos.journal.states.leases import Leases
+from dos.journal.lease_state import Leases
 from dos.journal.store import Entry, Store
-from dos.records.leases import Request
-from dos.records.regions import Mode, region
+from dos.lease import Request
+from dos.regions import Mode, region
 
 
 @given(history=steps)

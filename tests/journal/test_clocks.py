@@ -14,9 +14,9 @@ from patience import PATIENCE
 from store_kinds import Kind, Sqlite, asking, grant, refuse
 
 from dos.errors import Fenced
-from dos.journal import events
-from dos.journal.checking import check
-from dos.journal.opening import open_store
+from dos.journal.backends.open import open_store
+from dos.journal.check import check
+from dos.journal.events import lanes
 from dos.journal.store import Store
 
 SKEWED = Path(__file__).with_name("skewed.py")
@@ -66,7 +66,7 @@ def test_two_wrong_wall_clocks_race_for_a_lane_and_nobody_is_robbed(kept: Kind) 
     counts = contended(kept, "own", 2)
     assert all(granted > 5 and refused > 0 and lost == 0 for granted, refused, lost in counts), counts
     with opened(kept) as store:
-        assert events.LeaseExpired.kind not in kinds(store)
+        assert lanes.LeaseExpired.kind not in kinds(store)
         assert check(store).problems == []
 
 
@@ -76,7 +76,7 @@ def test_a_store_whose_leases_follow_the_wall_clock_is_caught(tmp_path: Path) ->
     counts = contended(kind, "wall", 1)
     with opened(kind) as store:
         robbed = sum(lost for _, _, lost in counts)
-        assert robbed > 0 and events.LeaseExpired.kind in kinds(store)
+        assert robbed > 0 and lanes.LeaseExpired.kind in kinds(store)
 
 
 @pytest.mark.sampled(4)
@@ -191,4 +191,4 @@ def test_a_restart_voids_a_lease_whatever_the_new_clock_says(embedded: Store, cl
         embedded.append("work/api", "written", {}, fence=lease.fence)
     newer = grant(embedded, asking(holder="B"))
     assert newer.fence > lease.fence and newer.boot == "boot-2"
-    assert events.LeaseExpired.kind in kinds(embedded), "what was voided is written down"
+    assert lanes.LeaseExpired.kind in kinds(embedded), "what was voided is written down"

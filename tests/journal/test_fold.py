@@ -13,13 +13,14 @@ from lease_histories import DAY_MS, FakeClock, admit, granted, lock, memory_stor
 from msgspec import Struct
 
 from dos.errors import JournalTooNew
+from dos.fleet.state.fleet import Fleet
 from dos.journal import fold, streams
 from dos.journal.backends import memory
 from dos.journal.backends.sqlite import SqliteBackend
-from dos.journal.events import Event, JournalPruned
-from dos.journal.retention import prune
-from dos.journal.states.fleet import Fleet
-from dos.journal.states.leases import Leases
+from dos.journal.events.envelope import Event
+from dos.journal.events.fleet import JournalPruned
+from dos.journal.lease_state import Leases
+from dos.journal.prune import prune
 from dos.journal.store import Store
 
 STATES = (Leases, Fleet)

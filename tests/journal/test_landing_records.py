@@ -4,12 +4,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from dos.journal import fold, runs, streams
+from dos.fleet.state.fleet import Fleet
+from dos.journal import fold, run_stream, streams
 from dos.journal.backends.memory import MemoryBackend
-from dos.journal.events import LandingIntended, RunBegun, UnitLanded
-from dos.journal.states.fleet import Fleet
+from dos.journal.events.fleet import LandingIntended, RunBegun, UnitLanded
 from dos.journal.store import Store
-from dos.records.units import Landing
+from dos.units.unit import Landing
 
 RUN = "RID-0123456789ABCDE"
 WHO = {"run_id": RUN, "lane": "api"}
@@ -34,7 +34,7 @@ def test_every_fold_has_the_landing_that_was_intended(made: list[Landing]) -> No
         store.record(streams.run(RUN), LandingIntended(**WHO, **words, iteration=1, old=each.base, new=each.commit))
 
     plain = [structs.replace(each, receipt=None) for each in made]
-    assert runs.read(store, RUN).landings == plain
+    assert run_stream.read(store, RUN).landings == plain
     newest = {each.unit: each for each in made}
     units = fold.current(store, Fleet)[0].units
     assert {name: units[name].intended.landing for name in newest} == newest

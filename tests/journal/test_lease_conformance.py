@@ -11,10 +11,10 @@ from store_kinds import Memory, Sqlite, admit, asking, grant, locking, reading, 
 
 from dos.errors import Conflict, Fenced, Internal
 from dos.journal import streams
-from dos.journal.events import LeaseExpired
+from dos.journal.events.lanes import LeaseExpired
 from dos.journal.store import Entry, Store
-from dos.records.leases import Lease, Refusal, RefusalReason
-from dos.records.regions import Mode, region
+from dos.lease import Lease, Refusal, RefusalReason
+from dos.regions import Mode, region
 
 
 def lease_or_refusal(store: Store, asked) -> RefusalReason | None:

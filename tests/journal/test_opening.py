@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from dos.errors import BadInput, StoreUnreachable
-from dos.journal import opening
+from dos.journal.backends import open as opening
 from dos.journal.backends.memory import MemoryBackend
+from dos.journal.backends.open import open_store
 from dos.journal.backends.sqlite import SqliteBackend
-from dos.journal.opening import network_filesystem, open_store
+from dos.machine.filesystem import network_filesystem
 
 MOUNTS = """\
 22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
@@ -123,7 +124,7 @@ def test_an_unknown_url_is_refused_with_the_known_ones_and_without_its_password(
 
 def test_no_store_is_loaded_before_one_is_opened():
     code = (
-        "import sys, dos.journal.opening\n"
+        "import sys, dos.journal.backends.open\n"
         "print([name for name in ('sqlite3', 'psycopg', 'dos.journal.backends.memory') if name in sys.modules])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -8,7 +8,7 @@ from store_kinds import Postgres, admit, asking, grant, locking, reading, run, w
 
 from dos.errors import Internal, JournalCorrupt
 from dos.journal.store import Store
-from dos.records.leases import Lease
+from dos.lease import Lease
 
 
 @pytest.fixture

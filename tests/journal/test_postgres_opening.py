@@ -20,9 +20,9 @@ from dos.errors import (
     StoreReadOnly,
     StoreUnreachable,
 )
-from dos.journal.backends import postgres_sessions
+from dos.journal.backends import postgres_session as postgres_sessions
 from dos.journal.backends.postgres import PostgresBackend
-from dos.journal.backends.postgres_faults import explain
+from dos.journal.backends.postgres_errors import explain
 from dos.journal.store import Store
 
 SECRET = "s3cret-w0rd"
@@ -206,7 +206,7 @@ def test_without_the_driver_it_is_said_how_to_install_it(tmp_path):
         "import sys; sys.modules['psycopg'] = None\n"
         "from pathlib import Path\n"
         "from dos.errors import StoreUnreachable\n"
-        "from dos.journal.opening import open_store\n"
+        "from dos.journal.backends.open import open_store\n"
         "try: open_store('postgresql://h/d', state_directory=Path('.'), workspace_id='w')\n"
         "except StoreUnreachable as error: print(error.hint)\n"
     )

@@ -12,16 +12,9 @@ from postgres_server import PostgresServer
 from store_kinds import Postgres, asking, grant, refuse, run, written
 from wire import Wire
 
-from dos.errors import (
-    DosError,
-    Internal,
-    OutcomeUnknown,
-    StoreBusy,
-    StoreFailed,
-    StoreUnreachable,
-)
+from dos.errors import DosError, Internal, OutcomeUnknown, StoreBusy, StoreFailed, StoreUnreachable
 from dos.journal.backends import postgres as backend_module
-from dos.journal.backends import postgres_sessions
+from dos.journal.backends import postgres_session
 from dos.journal.backends.postgres import PostgresBackend
 from dos.journal.store import Entry, Store
 
@@ -254,7 +247,7 @@ def test_a_lock_held_for_too_long_is_reported_as_busy(kind):
 
 
 def test_a_holder_that_stands_still_is_thrown_out_and_writes_nothing(kind, monkeypatch):
-    monkeypatch.setattr(postgres_sessions, "STOPPED_SECONDS", 0.2)
+    monkeypatch.setattr(postgres_session, "STOPPED_SECONDS", 0.2)
     stuck = kind.open()
     monkeypatch.undo()
     with kind.open() as other:

@@ -11,13 +11,14 @@ from lease_histories import DAY_MS, FakeClock, granted, lock, memory_store, requ
 from msgspec import json as encoding
 
 from dos.errors import StoreFailed
-from dos.journal import fold, retention, streams
+from dos.journal import fold, streams
+from dos.journal import prune as retention
 from dos.journal.backends.memory import Rows
 from dos.journal.backends.sqlite import SqliteBackend
-from dos.journal.checking import check
-from dos.journal.events import LeaseGranted, LeaseRefused, LeaseReleased, LeaseRenewed
-from dos.journal.retention import prune
-from dos.journal.states.leases import Leases
+from dos.journal.check import check
+from dos.journal.events.lanes import LeaseGranted, LeaseRefused, LeaseReleased, LeaseRenewed
+from dos.journal.lease_state import Leases
+from dos.journal.prune import prune
 from dos.journal.store import Entry, Store
 
 

@@ -12,14 +12,14 @@ import pytest
 from patience import PATIENCE
 from racer import TTL_MS
 
-from dos.journal import events
-from dos.journal.checking import check
-from dos.journal.facts.decoding import decode
-from dos.journal.opening import open_store
-from dos.records import regions
-from dos.records.leases import Lease, Request
-from dos.records.regions import region
-from dos.verdicts.access import admission
+from dos import regions
+from dos.journal.backends.open import open_store
+from dos.journal.check import check
+from dos.journal.events import lanes
+from dos.journal.events.decode import decode
+from dos.lanes import admission
+from dos.lease import Lease, Request
+from dos.regions import region
 
 MOST_ROUNDS = 6
 RACER = Path(__file__).with_name("racer.py")
@@ -71,7 +71,7 @@ def assert_history_is_sound(url: str, directory: Path) -> None:
         newest = 0
         for event in store.events():
             match decode(event):
-                case events.LeaseGranted(asked=asked):
+                case lanes.LeaseGranted(asked=asked):
                     assert event.pos > newest, "a fence repeated or went back"
                     newest = event.pos
                     for fence, other in live.items():
@@ -79,7 +79,7 @@ def assert_history_is_sound(url: str, directory: Path) -> None:
                         assert not clash, f"{event.pos} overlaps {fence}"
                         assert not (asked.exclusive or other.exclusive), f"{event.pos} beside {fence}, one runs alone"
                     live[event.pos] = asked
-                case events.LeaseReleased(lease=fence) | events.LeaseExpired(lease=fence):
+                case lanes.LeaseReleased(lease=fence) | lanes.LeaseExpired(lease=fence):
                     del live[fence]
                 case None if event.fence is not None:
                     assert event.fence in live, f"event {event.pos} was written under a dead fence"

@@ -12,14 +12,19 @@ from typing import get_args
 import pytest
 
 import dos
-from dos.journal.events import Fact
-from dos.journal.facts.catalog import KINDS, AnyFact
-from dos.journal.facts.reader import FactReader
+from dos.journal.events.catalog import KINDS, AnyFact
+from dos.journal.events.envelope import Fact
+from dos.journal.events.reader import FactReader
 
 SOURCE = Path(dos.__file__).parent
 NAMES = {fact.__name__ for fact in get_args(AnyFact)}
 # They ask only whether an event can be decoded, or show every kind by its text.
-DECODE_EVERYTHING = {"journal/facts/reader.py", "journal/checking.py", "journal/transfer.py", "views/timeline.py"}
+DECODE_EVERYTHING = {
+    "journal/events/reader.py",
+    "journal/check.py",
+    "journal/transfer/transfer.py",
+    "report/timeline.py",
+}
 
 
 @cache
@@ -49,7 +54,7 @@ def readers() -> dict[str, FactReader]:
 
 def test_the_catalog_has_every_kind_once():
     for path in texts():
-        if path.endswith("events.py"):
+        if path.startswith("journal/events/"):
             imported(path)
     ours = [fact for fact in all_facts() if fact.__module__.startswith("dos.")]
     assert {fact.__name__ for fact in ours} == NAMES
@@ -73,11 +78,11 @@ def test_a_reader_hands_out_the_facts_that_its_type_names():
 
 
 def test_there_are_readers_to_be_found():
-    assert {"journal/states/fleet.py:_reader", "views/story.py:_reader"} <= set(readers())
+    assert {"fleet/state/fleet.py:_reader", "report/event_lines.py:_reader"} <= set(readers())
 
 
 def test_only_readers_decode_facts():
-    users = {path for path, text in texts().items() if "facts.decoding import" in text or "import decoding" in text}
+    users = {path for path, text in texts().items() if "events.decode import" in text or "import decode\n" in text}
     assert users == DECODE_EVERYTHING
 
 

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from lease_histories import DAY_MS, FakeClock, admit, granted, lock, memory_store, play, request, steps
 from log_files import K, acquire, exported, keys, rec, written
 
-from dos.journal.events import LeaseRefused
-from dos.journal.old_logs.released import next_seq, readability, released_shape, replay
-from dos.journal.transfer import import_lines, imported, replayed
+from dos.journal.events.lanes import LeaseRefused
+from dos.journal.transfer.lane_log import next_seq, readability, released_shape, replay
+from dos.journal.transfer.transfer import import_lines, imported, replayed
 
 T, HB = "2026-01-02T03:04:05Z", "2026-01-02T04:00:00Z"
 

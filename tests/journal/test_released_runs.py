@@ -6,12 +6,13 @@ from hypothesis import strategies as st
 from lease_histories import memory_store
 from log_files import exported, moved, written
 
-from dos.journal import run_events, runs, streams
-from dos.journal.events import Event
-from dos.journal.facts.decoding import decode
-from dos.journal.old_logs import released_runs
+from dos.journal import run_stream, streams
+from dos.journal.events import runs as run_events
+from dos.journal.events.decode import decode
+from dos.journal.events.envelope import Event
 from dos.journal.store import Entry, storable
-from dos.journal.transfer import import_lines
+from dos.journal.transfer import intent_ledger as released_runs
+from dos.journal.transfer.transfer import import_lines
 
 ID, OTHER = "RID-000000001000002", "RID-000000001000003"
 TAG = {"family": "intent-ledger", "version": 1}
@@ -89,10 +90,10 @@ def test_whatever_a_record_holds_its_fact_can_be_stored_and_read(said):
     assert at_ms is None or at_ms >= 0
     if found is None:
         return
-    raw = storable(Entry(stream=runs.stream(ID), kind=found.kind, body=found), "")
+    raw = storable(Entry(stream=run_stream.stream(ID), kind=found.kind, body=found), "")
     stored = Event(
         pos=1,
-        stream=runs.stream(ID),
+        stream=run_stream.stream(ID),
         ver=1,
         kind=found.kind,
         at_ms=0,
@@ -126,7 +127,7 @@ def test_the_lines_are_kept_beside_what_they_say(tmp_path):
     )
     assert import_lines(store, path).events == 4
     assert [event.kind for event in store.load(f"import/{ID}/intent.jsonl")] == ["line_imported"] * 2
-    told = store.load(runs.stream(ID))
+    told = store.load(run_stream.stream(ID))
     assert [event.kind for event in told] == ["intent_declared", "step_claimed"]
     assert told[0].at_ms == 1767323045000
     before = store.last()
@@ -166,7 +167,7 @@ def test_which_run_a_ledger_is_about(tmp_path, folder, name, records, run):
 def test_a_line_that_cannot_be_read_is_counted_and_says_nothing(tmp_path, line, unreadable, newer):
     store = memory_store()
     import_lines(store, ledger(tmp_path, [record("INTENT", goal="g"), line, record("INTENT", plan="P")]))
-    run = runs.read(store, ID)
+    run = run_stream.read(store, ID)
     assert (run.goal, run.plan) == ("g", "P")
     assert (run.unreadable_lines, run.unreadable_newer) == (unreadable, newer)
 
@@ -177,7 +178,7 @@ def test_a_run_that_was_exported_and_imported_is_the_same_run(tmp_path):
         source, ledger(tmp_path, [record("INTENT", goal="g", declared_steps=["s1"]), "garbage", record("SUSPEND")])
     )
     import_lines(target, moved(tmp_path, source))
-    assert runs.read(target, ID) == runs.read(source, ID)
+    assert run_stream.read(target, ID) == run_stream.read(source, ID)
     assert [line["kind"] for line in exported(target, stream=streams.run(ID))] == [
         "intent_declared", "ledger_line_unreadable", "run_suspended",
     ]  # fmt: skip

@@ -6,14 +6,16 @@ from hypothesis import strategies as st
 from lease_histories import DAY_MS, HOUR_MS, FakeClock, granted, many_steps, memory_store, play, request, steps
 
 from dos.errors import BadInput
-from dos.journal import fold, retention, streams
-from dos.journal.checking import check
-from dos.journal.events import LeaseGranted, LeaseRefused, LeaseReleased, LeaseRenewed, SpawnIntended
-from dos.journal.retention import prune, superseded
-from dos.journal.states.fleet import Fleet
-from dos.journal.states.leases import Leases
+from dos.fleet.state.fleet import Fleet
+from dos.journal import fold, streams
+from dos.journal import prune as retention
+from dos.journal.check import check
+from dos.journal.events.fleet import SpawnIntended
+from dos.journal.events.lanes import LeaseGranted, LeaseRefused, LeaseReleased, LeaseRenewed
+from dos.journal.lease_state import Leases
+from dos.journal.prune import prune, superseded
 from dos.journal.store import Store
-from dos.records.leases import Lease
+from dos.lease import Lease
 
 STATES = (Leases, Fleet)
 

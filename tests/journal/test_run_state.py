@@ -7,10 +7,12 @@ from hypothesis import strategies as st
 from msgspec import json
 
 from dos.errors import NameInvalid
-from dos.journal import events, run_events, runs
+from dos.journal import run_stream
 from dos.journal.backends.memory import MemoryBackend
+from dos.journal.events import fleet as events
+from dos.journal.events import runs as run_events
 from dos.journal.fold import fold
-from dos.journal.states.run import Checkpoint, Run, Verified
+from dos.journal.run_state import Checkpoint, Run, Verified
 from dos.journal.store import Store
 
 ID = "RID-000000001000002"
@@ -20,12 +22,12 @@ STEPS = ("s1", "s2", "s3", "s4")
 def store_of(*facts) -> Store:
     store = Store(MemoryBackend())
     for fact in facts:
-        store.record(runs.stream(ID), fact)
+        store.record(run_stream.stream(ID), fact)
     return store
 
 
 def folded(*facts) -> Run:
-    return runs.read(store_of(*facts), ID)
+    return run_stream.read(store_of(*facts), ID)
 
 
 def declared(*steps, **more):
@@ -114,9 +116,9 @@ def test_lines_that_cannot_be_read_are_counted_and_a_newer_one_is_remembered():
 
 def test_what_others_write_in_the_stream_changes_nothing_but_the_version():
     store = store_of(declared("s1"))
-    before = runs.read(store, ID)
-    store.append(runs.stream(ID), "of_tomorrow", {"a": 1})
-    after = runs.read(store, ID)
+    before = run_stream.read(store, ID)
+    store.append(run_stream.stream(ID), "of_tomorrow", {"a": 1})
+    after = run_stream.read(store, ID)
     assert after.version == before.version + 1
     after.version = before.version
     assert after == before
@@ -124,7 +126,7 @@ def test_what_others_write_in_the_stream_changes_nothing_but_the_version():
 
 def test_a_stream_of_no_run_is_not_read():
     with pytest.raises(NameInvalid):
-        runs.read(store_of(), "../x")
+        run_stream.read(store_of(), "../x")
 
 
 def test_a_change_is_decided_anew_when_another_was_quicker():
@@ -134,17 +136,17 @@ def test_a_change_is_decided_anew_when_another_was_quicker():
     def decide(run):
         seen.append(run.version)
         if len(seen) == 1:
-            store.record(runs.stream(ID), SUSPENDED)
+            store.record(run_stream.stream(ID), SUSPENDED)
         return [PROPOSED]
 
-    assert runs.change(store, ID, decide).version == 2
+    assert run_stream.change(store, ID, decide).version == 2
     assert seen == [1, 2]
-    assert runs.read(store, ID).proposed
+    assert run_stream.read(store, ID).proposed
 
 
 def test_nothing_decided_is_nothing_written():
     store = store_of(declared("s1"))
-    runs.change(store, ID, lambda run: [])
+    run_stream.change(store, ID, lambda run: [])
     assert store.last() == 1
 
 
@@ -167,7 +169,7 @@ approved = st.builds(
 
 
 def check_parts(history, cut):
-    happened = store_of(*history).load(runs.stream(ID))
+    happened = store_of(*history).load(run_stream.stream(ID))
     at_once = fold(Run(), happened)
     first = json.encode(fold(Run(), happened[:cut]))
     assert fold(json.decode(first, type=Run), happened[cut:]) == at_once

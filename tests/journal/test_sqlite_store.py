@@ -18,7 +18,7 @@ from store_kinds import Sqlite, asking, grant, listed_leases, locking, reading, 
 
 from dos.errors import Internal, JournalCorrupt, JournalTooNew, StoreBusy, StoreFailed, StoreReadOnly, StoreUnreachable
 from dos.journal.backends.sqlite import SqliteBackend
-from dos.journal.backends.sqlite_schema import APPLICATION_ID, STEPS, VERSION
+from dos.journal.backends.sqlite_open import APPLICATION_ID, STEPS, VERSION
 from dos.journal.store import Store
 
 
@@ -180,7 +180,7 @@ def test_opening_for_reading_makes_no_file(path):
 READ_AS_NOBODY = """
 import os, sys; from pathlib import Path
 import dos.journal.backends.sqlite
-from dos.journal.opening import open_store
+from dos.journal.backends.open import open_store
 if os.geteuid() == 0:
     os.setuid(65534)
 with open_store("", state_directory=Path(sys.argv[1]), workspace_id="", read_only=True) as store:
@@ -263,7 +263,7 @@ def test_a_rule_that_grants_too_much_is_caught_by_the_database(path, held, asked
 
 OPEN_AND_APPEND = """
 import sys; from pathlib import Path
-from dos.journal.opening import open_store
+from dos.journal.backends.open import open_store
 sys.stdin.readline()
 with open_store("", state_directory=Path(sys.argv[1]), workspace_id="") as store:
     print(store.append("a", "k", {}).ver)
@@ -326,7 +326,7 @@ def test_a_store_carried_over_a_fork_is_refused_and_stays_the_parents(path):
 
 HOLD = """
 import sys, time; from pathlib import Path
-from dos.journal.opening import open_store
+from dos.journal.backends.open import open_store
 store = open_store("", state_directory=Path(sys.argv[1]), workspace_id="")
 with store.backend.write():
     print("inside", flush=True)

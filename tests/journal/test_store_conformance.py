@@ -15,7 +15,7 @@ from patience import PATIENCE
 from store_kinds import Kind, asking, grant, listed_leases, refuse, written
 
 from dos.errors import BadInput, Conflict, JournalCorrupt, JournalTooNew
-from dos.journal.events import SCHEMA
+from dos.journal.events.envelope import SCHEMA
 from dos.journal.store import Entry, Foreseen, Store
 
 APPENDER = Path(__file__).with_name("appender.py")

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from dos.journal import streams
 from dos.journal.streams import Family
-from dos.plans.limits.quota import Key
+from dos.limits.quota import Key
 
 FAMILIES = [each for each in vars(streams).values() if isinstance(each, Family)]
 subjects = st.text(min_size=1, max_size=20)

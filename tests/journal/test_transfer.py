@@ -10,15 +10,16 @@ from lease_histories import DAY_MS, FakeClock, granted, lock, memory_store, play
 from log_files import K, acquire, exported, keys, moved, rec, written
 
 from dos.errors import BadInput, JournalTooNew, NameInvalid
-from dos.journal import fold, streams, transfer
+from dos.fleet.state.fleet import Fleet
+from dos.journal import fold, streams
 from dos.journal.backends.sqlite import SqliteBackend
-from dos.journal.checking import check
-from dos.journal.events import IdAllocated
-from dos.journal.retention import prune
-from dos.journal.states.fleet import Fleet
-from dos.journal.states.leases import Leases
+from dos.journal.check import check
+from dos.journal.events.fleet import IdAllocated
+from dos.journal.lease_state import Leases
+from dos.journal.prune import prune
 from dos.journal.store import Store
-from dos.journal.transfer import export, import_lines, imported, replayed
+from dos.journal.transfer import transfer
+from dos.journal.transfer.transfer import export, import_lines, imported, replayed
 
 # Importing
 

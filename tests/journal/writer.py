@@ -21,13 +21,14 @@ from acknowledged import Ack, asked
 from msgspec import json
 
 from dos.errors import DosError
-from dos.journal import fold, retention
-from dos.journal.backends import sqlite, sqlite_opening
-from dos.journal.opening import open_store
-from dos.journal.states.leases import Leases
+from dos.journal import fold
+from dos.journal import prune as retention
+from dos.journal.backends import sqlite, sqlite_open
+from dos.journal.backends.open import open_store
+from dos.journal.lease_state import Leases
 from dos.journal.store import Entry, Store
-from dos.records.leases import Lease
-from dos.verdicts.access import admission
+from dos.lanes import admission
+from dos.lease import Lease
 
 LANES = ("api", "docs", "web", "worker")
 WEEK_MS = 7 * 24 * 3_600_000
@@ -138,7 +139,7 @@ class Writer:
 
 def run_pragma(pragma: str) -> None:
     """On every connection that writes, after the store has set it up."""
-    opened = sqlite_opening.open_writing
+    opened = sqlite_open.open_writing
 
     def altered(path: Path, **options: Any) -> sqlite3.Connection:
         connection = opened(path, **options)

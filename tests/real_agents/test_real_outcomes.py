@@ -12,9 +12,8 @@ from model_server import ModelServer
 from programs import CLAUDE_CODE, CODEX, GEMINI, OPENCODE, Program
 
 from dos.agents import registry
-from dos.agents.adapter import Activity, Clocks, Settings, Waiting
-from dos.records.endings import AgentOutcome, Ending, Found
-from dos.runtime import running
+from dos.agents.adapter import Activity, AgentOutcome, Clocks, Ending, Found, Settings, Waiting
+from dos.machine import execute
 
 PROMPT = "# Unit DEMO/A1: write a file\n\nCommit it.\n"
 COMMIT = {"bash": "echo x > made.txt && git add made.txt && git commit --quiet -m 'Write a file'"}
@@ -58,11 +57,11 @@ def end(
         asked = Settings(command=command, model=table.get("model", ""), max_turns=max_turns)
         launch = adapter.launch(PROMPT, asked)
         states = [adapter.begin()]
-        ran = running.run(
+        ran = execute.run(
             launch.argv,
             cwd=tree,
             environment=environment | launch.environment | table["environment"],
-            limits=running.Limits(wall_seconds=120),
+            limits=execute.Limits(wall_seconds=120),
             feed=launch.stdin,
             stopped=lambda: tries is not None and model.refusals() >= tries,
             heard=lambda line: states.append(adapter.on_line(states[-1], line)),

@@ -23,7 +23,7 @@ def stand_in(fleet: AgentFleet, shell: str) -> None:
 
 
 def worktree_of(fleet: AgentFleet, lane: str) -> str:
-    look = f"from dos.sources import workspace; print(workspace.find('.').worktrees / {lane!r})"
+    look = f"from dos import workspace; print(workspace.find('.').worktrees / {lane!r})"
     words = [sys.executable, "-c", look]
     done = subprocess.run(words, cwd=fleet.root, env=fleet.environment, check=True, capture_output=True, text=True)
     return done.stdout.strip()

@@ -5,10 +5,20 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from dos.agents import failures, moments, reading
-from dos.agents.adapter import Activity, Clocks, Launch, Settings, StreamState, Waiting
-from dos.agents.reading import mapping, sequence, text, within
-from dos.records.endings import AgentOutcome, Ending, Scope, Usage
+from dos.agents import provider_errors, reset_times, stream
+from dos.agents.adapter import (
+    Activity,
+    AgentOutcome,
+    Clocks,
+    Ending,
+    Launch,
+    Scope,
+    Settings,
+    StreamState,
+    Usage,
+    Waiting,
+)
+from dos.agents.stream import mapping, sequence, text, within
 
 name = "claude_code"
 vendor = "anthropic"
@@ -59,16 +69,16 @@ def begin() -> State:
 
 
 def on_line(state: State, line: str) -> State:
-    state, said = reading.next_line(state, line), reading.record(line)
+    state, said = stream.next_line(state, line), stream.record(line)
     state = structs.replace(state, session=text(said.get("session_id")) or state.session)
     match said.get("type"), said.get("subtype"):
         case "system", "init":
             return structs.replace(state, began=True, model=text(said.get("model")))
         case "system", "api_retry":
-            return structs.replace(reading.waits(state, _retry(said)), stuck=said)
+            return structs.replace(stream.waits(state, _retry(said)), stuck=said)
         case "rate_limit_event", _ if _is_rejected(said):
             window = text(within(said, "rate_limit_info", "rateLimitType"))
-            state = reading.waits(state, Waiting(ending=Ending.USAGE_WINDOW, text=window))
+            state = stream.waits(state, Waiting(ending=Ending.USAGE_WINDOW, text=window))
             return structs.replace(state, rejected=said, stuck=said)
         case "rate_limit_event", _:
             return structs.replace(state, rejected=None, stuck=None, waiting=None)
@@ -85,14 +95,14 @@ def _on_answer(state: State, said: dict[str, Any]) -> State:
     """Each block of a message is a line that repeats the usage of the whole message."""
     error = text(said.get("error"))
     state = structs.replace(state, last_error=error, stuck=said, claim=_said(said) or state.claim)
-    state = reading.uses(state, _own_usage(mapping(said.get("message"))), part=text(within(said, "message", "id")))
+    state = stream.uses(state, _own_usage(mapping(said.get("message"))), part=text(within(said, "message", "id")))
     if said.get("error"):
         return state  # giving up is not going on
     return structs.replace(state, heard=_activities(said), waiting=None)
 
 
 def _on_result(state: State, said: dict[str, Any]) -> State:
-    return reading.has_used(
+    return stream.has_used(
         structs.replace(
             state,
             began=True,
@@ -111,7 +121,7 @@ def outcome(state: State, exit_code: int | None, clocks: Clocks) -> AgentOutcome
         final = _judge(last.said, last.last_error, _rejection(last.rejected, now), now)
     elif exit_code == 0:
         final = pending  # the last thing that it told is why it could not go on
-    return reading.concluded(state, exit_code, clocks, final=final, pending=pending)
+    return stream.concluded(state, exit_code, clocks, final=final, pending=pending)
 
 
 def _pending(state: State, now: datetime) -> AgentOutcome | None:
@@ -122,7 +132,7 @@ def _pending(state: State, now: datetime) -> AgentOutcome | None:
         case "assistant":
             return _failure(state.stuck, state.last_error, rejected, now)
         case "system":
-            return rejected or reading.by_waiting(_retry(state.stuck))
+            return rejected or stream.by_waiting(_retry(state.stuck))
     return rejected
 
 
@@ -130,7 +140,7 @@ def _failure(said: dict[str, Any], error: str, rejected: AgentOutcome | None, no
     """What an answer that it made up itself would end it with; None: it goes on."""
     if not error and within(said, "message", "model") != _MADE_UP:
         return None
-    judged = failures.judge(_said(said), now, kinds=[error])
+    judged = provider_errors.judge(_said(said), now, kinds=[error])
     if rejected and judged.ending in _LESS_THAN_REJECTED:
         return structs.replace(rejected, resets_at=rejected.resets_at or judged.resets_at)
     return judged if judged.ending is not Ending.UNKNOWN else None
@@ -138,11 +148,11 @@ def _failure(said: dict[str, Any], error: str, rejected: AgentOutcome | None, no
 
 def _judge(result: dict[str, Any], last_error: str, rejected: AgentOutcome | None, now: datetime) -> AgentOutcome:
     denied = [text(mapping(each).get("tool_name")) for each in sequence(result.get("permission_denials"))]
-    denials = reading.found("permission_denials", ", ".join(denied)) if denied else None
+    denials = stream.found("permission_denials", ", ".join(denied)) if denied else None
     if result.get("subtype") == "success" and result.get("is_error") is False:
-        return AgentOutcome(ending=Ending.OK, found=denials or reading.found("subtype", "success"))
+        return AgentOutcome(ending=Ending.OK, found=denials or stream.found("subtype", "success"))
     errors = [text(each) for each in sequence(result.get("errors"))]
-    judged = failures.judge(
+    judged = provider_errors.judge(
         "\n".join([text(result.get("result")), *errors]),
         now,
         status=_status(result.get("api_error_status")),
@@ -156,13 +166,13 @@ def _judge(result: dict[str, Any], last_error: str, rejected: AgentOutcome | Non
 
 
 def _status(value: object) -> int | None:
-    told = reading.number(value)
+    told = stream.number(value)
     return int(told) if told is not None else None
 
 
 def _retry(said: dict[str, Any]) -> Waiting:
-    delay = reading.amount(said.get("retry_delay_ms"))
-    return failures.waiting(
+    delay = stream.amount(said.get("retry_delay_ms"))
+    return provider_errors.waiting(
         text(said.get("error")),
         status=_status(said.get("error_status")),
         kinds=[text(said.get("error"))],
@@ -183,8 +193,8 @@ def _rejection(said: dict[str, Any] | None, now: datetime) -> AgentOutcome | Non
     resets = (info.get("overageResetsAt") if window == "overage" else None) or info.get("resetsAt")
     return AgentOutcome(
         ending=Ending.SPEND_STOP if needs_credit else Ending.USAGE_WINDOW,
-        found=reading.found("rate_limit_info.status", "rejected"),
-        resets_at=None if needs_credit else moments.epoch(reading.number(resets), now),
+        found=stream.found("rate_limit_info.status", "rejected"),
+        resets_at=None if needs_credit else reset_times.epoch(stream.number(resets), now),
         scope=Scope.MODEL if window in _OF_ONE_MODEL else Scope.ACCOUNT,
         window=window,
     )
@@ -202,13 +212,13 @@ def _activities(said: dict[str, Any]) -> tuple[Activity, ...]:
     heard: tuple[Activity, ...] = ()
     for block in _blocks(said):
         if block.get("type") == "text":
-            heard += reading.activity(text(block.get("text")))
+            heard += stream.activity(text(block.get("text")))
         elif block.get("type") == "thinking":
-            heard += reading.activity("thinking")
+            heard += stream.activity("thinking")
         elif block.get("type") == "tool_use":
             given = mapping(block.get("input"))
             about = next((value for key in _TOLD_OF_TOOLS if (value := text(given.get(key)))), "")
-            heard += reading.activity(text(block.get("name")), about)
+            heard += stream.activity(text(block.get("name")), about)
     return heard
 
 
@@ -217,26 +227,26 @@ def _own_usage(told: dict[str, Any]) -> Usage:
     usage = mapping(told.get("usage"))
     return Usage(
         model=text(told.get("model")),
-        input_tokens=reading.count(usage.get("input_tokens")),
-        cached_tokens=reading.count(usage.get("cache_read_input_tokens")),
-        cache_write_tokens=reading.count(usage.get("cache_creation_input_tokens")),
-        output_tokens=reading.count(usage.get("output_tokens")),
+        input_tokens=stream.count(usage.get("input_tokens")),
+        cached_tokens=stream.count(usage.get("cache_read_input_tokens")),
+        cache_write_tokens=stream.count(usage.get("cache_creation_input_tokens")),
+        output_tokens=stream.count(usage.get("output_tokens")),
     )
 
 
 def _usage(result: dict[str, Any]) -> list[Usage]:
     """Of the latest result: it holds the whole process, helpers and other models included."""
     by_model = mapping(result.get("modelUsage"))
-    if not by_model and (cost := reading.amount(result.get("total_cost_usd"))):
+    if not by_model and (cost := stream.amount(result.get("total_cost_usd"))):
         return [structs.replace(_own_usage(result), cost_usd=cost)]
     return [
         Usage(
             model=model,
-            input_tokens=reading.count(mapping(used).get("inputTokens")),
-            cached_tokens=reading.count(mapping(used).get("cacheReadInputTokens")),
-            cache_write_tokens=reading.count(mapping(used).get("cacheCreationInputTokens")),
-            output_tokens=reading.count(mapping(used).get("outputTokens")),
-            cost_usd=reading.amount(mapping(used).get("costUSD")),
+            input_tokens=stream.count(mapping(used).get("inputTokens")),
+            cached_tokens=stream.count(mapping(used).get("cacheReadInputTokens")),
+            cache_write_tokens=stream.count(mapping(used).get("cacheCreationInputTokens")),
+            output_tokens=stream.count(mapping(used).get("outputTokens")),
+            cost_usd=stream.amount(mapping(used).get("costUSD")),
         )
         for model, used in by_model.items()
     ]

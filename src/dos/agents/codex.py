@@ -4,10 +4,9 @@ from typing import Any
 
 from msgspec import structs
 
-from dos.agents import failures, reading
-from dos.agents.adapter import Activity, Clocks, Launch, Settings, StreamState
-from dos.agents.reading import mapping, sequence, text, within
-from dos.records.endings import AgentOutcome, Ending, Usage
+from dos.agents import provider_errors, stream
+from dos.agents.adapter import Activity, AgentOutcome, Clocks, Ending, Launch, Settings, StreamState, Usage
+from dos.agents.stream import mapping, sequence, text, within
 
 name = "codex"
 vendor = "openai"
@@ -35,13 +34,13 @@ def begin() -> State:
 
 
 def on_line(state: State, line: str) -> State:
-    state, said = reading.next_line(state, line), reading.record(line)
+    state, said = stream.next_line(state, line), stream.record(line)
     match said.get("type"):
         case "thread.started":
             return structs.replace(state, began=True, session=text(said.get("thread_id")))
         case "error":  # also told of what is tried again
             words = text(said.get("message"))
-            return structs.replace(reading.waits(state, failures.waiting(words)), trouble=words)
+            return structs.replace(stream.waits(state, provider_errors.waiting(words)), trouble=words)
         case "item.started" | "item.updated" | "item.completed" as stage:
             item = mapping(said.get("item"))
             is_message = item.get("type") == "agent_message"
@@ -52,7 +51,7 @@ def on_line(state: State, line: str) -> State:
             return structs.replace(state, trouble=None, waiting=None, completed=False, failure=None)
         case "turn.completed":
             state = structs.replace(state, trouble=None, waiting=None, completed=True, failure=None)
-            return reading.has_used(state, [_usage(said)])  # the whole thread's, not the turn's
+            return stream.has_used(state, [_usage(said)])  # the whole thread's, not the turn's
         case "turn.failed":
             return structs.replace(state, completed=False, failure=text(within(said, "error", "message")))
     return state
@@ -61,36 +60,36 @@ def on_line(state: State, line: str) -> State:
 def outcome(state: State, exit_code: int | None, clocks: Clocks) -> AgentOutcome:
     final, pending = None, None
     if state.failure is not None:
-        final = failures.judge(state.failure, clocks.ended_at)
+        final = provider_errors.judge(state.failure, clocks.ended_at)
     elif state.completed:
-        final = AgentOutcome(ending=Ending.OK, found=reading.found("type", "turn.completed"))
+        final = AgentOutcome(ending=Ending.OK, found=stream.found("type", "turn.completed"))
     if state.trouble is not None:
-        pending = failures.judge(state.trouble, clocks.ended_at, otherwise=Ending.TRANSIENT)
-    return reading.concluded(state, exit_code, clocks, final=final, pending=pending)
+        pending = provider_errors.judge(state.trouble, clocks.ended_at, otherwise=Ending.TRANSIENT)
+    return stream.concluded(state, exit_code, clocks, final=final, pending=pending)
 
 
 def _activity(stage: str, item: dict[str, Any]) -> tuple[Activity, ...]:
     match stage, item.get("type"):
         case "item.completed", "agent_message" | "reasoning":
-            return reading.activity(text(item.get("text")))
+            return stream.activity(text(item.get("text")))
         case "item.started", "command_execution":
-            return reading.activity(text(item.get("command")))
+            return stream.activity(text(item.get("command")))
         case "item.completed", "file_change":
             changed = [text(mapping(change).get("path")) for change in sequence(item.get("changes"))]
-            return reading.activity("edit", *changed)
+            return stream.activity("edit", *changed)
         case "item.started", "mcp_tool_call" | "web_search" as kind:
-            return reading.activity(kind, text(item.get("tool")), text(item.get("query")))
+            return stream.activity(kind, text(item.get("tool")), text(item.get("query")))
     return ()
 
 
 def _usage(said: dict[str, Any]) -> Usage:
     """It counts what was cached among the input."""
     used = mapping(said.get("usage"))
-    cached = reading.count(used.get("cached_input_tokens"))
-    written = reading.count(used.get("cache_write_input_tokens"))
+    cached = stream.count(used.get("cached_input_tokens"))
+    written = stream.count(used.get("cache_write_input_tokens"))
     return Usage(
-        input_tokens=max(0, reading.count(used.get("input_tokens")) - cached - written),
+        input_tokens=max(0, stream.count(used.get("input_tokens")) - cached - written),
         cached_tokens=cached,
         cache_write_tokens=written,
-        output_tokens=reading.count(used.get("output_tokens")),
+        output_tokens=stream.count(used.get("output_tokens")),
     )

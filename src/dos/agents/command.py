@@ -2,9 +2,8 @@
 
 from msgspec import structs
 
-from dos.agents import reading
-from dos.agents.adapter import Clocks, Launch, Settings, StreamState
-from dos.records.endings import AgentOutcome
+from dos.agents import stream
+from dos.agents.adapter import AgentOutcome, Clocks, Launch, Settings, StreamState
 
 name = "command"
 vendor = ""
@@ -21,9 +20,9 @@ def begin() -> StreamState:
 
 
 def on_line(state: StreamState, line: str) -> StreamState:
-    state = reading.next_line(state, line)
+    state = stream.next_line(state, line)
     return structs.replace(state, claim=state.last_words)
 
 
 def outcome(state: StreamState, exit_code: int | None, clocks: Clocks) -> AgentOutcome:
-    return reading.concluded(state, exit_code, clocks)
+    return stream.concluded(state, exit_code, clocks)

@@ -6,10 +6,9 @@ from typing import Any
 
 from msgspec import structs
 
-from dos.agents import failures, reading
-from dos.agents.adapter import Clocks, Launch, Settings, StreamState, Waiting
-from dos.agents.reading import mapping, text, within
-from dos.records.endings import AgentOutcome, Ending, Usage
+from dos.agents import provider_errors, stream
+from dos.agents.adapter import AgentOutcome, Clocks, Ending, Launch, Settings, StreamState, Usage, Waiting
+from dos.agents.stream import mapping, text, within
 
 name = "gemini"
 vendor = "google"
@@ -51,17 +50,17 @@ def begin() -> State:
 
 
 def on_line(state: State, line: str) -> State:
-    state = reading.next_line(state, line)
+    state = stream.next_line(state, line)
     if waiting := _retry(line):
-        return structs.replace(reading.waits(state, waiting), retry=line)
-    if not (said := reading.record(line)):
+        return structs.replace(stream.waits(state, waiting), retry=line)
+    if not (said := stream.record(line)):
         return state
     state = structs.replace(state, retry="")
     match said.get("type"):
         case "error":
             return structs.replace(state, complaint=text(said.get("message")))
         case "result":
-            return reading.has_used(structs.replace(state, result=said), _usage(said))
+            return stream.has_used(structs.replace(state, result=said), _usage(said))
     state = structs.replace(state, waiting=None)
     match said.get("type"):
         case "init":
@@ -70,11 +69,11 @@ def on_line(state: State, line: str) -> State:
         case "message" if said.get("role") == "assistant":
             piece = text(said.get("content"))
             claim = state.claim + piece if said.get("delta") else piece
-            return structs.replace(state, claim=claim, heard=reading.activity(piece))
+            return structs.replace(state, claim=claim, heard=stream.activity(piece))
         case "tool_use":
             given = mapping(said.get("parameters"))
             about = text(given.get("command")) or text(given.get("file_path"))
-            heard = reading.activity(text(said.get("tool_name")), about)
+            heard = stream.activity(text(said.get("tool_name")), about)
             return structs.replace(state, claim="", heard=heard)  # what is said after the last tool is the claim
     return state
 
@@ -82,12 +81,12 @@ def on_line(state: State, line: str) -> State:
 def outcome(state: State, exit_code: int | None, clocks: Clocks) -> AgentOutcome:
     pending = None
     if waiting := _retry(state.retry):
-        pending = _bounded(failures.judge(state.retry, clocks.ended_at, otherwise=waiting.ending), clocks)
+        pending = _bounded(provider_errors.judge(state.retry, clocks.ended_at, otherwise=waiting.ending), clocks)
     if state.result is not None:
         final: AgentOutcome | None = _judge(state.result, exit_code, clocks)
     else:
         final = _by_exit(exit_code, state.complaint, pending, clocks)
-    return reading.concluded(state, exit_code, clocks, final=final, pending=pending)
+    return stream.concluded(state, exit_code, clocks, final=final, pending=pending)
 
 
 def _by_exit(
@@ -95,21 +94,21 @@ def _by_exit(
 ) -> AgentOutcome | None:
     """Of one that ended without a result. What it last waited for says more than a status that it passed on."""
     if exit_code in _EXITS and not clocks.hung:
-        return AgentOutcome(ending=_EXITS[exit_code], found=reading.found("exit", exit_code))
+        return AgentOutcome(ending=_EXITS[exit_code], found=stream.found("exit", exit_code))
     if exit_code in _PASSED_ON and not clocks.hung and not pending:
-        return _bounded(failures.judge(complaint, clocks.ended_at, status=_PASSED_ON[exit_code]), clocks)
-    return failures.judge(complaint, clocks.ended_at) if complaint and exit_code else None
+        return _bounded(provider_errors.judge(complaint, clocks.ended_at, status=_PASSED_ON[exit_code]), clocks)
+    return provider_errors.judge(complaint, clocks.ended_at) if complaint and exit_code else None
 
 
 def _judge(said: dict[str, Any], exit_code: int | None, clocks: Clocks) -> AgentOutcome:
     if said.get("status") == "success":
-        return AgentOutcome(ending=Ending.OK, found=reading.found("status", "success"))
+        return AgentOutcome(ending=Ending.OK, found=stream.found("status", "success"))
     words, now = text(within(said, "error", "message")), clocks.ended_at
     # Every quota that is used up has the same type, also one that only money brings back.
     kinds = [*([_NO_CREDIT] if _NO_CREDIT in words else []), text(within(said, "error", "type"))]
-    judged = failures.judge(words, now, kinds=kinds)
+    judged = provider_errors.judge(words, now, kinds=kinds)
     if judged.ending is Ending.UNKNOWN and exit_code in _PASSED_ON:
-        judged = failures.judge(words, now, status=_PASSED_ON[exit_code])
+        judged = provider_errors.judge(words, now, status=_PASSED_ON[exit_code])
     return _bounded(judged, clocks)
 
 
@@ -123,14 +122,14 @@ def _bounded(judged: AgentOutcome, clocks: Clocks) -> AgentOutcome:
 
 def _retry(line: str) -> Waiting | None:
     told = _RETRY.match(line)
-    return failures.waiting(line, status=int(told[1]) if told[1] else None) if told else None
+    return provider_errors.waiting(line, status=int(told[1]) if told[1] else None) if told else None
 
 
 def _usage(said: dict[str, Any]) -> list[Usage]:
     """Its input holds what was cached; what it thought is only in the total."""
     found = []
     for model, told in mapping(within(said, "stats", "models")).items():
-        counted = {key: reading.count(value) for key, value in mapping(told).items()}
+        counted = {key: stream.count(value) for key, value in mapping(told).items()}
         whole, cached = counted.get("input_tokens", 0), counted.get("cached", 0)
         output = max(counted.get("output_tokens", 0), counted.get("total_tokens", 0) - whole)
         found.append(

@@ -5,10 +5,9 @@ from typing import Any
 
 from msgspec import structs
 
-from dos.agents import failures, moments, reading
-from dos.agents.adapter import Clocks, Launch, Settings, StreamState, Waiting
-from dos.agents.reading import mapping, text, within
-from dos.records.endings import AgentOutcome, Ending, Usage
+from dos.agents import provider_errors, reset_times, stream
+from dos.agents.adapter import AgentOutcome, Clocks, Ending, Launch, Settings, StreamState, Usage, Waiting
+from dos.agents.stream import mapping, text, within
 
 name = "opencode"
 vendor = "opencode"
@@ -43,12 +42,12 @@ def begin() -> State:
 
 
 def on_line(state: State, line: str) -> State:
-    state = reading.next_line(state, line)
+    state = stream.next_line(state, line)
     if logged := _logged(line):
         state = structs.replace(state, logged=logged[1])
         waiting = _retry(line)
-        return structs.replace(reading.waits(state, waiting), stuck=logged[1]) if waiting else state
-    said = reading.record(line)
+        return structs.replace(stream.waits(state, waiting), stuck=logged[1]) if waiting else state
+    said = stream.record(line)
     if not said:
         return structs.replace(state, denied=line.strip()) if _REJECTED in line else state
     session = text(said.get("sessionID")) or state.session
@@ -61,35 +60,35 @@ def on_line(state: State, line: str) -> State:
 def _on_part(state: State, said: dict[str, Any]) -> State:
     match said.get("type"):
         case "step_start":  # a tool is only told of when it is done
-            return structs.replace(state, error=None, logged="", denied="", heard=reading.activity("thinking"))
+            return structs.replace(state, error=None, logged="", denied="", heard=stream.activity("thinking"))
         case "text":
             words = text(within(said, "part", "text"))
-            return structs.replace(state, claim=words, heard=reading.activity(words))
+            return structs.replace(state, claim=words, heard=stream.activity(words))
         case "tool_use":
             given = mapping(within(said, "part", "state", "input"))
             about = text(given.get("command")) or text(given.get("filePath"))
-            return structs.replace(state, heard=reading.activity(text(within(said, "part", "tool")), about))
+            return structs.replace(state, heard=stream.activity(text(within(said, "part", "tool")), about))
         case "step_finish":
-            return reading.uses(state, _usage(said))
+            return stream.uses(state, _usage(said))
     return state
 
 
 def outcome(state: State, exit_code: int | None, clocks: Clocks) -> AgentOutcome:
     final = _judge(state.error, clocks) if state.error is not None else None
     if final and final.ending is Ending.UNKNOWN and state.logged:
-        final = failures.judge(state.logged, clocks.ended_at)
+        final = provider_errors.judge(state.logged, clocks.ended_at)
     elif state.denied and not final and exit_code == 0:
-        final = AgentOutcome(ending=Ending.PERMISSION, found=reading.found("text", state.denied))
+        final = AgentOutcome(ending=Ending.PERMISSION, found=stream.found("text", state.denied))
     pending = None
     if state.stuck is not None:
-        pending = failures.judge(state.stuck, clocks.ended_at, otherwise=Ending.TRANSIENT)
-    return reading.concluded(state, exit_code, clocks, final=final, pending=pending)
+        pending = provider_errors.judge(state.stuck, clocks.ended_at, otherwise=Ending.TRANSIENT)
+    return stream.concluded(state, exit_code, clocks, final=final, pending=pending)
 
 
 def _judge(error: dict[str, Any], clocks: Clocks) -> AgentOutcome:
     data, now = mapping(error.get("data")), clocks.ended_at
-    status = reading.number(data.get("statusCode"))
-    judged = failures.judge(
+    status = stream.number(data.get("statusCode"))
+    judged = provider_errors.judge(
         text(data.get("message")),
         now,
         status=int(status) if status is not None else None,
@@ -100,7 +99,7 @@ def _judge(error: dict[str, Any], clocks: Clocks) -> AgentOutcome:
         seconds = float(text(headers.get("retry-after")))
     except ValueError:
         return judged
-    return judged if judged.resets_at else moments.at(judged, moments.after(seconds, now), now)
+    return judged if judged.resets_at else reset_times.at(judged, reset_times.after(seconds, now), now)
 
 
 def _logged(line: str) -> tuple[str, str] | None:
@@ -111,20 +110,20 @@ def _logged(line: str) -> tuple[str, str] | None:
 
 def _retry(line: str) -> Waiting | None:
     logged = _logged(line)
-    return failures.waiting(logged[1]) if logged and logged[0] == "stream error" else None
+    return provider_errors.waiting(logged[1]) if logged and logged[0] == "stream error" else None
 
 
 def _usage(said: dict[str, Any]) -> Usage:
     """Of one step. Without a price for the model it tells a cost of 0, which is none."""
     tokens = mapping(within(said, "part", "tokens"))
-    fresh, cached = reading.count(tokens.get("input")), reading.count(within(tokens, "cache", "read"))
-    written = reading.count(within(tokens, "cache", "write"))
-    spoken = reading.count(tokens.get("output"))
-    rest = reading.count(tokens.get("total")) - fresh - cached - written
+    fresh, cached = stream.count(tokens.get("input")), stream.count(within(tokens, "cache", "read"))
+    written = stream.count(within(tokens, "cache", "write"))
+    spoken = stream.count(tokens.get("output"))
+    rest = stream.count(tokens.get("total")) - fresh - cached - written
     return Usage(
         input_tokens=fresh,
         cached_tokens=cached,
         cache_write_tokens=written,
-        output_tokens=max(spoken, rest if "total" in tokens else spoken + reading.count(tokens.get("reasoning"))),
-        cost_usd=reading.amount(within(said, "part", "cost")) or None,
+        output_tokens=max(spoken, rest if "total" in tokens else spoken + stream.count(tokens.get("reasoning"))),
+        cost_usd=stream.amount(within(said, "part", "cost")) or None,
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from dos.records.units import Unit
+from dos.units.unit import Unit
 
 _COMMITTING = """Commit your work. The last paragraph of the commit message must be the line:
 

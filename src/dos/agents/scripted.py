@@ -6,9 +6,8 @@ from typing import Any
 
 from msgspec import structs
 
-from dos.agents import moments, reading
-from dos.agents.adapter import Clocks, Launch, Settings, StreamState, Waiting
-from dos.records.endings import AgentOutcome, Ending, Scope, Usage
+from dos.agents import reset_times, stream
+from dos.agents.adapter import AgentOutcome, Clocks, Ending, Launch, Scope, Settings, StreamState, Usage, Waiting
 
 name = "scripted"
 vendor = "scripted"
@@ -33,80 +32,80 @@ def begin() -> State:
 
 
 def on_line(state: State, line: str) -> State:
-    state = reading.next_line(state, line)
-    if not (said := reading.record(line)):
+    state = stream.next_line(state, line)
+    if not (said := stream.record(line)):
         return state
     state = structs.replace(state, stuck=None)
     match said.get("type"):
         case "limit" | "overloaded" | "ending":
             return structs.replace(state, ends=(*state.ends, said))
         case "waiting":
-            return structs.replace(reading.waits(state, _waiting(said)), stuck=_waiting(said))
+            return structs.replace(stream.waits(state, _waiting(said)), stuck=_waiting(said))
     state = structs.replace(state, waiting=None)
     match said.get("type"):
         case "say":
-            words = reading.text(said.get("text"))
-            return structs.replace(state, claim=words, heard=reading.activity(words))
+            words = stream.text(said.get("text"))
+            return structs.replace(state, claim=words, heard=stream.activity(words))
         case "write" | "commit" as kind:
-            heard = reading.activity(kind, reading.text(said.get("path")), reading.text(said.get("subject")))
+            heard = stream.activity(kind, stream.text(said.get("path")), stream.text(said.get("subject")))
             return structs.replace(state, heard=heard)
         case "usage":
-            return reading.uses(state, _usage(said))
+            return stream.uses(state, _usage(said))
     return state
 
 
 def outcome(state: State, exit_code: int | None, clocks: Clocks) -> AgentOutcome:
     final = None
     for said in state.ends:
-        ending = _END_WORDS.get(reading.text(said.get("type")), _ending(said))
+        ending = _END_WORDS.get(stream.text(said.get("type")), _ending(said))
         counts = exit_code == 0 if ending is Ending.OK else exit_code != 0 or said.get("type") == "ending"
         if counts:
             final = _limit(said, ending, clocks)
-    pending = reading.by_waiting(state.stuck) if state.stuck else None
-    return reading.concluded(state, exit_code, clocks, final=final, pending=pending)
+    pending = stream.by_waiting(state.stuck) if state.stuck else None
+    return stream.concluded(state, exit_code, clocks, final=final, pending=pending)
 
 
 def _limit(said: dict[str, Any], ending: Ending, clocks: Clocks) -> AgentOutcome:
     scope = Scope.MODEL if said.get("scope") == Scope.MODEL else Scope.ACCOUNT
     outcome = AgentOutcome(
         ending=ending,
-        found=reading.found("type", said.get("type")),
+        found=stream.found("type", said.get("type")),
         scope=scope,
-        window=reading.text(said.get("window")),
+        window=stream.text(said.get("window")),
     )
-    seconds = reading.number(said.get("retry_after"))
-    outcome = moments.at(outcome, moments.after(seconds, clocks.ended_at), clocks.ended_at)
+    seconds = stream.number(said.get("retry_after"))
+    outcome = reset_times.at(outcome, reset_times.after(seconds, clocks.ended_at), clocks.ended_at)
     return structs.replace(outcome, resets_at=_moment(said.get("resets_at"), clocks.ended_at) or outcome.resets_at)
 
 
 def _moment(value: object, now: datetime) -> datetime | None:
-    if (seconds := reading.number(value)) is not None:
-        return moments.epoch(seconds, now)
+    if (seconds := stream.number(value)) is not None:
+        return reset_times.epoch(seconds, now)
     try:
-        found = datetime.fromisoformat(reading.text(value))
+        found = datetime.fromisoformat(stream.text(value))
     except ValueError:
         return None
     return found if found.tzinfo else found.replace(tzinfo=now.tzinfo)
 
 
 def _waiting(said: dict[str, Any]) -> Waiting:
-    seconds = reading.amount(said.get("seconds"))
-    return Waiting(ending=_ending(said, Ending.OVERLOADED), seconds=seconds, text=reading.text(said.get("text")))
+    seconds = stream.amount(said.get("seconds"))
+    return Waiting(ending=_ending(said, Ending.OVERLOADED), seconds=seconds, text=stream.text(said.get("text")))
 
 
 def _ending(said: dict[str, Any], otherwise: Ending = Ending.UNKNOWN) -> Ending:
     try:
-        return Ending(reading.text(said.get("ending")))
+        return Ending(stream.text(said.get("ending")))
     except ValueError:
         return otherwise
 
 
 def _usage(said: dict[str, Any]) -> Usage:
     return Usage(
-        model=reading.text(said.get("model")),
-        input_tokens=reading.count(said.get("input_tokens")),
-        cached_tokens=reading.count(said.get("cached_tokens")),
-        cache_write_tokens=reading.count(said.get("cache_write_tokens")),
-        output_tokens=reading.count(said.get("output_tokens")),
-        cost_usd=reading.amount(said.get("cost_usd")),
+        model=stream.text(said.get("model")),
+        input_tokens=stream.count(said.get("input_tokens")),
+        cached_tokens=stream.count(said.get("cached_tokens")),
+        cache_write_tokens=stream.count(said.get("cache_write_tokens")),
+        output_tokens=stream.count(said.get("output_tokens")),
+        cost_usd=stream.amount(said.get("cost_usd")),
     )

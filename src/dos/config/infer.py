@@ -1,15 +1,16 @@
 """The first `dos.toml` of a repository: lanes from its folders, and the text that `dos init` writes."""
 
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from dos.config.lanes import Lanes
-from dos.config.notation import key_text, quoted, value_text
-from dos.config.tables import Paths
+from dos import regions, text
+from dos.config.schema import Paths
+from dos.config.toml_text import key_text, quoted, value_text
 from dos.errors import NameInvalid, RegionInvalid
 from dos.fields import LONGEST_LANE_NAME
-from dos.records import names, regions
+from dos.lanes.policy import Lanes
 
 EVERYTHING = "**/*"
 NOISE = frozenset(
@@ -36,7 +37,7 @@ def infer_lanes_from_directory(root: Path, cap: int = 12) -> Lanes:
             trees[name] = [glob]
     if not trees:
         return Lanes(exclusive=("main",), trees={"main": (EVERYTHING,)})
-    taken = {names.folded(name) for name in trees}
+    taken = {text.folded(name) for name in trees}
     whole = next(name for name in ("global", *(f"global-{n}" for n in range(2, cap + 3))) if name not in taken)
     listed = tuple(trees)
     return Lanes(
@@ -50,7 +51,7 @@ def infer_lanes_from_directory(root: Path, cap: int = 12) -> Lanes:
 def trees_by_name(root: Path) -> dict[str, str]:
     """The tree that a lane would have which is named after a folder at the top, by the folder's folded name."""
     globs = {name: f"{name}/**" for name in _folders(root)}
-    return {names.folded(name): glob for name, glob in globs.items() if _prefix(name, glob)}
+    return {text.folded(name): glob for name, glob in globs.items() if _prefix(name, glob)}
 
 
 def _folders(root: Path) -> list[str]:
@@ -71,7 +72,7 @@ def usable_name(name: str) -> bool:
 def _prefix(name: str, glob: str) -> str:
     """The region of a folder; empty when its name cannot be a lane or would read as a pattern."""
     try:
-        names.checked(name, "lane name", longest=LONGEST_LANE_NAME)
+        text.checked(name, "lane name", longest=LONGEST_LANE_NAME)
         return regions.prefix(glob) if name == name.strip() and "\\" not in name else ""
     except (NameInvalid, RegionInvalid):
         return ""
@@ -157,3 +158,22 @@ def _worker_lines(values: Mapping[str, str | list[str]]) -> list[str]:
         f"{'' if value else '# '}{name} = {value_text(value)}  # {_WORKER_NOTES[name]}"
         for name, value in values.items()
     ]
+
+
+AGENT_PROGRAMS = {"claude": "claude_code", "codex": "codex", "gemini": "gemini", "opencode": "opencode"}
+
+
+def agent_programs() -> dict[str, str]:
+    """The agent programs on the path: program name -> where it is."""
+    found = {program: shutil.which(program) for program in AGENT_PROGRAMS}
+    return {program: where for program, where in found.items() if where}
+
+
+def plans_glob(root: Path) -> str | None:
+    """Where plan documents lie already; None when there are none."""
+    for glob in ("docs/**/*-plan.md", "plans/**/*.md", "planning/**/*.md"):
+        if next(root.glob(glob), None):
+            return glob
+    # Deeper than that lie the packages of others, and nobody waits for a walk through all of them.
+    near = ("PLAN.md", "*/PLAN.md", "*/*/PLAN.md")
+    return "**/PLAN.md" if any(next(root.glob(glob), None) for glob in near) else None

@@ -11,15 +11,15 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from dos.config import commands
-from dos.config.commands import Editing
+from dos.config import edit
+from dos.config.edit import Editing
 from dos.config.load import FILE_NAME, Loaded
-from dos.config.notation import key_text
 from dos.config.problems import Problem
-from dos.config.tables import Config
+from dos.config.schema import Config
+from dos.config.toml_text import key_text
 from dos.fields import Key
-from dos.records.names import folded
-from dos.records.regions import Region, first_collision, many_overlaps, region, within
+from dos.regions import Region, first_collision, many_overlaps, region, within
+from dos.text import folded
 
 NO_TREES: Mapping[str, str] = {}
 MOST_OVERLAPS = 10_000  # pairs grow with the square of the lanes, and nobody reads so many
@@ -165,7 +165,7 @@ def _lanes_without_tree(config: Config, editing: Editing, likely: Mapping[str, s
             name,
             f"lane {name!r} ({', '.join(roles)}) has no tree, so nothing can run beside it;"
             f" add {key_text((name,))} and its globs to [lanes.trees]",
-            commands.put(("lanes", "trees", name), [tree]) if tree else editing.at("lanes", "trees"),
+            edit.put(("lanes", "trees", name), [tree]) if tree else editing.at("lanes", "trees"),
         )
 
 
@@ -177,7 +177,7 @@ def _lanes_in_two_roles(config: Config) -> Iterator[Finding]:
                 Kind.LANE_BOTH_CONCURRENT_AND_EXCLUSIVE,
                 name,
                 f"lane {name!r} is listed as concurrent and as exclusive: it cannot run beside others and alone",
-                commands.drop(("lanes", "exclusive"), name),
+                edit.drop(("lanes", "exclusive"), name),
             )
 
 
@@ -190,7 +190,7 @@ def _undeclared(config: Config) -> Iterator[Finding]:
                 Kind.AUTOPICK_LANE_UNDECLARED,
                 name,
                 f"autopick names {name!r}, which is neither concurrent nor exclusive",
-                commands.drop(("lanes", "autopick"), name),
+                edit.drop(("lanes", "autopick"), name),
             )
     for word, target in lanes.aliases.items():
         if folded(target.strip()) not in declared:
@@ -198,7 +198,7 @@ def _undeclared(config: Config) -> Iterator[Finding]:
                 Kind.ALIAS_TARGET_UNDECLARED,
                 word,
                 f"alias {word!r} stands for {target!r}, which is neither concurrent nor exclusive",
-                commands.drop(("lanes", "aliases", word)),
+                edit.drop(("lanes", "aliases", word)),
             )
 
 
@@ -238,7 +238,7 @@ def _unread(written: Iterable[Key]) -> Iterator[Finding]:
     for key in unread_keys(written):
         name = key_text(key)
         detail = f"{name} is set, and nothing in this version of dos reads it: it decides nothing"
-        yield _finding(Kind.POLICY_UNREAD, name, detail, commands.drop([str(part) for part in key]))
+        yield _finding(Kind.POLICY_UNREAD, name, detail, edit.drop([str(part) for part in key]))
 
 
 def _dangling_references(config: Config, editing: Editing) -> Iterator[Finding]:

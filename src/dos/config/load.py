@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from dos.config.problems import Problem
-from dos.config.tables import Config
+from dos.config.schema import Config
 from dos.errors import ConfigInvalid
 from dos.fields import Key
 
@@ -44,7 +44,7 @@ class Loaded(Struct, frozen=True, kw_only=True):
     @property
     def origins(self) -> dict[Key, int]:
         """The line of every key that the file sets. A key that is not here has its default."""
-        from dos.config.notation import key_lines
+        from dos.config.toml_text import key_lines
 
         return key_lines(self.text) if self.text else {}
 
@@ -211,8 +211,8 @@ def _problems(
     shaped: dict[str, Any], raw: dict[str, Any], text: str, path: Path
 ) -> tuple[list[Problem], dict[str, Any]]:
     """What is wrong, in the order of the file's lines, and the tables that can be used."""
-    from dos.config.diagnose import diagnose
-    from dos.config.notation import key_lines, line_of
+    from dos.config.explain import diagnose
+    from dos.config.toml_text import key_lines, line_of
 
     lines = key_lines(text)
     problems, left = diagnose(shaped)

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from dos.config.load import Loaded
-from dos.config.notation import key_text, line_of, value_text, without_password
+from dos.config.toml_text import key_text, line_of, value_text, without_password
 from dos.fields import Key
 
 DEFAULT = "default"

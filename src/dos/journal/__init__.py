@@ -1,1 +1,1 @@
-"""The one durable record: events, the stores that keep them, and the states folded from them."""
+"""The one durable record: the store of events and what is folded from it."""

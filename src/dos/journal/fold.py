@@ -13,12 +13,13 @@ from zlib import crc32
 from msgspec import json
 
 from dos.errors import Internal
-from dos.journal import engine_events, events, streams
-from dos.journal.events import Event, JournalPruned
-from dos.journal.facts import upgrades
-from dos.journal.facts.reader import select
+from dos.journal import streams
+from dos.journal.events import fleet, limits, upgrades
+from dos.journal.events.envelope import Event
+from dos.journal.events.fleet import JournalPruned
+from dos.journal.events.reader import select
 from dos.journal.store import Reading, Store, readable, unlapsed
-from dos.records.leases import Lease
+from dos.lease import Lease
 
 SNAPSHOT_EVERY = 1000  # events folded beyond the last snapshot before another one is worth a write
 PAGE = 2000
@@ -151,7 +152,7 @@ def code_hash(kind: type[State]) -> str:
     """Changes with the code that folds, so that a state made by other rules is not taken for this one."""
     seen = 0
     made_with: tuple[str, ...] = getattr(kind, "made_with", ())  # modules whose rules the state follows
-    for module in (kind.__module__, events.__name__, engine_events.__name__, upgrades.__name__, *made_with):
+    for module in (kind.__module__, fleet.__name__, limits.__name__, upgrades.__name__, *made_with):
         spec = sys.modules[module].__spec__
         if spec is None or spec.origin is None:
             raise Internal(f"the state {kind.name!r} is defined in {module}, which has no source file")

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Raw, Struct, json
 
-from dos.journal.events import Event
-from dos.records.moments import YEAR_10000_MS
+from dos.journal.events.envelope import Event
+from dos.times import YEAR_10000_MS
 
 # The characters JSON may leave bare and at which some reader ends a line.
 _SEPARATORS = {character: f"\\u{character:04x}" for character in (0x7F, 0x85, 0x2028, 0x2029)}

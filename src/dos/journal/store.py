@@ -12,19 +12,10 @@ from msgspec import Struct, json, structs
 
 from dos.errors import BadInput, Conflict, Fenced, Internal, JournalTooNew, OutcomeUnknown, StoreFailed
 from dos.journal import streams
-from dos.journal.events import (
-    SCHEMA,
-    Event,
-    Fact,
-    LeaseAdopted,
-    LeaseExpired,
-    LeaseGranted,
-    LeaseReleased,
-    LeaseRenewed,
-    LeaseRevoked,
-)
-from dos.records.leases import Lease, Refusal, Request
-from dos.records.names import folded, shown
+from dos.journal.events.envelope import SCHEMA, Event, Fact
+from dos.journal.events.lanes import LeaseAdopted, LeaseExpired, LeaseGranted, LeaseReleased, LeaseRenewed, LeaseRevoked
+from dos.lease import Lease, Refusal, Request
+from dos.text import folded, shown
 
 Admit = Callable[[Request, Sequence[Lease]], Refusal | None]
 

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from dos.records.names import folded
+from dos.text import folded
 
 if TYPE_CHECKING:
-    from dos.plans.limits.quota import Key
+    from dos.limits.quota import Key
 
 FLEET = "fleet"  # what people ask of the fleet; it carries no fence. Older versions wrote everything of the fleet here.
 APPROVALS = "approvals"  # the plans and settings that people approved

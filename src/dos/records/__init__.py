@@ -1,1 +1,1 @@
-"""The nouns: what lanes, leases, runs and regions are. Values only; nothing here reads or writes the outside."""
+"""Names that plugins import from where they first were; they are defined elsewhere."""

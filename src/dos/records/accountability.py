@@ -1,19 +1,5 @@
-"""Who wrote a piece of evidence. It decides what the evidence can prove."""
+"""`Accountability` under the name that plugins import it by; it is defined in `dos.witness.accountability`."""
 
-from enum import StrEnum
+from dos.witness.accountability import Accountability
 
-
-class Accountability(StrEnum):
-    """Lowest first."""
-
-    AGENT_AUTHORED = "AGENT_AUTHORED"  # whoever claims it could have written it
-    OS_RECORDED = "OS_RECORDED"  # a runner saw it happen
-    THIRD_PARTY = "THIRD_PARTY"  # somebody else says so
-
-    @property
-    def is_forgeable(self) -> bool:
-        return self is Accountability.AGENT_AUTHORED
-
-    @property
-    def rank(self) -> int:
-        return list(Accountability).index(self)
+__all__ = ["Accountability"]

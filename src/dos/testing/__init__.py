@@ -1,1 +1,1 @@
-"""Shipped to users: scripted agents and the demonstration."""
+"""Shipped to users: scripted agents, the demonstration and the simulator."""

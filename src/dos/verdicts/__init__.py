@@ -1,1 +1,1 @@
-"""What is true? Pure answers from evidence; nothing here reads or acts."""
+"""Names that plugins import from where they first were; they are defined elsewhere."""

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
+from dos import text
 from dos.config.infer import EVERYTHING, usable_name
-from dos.config.lanes import Lanes
 from dos.config.layout import packages
-from dos.records import names
+from dos.lanes.policy import Lanes
 
 CAP = 12
 _TESTS = frozenset(
@@ -215,13 +215,13 @@ def _taxonomy(lanes: Sequence[_Lane]) -> Lanes:
 
 def _free_name(lane: _Lane, taken: Iterable[str]) -> str:
     """Two packages of one name are called by their folders."""
-    known = {names.folded(each) for each in taken}
-    if names.folded(lane.name) not in known:
+    known = {text.folded(each) for each in taken}
+    if text.folded(lane.name) not in known:
         return lane.name
     return _unused(lane.folders[0].replace("/", "-"), taken)
 
 
 def _unused(name: str, taken: Iterable[str]) -> str:
-    known = {names.folded(each) for each in taken}
+    known = {text.folded(each) for each in taken}
     numbered = (name, *(f"{name}-{number}" for number in range(2, len(known) + 3)))
-    return next(each for each in numbered if names.folded(each) not in known)
+    return next(each for each in numbered if text.folded(each) not in known)

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from dos.journal.clock import Clock, SystemClock
-from dos.journal.events import Event
+from dos.journal.events.envelope import Event
 from dos.journal.store import NOTHING, Entry, Foreseen
-from dos.records.leases import Lease
+from dos.lease import Lease
 
 K = TypeVar("K")
 V = TypeVar("V")

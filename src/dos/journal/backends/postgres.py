@@ -23,9 +23,9 @@ except ImportError as error:
         hint="pip install 'dispatch-os[postgres]'",
     ) from error
 
-from dos.journal.backends.postgres_faults import explain
-from dos.journal.backends.postgres_rows import COMMIT, ROLLBACK, WORKSPACES, Rows, Statement, Transaction, View
-from dos.journal.backends.postgres_sessions import Connection, Sessions
+from dos.journal.backends.postgres_errors import explain
+from dos.journal.backends.postgres_session import Connection, Sessions
+from dos.journal.backends.postgres_transaction import COMMIT, ROLLBACK, WORKSPACES, Rows, Statement, Transaction, View
 
 CONNECT_SECONDS = 10
 RECHECK_SECONDS = 5.0  # how late a waiter learns of an event whose notification was lost

@@ -15,17 +15,18 @@ from zlib import crc32
 
 from msgspec import json, structs
 
-from dos import backoff, file_lock
+from dos import backoff
 from dos.errors import Internal, OutcomeUnknown, StoreBusy, StoreReadOnly, StoreUnreachable
-from dos.journal.backends import stored
-from dos.journal.backends.sqlite_faults import explain, explain_system, primary_code
-from dos.journal.backends.sqlite_opening import open_reading, open_writing
+from dos.journal.backends import row as stored
+from dos.journal.backends.sqlite_errors import explain, explain_system, primary_code
+from dos.journal.backends.sqlite_open import open_reading, open_writing
 from dos.journal.clock import Clock, SystemClock
-from dos.journal.events import Event
+from dos.journal.events.envelope import Event
 from dos.journal.store import NOTHING, Entry, Foreseen
-from dos.records.leases import Lease
-from dos.records.names import folded
-from dos.records.regions import Mode
+from dos.lease import Lease
+from dos.machine import file_lock
+from dos.regions import Mode
+from dos.text import folded
 
 _GATE_PAUSES = backoff.growing(0.0002, cap=0.003, factor=1.5)  # in seconds
 

@@ -1,1 +1,1 @@
-"""Whose word counts, and what it comes to."""
+"""Names that plugins import from where they first were; they are defined elsewhere."""

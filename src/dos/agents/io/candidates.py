@@ -1,0 +1,97 @@
+"""The agents of dos.toml, in the order in which they are asked."""
+
+import os
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from dos.agents import registry
+from dos.agents.adapter import Adapter, Settings
+from dos.agents.io import credentials
+from dos.agents.logins import Credentials
+from dos.agents.policy import Agent
+from dos.config.load import FILE_NAME
+from dos.config.schema import Config
+from dos.config.toml_text import key_text, line_of
+from dos.errors import BadInput
+from dos.fields import Key
+from dos.limits.quota import Candidate
+from dos.units.io import units as sources
+from dos.units.unit import Unit
+
+
+class Employed(Struct, frozen=True, kw_only=True):
+    candidate: Candidate
+    adapter: Adapter
+    agent: Agent
+    settings: Settings
+
+    def login(self) -> Credentials:
+        """How the credentials that it would be started with look now."""
+        return credentials.fingerprint(self.candidate.vendor, {**os.environ, **self.agent.environment})
+
+
+def check(config: Config, lines: dict[Key, int]) -> None:
+    """Raise unless every agent that the file names is known, and every lane has one.
+
+    `lines` are those of the keys that the file sets, for the place in the message.
+    """
+    if unknown := next((name for name in config.named_agents() if sources.agent_trouble(name, config)), ""):
+        key = _place_of(config, unknown)
+        line = line_of(lines, key)
+        place = f"{FILE_NAME}:{line}: " if line else ""
+        raise BadInput(
+            f"{place}{key_text(key)} is {unknown!r}, and {sources.agent_trouble(unknown, config)}",
+            hint=f"dos config set {key_text(key)} NAME",
+        )
+    for lane in config.roster() or [""]:
+        employed(config, lane)
+
+
+def _place_of(config: Config, name: str) -> tuple[str, ...]:
+    """The first key that names an agent."""
+    lanes = (("lanes", "agents", lane) for lane, agent in config.lanes.agents.items() if agent == name)
+    if name == config.workers.agent:
+        return ("workers", "agent")
+    return ("workers", "fallback") if name in config.workers.fallback else next(lanes)
+
+
+def employed(config: Config, lane: str, unit_agent: str = "") -> list[Employed]:
+    """Who may work on a lane, in the order in which they are asked; each is known, or this says which is not."""
+    if names := config.agent_names(lane, unit_agent):
+        return [employ(config, name) for name in names]
+    raise _unset()
+
+
+def in_use(config: Config, units: Iterable[Unit] = ()) -> list[Employed]:
+    """Everybody who may be started here: whom dos.toml names, and whom these units ask for."""
+    if not (names := dict.fromkeys((*config.named_agents(), *(unit.agent for unit in units if unit.agent)))):
+        raise _unset()
+    return [employ(config, name) for name in names if not sources.agent_trouble(name, config)]
+
+
+def _unset() -> BadInput:
+    return BadInput(
+        "no agent is configured, so there is nobody to do the work",
+        hint=f"One of {', '.join(registry.names())}: dos config set workers.agent claude_code",
+    )
+
+
+def employ(config: Config, name: str) -> Employed:
+    agent = config.agents.get(name, Agent())
+    adapter = registry.find(agent.adapter or name)
+    ours = adapter.name in registry.CONFIGURED and not agent.command
+    return Employed(
+        candidate=Candidate(
+            name=name, vendor=adapter.vendor, account=agent.account, model=agent.model, max_usd=agent.max_usd
+        ),
+        adapter=adapter,
+        agent=agent,
+        settings=Settings(
+            command=config.workers.command if ours else agent.command,
+            arguments=agent.arguments,
+            model=agent.model,
+            max_turns=agent.max_turns,
+            max_usd=agent.max_usd,
+        ),
+    )

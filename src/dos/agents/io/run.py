@@ -1,0 +1,100 @@
+"""Runs an agent on a unit, listens to it, and says how it ended."""
+
+import uuid
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from math import inf
+from pathlib import Path
+
+from msgspec import structs
+
+from dos.agents.adapter import Clocks, Ending, Settings, Usage
+from dos.agents.io.candidates import Employed
+from dos.agents.io.monitor import Attendant
+from dos.agents.logins import Credentials
+from dos.config.schema import Config
+from dos.fleet.effects import AgentResult, RunAgent
+from dos.git.repository import Reader
+from dos.journal.store import Store
+from dos.limits import budget
+from dos.machine import execute
+from dos.machine.execute import Limits, Ran, Why
+
+
+class Launcher:
+    """Of the agents of one run, one after the other."""
+
+    def __init__(self, config: Config, *, is_lost: Callable[[], bool], open_store: Callable[[], Store]) -> None:
+        self._workers = config.workers
+        self._prices = config.prices
+        self._is_lost = is_lost
+        self._open_store = open_store
+        self._heeded = 0  # of the run's stream, by the attendants of those before
+
+    def run(
+        self, effect: RunAgent, employed: Employed, *, prompt: str, environment: dict[str, str], log: Path
+    ) -> AgentResult:
+        adapter, model = employed.adapter, employed.settings.model
+        launch = adapter.launch(prompt, _settings(employed, effect))
+        attendant = Attendant(
+            adapter,
+            effect,
+            lambda usage: budget.overspent(effect.left, _named(usage, model), self._prices),
+            open_store=self._open_store,
+            is_lost=self._is_lost,
+            heeded=self._heeded,
+        )
+        tree = Reader(Path(effect.worktree.path))
+        with attendant:
+            ran = execute.run(
+                launch.argv,
+                cwd=tree.tree,
+                environment={**environment, **launch.environment, **employed.agent.environment},
+                limits=self._limits(effect),
+                feed=launch.stdin,
+                log=log,
+                stopped=lambda: attendant.must_stop() or bool(attendant.overspent),
+                heard=attendant.hear,
+                changing=lambda: (tree.commit_of("HEAD"), tuple(tree.dirty_paths())),
+            )
+        self._heeded = attendant.heeded
+        outcome = adapter.outcome(attendant.state, ran.exit_code, self._clocks(ran, attendant))
+        outcome = structs.replace(outcome, usage=_named(outcome.usage, model))
+        cost = budget.price(outcome.usage, self._prices)
+        login = employed.login() if outcome.ending is Ending.AUTH else Credentials()
+        return AgentResult(outcome=outcome, exit_code=ran.exit_code, seconds=ran.seconds, cost_usd=cost, login=login)
+
+    def _limits(self, effect: RunAgent) -> Limits:
+        workers = self._workers
+        return Limits(
+            wall_seconds=min(workers.wall_seconds, effect.left.wall_seconds or inf),
+            silence_seconds=workers.silence_seconds,
+            idle_seconds=workers.idle_seconds or inf,
+        )
+
+    def _clocks(self, ran: Ran, attendant: Attendant) -> Clocks:
+        overspent = attendant.overspent if ran.why is Why.STOPPED and not attendant.must_stop() else ""
+        return Clocks(
+            ended_at=datetime.now().astimezone(),
+            silent=ran.why is Why.SILENT,
+            overtime=ran.why is Why.OVERTIME,
+            idle=ran.why is Why.IDLE,
+            stopped=ran.why is Why.STOPPED and not overspent,
+            overspent=overspent,
+        )
+
+
+def _named(usage: Sequence[Usage], model: str) -> tuple[Usage, ...]:
+    """With the model that was asked for, where a program does not say which it was."""
+    return tuple(structs.replace(each, model=each.model or model) for each in usage)
+
+
+def _settings(employed: Employed, effect: RunAgent) -> Settings:
+    given = employed.settings
+    start = f"{effect.run_id}/{effect.iteration}.{effect.attempt}"
+    return structs.replace(
+        given,
+        max_usd=min((each for each in (given.max_usd, effect.left.usd) if each is not None), default=None),
+        directory=effect.worktree.path,
+        session=str(uuid.uuid5(uuid.NAMESPACE_OID, start)),
+    )

@@ -1,0 +1,1 @@
+"""Plans and settings that a person approved."""

@@ -1,0 +1,1 @@
+"""Which text of a plan or of `dos.toml` counts, and what approves one."""

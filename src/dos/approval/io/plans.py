@@ -1,0 +1,84 @@
+"""The units by the plan documents that a person approved."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Self
+
+from dos.approval.io.checkout import Checkout, Documents
+from dos.approval.io.texts import ApprovedTexts
+from dos.backlog.io import survey
+from dos.config.schema import Config
+from dos.git.repository import Reader
+from dos.journal.events.limits import PlansApproved
+from dos.journal.store import Store
+from dos.questions.catalog import AnyQuestion
+from dos.questions.state import Decisions
+from dos.questions.texts import PlanChanged
+from dos.units.io import documents as plan_documents
+from dos.units.io import units as sources
+from dos.units.portfolio import Portfolio
+from dos.units.unit import Unit
+from dos.workspace import Workspace
+
+ReadPlans = Callable[[Mapping[str, str | None] | None], Portfolio]  # by the texts that count; None: by the disk
+
+
+class PlanTexts:
+    """Units from an issue tracker or a program are not covered: they are read as they are."""
+
+    def __init__(self, documents: Documents, read: ReadPlans, *, is_covered: bool = True) -> None:
+        self._read = read
+        self._is_covered = is_covered
+        self._approved = ApprovedTexts(PlansApproved, PlanChanged, documents)
+        self._basis: object = None  # what the units were read from
+        self._units: list[Unit] = []
+        self.unapproved: list[Unit] = []  # beside these: declared only by what is on disk as nobody approved it
+
+    @classmethod
+    def of_checkout(cls, place: Workspace, config: Config, git: Reader, target: Callable[[], str]) -> Self:
+        def documents() -> list[Path]:
+            paths = config.paths
+            return plan_documents.documents(place.root, paths.plans_glob, paths.next_packets)
+
+        return cls(
+            Checkout(place.root, git, target, paths=documents, read=plan_documents.read_text),
+            lambda texts: sources.read(place, config, texts=texts),
+            is_covered=config.plans.source == "documents",
+        )
+
+    def questions(self, answers: Decisions) -> list[AnyQuestion]:
+        """About the documents that are on disk as nobody approved them."""
+        return self._approved.questions(answers)
+
+    def approve(self, store: Store, *, by: str = "") -> None:
+        """A person has seen to it: what is on disk now counts. Raises where a document cannot be read."""
+        if self._is_covered:
+            survey.readable(self._read(None))
+            self._approved.approve(store, by=by)
+
+    def adopt_committed(self, store: Store) -> bool:
+        """What is committed counts, where nobody approved anything yet. False: there are only uncommitted plans."""
+        return not self._is_covered or self._approved.adopt_committed(store)
+
+    def confirm(self, store: Store, answers: Decisions) -> None:
+        """Keep the text of what a person answered `use` for: it counts also when the disk changes again."""
+        if self._is_covered:
+            self._approved.confirm(store, answers)
+
+    def units(self, store: Store, answers: Decisions) -> list[Unit]:
+        """The units by the texts that count; documents that have not changed are not read again."""
+        if not self._is_covered:
+            return survey.readable(self._read(None))
+        texts = self._approved.look(store, answers)
+        basis = (self._approved.seen, texts)
+        if basis != self._basis:
+            self._units = survey.readable(self._read(texts))
+            self.unapproved = self._only_on_disk()
+            self._basis = basis
+        return self._units
+
+    def _only_on_disk(self) -> list[Unit]:
+        if not self._approved.changed:
+            return []
+        known = {unit.name for unit in self._units}
+        return [unit for unit in self._read(None).units if unit.name not in known]

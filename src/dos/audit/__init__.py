@@ -1,0 +1,1 @@
+"""Does a commit do what its subject says?"""

@@ -1,0 +1,1 @@
+"""Gathers what an audit of commits needs."""

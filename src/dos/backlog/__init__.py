@@ -1,0 +1,1 @@
+"""Which unit may be offered now, and why one is not worked on."""

@@ -1,0 +1,102 @@
+"""What is known of a unit before it is offered: what its plan says, the journal, the live leases."""
+
+from collections.abc import Collection, Sequence
+
+from msgspec import structs
+
+from dos.backlog.attempt_state import Attempts
+from dos.backlog.io import attempts, cooldown
+from dos.backlog.pickable import MOST_DEATHS, Evidence, Flag
+from dos.config.schema import Config
+from dos.errors import BadInput
+from dos.fleet.state import fleet, held_units
+from dos.fleet.state.fleet import Fleet
+from dos.questions.state import Decisions
+from dos.text import shown
+from dos.units.io import named_unit, units
+from dos.units.portfolio import Portfolio, soak_end
+from dos.units.unit import Trouble, Unit
+from dos.world import World
+
+UNREAD = (Trouble.UNREADABLE, Trouble.NOT_CLOSED)  # a document may declare more than can be seen
+UNCLEAR = (Trouble.LANE_UNKNOWN, Trouble.AGENT_UNKNOWN, Trouble.CLASS_UNKNOWN, Trouble.RANGE)
+
+
+def gather(
+    world: World,
+    word: str,
+    declared: Sequence[Unit],
+    state: Fleet,
+    *,
+    live: Collection[str],
+    answers: Decisions,
+    now_ms: int,
+) -> Evidence:
+    """Of the declared unit that is named so; `state` is the fleet's as git shows it."""
+    portfolio = units.read(world.workspace, world.config)
+    unit = named_unit.find(declared, word)
+    if unit is None:
+        raise _nowhere(word, portfolio)
+    (unit,) = held_units.gated([unit], state, answers)
+    seen = rested(unit, standing(unit, state, live, now_ms=now_ms), state, attempts.recorded(world), world.config)
+    return structs.replace(seen, unparseable=seen.unparseable or _unclear(unit, portfolio))
+
+
+def standing(unit: Unit, state: Fleet, live: Collection[str], *, now_ms: int) -> Evidence:
+    """How a unit stands by the word of its plan and of the journal; `live` are the runs that hold a lane."""
+    seen = state.units.get(unit.name, fleet.Unit())
+    return Evidence(
+        unit=unit.name,
+        shipped=seen.landed[:12],
+        unparseable=unit.unparseable,
+        in_flight=f"run {seen.claimed_by}" if seen.claimed_by in live else False,
+        plan_class=unit.plan_class,
+        operator_gated=_gate(unit, seen),
+        soak_open=_soak(unit, now_ms),
+        dependency_unmet=", ".join(name for name in unit.depends if not state.units.get(name, fleet.Unit()).landed),
+        now_ms=now_ms,
+    )
+
+
+def rested(unit: Unit, seen: Evidence, state: Fleet, tried: Attempts, config: Config) -> Evidence:
+    """`seen`, with the end of the unit's cooldown after a try in vain."""
+    rest = cooldown.of_unit(unit, state, tried, config, now_ms=seen.now_ms)
+    return structs.replace(seen, cooldown_until_ms=rest.until_ms)
+
+
+def unplaced(unit: Unit, lane: str) -> Flag:
+    return unit.unparseable if lane else f"it names no lane that is declared: {shown(unit.lane)}"
+
+
+def _nowhere(word: str, portfolio: Portfolio) -> BadInput:
+    unread = next((f"; {problem}" for problem in portfolio.problems if problem.kind in UNREAD), "")
+    return BadInput(
+        f"no plan has the unit {shown(word)}{unread}",
+        hint="`dos status` lists the units; say with --state what is known of one of your own.",
+    )
+
+
+def _unclear(unit: Unit, portfolio: Portfolio) -> Flag:
+    """What is wrong where it stands on disk; nothing, where another text of it counts than is on disk."""
+    on_disk = {each.name: each.fingerprint for each in portfolio.units}
+    if on_disk.get(unit.name) != unit.fingerprint:
+        return ""
+    place = (unit.document, unit.line)
+    problems = (problem for problem in portfolio.problems if problem.kind in UNCLEAR)
+    return next((problem.what for problem in problems if (problem.document, problem.line) == place), "")
+
+
+def _gate(unit: Unit, seen: fleet.Unit) -> Flag:
+    if seen.deaths >= MOST_DEATHS:
+        return f"{seen.deaths} runs in a row died at it"
+    return seen.undone or unit.gated
+
+
+def _soak(unit: Unit, now_ms: int) -> Flag:
+    """An end that nobody can read has not come."""
+    if not unit.soak_until:
+        return False
+    end = soak_end(unit.soak_until)
+    if end is None:
+        return f"until {unit.soak_until}, which is no date"
+    return f"until {unit.soak_until}" if now_ms < end.timestamp() * 1000 else False

@@ -1,0 +1,168 @@
+"""Why nobody works on a lane or a unit right now: one value that every surface prints."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from msgspec import Struct
+
+from dos.text import counted, listed
+from dos.times import second_stamp
+
+SOON = timedelta(days=1)
+MOST_TOLD = 3  # units of those that wait for the same
+
+
+class WaitsOn(StrEnum):
+    """What has to change. The order is that in which reasons without a known end are told."""
+
+    PERSON = "person"  # an answer
+    LOGIN = "login"  # an agent program that nobody is logged in to
+    START_FAILED = "start_failed"  # workers of the lane die when they start
+    ENVIRONMENT = "environment"  # the workspace's own setup or test
+    BUDGET = "budget"
+    LIMIT = "limit"  # of a provider
+    PAUSE = "pause"
+    PLAN_PROBLEM = "plan_problem"  # a plan cannot be read
+    NO_LANE = "no_lane"  # no worker is ever placed where the unit belongs
+    GATE = "gate"  # a draft, or gated in its plan
+    SOAK = "soak"
+    DEPENDENCY = "dependency"  # another unit has to land first
+    COOLDOWN = "cooldown"
+    LANDING = "landing"  # the work is done, and waits to land
+    REGION_HELD = "region_held"  # somebody else holds the lane, or one that overlaps it
+    EXCLUSIVE = "exclusive"  # it runs alone, or another lane does
+    HOST_FULL = "host_full"  # as many workers as wanted are at work
+    JOURNAL_AWAY = "journal_away"
+    UNKNOWN = "unknown"  # what is needed to tell could not be read
+
+
+_TITLES = {
+    WaitsOn.PERSON: "needs an answer",
+    WaitsOn.LOGIN: "not logged in",
+    WaitsOn.START_FAILED: "workers fail to start",
+    WaitsOn.ENVIRONMENT: "environment not ready",
+    WaitsOn.BUDGET: "budget spent",
+    WaitsOn.LIMIT: "provider limit",
+    WaitsOn.PAUSE: "paused",
+    WaitsOn.PLAN_PROBLEM: "problem in a plan",
+    WaitsOn.NO_LANE: "no lane",
+    WaitsOn.GATE: "held by its plan",
+    WaitsOn.SOAK: "soaking",
+    WaitsOn.DEPENDENCY: "waits for another unit",
+    WaitsOn.COOLDOWN: "on cooldown",
+    WaitsOn.LANDING: "waits to land",
+    WaitsOn.REGION_HELD: "region held",
+    WaitsOn.EXCLUSIVE: "exclusive lane",
+    WaitsOn.HOST_FULL: "no free worker",
+    WaitsOn.JOURNAL_AWAY: "journal unavailable",
+    WaitsOn.UNKNOWN: "unknown",
+}
+# Of what only a person clears a lane where nobody works has come to its end: nothing else will change.
+_OF_PEOPLE = frozenset(
+    {
+        WaitsOn.PERSON,
+        WaitsOn.LOGIN,
+        WaitsOn.START_FAILED,
+        WaitsOn.ENVIRONMENT,
+        WaitsOn.BUDGET,
+        WaitsOn.LIMIT,
+    }
+)
+_ORDER = {on: number for number, on in enumerate(WaitsOn)}
+
+
+class Waiting(Struct, frozen=True, kw_only=True):
+    """One reason why nobody works on a lane or a unit right now."""
+
+    on: WaitsOn
+    subject: str  # the lane or the unit that it is about
+    why: str = ""  # in words
+    since: datetime | None = None
+    until: datetime | None = None  # None: it cannot be known
+    clears_with: str = ""  # a command that can be typed; empty: it clears by itself
+    question: str = ""  # the id of the open question that holds it
+
+    @property
+    def needs_person(self) -> bool:
+        """Nothing but a person's word or hands clears it."""
+        return bool(self.question) or (self.on in _OF_PEOPLE and self.until is None and bool(self.clears_with))
+
+    def __str__(self) -> str:
+        """As people read it: what it is, until when, why."""
+        until = f" until {second_stamp(int(self.until.timestamp() * 1000))}" if self.until else ""
+        why = f": {self.why}" if self.why else ""
+        return f"{_TITLES[self.on]}{until}{why}"
+
+
+Waits = tuple[Waiting, ...]
+
+
+def ordered(found: Iterable[Waiting]) -> Waits:
+    """The one that clears last comes first; what has no known end clears last of all."""
+    return tuple(sorted(dict.fromkeys(found), key=_clearing))
+
+
+def _clearing(waiting: Waiting) -> tuple[bool, float, int]:
+    until = waiting.until.timestamp() if waiting.until else 0.0
+    return waiting.until is not None, -until, _ORDER[waiting.on]
+
+
+def clears_first(found: Iterable[Waits], now: datetime) -> Waits:
+    """Of several subjects any of which would do, the waits of the one that is likely to be free first.
+
+    What a person can clear comes before what takes longer than a day.
+    """
+
+    def likely(waits: Waits) -> tuple[int, float]:
+        if not waits:
+            return 0, 0.0
+        last = waits[0]
+        if last.until is not None:
+            is_soon = last.until - now <= SOON
+            return 1 if is_soon else 3, last.until.timestamp()
+        return 2 if last.clears_with else 4, 0.0
+
+    return min(found, key=likely, default=())
+
+
+def told(waits: Sequence[Waiting]) -> str:
+    """The first of them, how many more there are, and what to type."""
+    first = waits[0]
+    more = f" (and {len(waits) - 1} more)" if len(waits) > 1 else ""
+    command = f"; {first.clears_with}" if first.clears_with else ""
+    return f"{first}{more}{command}"
+
+
+def _detail(waiting: Waiting) -> str:
+    command = f"; {waiting.clears_with}" if waiting.clears_with else ""
+    return f"{waiting.why or waiting.subject}{command}"
+
+
+def left_over(units: Mapping[str, Waits]) -> str:
+    """How many units are left when nobody works any more, and what they wait for."""
+    parts = []
+    for on in WaitsOn:
+        waiting = {name: waits[0] for name, waits in units.items() if waits and waits[0].on is on}
+        if waiting:
+            named = listed([f"{name}: {_detail(each)}" for name, each in waiting.items()], MOST_TOLD)
+            parts.append(f"{len(waiting)} {_TITLES[on]} ({named})")
+    free = [name for name, waits in units.items() if not waits]
+    parts += [f"{len(free)} can be started ({listed(free, MOST_TOLD)})"] if free else []
+    return f"{counted(len(units), 'unit')} left: {'; '.join(parts)}"
+
+
+class FleetWaits(Struct, frozen=True, kw_only=True):
+    """Of each lane that has work, and of each unit that has not landed: what it waits for. Empty: for nothing."""
+
+    lanes: dict[str, Waits] = {}
+    units: dict[str, Waits] = {}
+
+    def besides(self, question: str, *, lanes: Iterable[str] = (), units: Iterable[str] = ()) -> Waits:
+        """What these lanes and units wait for besides the answer to a question."""
+        found = [*(self.lanes.get(lane, ()) for lane in lanes), *(self.units.get(unit, ()) for unit in units)]
+        return ordered(each for waits in found for each in waits if each.question != question)
+
+    def all(self) -> list[Waiting]:
+        """Each once, those that clear last first."""
+        return list(ordered(each for waits in (*self.lanes.values(), *self.units.values()) for each in waits))

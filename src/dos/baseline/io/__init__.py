@@ -1,0 +1,1 @@
+"""Runs setup and test on trees that no agent has touched."""

@@ -1,0 +1,315 @@
+"""Runs the workspace's setup and test in a fresh tree of a commit that no agent has touched, and empties it once."""
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+
+from msgspec import DecodeError, json, structs
+
+from dos.agents.io import orphans
+from dos.backoff import Backoff
+from dos.baseline import state
+from dos.baseline.state import Baselines
+from dos.config.schema import Config
+from dos.fleet.population.policy import Workers
+from dos.git.repository import Reader, Writer
+from dos.journal import fold
+from dos.journal.events.limits import BaselineChecked
+from dos.landing import submodules, worktree, worktree_includes
+from dos.landing.checks import Checks
+from dos.lease import Lease
+from dos.machine import execute, file_lock, process
+from dos.questions.state import Decisions
+from dos.receipts.io.acceptance import Accepted
+from dos.text import as_text, counted
+from dos.verify import canary
+from dos.verify.baseline import NOTHING_TO_EMPTY, Answer, Subject
+from dos.workspace import Workspace
+
+Progress = Callable[[str], None]
+
+TAIL_LINES = 20
+LONGEST_LINE = 300
+PROBE_SECONDS = 20.0  # for one acceptance command: it is only seen whether it can be started
+ALL_PROBES_SECONDS = 60.0
+LOCK_PAUSES = Backoff((0.2,))  # in seconds
+SLOWER_WITHOUT_SOURCES = 3  # so much longer than before may the test take on emptied sources, and a minute
+NOT_EXECUTABLE, NOT_FOUND = 126, 127
+_CANNOT_RUN = ("not found", "No module named", "No such file or directory", "MODULE_NOT_FOUND")
+# What a test command runs in turn, by their names at the top of a tree.
+_RUNNERS = ("Makefile", "makefile", "GNUmakefile", "justfile", "Justfile", "Taskfile.yml", "tox.ini", "noxfile.py")
+
+
+class Stopped(Exception):
+    """Whoever wanted to know does not any more."""
+
+
+class BaselineCommands:
+    """The commands that have to pass before anybody works, for those who only ask whether they did."""
+
+    def __init__(self, config: Config, git: Reader) -> None:
+        self._workers = config.workers
+        self._git = git
+
+    @property
+    def is_wanted(self) -> bool:
+        return not self._workers.unchecked_because
+
+    @property
+    def test(self) -> str:
+        return self._workers.test
+
+    @property
+    def commands(self) -> str:
+        """A digest of what is run."""
+        return sha256("\0".join((self._workers.setup, self._workers.test)).encode()).hexdigest()[:16]
+
+    def subject(self, commit: str) -> Subject:
+        tree = self._git.run("rev-parse", f"{commit}^{{tree}}").strip()
+        return Subject(host=process.host(), tree=tree, commands=self.commands)
+
+
+class Baseline(BaselineCommands):
+    def __init__(self, place: Workspace, config: Config, git: Writer, checks: Checks) -> None:
+        super().__init__(config, git)
+        self._writer = git
+        self._place = place
+        self._checks = checks
+
+    def held_by(self, watch: fold.Watch, host: str) -> str:
+        """The question that keeps agents from starting on a host; empty: none does."""
+        if not self.is_wanted:
+            return ""
+        return state.holding(watch.state(Baselines), watch.state(Decisions), host)
+
+    def check(
+        self,
+        commit: str,
+        branch: str,
+        lease: Lease,
+        *,
+        stopped: Callable[[], bool],
+        acceptance: Mapping[str, str] = {},
+        failures: int = 0,
+        known: Callable[[Subject], BaselineChecked | None] = lambda subject: None,
+        progress: Progress = execute.unheard,
+    ) -> BaselineChecked | None:
+        """None when it was stopped. One process of a host at a time; `known` is asked once it is our turn.
+
+        `acceptance` are commands by unit, to be probed for programs that are missing. `progress` is told what is run.
+        """
+        subject = self.subject(commit)
+        try:
+            with self._alone(stopped, progress):
+                if found := known(subject):
+                    return found
+                progress(f"making a fresh tree of {branch} ({commit[:9]})")
+                with self._fresh(commit) as inside:
+                    run = _Run(
+                        self._workers,
+                        inside,
+                        self._checks,
+                        lease,
+                        stopped=stopped,
+                        fetched=self._fetched,
+                        progress=progress,
+                    )
+                    answer = run.judge(acceptance)
+        except Stopped:
+            return None
+        return BaselineChecked(
+            **structs.asdict(subject),
+            **structs.asdict(answer),
+            branch=branch,
+            commit=commit,
+            ordinal=0 if answer.is_good else failures + 1,
+        )
+
+    @property
+    def _fetched(self) -> Path:
+        return (self._place.common or self._place.state) / "modules"
+
+    @property
+    def _folder(self) -> Path:
+        return self._place.worktrees.with_name("baseline")
+
+    @contextmanager
+    def _alone(self, stopped: Callable[[], bool], progress: Progress) -> Iterator[None]:
+        """One check at a time on this host. Raises Stopped when nobody wants to know any more."""
+        waits = False
+
+        def gives_up() -> bool:
+            nonlocal waits
+            if not waits:
+                progress("waiting for another check on this host to end")
+                waits = True
+            return stopped()
+
+        self._folder.parent.mkdir(parents=True, exist_ok=True)
+        opened = os.open(self._folder.with_name("baseline.gate"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            if not file_lock.take(opened, gives_up=gives_up, pauses=LOCK_PAUSES):
+                raise Stopped
+            yield
+        finally:
+            os.close(opened)
+
+    @contextmanager
+    def _fresh(self, commit: str) -> Iterator[Writer]:
+        """A worktree with nothing in it but the commit. It is ours alone, so nothing in it is anybody's work."""
+        self._remove()
+        inside = Writer(self._folder)
+        try:
+            worktree.add(self._writer, self._place.state, self._folder, commit)
+            inside.run("checkout", "--quiet", "--force", "--detach", commit)
+            worktree_includes.bring(self._git, inside)
+            yield inside
+        finally:
+            self._remove()
+
+    def _remove(self) -> None:
+        if not self._folder.exists():
+            return
+        orphans.wait_for_git(self._folder)
+        self._writer.once("worktree", "remove", "--force", "--force", str(self._folder))
+        if self._folder.exists():
+            shutil.rmtree(self._folder)
+
+
+class _Run:
+    """One check in one fresh tree."""
+
+    def __init__(
+        self,
+        workers: Workers,
+        inside: Writer,
+        checks: Checks,
+        lease: Lease,
+        *,
+        stopped: Callable[[], bool],
+        fetched: Path,
+        progress: Progress,
+    ) -> None:
+        self._workers = workers
+        self._inside = inside
+        self._checks = checks
+        self._lease = lease
+        self._stopped = stopped
+        self._fetched = fetched
+        self._progress = progress
+
+    def judge(self, acceptance: Mapping[str, str]) -> Answer:
+        workers = self._workers
+        began = time.monotonic()
+        problem = submodules.check_out(self._inside, self._fetched)
+        if workers.setup:
+            setup = self._run("setup", workers.setup, workers.setup_seconds)
+            if setup.passed is False:
+                return _failed(workers.setup, setup, began)
+            problem = problem and submodules.check_out(self._inside, self._fetched)
+        if problem:
+            return Answer(command="git submodule update --init", passed=False, reason=problem)
+        test = self._run("the test", workers.test, workers.wall_seconds)
+        if test.passed is False:
+            return _failed(workers.test, test, began)
+        test_seconds = time.monotonic() - began
+        missing = self._probe(acceptance)
+        blanked = self._empty()
+        sees = None
+        if blanked:
+            most = min(workers.wall_seconds, SLOWER_WITHOUT_SOURCES * test_seconds + 60)
+            emptied = f"the test with {counted(blanked, 'source file')} emptied"
+            sees = self._run(emptied, workers.test, most).passed is False
+        else:
+            self._progress(f"the test passes; {NOTHING_TO_EMPTY}")
+        return Answer(
+            command=workers.test,
+            passed=True,
+            reason=test.detail,
+            blanked=blanked,
+            sees_tree=sees,
+            seconds=round(time.monotonic() - began, 3),
+            missing=missing,
+        )
+
+    def _run(self, what: str, command: str, seconds: float) -> Accepted:
+        """The same, told before and after."""
+        self._progress(f"running {what}: {' '.join(command.split())} (at most {seconds:.0f} s)")
+        began = time.monotonic()
+        answer = self._accept(command, seconds)
+        self._progress(f"{what} {'passed' if answer.passed else 'failed'} after {time.monotonic() - began:.1f} s")
+        return answer
+
+    def _accept(self, command: str, seconds: float) -> Accepted:
+        answer = self._checks.run_apart(self._inside.tree, command, self._lease, seconds, self._stopped)
+        if self._stopped():
+            raise Stopped
+        return answer
+
+    def _probe(self, acceptance: Mapping[str, str]) -> dict[str, str]:
+        """Of the units whose acceptance command cannot run here, why. That it fails is expected before the work."""
+        missing: dict[str, str] = {}
+        answers: dict[str, str] = {}
+        if acceptance:
+            commands = counted(len(set(acceptance.values())), "acceptance command")
+            self._progress(f"probing {commands} for missing programs (at most {ALL_PROBES_SECONDS:g} s)")
+        deadline = time.monotonic() + ALL_PROBES_SECONDS
+        for unit, command in acceptance.items():
+            if command not in answers and time.monotonic() < deadline:
+                answers[command] = cannot_run(self._accept(command, PROBE_SECONDS))
+            if why := answers.get(command):
+                missing[unit] = why
+        return missing
+
+    def _empty(self) -> int:
+        """Empty the program's files; how many there were."""
+        tree = self._inside.tree
+        tracked = [path for path in self._inside.paths_of("HEAD") if (tree / path).is_file()]
+        found = canary.sources(tracked, _runner(tree, self._workers.test, tracked))
+        written = [path for path in found if not (tree / path).is_symlink() and (tree / path).stat().st_size]
+        for path in written:
+            (tree / path).write_text(canary.emptied(path))
+        return len(written)
+
+
+def cannot_run(answer: Accepted) -> str:
+    """Why a command could not be run at all; empty: it ran, whatever it said."""
+    code = answer.run.exit_code if answer.run else 0
+    if code in (0, None):
+        return ""
+    told = next((line for line in reversed(answer.output) if any(word in line for word in _CANNOT_RUN)), "")
+    if code in (NOT_EXECUTABLE, NOT_FOUND) or "No module named" in told:
+        return told.strip() or answer.detail
+    return ""
+
+
+def _runner(tree: Path, command: str, tracked: list[str]) -> str:
+    """The test command, with the text of what it runs in turn: the files that it names must stay."""
+    texts = [command, *(_read(tree / name) for name in _RUNNERS), *_scripts(tree / "package.json")]
+    for path in tracked:
+        if path.rpartition(".")[2] in canary.SHELL and canary.is_named(path, "\n".join(texts)):
+            texts.append(_read(tree / path))
+    return "\n".join(texts)
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+
+
+def _scripts(package: Path) -> list[str]:
+    """What `npm test` and the like run; not the files that the package is made of."""
+    try:
+        scripts = json.decode(_read(package) or "{}")["scripts"]
+        return [str(script) for script in scripts.values()]
+    except (DecodeError, KeyError, AttributeError, TypeError):
+        return []
+
+
+def _failed(command: str, answer: Accepted, began: float) -> Answer:
+    output = [as_text(line)[:LONGEST_LINE] for line in answer.output[-TAIL_LINES:]]
+    seconds = round(time.monotonic() - began, 3)
+    return Answer(command=command, passed=False, reason=answer.detail, output=output, seconds=seconds)

@@ -1,0 +1,125 @@
+"""Checks the target on demand, as `dos up` does before it starts agents: one who asks beforehand is told the same."""
+
+import os
+import time
+from collections.abc import Callable
+from functools import partial
+
+from dos.agents.io import orphans
+from dos.agents.io.halt_listener import HaltListener
+from dos.baseline.io import findings as evidence
+from dos.baseline.io.check import Baseline, Progress
+from dos.doctor.subjects import git, store
+from dos.doctor.subjects.finding import Finding
+from dos.errors import StoreFailed
+from dos.fleet.state.fleet import Fleet
+from dos.git import target
+from dos.git.repository import Writer
+from dos.journal import fold, streams
+from dos.journal.events.limits import BaselineChecked
+from dos.journal.store import Store
+from dos.landing import target as targets
+from dos.landing.checks import Checks
+from dos.lease import Lease
+from dos.machine import execute, process
+from dos.regions import region
+from dos.units.io import units
+from dos.units.unit import Claim, Trouble, Unit
+from dos.world import World
+
+MARK = "doctor/"  # among the names of lanes, by which what a command leaves behind is found
+
+
+def examine(world: World, open_journal: Callable[[], Store], progress: Progress) -> list[Finding]:
+    """What is wrong with the target, after it was checked in a fresh tree.
+
+    A result that lets agents start is written down, so that `dos up` need not check it again; any other is only told.
+    """
+    if not git.usable(world) or world.loaded.problems:
+        return []  # what is wrong there is a finding already
+    if not_checked := evidence.unchecked(world):
+        return not_checked
+    probed = _probed(world)
+    with execute.ended_by_signals():
+        result = _check(world, probed, progress)
+    if result is None:
+        return []  # there is no target; that is a finding already
+    found = evidence.findings(world, result, probed)
+    if result.is_good:
+        try:
+            key = f"doctor/{os.getpid()}.{time.time_ns()}"
+            open_journal().record(streams.baseline(result.host), result, key=key)
+        except StoreFailed as failure:
+            found.append(store.failed(failure, world))
+    return found
+
+
+def _check(world: World, probed: dict[str, Unit], progress: Progress) -> BaselineChecked | None:
+    place, config = world.workspace, world.config
+    repository = Writer(place.root)
+    branch = target.branch(config, repository)
+    commit = targets.of(repository, config.workers.remote).newest(branch) if branch else ""
+    if not branch or not commit:
+        return None
+    listen = partial(HaltListener, open_store=lambda: world.journal, is_lost=execute.never)
+    checks = Checks(place, config, listen=listen, lease_key="")
+    marked = _marked()
+    try:
+        return Baseline(place, config, repository, checks).check(
+            commit,
+            branch,
+            marked,
+            stopped=execute.never,
+            acceptance={name: checks.acceptance(unit) for name, unit in probed.items()},
+            progress=progress,
+        )
+    finally:
+        orphans.end(str(place.root), marked)
+
+
+def _probed(world: World) -> dict[str, Unit]:
+    """The units that are still to be done and have an acceptance command, by name.
+
+    Not those of which the plan alone tells that its program is missing: that is a finding of its own.
+    """
+    portfolio = units.read(world.workspace, world.config)
+    known = fold.current(world.journal, Fleet)[0].units
+    landed = {name for name, unit in known.items() if unit.landed}
+    found = {
+        (problem.document, problem.line)
+        for problem in portfolio.problems
+        if problem.kind is Trouble.ACCEPTANCE_PROGRAM_MISSING
+    }
+    return {
+        unit.name: unit
+        for unit in portfolio.units
+        if (unit.acceptance or world.config.workers.acceptance)
+        and unit.claimed != Claim.SHIPPED
+        and unit.name not in landed
+        and (unit.document, unit.line) not in found
+    }
+
+
+def _marked() -> Lease:
+    """Nobody grants it and it holds nothing: what the commands start is found by its name and its number.
+
+    The number grows with time, so that what a check left that was killed is ended by the next one. Of two at once, one
+    waits for the other before it starts anything.
+    """
+    now_ms = time.time_ns() // 1_000_000
+    return Lease(
+        lane=f"{MARK}{process.system()}",
+        holder=f"{process.host()}:{os.getpid()}",
+        host=process.host(),
+        ttl_ms=0,
+        region=region([]),
+        is_lock=True,
+        pid=os.getpid(),
+        system=process.system(),
+        fence=now_ms,
+        boot="",
+        granted_ms=now_ms,
+        beat_ms=now_ms,
+        expires_ms=0,
+        version=0,
+    )

@@ -1,0 +1,1 @@
+"""Reads what agents said: transcripts and the input of hooks."""

@@ -1,0 +1,28 @@
+"""Print what the shell needs to complete verbs, flags and the names of lanes.
+
+bash: eval "$(dos completion bash)" in ~/.bashrc. zsh: eval "$(dos completion zsh)" in ~/.zshrc.
+fish: dos completion fish > ~/.config/fish/completions/dos.fish. `lanes` prints the lanes; the scripts ask for it.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+EXITS = {"shown": 0, "contract_error": 2}
+
+
+class Args(Struct, kw_only=True):
+    what: Annotated[str, Option(help="which", positional=True, choices=("bash", "zsh", "fish", "lanes"))]
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    if args.what == "lanes":
+        lanes = desk.world.config.known_lanes()
+        return Reply(text="\n".join(lanes), data={"lanes": lanes})
+    from dos.cli.completion import script
+
+    text = script(args.what)
+    return Reply(text=text, data={"shell": args.what, "script": text})

@@ -1,0 +1,31 @@
+"""Print what every exit code of every verb means.
+
+0 is always the good direction, 2 always means that what was typed or written cannot be used, 70 is a bug of dos, 77
+means that an agent of the fleet asked for what only a person may do, 130 is Ctrl-C.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from dos.cli import catalogue
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+EXITS = {"shown": 0, "contract_error": 2}
+
+
+class Args(Struct, kw_only=True):
+    verb: Annotated[list[str], Option(help="only this verb, or this family of verbs", positional=True)] = []
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    if args.verb:
+        table = {verb.name: catalogue.exits(verb) for verb in catalogue.named(args.verb)}
+    else:
+        table = catalogue.all_exits()
+    lines = []
+    for name, exits in table.items():
+        rows = sorted(exits.items(), key=lambda row: row[1])
+        lines.append(f"{name:<22} " + ", ".join(f"{code} {token}" for token, code in rows))
+    return Reply(text="\n".join(lines), data=table)

@@ -1,0 +1,33 @@
+"""Say what there is to type: all verbs, one family of them, or one verb."""
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from dos.cli import call, catalogue
+from dos.cli.help import family_page, overview
+from dos.verbs.args import Option, parser
+from dos.verbs.context import Desk, Reply
+from dos.verbs.table import VERBS
+
+EXITS = {"shown": 0, "contract_error": 2}
+
+
+class Args(Struct, kw_only=True):
+    verb: Annotated[list[str], Option(help="the verb, or the first word of a family", positional=True)] = []
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    text = page(args.verb) if args.verb else overview()
+    shown = catalogue.named(args.verb) if args.verb else VERBS.values()
+    verbs = [{"verb": verb.name, "group": verb.group, "summary": verb.summary} for verb in shown]
+    return Reply(text=text, data={"verbs": verbs, "text": text}, indented=True)
+
+
+def page(words: list[str]) -> str:
+    found = catalogue.named(words)
+    verb = found[0]
+    if verb.name != " ".join(words):
+        return family_page(words[0])
+    module = catalogue.module(verb)
+    return call.help_page(verb, module, parser(verb.name, verb.summary, module.Args))

@@ -1,0 +1,48 @@
+"""Is a text shaped like an answer that can be shown?
+
+Leaked thoughts, a refusal, a bare tool call or a traceback are none. Whether the answer is right is not asked.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct, to_builtins
+
+from dos.claims import answer_shape
+from dos.claims.answer_shape import Policy
+from dos.cli import input as given_text
+from dos.cli.loop.numbers import sensible
+from dos.errors import BadInput
+from dos.text import shown
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+EXITS = {"ANSWER_SHAPED": 0, "NON_ANSWER": 3, "INDETERMINATE": 4, "contract_error": 2, "unknown": 5}
+
+
+class Args(Struct, kw_only=True):
+    text: Annotated[str | None, Option(help="the text; - reads the input", metavar="TEXT", may_be_empty=True)] = None
+    file: Annotated[str, Option(help="a file with it, which wins; - reads the input", metavar="FILE")] = ""
+    min_chars: Annotated[int, Option(help="shorter is no answer", metavar="N")] = 1
+    non_answer: Annotated[str, Option(help="more patterns of what is none", metavar="RE,RE")] = ""
+    markers: Annotated[str, Option(help="patterns of which an answer has one", metavar="RE,RE")] = ""
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    if not args.file and args.text is None:
+        raise BadInput("there is no text", hint="For example: dos answer-shape --file answer.md")
+    text = given_text.read(args.file or "-", "--file") if args.file or args.text == "-" else args.text or ""
+    non_answers, markers = _patterns(args.non_answer), _patterns(args.markers)
+    with sensible("answer-shape"):
+        policy = Policy(min_chars=args.min_chars, non_answers=non_answers, markers=markers)
+    verdict = answer_shape.judge(text, policy)
+    skipped = answer_shape.unusable((*non_answers, *markers))
+    return Reply(
+        code=EXITS[verdict.answer],
+        text=f"{verdict.answer}  {verdict.reason}",
+        data={**to_builtins(verdict), "is_shippable": verdict.is_shippable, "is_disqualified": verdict.is_disqualified},
+        complaint="\n".join(f"warning: {shown(pattern)} is not a pattern, and is passed over" for pattern in skipped),
+    )
+
+
+def _patterns(text: str) -> tuple[str, ...]:
+    return tuple(each for part in text.split(",") if (each := part.strip()))

@@ -1,0 +1,1 @@
+"""Verbs that show and change settings."""

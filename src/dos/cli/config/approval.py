@@ -1,0 +1,15 @@
+"""What a person changes by a verb is approved: the fleet that runs uses it, and asks nobody."""
+
+from dos.approval.io import approve
+from dos.config.load import Loaded
+from dos.errors import DosError
+from dos.verbs.context import Desk, actor
+
+
+def approved(desk: Desk, edited: Loaded) -> list[str]:
+    """Warnings: why the change is in the file, and not in effect for a fleet that runs."""
+    try:
+        warning = approve.approve_edit(desk.world.workspace, edited, by=actor())
+    except DosError as error:
+        warning = f"the change is saved, but not approved ({error.message}); the next `dos up` approves it"
+    return [warning] if warning else []

@@ -1,0 +1,29 @@
+"""Print one value of the configuration, bare, for scripts.
+
+A key that is known and has no value exits 1 and prints nothing.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from dos.cli.config import rows
+from dos.config.show import as_json
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+EXITS = {"set": 0, "unset": 1, "contract_error": 2}
+
+
+class Args(Struct, kw_only=True):
+    key: Annotated[str, Option(help="a key, as in supervise.target", positional=True)]
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    found = rows.under(desk, args.key)
+    one = found[0] if found[0].key == rows.normal_key(args.key) else None
+    if one is None:  # a table: its keys by name
+        return Reply(
+            text="\n".join(f"{row.key} = {row.text}" for row in found if row.value is not None), data=as_json(found)
+        )
+    return Reply(code=int(one.value is None), text=rows.bare(one), data=as_json([one])[0])

@@ -1,0 +1,17 @@
+"""Print where the dos.toml of this workspace is, or would be."""
+
+from msgspec import Struct
+
+from dos.verbs.context import Desk, Reply
+
+EXITS = {"exists": 0, "missing": 1, "contract_error": 2}
+
+
+class Args(Struct, kw_only=True):
+    pass
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    path = desk.world.workspace.config
+    there = path.exists()
+    return Reply(code=int(not there), text=str(path), data={"path": str(path), "exists": there}, next_action="dos init")

@@ -1,0 +1,51 @@
+"""The keys of the configuration that somebody asks for."""
+
+import shlex
+from difflib import get_close_matches
+from pathlib import Path
+
+from dos.config.edit import parsed_key
+from dos.config.show import Row, rows
+from dos.config.toml_text import key_text
+from dos.errors import BadInput
+from dos.verbs.context import Desk
+
+
+def under(desk: Desk, key: str) -> list[Row]:
+    """The key itself, or every key of the table; every key at all when none is named."""
+    known = rows(desk.world.loaded)
+    wanted = normal_key(key)
+    found = [row for row in known if not wanted or row.key == wanted or row.key.startswith(f"{wanted}.")]
+    if not found:
+        tables = {row.key.rpartition(".")[0] for row in known}
+        near = get_close_matches(wanted, [*(row.key for row in known), *sorted(tables)], 1)
+        raise BadInput(
+            f"there is no key {key!r}" + (f"; did you mean {near[0]}?" if near else ""),
+            hint="`dos config show` lists every key.",
+        )
+    return found
+
+
+def editable(desk: Desk) -> Path:
+    """The dos.toml to change. From a linked worktree the main checkout's counts, and is not changed by the way."""
+    found = desk.world.workspace
+    if found.is_elsewhere:
+        again = shlex.join(["dos", "--workspace", str(found.root), "config", "set", "KEY", "VALUE"])
+        raise BadInput(
+            f"{found.tree} is a linked worktree, and the dos.toml that counts here is {found.config}",
+            hint=f"Change it in the main checkout: {again}",
+        )
+    return found.config
+
+
+def bare(row: Row) -> str:
+    """The value for a script: a string without its quotes, everything else as the file would have it."""
+    return row.value if isinstance(row.value, str) else row.text
+
+
+def normal_key(key: str) -> str:
+    """The key as it is shown, however it was quoted."""
+    try:
+        return key_text(parsed_key(key))
+    except BadInput:  # no key at all: it will not be found
+        return key.strip()

@@ -1,0 +1,32 @@
+"""Show the configuration: every key with its value, set or not."""
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from dos.cli.config import rows
+from dos.config.show import as_json
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+EXITS = {"shown": 0, "contract_error": 2}
+
+
+class Args(Struct, kw_only=True):
+    key: Annotated[str, Option(help="a key or a table, as in supervise.target", positional=True)] = ""
+    origin: Annotated[bool, Option(help="also say where each value comes from")] = False
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    found = rows.under(desk, args.key)
+    lines = [f"{row.key} = {row.text}" if row.value is not None else f"# {row.key} is not set" for row in found]
+    if args.origin:
+        width = min(60, max(map(len, lines)))
+        lines = [f"{line:<{width}}  # {row.origin}" for line, row in zip(lines, found, strict=True)]
+    warnings = desk.world.loaded.warnings
+    return Reply(
+        text="\n".join(lines),
+        data=as_json(found),
+        complaint="\n".join(f"warning: {text}" for text in warnings),
+        indented=True,
+    )

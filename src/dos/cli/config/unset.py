@@ -1,0 +1,37 @@
+"""Take one key or table out of dos.toml, so that it has its default again; or one entry out of a list.
+
+With an entry the key stays, with the rest of its list: dos config unset lanes.autopick api
+"""
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from dos.cli.config.approval import approved
+from dos.cli.config.rows import editable, normal_key
+from dos.config.edit import unset_value
+from dos.config.show import rows
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+EXITS = {"unset": 0, "contract_error": 2}
+
+
+class Args(Struct, kw_only=True):
+    key: Annotated[str, Option(help="the key, as in supervise.target", positional=True)]
+    entry: Annotated[str, Option(help="only this entry of the list that the key holds", positional=True)] = ""
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    path = editable(desk)
+    loaded = unset_value(path, args.key, args.entry)
+    warnings = approved(desk, loaded)
+    complaint = "\n".join(f"warning: {text}" for text in warnings)
+    key = normal_key(args.key)
+    now = next((row.text for row in rows(loaded) if row.key == key), "")
+    if args.entry:
+        data = {"key": key, "value": now, "path": str(path), "warnings": warnings}
+        return Reply(text=f"{key} = {now}  in {path}", data=data, complaint=complaint)
+    said = f"; it is {now} by default" if now else ""
+    data = {"key": key, "default": now, "path": str(path), "warnings": warnings}
+    return Reply(text=f"{key} is taken out of {path}{said}", data=data, complaint=complaint)

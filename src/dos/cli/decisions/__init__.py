@@ -1,0 +1,1 @@
+"""Verbs that list, show, add and answer what needs a person."""

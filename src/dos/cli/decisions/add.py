@@ -1,0 +1,56 @@
+"""Put something on the list of what needs a person.
+
+For a loop of your own that cannot go on without one. The same text is one row while it is open; nothing waits for it.
+"""
+
+import re
+from typing import Annotated
+
+from msgspec import Struct
+
+from dos.cli.lanes import caller
+from dos.cli.runs import run_checks
+from dos.errors import BadInput
+from dos.journal import fold
+from dos.questions import state
+from dos.questions.added import Added
+from dos.questions.state import Decisions
+from dos.text import checked, shown
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+EXITS = {"added": 0, "already-open": 0, "contract_error": 2, "lock-busy": 4}
+LONGEST_KIND = 40
+EXAMPLE = "For example: --kind FLAG"
+COUNTED = ("ARBITER_REFUSE", "PREFLIGHT_REFUSE")  # refusals clear by themselves: they are never queued
+_KIND = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+
+
+class Args(Struct, kw_only=True):
+    kind: Annotated[str, Option(help="one word for what it is, such as FLAG", metavar="KIND")]
+    lane: Annotated[str, Option(help="the lane it is about", metavar="LANE")]
+    text: Annotated[str, Option(help="what a person has to know or decide", metavar="TEXT")]
+    command: Annotated[str, Option(help="what to type; it is shown, never run", metavar="COMMAND")] = ""
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    kind = _checked_kind(args.kind)
+    lane = caller.known_lane(desk.journal_world, checked(args.lane, "lane name"))
+    text = run_checks.text(args.text, "text").strip()
+    if not text:
+        raise BadInput("--text says nothing", hint="Say what a person has to know or decide.")
+    command = run_checks.text(args.command, "command")
+    recorded, _ = fold.current(desk.journal, Decisions)
+    question = Added.ask(kind, lane, text, command, answered=recorded.answered)
+    is_new = question.id not in recorded.open
+    desk.journal.append_all([state.raising(question)])
+    told = f"added  {question.id}" if is_new else f"already open  {question.id}"
+    return Reply(text=told, data={"id": question.id, "added": is_new, "kind": kind, "lane": lane})
+
+
+def _checked_kind(kind: str) -> str:
+    if not _KIND.fullmatch(kind) or len(kind) > LONGEST_KIND:
+        raise BadInput(f"--kind {shown(kind)} is not one word of letters, digits and _", hint=EXAMPLE)
+    if kind.upper() in COUNTED:
+        raise BadInput(f"{kind.upper()} is counted by `dos recurring`, and never queued", hint=EXAMPLE)
+    return kind.upper()

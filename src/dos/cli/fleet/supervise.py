@@ -1,0 +1,38 @@
+"""What is to be done about the workers, given who there is?
+
+Each line of the input is an object with an evidence and, if need be, a policy; each line of the answer is a plan. It
+reads nothing else: the fields are those of dos.population, and of [supervise] in dos.toml.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from dos.cli.input import answer_lines
+from dos.errors import BadInput
+from dos.fleet.population.supervise import supervise
+from dos.fleet.population.types import Supervise, SuperviseEvidence
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+EXITS = {"reported": 0, "contract_error": 2}
+
+
+class Args(Struct, kw_only=True):
+    batch: Annotated[bool, Option(help='read {"evidence":…,"policy":…} lines, write one plan a line')] = False
+
+
+class Tick(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One line of a batch."""
+
+    evidence: SuperviseEvidence
+    policy: Supervise = Supervise()
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    if not args.batch:
+        raise BadInput(
+            "nobody says where the evidence comes from",
+            hint="Give it as lines of JSON with --batch; `dos loop` gathers it by itself.",
+        )
+    return answer_lines(Tick, lambda tick: supervise(tick.evidence, tick.policy.policy()))

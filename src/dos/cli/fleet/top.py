@@ -1,0 +1,59 @@
+"""What is running, what is waiting and on what, what landed, what it cost?
+
+On a terminal it goes on until q or Ctrl-C, and shows what happens as it happens. It only reads: no supervisor is needed
+for it, and none is disturbed.
+"""
+
+import shutil
+import sys
+from typing import Annotated, Any
+
+from msgspec import Struct
+
+from dos.errors import GitFailed
+from dos.report import released_top, top
+from dos.report.live import Seen
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+EXITS = {"reported": 0, "contract_error": 2}
+WIDTH_WITHOUT_A_TERMINAL = 120
+
+
+class Args(Struct, kw_only=True):
+    once: Annotated[bool, Option(help="show it once; so it is wherever stdout is no terminal")] = False
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    from dos.cli.terminal import refresh
+
+    if not (args.once or desk.as_json or desk.plain) and sys.stdout.isatty() and sys.stdin.isatty():
+        from dos.cli.terminal import screen
+
+        screen.show(desk)
+        return Reply()
+    looked = refresh.watcher(desk).look()
+    seen = top.view(looked, refresh.waits(desk)())
+    if desk.as_json:
+        return Reply(data=_released(seen, looked, desk) | top.data(seen), indented=True)
+    from dos.cli.terminal.page import page, plain
+
+    width = shutil.get_terminal_size((WIDTH_WITHOUT_A_TERMINAL, 0)).columns
+    return Reply(text=plain(page(seen, width, name=desk.journal_world.workspace.root.name)), data=top.data(seen))
+
+
+def _released(view: top.View, seen: Seen, desk: Desk) -> dict[str, Any]:
+    """What dos-kernel printed, for those who read that."""
+    world = desk.journal_world
+    try:
+        log = world.git.run("log", f"--max-count={released_top.ACTIVITY_SHOWN}", "--format=%h %s").splitlines()
+    except GitFailed:
+        log = []  # no repository, or nothing committed yet
+    return released_top.frame(
+        view,
+        seen,
+        workspace=str(world.workspace.root),
+        initialized=world.loaded.path is not None,
+        exclusive=world.config.lanes.exclusive,
+        log=log,
+    )

@@ -1,0 +1,322 @@
+"""Keep the wanted number of workers alive.
+
+In the foreground it tells what happens, line by line, until Ctrl-C, which lets the workers finish what they are at.
+When its terminal is closed it goes on, and writes to logs/supervisor.log in the state directory; `dos down` stops it.
+Start it again after a crash of anything: it goes on from the journal. With --until-idle, units that are left because
+they wait for a person, for time or for one another are named at the end, and the exit code says so. A unit that failed
+is on cooldown, also after a restart; --retry ends that.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import nullcontext
+from datetime import datetime
+from importlib import import_module
+from typing import Annotated
+
+from msgspec import Struct, to_builtins
+
+from dos import workspace
+from dos.agents.io import candidates, logs
+from dos.approval.io import approve
+from dos.backlog.io import clear, survey
+from dos.cli.terminal import footer
+from dos.cli.terminal.hangup import Terminal
+from dos.config.schema import Config
+from dos.doctor.subjects import agents
+from dos.doctor.subjects import uncommitted as committed
+from dos.errors import BadInput, DosError, StoreFailed
+from dos.fleet import unit_lanes
+from dos.fleet.io.drive import AWAY, Patience, drive
+from dos.fleet.io.reader import FleetReader
+from dos.fleet.io.settings_check import check_settings
+from dos.fleet.io.supervisor_effects import FleetEffects
+from dos.fleet.supervisor import Ending, Supervisor, Why
+from dos.journal import fleet_streams, streams
+from dos.journal.events.fleet import DrainRequested
+from dos.journal.store import Store
+from dos.machine import process
+from dos.report import event_lines as story
+from dos.report import summary
+from dos.report.session_fold import last_start
+from dos.text import listed, slug, visible
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply, actor, colour
+from dos.verbs.output import complain
+from dos.world import World
+
+EXITS = {"stopped": 0, "already-running": 1, "contract_error": 2, "work-left": 3, "lease-lost": 4}
+LONGEST_TICK_SECONDS = 3_600
+WRITE_A_PLAN = "Write a plan with a heading such as `## DEMO A1: what to do`; `dos plan` shows what it declares."
+_COLOURS = {story.GOOD: "\x1b[32m", story.BAD: "\x1b[31m", story.DIM: "\x1b[2m"}
+
+
+class Args(Struct, kw_only=True):
+    target: Annotated[int | None, Option(help="how many workers; [supervise] target when not given", metavar="N")] = (
+        None
+    )
+    detach: Annotated[bool, Option(help="run in the background", flags=("-d",))] = False
+    plain: Annotated[bool, Option(help="no live table, also on a terminal")] = False
+    until_idle: Annotated[bool, Option(help="stop when nobody works and nothing is left to offer")] = False
+    retry: Annotated[
+        list[str] | None,
+        Option(
+            help="try these units now, without their cooldown; without a name: all", metavar="UNIT", may_be_bare=True
+        ),
+    ] = None
+    service: Annotated[
+        str, Option(help="the system starts it, and no person: it approves nothing", metavar="JOURNAL")
+    ] = ""
+    tick: Annotated[float, Option(help="seconds between two looks, at most", metavar="SECONDS")] = 2.0
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    if args.service:
+        desk.world.workspace = workspace.rooted(desk.start)
+        desk.world.loaded = approve.settings_of_service(desk.world.workspace, args.service)
+    config = desk.policy
+    candidates.check(config, desk.world.loaded.origins)  # said now, not at the first unit
+    _check_numbers(args)
+    check_settings(config)
+    for warning in (warnings := survey.never_offered(desk.world.workspace, config)):
+        desk.complain(f"warning: {warning}")
+    warnings += _uncommitted(desk)
+    for found in agents.missing(desk.world):
+        desk.complain(f"warning: {found.what}. Fix: {found.fix}")
+        warnings.append(found.what)
+    _check_plans(args, desk)
+    _retry(args.retry, desk)
+    if args.detach:
+        return _detached(args, desk)
+    supervisor = _supervisor(args, config)
+    actor_name = streams.supervisor(slug(supervisor.system))
+    effects = FleetEffects(desk.world.workspace, config, actor=actor_name)
+    effects.target()
+    if not args.service:
+        effects.patience.outlast(lambda: effects.approve(desk.world.loaded, by=actor()))
+    _warn_of_other_clones(desk, effects)
+    _drain_on_interrupt(effects)
+    threading.Thread(target=_warn_of_versions, args=(desk, config), daemon=True).start()
+    ended = threading.Event()
+    before = effects.store.last()
+    teller = threading.Thread(target=_tell, args=(desk, before, ended), daemon=True)
+    try:
+        performers = effects.performers()
+        if "DOS_FAULT_LOG" in os.environ:  # a test kills us between two effects
+            performers = import_module("dos.testing.kill_points").around("supervisor", performers)
+        view = footer.Watch(desk) if not args.plain and footer.wanted(desk) else None
+        terminal = Terminal(logs.of_supervisor(desk.world.workspace.state), on_close=view.stop if view else None)
+        terminal.survive_its_end()
+        with view or nullcontext():
+            teller.start()
+            try:
+                ending = drive(supervisor.supervise(), performers)
+            finally:
+                ended.set()
+                teller.join(timeout=5)
+    finally:
+        effects.close()
+    data = {"reason": ending.text, "target": supervisor.target}
+    if ending.why is Why.SECOND:
+        return Reply(code=1, text=ending.text, data=data)
+    patience = Patience(config.leases.ttl_seconds, prove=lambda doubtful: None, pause=time.sleep)
+    made = patience.outlast(lambda: _report(desk, supervisor.host, before))
+    return Reply(
+        code=EXITS.get(ending.why, 0),
+        text="\n" + summary.render(made),
+        data=data | {"warnings": warnings} | to_builtins(made),
+        complaint=_lost(ending) if ending.why is Why.LOST else "",
+    )
+
+
+def _supervisor(args: Args, config: Config) -> Supervisor:
+    return Supervisor(
+        host=process.host(),
+        system=process.system(),
+        pid=os.getpid(),
+        target=args.target or config.supervise.target,
+        tick_seconds=args.tick,
+        until_idle=args.until_idle,
+        policy=config.supervise.policy(),
+    )
+
+
+def _report(desk: Desk, host: str, before: int) -> summary.Report:
+    with desk.reader() as journal:
+        # What a supervisor before us began, and did not end, is told too.
+        began = last_start(fleet_streams.load(journal), host=host)
+        happened = journal.events(began.pos - 1 if began else before)
+        return summary.report(happened, FleetReader(desk.world).waits().all())
+
+
+def _lost(ending: Ending) -> str:
+    return f"dos up ended: {ending.text}. Its workers keep running.\nStart it again: dos up"
+
+
+def _check_numbers(args: Args) -> None:
+    if (args.target is not None and args.target < 1) or not 0 < args.tick <= LONGEST_TICK_SECONDS:
+        raise BadInput(
+            f"--target must be above zero, and --tick at most {LONGEST_TICK_SECONDS} seconds and above zero",
+            hint="For example: dos up --target 2",
+        )
+
+
+def _check_plans(args: Args, desk: Desk) -> None:
+    """Say that no plan declares a unit. A tracker or a program may have none; a fleet that ends when idle needs one."""
+    config = desk.policy
+    nothing = survey.nothing_declared(desk.world.workspace, config)
+    if nothing and args.until_idle and config.plans.source == "documents":
+        raise BadInput(nothing, hint=WRITE_A_PLAN)
+    if nothing:
+        desk.complain(f"warning: {nothing}; the fleet waits for one. {WRITE_A_PLAN}")
+
+
+def _retry(words: list[str] | None, desk: Desk) -> None:
+    """Also where a fleet runs already: it goes on with them at once."""
+    if words is None:
+        return
+    config = desk.policy
+    units = clear.chosen(survey.read_units(desk.world.workspace, config), words, desk.journal)
+    clear.clear(desk.journal, [(unit, unit_lanes.lane_of(unit, config) or "") for unit in units], by=actor())
+    names = listed([unit.name for unit in units])
+    desk.complain(f"Cooldown cleared: {names}" if units else "No unit is on cooldown or waits for an answer")
+
+
+def _uncommitted(desk: Desk) -> list[str]:
+    """Said before anything starts: what is judged is not what is dispatched."""
+    world = desk.world
+    paths = committed.uncommitted(world)
+    if not paths:
+        return []
+    warning = f"{committed.described(world, paths)}. {committed.WHY}"
+    desk.complain(f"warning: {warning} Commit: {committed.commit_command(world, paths)}")
+    return [warning]
+
+
+def _warn_of_other_clones(desk: Desk, effects: FleetEffects) -> None:
+    config = effects.config
+    if config.workers.remote or not config.store.url.startswith("postgres"):
+        return
+    locks = effects.store.leases(locks=True, lapsed=False)
+    supervisors = [lock for lock in locks if lock.lane in streams.supervisor]
+    for other in (lock for lock in supervisors if lock.system != process.system()):
+        desk.complain(
+            f"warning: {other.host} works on this fleet too, and [workers] remote is not set: unless it has this very"
+            " clone, neither sees what the other lands. dos config set workers.remote origin"
+        )
+
+
+def _warn_of_versions(desk: Desk, config: Config) -> None:
+    """Beside the fleet: a program may take seconds to say its version."""
+    with World(desk.world.workspace.root, config=config) as world:
+        for found in agents.untested(world):
+            desk.complain(f"warning: {found.what}. {found.why}")
+
+
+def _detached(args: Args, desk: Desk) -> Reply:
+    place = desk.world.workspace
+    log = logs.of_supervisor(place.state)
+    words = ["up", "--tick", str(args.tick)]
+    words += ["--target", str(args.target)] if args.target else []
+    words += ["--until-idle"] if args.until_idle else []
+    words += ["--service", args.service] if args.service else []
+    with log.open("ab") as output:
+        child = subprocess.Popen(
+            [sys.executable, "-P", "-m", "dos", "--workspace", str(place.root), *words],
+            cwd=place.root,
+            env=process.child_environment(os.environ, place.root),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    if not _came_up(child, desk):
+        return Reply(
+            code=1, text=f"the supervisor did not come up; {log} says why", data={"pid": None, "log": str(log)}
+        )
+    return Reply(
+        text=f"the supervisor runs in the background as {child.pid}; `dos status` shows the fleet, `dos down` stops it",
+        data={"pid": child.pid, "log": str(log)},
+    )
+
+
+def _came_up(child: "subprocess.Popen[bytes]", desk: Desk) -> bool:
+    """It runs when it holds its lease; it has failed when it has ended, unless there was nothing to do."""
+    name = streams.supervisor(process.system())
+    with desk.reader() as journal:
+        for _ in range(100):
+            if any(lease.lane == name and lease.pid == child.pid for lease in journal.leases(locks=True)):
+                return True
+            if child.poll() is not None:
+                return child.returncode in (EXITS["stopped"], EXITS["work-left"])
+            journal.wait(journal.last(), 0.1)
+    return False
+
+
+def _drain_on_interrupt(effects: FleetEffects) -> None:
+    """The first Ctrl-C drains; the second leaves the workers to the next supervisor."""
+    asked = threading.Event()
+
+    def write_down() -> None:
+        fact, key = DrainRequested(reason="interrupted"), f"interrupted/{os.getpid()}.{time.time_ns()}"
+        try:
+            effects.patience.outlast(lambda: effects.store.record(streams.FLEET, fact, key=key))
+        except DosError as error:
+            complain(f"the workers could not be asked to finish: {error}")
+
+    def drain(number: int, frame: object) -> None:
+        if asked.is_set():
+            raise KeyboardInterrupt
+        asked.set()
+        # Not from the handler itself: it may have interrupted a transaction of this very store.
+        threading.Thread(target=write_down, daemon=True).start()
+        complain("draining: workers finish what they are at; Ctrl-C again leaves them running")
+
+    signal.signal(signal.SIGINT, drain)
+    signal.signal(signal.SIGTERM, drain)
+
+
+def _tell(desk: Desk, after: int, ended: threading.Event) -> None:
+    """Follow the journal and say what happens; a journal that is away for a while is waited for."""
+    while True:
+        try:
+            with desk.reader() as journal:
+                for position in _tell_from(desk, journal, after, ended):
+                    after = position
+            return
+        except StoreFailed as error:
+            if not isinstance(error, AWAY):  # else the supervisor itself says so, and when it is back
+                desk.complain(f"the journal cannot be read: {error}")
+            if ended.wait(1.0):
+                return
+        except BrokenPipeError:
+            return  # nobody is left to be told
+        except OSError:  # the terminal is gone: when its log takes over, it goes on from here
+            if ended.wait(1.0):
+                return
+
+
+def _tell_from(desk: Desk, journal: Store, after: int, ended: threading.Event) -> Iterator[int]:
+    last_round = False
+    while True:
+        for event in journal.events(after):
+            after = event.pos
+            line = story.tell(event)
+            if line and not desk.as_json:
+                desk.say(_shown(line))
+            yield after
+        if last_round:
+            return
+        last_round = ended.is_set()
+        journal.wait(after, 0.2)
+
+
+def _shown(line: story.Line) -> str:
+    clock = datetime.fromtimestamp(line.at_ms / 1000).strftime("%H:%M:%S")
+    text = visible(f"{clock}  {line.where:<10}  {line.text}")
+    return f"{_COLOURS[line.tone]}{text}\x1b[0m" if colour() and line.tone in _COLOURS else text

@@ -1,0 +1,1 @@
+"""Verbs that git and agent programs call as hooks."""

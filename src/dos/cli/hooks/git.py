@@ -1,0 +1,107 @@
+"""Let git itself refuse what an agent commits outside of its lane, or after it lost it.
+
+`install` puts a pre-commit and a reference-transaction hook where this repository and its worktrees have theirs; hooks
+that are there go on running. `remove` gives back what was there. People are never asked: only agents of a fleet carry
+the number of a lease. An agent that switches hooks off is not stopped here; its work is measured again before it lands.
+"""
+
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Struct
+
+from dos.errors import BadInput
+from dos.text import shown
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+if TYPE_CHECKING:
+    from dos.hooks.install import Hook, Place
+
+EXITS = {"in_place": 0, "missing": 1, "contract_error": 2, "refused": 5}
+ACTIONS = ("install", "status", "remove", "check")
+
+
+class Args(Struct, kw_only=True):
+    action: Annotated[
+        str, Option(help="install, status or remove; the hooks ask `check`", positional=True, choices=ACTIONS)
+    ]
+    hook: Annotated[str, Option(help="which hook asks `check`", positional=True, hidden=True)] = ""
+    dry_run: Annotated[bool, Option(help="say what would be done, and do nothing")] = False
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    if args.action == "check":
+        return _check(args.hook)
+    from dos import workspace
+    from dos.hooks import install
+
+    if args.hook:
+        raise BadInput(f"{shown(args.hook)} is one word too many", hint=f"dos hooks git {args.action}")
+    place = install.find(workspace.find(desk.start))
+    before = install.look(place.directory)
+    after = before
+    if args.action == "install":
+        install.check_usable(before)
+        after = before if args.dry_run else install.install(place.directory)
+    elif args.action == "remove" and not args.dry_run:
+        after = install.remove(place.directory)
+    return _said(args, place, before, after)
+
+
+def _check(hook: str) -> Reply:
+    from dos.hooks import check, script
+
+    if hook not in script.HOOKS:
+        raise BadInput(
+            f"there is no check for the hook {shown(hook)}", hint=f"The hooks are {', '.join(script.HOOKS)}."
+        )
+    said = "" if hook == "pre-commit" else sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+    refused = check.check(hook, said, os.environ)
+    return Reply(code=script.REFUSED, complaint=str(refused)) if refused else Reply()
+
+
+def _said(args: Args, place: "Place", before: "list[Hook]", after: "list[Hook]") -> Reply:
+    from dos.hooks.install import State
+
+    ready = all(hook.state is State.IN_PLACE for hook in after)
+    failed = not ready if args.action == "status" else any(hook.state is State.REPLACED for hook in after)
+    lines = [f"hooks of this repository and its worktrees: {place.directory}"]
+    if place.configured:
+        lines.append("core.hooksPath leads there; other repositories that use it are not asked anything")
+    lines += [_line(args, *pair) for pair in zip(before, after, strict=True)]
+    rows = [
+        {
+            "name": hook.path.name,
+            "path": str(hook.path),
+            "state": hook.state,
+            "before": was.state,
+            "chains_to": str(hook.kept) if hook.foreign and hook.state in (State.IN_PLACE, State.OUTDATED) else "",
+        }
+        for was, hook in zip(before, after, strict=True)
+    ]
+    return Reply(
+        code=int(failed),
+        text="\n".join(lines),
+        data={"action": args.action, "dry_run": args.dry_run, "directory": str(place.directory), "hooks": rows},
+        next_action="dos hooks git install" if args.action == "status" and not ready else "",
+    )
+
+
+def _line(args: Args, was: "Hook", now: "Hook") -> str:
+    from dos.hooks.install import State
+
+    name, would = now.path.name, "would be " if args.dry_run else ""
+    if now.state is State.REPLACED:
+        return f"  {name}: another program wrote over it; what was there before it is {now.kept}"
+    if args.action == "remove":
+        back = f", and {'would give' if args.dry_run else 'gave'} back what was there" if was.foreign else ""
+        return f"  {name}: was not there" if was.state is State.MISSING else f"  {name}: {would}taken out{back}"
+    chained = f"; {now.kept.name}, which was there, runs with it" if now.foreign else ""
+    if args.action == "install" and was.state is not State.IN_PLACE:
+        kept = f"; {was.kept.name}, which was there, runs with it" if was.foreign else ""
+        return f"  {name}: {would}put in{kept}"
+    if now.state is State.MISSING:
+        return f"  {name}: not there"
+    return f"  {name}: in place{chained}" if now.state is State.IN_PLACE else f"  {name}: of another version or Python"

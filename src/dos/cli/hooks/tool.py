@@ -1,0 +1,34 @@
+"""Answer the hook of an agent program that has a tool call before or after it, waits, or begins a session.
+
+This version has no opinion at these moments: it reads the event, prints nothing, and the agent continues. Settings that
+dos-kernel wrote for Claude Code, Codex, Gemini CLI and Cursor can stay in place. It exits with 0 whatever happens, and
+says on stderr what it cannot read; 2 is only for a person who types it on a terminal, where there is no event.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from dos.cli import hook_input
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+EXITS = {"reported": 0, "contract_error": 2}
+
+
+class Args(Struct, kw_only=True):
+    dialect: Annotated[str, Option(help="whose hook it is, as for `hook stop`", metavar="NAME")] = "claude-code"
+    # What settings of dos-kernel may hold besides.
+    handler: Annotated[str, Option(hidden=True)] = ""
+    session_id: Annotated[str, Option(hidden=True)] = ""
+    max_markers: Annotated[str, Option(hidden=True)] = ""
+    loop: Annotated[bool, Option(hidden=True)] = False
+    reset: Annotated[bool, Option(hidden=True)] = False
+    debug: Annotated[bool, Option(hidden=True)] = False
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    hook_input.check_dialect(args.dialect)
+    hook_input.event()
+    _ = desk.start  # settings that name a directory which is not there are wrong, whatever is asked
+    return Reply()

@@ -1,0 +1,22 @@
+"""The last number that was given out in a scope; null when none has been."""
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from dos.cli.journal import id_numbers
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+EXITS = {"reported": 0, "contract_error": 2}
+
+
+class Args(Struct, kw_only=True):
+    scope: Annotated[str, Option(help="what is numbered", positional=True, metavar="SCOPE")]
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    found = id_numbers.newest(desk.journal_world.journal, args.scope).id
+    return Reply(
+        data={"id": found, "scope": args.scope}, plain="none yet" if found is None else str(found), always_json=True
+    )

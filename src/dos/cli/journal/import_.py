@@ -1,0 +1,36 @@
+"""Read JSON lines into the journal: our own exports, or the logs of released versions.
+
+What was imported before is not imported again. Leases do not move: their holders ask for them here.
+"""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+from msgspec import Struct, structs
+
+from dos.errors import BadInput
+from dos.journal.transfer import transfer
+from dos.text import checked, counted, shown
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+EXITS = {"imported": 0, "contract_error": 2, "lock-busy": 4}
+
+
+class Args(Struct, kw_only=True):
+    file: Annotated[str, Option(help="the file of JSON lines", positional=True, metavar="FILE")]
+    name: Annotated[str, Option(help="what to call it; two logs need two names", metavar="NAME")] = ""
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    path = Path(args.file)
+    if not os.path.isfile(path):  # noqa: PTH113 - pathlib raises for a name that no system can have
+        raise BadInput(f"{shown(args.file)} is not a file", hint="Give the path of a file of JSON lines.")
+    name = checked(args.name, "file name") if args.name else None
+    done = transfer.import_lines(desk.journal, path, name=name)
+    text = (
+        f"{counted(done.lines, 'line')} read, {counted(done.events, 'event')} written, "
+        f"{done.unreadable} kept that could not be read"
+    )
+    return Reply(text=text, data=structs.asdict(done))

@@ -1,0 +1,16 @@
+"""The position of the newest event; 0 in an empty journal."""
+
+from msgspec import Struct
+
+from dos.verbs.context import Desk, Reply
+
+EXITS = {"reported": 0, "contract_error": 2}
+
+
+class Args(Struct, kw_only=True):
+    pass
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    last = desk.journal_world.journal.last()
+    return Reply(text=str(last), data=last)

@@ -1,0 +1,41 @@
+"""One event, whole."""
+
+from typing import Annotated, Any
+
+from msgspec import Struct, json
+
+from dos.errors import JournalCorrupt
+from dos.journal import lines
+from dos.journal.events.envelope import Event
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+EXITS = {"shown": 0, "absent": 1, "contract_error": 2}
+
+
+class Args(Struct, kw_only=True):
+    pos: Annotated[int, Option(help="its position", positional=True, metavar="POS")]
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    with desk.journal_world.journal.backend.read() as view:
+        found = view.raw(args.pos - 1, 1) if args.pos > 0 else []
+        last = view.last()
+    if not found or found[0][0].pos != args.pos:
+        hint = "`dos journal tail` shows the newest."
+        return Reply(
+            code=1,
+            complaint=f"error: there is no event {args.pos}; the newest is {last}\n  hint: {hint}",
+            data={"pos": args.pos, "found": False, "last": last},
+        )
+    event, stored = found[0]
+    try:
+        event.verified(stored)
+    except (JournalCorrupt, TypeError) as error:
+        return Reply(code=1, complaint=f"error: {error}", data=_damaged(event), indented=True, always_json=True)
+    return Reply(data=json.decode(lines.written(event)), indented=True, always_json=True)
+
+
+def _damaged(event: Event) -> dict[str, Any]:
+    """What is left of it, as text: nothing in it can be trusted to be what its type says."""
+    return {name: str(getattr(event, name)) for name in event.__struct_fields__} | {"damaged": True}

@@ -1,0 +1,1 @@
+"""Verbs about lanes and leases."""

@@ -1,0 +1,112 @@
+"""Which lane may be worked on, given what is live?
+
+It takes nothing: `dos lease-lane acquire` does. A lane that is not free is replaced by one that is, and the answer says
+so; with --exact it is refused. --force goes on over a refusal, which is written to the journal.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from msgspec import Struct
+
+from dos.cli.lanes import obstacles
+from dos.errors import BadInput
+from dos.journal.events.fleet import DecisionForced
+from dos.lanes import arbitrate
+from dos.lanes.arbitrate import Answer, Ask, Decision
+from dos.lanes.io import lane as evidence
+from dos.machine import process
+from dos.regions import Mode
+from dos.text import checked, listed, shown
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+EXITS = {"acquire": 0, "refuse": 1, "contract_error": 2}
+
+
+class Args(Struct, kw_only=True):
+    lane: Annotated[str, Option(help="the lane that is asked for; any when not given", metavar="LANE")] = ""
+    kind: Annotated[str, Option(help="cluster, keyword, global or another kind", metavar="KIND", may_be_empty=True)] = (
+        ""
+    )
+    tree: Annotated[list[str], Option(help="the paths, where the lane has none of its own", metavar="GLOB")] = []
+    mode: Annotated[str, Option(help="readers may share: shared or exclusive", choices=("shared", "exclusive"))] = (
+        "exclusive"
+    )
+    exact: Annotated[bool, Option(help="this lane or none")] = False
+    force: Annotated[bool, Option(help="grant the named lane over a refusal, and write that down")] = False
+    leases: Annotated[
+        str | None, Option(help="the live leases, instead of the journal's; [] for none", metavar="JSON")
+    ] = None
+    class_budget: Annotated[
+        list[str], Option(help="at most N live leases of a lane kind; can be repeated", metavar="KIND=N", each=True)
+    ] = []
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    ask = asked(lane=args.lane, kind=args.kind, tree=args.tree, mode=args.mode, exact=args.exact, force=args.force)
+    seen = evidence.gather(desk.world, desk.policy, instead=args.leases, budgets=budgets(args.class_budget))
+    decision = arbitrate.judge(ask, seen.live, seen.roster, predicates=seen.predicates, config=desk.policy)
+    if args.force and decision.outcome is Answer.ACQUIRE and decision.reason_class and not decision.auto_picked:
+        # Before the answer: nobody goes on by force without a trace.
+        forced = DecisionForced(
+            lane=decision.lane, reason_class=decision.reason_class, reason=decision.reason, host=process.host()
+        )
+        desk.journal.record("decisions", forced)
+    hint = {}
+    if decision.exit_code == 1 and args.leases is None:
+        hint = obstacles.hint(obstacles.in_the_way(desk, desk.world.journal, ask))
+    return Reply(
+        code=decision.exit_code,
+        data=decision.to_json() | hint,
+        plain=sentence(decision),
+        complaint=complaint(decision, hint),
+        next_action=interpretation(decision, hint),
+        always_json=True,
+    )
+
+
+def asked(*, lane: str, kind: str, tree: list[str], mode: str, exact: bool = False, force: bool = False) -> Ask:
+    if lane:
+        checked(lane, "lane name")
+    if kind:
+        checked(kind, "lane kind")
+    return Ask(lane=lane, kind=kind, tree=tuple(tree), mode=Mode(mode.upper()), exact=exact, force=force)
+
+
+def budgets(given: list[str]) -> dict[str, int]:
+    """KIND=N, each; 0 is no cap, and takes none away that is configured."""
+    caps: dict[str, int] = {}
+    for text in given:
+        kind, equals, number = text.rpartition("=")
+        if not equals or not kind.strip() or not number.strip().isdecimal() or len(number) > 9:
+            raise BadInput(
+                f"the class budget {shown(text)} is not KIND=N", hint="For example: --class-budget cluster=2"
+            )
+        if int(number):
+            caps[checked(kind.strip(), "lane kind")] = int(number)
+    return caps
+
+
+def sentence(decision: Decision) -> str:
+    if decision.outcome is Answer.REFUSE:
+        return f"Wait: {decision.reason}."
+    where = ", ".join(decision.tree)
+    return f"You can start in the lane {decision.lane!r}, which is {where}: {decision.reason}."
+
+
+def complaint(decision: Decision, hint: Mapping[str, str]) -> str:
+    if decision.exit_code == 2:
+        return f"error: {decision.reason}\n  hint: `dos man lane` lists the lanes; [lanes] in dos.toml declares them."
+    return f"  hint: {hint['hint']}" if hint else ""
+
+
+def interpretation(decision: Decision, hint: Mapping[str, str]) -> str:
+    if decision.outcome is Answer.ACQUIRE:
+        return f"GO: change only {', '.join(decision.tree)}; take the lane with `dos lease-lane acquire` first."
+    if decision.exit_code == 2:
+        return "STOP: there is no such lane; `dos man lane` lists those that there are."
+    if hint:
+        return f"STOP: change nothing here; {hint['hint']}."
+    free = listed(decision.free_clusters)
+    return f"STOP: change nothing here; ask for one of {free}." if free else "STOP: change nothing; wait for a lane."

@@ -1,0 +1,60 @@
+"""Pauses: who asked for which, and how one is asked for and ended."""
+
+from shlex import quote
+
+from dos.cli.lanes import caller
+from dos.errors import BadInput
+from dos.fleet.state.fleet import Fleet, Starts
+from dos.fleet.state.live import Pause, Watching
+from dos.journal import fold, streams
+from dos.journal.events.limits import PauseEnded, PauseRequested
+from dos.text import checked, listed
+from dos.verbs.context import Desk, Reply, actor
+
+
+def standing(desk: Desk) -> dict[str, Pause]:
+    """By lane; under no name, the whole fleet's."""
+    return fold.fold(Watching(), desk.journal_world.journal.load(streams.FLEET)).pauses
+
+
+def lane_of(desk: Desk, given: str) -> str:
+    return caller.known_lane(desk.journal_world, checked(given, "lane name")) if given else ""
+
+
+def begin(desk: Desk, lane: str, reason: str) -> None:
+    desk.journal.record(streams.FLEET, PauseRequested(lane=lane, by=actor(), reason=reason))
+
+
+def named(lane: str) -> str:
+    return f"lane {lane}" if lane else "the fleet"
+
+
+def ending(lane: str) -> str:
+    """What ends the pause."""
+    return f"dos resume {quote(lane)}" if lane else "dos resume"
+
+
+def resumed(desk: Desk, given: str) -> Reply:
+    """End a pause, or let a lane go on that was stopped; but whoever names nothing at all may have meant a run."""
+    lane, paused = lane_of(desk, given), standing(desk)
+    if not lane and lane not in paused:
+        lanes = f", but {listed(list(paused))} is" if paused else ""
+        raise BadInput(
+            f"the fleet is not paused{lanes}, and no run is named",
+            hint=f"`{ending(next(iter(paused)))}` ends that pause."
+            if paused
+            else "`dos resume --run-id RID` says where a run goes on.",
+        )
+    goes_on = lane in paused or (bool(lane) and _was_stopped(desk, lane))
+    if goes_on:
+        desk.journal.record(streams.FLEET, PauseEnded(lane=lane, by=actor()))
+    told = f"{named(lane)} goes on" if goes_on else f"{named(lane)} is not paused"
+    still = f"; the fleet is still paused, `{ending('')}` ends that" if lane and "" in paused else ""
+    return Reply(text=told + still, data={"resumed": goes_on, "lane": lane or None, "fleet_paused": bool(still)})
+
+
+def _was_stopped(desk: Desk, lane: str) -> bool:
+    """Its last run ended in a way that only a person's word clears, a halt among them; or it was given up on."""
+    fleet, _ = fold.current(desk.journal_world.journal, Fleet)
+    starts = fleet.starts.get(lane, Starts())
+    return bool(starts.failed) or (starts.stopped is not None and starts.stopped.needs in ("operator", "environment"))

@@ -1,0 +1,49 @@
+"""Give a lane back.
+
+Only the exact owner can; `dos lease-lane reap` frees what the dead left behind.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from dos.cli.lanes import caller
+from dos.errors import Fenced
+from dos.lease import Lease
+from dos.text import checked
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+EXITS = {"released": 0, "not-held": 1, "contract_error": 2, "lock-busy": 4}
+LONGEST_REASON = 1_000
+
+
+class Args(Struct, kw_only=True):
+    lane: Annotated[str | None, Option(help="the lane that you hold", metavar="LANE")] = None
+    owner: Annotated[str | None, Option(help="the name that you took it under", metavar="OWNER")] = None
+    loop_ts: Annotated[str, Option(help="only the lease with this stamp", metavar="STAMP")] = ""
+    fence: Annotated[int | None, Option(help="only the lease with this fence", metavar="N")] = None
+    reason: Annotated[str, Option(help="why, for the record", metavar="TEXT")] = ""
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    lane, owner = caller.checked_holder(args.lane, args.owner, args.fence)
+    if args.reason:
+        checked(args.reason, "reason", longest=LONGEST_REASON)
+    lease = caller.find(desk.journal_world, lane=lane, owner=owner, loop_ts=args.loop_ts, fence=args.fence)
+    released = lease is not None and _release(desk, lease, args.reason)
+    data = {
+        "released": released,
+        "lane": lease.lane if lease else lane,
+        "owner": lease.holder if lease else owner,
+    }
+    plain = f"{data['lane']!r} is free again." if released else f"{data['owner']!r} does not hold {data['lane']!r}."
+    return Reply(code=0 if released else 1, data=data, plain=plain, always_json=True)
+
+
+def _release(desk: Desk, lease: Lease, reason: str) -> bool:
+    try:
+        desk.journal.release(lease.fence, reason)
+    except Fenced:
+        return False  # somebody took it between the look and the write
+    return True

@@ -1,0 +1,45 @@
+"""Write down that a worker is about to be started on a lane.
+
+It grants nothing: the worker asks for the lane itself. Until it has, a supervisor counts the lane as taken care of.
+"""
+
+import os
+from typing import Annotated
+
+from msgspec import Struct
+
+from dos.cli.lanes import caller
+from dos.journal import streams
+from dos.journal.events.fleet import SpawnIntended
+from dos.machine import process
+from dos.text import checked
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+EXITS = {"recorded": 0, "not-recorded": 1, "contract_error": 2, "lock-busy": 4}
+LONGEST_REASON = 1_000
+
+
+class Args(Struct, kw_only=True):
+    lane: Annotated[str, Option(help="the lane", metavar="LANE")]
+    owner: Annotated[str, Option(help="who starts it; the host and the calling process when not given")] = ""
+    loop_ts: Annotated[str, Option(help="the loop's own stamp; now when not given", metavar="STAMP")] = ""
+    run_id: Annotated[str, Option(help="the run; $CID_RUN_ID or $DISPATCH_RUN_ID when not given", metavar="RID")] = ""
+    reason: Annotated[str, Option(help="why, for the record", metavar="TEXT")] = ""
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    lane = caller.known_lane(desk.policy_world, checked(args.lane, "lane name"))
+    host = process.host()
+    holder = checked(args.owner, "owner") if args.owner else f"{host}:{os.getppid()}"
+    fact = SpawnIntended(
+        lane=lane,
+        run_id=caller.run_id(args.run_id),
+        host=host,
+        holder=holder,
+        loop_ts=caller.loop_stamp(args.loop_ts),
+        reason=checked(args.reason or f"spawn:{holder}", "reason", longest=LONGEST_REASON),
+    )
+    desk.journal.record(streams.spawn(lane), fact)
+    data = {"recorded": True, "lane": lane, "loop_ts": fact.loop_ts, "holder": holder}
+    return Reply(data=data, plain=f"A worker for {lane!r} is on its way.", always_json=True)

@@ -1,0 +1,1 @@
+"""Verbs about providers' limits and costs."""

@@ -1,0 +1,1 @@
+"""Verbs for the archive lock and for leases under the names of released versions."""

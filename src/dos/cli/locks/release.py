@@ -1,0 +1,54 @@
+"""Give the archive lock back.
+
+Another's lock is left as it is, with a warning; --force takes it away from whoever has it.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from dos.cli.locks import archive_lock
+from dos.errors import Conflict, Fenced
+from dos.journal.store import Store
+from dos.lanes.io.view import Row
+from dos.text import checked
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+EXITS = {"released": 0, "contract_error": 2, "lock-busy": 4}
+
+
+class Args(Struct, kw_only=True):
+    owner: Annotated[str, Option(help="who has it", positional=True, metavar="OWNER")]
+    force: Annotated[bool, Option(help="whoever has it")] = False
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    owner = checked(args.owner, "owner")
+    held = archive_lock.held(desk.journal_world.journal)
+    if held is None:
+        return Reply(text="released (no-lock)", data={"released": False, "owner": owner, "was": None})
+    holder = held.lease.holder
+    if holder != owner and not args.force:
+        return Reply(
+            complaint=f"warning: the lock is held by {holder!r}, not by {owner!r}: left as it is",
+            data={"released": False, "owner": owner, "was": holder},
+        )
+    if not _end(desk.journal, held, own=holder == owner, reason=f"released by {owner}"):
+        return Reply(
+            complaint="warning: the lock changed while it was looked at: left as it is",
+            data={"released": False, "owner": owner, "was": holder},
+        )
+    text = f"released {owner}" if holder == owner else f"force-released (was: {holder})"
+    return Reply(text=text, data={"released": True, "owner": owner, "was": holder})
+
+
+def _end(store: Store, held: Row, *, own: bool, reason: str) -> bool:
+    try:
+        if own and not held.restarted:
+            store.release(held.lease.fence, reason)
+        else:
+            store.revoke(held.lease.fence, version=held.lease.version, reason=reason)
+    except (Conflict, Fenced):
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""Verbs about a loop: does it continue, and why?"""

@@ -1,0 +1,57 @@
+"""Has a kind of failure happened often enough to stop: so many times in a row, or so many in all?
+
+A limit of 0 never trips; at least one of the two must be able to. The failures are given, or they are those of a run:
+its iterations that landed nothing.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct, to_builtins
+
+from dos.cli.loop.numbers import sensible, with_typed
+from dos.cli.runs import find_run
+from dos.errors import BadInput
+from dos.loop.io import history
+from dos.loop.verdicts import breaker as streak
+from dos.loop.verdicts.breaker import Evidence
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+EXITS = {"CLOSED": 0, "not-found": 1, "OPEN": 3, "contract_error": 2, "unknown": 5}
+
+
+class Args(Struct, kw_only=True):
+    consecutive: Annotated[int, Option(help="failures in a row", metavar="N")] = 0
+    total: Annotated[int, Option(help="failures in all", metavar="N")] = 0
+    run: Annotated[str, Option(help="count the failures of this run, instead", metavar="RID")] = ""
+    max_consecutive: Annotated[int | None, Option(help="the limit; [breaker] max_consecutive", metavar="N")] = None
+    max_total: Annotated[int | None, Option(help="the limit; [breaker] max_total", metavar="N")] = None
+    on_trip: Annotated[str, Option(help="who is asked then; [breaker] on_trip", choices=("none", "judge", "human"))] = (
+        ""
+    )
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    consecutive, total = args.consecutive, args.total
+    if args.run:
+        if consecutive or total:
+            raise BadInput("--run and --consecutive or --total both say how often it failed", hint="Give one of them.")
+        found = find_run.find(desk, args.run)
+        if found.missing:
+            return found.missing
+        failures = history.of_run(found.happened).failures
+        consecutive, total = failures.consecutive, failures.total
+    with sensible("breaker"):
+        policy = with_typed(
+            desk.world.config.breaker,
+            max_consecutive=args.max_consecutive,
+            max_total=args.max_total,
+            on_trip=args.on_trip or None,
+        )
+        verdict = streak.judge(Evidence(consecutive=consecutive, total=total), policy)
+    return Reply(
+        code=EXITS[verdict.answer],
+        text=f"{verdict.answer}  {verdict.reason}",
+        data=to_builtins(verdict),
+        next_action="" if verdict.answer is streak.Answer.CLOSED else "Stop trying the same thing.",
+    )

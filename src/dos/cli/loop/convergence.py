@@ -1,0 +1,58 @@
+"""Is what is left to do getting less, round by round?
+
+The rounds are given, or they are the iterations of a run: what was left of its lane after each.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct, to_builtins
+
+from dos.cli.loop.numbers import listed, sensible
+from dos.cli.runs import find_run
+from dos.errors import BadInput
+from dos.loop.io import history
+from dos.loop.verdicts import convergence
+from dos.loop.verdicts.convergence import Evidence, Policy
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+EXITS = {
+    "CONVERGING": 0,
+    "INSUFFICIENT": 0,
+    "not-found": 1,
+    "THRASHING": 3,
+    "STARVED": 4,
+    "contract_error": 2,
+    "unknown": 5,
+}
+
+
+class Args(Struct, kw_only=True):
+    residuals: Annotated[str, Option(help="what was left after each round, oldest first", metavar="N,N,…")] = ""
+    run: Annotated[str, Option(help="the iterations of this run, instead", metavar="RID")] = ""
+    max_nonconverging: Annotated[int, Option(help="so many rounds without a gain are needed", metavar="N")] = 3
+    window: Annotated[int, Option(help="rounds to look at when nothing moves", metavar="N")] = 4
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    if args.run and args.residuals:
+        raise BadInput("--run and --residuals both say what was left", hint="Give one of them.")
+    residuals = listed(args.residuals, "--residuals")
+    if args.run:
+        found = find_run.find(desk, args.run)
+        if found.missing:
+            return found.missing
+        residuals = history.of_run(found.happened).residuals
+    with sensible("convergence"):
+        verdict = convergence.judge(
+            Evidence(residuals=residuals),
+            Policy(max_nonconverging=args.max_nonconverging, window=args.window),
+        )
+    return Reply(
+        code=EXITS[verdict.answer],
+        text=f"{verdict.answer}  {verdict.reason}",
+        data=to_builtins(verdict),
+        next_action="Stop and look at what is left: going on as before changes nothing."
+        if verdict.should_surface
+        else "",
+    )

@@ -1,0 +1,67 @@
+"""Is a change that was made to improve something worth keeping?
+
+A witness that is not named has failed: without --suite-passed and --truth-clean nothing is kept. What its author says
+of the change is carried along and never read.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct, to_builtins
+
+from dos.cli.loop.numbers import sensible, with_typed
+from dos.loop import improve
+from dos.loop.improve import Answer, Evidence
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+EXITS = {"KEEP": 0, "REVERT": 3, "ESCALATE": 4, "contract_error": 2, "unknown": 5}
+NEXT = {
+    Answer.KEEP: "Merge it; its work is the new baseline.",
+    Answer.REVERT: "Discard it, and count one more revert in a row.",
+    Answer.ESCALATE: "Discard it, ask a person, and stop.",
+}
+
+
+class Args(Struct, kw_only=True):
+    suite_passed: Annotated[bool, Option(help="the tests passed")] = False
+    truth_clean: Annotated[bool, Option(help="everything that it claims is backed")] = False
+    work: Annotated[int, Option(help="the measure, with the change", metavar="N")] = 0
+    baseline_work: Annotated[int, Option(help="the measure, without it", metavar="N")] = 0
+    tokens: Annotated[int, Option(help="what the change cost", metavar="N")] = 0
+    consecutive_reverts: Annotated[int, Option(help="how many were reverted in a row before it", metavar="N")] = 0
+    max_reverts: Annotated[
+        int | None, Option(help="so many end the loop; [improve] max_consecutive_reverts", metavar="N")
+    ] = None
+    efficiency_floor: Annotated[
+        float | None, Option(help="gain for a token; [improve] efficiency_floor", metavar="RATIO")
+    ] = None
+    min_tokens: Annotated[
+        int | None, Option(help="fewer cost nothing; [improve] min_tokens_for_efficiency", metavar="N")
+    ] = None
+    narrated: Annotated[str, Option(help="what its author says of it", metavar="TEXT")] = ""
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    with sensible("improve"):
+        seen = Evidence(
+            suite_passed=args.suite_passed,
+            truth_clean=args.truth_clean,
+            work=args.work,
+            baseline_work=args.baseline_work,
+            tokens=args.tokens,
+            consecutive_reverts=args.consecutive_reverts,
+            narrated=args.narrated,
+        )
+        policy = with_typed(
+            desk.world.config.improve,
+            max_consecutive_reverts=args.max_reverts,
+            efficiency_floor=args.efficiency_floor,
+            min_tokens_for_efficiency=args.min_tokens,
+        )
+        verdict = improve.judge(seen, policy)
+    return Reply(
+        code=EXITS[verdict.answer],
+        text=f"{verdict.answer}  {verdict.reason}",
+        data=to_builtins(verdict),
+        next_action=NEXT[verdict.answer],
+    )

@@ -1,0 +1,100 @@
+"""Is a run moving, or only running?
+
+The run is found in the journal by its id, with its lane, its region and its process. It moves while there is a commit
+in its region, or a lane that it took or gave back, inside of the window of [liveness]. What it says of itself plays no
+part. The flags go before what the journal knows.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct, structs, to_builtins
+
+from dos import run_ids
+from dos.cli.loop.numbers import sensible
+from dos.errors import BadInput
+from dos.loop.io import liveness as evidence
+from dos.loop.io.history import Wanted
+from dos.loop.io.liveness import Traces
+from dos.loop.verdicts import liveness
+from dos.loop.verdicts.liveness import Answer
+from dos.machine import process
+from dos.text import checked
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+EXITS = {"ADVANCING": 0, "SPINNING": 3, "STALLED": 4, "UNKNOWN": 5, "contract_error": 2, "unknown": 5}
+MOST_PROCESSES = 1 << 31
+NEXT = {
+    Answer.SPINNING: "Look at what it does; it is alive and nothing comes of it.",
+    Answer.STALLED: "If it still holds a lane, `dos lease-lane reap` takes it back.",
+    Answer.UNKNOWN: "Make git readable first; until then nothing is known, and nothing may be taken back.",
+}
+
+
+class Args(Struct, kw_only=True):
+    run_id: Annotated[str, Option(help="the run", metavar="RID")]
+    start_sha: Annotated[str, Option(help="count commits from here, not from its lease", metavar="SHA")] = ""
+    lane: Annotated[str, Option(help="only what it does in this lane", metavar="LANE")] = ""
+    loop_ts: Annotated[str, Option(help="only the lease with this stamp", metavar="STAMP")] = ""
+    last_heartbeat_age_ms: Annotated[int | None, Option(help="how old its last beat is", metavar="MS")] = None
+    pid: Annotated[int | None, Option(help="its process", metavar="PID")] = None
+    host_id: Annotated[str, Option(help="the host of --pid; this one when not given", metavar="HOST")] = ""
+    no_proc: Annotated[bool, Option(help="do not look for its process")] = False
+    now_ms: Annotated[int | None, Option(help="what time it is; now when not given", metavar="MS")] = None
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    world, config = desk.world, desk.world.config
+    wanted = Wanted(
+        run_id=run_ids.checked_id(args.run_id),
+        lane=_lane(args, desk),
+        loop_ts=checked(args.loop_ts, "loop stamp") if args.loop_ts else "",
+    )
+    if args.now_ms is not None and args.now_ms < 0:
+        raise BadInput(f"--now-ms is {args.now_ms}; time does not start below 0", hint="Give epoch milliseconds.")
+    traces, now_ms = evidence.of_run(world.journal, wanted, now_ms=args.now_ms)
+    with sensible("liveness"):
+        seen = evidence.look(world.workspace, [_told(args, desk, wanted, traces)], now_ms)[0]
+        verdict = liveness.judge(seen, config.liveness)
+    return Reply(
+        code=EXITS[verdict.answer],
+        text=f"{verdict.answer}  {verdict.reason}",
+        data=to_builtins(verdict),
+        next_action=NEXT.get(verdict.answer, ""),
+    )
+
+
+def _lane(args: Args, desk: Desk) -> str:
+    return (desk.world.config.canonical_lane(checked(args.lane, "lane name")) or args.lane) if args.lane else ""
+
+
+def _told(args: Args, desk: Desk, wanted: Wanted, traces: Traces) -> Traces:
+    """What the caller knows better than the journal."""
+    known = traces.since_ms is not None
+    if wanted.lane and not known:
+        region = desk.world.config.lane_region(wanted.lane)
+        if region is None:
+            raise BadInput(
+                f"nobody declared or holds a lane {wanted.lane!r}; the lanes are "
+                + ", ".join(desk.world.config.known_lanes()),
+                hint="`dos man lane` lists them.",
+            )
+        traces = structs.replace(traces, region=region)
+    if args.start_sha:
+        sha, made_ms = evidence.started_at(desk.world.git, checked(args.start_sha, "start commit"))
+        traces = structs.replace(traces, start_sha=sha, since_ms=made_ms)
+    if args.last_heartbeat_age_ms is not None:
+        traces = structs.replace(traces, beat_age_ms=args.last_heartbeat_age_ms, lapsed=False)
+    return structs.replace(traces, alive=_alive(args, traces.alive))
+
+
+def _alive(args: Args, known: bool | None) -> bool | None:
+    if args.no_proc:
+        return None
+    if args.host_id and checked(args.host_id, "host") != process.host():
+        return None  # nobody here can say
+    if args.pid is None:
+        return known
+    if not 0 < args.pid < MOST_PROCESSES:
+        raise BadInput(f"--pid {args.pid} is no process", hint="Give a pid from 1 upwards.")
+    return process.identify(args.pid) is not None

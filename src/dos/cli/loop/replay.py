@@ -1,0 +1,64 @@
+"""Would the evidence of a run be decided the same way again?
+
+Every decision of the run is made once more from what the journal kept with it. With --policy the limits of another
+dos.toml are used ([loop], [liveness] and [workers] max_iterations): the first decision that would have been another is
+named, and what would have come after it nobody can know.
+"""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from msgspec import Struct, to_builtins
+
+from dos.cli.runs import find_run
+from dos.errors import BadInput
+from dos.fleet.worker.start_state import fresh
+from dos.loop import record, replay, tokens
+from dos.loop.types import LoopDecision
+from dos.text import shown
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+EXITS = {"same": 0, "not-found": 1, "contract_error": 2, "differs": 3}
+
+
+class Args(Struct, kw_only=True):
+    run: Annotated[
+        str, Option(positional=True, help="run, lane or unit; the newest run when not given", metavar="RUN")
+    ] = ""
+    policy: Annotated[str, Option(help="a dos.toml with other limits", metavar="FILE")] = ""
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    found = find_run.find(desk, args.run)
+    if found.missing:
+        return found.missing
+    policy = _policy(args.policy) if args.policy else None
+    made = replay.replay(record.read(found.happened), policy)
+    data: dict[str, Any] = {"run_id": found.run_id, "policy": args.policy or None, **to_builtins(made)}
+    which = f" under {args.policy}" if args.policy else ""
+    if made.difference is None:
+        times = "1 decision" if made.decisions == 1 else f"{made.decisions} decisions"
+        return Reply(text=f"{found.run_id}: {times}{which}, no difference", data=data)
+    first = made.difference
+    again = f", try {first.attempt}" if first.attempt > 1 else ""
+    text = (
+        f"{found.run_id}: from iteration {first.iteration}{again} on it goes another way{which}\n"
+        f"  recorded  {_told(first.recorded)}\n  replayed  {_told(first.replayed)}"
+    )
+    return Reply(code=EXITS["differs"], text=text, data=data)
+
+
+def _told(decision: LoopDecision) -> str:
+    what = tokens.decision_words(decision.action, decision.next_mode, decision.stop_reason)
+    return f"{what}: {decision.reason}"
+
+
+def _policy(path: str) -> replay.Policy:
+    from dos.config.load import parse, read_text
+
+    text = read_text(Path(path))
+    if text is None:
+        raise BadInput(f"there is no file {shown(path)}", hint="Give a dos.toml.")
+    config = parse(text, Path(path)).config
+    return replay.Policy(loop=fresh(config), liveness=config.liveness)

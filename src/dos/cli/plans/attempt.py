@@ -1,0 +1,52 @@
+"""Write down that a try at a unit is over, and how it ended.
+
+Whoever picks next leaves a unit alone for a while that was tried and did not ship. Workers write this themselves.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from dos.backlog.attempts import AttemptOutcome
+from dos.cli.lanes import caller
+from dos.journal import streams
+from dos.journal.events.fleet import UnitAttempted
+from dos.machine import process
+from dos.text import checked
+from dos.times import second_stamp
+from dos.units.io import named_unit, units
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+EXITS = {"recorded": 0, "contract_error": 2, "lock-busy": 4}
+
+
+class Args(Struct, kw_only=True):
+    unit: Annotated[str, Option(help="the unit", metavar="UNIT", positional=True)]
+    outcome: Annotated[str, Option(help="shipped, drained, blocked, error or unknown", choices=tuple(AttemptOutcome))]
+    lane: Annotated[str, Option(help="the lane it was tried on", metavar="LANE")] = ""
+    run_id: Annotated[str, Option(help="the run; $CID_RUN_ID or $DISPATCH_RUN_ID when not given", metavar="RID")] = ""
+    loop_ts: Annotated[str, Option(help="the loop's own stamp", metavar="STAMP")] = ""
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    lane = checked(args.lane, "lane name") if args.lane else ""
+    loop_ts = checked(args.loop_ts, "loop stamp") if args.loop_ts else ""
+    word = checked(args.unit, "unit")
+    declared = named_unit.find(units.read(desk.world.workspace, desk.world.config).units, word)
+    fact = UnitAttempted(
+        unit=declared.name if declared else word,
+        outcome=args.outcome,
+        lane=desk.policy.canonical_lane(lane) or lane,
+        run_id=caller.run_id(args.run_id),
+        loop_ts=loop_ts,
+        host=process.host(),
+        text=declared.fingerprint if declared else "",
+    )
+    event = desk.journal.record(streams.unit(fact.unit), fact)
+    ts = second_stamp(event.at_ms)
+    return Reply(
+        text=f"recorded  {fact.unit}: {fact.outcome} at {ts}",
+        data={"recorded": True, "unit_id": fact.unit, "outcome": fact.outcome, "lane": fact.lane, "ts": ts}
+        | {"run_id": fact.run_id, "loop_ts": fact.loop_ts, "seq": event.pos},
+    )

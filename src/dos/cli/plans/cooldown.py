@@ -1,0 +1,36 @@
+"""Was this unit tried a short while ago, without moving?
+
+By the attempts in the journal, which workers and `dos attempt` write, or by those in --attempts.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct, to_builtins
+
+from dos.backlog import cooldown
+from dos.backlog.cooldown import EXIT_CODES
+from dos.backlog.io import cooldown as evidence
+from dos.text import checked
+from dos.times import now_ms
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+EXITS = {"CLEAR": 0, "RECENTLY_ATTEMPTED": 3, "contract_error": 2, "unknown": 5}
+
+
+class Args(Struct, kw_only=True):
+    unit: Annotated[str, Option(help="the unit", metavar="UNIT", positional=True)]
+    attempts: Annotated[str | None, Option(help="the attempts, instead of the journal's", metavar="JSON")] = None
+    now_ms: Annotated[int | None, Option(help="the moment asked about; now when not given", metavar="MS")] = None
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    unit, now = checked(args.unit, "unit"), now_ms(args.now_ms)
+    seen = evidence.gather(desk.world, unit, now_ms=now, instead=args.attempts)
+    verdict = cooldown.judge(seen, desk.policy.cooldown)
+    return Reply(
+        code=EXIT_CODES[verdict.answer],
+        text=f"{verdict.answer}  {verdict.reason}",
+        data=to_builtins(verdict),
+        next_action="Take another unit meanwhile." if verdict.held else "",
+    )

@@ -1,0 +1,56 @@
+"""What kind of "nothing to dispatch" is this?
+
+The packet is a .dispositions-TAG.json file; a .race-TAG.json beside it makes the answer RACE. Or the picks themselves
+are given as JSON, each at least {"phase": "ID"}.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+from msgspec import DecodeError, Struct, json, to_builtins
+
+from dos.errors import BadInput
+from dos.loop import gate
+from dos.loop.gate import Gate, Verdict
+from dos.packets.io import named_packet as evidence
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+CODES = {Gate.LIVE: 0, Gate.DRAIN: 3, Gate.STALE_STAMP: 4, Gate.BLOCKED: 5, Gate.RACE: 6}
+EXITS = {"LIVE": 0, "DRAIN": 3, "STALE-STAMP": 4, "BLOCKED": 5, "RACE": 6, "contract_error": 2, "unknown": 7}
+NEXT = {
+    Gate.LIVE: "GO: dispatch the live picks.",
+    Gate.DRAIN: "Nothing is left: replan.",
+    Gate.STALE_STAMP: "Not empty: mark what has shipped in the plan document, and ask again.",
+    Gate.BLOCKED: "Not empty: say what keeps the picks; a replan may clear it.",
+    Gate.RACE: "Not empty: wait a moment, and make the packet once more.",
+}
+
+
+class Args(Struct, kw_only=True):
+    packet: Annotated[str, Option(help="the dispositions file", metavar="PACKET", positional=True)] = ""
+    picks_json: Annotated[str | None, Option(help="the picks themselves, instead of a file", metavar="JSON")] = None
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    if bool(args.packet) == (args.picks_json is not None):
+        raise BadInput("give a packet or --picks-json: one of them", hint="For example: dos gate --picks-json '[]'")
+    verdict = (
+        _classified(args.picks_json) if args.picks_json is not None else gate.plan(evidence.gather(Path(args.packet)))
+    )
+    return Reply(
+        code=CODES[verdict.answer],
+        text=f"{verdict.answer}  {verdict.reason}",
+        data=to_builtins(verdict),
+        next_action=NEXT[verdict.answer],
+    )
+
+
+def _classified(text: str) -> Verdict:
+    try:
+        picks = json.decode(text)
+    except (DecodeError, UnicodeError, RecursionError) as error:
+        raise BadInput(f"--picks-json is not JSON: {error}", hint="Give a list, such as [].") from error
+    if not isinstance(picks, list):
+        raise BadInput("--picks-json is not a list", hint="Give a list, such as [].")
+    return gate.classify(picks)

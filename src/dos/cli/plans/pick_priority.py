@@ -1,0 +1,35 @@
+"""Which of two units of the same rank goes first?
+
+Sort ascending by the sort key, behind your own: what was never tried comes first, then what was tried longest ago.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct, to_builtins
+
+from dos.backlog import priority
+from dos.backlog.io import priority as evidence
+from dos.backlog.priority import EXIT_CODES
+from dos.text import checked
+from dos.units.io import named_unit
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+EXITS = {"NEVER_ATTEMPTED": 0, "ATTEMPTED": 3, "contract_error": 2, "unknown": 5}
+
+
+class Args(Struct, kw_only=True):
+    unit: Annotated[str, Option(help="the unit", metavar="UNIT", positional=True)]
+    attempts: Annotated[str | None, Option(help="the attempts, instead of the journal's", metavar="JSON")] = None
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    unit = checked(args.unit, "unit")
+    if args.attempts is None:
+        unit = named_unit.resolve(desk.world, unit)
+    verdict = priority.judge(evidence.gather(desk.world, unit, instead=args.attempts))
+    return Reply(
+        code=EXIT_CODES[verdict.answer],
+        text=f"{verdict.answer}  {verdict.reason}",
+        data=to_builtins(verdict),
+    )

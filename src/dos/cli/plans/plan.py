@@ -1,0 +1,122 @@
+"""What do the plans claim, and what is true?
+
+One row for each unit, or for the PLAN PHASE pairs that are given. On a terminal it goes on until Ctrl-C; into a pipe,
+with --once or --json it is shown once.
+"""
+
+import sys
+import time
+from datetime import UTC, datetime
+from typing import Annotated
+
+from msgspec import Struct, structs, to_builtins
+
+from dos.backlog.io import landed
+from dos.cli.plans import board as plan_board
+from dos.cli.plans.board import Board, Commit
+from dos.config.schema import Config, Plans
+from dos.errors import BadInput, GitFailed
+from dos.fields import BadValue
+from dos.fleet import unit_lanes
+from dos.fleet.state.fleet import Fleet
+from dos.journal import fold
+from dos.text import as_text, checked, shown
+from dos.units.io import units as sources
+from dos.units.portfolio import Portfolio
+from dos.units.unit import Unit
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+from dos.world import World
+
+EXITS = {"reported": 0, "contract_error": 2}
+SOURCES = {"documents": "documents", "markdown": "documents", "beads": "beads", "command": "command"}
+SHORTEST_SECONDS = 0.5
+COMMITS_SHOWN = 10
+CLEAR = "\x1b[H\x1b[2J"
+
+
+class Args(Struct, kw_only=True):
+    pairs: Annotated[list[str], Option(help="only these units", metavar="PLAN PHASE", positional=True)] = []
+    source: Annotated[str, Option(help=f"where units come from: {', '.join(SOURCES)}", metavar="NAME")] = ""
+    once: Annotated[bool, Option(help="show it once, also on a terminal")] = False
+    interval: Annotated[float, Option(help="seconds between two looks", metavar="SECONDS")] = 5.0
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    if args.interval < SHORTEST_SECONDS:
+        raise BadInput(f"--interval {args.interval:g} is below {SHORTEST_SECONDS:g} s", hint="Give it more time.")
+    if args.source and args.source not in SOURCES:
+        raise BadInput(f"there is no source {shown(args.source)}", hint=f"Use one of: {', '.join(SOURCES)}.")
+    board = look(args, desk.world)
+    try:
+        while not args.once and not desk.as_json and sys.stdout.isatty():
+            sys.stdout.write(CLEAR + plan_board.render(board) + "\n")
+            sys.stdout.flush()
+            time.sleep(args.interval)
+            desk.look_again()
+            board = look(args, desk.world)
+    except KeyboardInterrupt:
+        return Reply()  # the last frame stays on the screen
+    return Reply(text=plan_board.render(board), data=to_builtins(board), indented=True)
+
+
+def look(args: Args, world: World) -> Board:
+    config, source = world.config, args.source or world.config.plans.source
+    if args.source:
+        config = structs.replace(config, plans=_plans(config.plans, SOURCES[args.source]))
+    found = _named(args.pairs) if args.pairs else sources.read(world.workspace, config, counted=True)
+    state, _ = fold.current(world.journal, Fleet)
+    truths = landed.gather(world, [unit.name for unit in found.units], state)
+    live = world.journal.leases(lapsed=False)
+    held, runs = {lease.lane for lease in live}, {lease.run_id for lease in live} - {""}
+    rows = []
+    for unit in found.units:
+        lane = _lane(unit, config)
+        at = state.units[unit.name].claimed_by if unit.name in state.units else ""
+        agent = next(iter(config.agent_names(lane, unit.agent)), "")
+        rows.append(
+            plan_board.row(unit, truths[unit.name], lane=lane, is_held=lane in held, in_flight=at in runs, agent=agent)
+        )
+    return Board(
+        workspace=str(world.workspace.root),
+        now=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        plan_source="explicit" if args.pairs else "markdown" if SOURCES[source] == "documents" else source,
+        initialized=world.loaded.path is not None,
+        phases=rows,
+        activity=_activity(world),
+        summary=plan_board.summary(rows),
+        problems=[str(problem) for problem in found.problems],
+    )
+
+
+def _named(words: list[str]) -> Portfolio:
+    """PLAN PHASE pairs; a word that is left over is a plan without a phase."""
+    plans = [checked(word, "plan") for word in words[::2]]
+    phases = [*(checked(word, "phase") for word in words[1::2]), ""]
+    return Portfolio(
+        units=tuple(Unit(plan=plan, id=phase, title="") for plan, phase in zip(plans, phases, strict=False))
+    )
+
+
+def _plans(plans: Plans, source: str) -> Plans:
+    try:
+        return structs.replace(plans, source=source)
+    except BadValue as error:
+        raise BadInput(error.message, hint=error.hint) from error
+
+
+def _lane(unit: Unit, config: Config) -> str:
+    return unit_lanes.lane_of(unit, config) or unit.lane
+
+
+def _activity(world: World) -> list[Commit]:
+    if world.workspace.common is None:
+        return []
+    try:
+        if world.git.commit_of("HEAD") is None:
+            return []
+        said = world.git.run("log", f"-{COMMITS_SHOWN}", "-z", "--no-show-signature", "--format=%h %s")
+    except GitFailed:
+        return []  # what git cannot say of the units is in their rows
+    records = as_text(said).split("\0")
+    return [Commit(sha=sha, subject=subject) for sha, _, subject in (each.partition(" ") for each in records) if sha]

@@ -1,0 +1,1 @@
+"""Verbs about receipts and their keys."""

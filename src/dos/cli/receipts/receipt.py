@@ -1,0 +1,37 @@
+"""Print the receipt that a unit's landing left, so that it can be given to somebody else."""
+
+from typing import Annotated
+
+from msgspec import Struct, to_builtins
+
+from dos.cli.receipts.files import write
+from dos.errors import BadInput
+from dos.receipts import receipt
+from dos.receipts.io import find
+from dos.text import checked, shown
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+EXITS = {"found": 0, "none": 1, "contract_error": 2}
+
+
+class Args(Struct, kw_only=True):
+    plan: Annotated[str, Option(help="the plan", metavar="PLAN", positional=True)]
+    unit: Annotated[str, Option(help="the unit; or PLAN/UNIT as one word", metavar="UNIT", positional=True)] = ""
+    out: Annotated[str, Option(help="write it to a file", metavar="FILE")] = ""
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    if not args.unit and "/" not in args.plan:
+        raise BadInput(f"{shown(args.plan)} is a plan; which unit of it?", hint=f"dos receipt {args.plan} UNIT")
+    name = f"{checked(args.plan, 'plan')}/{checked(args.unit, 'unit')}" if args.unit else checked(args.plan, "unit")
+    issued = find.gather_issued(desk.journal_world, name)
+    if not issued:
+        why = "neither the journal nor git's notes hold one"
+        text = f"there is no receipt of {name}: {why}"
+        return Reply(code=EXITS["none"], text=text, data={"unit": name, "receipt": None, "reason": why})
+    found = issued[-1]
+    if args.out:
+        write(args.out, found)
+    line = f"{found.verdict}  {name} at {found.commit[:9]}, written to {args.out}"
+    return Reply(text=line if args.out else receipt.canonical(found).decode(), data=to_builtins(found))

@@ -1,0 +1,41 @@
+"""Back to which turn should a conversation be cut, after a dead end?
+
+The turn is the one that `dos run suspend --transcript` stamped. Nothing is cut.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct, to_builtins
+
+from dos import run_ids
+from dos.errors import BadInput
+from dos.journal import run_stream
+from dos.runs import rewind
+from dos.runs.io import rewind as evidence
+from dos.runs.rewind import Answer, Fire
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+EXITS = {"REWIND": 0, "NO_REWIND": 0, "UNANCHORED": 3, "contract_error": 2, "unknown": 4}
+
+
+class Args(Struct, kw_only=True):
+    run_id: Annotated[str, Option(help="the run", metavar="RID")]
+    fire: Annotated[str, Option(help="what calls for it", metavar="TOKEN", choices=tuple(Fire))] = ""
+    transcript: Annotated[str, Option(help="the conversation; the stamped one when not given", metavar="FILE")] = ""
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    run_id = run_ids.checked_id(args.run_id)
+    if "\0" in args.transcript:
+        raise BadInput("--transcript is no file name", hint="Give a file of JSON lines.")
+    seen = run_stream.read(desk.world.journal, run_id)
+    found = evidence.gather(desk.world, run_id, seen, fire=args.fire, transcript=args.transcript)
+    verdict = rewind.judge(found)
+    lines = [f"{verdict.answer}  {verdict.reason}", *verdict.no_good_note.lines]
+    return Reply(
+        code=EXITS[verdict.answer],
+        text="\n".join(lines),
+        data=to_builtins(verdict),
+        next_action=f"Drop every turn after {verdict.rewind_to_turn}." if verdict.answer is Answer.REWIND else "",
+    )

@@ -1,0 +1,31 @@
+"""Say that a step of a run is done, and by which commit.
+
+It is kept as what was said. Only `dos run verify` makes a step count.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from dos import run_ids
+from dos.cli.runs import run_checks
+from dos.journal.events.runs import StepClaimed
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+EXITS = {"claimed": 0, "refused": 1, "contract_error": 2, "lock-busy": 4}
+
+
+class Args(Struct, kw_only=True):
+    run: Annotated[str, Option(help="the run", positional=True, metavar="RUN")]
+    step: Annotated[str, Option(help="the step", positional=True, metavar="STEP")]
+    sha: Annotated[str, Option(help="the commit that does it", metavar="REF")] = "HEAD"
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    run_id = run_ids.checked_id(args.run)
+    step = run_checks.declared_step(run_checks.open_run(desk, run_id), args.step)
+    fact = StepClaimed(run_id=run_id, step=step, sha=run_checks.commit(desk, args.sha))
+    run_checks.write(desk, run_id, fact)
+    data = {"run_id": run_id, "step": step, "sha": fact.sha}
+    return Reply(text=f"claimed  {step} by {fact.sha[:9]}", data=data, next_action=f"dos run verify {run_id} {step}")

@@ -1,0 +1,55 @@
+"""Say how a run ended.
+
+A run is `complete` only when git says so. One that `failed` can be gone on with; one that is `abandoned` cannot.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from dos import run_ids
+from dos.cli.runs import run_checks
+from dos.errors import Refused
+from dos.journal import run_stream
+from dos.journal.events.runs import RunEnded
+from dos.journal.run_state import Run
+from dos.runs import complete
+from dos.runs.io import declared
+from dos.runs.resume import ABANDONED
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+EXITS = {"ended": 0, "refused": 1, "contract_error": 2, "lock-busy": 4}
+COMPLETE, FAILED = "complete", "failed"
+
+
+class Args(Struct, kw_only=True):
+    run: Annotated[str, Option(help="the run", positional=True, metavar="RUN")]
+    result: Annotated[
+        str, Option(help="complete, failed or abandoned", metavar="RESULT", choices=(COMPLETE, FAILED, ABANDONED))
+    ]
+    reason: Annotated[str, Option(help="why, for the record", metavar="TEXT")] = ""
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    run_id = run_ids.checked_id(args.run)
+    fact = RunEnded(run_id=run_id, result=args.result, reason=run_checks.text(args.reason, "reason"))
+    _check(args, desk, run_checks.open_run(desk, run_id))
+
+    def decide(run: Run) -> list[RunEnded]:
+        _check(args, desk, run_checks.still_open(run_id, run))
+        return [fact]
+
+    run_stream.change(desk.journal, run_id, decide, fence=run_checks.fence(run_id))
+    return Reply(text=f"ended  {run_id}: {args.result}", data={"run_id": run_id, "result": args.result})
+
+
+def _check(args: Args, desk: Desk, run: Run) -> None:
+    if args.result != COMPLETE:
+        return
+    verdict = complete.judge(complete.Evidence(declared=declared.gather(desk.world, args.run, run)))
+    if verdict.answer is not complete.Answer.COMPLETE:
+        raise Refused(
+            f"{args.run} is {verdict.answer}: {verdict.reason}",
+            hint="`dos run verify` the steps that are left, or end it as failed.",
+        )

@@ -1,0 +1,31 @@
+"""What happened in a run, when, and how long did it take?
+
+The lines are the events of the run, its units and its lease, in order; the longest stretch is marked. Without a run id
+it is the newest run.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct, to_builtins
+
+from dos.cli.runs import find_run
+from dos.report import timeline
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+EXITS = {"told": 0, "not-found": 1, "contract_error": 2}
+
+
+class Args(Struct, kw_only=True):
+    run: Annotated[
+        str, Option(positional=True, help="run, lane or unit; the newest run when not given", metavar="RUN")
+    ] = ""
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    found = find_run.find(desk, args.run)
+    if found.missing:
+        return found.missing
+    told = timeline.moments(timeline.of_run(desk.world.journal, found.run_id, found.happened))
+    data = {"run_id": found.run_id, "moments": to_builtins(told)}
+    return Reply(text=timeline.render(found.run_id, told), data=data, indented=True)

@@ -1,0 +1,24 @@
+"""All that is written of one run: its family, what it declared, its leases, its commits.
+
+Events belong to it by the run's id or by its leases, never by the time at which they happened.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct, to_builtins
+
+from dos import run_ids
+from dos.runs.io import trace, view
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+EXITS = {"found": 0, "not-found": 1, "contract_error": 2}
+
+
+class Args(Struct, kw_only=True):
+    run_id: Annotated[str, Option(help="the run", positional=True, metavar="RID")]
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    seen = trace.gather(desk.world, run_ids.checked_id(args.run_id))
+    return Reply(code=0 if seen.found else 1, text=view.render_trace(seen), data=to_builtins(seen), indented=True)

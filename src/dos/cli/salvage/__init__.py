@@ -1,0 +1,1 @@
+"""Verbs about work that was saved and did not land."""

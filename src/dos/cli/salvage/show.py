@@ -1,0 +1,55 @@
+"""Show one piece of saved work: whose it was, why it was saved, which files it changes."""
+
+from typing import Annotated, Any
+
+from msgspec import Struct
+
+from dos.cli.salvage import saved as reading
+from dos.git.repository import Reader
+from dos.landing import salvage
+from dos.landing.salvage import Saved
+from dos.text import as_text, on_one_line
+from dos.times import second_stamp
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+EXITS = {"shown": 0, "contract_error": 2}
+
+
+class Args(Struct, kw_only=True):
+    ref: Annotated[str, Option(help="its number, its ref or its commit", positional=True, metavar="REF|NUMBER")]
+    patch: Annotated[bool, Option(help="the change itself, too")] = False
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    git = desk.journal_world.git
+    saved = salvage.sized(git, salvage.find(reading.everything(desk), args.ref))
+    changed = _changed(git, saved) if saved.commit else []
+    patch = _patch(git, saved) if args.patch and saved.commit else ""
+    told = [
+        f"{saved.number}  {saved.ref}",
+        f"saved   {second_stamp(saved.at_ms)}" + (f" by {saved.run_id}" if saved.run_id else ""),
+        f"whose   {reading.story(saved)}",
+        f"size    {salvage.measure(saved)}",
+        *([f"commit  {saved.commit}, a change of {saved.base[:9]}"] if saved.commit else []),
+        *(f"  {how} {on_one_line(path)}" for how, path in changed),
+        *([patch] if patch else []),
+    ]
+    data: dict[str, Any] = reading.row(saved) | {"changed": [{"how": how, "path": path} for how, path in changed]}
+    return Reply(
+        text="\n".join(told),
+        data=data | ({"patch": patch} if args.patch else {}),
+        indented=True,
+        next_action=f"`dos salvage apply {saved.number}` takes it back." if saved.commit else f"ls -A {saved.ref}",
+    )
+
+
+def _changed(git: Reader, saved: Saved) -> list[tuple[str, str]]:
+    """A added, M changed, D deleted: and the path, as text."""
+    words = git.run("diff-tree", "-r", "-z", "--no-renames", "--name-status", saved.base, saved.commit).split("\0")
+    return [(how, as_text(path)) for how, path in zip(words[::2], words[1::2], strict=False)]
+
+
+def _patch(git: Reader, saved: Saved) -> str:
+    words = ("--no-color", "--no-ext-diff", "--no-textconv", "--binary", saved.base, saved.commit)
+    return as_text(git.run("diff", *words)).rstrip("\n")

@@ -1,0 +1,1 @@
+"""Verbs that let the system keep `dos up` running."""

@@ -1,0 +1,35 @@
+"""Does the system keep `dos up` running here?"""
+
+from typing import Annotated, Any
+
+from msgspec import Struct
+
+from dos.cli.service import unit_file
+from dos.cli.service.unit_file import KINDS
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+EXITS = {"installed": 0, "not-installed": 1, "contract_error": 2}
+
+
+class Args(Struct, kw_only=True):
+    user: Annotated[bool, Option(help="the one for you alone; so it is when nothing is said")] = False
+    system: Annotated[bool, Option(help="the one for the whole machine")] = False
+    kind: Annotated[str, Option(help="what the system has; found out when not given", choices=KINDS)] = ""
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    place = desk.journal_world.workspace
+    service = unit_file.planned(place, kind=args.kind, user=args.user, system=args.system)
+    data: dict[str, Any] = {"path": str(service.path), "kind": service.kind, "name": service.name}
+    if not service.there:
+        return Reply(
+            code=1,
+            text=f"no service is installed: there is no {service.path}",
+            data=data | {"installed": False, "running": ""},
+            next_action="dos service install",
+        )
+    service.check_own()
+    running = unit_file.running(service)
+    told = f"; the system says: {running}" if running else "; the system cannot be asked about it here"
+    return Reply(text=f"{service.path} is installed{told}", data=data | {"installed": True, "running": running})

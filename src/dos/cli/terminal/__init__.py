@@ -1,0 +1,1 @@
+"""The terminal: pages that refresh, progress, colours."""

@@ -1,0 +1,28 @@
+"""One line that says what is still awaited: on a terminal, and gone when it is over."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from dos.text import visible
+from dos.verbs.context import Desk
+
+Say = Callable[[str], None]
+
+
+@contextmanager
+def progress(desk: Desk) -> Iterator[Say]:
+    """What is said to it replaces what was said before; where nobody looks, nothing is printed."""
+    if desk.as_json or not sys.stdout.isatty() or os.environ.get("TERM") in (None, "", "dumb"):
+        yield lambda line: None
+        return
+    from rich.console import Console
+    from rich.status import Status
+    from rich.text import Text
+
+    def say(line: str) -> None:
+        status.update(Text(visible(line).replace("\n", "\\n"), no_wrap=True, overflow="ellipsis"))
+
+    with Status("", console=Console(stderr=True)) as status:
+        yield say

@@ -1,0 +1,88 @@
+"""Who looks at the fleet of this desk, again and again; over a journal that may be away, or not there yet."""
+
+import os
+import sys
+from collections.abc import Callable
+
+from rich.console import Console, ConsoleDimensions
+
+from dos.backlog.waiting import Waits
+from dos.errors import BadInput, DosError, StoreFailed
+from dos.journal.backends.memory import MemoryBackend
+from dos.limits.quota import Candidate
+from dos.report.io.live import Watcher
+from dos.report.top import View, view
+from dos.verbs.context import Desk
+from dos.world import World
+
+FALLBACK = (80, 24)  # for a terminal that does not know its size
+LIVENESS_SECONDS = 60.0  # how workers progress is not read from git more often
+SILENT_SHARE = 0.5  # of the time after which a silent agent is taken to hang
+
+
+def waits(desk: Desk) -> Callable[[], dict[str, Waits]]:
+    """How to ask what the lanes wait for, again and again."""
+    from dos.fleet.io.reader import FleetReader
+
+    reader = FleetReader(desk.journal_world, liveness_seconds=LIVENESS_SECONDS)
+    return lambda: reader.waits().lanes
+
+
+def watcher(desk: Desk) -> Watcher:
+    world = desk.journal_world
+    return Watcher(
+        world.journal,
+        world.workspace.state,
+        roster=[] if world.loaded.problems else world.config.roster(),  # what a broken file declares, nobody knows
+        silent_after_ms=int(world.config.workers.silence_seconds * SILENT_SHARE * 1000),
+        agents=_agents(world),
+    )
+
+
+def _agents(world: World) -> list[Candidate] | None:
+    """None where dos.toml cannot say which they are."""
+    from dos.agents.io import candidates
+
+    if world.loaded.problems:
+        return None
+    try:
+        return [each.candidate for each in candidates.in_use(world.config)]
+    except BadInput:  # no agent, or one that nobody knows: `dos doctor` says so
+        return None
+
+
+def fit(console: Console) -> tuple[int, int]:
+    """The terminal's width and height as they are now; $LINES and $COLUMNS tell what they once were."""
+    columns, lines = os.get_terminal_size(sys.__stdout__.fileno() if sys.__stdout__ else 1)
+    console.size = ConsoleDimensions(columns or FALLBACK[0], lines or FALLBACK[1])
+    return console.size
+
+
+class Looking:
+    """The newest view, or why there is none now."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self.trouble = ""
+        self.view: View | None = None
+        self._watcher: Watcher | None = None
+        self._waits: Callable[[], dict[str, Waits]] = dict
+
+    def moved(self) -> bool:
+        """Something was written since the last look."""
+        if self._watcher is None:
+            return False
+        try:
+            return self.desk.journal_world.journal.last() > self._watcher.pos
+        except StoreFailed:
+            return True  # the next look says what is wrong
+
+    def look(self) -> None:
+        try:
+            if self._watcher is None or isinstance(self.desk.journal_world.journal.backend, MemoryBackend):
+                self.desk.look_again()
+                self._watcher = watcher(self.desk)
+                self._waits = waits(self.desk)
+            self.view, self.trouble = view(self._watcher.look(), self._waits()), ""
+        except DosError as error:  # what is wrong now may be right at the next look
+            self._watcher, self.trouble = None, error.message

@@ -1,0 +1,71 @@
+"""How often does a judge agree to what is not so?
+
+Each line of the file is a claim whose truth is known: {"claim_text": "...", "truth": true}, and where there are any
+"stated_reason", "evidence" and "subject". Blank lines and lines that begin with # are skipped.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+from msgspec import MsgspecError, Struct, json, to_builtins
+
+from dos.errors import BadInput
+from dos.text import LONGEST_PATH, shown
+from dos.unknown import Unknown
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+from dos.witness import judge_eval
+from dos.witness.io import judges
+from dos.witness.io.writable import contents
+from dos.witness.judge_eval import JudgedClaim, Report
+from dos.witness.judges import Claim
+
+EXITS = {"no_false_clear": 0, "false_clear": 1, "contract_error": 2}
+EXAMPLE = 'A line is, for example: {"claim_text": "login shipped", "truth": false, "evidence": ["it did not"]}'
+
+
+class Args(Struct, kw_only=True):
+    cases: Annotated[str, Option(help="the claims, as JSON lines", metavar="F.jsonl")]
+    judge: Annotated[str, Option(help="who is asked", metavar="NAME")] = "abstain"
+
+
+class Truth(Struct, frozen=True, kw_only=True):
+    """What stands beside a claim, and is not told to the judge."""
+
+    truth: bool
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    ask = judges.asking(desk.world, args.judge, desk.complain)
+    cases = _read(args.cases)
+    report = judge_eval.evaluate(JudgedClaim(verdict=ask(claim), truth=truth) for claim, truth in cases)
+    code = EXITS["false_clear" if report.grid.false_clear else "no_false_clear"]
+    data = {"judge": args.judge, "n": report.n, **to_builtins(report.grid), **to_builtins(report.rates)}
+    return Reply(code=code, text=_text(args.judge, report), data={**data, "reason": _reason(report)}, indented=True)
+
+
+def _read(name: str) -> list[tuple[Claim, bool]]:
+    data = contents(Path(name))
+    if isinstance(data, Unknown):
+        raise BadInput(f"the cases: {data.why}", hint=EXAMPLE)
+    cases = []
+    for number, line in enumerate(data.splitlines(), 1):
+        if not line.strip() or line.lstrip().startswith(b"#"):
+            continue
+        try:
+            cases.append((json.decode(line, type=Claim), json.decode(line, type=Truth).truth))
+        except (MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise BadInput(f"{shown(name, LONGEST_PATH)}:{number}: not a case: {error}", hint=EXAMPLE) from error
+    if not cases:
+        raise BadInput(f"{shown(name, LONGEST_PATH)} holds no case", hint=EXAMPLE)
+    return cases
+
+
+def _reason(report: Report) -> str:
+    return f"{report.grid.false_clear} of {report.n} claims are false and were agreed to"
+
+
+def _text(judge: str, report: Report) -> str:
+    counts = [f"  {name:<18} {count}" for name, count in to_builtins(report.grid).items()]
+    rates = [f"  {name:<18} {rate:.3f}" for name, rate in to_builtins(report.rates).items()]
+    return "\n".join([f"{judge}: {_reason(report)}", *counts, *rates])

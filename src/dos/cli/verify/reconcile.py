@@ -1,0 +1,69 @@
+"""Does the truth stand behind the claim that a unit is done?
+
+The caller says whether it shipped, or names the plan and the phase, and the journal's landings are checked against git.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct, to_builtins
+
+from dos.backlog.io import landed
+from dos.backlog.io.landed import Landed, NotLanded
+from dos.errors import BadInput
+from dos.text import checked
+from dos.unknown import Unknown
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+from dos.verify import reconcile
+from dos.verify.reconcile import Answer, Evidence
+
+EXITS = {"VERIFIED": 0, "QUIET_INCOMPLETE": 3, "HONEST_OPEN": 4, "contract_error": 2, "unknown": 5}
+NEXT = {
+    Answer.VERIFIED: "It is done: take it off the list.",
+    Answer.QUIET_INCOMPLETE: "Keep it on the list, and do not believe the claim.",
+    Answer.HONEST_OPEN: "Keep it on the list.",
+    Answer.UNKNOWN: "Keep it on the list; `dos doctor` says what is wrong with the repository.",
+}
+
+
+class Args(Struct, kw_only=True):
+    unit: Annotated[str, Option(help="the unit, as it is called", metavar="UNIT", positional=True)]
+    claimed_done: Annotated[bool, Option(help="somebody says that it is done")] = False
+    oracle_shipped: Annotated[bool, Option(help="it shipped: the caller knows")] = False
+    no_oracle_shipped: Annotated[bool, Option(help="it did not ship: the caller knows")] = False
+    plan: Annotated[str, Option(help="look it up: the plan", metavar="PLAN")] = ""
+    phase: Annotated[str, Option(help="look it up: the unit of that plan", metavar="PHASE")] = ""
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    unit = checked(args.unit, "unit")
+    if args.oracle_shipped and args.no_oracle_shipped:
+        raise BadInput("--oracle-shipped and --no-oracle-shipped say opposite things", hint="Give one of them.")
+    if args.oracle_shipped or args.no_oracle_shipped:
+        seen = Evidence(unit=unit, claimed=args.claimed_done, oracle_shipped=args.oracle_shipped, why="by your word")
+    elif args.plan and args.phase:
+        seen = _looked_up(args, desk)
+    else:
+        raise BadInput(
+            "nothing says whether the unit shipped",
+            hint=f"Look it up: dos reconcile {unit} --plan PLAN --phase {unit}; or say it: --no-oracle-shipped",
+        )
+    verdict = reconcile.judge(seen)
+    return Reply(
+        code=verdict.exit_code,
+        text=f"{verdict.answer}  {verdict.reason}",
+        data=to_builtins(verdict),
+        next_action=NEXT[verdict.answer],
+    )
+
+
+def _looked_up(args: Args, desk: Desk) -> Evidence:
+    name = f"{checked(args.plan, 'plan')}/{checked(args.phase, 'phase')}"
+    truth = landed.gather(desk.world, [name])[name]
+    why = ""
+    if isinstance(truth, Landed):
+        why = f"{truth.commit[:9]} is on the target branch"
+    elif isinstance(truth, NotLanded):
+        why = truth.why
+    shipped: bool | Unknown = landed.shipped(truth)
+    return Evidence(unit=args.unit, claimed=args.claimed_done, oracle_shipped=shipped, why=why)

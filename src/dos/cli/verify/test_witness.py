@@ -1,0 +1,55 @@
+"""Is a test evidence for a change: red without it, green with it?
+
+The outcomes are the caller's word. They can speak against the change; that they speak for it is not believed, because
+nobody here saw the test run. `dos test-witness run` runs it.
+"""
+
+from typing import Annotated
+
+from msgspec import Struct, to_builtins
+
+from dos.testwitness import verdict as tested
+from dos.testwitness.verdict import SPELLINGS, Answer, Evidence, SuiteOutcome
+from dos.verbs.args import Option
+from dos.verbs.context import Desk, Reply
+
+EXITS = {
+    "DISCRIMINATES": 0,
+    "contract_error": 2,
+    "VACUOUS": 3,
+    "UNSATISFIED": 4,
+    "REGRESSIVE": 5,
+    "ABSTAIN": 6,
+    "unknown": 7,
+}
+_OUTCOMES = "pass, fail, error or not-run"
+_CHOICES = tuple(SPELLINGS)
+NEXT = {
+    Answer.DISCRIMINATES: "",
+    Answer.VACUOUS: "Do not take this test for proof: it says nothing about the change.",
+    Answer.UNSATISFIED: "The change does not do yet what its test asks.",
+    Answer.REGRESSIVE: "The change breaks what worked.",
+    Answer.ABSTAIN: "Nothing is known yet: `dos test-witness run --commit REF` measures it.",
+    Answer.FLAKY: "Find out why the same tests on the same code come out differently.",
+}
+
+
+class Args(Struct, kw_only=True):
+    baseline: Annotated[str, Option(help=f"without the change: {_OUTCOMES}", metavar="OUTCOME", choices=_CHOICES)] = (
+        SuiteOutcome.NOT_RUN.value
+    )
+    candidate: Annotated[str, Option(help=f"with the change: {_OUTCOMES}", metavar="OUTCOME", choices=_CHOICES)] = (
+        SuiteOutcome.NOT_RUN.value
+    )
+    forgeable: Annotated[bool, Option(help="whoever is judged could have made them up: then nothing is said")] = False
+
+
+def run(args: Args, desk: Desk) -> Reply:
+    seen = Evidence(baseline=SPELLINGS[args.baseline], candidate=SPELLINGS[args.candidate])
+    verdict = tested.judge(seen, disowned=args.forgeable)
+    return Reply(
+        code=EXITS[verdict.answer],
+        text=f"{verdict.answer}  {verdict.reason}",
+        data=to_builtins(verdict),
+        next_action=NEXT[verdict.answer],
+    )

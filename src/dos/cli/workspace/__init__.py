@@ -1,0 +1,1 @@
+"""Verbs that set a workspace up and examine it."""

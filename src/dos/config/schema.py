@@ -1,0 +1,300 @@
+"""Every table of `dos.toml` as a record: its keys, their defaults and what they may hold."""
+
+from collections.abc import Collection
+from typing import Any, Literal
+
+from msgspec import field
+
+from dos import regions
+from dos.agents.policy import Agent
+from dos.backlog.cooldown import Policy as Cooldown
+from dos.fields import BadValue, Count, Positive, Table, check_name, check_not_blank, check_text
+from dos.fleet.population.policy import Leases, Protect, Retention, Store, Workers
+from dos.fleet.population.types import Supervise
+from dos.lanes.policy import DEFAULT as DEFAULT_LANES
+from dos.lanes.policy import ConcurrencyClass, Lanes, Overlap
+from dos.limits.policy import Budgets, Loop, Quota, TokenPrice
+from dos.loop.improve import Policy as Improve
+from dos.loop.verdicts.breaker import Policy as Breaker
+from dos.loop.verdicts.efficiency import Policy as Efficiency
+from dos.loop.verdicts.liveness import Policy as Liveness
+from dos.loop.verdicts.noop_budget import Policy as NoopStreak
+from dos.loop.verdicts.productivity import Policy as Productivity
+from dos.reasons.policy import MORPHOLOGY, MorphologyRule, Reason, built_in
+from dos.regions import Region
+from dos.units.policy import Grammar as Enumerate
+from dos.units.policy import Lifecycle, Plans, Transition
+from dos.verify.policy import Policy as Verify
+from dos.verify.stamp import Stamp
+from dos.witness.policy import Ci, Evidence, Judges
+
+
+class DeclaredUnit(Table, frozen=True, kw_only=True):
+    """`[units.AUTH1]`, or `[units."AUTH/AUTH1"]` where two plans have one of that id."""
+
+    paths: tuple[str, ...] = ()
+    accept: str = ""
+    kind: Literal["code", "docs", "config"] = "code"
+
+    def __post_init__(self) -> None:
+        for place, glob in enumerate(self.paths):
+            check_not_blank(glob, ("paths", place))
+        regions.region(self.paths)
+        check_text(self.accept, ("accept",))
+
+
+__all__ = [
+    "BUILT_IN_RUNGS",
+    "DEFAULT_LANES",
+    "MORPHOLOGY",
+    "Agent",
+    "Breaker",
+    "Budgets",
+    "Ci",
+    "ConcurrencyClass",
+    "Config",
+    "Cooldown",
+    "DataClass",
+    "DeclaredUnit",
+    "Efficiency",
+    "Enforcement",
+    "Enumerate",
+    "Evidence",
+    "Improve",
+    "Judges",
+    "Lanes",
+    "Leases",
+    "Lifecycle",
+    "Liveness",
+    "Loop",
+    "Marker",
+    "MorphologyRule",
+    "NoopStreak",
+    "Overlap",
+    "Paths",
+    "Plans",
+    "Precursor",
+    "Productivity",
+    "Protect",
+    "Quota",
+    "Reason",
+    "Retention",
+    "Rung",
+    "Stamp",
+    "Store",
+    "Supervise",
+    "TokenPrice",
+    "ToolStream",
+    "Transition",
+    "Verify",
+    "Workers",
+]
+
+Words = tuple[str, ...]
+
+
+class Paths(Table, frozen=True, kw_only=True):
+    """Where the workspace keeps its documents; relative to its root."""
+
+    plans_glob: str = "docs/**/*-plan.md"
+    execution_state: str = "dos.state.yaml"
+    findings_queue: str = "dos.findings.md"
+    fanout_runs: str = ".dos/runs"
+    dispatch_loops: str = ".dos/runs"
+    chained_runs: str = ".dos/runs"
+    next_packets: str = ".dos/verdicts"
+    replan_dir: str = ".dos/replan"
+    soaks_index: str = ".dos/soaks/index.yaml"
+    picker_audits: str = ".dos/picker_audits"
+    archive_lock: str = ".dos/leases/.archive.lock"
+    lane_journal: str = ".dos/lane-journal.jsonl"
+    verdict_journal: str = ".dos/verdict-journal.jsonl"
+    leases_dir: str = ".dos/leases"
+    project_card: str = ".dos/project.json"
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            check_not_blank(getattr(self, name), (name,))
+
+
+class DataClass(Table, frozen=True, kw_only=True):
+    """Which files are scratch, reports, anchors or the product itself; the first that matches wins."""
+
+    trajectory_patterns: Words = (
+        ".dos/runs",
+        ".dos/fanout_runs",
+        ".dos/chained_runs",
+        ".dos/dispatch_loops",
+        ".dos/verdicts",
+    )
+    audit_patterns: Words = (".dos/audits", ".dos/picker_audits", ".dos/**/*.verdict-*.json")
+    baseline_patterns: Words = (".dos/baselines",)
+    product_patterns: Words = ()
+    default_class: Literal["TRAJECTORY", "AUDIT", "BASELINE", "PRODUCT"] = "PRODUCT"
+
+
+class Rung(Table, frozen=True, kw_only=True):
+    """One more rung on the ladder of interventions."""
+
+    rank: Count
+    summary: str = ""
+    actuation: str = ""
+    dispatches: bool = True
+    returns_synthetic: bool = False
+    see_also: Words = ()
+
+    def __post_init__(self) -> None:
+        if self.returns_synthetic and self.dispatches:
+            raise BadValue(
+                ("returns_synthetic",),
+                "a call that is dispatched has a real result, not a synthetic one",
+                "Add dispatches = false, or take returns_synthetic out.",
+            )
+
+
+class ToolStream(Table, frozen=True, kw_only=True):
+    """After how many identical tool calls an agent repeats itself, and after how many it is stuck."""
+
+    repeat_n: Positive = 3
+    stall_n: Positive = 5
+    ignore_tools: Words = ()
+
+    def __post_init__(self) -> None:
+        if self.stall_n < self.repeat_n:
+            raise BadValue(
+                ("stall_n",),
+                f"stall_n is {self.stall_n}, less than repeat_n, which is {self.repeat_n}",
+                "Make stall_n at least repeat_n.",
+            )
+
+
+class Marker(Table, frozen=True, kw_only=True):
+    """How often a turn is held open to wait."""
+
+    max_streak: Count = 4
+    arm_on_env: tuple[str, ...] = ("DOS_LOOP", "CID_RUN_ID")
+    respect_stop_hook_active: bool = True
+
+
+class Precursor(Table, frozen=True, kw_only=True):
+    """Which tools have to look before which tools may change."""
+
+    requires: dict[str, Words] = field(default_factory=dict)
+    aliases: dict[str, Words] = field(default_factory=dict)
+
+
+class Enforcement(Table, frozen=True, kw_only=True):
+    """What hooks do with a refusal."""
+
+    posture: Literal["observe", "block", "gate", "assist"] = "block"
+
+
+BUILT_IN_RUNGS = {"OBSERVE": 0, "WARN": 10, "BLOCK": 20, "DEFER": 30}
+
+
+class Config(Table, frozen=True, kw_only=True):
+    """The whole of `dos.toml`."""
+
+    workspace: str = "."
+    lanes: Lanes = DEFAULT_LANES
+    paths: Paths = Paths()
+    overlap: Overlap = Overlap()
+    concurrency_class: tuple[ConcurrencyClass, ...] = ()
+    supervise: Supervise = Supervise()
+    workers: Workers = Workers()
+    agents: dict[str, Agent] = field(default_factory=dict)
+    quota: Quota = Quota()
+    budgets: Budgets = Budgets()
+    prices: dict[str, TokenPrice] = field(default_factory=dict)  # by model
+    loop: Loop = Loop()
+    liveness: Liveness = Liveness()
+    productivity: Productivity = Productivity()
+    efficiency: Efficiency = Efficiency()
+    improve: Improve = Improve()
+    breaker: Breaker = Breaker()
+    leases: Leases = Leases()
+    store: Store = Store()
+    protect: Protect = Protect()
+    retention: Retention = Retention()
+    data_class: DataClass = DataClass()
+    stamp: Stamp = Stamp()
+    plans: Plans = Plans()
+    enumerate: Enumerate = Enumerate()
+    cooldown: Cooldown = Cooldown()
+    lifecycle: Lifecycle = Lifecycle()
+    reasons: dict[str, Reason] = field(default_factory=dict)
+    morphology: tuple[MorphologyRule, ...] = MORPHOLOGY  # also written as [[reasons.morphology]]
+    intervention: dict[str, Rung] = field(default_factory=dict)
+    tool_stream: ToolStream = ToolStream()
+    marker: Marker = Marker()
+    noop_streak: NoopStreak = NoopStreak()
+    precursor: Precursor = Precursor()
+    verify: Verify = Verify()
+    units: dict[str, DeclaredUnit] = field(default_factory=dict)
+    ci: Ci = Ci()
+    evidence: Evidence = Evidence()
+    judges: Judges = Judges()
+    enforcement: Enforcement = Enforcement()
+
+    def __post_init__(self) -> None:
+        if self.reasons:
+            _check_tokens("reasons", self.reasons, built_in())
+        _check_tokens("intervention", self.intervention, BUILT_IN_RUNGS)
+        ranks = {rank: token for token, rank in BUILT_IN_RUNGS.items()}
+        for token, rung in self.intervention.items():
+            other = ranks.setdefault(rung.rank, token)
+            if other != token:
+                message = f"rank {rung.rank} is taken by {other}"
+                raise BadValue(("intervention", token, "rank"), message, "Choose a number that no other rung has.")
+
+    def roster(self) -> list[str]:
+        """The lanes that workers are placed on: concurrent, then exclusive, each once."""
+        return self.lanes.roster()
+
+    def known_lanes(self) -> list[str]:
+        """Every name that leads to a lane, sorted: the lanes declared anywhere, and the aliases that route."""
+        words = (word for word in self.lanes.aliases if self.lanes.canonical(word) is not None)
+        return sorted({*self.lanes.declared(), *words})
+
+    def canonical_lane(self, name: str) -> str | None:
+        """The lane as it is declared, for a name in any case or an alias of it; None for a name nobody declared."""
+        return self.lanes.canonical(name)
+
+    def lane_region(self, name: str) -> Region | None:
+        """The lane's region (unknown where it has no tree); None when there is no such lane."""
+        return self.lanes.region(name)
+
+    def is_exclusive(self, name: str) -> bool:
+        return self.lanes.canonical(name) in self.lanes.exclusive
+
+    def agent_names(self, lane: str, unit_agent: str = "") -> tuple[str, ...]:
+        """Who is asked to work on a lane, in this order; empty where no agent is configured.
+
+        A unit's own agent comes before that of its lane, and that before the one of [workers]; then those that take
+        over while it has no room.
+        """
+        first = unit_agent or self.lanes.agent(lane) or self.workers.agent
+        return tuple(dict.fromkeys((first, *self.workers.fallback))) if first else ()
+
+    def named_agents(self) -> tuple[str, ...]:
+        """Every agent that the file sends to work, the usual one first."""
+        named = (self.workers.agent, *self.workers.fallback, *self.lanes.agents.values())
+        return tuple(dict.fromkeys(name for name in named if name))
+
+    def class_budgets(self) -> dict[str, int]:
+        """The lane kinds that have a cap. Of two entries for one kind the last wins."""
+        caps = {budget.name: budget.max_concurrent for budget in self.concurrency_class}
+        return {kind: cap for kind, cap in caps.items() if cap > 0}
+
+
+def _check_tokens(table: str, declared: dict[str, Any], built_in: Collection[str]) -> None:
+    seen: dict[str, str] = {}
+    for token in declared:
+        check_name(token, (table, token), "token")
+        if token.upper() in built_in:
+            message = f"{token} is built in and cannot be declared again"
+            raise BadValue((table, token), message, "Choose another token.")
+        other = seen.setdefault(token.upper(), token)
+        if other != token:
+            message = f"the tokens {other} and {token} differ only by case"
+            raise BadValue((table, token), message, "Keep one of the two.")

@@ -1,1 +1,0 @@
-"""The tables that say what is believed."""

@@ -1,0 +1,79 @@
+"""One thing that is wrong, or that is worth knowing: what was found, why it matters, and one command to type."""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from shlex import quote
+
+from msgspec import Struct
+
+from dos import workspace
+from dos.config.edit import Editing, as_root
+from dos.config.lint import Severity
+from dos.errors import WorkspaceMissing
+from dos.world import World
+
+
+class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    kind: str
+    severity: Severity
+    what: str
+    why: str
+    fix: str
+    output: tuple[str, ...] = ()  # the last lines of the command that it is about
+
+
+def error(kind: str, what: str, why: str, fix: str, output: Sequence[str] = ()) -> Finding:
+    return Finding(kind=kind, severity=Severity.ERROR, what=what, why=why, fix=fix, output=tuple(output))
+
+
+def warning(kind: str, what: str, why: str, fix: str) -> Finding:
+    return Finding(kind=kind, severity=Severity.WARN, what=what, why=why, fix=fix)
+
+
+def note(kind: str, what: str, why: str, fix: str) -> Finding:
+    return Finding(kind=kind, severity=Severity.INFO, what=what, why=why, fix=fix)
+
+
+_INSTALLERS = {
+    "apt-get": "apt-get update && {sudo}apt-get install -y {package}",
+    "dnf": "dnf install -y {package}",
+    "apk": "apk add {package}",
+    "pacman": "pacman -S --noconfirm {package}",
+    "zypper": "zypper install -y {package}",
+}
+
+
+def editing(world: World) -> Editing:
+    return Editing(world.loaded, world.workspace.config)
+
+
+def git(world: World, words: str) -> str:
+    """A git command that can be typed anywhere."""
+    return f"git -C {quote(str(world.workspace.tree))} {words}"
+
+
+def install(package: str) -> str:
+    """Whatever this system installs its programs with."""
+    import shutil  # the linter needs only the commands above
+
+    if shutil.which("brew"):
+        return f"brew install {package}"
+    sudo = "" if os.geteuid() == 0 else "sudo "
+    words = next((words for program, words in _INSTALLERS.items() if shutil.which(program)), "")
+    if words:
+        return as_root(words.format(sudo=sudo, package=package))
+    return "xcode-select --install" if sys.platform == "darwin" else f"echo 'Install {package}, then: dos doctor'"
+
+
+def from_here(world: World, environment: Mapping[str, str] = os.environ) -> str:
+    """What has to stand before a command so that `dos` finds this workspace: nothing for those who are inside."""
+    try:
+        found = workspace.find(Path(environment.get("DISPATCH_WORKSPACE") or "."))
+    except (WorkspaceMissing, OSError):
+        found = None
+    if found is not None and (found.root, found.tree) == (world.workspace.root, world.workspace.tree):
+        return ""
+    named = "unset DISPATCH_WORKSPACE; " if environment.get("DISPATCH_WORKSPACE") else ""
+    return f"{named}cd {quote(str(world.workspace.tree))} && "

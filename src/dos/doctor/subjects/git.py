@@ -1,0 +1,189 @@
+"""Git and the repository: what workers need before the first of them can land anything."""
+
+import re
+import shutil
+from functools import lru_cache, partial
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from dos.config import edit
+from dos.doctor.subjects import at_once
+from dos.doctor.subjects.finding import Finding, error, install, warning
+from dos.doctor.subjects.finding import git as command
+from dos.errors import GitFailed
+from dos.git import repository as git
+from dos.git.exit_codes import Reads
+from dos.unknown import Unknown
+from dos.world import World
+
+if TYPE_CHECKING:
+    from subprocess import CompletedProcess
+
+OLDEST = (2, 38)
+COMMITS_READ = 50
+SALVAGE = "refs/dos/salvage"
+WORKTREES = ("--porcelain", "-z")  # as they are to be listed
+_NO_COMMIT = "does not have any commits yet"
+_SHAPE = "--format=%s%x00%(trailers:key=Unit,valueonly,separator=%x2c)%x01"
+
+
+class Repository(Struct, frozen=True, kw_only=True):
+    """What git says of it, asked once for the report and the findings."""
+
+    version: tuple[int, ...] | Unknown
+    refusal: str = ""  # why git will not read it
+    branch: str = ""  # empty: none is checked out, or nobody can say
+    commits: tuple[tuple[str, str], ...] = ()  # the newest: subject, and the units that its trailers name
+    tracked: tuple[str, ...] = ()
+    worktrees: str = ""
+    salvaged: int = 0
+    knows_who_commits: bool = True
+
+
+@lru_cache(maxsize=1)
+def repository(world: World) -> Repository:
+    if world.workspace.common is None or shutil.which("git") is None:
+        return Repository(version=git.version())
+    tell = partial(_told, world.git)
+    version, branch, log, who, files, worktrees, salvaged = at_once.ask(
+        [
+            git.version,
+            partial(_branch, world.git),
+            partial(tell, "log", f"-{COMMITS_READ}", _SHAPE),
+            partial(tell, "var", "GIT_COMMITTER_IDENT"),
+            partial(tell, "ls-files", "-z", "--full-name", ":/"),
+            partial(tell, "worktree list", *WORKTREES),
+            partial(tell, "for-each-ref", "--format=x", SALVAGE),
+        ]
+    )
+    failed = next((each for each in (log, files, worktrees) if each.returncode > 1), None)
+    if failed and _NO_COMMIT not in failed.stderr:
+        said = (failed.stderr.strip().splitlines() or ["no reason given"])[0]
+        return Repository(version=version, refusal=said)
+    records = (record.lstrip("\n").partition("\0") for record in log.stdout.split("\x01") if record.strip())
+    return Repository(
+        version=version,
+        branch=branch,
+        commits=tuple((subject, trailers) for subject, _, trailers in records),
+        tracked=tuple(filter(None, files.stdout.split("\0"))),
+        worktrees=worktrees.stdout,
+        salvaged=len(salvaged.stdout.split()),
+        knows_who_commits=who.returncode == 0,
+    )
+
+
+def _branch(asked: git.Reader) -> str:
+    try:
+        return asked.branch() or ""
+    except GitFailed:
+        return ""  # the others say why
+
+
+def _told(asked: git.Reader, command: Reads, *words: str) -> "CompletedProcess[str]":
+    """What git says also when it refuses: that is what is to be told then. One that dies is asked again first."""
+    try:
+        return asked.attempt(command, *words)
+    except GitFailed:
+        return asked.once(command, *words)
+
+
+def usable(world: World) -> bool:
+    """Whether git can be asked at all; if not, one finding says so for everybody."""
+    seen = repository(world)
+    return not isinstance(seen.version, Unknown) and world.workspace.common is not None and not seen.refusal
+
+
+def examine(world: World) -> list[Finding]:
+    seen = repository(world)
+    if isinstance(seen.version, Unknown):
+        what = f"git cannot be used: {seen.version.why}"
+        why = "Every worker needs a worktree, and every proof is a commit."
+        return [error("GIT_MISSING", what, why, install("git"))]
+    if seen.version[:2] < OLDEST:
+        what = f"git is {'.'.join(map(str, seen.version))}, and at least {'.'.join(map(str, OLDEST))} is needed"
+        return [error("GIT_TOO_OLD", what, "Older ones cannot merge without a work tree.", install("git"))]
+    return _repository(world, seen)
+
+
+def _repository(world: World, seen: Repository) -> list[Finding]:
+    place = world.workspace
+    if place.common is None:
+        bare = (place.root / "HEAD").is_file() and (place.root / "objects").is_dir()
+        what = f"{place.root} is {'a bare repository: it has no files to work on' if bare else 'in no git repository'}"
+        copied = f"git clone {quote(str(place.root))} {quote(f'{place.root}.work')}"
+        fix = copied if bare else command(world, "init")
+        return [error("NOT_A_REPOSITORY", what, "Nothing can be proven or landed here.", fix)]
+    if seen.refusal:
+        what = f"git refuses to read {place.tree}: {seen.refusal}"
+        return [error("GIT_REFUSES", what, "No verb can see a commit.", _readable_again(world, seen.refusal))]
+    # Who commits comes first: without it the first commit cannot be made.
+    return [*_identity(world, seen), *_target(world, seen)]
+
+
+def _readable_again(world: World, refusal: str) -> str:
+    place = world.workspace
+    common = place.common or place.tree
+    if "dubious ownership" in refusal:
+        return f"git config --global --add safe.directory {quote(str(place.tree))}"
+    if wrong := re.search(r"bad config line (\d+) in file (.+)", refusal):
+        return edit.edit(place.tree / wrong[2], int(wrong[1]))
+    head = common / "HEAD"
+    if not re.match(r"ref: |[0-9a-f]{40}", head.read_text(encoding="utf-8", errors="replace")):
+        # As a power cut leaves it.
+        heads = common / "refs" / "heads"
+        known = next((name for name in ("main", "master") if (heads / name).exists()), "")
+        branch = known or next((path.name for path in sorted(heads.glob("*"))), "main")
+        return f"printf 'ref: refs/heads/%s\\n' {quote(branch)} > {quote(str(head))}"
+    moves = common / "logs" / "HEAD"
+    return f"tail -n 20 {quote(str(moves))}" if moves.is_file() else f"ls -la {quote(str(common))}"
+
+
+def _identity(world: World, seen: Repository) -> list[Finding]:
+    if seen.knows_who_commits:
+        return []
+    values = {"user.name": '"$(id -un)"', "user.email": '"$(id -un)@$(uname -n)"'}
+    missing = [key for key in values if not world.git.attempt("config --get", key).stdout.strip()]
+    return [
+        (warning if seen.commits else error)(
+            "GIT_IDENTITY_MISSING",
+            "git does not know who commits here",
+            "Agents that do not bring a name of their own cannot commit.",
+            " && ".join(command(world, f"config {key} {values[key]}") for key in missing or values),
+        )
+    ]
+
+
+def _target(world: World, seen: Repository) -> list[Finding]:
+    if not seen.commits:
+        fix = command(world, "commit --allow-empty -m 'First commit'")
+        return [error("NO_COMMIT", "the repository has no commit yet", "A worker starts from a commit.", fix)]
+    branch = world.config.workers.target_branch or seen.branch
+    if not branch:
+        what = "no branch is checked out, and [workers] target_branch names none"
+        return [error("NO_TARGET_BRANCH", what, "There is nothing to land on.", _choose_target(world))]
+    if branch != seen.branch and world.git.commit_of(f"refs/heads/{branch}") is None:
+        what = f"the target branch {branch!r} is not there"
+        return [error("TARGET_BRANCH_MISSING", what, "There is nothing to land on.", _make_target(world, branch))]
+    return []
+
+
+def _choose_target(world: World) -> str:
+    """The branch that most repositories have, else the one that was worked on last, else a new one."""
+    newest = world.git.run("for-each-ref", "--sort=-committerdate", "--format=%(refname:lstrip=2)", "refs/heads")
+    known = newest.split()
+    chosen = next((name for name in ("main", "master") if name in known), known[0] if known else "")
+    return edit.put(("workers", "target_branch"), chosen) if chosen else command(world, "switch -c main")
+
+
+def _make_target(world: World, branch: str) -> str:
+    """A branch of that name, where git can have one."""
+    possible = world.git.attempt("check-ref-format", "--branch", branch).stdout.strip() == branch
+    above = [str(path) for path in Path(branch).parents if path.name]
+    taken = any(world.git.commit_of(f"refs/heads/{name}") for name in above)
+    below = world.git.run("for-each-ref", f"refs/heads/{branch}/") if possible else ""
+    if possible and not taken and not below:
+        return command(world, f"branch {quote(branch)}")
+    return edit.drop(("workers", "target_branch"))

@@ -1,1 +1,0 @@
-"""Gathers what the questions about access need."""

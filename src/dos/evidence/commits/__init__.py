@@ -1,1 +1,0 @@
-"""One gatherer for each question about commits."""

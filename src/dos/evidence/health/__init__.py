@@ -1,1 +1,0 @@
-"""What would go wrong at three in the morning: one file for each subject, findings as values."""

@@ -1,1 +1,0 @@
-"""Gathers what the questions about recovery need."""

@@ -1,0 +1,128 @@
+"""Who may be started now: by what the providers said, and by what the budgets leave."""
+
+from collections.abc import Sequence
+from math import inf
+from typing import Any
+
+from dos.agents import logins
+from dos.agents.adapter import Ending
+from dos.backlog.waiting import WaitsOn
+from dos.config.schema import Config
+from dos.fleet.effects import Chosen, NoRoom, Promise
+from dos.journal.events.envelope import Fact
+from dos.journal.events.limits import BudgetPromised, BudgetSpent, BudgetWarned
+from dos.limits import budget, quota
+from dos.limits.budget import Answer, Row
+from dos.limits.quota import Candidate, Gated, Probe
+from dos.limits.state.quota import Quota
+from dos.limits.state.spend import Spend
+from dos.questions import resources
+from dos.questions.catalog import AnyQuestion
+from dos.reasons.table import Needs
+
+LATE_MS = 600_000  # after its wall clock, an agent that has not ended has no worker any more
+
+
+def choose(
+    config: Config,
+    agents: Sequence[Candidate],
+    limits: Quota,
+    spend: Spend,
+    *,
+    run_id: str,
+    lane: str,
+    iteration: int,
+    now_ms: int,
+) -> Chosen | NoRoom:
+    verdict = budget.judge(spend, config.budgets, run_id=run_id, lane=lane, now_ms=now_ms, iteration=iteration)
+    if not verdict.may_start:
+        return _spent(verdict)
+    choice = quota.choose(limits.limits, agents, lane=lane, now_ms=now_ms, policy=config.quota)
+    told: list[Fact] = [BudgetWarned(**_amounts(row)) for row in verdict.to_warn]
+    if choice.agent is None:
+        assert isinstance(choice.room, Gated)
+        return _gated(choice.room, limits, told)
+    usd = budget.bound(verdict, choice.agent.max_usd)
+    if crowded := budget.crowded(verdict, usd):
+        return _crowded(crowded, spend, now_ms)
+    promise = None
+    if any(row.scope in budget.SHARED for row in verdict.rows):
+        until_ms = now_ms + int((config.workers.setup_seconds + config.workers.wall_seconds) * 1000) + LATE_MS
+        fact = BudgetPromised(run_id=run_id, lane=lane, iteration=iteration, usd=usd, until_ms=until_ms)
+        promise = Promise(fact=fact, version=spend.promised_at)
+    return Chosen(
+        agent=choice.agent,
+        now_ms=now_ms,
+        probe=choice.room if isinstance(choice.room, Probe) else None,
+        promise=promise,
+        left=budget.left(verdict),
+        rows=verdict.rows,
+        told=told,
+    )
+
+
+def first_to_open(refusals: Sequence[NoRoom]) -> NoRoom:
+    """Of several agents that have no room, the one to wait for; one that only a person can help comes last."""
+    return min(refusals, key=lambda room: inf if room.until_ms is None else room.until_ms)
+
+
+def _crowded(rows: Sequence[Row], spend: Spend, now_ms: int) -> NoRoom:
+    """The end of any of the agents at work is a word that is heard; one whose end nobody wrote down is outwaited."""
+    ends = [promise.until_ms for promise in spend.promises.values() if promise.until_ms > now_ms]
+    return NoRoom(
+        on=WaitsOn.BUDGET,
+        why="budget",
+        detail="; ".join(map(str, rows)),
+        until_ms=min(ends),
+        needs=Needs.TIME,
+        promised=True,
+    )
+
+
+def _spent(verdict: budget.Verdict) -> NoRoom:
+    waits = verdict.until_ms is not None
+    fresh = [row for row in verdict.to_ask if row.standing.spent_at < row.limit]
+    return NoRoom(
+        on=WaitsOn.BUDGET,
+        why="budget",
+        detail=verdict.reason,
+        until_ms=verdict.until_ms,
+        needs=Needs.TIME if waits else Needs.OPERATOR,
+        questions=[resources.BudgetSpent.ask(row) for row in verdict.to_ask] if verdict.answer is Answer.SPENT else [],
+        told=spent(fresh),
+    )
+
+
+def _gated(gate: Gated, limits: Quota, told: list[Fact]) -> NoRoom:
+    found = limits.limits.get(gate.key.path)
+    asks: list[AnyQuestion] = [resources.about_limit(found)] if found and _wants_a_person(gate, found) else []
+    is_login = found is not None and found.ending == Ending.AUTH
+    return NoRoom(
+        on=WaitsOn.LOGIN if is_login else WaitsOn.LIMIT,
+        why="quota",
+        detail=gate.why,
+        until_ms=gate.until_ms,
+        needs=gate.needs,
+        questions=asks,
+        told=told,
+        clears_with=logins.command(gate.key.vendor) if is_login else "",
+        limit=gate.key.path,
+    )
+
+
+def _wants_a_person(gate: Gated, limit: quota.Limit) -> bool:
+    return gate.until_ms is None or quota.is_doubted(limit)
+
+
+def spent(rows: Sequence[Row]) -> list[Fact]:
+    return [BudgetSpent(**_amounts(row)) for row in rows]
+
+
+def _amounts(row: Row) -> dict[str, Any]:
+    return {
+        "scope": row.scope,
+        "subject": str(row.account),
+        "measure": row.measure,
+        "spent": row.spent,
+        "limit": row.limit,
+    }

@@ -1,0 +1,86 @@
+"""Which open questions need no answer any more: nobody answered in time, or their cause is gone."""
+
+from typing import assert_never
+
+from dos.fleet.observation import Seen
+from dos.fleet.state import held_units
+from dos.limits import quota
+from dos.questions import state
+from dos.questions.added import Added
+from dos.questions.catalog import Unrecognised
+from dos.questions.lanes import LaneFailed, LaneStopped, UnitsFailed
+from dos.questions.resources import BaselineFailed, BudgetSpent, LimitDoubted, LimitReached, about_limit
+from dos.questions.runs import HaltProposed, RunStopped, Spinning
+from dos.questions.state import Closing, Standing
+from dos.questions.texts import PlanChanged, SettingsChanged
+from dos.questions.units import Incident, LandingBlocked, LandingConflict, UnitHeld, UnitUndone
+
+# Closed with what has happened, as if a person had said it; of the others it is written that they expired, and why.
+_SETTLED = (BaselineFailed, LimitReached, LimitDoubted)
+
+
+def closings(seen: Seen) -> list[Closing]:
+    """The open questions that expire now, each with what is taken for it."""
+    due = state.due(seen.answers, seen.now_ms, started_ms=seen.state.started_ms)
+    over = {asked.raised.id for asked in due}
+    found = []
+    for asked in seen.answers.open.values():
+        question = asked.question
+        if question.id in over or _is_unused(seen, asked):
+            found.append(Closing(asked=asked, choice=question.closed_with(seen.resting)))
+        elif not isinstance(question, _SETTLED) and (why := _cause_gone(seen, asked)):
+            found.append(Closing(asked=asked, choice=question.settled_as, reason=why))
+    return found
+
+
+def settled(seen: Seen) -> list[Standing]:
+    """The open questions that something else has answered: a test passes by now, a limit does not hold any more."""
+    standing = [asked for asked in seen.answers.open.values() if isinstance(asked.question, _SETTLED)]
+    return [asked for asked in standing if _cause_gone(seen, asked)]
+
+
+def _cause_gone(seen: Seen, asked: Standing) -> str:
+    """Why nobody need answer any more; empty: the question still stands."""
+    question = asked.question
+    match question:
+        case PlanChanged() | SettingsChanged():
+            is_current = question.id in {each.id for each in seen.changed_texts}
+            is_ours = question.where == seen.where
+            return "the file on disk is another one now, or was approved" if is_ours and not is_current else ""
+        case UnitsFailed():
+            return held_units.cause_gone(asked, seen.state, seen.unfinished)
+        case BaselineFailed():
+            return "the test passes" if question.id in seen.baseline.passed else ""
+        case LimitReached() | LimitDoubted():
+            limit = seen.limits.get(question.key.path)
+            holds = limit is not None and limit.ending and about_limit(limit).id == question.id
+            return "" if holds else "the limit does not hold any more"
+        case HaltProposed() | RunStopped():
+            return ""  # the journal's state closes them with the event that ends their cause
+        case LandingBlocked():
+            return ""  # the worker that lands the unit closes it
+        case (
+            LaneFailed()
+            | LaneStopped()
+            | LandingConflict()
+            | UnitUndone()
+            | UnitHeld()
+            | Incident()
+            | Spinning()
+            | BudgetSpent()
+            | Added()
+            | Unrecognised()
+        ):
+            return ""  # only an answer or its time ends them
+        case _:
+            assert_never(question)
+
+
+def _is_unused(seen: Seen, asked: Standing) -> bool:
+    """It is about a limit that holds, and that no agent of these lanes would meet."""
+    question = asked.question
+    if not isinstance(question, LimitReached | LimitDoubted):
+        return False
+    limit = seen.limits.get(question.key.path)
+    used = {each.key for each in quota.in_use(seen.limits, seen.agents)}
+    return limit is not None and bool(limit.ending) and question.key not in used

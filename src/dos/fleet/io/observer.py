@@ -1,0 +1,243 @@
+"""Looks at a fleet: the journal, git, the plans, the settings and the processes of this system, as one value.
+
+A supervisor looks before every tick, a verb once. Both see the same: nothing is decided here, and nothing is written.
+"""
+
+import time
+from collections.abc import Callable
+
+from msgspec import structs
+
+from dos.agents.adapter import Ending
+from dos.agents.io import candidates, credentials
+from dos.approval.io.plans import PlanTexts
+from dos.approval.io.settings import SettingsText
+from dos.backlog.attempt_state import Attempts
+from dos.backlog.io import survey
+from dos.backlog.io.target import OnTarget
+from dos.baseline import gate
+from dos.baseline import state as checked
+from dos.baseline.io.check import BaselineCommands
+from dos.baseline.state import Baselines
+from dos.config.schema import Config
+from dos.fleet import lane_entries, unit_lanes
+from dos.fleet import observation as lookouts
+from dos.fleet.effects import Backlog, NoRoom
+from dos.fleet.io import launches
+from dos.fleet.lane_entries import Staff
+from dos.fleet.observation import Seen
+from dos.fleet.population.lease_health import Standing, standing
+from dos.fleet.state import fleet as folded
+from dos.fleet.state.live import Watching
+from dos.journal import fold, streams
+from dos.journal.store import Store
+from dos.landing.target import TargetView
+from dos.lease import Lease
+from dos.limits import quota
+from dos.limits.quota import Candidate, Limit
+from dos.limits.state.quota import Quota
+from dos.limits.state.spend import Spend
+from dos.loop.io import liveness as progress
+from dos.loop.verdicts.liveness import Answer
+from dos.machine import process
+from dos.questions.state import Decisions
+from dos.units.unit import Unit
+from dos.workspace import Workspace
+
+STATES = (folded.Fleet, Quota, Spend, Decisions, Baselines, Attempts, Watching)  # that its watch folds
+
+
+class FleetObserver:
+    def __init__(
+        self,
+        place: Workspace,
+        config: Config,
+        store: Store,
+        watch: fold.Watch,
+        *,
+        plan_texts: PlanTexts,
+        settings: SettingsText,
+        on_target: OnTarget,
+        target: TargetView,
+        branch: Callable[[], str],
+        commit: Callable[[], str],
+        baseline: BaselineCommands,
+        liveness_seconds: float = 0.0,
+    ) -> None:
+        """`commit` is that which the branch is at, or was a short while ago. How workers progress is read from git, and
+        not more often than every `liveness_seconds`."""
+        self.place = place
+        self.config = config
+        self.store = store
+        self.watch = watch
+        self.plan_texts = plan_texts
+        self.settings = settings
+        self.on_target = on_target
+        self.baseline = baseline
+        self._target = target
+        self._branch = branch
+        self._commit = commit
+        self._liveness_seconds = liveness_seconds
+        self._looked_at = -liveness_seconds
+        self._progress: dict[int, Standing] = {}  # by fence
+
+    def look(self, *, now_ms: int | None = None, heed: Callable[[Decisions], None] | None = None) -> Seen:
+        """As of now, or as if it were `now_ms`; whether a process runs is always told as it is now.
+
+        `heed` is called with the answers that people gave, before anything else is looked at.
+        """
+        live, over = self._leases(now_ms)
+        leases = lane_entries.by_lane(self.config, live)
+        state, answers = self.watch.state(folded.Fleet), self.watch.state(Decisions)
+        if heed:
+            heed(answers)
+        # Of the clock that wrote the times in the journal: this host's may be another.
+        now_ms = self.store.now_ms() if now_ms is None else now_ms
+        self.settings.counting(self.store, answers)  # so that it knows what is on disk
+        units = self.plan_texts.units(self.store, answers)
+        runs = {lease.run_id for lease in live} - {""}
+        on_target = state
+        if units:
+            on_target = self.on_target.known(state, units, self._target, self._branch(), answers, runs)
+        backlogs = self._backlogs(units, on_target, answers, leases, now_ms)
+        agents, watching = self._agents(units), self.watch.state(Watching)
+        return Seen(
+            config=self.config,
+            state=state,
+            on_target=on_target,
+            units=units,
+            unapproved=self.plan_texts.unapproved,
+            unread=self.on_target.unread if units else "",
+            answers=answers,
+            leases=leases,
+            staff=self._staff(live, over, state, now_ms),
+            parked={run_id: parked for run_id, run in watching.runs.items() if (parked := run.parked or run.provider)},
+            pauses=watching.pauses,
+            backlogs=backlogs,
+            roomless=self._roomless(backlogs, leases, now_ms) if agents else {},
+            limits=self.watch.state(Quota).limits,
+            agents=agents,
+            logged_in=self._logged_in(units),
+            changed_texts=[*self.settings.questions(answers), *self.plan_texts.questions(answers)],
+            where=self.settings.where,
+            now_ms=now_ms,
+            gone=process.gone,
+            baseline=self._baseline_plan(state, answers) if agents else gate.Plan(step=gate.Step.CLEAR),
+            own_work=not units,
+        )
+
+    def _backlogs(
+        self,
+        units: list[Unit],
+        state: folded.Fleet,
+        answers: Decisions,
+        leases: dict[str, Lease],
+        now_ms: int,
+    ) -> dict[str, Backlog]:
+        by_lane: dict[str, list[Unit]] = {name: [] for name in self.config.roster()}
+        for unit in units:
+            by_lane.setdefault(unit_lanes.lane_of(unit, self.config) or "", []).append(unit)
+        tried = self.watch.state(Attempts)
+        found = {}
+        for lane in self.config.roster():
+            others = {lease.run_id for name, lease in leases.items() if name != lane} - {""}
+            found[lane] = survey.survey(
+                by_lane[lane], self.config, state, lane, others, tried=tried, now_ms=now_ms, answers=answers
+            )
+        return found
+
+    # Who may be started
+
+    def _agents(self, units: list[Unit]) -> list[Candidate]:
+        """Empty where none is configured: whoever works here starts agents of their own."""
+        if not self.config.named_agents():
+            return []
+        return [each.candidate for each in candidates.in_use(self.config, units)]
+
+    def _roomless(self, backlogs: dict[str, Backlog], leases: dict[str, Lease], now_ms: int) -> dict[str, NoRoom]:
+        asked_for = {
+            lane: [self._candidates(lane, agent) for agent in dict.fromkeys(unit.agent for unit in found.open)]
+            for lane, found in backlogs.items()
+            if found.open and lane not in leases
+        }
+        state, spend = self.watch.state(folded.Fleet), self.watch.state(Spend)
+        return lookouts.roomless(self.config, asked_for, self.watch.state(Quota), spend, state, now_ms=now_ms)
+
+    def _candidates(self, lane: str, unit_agent: str) -> list[Candidate]:
+        return [each.candidate for each in candidates.employed(self.config, lane, unit_agent)]
+
+    def _logged_in(self, units: list[Unit]) -> list[Limit]:
+        """What nobody was logged in for, and whose credentials have changed here since."""
+        if not self.config.named_agents():
+            return []
+        limits = self.watch.state(Quota).limits
+        found = {}
+        for employed in candidates.in_use(self.config, units):
+            for limit in quota.in_use(limits, [employed.candidate]):
+                if limit.ending == Ending.AUTH and credentials.was_renewed(limit.login, employed.login()):
+                    found[limit.key.path] = limit
+        return list(found.values())
+
+    def _baseline_plan(self, state: folded.Fleet, answers: Decisions) -> gate.Plan:
+        commit = self._commit()
+        if not commit or not self.baseline.is_wanted:
+            return gate.Plan(step=gate.Step.CLEAR)
+        known, host = self.watch.state(Baselines), process.host()
+        return gate.plan(
+            self.baseline.subject(commit),
+            known.known(),
+            checked.asked(answers),
+            newest=known.newest(host, self.baseline.commands),
+            started_ms=state.started_ms,
+            cleared=self._has_started(state, host),
+        )
+
+    def _has_started(self, state: folded.Fleet, host: str) -> bool:
+        """The supervisor that runs here has started workers: what lands from then on is tested by itself."""
+        name = streams.supervisor(process.system())
+        since_ms = next((lock.granted_ms for lock in self.watch.locks if lock.lane == name), None)
+        if since_ms is None:
+            return False
+        return any(starts.host == host and starts.at_ms >= since_ms for starts in state.starts.values())
+
+    # Who works
+
+    def _leases(self, now_ms: int | None) -> tuple[list[Lease], list[Lease]]:
+        """Those whose time is not over at the moment, and those whose is."""
+        live, over = self.watch.look(), self.watch.lapsed
+        if now_ms is None:
+            return live, over
+        with self.store.backend.read() as view:
+            moment = progress.Moment(view, now_ms)
+        held = [*live, *over]
+        over = [lease for lease in held if lease.lapsed(moment.lease_ms, moment.boot)]
+        return [lease for lease in held if lease not in over], over
+
+    def _staff(self, live: list[Lease], over: list[Lease], state: folded.Fleet, now_ms: int) -> Staff:
+        """The leases that count: one whose time is over while its process is there is left to whoever is first."""
+        dead = [lease for lease in over if process.running(lease) is not True]
+        self._read_progress(live, now_ms)
+        stands = {lease.fence: self._stands(lease, state) for lease in live}
+        stands |= {lease.fence: Standing(answer=Answer.STALLED, why="its lease is over") for lease in dead}
+        launched = launches.expected(state, self.place.state, now_ms)
+        return Staff(leases=[*live, *dead], stands=stands, launched=launched)
+
+    def _read_progress(self, live: list[Lease], now_ms: int) -> None:
+        if not live or time.monotonic() - self._looked_at < self._liveness_seconds:
+            return
+        self._looked_at = time.monotonic()
+        policy = self.config.liveness
+        found = progress.gather(self.store, self.place, live, now_ms=now_ms)
+        # Whether its time is over is known of each look: one that was late for a moment is renewed before the next.
+        in_time = {fence: structs.replace(each, lapsed=False) for fence, each in found.items()}
+        self._progress = {fence: standing(each, policy) for fence, each in in_time.items()}
+
+    def _stands(self, lease: Lease, state: folded.Fleet) -> Standing:
+        """By the last look at git; but whether its process is there, by the system now."""
+        if process.gone(lease):
+            return Standing(answer=Answer.STALLED, why="its process is gone")
+        found = self._progress.get(lease.fence, Standing(answer=Answer.ADVANCING))
+        run = state.runs.get(lease.run_id)
+        has_reason = run is not None and run.parked
+        is_spinning = found.answer is Answer.SPINNING
+        return Standing(answer=Answer.ADVANCING) if is_spinning and has_reason else found

@@ -1,0 +1,1 @@
+"""Who is started, reaped and flagged: decisions from evidence. Pure."""

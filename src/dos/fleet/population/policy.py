@@ -1,0 +1,141 @@
+"""The tables that say how many workers are kept alive, how they work, and where what they did is stored."""
+
+from datetime import timedelta
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from dos.fields import BadValue, Positive, Seconds, Table, check_globs, check_name, check_text
+
+Keep = Annotated[int, Meta(ge=-1, le=1_000_000_000)] | Literal["none"]
+Days = Annotated[float, Meta(ge=-1, le=3_650)] | Literal["none"]
+LeaseMinutes = Annotated[float, Meta(gt=0, le=525_600)]
+Ports = Annotated[int, Meta(ge=0, le=1_000)]
+PortNumber = Annotated[int, Meta(ge=1_024, le=60_000)]
+LeaseSeconds = Annotated[float, Meta(ge=1, le=86_400)]
+
+
+class Retention(Table, frozen=True, kw_only=True):
+    """How much is kept: a number, or -1 or "none" for everything."""
+
+    journal_max_entries: Keep = 5000
+    journal_max_age_days: Days = 30.0
+    runs_keep_last: Keep = 200
+    verdicts_keep_last: Keep = 500
+    audits_keep_last: Keep = 200
+    projections_compact: bool = True
+
+    def __post_init__(self) -> None:
+        if isinstance(self.journal_max_age_days, float) and -1 < self.journal_max_age_days < 0:
+            raise BadValue(("journal_max_age_days",), "journal_max_age_days is below 0", 'Write "none" for no limit.')
+
+    def limit(self, key: str) -> float | None:
+        """The number behind a key; None: no limit."""
+        value = getattr(self, key)
+        return None if value in ("none", -1) else value
+
+
+class Store(Table, frozen=True, kw_only=True):
+    """Where the journal is. Empty: SQLite under the git common directory."""
+
+    url: str = ""
+
+    def __post_init__(self) -> None:
+        check_text(self.url, ("url",))
+        scheme, _, rest = self.url.partition(":")
+        if self.url and (scheme not in ("sqlite", "postgresql", "postgres") or not rest.strip("/")):
+            raise BadValue(
+                ("url",),
+                f"{self.url!r} is no place for a journal",
+                "Write sqlite:PATH or postgresql://USER@HOST/DATABASE, or leave it empty.",
+            )
+
+
+class Leases(Table, frozen=True, kw_only=True):
+    """How long a lease lasts unless it is renewed: by a worker, and by a person or a script."""
+
+    ttl_seconds: LeaseSeconds = 120.0
+    manual_ttl_minutes: LeaseMinutes = 50.0
+
+    @property
+    def ttl(self) -> timedelta:
+        return timedelta(seconds=self.ttl_seconds)
+
+    @property
+    def manual_ttl(self) -> timedelta:
+        return timedelta(minutes=self.manual_ttl_minutes)
+
+
+class Workers(Table, frozen=True, kw_only=True):
+    """What a worker starts, where, for how long, and how its work lands."""
+
+    isolation: Literal["worktree", "shared"] = "worktree"
+    agent: str = ""
+    fallback: tuple[str, ...] = ()  # the agents that take over, in this order, while that one has no room
+    command: tuple[str, ...] = ()
+    pass_environment: tuple[str, ...] = ()  # variables that are handed on although they are ours or open a remote
+    setup: str = ""
+    setup_seconds: Seconds = 600.0
+    ports: Ports = 10  # how many are offered to each lane, in DOS_PORT_BASE and DOS_PORT_COUNT
+    port_base: PortNumber = 21_000  # the first lane's first one
+    acceptance: str = ""
+    test: str = ""
+    baseline: Literal["auto", "off"] = "auto"  # auto: setup and test have to pass on the target before agents start
+    landing: Literal["merge", "branch"] = "merge"
+    target_branch: str = ""  # empty: the branch that the main work tree is on
+    remote: str = ""  # what every host of the fleet fetches from and lands on; empty: this repository alone
+    silence_seconds: Seconds = 600.0
+    idle_seconds: Seconds | None = None
+    wall_seconds: Seconds = 3600.0
+    max_iterations: Positive = 10
+
+    def __post_init__(self) -> None:
+        for name in ("setup", "acceptance", "test", "target_branch", "remote"):
+            check_text(getattr(self, name), (name,))
+        for place, name in enumerate(self.fallback):
+            check_name(name, ("fallback", place), "agent name")
+        for name in ("command", "pass_environment"):
+            for place, word in enumerate(getattr(self, name)):
+                check_text(word, (name, place))
+        if self.agent:
+            check_name(self.agent, ("agent",), "agent name")
+        if self.command and not self.command[0].strip():
+            raise BadValue(("command", 0), "the command has no program to start", "Put the program's name first.")
+        if self.agent == "command" and not self.command:
+            raise BadValue(
+                ("agent",),
+                'agent is "command" and there is no command to start',
+                'Add command = ["program", "argument"] to [workers].',
+            )
+
+    @property
+    def unchecked_because(self) -> str:
+        """The key because of which the target is not checked before agents start; empty: it is checked.
+
+        Where all lanes share the user's own tree there is no fresh one that tells how it is there. Without a test
+        nothing is run: a setup that fails stops its worker before an agent is started.
+        """
+        if self.baseline == "off":
+            return "baseline"
+        if self.isolation != "worktree":
+            return "isolation"
+        return "" if self.test else "test"
+
+    @property
+    def silence(self) -> timedelta:
+        """An agent that prints nothing for this long is taken to hang."""
+        return timedelta(seconds=self.silence_seconds)
+
+    @property
+    def wall(self) -> timedelta:
+        """An agent is stopped after this long, whatever it does."""
+        return timedelta(seconds=self.wall_seconds)
+
+
+class Protect(Table, frozen=True, kw_only=True):
+    """Paths that no worker may change."""
+
+    globs: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_globs(self.globs, ("globs",))

@@ -1,0 +1,114 @@
+"""Which lanes of the fleet get a worker, whose lease is taken back, who is flagged, and which lane is given up on?
+
+The population plan, as the actions of a supervisor; and what the end of a run means for its lane.
+"""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from dos.fleet.population.supervise import explained
+from dos.fleet.population.types import LaneLiveness, Obstacle, SuperviseEvidence, SupervisePolicy, SuperviseVerdict
+from dos.loop.types import StopReason, WorkerStop
+from dos.questions.lanes import LaneFailed
+from dos.reasons.table import Needs
+
+START_SECONDS = 120.0  # a worker that has not taken its lease by then is not coming
+REST_SECONDS = 30.0  # after a run was told to wait
+
+# What a run stopped for that found nothing it may take: over as soon as there is a unit to offer.
+WANTS_WORK = frozenset(
+    {
+        StopReason.PICK_HELD_INVARIANT,
+        StopReason.BLOCKED,
+        StopReason.BLOCKED_REDISPATCH_INVARIANT,
+        StopReason.STALE_STAMP_UNRECONCILED,
+        StopReason.REPLAN_STALLED,
+        StopReason.DRAIN,
+        StopReason.BENIGN_DRAIN,
+    }
+)
+WANTS_ROOM = WorkerStop.DECISION_NEEDED  # of a budget or a provider: over as soon as there is some
+BY_A_PERSON = (WorkerStop.HALTED,)  # who stopped it need not be asked about it
+
+# What a run stops for when units failed one after the other: they wait for a person, and the lane's others do not.
+UNITS_FAILED = frozenset({StopReason.CONSECUTIVE_DIRTY_ZERO, StopReason.CONSECUTIVE_UNCLEAR})
+
+
+def is_stuck(stop_reason: str, needs: str) -> bool:
+    """Only a person can clear what a lane's last run stopped for."""
+    return needs in (Needs.OPERATOR, Needs.ENVIRONMENT) and stop_reason not in (*WANTS_WORK, WANTS_ROOM)
+
+
+def is_about_units(stop_reason: str, failed: Sequence[str]) -> bool:
+    """The run stopped for units that it tried in vain: only they are held, not their lane."""
+    return bool(failed) and stop_reason in UNITS_FAILED
+
+
+def is_in_vain(stop_reason: str, landed: int) -> bool:
+    """The run found nothing that it may do."""
+    return stop_reason in (*WANTS_WORK, WANTS_ROOM) and not landed
+
+
+class Spawn(Struct, frozen=True, tag="spawn"):
+    lane: str
+
+
+class Reap(Struct, frozen=True, tag="reap"):
+    lane: str
+    reason: str
+
+
+class Flag(Struct, frozen=True, tag="flag"):
+    """A worker that lives and lands nothing."""
+
+    lane: str
+    reason: str
+    asks: bool  # a halt is proposed
+
+
+class GiveUp(Struct, frozen=True, tag="give_up"):
+    """A person is asked what is to become of the lane."""
+
+    question: LaneFailed
+
+    @property
+    def lane(self) -> str:
+        return self.question.lane
+
+
+Action = Spawn | Reap | Flag | GiveUp
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    verdict: SuperviseVerdict
+    obstacles: Sequence[Obstacle]  # of the lanes that nothing of their own keeps from being started
+    actions: Sequence[Action]
+
+
+def plan(
+    lanes: tuple[LaneLiveness, ...],
+    target: int,
+    policy: SupervisePolicy = SupervisePolicy(),
+    *,
+    dying: Sequence[LaneFailed] = (),
+) -> Plan:
+    """`dying` are the lanes whose workers keep dying, each as its question; they say themselves what they wait for."""
+    evidence = SuperviseEvidence(lanes=lanes, target=target)
+    verdict, obstacles = explained(evidence, policy)
+    proposed = {row.lane for row in verdict.proposed_halt}
+    reasons = {row.lane: row.reason for row in verdict.flag}
+    spinning = [lane for lane in lanes if lane.liveness == "SPINNING" and not lane.pending and lane.lane in reasons]
+    actions: list[Action] = [Reap(lane.lane, lane.why or "its lease is over") for lane in _dead(lanes, verdict)]
+    actions += [
+        Flag(lane.lane, reasons[lane.lane], asks=policy.spin_halt_after_ms is None or lane.lane in proposed)
+        for lane in spinning
+    ]
+    actions += map(GiveUp, dying)
+    actions += [Spawn(row.lane) for row in verdict.spawn]
+    return Plan(verdict=verdict, obstacles=obstacles, actions=actions)
+
+
+def _dead(lanes: Sequence[LaneLiveness], verdict: SuperviseVerdict) -> list[LaneLiveness]:
+    reaped = {row.lane for row in verdict.reap}
+    return [lane for lane in lanes if lane.lane in reaped and lane.liveness == "STALLED" and not lane.pending]

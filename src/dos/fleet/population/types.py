@@ -1,0 +1,190 @@
+"""What a tick of the supervisor sees, by which rules, and what it plans: the records.
+
+In JSON each is its fields by name, absent means the default, and a name that nobody knows is an error.
+"""
+
+from datetime import timedelta
+from enum import StrEnum
+from math import isfinite
+from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType, field
+from msgspec.structs import force_setattr
+
+from dos.backlog.waiting import WaitsOn
+from dos.fields import BadValue, Count, Milliseconds, Minutes, Positive, PublicRecord, Seconds, Table, check_text
+from dos.loop.verdicts.liveness import Answer as Liveness
+
+
+class Answer(StrEnum):
+    AT_TARGET = "AT_TARGET"
+    FILLING = "FILLING"  # fewer than wanted: started now, or blocked and said why
+    OVER_TARGET = "OVER_TARGET"
+    TARGET_UNREACHABLE = "TARGET_UNREACHABLE"  # the lanes have no room for so many
+
+
+class Disposition(StrEnum):
+    SPAWN = "SPAWN"
+    REAP = "REAP"
+    FLAG = "FLAG"
+    PROPOSE_HALT = "PROPOSE_HALT"
+    HOLD = "HOLD"
+
+
+def _check_count(name: str, value: object, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ValueError(f"{name} is {value!r}, and not a whole number from {least}")
+
+
+def _tuple(given: Any) -> tuple[Any, ...]:
+    if isinstance(given, str):  # would be read letter by letter
+        raise ValueError(f"{given!r} stands where a list is expected")
+    return tuple(given)
+
+
+class LaneLiveness(PublicRecord, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A lane with the worker that holds it, if any; a lane that several workers hold is listed once for each."""
+
+    lane: str
+    liveness: Liveness | None = None  # None: nobody holds it
+    tree: tuple[str, ...] = ()  # empty: unknown, which overlaps everything
+    is_exclusive: bool = False  # runs alone
+    pending: bool = False  # a worker was launched, and its lease is not there yet
+    spinning_age_ms: int | None = None  # since the last progress
+    repeatable: bool = False  # a name under which several workers may be launched, each on a region of its own
+    off_roster: bool | UnsetType = UNSET  # only its lease is there: nobody is started on it
+    why: str | UnsetType = UNSET  # what the liveness rests on
+    waits: str | UnsetType = UNSET  # nobody holds it, and why nobody may be started on it now
+    is_person: bool | UnsetType = UNSET  # whoever holds it is no worker: it keeps its region and fills no place
+
+    def __post_init__(self) -> None:
+        if not self.lane.strip():
+            raise ValueError("a lane has no name")
+        if self.repeatable and self.is_exclusive:
+            raise ValueError(f"the lane {self.lane!r} cannot be repeatable and exclusive")
+        if self.spinning_age_ms is not None:
+            _check_count("spinning_age_ms", self.spinning_age_ms, 0)
+        if self.liveness is not None and not isinstance(self.liveness, Liveness):
+            force_setattr(self, "liveness", Liveness(self.liveness))
+        if not isinstance(self.tree, tuple):
+            force_setattr(self, "tree", _tuple(self.tree))
+
+
+class SuperviseEvidence(PublicRecord, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    lanes: tuple[LaneLiveness, ...] = ()  # in the order of the roster
+    target: int = 1
+
+    def __post_init__(self) -> None:
+        _check_count("target", self.target, 0)
+        if not isinstance(self.lanes, tuple):
+            force_setattr(self, "lanes", _tuple(self.lanes))
+
+
+class SupervisePolicy(PublicRecord, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    target: int = 1  # for whoever gathers: what decides is the evidence's
+    count_spinning_as_alive: bool = True
+    reap_stalled: bool = True
+    spin_halt_after_ms: int | None = None  # None: no halt is proposed
+    worker_launch_template: str = "/dos-dispatch-loop --lane {lane}"
+    max_concurrency: int | None = None  # None: no lane is repeatable
+
+    def __post_init__(self) -> None:
+        _check_count("target", self.target, 0)
+        for name in ("count_spinning_as_alive", "reap_stalled"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} is {getattr(self, name)!r}, and not true or false")
+        if (age := self.spin_halt_after_ms) is not None:
+            if isinstance(age, bool) or not isinstance(age, int | float) or not isfinite(age) or age < 0:
+                raise ValueError(f"spin_halt_after_ms is {age!r}, and not a number from 0")
+            force_setattr(self, "spin_halt_after_ms", int(age))
+        if not isinstance(self.worker_launch_template, str) or "{lane}" not in self.worker_launch_template:
+            raise ValueError(f"worker_launch_template has no {{lane}} in it: {self.worker_launch_template!r}")
+        if self.max_concurrency is not None:
+            _check_count("max_concurrency", self.max_concurrency, 1)
+
+
+class Supervise(Table, frozen=True, kw_only=True):
+    """[supervise]: how many workers to keep alive, and what counts as one."""
+
+    target: Count = 1
+    count_spinning_as_alive: bool = True  # else another lane gets a worker beside one that lands nothing
+    reap_stalled: bool = True  # else the lease of a dead worker is left until its time is over
+    spin_halt_after_ms: Milliseconds | None = None  # when a halt is proposed; `dos up` does at once when it is not set
+    spin_halt_after_minutes: Minutes | None = None
+    worker_launch_template: str = "/dos-dispatch-loop --lane {lane}"  # for `dos loop`, which starts nobody itself
+    max_concurrency: Positive | None = None  # for `dos loop`: `dos up` has one worker on a lane
+    restart_intensity: Positive = 3  # so many workers of one lane may die within the period; then a person is asked
+    restart_period_seconds: Seconds = 60.0
+    restart_backoff_seconds: Seconds = 1.0  # before the second start, then twice as long each time
+
+    def __post_init__(self) -> None:
+        if self.spin_halt_after_ms is not None and self.spin_halt_after_minutes is not None:
+            raise BadValue(
+                ("spin_halt_after_minutes",),
+                "spin_halt_after_ms and spin_halt_after_minutes say the same thing twice",
+                "Keep one of the two.",
+            )
+        check_text(self.worker_launch_template, ("worker_launch_template",))
+        if "{lane}" not in self.worker_launch_template:
+            raise BadValue(
+                ("worker_launch_template",),
+                f"worker_launch_template has no {{lane}} in it: {self.worker_launch_template!r}",
+                "Write {lane} where the name of the lane goes.",
+            )
+
+    @property
+    def spin_halt_after(self) -> timedelta | None:
+        """The age at which a spinning worker is proposed for a halt; None: never."""
+        if self.spin_halt_after_minutes is not None:
+            return timedelta(milliseconds=int(self.spin_halt_after_minutes * 60_000))
+        return None if self.spin_halt_after_ms is None else timedelta(milliseconds=int(self.spin_halt_after_ms))
+
+    def policy(self, *, target: int | None = None, max_concurrency: int | None = None) -> SupervisePolicy:
+        """What is given here goes before what is written in the file."""
+        halt_after = self.spin_halt_after
+        return SupervisePolicy(
+            target=self.target if target is None else target,
+            count_spinning_as_alive=self.count_spinning_as_alive,
+            reap_stalled=self.reap_stalled,
+            spin_halt_after_ms=None if halt_after is None else round(halt_after.total_seconds() * 1000),
+            worker_launch_template=self.worker_launch_template,
+            max_concurrency=self.max_concurrency if max_concurrency is None else max_concurrency,
+        )
+
+
+class PlanRow(PublicRecord, frozen=True, kw_only=True):
+    lane: str
+    disposition: Disposition
+    reason: str
+
+
+class Blocked(PublicRecord, frozen=True, kw_only=True):
+    lane: str
+    reason: str
+
+
+class Obstacle(Struct, frozen=True, kw_only=True):
+    """What keeps a lane from getting a worker that could have one otherwise."""
+
+    lane: str
+    on: WaitsOn
+    reason: str
+
+
+class SuperviseVerdict(PublicRecord, frozen=True, kw_only=True):
+    answer: Answer = field(name="verdict")
+    reason: str = ""
+    alive: int = 0
+    admissible: int = 0  # how many the lanes have room for at once
+    target: int = 1
+    spawn: tuple[PlanRow, ...] = ()
+    reap: tuple[PlanRow, ...] = ()
+    flag: tuple[PlanRow, ...] = ()
+    proposed_halt: tuple[PlanRow, ...] = ()
+    hold: tuple[PlanRow, ...] = ()  # every lease and every launch that stays as it is
+    blocked: tuple[Blocked, ...] = ()  # when there are fewer than wanted: why no other lane gets a worker
+    evidence: SuperviseEvidence = SuperviseEvidence()
+
+    @property
+    def verdict(self) -> Answer:
+        return self.answer

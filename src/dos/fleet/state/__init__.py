@@ -1,0 +1,1 @@
+"""The fleet as the journal tells it."""

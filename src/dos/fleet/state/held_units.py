@@ -1,0 +1,125 @@
+"""Which units do questions to a person hold, and which questions have lost their cause?"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import assert_never
+
+from msgspec import Struct, structs
+
+from dos.backlog.pickable import MOST_DEATHS, Answer, Verdict
+from dos.fleet.state import fleet
+from dos.fleet.state.fleet import Fleet
+from dos.questions import subject
+from dos.questions.catalog import AnyQuestion
+from dos.questions.lanes import UnitsFailed
+from dos.questions.question import SetAside
+from dos.questions.state import Answered, Decisions, Standing
+from dos.questions.units import UnitHeld
+from dos.units.unit import Unit
+
+
+class Hold(Struct, frozen=True, kw_only=True):
+    """A question that keeps a unit from being offered: it is open, or was answered so that the unit is put aside."""
+
+    asked: Standing | Answered
+
+    @property
+    def is_open(self) -> bool:
+        return isinstance(self.asked, Standing)
+
+    @property
+    def why(self) -> str:
+        name = self.asked.raised.id
+        return f"`dos decisions show {name}` waits for an answer" if self.is_open else f"a person put it aside: {name}"
+
+
+def holds(units: Iterable[Unit], state: Fleet, answers: Decisions) -> dict[str, Hold]:
+    """The units that wait for a person's answer, or that one put aside."""
+    held: dict[str, Hold] = {}
+    declared = {unit.name: unit for unit in units}
+    for asked in answers.open.values():
+        for unit in units_behind(asked):
+            if unit in declared and not _is_free_again(asked, asked.at_ms, state, declared[unit]):
+                held[unit] = Hold(asked=asked)
+    for answered in answers.answered.values():
+        for unit in units_behind(answered):
+            if unit in declared and _is_put_aside(answered, state, declared[unit]):
+                held.setdefault(unit, Hold(asked=answered))
+    return held
+
+
+def gated(units: Sequence[Unit], state: Fleet, answers: Decisions) -> list[Unit]:
+    """The units; those that a question holds, with their gate closed."""
+    held = holds(units, state, answers)
+    return [structs.replace(unit, gated=held[unit.name].why) if unit.name in held else unit for unit in units]
+
+
+def units_behind(asked: Standing | Answered) -> list[str]:
+    """The units that wait for the answer."""
+    return subject.units(asked.question.waits)
+
+
+def cause_gone(asked: Standing, state: Fleet, unfinished: Mapping[str, Unit]) -> str:
+    """Why nobody need answer any more, of a question about units that failed; empty: it still stands.
+
+    `unfinished` are the declared units that have not landed.
+    """
+    if not isinstance(asked.question, UnitsFailed):
+        return ""
+    units = units_behind(asked)
+    is_open = [
+        unit for unit in units if unit in unfinished and not _is_free_again(asked, asked.at_ms, state, unfinished[unit])
+    ]
+    if not units or is_open:
+        return ""
+    return "each of its units has landed, was taken out of the plan or rewritten, or was cleared to be tried again"
+
+
+def _is_put_aside(answered: Answered, state: Fleet, unit: Unit) -> bool:
+    """Whether a person's answer keeps everybody from the unit."""
+    aside = answered.taken.sets_aside if answered.taken else None
+    is_this_start = answered.answered_ms >= state.started_ms
+    match aside:
+        case None:
+            return False
+        case SetAside.FOR_GOOD:
+            return True
+        case SetAside.UNTIL_START:
+            return is_this_start
+        case SetAside.UNTIL_START_OR_CHANGE:
+            is_left = is_this_start and not answered.expired
+            return is_left and not _is_free_again(answered, answered.answered_ms, state, unit)
+        case _:
+            assert_never(aside)
+
+
+def _is_free_again(asked: Standing | Answered, since_ms: int, state: Fleet, unit: Unit) -> bool:
+    """A person has cleared the unit since, or rewritten it."""
+    if state.units.get(unit.name, fleet.Unit()).cleared_ms >= max(since_ms, 1):
+        return True
+    before = asked.question.text_of(unit.name)
+    return bool(before) and before != unit.fingerprint
+
+
+class Units(Struct, frozen=True, kw_only=True):
+    """The units that the plans declare and that have not landed, and what is known of them."""
+
+    unfinished: Mapping[str, Unit]
+    verdicts: Mapping[str, Verdict]  # of those that may not be offered
+    state: Fleet
+    unasked: Sequence[AnyQuestion] = ()  # that a supervisor would put, were one there
+
+
+def about_held(unit: Unit, verdict: Verdict, state: Fleet, *, behind: Sequence[str] = ()) -> UnitHeld:
+    """About a unit that its plan holds, or that runs died at; `behind` are the units that wait for it to land."""
+    seen = state.units.get(unit.name, fleet.Unit())
+    return UnitHeld.ask(
+        unit.name,
+        str(verdict.reason),
+        verdict.evidence,
+        behind=behind,
+        lane=unit.lane,
+        document=unit.document,
+        line=unit.line,
+        retries=verdict.reason is Answer.OPERATOR_GATED and seen.deaths >= MOST_DEATHS and not unit.gated,
+        ordinal=seen.cleared_ms or 1,
+    )

@@ -1,0 +1,286 @@
+"""PID 1 of the fleet: look, plan, do, write down. Any tick may be the first one; a missed one changes nothing.
+
+Like the worker it only yields effects. Workers outlive it: the next supervisor finds them by their leases.
+"""
+
+from enum import StrEnum
+
+from msgspec import Struct, structs
+
+from dos.agents import logins
+from dos.backlog import waiting
+from dos.backlog.waiting import FleetWaits, Waits
+from dos.errors import BadInput, Conflict, Fenced, GitFailed
+from dos.fleet import effects, incidents
+from dos.fleet.effect import Steps, do
+from dos.fleet.population import reconcile, recovery
+from dos.fleet.population.types import LaneLiveness, SupervisePolicy
+from dos.journal import streams
+from dos.journal.events import envelope, limits
+from dos.journal.events import fleet as events
+from dos.journal.store import Entry
+from dos.lease import Lease, Refusal
+from dos.limits.quota import Limit
+from dos.limits.state import quota
+from dos.questions import runs, state
+from dos.questions.catalog import AnyQuestion
+from dos.questions.lanes import LaneFailed
+
+
+class Why(StrEnum):
+    """Why a supervisor ends."""
+
+    IDLE = "idle"
+    WORK_LEFT = "work-left"  # idle, and units wait for something that no worker can do
+    DRAINED = "drained"
+    SECOND = "already-running"
+    LOST = "lease-lost"
+
+
+class Ending(Struct, frozen=True):
+    why: Why
+    text: str
+
+
+class LiveRun(Struct, frozen=True, kw_only=True):
+    """A run that holds a lane, as far as it matters once it spins."""
+
+    lease: Lease
+    is_flagged: bool = False
+    is_asked_about: bool = False
+    expires_ms: int = 0  # of the question whether to stop it
+    ordinal: int = 1  # which time it is for the run
+
+
+class Fleet(Struct, frozen=True, kw_only=True):
+    """What a tick sees."""
+
+    lanes: tuple[LaneLiveness, ...]
+    leases: dict[str, Lease]  # by lane
+    versions: dict[str, int]  # of each lane's spawn stream
+    drain_requested: bool
+    busy: bool  # a worker of ours holds a lane, or is about to
+    idle: bool  # nobody works and nothing is left to offer
+    waits: FleetWaits = FleetWaits()  # what lanes and units wait for by themselves
+    starts_soon: bool = False  # a lane waits for nothing but a time that is near
+    left: dict[str, Waits] = {}  # the units that have not landed, when it is idle
+    dying: list[LaneFailed] = []  # the lanes to be given up on, each as the question about it
+    told: list[envelope.Fact] = []  # what people are to be warned of
+    questions: list[AnyQuestion] = []  # for people, and not asked yet
+    due: list[state.Closing] = []  # whose time to be answered is over
+    settled: list[state.Standing] = []  # whose cause is gone
+    logged_in: list[Limit] = []  # that nobody was logged in for, and somebody has logged in since
+    runs: dict[str, LiveRun] = {}  # by lane
+    incidents: list[limits.IncidentFound] = []  # not written down yet
+    found: recovery.Found | None = None  # at the first look
+    unchecked: limits.BaselineStarted | None = None  # what has to be checked before anybody is started
+
+
+class Supervisor:
+    def __init__(
+        self,
+        *,
+        host: str,
+        system: str,
+        pid: int,
+        target: int,
+        tick_seconds: float,
+        until_idle: bool,
+        policy: SupervisePolicy = SupervisePolicy(),
+    ) -> None:
+        self.host = host  # as people know it
+        self.system = system  # as no other is called: two machines may have the same name
+        self.pid = pid
+        self.target = target
+        self.tick_seconds = tick_seconds
+        self.until_idle = until_idle
+        self.policy = policy
+        self.lease: Lease
+        self._notes = 0
+        self._told = ""  # what everything waited for, when that was last said
+
+    def supervise(self) -> Steps[Ending]:
+        """Runs until the fleet is drained, or idle where that is wanted."""
+        lock = streams.supervisor(self.system)
+        taken = yield from do(effects.TakeLease(lane=lock, run_id="", is_lock=True))
+        if isinstance(taken, Refusal):
+            return Ending(Why.SECOND, f"another supervisor runs here: {taken.detail}")
+        self.lease = taken
+        try:
+            started = events.FleetStarted(host=self.host, pid=self.pid, target=self.target)
+            yield from self._say(started)
+            ending = yield from self._ticks()
+            yield from self._say(events.FleetStopped(host=self.host, reason=ending.text))
+            yield from do(effects.ReleaseLease(lease=taken, reason=ending.text))
+        except Fenced as lost:  # whoever takes it speaks for the fleet
+            return Ending(Why.LOST, f"the supervisor lost its lease: {lost}")
+        return ending
+
+    def _ticks(self) -> Steps[Ending]:
+        """What cannot be looked at now is looked at in a while; only the first look has to succeed."""
+        first, complaint = True, ""
+        while True:
+            try:
+                ending = yield from self._tick(first=first)
+            except (GitFailed, BadInput) as error:
+                if first:
+                    raise
+                if complaint != str(error):
+                    complaint = str(error)
+                    yield from do(effects.Complain(text=f"{complaint}; trying again"))
+            else:
+                if ending:
+                    return ending
+                first, complaint = False, ""
+            yield from do(effects.Pause(seconds=self.tick_seconds))
+
+    def _tick(self, *, first: bool) -> Steps[Ending | None]:
+        """Look once and act on it; the ending, when the fleet has come to its end."""
+        fleet = yield from do(effects.ObserveFleet(lease=self.lease, first=first))
+        if fleet.found and not fleet.found.is_empty:
+            found = limits.FleetFound(host=self.host, **structs.asdict(fleet.found))
+            yield from self._say(found)
+        yield from self._speak_with_people(fleet)
+        if fleet.drain_requested and not fleet.busy:
+            return Ending(Why.DRAINED, "drained on request")
+        if self.until_idle and fleet.idle:
+            if fleet.left:
+                return Ending(Why.WORK_LEFT, waiting.left_over(fleet.left))
+            return Ending(Why.IDLE, "nothing is left to do")
+        target = 0 if fleet.drain_requested else self.target
+        plan = reconcile.plan(fleet.lanes, target, self.policy, dying=fleet.dying)
+        yield from self._act(plan, fleet)
+        if not fleet.drain_requested:
+            yield from self._tell_of_waits(plan, fleet)
+        if fleet.unchecked and not fleet.drain_requested:
+            yield from self._check_baseline(fleet.unchecked)
+        return None
+
+    def _act(self, plan: reconcile.Plan, fleet: Fleet) -> Steps[None]:
+        reaped: set[str] = set()
+        refused: set[str] = set()  # their holders were not dead after all: the lanes are looked at again
+        for action in plan.actions:
+            match action:
+                case reconcile.Reap(lane=lane, reason=reason):
+                    is_dead = yield from self._reap(lane, reason, fleet)
+                    (reaped if is_dead else refused).add(lane)
+                case reconcile.Flag():
+                    yield from self._flag(action, fleet)
+                case reconcile.GiveUp(question=question, lane=lane):
+                    yield from self._give_up(question, fleet.versions.get(lane, 0) + (lane in reaped))
+                case reconcile.Spawn(lane=lane) if lane not in refused:
+                    # That its last worker was reaped is one more event of its stream.
+                    yield from self._spawn(lane, fleet.versions.get(lane, 0) + (lane in reaped))
+
+    def _tell_of_waits(self, plan: reconcile.Plan, fleet: Fleet) -> Steps[None]:
+        """Said once, where nobody works and nobody is started: what everything waits for."""
+        idles = not (fleet.busy or fleet.starts_soon or fleet.unchecked or plan.verdict.spawn)
+        lanes = [f"{lane}: {found[0]}" for lane, found in fleet.waits.lanes.items() if found]
+        lanes += [f"{each.lane}: {each.reason}" for each in plan.obstacles if each.lane in fleet.waits.lanes]
+        told = "; ".join(lanes) if idles else ""
+        if told and told != self._told:
+            yield from do(effects.Complain(text=f"waiting: {told}"))
+        self._told = told
+
+    def _check_baseline(self, begun: limits.BaselineStarted) -> Steps[None]:
+        stream = streams.baseline(self.host)
+        yield from self._note(stream, begun)
+        checked = yield from do(effects.CheckBaseline(lease=self.lease))
+        if checked:
+            yield from self._note(stream, checked)
+
+    def _speak_with_people(self, fleet: Fleet) -> Steps[None]:
+        for closing in fleet.due:
+            yield from do(effects.LetExpire(asked=closing.asked, choice=closing.choice, reason=closing.reason))
+        for asked in fleet.settled:
+            yield from self._record_once(state.settling(asked))
+        for limit in fleet.logged_in:
+            yield from self._record_once(quota.lifting(limit, reason=f"{logins.program(limit.key.vendor)} logged in"))
+        for fact in fleet.told:
+            yield from self._say(fact)
+        for incident in fleet.incidents:
+            yield from do(incidents.recording(incident))
+            yield from self._ask(incidents.question(incident))
+        for question in fleet.questions:
+            yield from self._ask(question)
+
+    def _flag(self, flag: reconcile.Flag, fleet: Fleet) -> Steps[None]:
+        """Once for a run and each time that it spins; a halt is proposed where the policy says so."""
+        run = fleet.runs.get(flag.lane)
+        if run is None:
+            return  # a person's lease, or a loop by hand: `dos loop` and `dos watch` tell of it
+        lease = run.lease
+        if flag.asks and not run.is_asked_about:
+            # Asked first: a worker that is flagged and asked about is not looked at again.
+            question = runs.Spinning.ask(
+                lease.run_id, lease.lane, flag.reason, ordinal=run.ordinal, expires_ms=run.expires_ms
+            )
+            yield from self._ask(question)
+        if not run.is_flagged:
+            flagged = limits.SpinFlagged(lane=lease.lane, run_id=lease.run_id, lease=lease.fence, reason=flag.reason)
+            key = f"spinning/{lease.fence}.{run.ordinal}"
+            yield from do(effects.Record(stream=streams.run(lease.run_id), fact=flagged, key=key))
+
+    def _reap(self, lane: str, reason: str, fleet: Fleet) -> Steps[bool]:
+        """Refused when the holder has moved since it was looked at: then it was not dead."""
+        lease = fleet.leases[lane]
+        if not (yield from do(effects.RevokeLease(lease=lease, reason=reason))):
+            return False
+        fact = events.WorkerReaped(lane=lane, run_id=lease.run_id, lease=lease.fence, reason=reason)
+        yield from self._note(streams.spawn(lane), fact)
+        return True
+
+    def _give_up(self, question: LaneFailed, version: int) -> Steps[None]:
+        # Asked first: a lane that nobody is asked about would wait for ever.
+        yield from self._ask(question)
+        fact = events.LaneFailed(lane=question.lane, reason=question.reason)
+        try:
+            yield from self._note(streams.spawn(question.lane), fact, expect=version)
+        except Conflict:
+            return  # another host's supervisor was quicker, or a person who has answered meanwhile
+
+    def _spawn(self, lane: str, version: int) -> Steps[None]:
+        run_id = yield from do(effects.MintRun(process=f"worker-{lane}"))
+        intent = events.SpawnIntended(
+            lane=lane, run_id=run_id, host=self.host, system=self.system, supervisor=self.lease.fence
+        )
+        try:
+            yield from self._note(streams.spawn(lane), intent, expect=version)
+        except Conflict:
+            return  # another host's supervisor was quicker
+        started = yield from do(effects.SpawnWorker(lane=lane, run_id=run_id))
+        if started is None:
+            return  # it counts as one that died; when it does not show up, another is started
+        fact = events.WorkerSpawned(
+            lane=lane,
+            run_id=run_id,
+            host=self.host,
+            pid=started.pid,
+            pid_started=started.started,
+            system=self.system,
+        )
+        yield from self._note(streams.spawn(lane), fact)
+
+    def _ask(self, question: AnyQuestion) -> Steps[None]:
+        entry = state.raising(question)
+        yield from do(effects.Record(stream=entry.stream, fact=entry.body, key=state.RAISED))
+
+    def _say(self, fact: envelope.Fact) -> Steps[None]:
+        """In the stream of this system's supervisors alone. Of two that wrote to one stream, each under the fence of
+        its own lease, the store would refuse the one whose lease is older, and that one would take itself for lost."""
+        yield from self._note(streams.system(self.system), fact, fence=self.lease.fence)
+
+    def _record_once(self, entry: Entry) -> Steps[None]:
+        """What several supervisors see at the same time, one of them writes down."""
+        key = f"{entry.kind}/{entry.expect}"
+        try:
+            yield from do(effects.Record(stream=entry.stream, fact=entry.body, key=key, expect=entry.expect))
+        except Conflict:
+            pass  # another was quicker
+
+    def _note(
+        self, stream: str, fact: envelope.Fact, *, fence: int | None = None, expect: int | None = None
+    ) -> Steps[None]:
+        self._notes += 1
+        key = f"{fact.kind}/{self.lease.fence}.{self._notes}"
+        yield from do(effects.Record(stream=stream, fact=fact, key=key, fence=fence, expect=expect))

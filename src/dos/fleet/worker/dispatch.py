@@ -1,0 +1,214 @@
+"""One unit, one agent: claim, a clean worktree, the agent, what it left, what of it lands."""
+
+from datetime import UTC, datetime
+
+from dos.agents.adapter import LAUNCH_FAILED, LIMITS, PERSONAL, Ending
+from dos.backlog.attempts import AttemptOutcome
+from dos.errors import Halted
+from dos.fleet import choose_agent, effects
+from dos.fleet.effect import Steps, do
+from dos.fleet.worker import land
+from dos.fleet.worker.journal_writer import Pen
+from dos.fleet.worker.order import Dispatch, Fate, IterationResult
+from dos.journal import streams
+from dos.journal.events import fleet, limits
+from dos.limits import budget, quota
+from dos.limits.state.spend import spent_by
+from dos.loop.tokens import PacketOutcome
+from dos.loop.types import IterationOutcome, OutcomeKind
+
+STUMBLED_SECONDS = 5.0
+
+# How an agent's end is weighed when its work did not land; all others had no clear end.
+OUTCOMES = {
+    Ending.OK: OutcomeKind.SHIPPED,
+    Ending.TRANSIENT: OutcomeKind.OVERLOADED,
+    Ending.OVERLOADED: OutcomeKind.OVERLOADED,
+    Ending.USAGE_WINDOW: OutcomeKind.RATE_LIMITED,
+    **dict.fromkeys(PERSONAL, OutcomeKind.LAUNCH_FAILED),
+    Ending.LAUNCH_FAILED: OutcomeKind.LAUNCH_FAILED,
+}
+
+# What a try that did not land was. That its provider had no room says nothing about a unit.
+TRIED = {OutcomeKind.SHIPPED: AttemptOutcome.DRAINED, OutcomeKind.UNCLEAR: AttemptOutcome.ERROR}
+
+_FORGOTTEN = (
+    "the last agent forgot to commit: what it had changed in the lane lies uncommitted in your worktree; look at it,"
+    " finish it and commit it"
+)
+_LEFT = "a run before was cut off at it; what that had done is on {ref}"
+
+
+def dispatch(pen: Pen, asked: Dispatch) -> Steps[IterationResult]:
+    """What became of it; Halted once all that was done is saved; Conflict when another run is at the unit."""
+    unit, number = asked.unit, asked.iteration
+    yield from do(_claim(pen, asked))
+    worktree = yield from do(
+        effects.PrepareWorktree(lane=pen.lease.lane, run_id=pen.run_id, lease=pen.lease, left=asked.left)
+    )
+    yield from pen.note_salvage(worktree.salvaged)
+    ended = yield from run_agent(pen, asked, worktree)
+    made = yield from _save_what_was_left(pen, asked, worktree, ended)
+    halted: Halted | None = None
+    fate = Fate.MISSED
+    try:
+        fate = yield from land.measure_and_land(pen, asked, worktree, ended)
+    except Halted as error:
+        halted = error
+    saved = yield from do(effects.SaveCommits(run_id=pen.run_id, worktree=worktree, made=made))
+    yield from pen.note_salvage(saved)
+    if halted:
+        raise halted
+    limited = fate is Fate.MISSED and ended.outcome.ending in LIMITS
+    outcome, why = yield from _weighed(pen, ended, asked, fate)
+    tried = AttemptOutcome.SHIPPED if fate is Fate.LANDED else TRIED.get(outcome.kind) if fate is Fate.MISSED else None
+    if tried is not None:
+        fact = fleet.UnitAttempted(**pen.who, unit=unit.name, outcome=tried, host=pen.lease.host, text=unit.fingerprint)
+        yield from pen.share(streams.unit(unit.name), fact, f"attempted/{pen.run_id}/{number}.{asked.attempt}")
+    return IterationResult(outcome=outcome, ended=ended, limited=limited, why=why)
+
+
+def _save_what_was_left(
+    pen: Pen, asked: Dispatch, worktree: effects.Worktree, ended: effects.AgentResult
+) -> Steps[str]:
+    """The commit that dos made of it, where the agent forgot to and the work can be judged; empty: none.
+
+    It is on a ref before anything else is done with it. What is not committed lies before the next agent again.
+    """
+    saved = yield from do(effects.SaveChanges(run_id=pen.run_id, worktree=worktree))
+    forgot = ended.outcome.ending is Ending.OK and not asked.grooms
+    left = next((each for each in saved if forgot and each.onto == worktree.base), None)
+    yield from pen.note_salvage([each for each in saved if each is not left])
+    if left is None:
+        return ""
+    yield from pen.note_salvage([left], kept_for=asked.unit.name)
+    made = yield from do(effects.CommitChanges(unit=asked.unit, lease=pen.lease, worktree=worktree, saved=left))
+    if made:
+        yield from pen.note(
+            limits.WorkCommitted(**pen.who, unit=asked.unit.name, commit=made, ref=left.ref),
+        )
+    return made
+
+
+def _history(asked: Dispatch, worktree: effects.Worktree) -> list[str]:
+    """What the agent is told of earlier tries."""
+    cut_off = [_LEFT.format(ref=saved.ref) for saved in worktree.salvaged if asked.repeated]
+    return [*asked.history, *cut_off, *([_FORGOTTEN] if worktree.resumed else [])]
+
+
+def _claim(pen: Pen, asked: Dispatch) -> effects.ClaimUnit:
+    unit = asked.unit.name
+    claim = fleet.UnitClaimed(**pen.who, unit=unit, iteration=asked.iteration, repeated=asked.repeated)
+    key = f"taken/{pen.run_id}/{asked.iteration}.{asked.attempt}"
+    # Without a fence: the last who took it may have been of another lane, and of a newer lease.
+    mark = effects.Record(stream=streams.unit(unit), fact=fleet.UnitTaken(**pen.who, unit=unit), key=key)
+    return effects.ClaimUnit(unit=unit, lease=pen.lease, claim=pen.noted(claim), mark=mark)
+
+
+def run_agent(pen: Pen, asked: Dispatch, worktree: effects.Worktree) -> Steps[effects.AgentResult]:
+    """How it ended; what that says about the provider is written down for everybody who shares it."""
+    agent, name, number = asked.chosen.agent, asked.unit.name, asked.iteration
+    told = {"agent": agent.name, "base": worktree.base, "said": worktree.said}
+    yield from pen.note(fleet.AgentStarted(**pen.who, unit=name, iteration=number, **told))
+    work = effects.RunAgent(
+        unit=asked.unit,
+        lease=pen.lease,
+        own=pen.own,
+        run_id=pen.run_id,
+        iteration=number,
+        attempt=asked.attempt,
+        worktree=worktree,
+        history=_history(asked, worktree),
+        agent=agent.name,
+        left=asked.chosen.left,
+        documents=asked.documents,
+    )
+    ended = yield from do(work)
+    outcome = ended.outcome
+    fact = fleet.AgentEnded(
+        **pen.who,
+        unit=name,
+        iteration=number,
+        outcome=outcome.ending,
+        exit_code=ended.exit_code,
+        claim=outcome.claim,
+        seconds=round(ended.seconds, 3),
+        agent=agent.name,
+        found=outcome.found.raw or outcome.found.field,
+        usage=list(outcome.usage),
+        cost_usd=ended.cost_usd,
+        session=outcome.session,
+    )
+    yield from pen.note(fact)
+    for spent in choose_agent.spent(budget.used_up(asked.chosen.rows, spent_by(fact))):
+        yield from pen.note(spent)
+    yield from _tell_of_room(pen, asked, ended)
+    return ended
+
+
+def _tell_of_room(pen: Pen, asked: Dispatch, ended: effects.AgentResult) -> Steps[None]:
+    """A limit holds for all who use the account; that one got through again opens it for them."""
+    agent = asked.chosen.agent
+    key = f"{pen.run_id}/{asked.iteration}.{asked.attempt}"
+    told = quota.told(ended.outcome, vendor=agent.vendor, account=agent.account, model=agent.model)
+    if told:
+        hit = limits.LimitHit(
+            vendor=told.key.vendor,
+            account=told.key.account,
+            model=told.key.model,
+            window=told.window,
+            ending=told.ending,
+            resets_at_ms=told.resets_at_ms,
+            retry_after_seconds=told.retry_after_seconds,
+            agent=agent.name,
+            found=told.found,
+            login=ended.login.digest,
+            login_host=ended.login.host,
+            **pen.who,
+        )
+        yield from pen.share(streams.limit(told.key), hit, f"hit/{key}")
+    elif asked.chosen.probe and ended.outcome.ending in quota.ANSWERED:
+        probed = asked.chosen.probe.key
+        lifted = limits.LimitLifted(
+            vendor=probed.vendor,
+            account=probed.account,
+            model=probed.model,
+            run_id=pen.run_id,
+            reason=f"{agent.name} was answered again",
+        )
+        yield from pen.share(streams.limit(probed), lifted, f"lifted/{key}")
+
+
+def _weighed(pen: Pen, ended: effects.AgentResult, asked: Dispatch, fate: Fate) -> Steps[tuple[IterationOutcome, str]]:
+    """What is decided on, and what only a person can put right about its program or provider."""
+    ending, exit_code = ended.outcome.ending, ended.exit_code
+    if fate is Fate.KEPT:  # its agent has done what there was to do, and nothing is held against it
+        return IterationOutcome(kind=OutcomeKind.SHIPPED), ""
+    landed = fate is Fate.LANDED
+    kind = OutcomeKind.SHIPPED if landed else OUTCOMES.get(ending, OutcomeKind.UNCLEAR)
+    if kind is OutcomeKind.SHIPPED:
+        shipped = IterationOutcome(
+            kind=kind,
+            measurement_expected=True,
+            packet_judge=PacketOutcome.SHIPPED_CLEAN if landed else PacketOutcome.SHIPPED_DIRTY,
+            ship_count=int(landed),
+        )
+        return shipped, ""
+    if ending is Ending.LAUNCH_FAILED and exit_code != LAUNCH_FAILED:  # it is there, and stumbled: perhaps not again
+        return IterationOutcome(kind=kind, retry_after_seconds=STUMBLED_SECONDS), ""
+    if ending not in LIMITS:
+        found = ended.outcome.found
+        is_told = ending is Ending.LAUNCH_FAILED and found.field == "text"
+        return IterationOutcome(kind=kind), f"{asked.chosen.agent.name} did not start: {found.raw}" if is_told else ""
+    room = yield from do(
+        effects.ChooseAgent(lease=pen.lease, run_id=pen.run_id, iteration=asked.iteration, agent=asked.unit.agent)
+    )
+    yield from pen.ask(room.questions if isinstance(room, effects.NoRoom) else ())
+    # Another agent takes over at once; else the governor knows when somebody may ask again.
+    opens_ms = room.until_ms if isinstance(room, effects.NoRoom) else room.now_ms
+    if opens_ms is None:
+        return IterationOutcome(kind=kind), room.detail if isinstance(room, effects.NoRoom) else ""
+    if kind is OutcomeKind.OVERLOADED:
+        return IterationOutcome(kind=kind), ""
+    moment = datetime.fromtimestamp(opens_ms / 1000, UTC)
+    return IterationOutcome(kind=OutcomeKind.RATE_LIMITED, resets_at=moment), ""

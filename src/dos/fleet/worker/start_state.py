@@ -1,0 +1,37 @@
+"""The state that a loop starts from, with the limits of `dos.toml`: a new one, or that of a run that died."""
+
+from collections.abc import Callable, Iterable
+
+from msgspec import structs
+
+from dos.config.schema import Config
+from dos.fleet.state.fleet import Fleet, Starts
+from dos.journal.events.envelope import Event
+from dos.lease import Lease
+from dos.loop import record
+from dos.loop.gate import Mode
+from dos.loop.replay import LIMITS
+from dos.loop.types import LoopState
+
+
+def fresh(config: Config) -> LoopState:
+    limits = structs.asdict(config.loop) | {"gate_mode": Mode(config.loop.gate_mode)}
+    return LoopState(max_iterations=config.workers.max_iterations, **limits)
+
+
+def dead_run(fleet: Fleet, leases: Iterable[Lease], lane: str, gone: Callable[[Lease], bool]) -> str:
+    """The run that began on the lane and ended without a word; empty: none did. `leases` are those in force."""
+    run_id = fleet.starts.get(lane, Starts()).working
+    lives = any(lease.run_id == run_id and not gone(lease) for lease in leases)
+    return "" if lives else run_id
+
+
+def after(happened: Iterable[Event], first: LoopState) -> LoopState:
+    """How a run goes on after one that died: a crash takes back nothing of what was decided.
+
+    What that one had counted counts on, under the limits of `first`.
+    """
+    taken = record.read(happened)
+    if not taken:
+        return first
+    return structs.replace(taken[-1].decision.next_state, **{name: getattr(first, name) for name in LIMITS})

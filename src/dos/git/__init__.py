@@ -1,0 +1,1 @@
+"""Git: reads and writes of a repository, its objects, its history and the index that saves walking it."""

@@ -1,0 +1,199 @@
+"""Commits as git has them: what one touched, what became of it, what came after it."""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from dos.errors import BadInput, GitFailed, GitUnanswered
+from dos.git import log
+from dos.git.repository import Reader
+from dos.text import as_text, shown
+from dos.unknown import Unknown
+
+# Shorter ones are too easily another commit's, and a name such as `main` moves.
+_RECORDED = re.compile(r"[0-9a-fA-F]{7,64}")
+_REVERTED = re.compile(r"This reverts commit ([0-9a-f]{7,64})")
+_ABSENT = re.compile(r"0+")
+_LOG = ("-z", "--no-show-signature")
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """One file between two trees; an empty blob is a file that is not there."""
+
+    path: str
+    old: str
+    new: str
+    moved_to: str = ""
+
+
+class Commit(Struct, frozen=True, kw_only=True):
+    sha: str
+    subject: str
+
+
+def recorded(git: Reader, text: str) -> str | None:
+    """The commit that a record names by its hash; None when it is not here, or the text is not a hash."""
+    return git.commit_of(text) if _RECORDED.fullmatch(text) else None
+
+
+def named(git: Reader, name: str) -> str:
+    """The commit that a person means; an error when there is none."""
+    found = git.commit_of(name) if name.isprintable() and not name.startswith("-") else None
+    if found is None:
+        raise BadInput(
+            f"{shown(name)} names no commit here",
+            hint="`git log` shows those that are here; a clone may have to be fetched whole.",
+        )
+    return found
+
+
+def is_ancestor(git: Reader, old: str, new: str) -> bool | Unknown:
+    """Of two commits that are here."""
+    try:
+        return git.attempt("merge-base", "--is-ancestor", old, new).returncode == 0
+    except GitUnanswered as error:
+        return Unknown(error.message)
+
+
+def changes(git: Reader, sha: str) -> list[Change]:
+    """What a commit changed, by its first parent; a first commit made everything that is in it."""
+    words = ("-r", "-z", "--no-renames", "--raw", "--no-abbrev", "--no-commit-id")
+    parents = git.run("rev-list", "--parents", "-n", "1", sha).split()[1:]
+    said = git.run("diff-tree", *words, *(parents[:1] or ["--root"]), sha)
+    return list(_changes(said))
+
+
+def changes_since(git: Reader, sha: str, head: str) -> dict[str, Change]:
+    """What differs now from how a commit left it, by the commit's names; a file that was moved is followed."""
+    said = git.run("diff-tree", "-r", "-z", "-M", "--raw", "--no-abbrev", sha, head)
+    return {change.path: change for change in _changes(said)}
+
+
+def reverts(git: Reader, base: str, head: str) -> dict[str, str]:
+    """What commits after a base say they take back, by the name they give it, and which of them says so.
+
+    One that was taken back in turn takes nothing back.
+    """
+    standing: dict[str, str] = {}
+    saying_so = ("--topo-order", "-F", "--grep=This reverts commit")
+    # Newest first: a revert comes before what it reverts.
+    for record in log.few_records(git, *saying_so, f"{base}..{head}"):
+        if not reverted_by(standing, record.sha):
+            named = _REVERTED.findall(record.message)
+            standing |= {reverted: record.sha for reverted in named if reverted not in standing}
+    return standing
+
+
+def reverted_by(standing: dict[str, str], sha: str) -> str:
+    return next((by for reverted, by in standing.items() if sha.startswith(reverted)), "")
+
+
+def after(git: Reader, base: str, head: str = "HEAD") -> list[Commit] | Unknown:
+    """The commits of head that base does not have, newest first."""
+    try:
+        said = git.run("log", *_LOG, "--format=%H%x00%s", "--end-of-options", f"{base}..{head}")
+    except GitFailed as error:
+        return Unknown(error.message)
+    fields = said.split("\0")
+    return [Commit(sha=sha, subject=as_text(subject)) for sha, subject in zip(fields[::2], fields[1::2], strict=False)]
+
+
+def paths_of_each(git: Reader, commits: Sequence[Commit]) -> dict[str, list[str]]:
+    """What each commit touched; a merge is left out, for what it brings in has commits of its own."""
+    feed = "".join(f"{commit.sha}\n" for commit in commits)
+    said = git.run("diff-tree", "--stdin", "-r", "-z", "--root", "--no-renames", "--raw", "--no-abbrev", feed=feed)
+    found: dict[str, list[str]] = {}
+    fields = iter(said.split("\0"))
+    paths: list[str] = []
+    for field in filter(None, fields):
+        if field.startswith(":"):
+            paths.append(next(fields))
+        else:
+            paths = found.setdefault(field.strip(), [])
+    return found
+
+
+def _changes(said: str) -> Iterator[Change]:
+    """Records of `diff --raw -z`: `:modes blobs status`, then the path, then a second one when the file moved."""
+    fields = iter(said.split("\0"))
+    for head in fields:
+        if not head:
+            continue
+        _, _, old, new, status = head.removeprefix(":").split(" ")
+        path = next(fields)
+        moved = next(fields) if status[0] in "RC" else ""
+        yield Change(path=path, old=_blob(old), new=_blob(new), moved_to=moved)
+
+
+def _blob(name: str) -> str:
+    return "" if _ABSENT.fullmatch(name) else name
+
+
+def named_commit(git: Reader, name: str) -> str | Unknown:
+    """The hash of the commit that a claimant names."""
+    if not name or name.startswith("-") or not name.isprintable():
+        return Unknown(f"{shown(name)} cannot be the name of a commit")
+    try:
+        return git.commit_of(name) or Unknown(f"git knows no commit {shown(name)} here")
+    except GitFailed as error:
+        return Unknown(error.message)
+
+
+MOST = 5_000  # the newest of more are enough to say that something moves
+# Work that was taken off a branch again counts; what dos itself put on a ref to save it does not.
+_WHERE = ("--exclude=refs/stash", "--exclude=refs/notes/*", "--all")
+_SAVED = ("--basic-regexp", "--invert-grep", "--grep=^Salvaged by dos: ")
+_PLAIN = ("--no-show-signature", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames")
+
+
+class RecentCommit(Struct, frozen=True, kw_only=True):
+    sha: str
+    parents: tuple[str, ...]
+    committed_ms: int
+    paths: tuple[str, ...]  # of a merge, only what none of its sides has
+
+
+def read(git: Reader, since_ms: int) -> list[RecentCommit] | Unknown:
+    """Everything that was committed since, by the committer's date, newest first."""
+    # In front of each commit, and never to be guessed: no file name can pass for one.
+    mark = os.urandom(16).hex()
+    words = (f"--max-age={max(0, since_ms // 1000)}", f"--max-count={MOST}", f"--format={mark} %ct %H %P")
+    try:
+        said = git.run("log", "-z", "-c", "--root", "--name-only", *_PLAIN, *_SAVED, *words, *_WHERE)
+    except GitFailed as error:
+        return Unknown(error.message)
+    return [_commit(*found) for found in _split(said, f"{mark} ")]
+
+
+def ancestors(commits: list[RecentCommit], sha: str) -> set[str]:
+    """A commit and those among these that it was built on."""
+    parents = {commit.sha: commit.parents for commit in commits}
+    found, waiting = {sha}, [sha]
+    while waiting:
+        new = set(parents.get(waiting.pop(), ())) - found
+        found |= new
+        waiting += new
+    return found
+
+
+def _split(said: str, mark: str) -> Iterator[tuple[str, list[str]]]:
+    head, paths = "", list[str]()
+    for record in said.split("\0"):
+        if not record.startswith(mark):
+            paths.append(record)
+            continue
+        if head:
+            yield head, paths
+        head, paths = record[len(mark) :], []
+    if head:
+        yield head, paths
+
+
+def _commit(head: str, records: list[str]) -> RecentCommit:
+    seconds, sha, *parents = head.split()
+    # Between a commit and its paths git puts a line's end, or for a merge an empty record.
+    first = [record.removeprefix("\n") for record in records[:1]]
+    paths = tuple(record for record in [*first, *records[1:]] if record)
+    return RecentCommit(sha=sha, parents=tuple(parents), committed_ms=int(seconds) * 1000, paths=paths)

@@ -1,0 +1,192 @@
+"""Puts the commit gate into a repository's hooks and takes it out again. A hook of the user's goes on running."""
+
+import os
+import stat
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+
+from msgspec import Struct
+
+from dos.errors import BadInput, GitFailed, WorkspaceMissing
+from dos.git.repository import Writer
+from dos.hooks import script
+from dos.machine import process
+from dos.text import shown
+from dos.workspace import Workspace
+
+LONGEST_LOOK = 4096  # bytes of a hook, to tell what it is
+
+
+class State(StrEnum):
+    IN_PLACE = "in_place"
+    OUTDATED = "outdated"  # ours, written by another version or for another Python
+    REPLACED = "replaced"  # another program wrote over ours, and what was there before ours still lies beside it
+    MISSING = "missing"
+
+
+class Hook(Struct, frozen=True, kw_only=True):
+    path: Path
+    state: State
+    foreign: bool = False  # there is a hook of somebody else's: before ours, or instead of it
+
+    @property
+    def kept(self) -> Path:
+        return self.path.with_name(self.path.name + script.KEPT)
+
+    @property
+    def fresh(self) -> Path:
+        """Where it is written first, so that git never runs half a hook."""
+        return self.path.with_name(f"{self.path.name}.dos-new")
+
+
+class Place(Struct, frozen=True, kw_only=True):
+    directory: Path
+    configured: bool  # by core.hooksPath
+
+
+def find(place: Workspace) -> Place:
+    """Where git looks for the hooks of a repository and all its worktrees."""
+    if place.common is None:
+        raise WorkspaceMissing(
+            f"{place.root} is not in a git repository, so there is nothing to guard", hint="git init, or --workspace."
+        )
+    # We ask git with hooks switched off on the command line, so what counts is the last of the other settings.
+    words = ("config", "--null", "--show-scope", "--type=path", "--get-all", "core.hooksPath")
+    found = Writer(place.tree).attempt(*words).stdout.split("\0")
+    configured = [path for scope, path in zip(found[::2], found[1::2], strict=False) if scope != "command"]
+    if not configured:
+        return Place(directory=place.common / "hooks", configured=False)
+    directory = Path(configured[-1])
+    if not directory.is_absolute():
+        raise BadInput(
+            f"core.hooksPath is {shown(configured[-1])}, a folder of each work tree by itself: a lane's worktree has "
+            "its own, and what is put into this one does not reach it",
+            hint=f"Name a folder for all of them: git config core.hooksPath {place.common / 'hooks'}",
+        )
+    if directory.exists() and not directory.is_dir():
+        raise BadInput(
+            f"core.hooksPath is {shown(configured[-1])}, which is not a folder: hooks are switched off here",
+            hint="git config --show-origin core.hooksPath shows who set it.",
+        )
+    return Place(directory=directory, configured=True)
+
+
+def look(directory: Path) -> list[Hook]:
+    return [_seen(directory / name) for name in script.HOOKS]
+
+
+def install(directory: Path) -> list[Hook]:
+    """Both hooks, or neither: whatever cannot be kept is found before anything is written."""
+    before = look(directory)
+    check_usable(before)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for hook in before:
+            _put_in(hook)
+    except OSError as error:
+        raise _unwritable(directory, error) from error
+    return look(directory)
+
+
+def remove(directory: Path) -> list[Hook]:
+    """What was there before, itself and not a copy of it. What another program wrote meanwhile is not ours to move."""
+    before = look(directory)
+    try:
+        for hook in before:
+            hook.fresh.unlink(missing_ok=True)
+            if hook.state is not State.REPLACED:
+                _take_out(hook)
+    except OSError as error:
+        raise _unwritable(directory, error) from error
+    return look(directory)
+
+
+def _seen(path: Path) -> Hook:
+    hook = Hook(path=path, state=State.MISSING)
+    kept = os.path.lexists(hook.kept)
+    if not os.path.lexists(path):
+        return Hook(path=path, state=State.MISSING, foreign=kept)
+    content = b"" if path.is_symlink() else _content(path)
+    if script.MARK.encode() in content[:LONGEST_LOOK]:
+        current = content == script.text(path.name) and os.access(path, os.X_OK)
+        return Hook(path=path, state=State.IN_PLACE if current else State.OUTDATED, foreign=kept)
+    # The same file under both names: an installation that was broken off before it wrote anything.
+    began = kept and path.exists() and hook.kept.exists() and path.samefile(hook.kept)
+    return Hook(path=path, state=State.REPLACED if kept and not began else State.MISSING, foreign=True)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes() if path.is_file() else b""
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {error.strerror}", hint=f"ls -l {path}") from error
+
+
+def check_usable(hooks: Sequence[Hook]) -> None:
+    """Whether the gate could be put in, and would work then."""
+    for hook in hooks:
+        _check_foreign(hook)
+    import subprocess
+
+    words = [sys.executable, *script.PYTHON_FLAGS, "-m", "dos", "version"]
+    folder = Path(sys.executable).parent
+    done = subprocess.run(
+        words, capture_output=True, text=True, cwd=folder, env=process.child_environment(os.environ, folder)
+    )
+    if done.returncode != 0:
+        said = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        raise BadInput(
+            f"{sys.executable} cannot start dos by itself: {said}",
+            hint="Install dos for it; a hook does not see PYTHONPATH, nor the folder you are in.",
+        )
+
+
+def _check_foreign(hook: Hook) -> None:
+    """A hook that is called by another name than its own must not care: a link or a program often does."""
+    path = hook.path
+    if hook.state is State.REPLACED:
+        raise BadInput(
+            f"{path} was replaced after the commit gate was put in, and {hook.kept.name} still holds what was there "
+            "before",
+            hint=f"Make one of the two, as {path}, and remove {hook.kept.name}.",
+        )
+    if hook.state is not State.MISSING or not os.path.lexists(path):
+        return
+    if path.is_symlink():
+        raise BadInput(
+            f"{path} is a link to {shown(str(path.readlink()))}: what it leads to may go by the name it is called by",
+            hint=f'Put a script there that starts it: #!/bin/sh and exec {path.readlink()} "$@"',
+        )
+    if not stat.S_ISREG(path.lstat().st_mode):
+        raise BadInput(f"{path} is not a file", hint=f"ls -ld {path}")
+    if b"\0" in _content(path)[:LONGEST_LOOK]:
+        raise BadInput(
+            f"{path} is a binary program: it may go by the name it is called by",
+            hint="Move it elsewhere, and put a script there that starts it.",
+        )
+
+
+def _put_in(hook: Hook) -> None:
+    """At every moment there is a hook: the old one until the new one takes its name."""
+    if hook.state is State.IN_PLACE:
+        return
+    hook.fresh.write_bytes(script.text(hook.path.name))
+    hook.fresh.chmod(0o755)
+    if hook.state is State.MISSING and os.path.lexists(hook.path) and not hook.kept.exists():
+        os.link(hook.path, hook.kept)
+    hook.fresh.replace(hook.path)
+
+
+def _take_out(hook: Hook) -> None:
+    if hook.foreign and hook.state is State.MISSING and os.path.lexists(hook.path):
+        hook.kept.unlink(missing_ok=True)  # a second name of the hook that is there
+    elif os.path.lexists(hook.kept):
+        hook.kept.replace(hook.path)
+    elif hook.state is not State.MISSING:
+        hook.path.unlink()
+
+
+def _unwritable(directory: Path, error: OSError) -> GitFailed:
+    return GitFailed(f"{directory} cannot be written: {error.strerror}", hint=f"ls -ld {directory} shows whose it is.")

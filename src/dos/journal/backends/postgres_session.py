@@ -1,0 +1,238 @@
+"""Sessions with a PostgreSQL server: opened with the promises the journal needs, in a database that has its tables."""
+
+import time
+from typing import Any
+from urllib.parse import unquote
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from dos.errors import BadInput, JournalTooNew, StoreFailed, StoreForeign, StoreUnreachable
+from dos.journal.backends.postgres_errors import explain
+from dos.journal.store import DurabilityNote
+
+# Step n takes a database from version n - 1 to version n. Steps are never edited after a release: a new one is added.
+#
+# Two ranges of fences stand for who may be beside whom: `(,)` meets everybody, one's own fence alone meets nobody else.
+# So one constraint refuses two writers, and a writer beside a reader, and lets readers share.
+STEPS: tuple[str, ...] = (
+    r"""
+    CREATE EXTENSION IF NOT EXISTS btree_gist WITH SCHEMA dos;
+    CREATE SEQUENCE dos.position;  -- advanced only under a workspace's lock, so it grows in the order of commits
+
+    CREATE TABLE dos.event(
+      workspace text COLLATE "C" NOT NULL, pos bigint NOT NULL, stream text COLLATE "C" NOT NULL, ver bigint NOT NULL,
+      kind text COLLATE "C" NOT NULL, at_ms bigint NOT NULL, actor text COLLATE "C" NOT NULL, fence bigint,
+      key text COLLATE "C", schema integer NOT NULL, body bytea NOT NULL, crc bigint NOT NULL,
+      PRIMARY KEY (workspace, pos), UNIQUE (workspace, stream, ver));
+    CREATE UNIQUE INDEX event_key ON dos.event(workspace, stream, key) WHERE key IS NOT NULL;
+    CREATE INDEX event_fence ON dos.event(workspace, stream, fence) WHERE fence IS NOT NULL;
+    CREATE FUNCTION dos.refuse_change() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE EXCEPTION 'IMMUTABLE' USING ERRCODE = 'integrity_constraint_violation'; END $$;
+    CREATE TRIGGER event_immutable BEFORE UPDATE ON dos.event FOR EACH ROW EXECUTE FUNCTION dos.refuse_change();
+
+    CREATE TABLE dos.lease(
+      workspace text COLLATE "C" NOT NULL, fence bigint NOT NULL, stream text COLLATE "C" NOT NULL,
+      is_lock boolean NOT NULL, shared boolean NOT NULL, exclusive boolean NOT NULL, body bytea NOT NULL,
+      beside int8range GENERATED ALWAYS AS (
+        CASE WHEN shared AND NOT is_lock THEN int8range(fence, fence, '[]') ELSE int8range(NULL, NULL) END) STORED,
+      alone int8range GENERATED ALWAYS AS (
+        CASE WHEN is_lock THEN int8range(fence, fence) -- empty: a lock meets no lane
+             WHEN exclusive THEN int8range(NULL, NULL) ELSE int8range(fence, fence, '[]') END) STORED,
+      PRIMARY KEY (workspace, fence),
+      CONSTRAINT lease_writer EXCLUDE USING gist (workspace WITH =, stream WITH =, beside WITH &&),
+      CONSTRAINT lease_alone EXCLUDE USING gist (workspace WITH =, alone WITH &&));
+
+    -- A prefix is the range of all paths that start with it. Bytes, because their order is nobody's locale.
+    CREATE TYPE dos.path_range AS RANGE (subtype = bytea);
+    CREATE TABLE dos.lease_path(
+      workspace text COLLATE "C" NOT NULL, fence bigint NOT NULL, path bytea NOT NULL, shared boolean NOT NULL,
+      region dos.path_range GENERATED ALWAYS AS (dos.path_range(path, path || '\xff'::bytea)) STORED,
+      beside int8range GENERATED ALWAYS AS (
+        CASE WHEN shared THEN int8range(fence, fence, '[]') ELSE int8range(NULL, NULL) END) STORED,
+      FOREIGN KEY (workspace, fence) REFERENCES dos.lease ON DELETE CASCADE,
+      CONSTRAINT lease_disjoint EXCLUDE USING gist (
+        workspace WITH =, region WITH &&, beside WITH &&, fence WITH <>));
+    CREATE INDEX lease_path_fence ON dos.lease_path(workspace, fence);
+
+    CREATE TABLE dos.snapshot(
+      workspace text COLLATE "C" NOT NULL, name text COLLATE "C" NOT NULL, code text NOT NULL, pos bigint NOT NULL,
+      state bytea NOT NULL, crc bigint NOT NULL, PRIMARY KEY (workspace, name));
+    """,
+)
+VERSION = len(STEPS)
+
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+
+# A server that vanished without a word is noticed in half a minute, not in the two hours that are the default.
+_DEFAULTS = {
+    "application_name": "dos",
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "4",
+    "tcp_user_timeout": "30000",
+}
+# What a server says that has no session left to give, beside the code 53300 that a refused session cannot tell.
+_CROWDED = ("too many clients", "too many connections", "connection slots")
+# A writer that was stopped in the middle is thrown out before those who wait for it give up.
+STOPPED_SECONDS = 15.0
+_MIGRATION_LOCK = 0x646F7331
+_NEW_SESSION = """
+    SELECT set_config('lock_timeout', %(busy)s, false),
+      set_config('idle_in_transaction_session_timeout', %(stopped)s, false),
+      set_config('synchronous_commit', CASE current_setting('synchronous_commit')
+        WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false),
+      to_regclass('dos.version') IS NOT NULL"""
+
+
+def _losing(setting: str, text: str) -> DurabilityNote:
+    return DurabilityNote(setting=setting, text=text, loses=True)
+
+
+class Sessions:
+    def __init__(self, url: str, *, busy_seconds: float, connect_seconds: int) -> None:
+        given = _parsed(url)
+        self.place = _shown(given)
+        self._secret = given.get("password", "")
+        several = {"target_session_attrs": "read-write"} if "," in given.get("host", "") else {}
+        timeout = {"connect_timeout": str(connect_seconds)}
+        self._conninfo = make_conninfo("", **{**_DEFAULTS, **timeout, **several, **given, "client_encoding": "utf8"})
+        self._connect_seconds = connect_seconds
+        # Zero would mean for ever.
+        self._settings = {
+            "busy": f"{max(1.0, busy_seconds * 1000):.0f}",
+            "stopped": f"{max(1.0, STOPPED_SECONDS * 1000):.0f}",
+        }
+
+    def open(self) -> Connection:
+        connection = self._connected()
+        try:
+            self._prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def room(self) -> tuple[int, int]:
+        """How many sessions an ordinary user may have in all; how many there are now, ours among them."""
+        with self.open() as connection:
+            row = connection.execute(
+                "SELECT current_setting('max_connections')::int"
+                " - current_setting('superuser_reserved_connections')::int"
+                " - coalesce(current_setting('reserved_connections', true)::int, 0),"
+                " (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')"
+            ).fetchone()
+        assert row is not None
+        return int(row[0]), int(row[1])
+
+    def durability_notes(self) -> list[DurabilityNote]:
+        with self.open() as connection:
+            row = connection.execute(
+                "SELECT current_setting('fsync'), current_setting('full_page_writes'),"
+                " (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'),"
+                " current_setting('synchronous_standby_names'), current_setting('data_checksums'),"
+                " (SELECT count(*) FROM pg_stat_replication)"
+            ).fetchone()
+        assert row is not None
+        fsync, full_pages, commits, synchronous, checksums, standbys = row
+        notes = []
+        if fsync == "off":
+            notes.append(_losing("fsync", "fsync is off: a power cut can destroy the whole database"))
+        if full_pages == "off":
+            notes.append(_losing("full_page_writes", "full_page_writes is off: a power cut can leave torn pages"))
+        if commits in ("off", "local", "remote_write"):
+            text = f"synchronous_commit is {commits} on the server; dos turns it on for its own sessions"
+            notes.append(DurabilityNote(setting="synchronous_commit", text=text))
+        if standbys and not synchronous:
+            text = (
+                f"{standbys} standby servers follow asynchronously: a failover can lose acknowledged events and give"
+                " out a fence twice; set synchronous_standby_names"
+            )
+            notes.append(_losing("synchronous_standby_names", text))
+        if checksums == "off":
+            text = "data checksums are off: damage on the server's disk is found late"
+            notes.append(DurabilityNote(setting="data_checksums", text=text))
+        return notes
+
+    def _connected(self) -> Connection:
+        deadline = time.monotonic() + self._connect_seconds
+        while True:
+            try:
+                return psycopg.connect(self._conninfo, autocommit=True, prepare_threshold=None)
+            except psycopg.Error as error:
+                # A server that is starting up or recovering says so, and is worth waiting for.
+                starting = psycopg.pq.PGconn.ping(self._conninfo.encode()) == psycopg.pq.Ping.REJECT
+                if not starting or time.monotonic() > deadline:
+                    raise self._unreachable(error) from None  # the cause may hold what the URL held
+            time.sleep(0.1)
+
+    def _unreachable(self, error: psycopg.Error) -> StoreUnreachable:
+        said = " ".join(str(error).split())
+        if self._secret:
+            said = said.replace(self._secret, "***")
+        hint = "Check `[store] url` in dos.toml, and that the server runs."
+        if any(words in said for words in _CROWDED):
+            hint = "Raise max_connections on the server, or run fewer workers: dos config set supervise.target N"
+        return StoreUnreachable(f"{self.place}: {said}", hint=hint)
+
+    def _prepare(self, connection: Connection) -> None:
+        encoding = connection.info.parameter_status("server_encoding")
+        if encoding != "UTF8":
+            raise StoreFailed(
+                f"{self.place} has the encoding {encoding}, which cannot hold every name",
+                hint="Make another database: `createdb --encoding=UTF8 --template=template0 NAME`.",
+            )
+        row = connection.execute(_NEW_SESSION, self._settings).fetchone()
+        if row is None or not row[3] or self._version(connection) < VERSION:
+            self._migrate(connection)
+
+    def _version(self, connection: Connection) -> int:
+        row = connection.execute("SELECT number FROM dos.version").fetchone()
+        version = int(row[0]) if row else 0
+        if version > VERSION:
+            raise JournalTooNew(
+                f"{self.place} has schema {version}, and this dos knows up to {VERSION}",
+                hint="Upgrade dos: `pip install --upgrade dispatch-os`.",
+            )
+        return version
+
+    def _migrate(self, connection: Connection) -> None:
+        try:
+            with connection.transaction():
+                connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
+                # Not `IF NOT EXISTS`: that needs a right that who may use a schema made by another does not have.
+                if connection.execute("SELECT to_regnamespace('dos')").fetchone() == (None,):
+                    connection.execute("CREATE SCHEMA dos")
+                connection.execute("CREATE TABLE IF NOT EXISTS dos.version(number integer NOT NULL)")
+                version = self._version(connection)
+                for step in STEPS[version:]:
+                    connection.execute(step)
+                connection.execute("DELETE FROM dos.version")
+                connection.execute("INSERT INTO dos.version VALUES (%s)", (VERSION,))
+        except psycopg.errors.DuplicateTable as error:
+            raise StoreForeign(
+                f"{self.place} has a schema `dos` of another program", hint="Give the journal a database of its own."
+            ) from error
+        except psycopg.Error as error:
+            raise explain(error, self.place) from error
+
+
+def _parsed(url: str) -> dict[str, str]:
+    """The parts of a URL; what is said about a wrong one repeats nothing of it, since it may hold a password."""
+    quote = "Write `@` as %40, `/` as %2F and `:` as %3A in a user name or a password."
+    try:
+        given = {name: str(value) for name, value in conninfo_to_dict(url).items()}
+    except psycopg.Error:
+        raise BadInput("the URL of the PostgreSQL journal cannot be read", hint=quote) from None
+    before_query = url.partition("://")[2].partition("?")[0]
+    user, found, password = before_query.rpartition("@")[0].partition(":")
+    if found and (unquote(user), unquote(password)) != (given.get("user", ""), given.get("password", "")):
+        raise BadInput("the URL of the PostgreSQL journal can be read in more than one way", hint=quote)
+    return given
+
+
+def _shown(given: dict[str, str]) -> str:
+    user = f"{given['user']}@" if "user" in given else ""
+    port = f":{given['port']}" if "port" in given else ""
+    return f"postgresql://{user}{given.get('host', '')}{port}/{given.get('dbname', '')}"

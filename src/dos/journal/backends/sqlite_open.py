@@ -1,0 +1,207 @@
+"""Opens the file of the embedded store: made where there is none, brought up to date, sure to survive a power cut."""
+
+import os
+import sqlite3
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+from dos.errors import JournalCorrupt, JournalTooNew, StoreFailed, StoreForeign, StoreUnreachable
+from dos.journal.backends.sqlite_errors import primary_code
+from dos.journal.sync import sync_directory
+
+# Step n takes a file from version n - 1 to version n. Steps are never edited after a release: a new one is added.
+STEPS: tuple[str, ...] = (
+    """
+    CREATE TABLE event(
+      pos INTEGER PRIMARY KEY AUTOINCREMENT,  -- never reused, also after old events were removed
+      stream TEXT NOT NULL, ver INTEGER NOT NULL, kind TEXT NOT NULL, at_ms INTEGER NOT NULL, actor TEXT NOT NULL,
+      fence INTEGER, key TEXT, schema INTEGER NOT NULL, body BLOB NOT NULL, crc INTEGER NOT NULL,
+      UNIQUE(stream, ver));
+    CREATE UNIQUE INDEX event_key ON event(stream, key) WHERE key IS NOT NULL;
+    CREATE TRIGGER event_immutable BEFORE UPDATE ON event BEGIN SELECT RAISE(ABORT, 'IMMUTABLE'); END;
+
+    CREATE TABLE lease(
+      fence INTEGER PRIMARY KEY, lane TEXT NOT NULL, is_lock INTEGER NOT NULL, shared INTEGER NOT NULL,
+      exclusive INTEGER NOT NULL, body BLOB NOT NULL);
+    CREATE UNIQUE INDEX lease_writer ON lease(is_lock, lane) WHERE NOT shared;
+    CREATE TRIGGER lease_alone BEFORE INSERT ON lease WHEN NOT NEW.is_lock AND EXISTS(
+      SELECT 1 FROM lease WHERE NOT is_lock AND (exclusive OR NEW.exclusive))
+      BEGIN SELECT RAISE(ABORT, 'EXCLUSIVE'); END;
+
+    CREATE TABLE lease_path(
+      fence INTEGER NOT NULL REFERENCES lease(fence) ON DELETE CASCADE, path TEXT NOT NULL, shared INTEGER NOT NULL,
+      PRIMARY KEY(path, fence)) WITHOUT ROWID;
+    CREATE INDEX lease_path_fence ON lease_path(fence);
+    CREATE TRIGGER lease_disjoint BEFORE INSERT ON lease_path WHEN EXISTS(
+      SELECT 1 FROM lease_path p WHERE p.fence <> NEW.fence AND NOT (p.shared AND NEW.shared)
+      AND (substr(p.path, 1, length(NEW.path)) = NEW.path OR substr(NEW.path, 1, length(p.path)) = p.path))
+      BEGIN SELECT RAISE(ABORT, 'OVERLAP'); END;
+    """,
+    """
+    CREATE INDEX event_fence ON event(stream, fence) WHERE fence IS NOT NULL;
+    CREATE TABLE snapshot(
+      name TEXT PRIMARY KEY, code TEXT NOT NULL, pos INTEGER NOT NULL, state BLOB NOT NULL, crc INTEGER NOT NULL);
+    """,
+)
+VERSION = len(STEPS)
+APPLICATION_ID = 0x646F7331  # "dos1": another program's database is refused, not overwritten
+
+
+Gate = Callable[[], AbstractContextManager[None]]
+
+
+def open_writing(path: Path, *, busy_seconds: float, gate: Gate) -> sqlite3.Connection:
+    _make_directory(path.parent)
+    _check_place(path)
+    # Opened before SQLite makes its files: so it is told of a failed sync of theirs too, which SQLite passes over.
+    directory = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        with _connecting(str(path), busy_seconds) as connection:
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA fullfsync = 1")  # macOS: a plain fsync does not reach the platter
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA journal_size_limit = 67108864")
+            if _version(connection, path) < VERSION or _journal_mode(connection) != "wal":
+                with gate():
+                    _migrate(connection, path)
+            # The file and its log have their names for good before anything is acknowledged. Also when another made
+            # them: it may have been killed before it came this far.
+            os.fsync(directory)
+            return connection
+    finally:
+        os.close(directory)
+
+
+def open_reading(path: Path, *, busy_seconds: float, gate: Gate) -> tuple[sqlite3.Connection, bool]:
+    """Also says whether it can be kept: what was opened as immutable must be opened anew for each look."""
+    _check_place(path)
+    # Quoted by hand: `?` and `#` would end the path of a file URI.
+    quoted = str(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    plain, immutable = f"file:{quoted}?mode=ro", f"file:{quoted}?mode=ro&immutable=1"
+    try:
+        if connection := _up_to_date(plain, busy_seconds, path):
+            return connection, True
+    except sqlite3.OperationalError as error:
+        # A journal nobody has open, in a directory we cannot write: without its shared memory file it can only be
+        # read as it lies on the disk.
+        if _is_out_of_reach(error, path) and (connection := _up_to_date(immutable, busy_seconds, path)):
+            return connection, False
+        if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_READONLY_ROLLBACK:
+            raise
+    # Its maker was cut off, or it is older than this dos: any process brings it up to date, as any recovers its log.
+    open_writing(path, busy_seconds=busy_seconds, gate=gate).close()
+    with _connecting(plain, busy_seconds) as connection:
+        _version(connection, path)
+        return connection, True
+
+
+def _up_to_date(target: str, busy_seconds: float, path: Path) -> sqlite3.Connection | None:
+    with _connecting(target, busy_seconds) as connection:
+        if _version(connection, path) == VERSION:
+            return connection
+    connection.close()
+    return None
+
+
+def _is_out_of_reach(error: sqlite3.Error, path: Path) -> bool:
+    refused = primary_code(error) in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+    return refused and not any(path.with_name(path.name + ending).exists() for ending in ("-wal", "-journal"))
+
+
+@contextmanager
+def _connecting(target: str, busy_seconds: float) -> Iterator[sqlite3.Connection]:
+    """A connection that stays open unless the block fails."""
+    connection = sqlite3.connect(
+        target,
+        isolation_level=None,
+        timeout=busy_seconds,
+        check_same_thread=False,
+        uri=target.startswith("file:"),
+        cached_statements=64,
+    )
+    try:
+        yield connection
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _make_directory(directory: Path) -> None:
+    if directory.is_dir():
+        return
+    missing = [each for each in (directory, *directory.parents) if not each.exists()]
+    directory.mkdir(parents=True, exist_ok=True)
+    for made in missing:
+        sync_directory(made.parent)
+
+
+def _check_place(path: Path) -> None:
+    log = path.with_name(path.name + "-wal")
+    try:
+        orphaned = log.stat().st_size > 0  # looked at first: a file in the making has no log before it has a page
+    except FileNotFoundError:
+        orphaned = False
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        status = None
+    if status and stat.S_ISDIR(status.st_mode):
+        raise StoreUnreachable(
+            f"{path} is a directory", hint="Move it away, or name another place with `[store] url` in dos.toml."
+        )
+    if orphaned and not (status and status.st_size):
+        # SQLite would begin anew and remove the log.
+        raise JournalCorrupt(
+            f"{path} is {'empty' if status else 'missing'}, and its log {log.name} is not",
+            hint="Bring the file back from a backup; to begin anew, move the log away.",
+        )
+
+
+def _version(connection: sqlite3.Connection, path: Path) -> int:
+    # One statement, so that it is all of one moment: another process may be making the tables right now.
+    version, owner, tables = connection.execute(
+        "SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema)"
+        " FROM pragma_user_version, pragma_application_id"
+    ).fetchone()
+    if tables and owner != APPLICATION_ID:
+        raise StoreForeign(
+            f"{path} is a database of another program", hint="Move it away, or set `[store] url` in dos.toml."
+        )
+    if version > VERSION:
+        raise JournalTooNew(
+            f"{path} has schema {version}, and this dos knows up to {VERSION}",
+            hint="Upgrade dos: `pip install --upgrade dispatch-os`.",
+        )
+    return int(version)
+
+
+def _journal_mode(connection: sqlite3.Connection, wanted: str = "") -> str:
+    return str(connection.execute(f"PRAGMA journal_mode{wanted}").fetchone()[0])
+
+
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    # It can fail without an error, and then the file goes on in a mode in which it was seen to lose events.
+    if (mode := _journal_mode(connection, " = WAL")) != "wal":
+        raise StoreFailed(
+            f"{path} cannot keep a write-ahead log and stays in mode {mode!r}, in which a power cut could lose events",
+            hint="Keep the state on a healthy local disk; `dos doctor` looks at it.",
+        )
+    while (version := _version(connection, path)) < VERSION:
+        connection.execute("BEGIN IMMEDIATE")
+        for statement in _statements(STEPS[version]):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {version + 1}")
+        connection.execute("COMMIT")
+
+
+def _statements(script: str) -> Iterator[str]:
+    """The statements of a script one by one: `executescript` would commit the transaction around them."""
+    gathered = ""
+    for line in script.splitlines(keepends=True):
+        gathered += line
+        if sqlite3.complete_statement(gathered):
+            yield gathered
+            gathered = ""

@@ -1,0 +1,27 @@
+"""What was measured of the work, in the stream of its commit: whoever asks later need not measure again."""
+
+from msgspec import field
+
+from dos.journal.events.envelope import Fact
+
+
+class TestWitnessed(Fact, frozen=True, kw_only=True):
+    """A runner tried the tests of a commit with and without its change."""
+
+    __test__ = False  # it is no test itself, whatever it is called
+
+    kind = "test_witnessed"
+    commit: str
+    tree: str
+    command: str
+    verdict: str
+    witnesses: bool
+    cells: dict[str, list[str]]  # how each run of each came out
+    runner: str  # the host
+    network: str  # off or on
+    parent: str = ""
+    unit: str = ""
+    command_from: str = ""  # who said what to run: dos.toml, the unit's plan, or whoever called
+    assert_level: bool = False
+    reason: str = ""
+    weakened: list[str] = field(default_factory=list)

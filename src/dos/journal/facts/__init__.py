@@ -1,1 +1,0 @@
-"""Facts as a closed set: all kinds, who reads which, and how those of older versions are read."""

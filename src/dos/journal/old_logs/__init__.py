@@ -1,1 +1,0 @@
-"""The logs of released versions: their records, their runs, and what an import of one is written as."""

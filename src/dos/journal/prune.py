@@ -1,0 +1,241 @@
+"""Which old events may go: only those that later ones have superseded, so that no state folded from the rest differs.
+
+Gone are the renewals of a lease but its newest, refusals, faults of hooks, and whole leases that have ended and belong
+to no run.
+Everything else stays for ever, and so does the newest event of every stream, because the next version follows it.
+"""
+
+import errno
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice, takewhile
+from pathlib import Path
+from typing import assert_never
+
+from msgspec import Struct, json
+
+from dos.errors import BadInput, StoreFailed, StoreFull
+from dos.journal import lease_state, lines, streams
+from dos.journal.events import hooks, lanes
+from dos.journal.events.envelope import Event
+from dos.journal.events.fleet import JournalPruned
+from dos.journal.events.reader import FactReader
+from dos.journal.fold import pruned_through
+from dos.journal.store import Entry, Store
+from dos.journal.sync import sync_directory
+
+
+class Archive:
+    """A new file in a directory; neither is made before there is something to write."""
+
+    def __init__(self, directory: Path, name: str) -> None:
+        self.path = directory / name
+        self.written = 0
+
+    def write(self, batch: Sequence[Event]) -> None:
+        try:
+            directory = self.path.parent
+            missing = [each for each in (directory, *directory.parents) if not each.exists()]
+            directory.mkdir(parents=True, exist_ok=True)
+            with self.path.open("a" if self.written else "x", encoding="utf-8", newline="\n") as file:
+                file.writelines(f"{lines.written(event)}\n" for event in batch)
+                file.flush()
+                os.fsync(file.fileno())
+            for each in {directory, *(made.parent for made in missing)}:
+                sync_directory(each)
+        except OSError as error:
+            failure = StoreFull if error.errno in (errno.ENOSPC, errno.EDQUOT) else StoreFailed
+            raise failure(
+                f"{self.path}: {error.strerror or error}",
+                hint="What could not be archived was not removed; give another directory.",
+            ) from error
+        self.written += len(batch)
+
+
+HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
+FLOOR_MS = DAY_MS  # nothing younger is ever removed
+KEYED_MS = 7 * DAY_MS  # a writer that retries with a key must find its first try
+BATCH = 5_000
+
+Passing = lanes.LeaseRefused | hooks.HookFault  # nothing follows from them
+Handled = lease_state.Handled | Passing
+# Silence is what keeps the rest.
+_reader: FactReader[Handled] = FactReader(
+    Handled,
+    silent="""
+        spawn_intended worker_spawned worker_reaped lane_failed drain_requested fleet_started fleet_stopped
+        decision_forced run_minted run_begun unit_claimed unit_taken work_salvaged agent_started agent_ended
+        work_measured landing_intended unit_landed landing_refused unit_attempted iteration_committed
+        run_stopped id_allocated journal_pruned limit_hit limit_probed limit_lifted units_screened run_parked
+        landing_queued landing_deferred run_unparked agent_waiting agent_went_on pause_requested pause_ended
+        halt_requested spin_flagged decision_raised decision_answered plans_approved settings_approved
+        lane_cleared unit_cleared budget_warned budget_spent budget_promised baseline_started baseline_checked
+        work_committed fleet_found incident_found intent_declared extent_changed step_claimed step_verified
+        run_suspended resume_proposed run_resumed run_ended halt_proposed ledger_line_unreadable receipt_issued
+        test_witnessed line_imported line_unreadable
+    """,
+)
+Head = Callable[[str], int]
+
+
+class Pruned(Struct, frozen=True, kw_only=True):
+    examined: int
+    removed: int
+    kept: int
+    archived_to: str | None = None
+
+
+class Ages(Struct, frozen=True, kw_only=True):
+    now_ms: int
+    cutoff_ms: int
+
+    def young(self, event: Event) -> bool:
+        """Here begins what is too young. A stamp from the future is no sign of that: a clock was wrong."""
+        return self.cutoff_ms < event.at_ms <= self.now_ms
+
+    def old(self, event: Event) -> bool:
+        return event.at_ms <= self.cutoff_ms and (event.key is None or event.at_ms <= self.now_ms - KEYED_MS)
+
+
+class Survey:
+    """What must be known of the old part of a journal before any of it can be judged: small, however long it is."""
+
+    def __init__(self, ages: Ages, head: Head) -> None:
+        self.ages = ages
+        self.through = 0
+        self.examined = 0
+        self._head = head
+        self._heads: dict[str, int] = {}
+        self._renewed: dict[int, int] = {}  # the leases live at the end -> the position of their newest renewal
+        self._kept: set[int] = set()  # the leases whose beginning stays, and so must their ending
+
+    def read(self, happened: Iterable[Event]) -> "Survey":
+        for event in happened:
+            if self.ages.young(event):
+                break
+            self.through = event.pos
+            self.examined += 1
+            self._note(event)
+        self._kept.update(self._renewed)
+        return self
+
+    def superseded(self, event: Event) -> bool:
+        fact = _reader.decode(event) if event.pos <= self.through else None
+        if fact is None or not self._free(event):
+            return False
+        match fact:
+            case lanes.LeaseGranted() | lanes.LeaseAdopted():
+                return event.pos not in self._kept
+            case lanes.LeaseReleased() | lanes.LeaseExpired() | lanes.LeaseRevoked():
+                return fact.lease not in self._kept
+            case lanes.LeaseRenewed():
+                return self._renewed.get(fact.lease) != event.pos
+            case lanes.LeaseRefused() | hooks.HookFault():
+                return True
+            case never:
+                assert_never(never)
+
+    def _note(self, event: Event) -> None:
+        match lease_state.reader.decode(event):
+            case None:
+                pass
+            case lanes.LeaseGranted() as fact:
+                self._begin(event, stays=bool(fact.asked.run_id))
+            case lanes.LeaseAdopted() as fact:
+                # It ends the lease before it: it stays as long as that one's beginning does.
+                self._begin(event, stays=bool(fact.asked.run_id) or fact.previous in self._kept)
+                self._renewed.pop(fact.previous, None)
+            case lanes.LeaseRenewed() as fact:
+                if fact.lease in self._renewed:
+                    self._renewed[fact.lease] = event.pos
+            case lanes.LeaseReleased() | lanes.LeaseExpired() | lanes.LeaseRevoked() as fact:
+                self._renewed.pop(fact.lease, None)
+                if not self._free(event):
+                    self._kept.add(fact.lease)
+            case never:
+                assert_never(never)
+
+    def _begin(self, event: Event, *, stays: bool) -> None:
+        # A lease of a run is part of what the run did, and other states follow it.
+        self._renewed[event.pos] = 0
+        if stays or not self._free(event):
+            self._kept.add(event.pos)
+
+    def _free(self, event: Event) -> bool:
+        """Nothing but its own meaning keeps it. One with a fence stays: the fence guards its stream."""
+        return self.ages.old(event) and event.fence is None and event.ver < self._newest(event.stream)
+
+    def _newest(self, stream: str) -> int:
+        if stream not in self._heads:
+            self._heads[stream] = self._head(stream)
+        return self._heads[stream]
+
+
+def superseded(happened: list[Event], *, older_than_ms: int, now_ms: int) -> list[Event]:
+    """Which of a whole journal's events may go."""
+    heads = {event.stream: event.ver for event in happened}
+    survey = Survey(_ages(older_than_ms, now_ms), heads.__getitem__).read(happened)
+    return [event for event in happened if survey.superseded(event)]
+
+
+def prune(
+    store: Store,
+    *,
+    older_than_ms: int,
+    max_entries: int | None = None,
+    archive: Path | None = None,
+    dry_run: bool = False,
+    now_ms: int,
+) -> Pruned:
+    """Remove what is superseded and old, after writing it to a file in the directory `archive`.
+
+    In a journal of more than `max_entries` events, a day is old enough.
+    """
+    with store.backend.read() as view:
+        crowded = max_entries is not None and view.count(0) > max_entries
+    ages = _ages(FLOOR_MS if crowded else older_than_ms, now_ms)
+    survey = Survey(ages, lambda stream: _head(store, stream)).read(store.events())
+    removed = 0
+    archived = Archive(archive, f"journal-{now_ms}-through-{survey.through}.jsonl") if archive else None
+    for batch in _batches(store, survey):
+        removed += len(batch)
+        if dry_run:
+            continue
+        if archived:
+            archived.write(batch)
+        _remove(store, batch, survey.through)
+    return Pruned(
+        examined=survey.examined,
+        removed=removed,
+        kept=survey.examined - removed,
+        archived_to=str(archived.path) if archived and archived.written else None,
+    )
+
+
+def _ages(older_than_ms: int, now_ms: int) -> Ages:
+    if older_than_ms < 0:
+        raise BadInput(f"an age of {older_than_ms} ms is negative", hint="Give the age as a positive number.")
+    return Ages(now_ms=now_ms, cutoff_ms=now_ms - max(older_than_ms, FLOOR_MS))
+
+
+def _batches(store: Store, survey: Survey) -> Iterator[list[Event]]:
+    examined = takewhile(lambda event: event.pos <= survey.through, store.events())
+    old = filter(survey.superseded, examined)
+    while batch := list(islice(old, BATCH)):
+        yield batch
+
+
+def _remove(store: Store, batch: list[Event], through: int) -> None:
+    # In order of position, so that a lease's ending never goes before its beginning; and in the same transaction it is
+    # said that events are missing here, so that a pruning that is cut off leaves a journal that explains itself.
+    with store.backend.write() as tx:
+        tx.delete([event.pos for event in batch])
+        fact = JournalPruned(through=max(through, pruned_through(tx)), removed=len(batch))
+        entry = Entry(stream=streams.PRUNINGS, kind=fact.kind, body=fact)
+        tx.insert(entry, tx.head(streams.PRUNINGS) + 1, store.actor, json.encode(fact))
+
+
+def _head(store: Store, stream: str) -> int:
+    with store.backend.read() as view:
+        return view.head(stream)

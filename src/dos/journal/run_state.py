@@ -1,0 +1,148 @@
+"""One run, from its own stream: what it set out to do, what it claims, what was checked, how it stands."""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, assert_never
+
+from msgspec import Struct, field, structs
+
+from dos.journal.events import fleet, runs
+from dos.journal.events.envelope import Event
+from dos.journal.events.reader import FactReader
+from dos.units.unit import Landing
+
+_End = runs.RunSuspended | runs.ResumeProposed | runs.RunResumed | runs.RunEnded | runs.LedgerLineUnreadable
+Handled = (
+    fleet.RunMinted
+    | fleet.RunBegun
+    | fleet.LandingIntended
+    | runs.IntentDeclared
+    | runs.ExtentChanged
+    | runs.StepClaimed
+    | runs.StepVerified
+    | _End
+)
+_reader: FactReader[Handled] = FactReader(
+    Handled,
+    silent="""
+        lease_granted lease_renewed lease_released lease_expired lease_revoked lease_adopted lease_refused
+        spawn_intended worker_spawned worker_reaped lane_failed drain_requested fleet_started fleet_stopped
+        decision_forced unit_claimed unit_taken work_salvaged agent_started agent_ended work_measured
+        unit_landed landing_refused unit_attempted iteration_committed run_stopped id_allocated journal_pruned
+        limit_hit limit_probed limit_lifted units_screened run_parked landing_queued landing_deferred
+        run_unparked agent_waiting agent_went_on pause_requested pause_ended halt_requested spin_flagged
+        decision_raised decision_answered plans_approved settings_approved lane_cleared unit_cleared
+        budget_warned budget_spent budget_promised baseline_started baseline_checked work_committed fleet_found
+        incident_found halt_proposed hook_fault receipt_issued test_witnessed line_imported line_unreadable
+    """,
+)
+
+
+class Verified(Struct, frozen=True):
+    sha: str
+    via: str
+
+
+class Checkpoint(Struct, frozen=True, kw_only=True):
+    """A turn of the conversation that was sound when it was stamped."""
+
+    turn: int
+    digest: str
+    transcript: str
+
+
+class Run(Struct, kw_only=True):
+    name: ClassVar[str] = "run"
+
+    version: int = 0  # of the stream; 0: nothing was ever written of it
+    process_id: str = ""
+    parent_id: str | None = None
+    root_id: str = ""
+    minted_ms: int = 0
+    goal: str = ""
+    plan: str = ""
+    phase: str = ""
+    lane: str = ""
+    start_sha: str = ""
+    steps: list[str] = field(default_factory=list)
+    regions: dict[str, list[str]] = field(default_factory=dict)
+    kept_steps: list[str] = field(default_factory=list)  # left out later, by nobody's leave: they are still to do
+    resumes: str = ""
+    claimed: dict[str, str] = field(default_factory=dict)
+    verified: dict[str, Verified] = field(default_factory=dict)
+    landings: list[Landing] = field(default_factory=list)  # intended: everything between base and commit is its own
+    suspended: bool = False
+    suspend_reason: str = ""
+    suspend_resume_sha: str = ""
+    checkpoint: Checkpoint | None = None
+    proposed: bool = False
+    successor: str = ""
+    result: str = ""  # how it ended; empty while it has not
+    unreadable_lines: int = 0
+    unreadable_newer: bool = False
+
+    @property
+    def has_intent(self) -> bool:
+        return bool(self.goal or self.plan or self.steps)
+
+    def apply(self, event: Event) -> None:
+        self.version = event.ver
+        match _reader.decode(event):
+            case None:
+                pass
+            case fleet.RunMinted() as fact:
+                self.process_id, self.minted_ms = fact.process_id, fact.ts_ms
+                self.parent_id, self.root_id = fact.parent_id, fact.root_id
+            case fleet.RunBegun() as fact:
+                self.lane = fact.lane or self.lane
+                self.start_sha = self.start_sha or fact.start_sha
+            case fleet.LandingIntended() as fact:
+                self.landings.append(structs.replace(fact.landing, receipt=None))
+            case runs.IntentDeclared() as fact:
+                self._declare(fact)
+            case runs.ExtentChanged() as fact:
+                self._extend(fact.steps, fact.regions, approved=bool(fact.approved_by))
+            case runs.StepClaimed() as fact:
+                self.claimed[fact.step] = fact.sha
+            case runs.StepVerified() as fact:
+                self.verified[fact.step] = Verified(fact.sha, fact.via)
+            case fact:
+                self._apply_end(fact)
+
+    def _apply_end(self, fact: _End) -> None:
+        match fact:
+            case runs.RunSuspended():
+                self.suspended, self.suspend_reason, self.proposed = True, fact.reason, False
+                self.suspend_resume_sha, self.checkpoint = fact.resume_sha, None
+                if digest := fact.transcript_digest:
+                    self.checkpoint = Checkpoint(turn=fact.checkpoint_turn, digest=digest, transcript=fact.transcript)
+            case runs.ResumeProposed():
+                self.proposed = True
+            case runs.RunResumed():
+                self.successor = self.successor or fact.successor
+            case runs.RunEnded():
+                self.result = fact.result
+            case runs.LedgerLineUnreadable():
+                self.unreadable_lines += 1
+                self.unreadable_newer = self.unreadable_newer or fact.newer
+            case never:
+                assert_never(never)
+
+    def _declare(self, fact: runs.IntentDeclared) -> None:
+        self.goal, self.plan = fact.goal or self.goal, fact.plan or self.plan
+        self.phase, self.lane = fact.phase or self.phase, fact.lane or self.lane
+        # The first start stays: moved back, older commits would count as work; moved on, finished steps would not.
+        self.start_sha = self.start_sha or fact.start_sha
+        self.resumes = self.resumes or fact.resumes
+        if fact.steps:
+            self._extend(fact.steps, fact.regions, approved=False)
+        self.suspended, self.suspend_reason, self.suspend_resume_sha, self.checkpoint = False, "", "", None
+        self.proposed, self.result = False, ""
+
+    def _extend(self, steps: Sequence[str], regions: Mapping[str, list[str]], *, approved: bool) -> None:
+        if approved:
+            self.steps, self.regions, self.kept_steps = list(dict.fromkeys(steps)), dict(regions), []
+            return
+        self.kept_steps = [step for step in self.steps if step not in steps]
+        # A step that was declared keeps its region too: a wider one would make it easier to have done it.
+        self.regions = {step: globs for step, globs in regions.items() if step not in self.steps} | self.regions
+        self.steps = list(dict.fromkeys([*steps, *self.kept_steps]))

@@ -1,1 +1,0 @@
-"""States folded from the journal; each can be dropped and rebuilt."""

@@ -1,0 +1,1 @@
+"""Export and import, and the logs of released versions."""

@@ -1,0 +1,1 @@
+"""Who may change what: lanes, scope and admission."""

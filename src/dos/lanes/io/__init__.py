@@ -1,0 +1,1 @@
+"""Gathers what decisions about lanes need, and holds leases."""

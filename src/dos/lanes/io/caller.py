@@ -1,0 +1,77 @@
+"""Who types a verb: a person, or an agent of the fleet? Told by what an agent cannot choose, where that is possible.
+
+An agent carries the key of its lease, and descends from the worker that started it; on Linux also what it orphans does,
+as long as that worker lives. What cleared its environment and outlived its worker, or had a server of the user's (tmux,
+at, a service manager) start it, is not recognised.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from dos.lease import KEY_VARIABLE, Lease, key_hash
+from dos.machine import dos_processes, process
+from dos.workspace import Workspace
+
+
+class Agent(Struct, frozen=True, kw_only=True):
+    """An agent of a fleet, and what gave it away."""
+
+    found_by: str
+    lane: str = ""  # empty: of which lane cannot be told
+    run_id: str = ""
+
+    def __str__(self) -> str:
+        of_lane = f" on lane {self.lane}" if self.lane else ""
+        of_run = f" (run {self.run_id})" if self.run_id else ""
+        return f"the agent{of_lane}{of_run}"
+
+
+def recognise(place: Workspace | None, leases: Sequence[Lease]) -> Agent | None:
+    """The agent that this process belongs to; None for a person. `leases` are those of the workspace."""
+    workers = [lease for lease in leases if lease.key_hash]
+    if agent := _by_key(os.environ, workers, f"{KEY_VARIABLE} is set"):
+        return agent
+    if place and (agent := _by_marks(os.environ, place, workers, "its environment")):
+        return agent
+    for ancestor in process.ancestors(os.getpid()):
+        if agent := _by_ancestor(ancestor, place, workers):
+            return agent
+    return None
+
+
+def _by_key(carried: Mapping[str, str], workers: Sequence[Lease], found_by: str) -> Agent | None:
+    key = carried.get(KEY_VARIABLE, "")
+    if not key:
+        return None
+    lease = next((each for each in workers if each.key_hash == key_hash(key)), None)
+    return _of(lease, found_by) if lease else Agent(lane=carried.get("DOS_LANE", ""), found_by=found_by)
+
+
+def _by_marks(carried: Mapping[str, str], place: Workspace, workers: Sequence[Lease], whose: str) -> Agent | None:
+    """By what every program of a lane carries. A person has no reason to set all three."""
+    fence, lane = carried.get("DOS_FENCE", ""), carried.get("DOS_LANE", "")
+    if carried.get("DOS_WORKSPACE") != str(place.root) or not lane or not fence.isdigit():
+        return None
+    found_by = f"{whose} holds DOS_FENCE {fence}"
+    lease = next((each for each in workers if each.fence == int(fence)), None)
+    return _of(lease, found_by) if lease else Agent(lane=lane, found_by=found_by)
+
+
+def _by_ancestor(ancestor: int, place: Workspace | None, workers: Sequence[Lease]) -> Agent | None:
+    found_by = f"process {ancestor}, which it descends from, is its worker"
+    for lease in workers:
+        if lease.pid == ancestor and process.running(lease):
+            return _of(lease, found_by)
+    words = dos_processes.words_of(process.command(ancestor))
+    if words and dos_processes.verb(words) == "worker":  # also one that has lost its lease, or is of another workspace
+        return Agent(lane=dos_processes.option(words, "--lane"), found_by=found_by)
+    if place is None:
+        return None
+    carried = process.environment(ancestor)
+    return _by_marks(carried, place, workers, f"process {ancestor}, which it descends from,")
+
+
+def _of(lease: Lease, found_by: str) -> Agent:
+    return Agent(lane=lease.lane, run_id=lease.run_id, found_by=found_by)

@@ -1,0 +1,114 @@
+"""The tables that say which parts of the tree may be worked on at the same time."""
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from msgspec import field
+
+from dos import regions
+from dos.fields import BadValue, Count, Key, Share, Table, check_globs, check_name, check_one_spelling
+from dos.regions import Region
+from dos.text import folded, meant, shown
+
+SOFT_OVERLAP_CEILING = 1 / 3  # no setting tolerates more than this share of a request
+
+
+class Lanes(Table, frozen=True, kw_only=True, dict=True):
+    """A lane taxonomy. What the file leaves out of it is empty: the table replaces the default as a whole."""
+
+    concurrent: tuple[str, ...] = ()
+    exclusive: tuple[str, ...] = ()
+    autopick: tuple[str, ...] = ()
+    trees: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    aliases: dict[str, str] = field(default_factory=dict)
+    agents: dict[str, str] = field(default_factory=dict)  # lane -> its agent, in place of [workers] agent
+
+    def __post_init__(self) -> None:
+        for name, key in self._spelled():
+            check_name(name, key, "lane name")
+        check_one_spelling(self._spelled(), "lane name")
+        for word, lane in self.aliases.items():
+            check_name(word, ("aliases", word), "alias")
+            if not lane.strip():
+                raise BadValue(("aliases", word), "the alias leads to no lane", "Name the lane that it stands for.")
+        check_one_spelling(((word, ("aliases", word)) for word in self.aliases), "alias")
+        for name, globs in self.trees.items():
+            check_globs(globs, ("trees", name))
+        self._check_agents()
+
+    def _check_agents(self) -> None:
+        """Each is named, and works on a lane that there is: a misspelt lane would silently keep its usual agent."""
+        check_one_spelling(((name, ("agents", name)) for name in self.agents), "lane name")
+        for name, agent in self.agents.items():
+            if self.canonical(name) is None:
+                hint = meant(name, self.declared(), "lanes")
+                raise BadValue(("agents", name), f"there is no lane {shown(name)} to give an agent", f"{hint}.")
+            check_name(agent, ("agents", name), "agent name")
+
+    def agent(self, name: str) -> str:
+        """The agent of a lane, for any spelling of its name; empty where it has none of its own."""
+        lane = self.canonical(name)
+        return next((agent for each, agent in self.agents.items() if lane and self.canonical(each) == lane), "")
+
+    def _spelled(self) -> Iterator[tuple[str, Key]]:
+        for role in ("concurrent", "exclusive", "autopick"):
+            for place, name in enumerate(getattr(self, role)):
+                yield name, (role, place)
+        for name in self.trees:
+            yield name, ("trees", name)
+
+    def roster(self) -> list[str]:
+        """The lanes that workers are placed on: concurrent, then exclusive, each once, as declared."""
+        return list(dict.fromkeys((*self.concurrent, *self.exclusive)))
+
+    def declared(self) -> list[str]:
+        """Every lane that is named anywhere in the table, the roster first."""
+        return list(dict.fromkeys(name for name, _ in self._spelled()))
+
+    @cached_property
+    def _by_folded(self) -> dict[str, str]:
+        """Every name and word that leads to a lane, in the form in which names are compared. A name outranks a word."""
+        lanes = {folded(lane): lane for lane in self.declared()}
+        words = {folded(word): folded(lane.strip()) for word, lane in self.aliases.items()}
+        return {word: lanes[lane] for word, lane in words.items() if lane in lanes} | lanes
+
+    def canonical(self, name: str) -> str | None:
+        """The lane as it is declared, for a name in any case or an alias of it; None for a name nobody declared."""
+        return self._by_folded.get(folded(name.strip()))
+
+    def region(self, name: str) -> Region | None:
+        """The lane's region (unknown where it has no tree); None when there is no such lane."""
+        lane = self.canonical(name)
+        return None if lane is None else regions.region(self.trees.get(lane, ()))
+
+
+DEFAULT = Lanes(
+    concurrent=("main",),
+    exclusive=("global",),
+    autopick=("main",),
+    trees={"main": ("**/*",), "global": ("**/*",)},
+)
+
+
+class Overlap(Table, frozen=True, kw_only=True):
+    """How much of a request may touch a region that is held. Nothing, unless a ratio is written here."""
+
+    ratio_max: Share = 0.0
+    policy: str = "prefix"
+
+    def __post_init__(self) -> None:
+        check_name(self.policy, ("policy",), "policy name")
+
+    @property
+    def tolerance(self) -> float:
+        return min(self.ratio_max, SOFT_OVERLAP_CEILING)
+
+
+class ConcurrencyClass(Table, frozen=True, kw_only=True):
+    """At most so many live leases of one lane kind; 0 is no cap."""
+
+    name: str
+    max_concurrent: Count
+
+    def __post_init__(self) -> None:
+        check_name(self.name, ("name",), "lane kind")

@@ -1,0 +1,1 @@
+"""What may be used and spent: providers' limits and budgets. Pure."""

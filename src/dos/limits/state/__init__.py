@@ -1,0 +1,1 @@
+"""Limits and costs as the journal tells them."""

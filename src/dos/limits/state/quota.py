@@ -1,0 +1,138 @@
+"""The limits of providers, as the journal tells them: who hit one, who goes first after it, and when it was lifted."""
+
+from typing import ClassVar, assert_never
+
+from msgspec import Struct, field, structs
+
+from dos.agents.adapter import LIMITS, PERSONAL, Ending
+from dos.agents.logins import Credentials
+from dos.journal import streams
+from dos.journal.events import fleet
+from dos.journal.events.envelope import Event
+from dos.journal.events.limits import LimitHit, LimitLifted, LimitProbed
+from dos.journal.events.reader import FactReader
+from dos.journal.store import Entry
+from dos.limits import quota
+from dos.limits.quota import Going, Key, Limit
+
+# Which of several ends that were told at one time says most: a person's matter outlasts any window.
+_WEIGHT: dict[str, int] = {
+    Ending.TRANSIENT: 1,
+    Ending.OVERLOADED: 1,
+    Ending.USAGE_WINDOW: 2,
+    **dict.fromkeys(PERSONAL, 3),
+}
+# A probe whose agent ended like this found out something, and its worker is about to write what.
+_TELLING = {ending.value for ending in quota.ANSWERED | LIMITS}
+
+Handled = (
+    LimitHit | LimitProbed | LimitLifted | fleet.AgentEnded | fleet.RunStopped | fleet.WorkerReaped | fleet.FleetStarted
+)
+_reader: FactReader[Handled] = FactReader(
+    Handled,
+    silent="""
+        lease_granted lease_renewed lease_released lease_expired lease_revoked lease_adopted lease_refused
+        spawn_intended worker_spawned lane_failed drain_requested fleet_stopped decision_forced run_minted
+        run_begun unit_claimed unit_taken work_salvaged agent_started work_measured landing_intended unit_landed
+        landing_refused unit_attempted iteration_committed id_allocated journal_pruned units_screened run_parked
+        landing_queued landing_deferred run_unparked agent_waiting agent_went_on pause_requested pause_ended
+        halt_requested spin_flagged decision_raised decision_answered plans_approved settings_approved
+        lane_cleared unit_cleared budget_warned budget_spent budget_promised baseline_started baseline_checked
+        work_committed fleet_found incident_found intent_declared extent_changed step_claimed step_verified
+        run_suspended resume_proposed run_resumed run_ended halt_proposed ledger_line_unreadable hook_fault
+        receipt_issued test_witnessed line_imported line_unreadable
+    """,
+)
+
+
+class Quota(Struct, kw_only=True):
+    name: ClassVar[str] = "quota"
+    made_with: ClassVar[tuple[str, ...]] = (quota.__name__,)
+
+    limits: dict[str, Limit] = field(default_factory=dict)  # by the name of their key
+
+    def apply(self, event: Event) -> None:
+        match _reader.decode(event):
+            case None:
+                pass
+            case LimitHit() as fact:
+                self._hit(fact, event)
+            case LimitProbed() as fact:
+                going = Going(run_id=fact.run_id, lane=fact.lane, at_ms=event.at_ms)
+                self._keep(structs.replace(self._limit(fact), probe=going), event)
+            case LimitLifted() as fact:
+                limit = self._limit(fact)
+                lifted = Limit(
+                    key=limit.key,
+                    probe=limit.probe,
+                    lifted_ms=event.at_ms,
+                    at_once=fact.at_once,
+                    lifts=limit.lifts + 1,
+                )
+                self._keep(lifted, event)
+            case fleet.FleetStarted():
+                for name, limit in self.limits.items():
+                    self.limits[name] = structs.replace(limit, started_ms=event.at_ms)
+            case fleet.AgentEnded() as fact:
+                if fact.outcome not in _TELLING:
+                    self._over(fact.run_id)
+            case fleet.RunStopped() | fleet.WorkerReaped() as fact:
+                self._over(fact.run_id)
+            case never:
+                assert_never(never)
+
+    def _hit(self, fact: LimitHit, event: Event) -> None:
+        limit = self._limit(fact)
+        self._over(fact.run_id, but=limit.key.path)  # it ran into something else than what it was to find out
+        hit = structs.replace(
+            limit,
+            ending=fact.ending,
+            hit_ms=event.at_ms,
+            resets_at_ms=fact.resets_at_ms,
+            retry_after_seconds=fact.retry_after_seconds,
+            times=limit.times + 1,
+            found=fact.found,
+            window=fact.window,
+            agent=fact.agent,
+            login=Credentials(host=fact.login_host, digest=fact.login),
+            probe=None,
+        )
+        went_first = limit.probe and limit.probe.run_id == fact.run_id
+        # Agents that were at work when the limit came tell of it one after the other: that is one hit, not many.
+        if limit.ending and not went_first:
+            hit = structs.replace(hit, times=limit.times, probe=limit.probe)
+            if _outlasts(limit, hit):
+                hit = limit
+        self._keep(hit, event)
+
+    def _over(self, run_id: str, but: str = "") -> None:
+        for name, limit in self.limits.items():
+            if limit.probe and limit.probe.run_id == run_id and name != but:
+                self.limits[name] = structs.replace(limit, probe=structs.replace(limit.probe, over=True))
+
+    def _limit(self, fact: LimitHit | LimitProbed | LimitLifted) -> Limit:
+        key = key_of(fact)
+        return self.limits.get(key.path, Limit(key=key))
+
+    def _keep(self, limit: Limit, event: Event) -> None:
+        self.limits[limit.key.path] = structs.replace(limit, version=event.ver)
+
+
+def _outlasts(known: Limit, hit: Limit) -> bool:
+    """Of what weighs the same, what lasts longer: an account has several windows, and each of them shuts it."""
+    weights = _WEIGHT.get(known.ending, 0), _WEIGHT.get(hit.ending, 0)
+    if weights[0] != weights[1]:
+        return weights[0] > weights[1]
+    until_ms = quota.believed_ms(known)
+    return until_ms is not None and until_ms > max(hit.hit_ms, quota.believed_ms(hit) or 0)
+
+
+def lifting(limit: Limit, *, reason: str, at_once: bool = True) -> Entry:
+    """Lifts a limit as it was seen; a conflict says that somebody wrote something newer about it."""
+    key = limit.key
+    fact = LimitLifted(vendor=key.vendor, account=key.account, model=key.model, reason=reason, at_once=at_once)
+    return Entry(stream=streams.limit(key), kind=fact.kind, body=fact, expect=limit.version)
+
+
+def key_of(fact: LimitHit | LimitProbed | LimitLifted) -> Key:
+    return Key(vendor=fact.vendor, account=fact.account, model=fact.model)

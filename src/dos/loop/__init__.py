@@ -1,0 +1,1 @@
+"""Does a loop continue after an iteration, and if not, why?"""

@@ -1,0 +1,58 @@
+"""The runs of a lane, as the subjects of a released host's archive commits tell of them."""
+
+import re
+from collections.abc import Iterable
+
+from dos.lanes.launch_health import LaneRun
+from dos.loop.gate import Gate
+from dos.loop.tokens import KNOWN_VERDICT_TOKENS, PacketOutcome, normalize_token
+
+SHIPPING = frozenset({"LIVE", "SHIPPED", PacketOutcome.SHIPPED_CLEAN})
+BLOCKING = frozenset({"ERROR", Gate.BLOCKED, PacketOutcome.BLOCKED_OUTCOME, PacketOutcome.STALLED})
+_SHA = re.compile(r"^[0-9a-f]{7,64}\s+")
+_TOKEN = re.compile(r"(?<![\w-])[A-Z][A-Z_-]*[A-Z](?![\w-])")
+_CAUSE = re.compile(r"\[cause:([^\]]{1,200})\]")
+_ORDINAL = re.compile(r"(\d{1,6})(?:st|nd|rd|th)\s+(?:consecutive|recurrence)", re.IGNORECASE)
+_WAITING = re.compile(r"soak|data[-_ ]gated|drain|awaiting\b.*\blive run", re.IGNORECASE)
+_NOISE = re.compile(r"\d+(?:st|nd|rd|th)?|[^a-z ]+")
+LONGEST_CAUSE = 80
+
+
+def runs(subjects: Iterable[str], lane: str) -> tuple[LaneRun, ...]:
+    """Newest first, as `git log` has them. A line counts when it names the lane, or says what a person did."""
+    named = re.compile(rf"(?<![\w-]){re.escape(lane)}(?![\w-])", re.IGNORECASE)
+    found = []
+    for line in subjects:
+        subject = _SHA.sub("", line.strip())
+        if "operator-action:" in subject:
+            found.append(LaneRun(label=subject, operator_acted=True))
+        elif named.search(subject) and (run := _run(subject)):
+            found.append(run)
+    return tuple(found)
+
+
+def _run(subject: str) -> LaneRun | None:
+    words = _TOKEN.findall(subject)
+    said = next((word for word in words if word in KNOWN_VERDICT_TOKENS | SHIPPING), "")
+    verdict = normalize_token(said)
+    stopped = "STOP" in words and "/unstick" in subject
+    if not verdict and not stopped:
+        return None
+    ordinal = _ORDINAL.search(subject)
+    cause = _cause(subject, said) if verdict in BLOCKING else ""
+    return LaneRun(
+        label=subject,
+        shipped=verdict in SHIPPING,
+        wants_mending=stopped,
+        cause=cause,
+        replan_clears=_WAITING.search(cause) is not None,
+        recurrence=int(ordinal[1]) if ordinal else 1,
+    )
+
+
+def _cause(subject: str, verdict: str) -> str:
+    """What was said behind the verdict, without what differs from run to run."""
+    if written := _CAUSE.search(subject):
+        return written[1].strip()
+    said = " ".join(_NOISE.sub(" ", subject.partition(verdict)[2].lower()).split())
+    return said[:LONGEST_CAUSE] or verdict

@@ -1,0 +1,210 @@
+"""What kind of "nothing to dispatch" is this, and what does the loop do about it?"""
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Any
+
+from msgspec import DecodeError, Struct, field, json, structs
+
+from dos.errors import MalformedDisposition, StaleDispositionContract
+from dos.fields import PublicRecord
+from dos.text import shown
+
+DISPOSITIONS_SCHEMA = "oc3-dispositions-v1"
+RACE_SCHEMA = "next-up-race-v1"
+
+
+class Gate(StrEnum):
+    LIVE = "LIVE"  # something can be dispatched
+    DRAIN = "DRAIN"  # nothing is left
+    STALE_STAMP = "STALE-STAMP"  # something shipped, and the plan document does not say so
+    BLOCKED = "BLOCKED"  # something is left, and it may not be taken now
+    RACE = "RACE"  # another process was writing the packet
+    WEDGE = "BLOCKED"  # its older name
+
+
+class Mode(StrEnum):
+    """What the loop does with an empty packet: refill it, or stop and say so."""
+
+    HARD = "hard"
+    SOFT = "soft"
+    DRIVE = "drive"  # the same as soft; released callers name it
+
+
+class GatePolicy(PublicRecord, frozen=True, kw_only=True):
+    next_mode: str  # dispatch | replan | stop
+    reconcile: bool = False  # correct the stamps before the next dispatch
+    counts_toward_drain: bool = False
+    surface: bool = False  # a person should hear of it
+
+
+_REFILL = {
+    Gate.LIVE: GatePolicy(next_mode="dispatch"),
+    Gate.DRAIN: GatePolicy(next_mode="replan", counts_toward_drain=True),
+    Gate.STALE_STAMP: GatePolicy(next_mode="replan"),
+    Gate.BLOCKED: GatePolicy(next_mode="replan"),
+    Gate.RACE: GatePolicy(next_mode="dispatch", surface=True),
+}
+_STOP = {
+    **_REFILL,
+    Gate.DRAIN: GatePolicy(next_mode="stop", counts_toward_drain=True, surface=True),
+    Gate.STALE_STAMP: GatePolicy(next_mode="dispatch", reconcile=True),
+    Gate.BLOCKED: GatePolicy(next_mode="stop", surface=True),
+}
+_POLICIES: dict[str, dict[Gate, GatePolicy]] = {Mode.HARD: _REFILL, Mode.SOFT: _STOP, Mode.DRIVE: _STOP}
+
+
+def gate_policy(verdict: Gate, mode: Mode | str = Mode.HARD) -> GatePolicy:
+    """What follows from a gate; ValueError for a mode that is none."""
+    if mode not in _POLICIES:
+        raise ValueError(f"the gate mode {mode!r} is none of {', '.join(Mode)}")
+    return _POLICIES[mode][Gate(verdict)]
+
+
+# What became of each pick
+
+
+class Disposition(Struct, frozen=True, kw_only=True):
+    phase: str
+    series: str = ""
+    live: bool = False  # it can be dispatched
+    drop_reason: str = ""  # shipped, soft_claimed, quota_blocked, or anything else
+    ship_via: str = ""
+    plan_doc_stamped: bool = True
+    ship_sha: str = ""
+    claim_tag: str = ""
+
+    @property
+    def unstamped_ship(self) -> bool:
+        """It shipped by proof, and its plan document does not say so. Anything weaker than proof is none."""
+        return self.drop_reason == "shipped" and self.ship_via == "direct" and not self.plan_doc_stamped
+
+
+class Pick(Struct, frozen=True, kw_only=True):
+    """A disposition as the answer shows it."""
+
+    series: str
+    phase: str
+    live: bool
+    drop_reason: str
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    answer: Gate = field(name="verdict")
+    reason: str = ""
+    evidence: tuple[Pick, ...] = ()
+
+    @property
+    def is_false_drain(self) -> bool:
+        """It looks as if nothing were left, and that is not so."""
+        return self.answer in (Gate.STALE_STAMP, Gate.BLOCKED, Gate.RACE)
+
+
+class Packet(Struct, frozen=True, kw_only=True):
+    picks: tuple[Disposition, ...] = ()
+    raced: bool = False  # another process was writing it: whatever the picks say is not the whole of it
+
+
+def plan(packet: Packet) -> Verdict:
+    if packet.raced:
+        return Verdict(answer=Gate.RACE, reason="another process was writing the packet")
+    return classify(packet.picks)
+
+
+def classify(picks: Iterable[object]) -> Verdict:
+    """Of picks as records, as objects with the same fields, or as plain dicts."""
+    seen = [disposition(pick, number) for number, pick in enumerate(picks, 1)]
+    if live := [pick for pick in seen if pick.live]:
+        return _verdict(Gate.LIVE, f"{len(live)} of {len(seen)} picks can be dispatched", live)
+    if unstamped := [pick for pick in seen if pick.unstamped_ship]:
+        return _verdict(Gate.STALE_STAMP, "shipped, and the plan document does not say so", unstamped)
+    if blocked := [pick for pick in seen if pick.drop_reason in ("soft_claimed", "quota_blocked")]:
+        return _verdict(Gate.BLOCKED, "left, and not to be had now", blocked)
+    return Verdict(answer=Gate.DRAIN, reason="no pick is left" if seen else "there are no picks")
+
+
+def _verdict(gate: Gate, reason: str, picks: list[Disposition]) -> Verdict:
+    named = ", ".join(pick.phase for pick in picks[:5]) + (" ..." if len(picks) > 5 else "")
+    evidence = (
+        Pick(series=pick.series, phase=pick.phase, live=pick.live, drop_reason=pick.drop_reason) for pick in picks
+    )
+    return Verdict(answer=gate, reason=f"{reason}: {named}", evidence=tuple(evidence))
+
+
+def disposition(pick: object, number: int = 1) -> Disposition:
+    """One pick, read strictly: a word where yes or no belongs must not pass for yes."""
+    if isinstance(pick, Disposition):
+        return _with_series(pick)
+    given = pick if isinstance(pick, Mapping) else _fields(pick)
+    phase = given.get("phase") or given.get("phase_id")
+    if not isinstance(phase, str) or not phase.strip():
+        raise MalformedDisposition(
+            f"pick {number} has no phase: {_written(pick)}", hint='Each pick is at least {"phase": "ID"}.'
+        )
+    values: dict[str, Any] = {}
+    for name, kind in _KINDS.items():
+        value = given.get(name)
+        if value is None:
+            continue
+        if not isinstance(value, kind):
+            wanted = "true or false" if kind is bool else "a text"
+            raise MalformedDisposition(
+                f"pick {number} ({shown(phase)}): {name} is {_written(value)}", hint=f"Make it {wanted}."
+            )
+        values[name] = value
+    return _with_series(Disposition(phase=phase, **values))
+
+
+_KINDS: dict[str, type] = {
+    "series": str,
+    "live": bool,
+    "drop_reason": str,
+    "ship_via": str,
+    "plan_doc_stamped": bool,
+    "ship_sha": str,
+    "claim_tag": str,
+}
+
+
+def _fields(pick: object) -> Mapping[str, Any]:
+    return {name: getattr(pick, name, None) for name in ("phase", "phase_id", *_KINDS)}
+
+
+def _written(value: object) -> str:
+    """As whoever wrote the picks has it: in JSON."""
+    import json  # only a mistake needs it
+
+    return shown(value if isinstance(value, str) else json.dumps(value, default=str, skipkeys=True, ensure_ascii=False))
+
+
+def _with_series(pick: Disposition) -> Disposition:
+    if pick.series:
+        return pick
+    return structs.replace(pick, series=pick.phase.rstrip("0123456789.") or pick.phase)
+
+
+def dispositions(text: bytes | str, where: str) -> tuple[Disposition, ...]:
+    """The picks of a dispositions file; `where` is its name, for the errors."""
+    again = "Write the packet again."
+    try:
+        found = json.decode(text)
+    except (DecodeError, UnicodeError, RecursionError) as error:
+        raise StaleDispositionContract(f"{where} is not JSON: {error}", hint=again) from error
+    if not isinstance(found, dict) or found.get("schema") != DISPOSITIONS_SCHEMA:
+        schema = found.get("schema") if isinstance(found, dict) else None
+        raise StaleDispositionContract(
+            f"{where} has the schema {shown(str(schema))}, not {DISPOSITIONS_SCHEMA!r}", hint=again
+        )
+    picks = found.get("dispositions")
+    if not isinstance(picks, list):
+        raise StaleDispositionContract(f"{where} holds no list of dispositions", hint=again)
+    return tuple(disposition(pick, number) for number, pick in enumerate(picks, 1))
+
+
+def is_race(text: bytes | str) -> bool:
+    """Is that what is written when two processes wanted to write a packet? What cannot be read says nothing."""
+    try:
+        found = json.decode(text)
+    except (DecodeError, UnicodeError, RecursionError):
+        return False
+    return isinstance(found, dict) and found.get("schema") == RACE_SCHEMA

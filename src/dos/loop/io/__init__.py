@@ -1,0 +1,1 @@
+"""Gathers what decisions about a loop need."""

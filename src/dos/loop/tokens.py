@@ -1,0 +1,111 @@
+"""The words that dos-kernel released for how things went: what each is called now, and what people read for it.
+
+Programs find these tokens in JSON and in the journal, and they never change. Texts for people say `words(token)`.
+"""
+
+from enum import StrEnum
+
+from dos.loop.gate import Gate
+
+
+class PacketOutcome(StrEnum):
+    """How the picks of a packet ended, once they were launched."""
+
+    SHIPPED_CLEAN = "SHIPPED-CLEAN"
+    SHIPPED_DIRTY = "SHIPPED-DIRTY"
+    STALLED = "STALLED"
+    BLOCKED_OUTCOME = "BLOCKED-OUTCOME"
+    WEDGED = "BLOCKED-OUTCOME"  # its older name
+
+
+FORMER = {"WEDGE": Gate.BLOCKED.value, "WEDGED": PacketOutcome.BLOCKED_OUTCOME.value}
+KNOWN_VERDICT_TOKENS = frozenset({*Gate, *PacketOutcome, *FORMER, "COLLISION", "ERROR", "RATE_LIMITED"})
+
+_SHIPPED_BY = {
+    "ci-green": "its CI run is green",
+    "grep-artifact": "a commit names it and changes its declared files",
+    "grep-subject": "a commit names it",
+    "registry": "a registry lists it",
+    # of a unit in a plan document
+    "meta-shipped": "by the caller",
+    "child-rollup": "by its children",
+}
+_STOPS = {
+    "iteration-cap": "iteration limit reached",
+    "drained-twice": "no work left after a replan",
+    "launch-failed": "agent did not start",
+    "rate-limited": "usage limit reached",
+    "consecutive-overloaded": "provider overloaded",
+    "not-ratcheting": "no more improvement",
+    "pick-held-invariant": "next unit held",
+    "pick-cooldown": "units on cooldown",
+    "consecutive-unclear": "agent ended without a result",
+    "unmeasured-shipped": "work not measured",
+    "consecutive-dirty-zero": "no work delivered",
+    "replan-stalled": "replans found nothing",
+    "blocked-redispatch-invariant": "blocked, and a replan cannot clear it",
+    "stale-stamp-unreconciled": "plan document out of date",
+    "benign-drain": "no work left",
+    "drain": "no unit left to offer",
+    "drain-requested": "asked to stop",
+    "lease-lost": "lease lost",
+    "lane-held": "lane held",
+    "decision-needed": "decision needed",
+    "not-ready": "setup failed",
+    "journal-away": "journal unavailable",
+}
+_STEPS = {
+    "retry-same-iter": "retry",
+    "none-observed": "none seen",
+    "diff-witnessed": "diff supports it",
+    "subject-only": "subject only",
+    PacketOutcome.SHIPPED_CLEAN: "all landed",
+    PacketOutcome.SHIPPED_DIRTY: "not all landed",
+    PacketOutcome.BLOCKED_OUTCOME: "blocked",
+    Gate.STALE_STAMP: "shipped but not marked",
+}
+_CLEARS_BY = {
+    "other-worker": "another worker",
+    "code-fix": "a code fix",
+}
+_NOTES = {  # beside a verdict of `dos verify`
+    "shallow": "the history is cut off",
+    "enclosing_repo": "asked of a repository around the workspace",
+    "no_git": "no git repository",
+    "config_dirty": "dos.toml on disk would judge otherwise than the committed one",
+    "replaced_object": "git shows replaced objects",
+    "ci_red": "its CI run is red",
+}
+_WORDS: dict[str, str] = {**_SHIPPED_BY, **_STOPS, **_STEPS, **_CLEARS_BY, **_NOTES}
+# The kinds of an iteration's outcome; apart, since `dos verify` means something else by SHIPPED.
+_ITERATIONS = {
+    "SHIPPED": "agent finished",
+    "GATE": "nothing dispatched",
+    "REPLAN_DONE": "replan finished",
+    "UNCLEAR": "no clear result",
+    "RATE_LIMITED": "usage limit reached",
+    "OVERLOADED": "provider overloaded",
+    "LAUNCH_FAILED": "agent did not start",
+}
+
+
+def words(token: str) -> str:
+    """What people read for a released token. Whatever is none is returned as it is."""
+    return _WORDS.get(token, str(token))
+
+
+def iteration_words(kind: str) -> str:
+    """What people read for the kind of an iteration's outcome."""
+    return _ITERATIONS.get(kind, str(kind))
+
+
+def decision_words(action: str, next_mode: str, stop_reason: str | None) -> str:
+    """What a loop decided: `continue dispatch`, `retry`, `stop: no work delivered`."""
+    what = f"{words(action)} {next_mode}".rstrip()
+    return f"{what}: {words(stop_reason)}" if stop_reason else what
+
+
+def normalize_token(text: str | None) -> str | None:
+    """The present word for a word; None for no word, and a word that nobody knows as it is."""
+    word = (text or "").strip().upper()
+    return FORMER.get(word, word) or None

@@ -1,0 +1,61 @@
+"""Did the tokens buy work?"""
+
+from enum import StrEnum
+
+from msgspec import Struct, field
+
+from dos.fields import Count, Ratio, Table
+from dos.loop.verdicts.numbers import check_amounts, check_counts
+
+
+class Answer(StrEnum):
+    EFFICIENT = "EFFICIENT"  # or too little was spent to tell
+    COSTLY = "COSTLY"  # less work for a token than the floor asks
+    WASTEFUL = "WASTEFUL"  # no work at all
+
+
+class Evidence(Struct, frozen=True, kw_only=True):
+    work: int = 0
+    tokens: int = 0
+
+    def __post_init__(self) -> None:
+        check_counts(work=self.work, tokens=self.tokens)
+
+
+class Policy(Table, frozen=True, kw_only=True):
+    """[efficiency]: how much work a token has to buy, once enough of them are spent to tell."""
+
+    min_tokens: Count = 1000  # below this nobody counts
+    floor: Ratio = 0.0  # work for a token
+
+    def __post_init__(self) -> None:
+        check_counts(min_tokens=self.min_tokens)
+        check_amounts(floor=self.floor)
+
+
+class Priced(Struct, frozen=True, kw_only=True):
+    work: int = 0
+    tokens: int = 0
+    ratio: float | None = None  # None: no token was spent
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    answer: Answer = field(name="verdict")
+    reason: str = ""
+    evidence: Priced = Priced()
+
+
+def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
+    ratio = seen.work / seen.tokens if seen.tokens else None
+
+    def verdict(answer: Answer, reason: str) -> Verdict:
+        priced = Priced(work=seen.work, tokens=seen.tokens, ratio=ratio)
+        return Verdict(answer=answer, reason=reason, evidence=priced)
+
+    if ratio is None or seen.tokens < policy.min_tokens:
+        return verdict(Answer.EFFICIENT, f"{seen.tokens} tokens are too few to judge")
+    if seen.work == 0:
+        return verdict(Answer.WASTEFUL, f"{seen.tokens} tokens bought nothing")
+    if ratio < policy.floor:
+        return verdict(Answer.COSTLY, f"{ratio:.3g} work for a token is below the floor of {policy.floor:g}")
+    return verdict(Answer.EFFICIENT, f"{seen.work} work for {seen.tokens} tokens")

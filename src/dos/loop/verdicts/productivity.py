@@ -1,0 +1,75 @@
+"""Is the work of each step fading?"""
+
+from enum import StrEnum
+
+from msgspec import Struct, field
+
+from dos.fields import Count, Table
+from dos.loop.verdicts.numbers import check_counts
+
+
+class Answer(StrEnum):
+    PRODUCTIVE = "PRODUCTIVE"
+    DIMINISHING = "DIMINISHING"  # two steps in a row below the floor
+    STALLED = "STALLED"  # two steps in a row with nothing at all
+
+
+class Evidence(Struct, frozen=True, kw_only=True):
+    deltas: tuple[int, ...] = ()  # the work of each step, oldest first
+
+    def __post_init__(self) -> None:
+        for delta in self.deltas:
+            check_counts(delta=delta)
+
+
+class Policy(Table, frozen=True, kw_only=True):
+    """[productivity]: how little a step may do before its work counts as fading."""
+
+    min_steps: Count = 3  # fewer say nothing
+    floor: Count = 500
+
+    def __post_init__(self) -> None:
+        check_counts(min_steps=self.min_steps, floor=self.floor)
+
+
+class History(Struct, frozen=True, kw_only=True):
+    deltas: tuple[int, ...] = ()
+    step_count: int = 0
+    last_delta: int | None = None
+    prior_delta: int | None = None
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    answer: Answer = field(name="verdict")
+    reason: str = ""
+    history: History = History()
+
+
+def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
+    history = _history(seen.deltas)
+    last, prior = history.last_delta, history.prior_delta
+
+    def verdict(answer: Answer, reason: str) -> Verdict:
+        return Verdict(answer=answer, reason=reason, history=history)
+
+    if history.step_count < policy.min_steps or last is None:
+        return verdict(
+            Answer.PRODUCTIVE, f"{history.step_count} steps are too few to judge; {policy.min_steps} are needed"
+        )
+    # One weak step is no trend, not even an empty one: each accusation needs two in a row.
+    if prior is not None and last == prior == 0:
+        return verdict(Answer.STALLED, "the last two steps did nothing")
+    if prior is not None and last < policy.floor and prior < policy.floor:
+        return verdict(
+            Answer.DIMINISHING, f"the last two steps, {prior} and {last}, are below the floor of {policy.floor}"
+        )
+    return verdict(Answer.PRODUCTIVE, f"the last step did {last}; the floor is {policy.floor}")
+
+
+def _history(deltas: tuple[int, ...]) -> History:
+    return History(
+        deltas=deltas,
+        step_count=len(deltas),
+        last_delta=deltas[-1] if deltas else None,
+        prior_delta=deltas[-2] if len(deltas) > 1 else None,
+    )

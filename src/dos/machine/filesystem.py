@@ -1,0 +1,56 @@
+"""The file system under a directory: how much room it has, and whether it is another machine's."""
+
+import os
+import re
+import sys
+from pathlib import Path
+
+from msgspec import Struct
+
+# SQLite shares memory between its processes, and locks files: two hosts that mount one directory share neither.
+_NETWORK = frozenset({
+    "9p", "acfs", "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "gfs", "gfs2", "glusterfs", "gpfs", "lustre",
+    "ncpfs", "nfs", "nfs4", "ocfs2", "pvfs2", "smb2", "smb3", "smbfs", "sshfs", "fuse.ceph", "fuse.davfs2",
+    "fuse.gcsfuse", "fuse.glusterfs", "fuse.juicefs", "fuse.moosefs", "fuse.rclone", "fuse.s3fs", "fuse.smbnetfs",
+    "fuse.sshfs",
+})  # fmt: skip
+
+
+def network_filesystem(path: Path, mounts: str) -> str | None:
+    """The type of the network file system that a path lies on, by the lines of /proc/self/mountinfo; None if local."""
+    kind, deepest = "", -1
+    for line in mounts.split("\n"):
+        before, _, after = line.partition(" - ")
+        fields = before.split(" ")
+        if len(fields) < 5 or not after:
+            continue
+        # Blanks in a mount point are written as octal escapes.
+        place = Path(re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), fields[4]))
+        # Of two mounts in one place, the later one covers the earlier.
+        if path.is_relative_to(place) and len(place.parts) >= deepest:
+            kind, deepest = after.split(" ")[0], len(place.parts)
+    return kind if kind in _NETWORK else None
+
+
+class Room(Struct, frozen=True, kw_only=True):
+    free_bytes: int
+    free_files: int | None  # None: the file system does not count them
+
+
+def existing(path: Path) -> Path:
+    """The path, or the nearest directory above it that is there."""
+    return next(place for place in (path, *path.parents) if place.exists())
+
+
+def room(path: Path) -> Room:
+    """What an ordinary user may still write there."""
+    found = os.statvfs(existing(path))
+    return Room(free_bytes=found.f_bavail * found.f_frsize, free_files=found.f_favail if found.f_files else None)
+
+
+def network(path: Path) -> str | None:
+    """The type of the network file system that a path lies on; None when it is local, or where nobody can say."""
+    if sys.platform != "linux":
+        return None
+    mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
+    return network_filesystem(existing(path).resolve(), mounts)

@@ -1,0 +1,1 @@
+"""What can be dispatched now, each unit with its prompt."""

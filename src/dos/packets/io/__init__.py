@@ -1,0 +1,1 @@
+"""Gathers packets and keeps their files."""

@@ -1,0 +1,92 @@
+"""The units that a packet may hold: what their plans say, what has landed, who is at them."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from msgspec import structs
+
+from dos.backlog import pickable
+from dos.backlog.io import attempts, landed
+from dos.backlog.io.landed import Landed
+from dos.backlog.io.pickable import rested, standing, unplaced
+from dos.config.schema import Config
+from dos.errors import BadInput
+from dos.fleet.state import fleet, held_units
+from dos.fleet.state.fleet import Fleet
+from dos.journal import fold
+from dos.packets.packet import Candidate
+from dos.questions.state import Decisions
+from dos.text import folded, shown
+from dos.units.io import units as sources
+from dos.units.unit import Unit
+from dos.unknown import Unknown
+from dos.world import World
+
+Lane = Callable[[Unit], str]
+Prompt = Callable[[Unit, str, Sequence[str]], str]  # from the unit, its lane, and why earlier tries did not land
+
+
+def gather(
+    world: World, config: Config, *, scope: Sequence[str], now: datetime, lane_of: Lane, prompt: Prompt
+) -> list[Candidate] | Unknown:
+    """Every unit in scope, in the order of the plans."""
+    units = sources.read(world.workspace, config).units
+    recorded, _ = fold.current(world.journal, Fleet)
+    tried, now_ms = attempts.recorded(world), round(now.timestamp() * 1000)
+    live = {lease.run_id for lease in world.journal.leases(lapsed=False)} - {""}
+    names = [name for unit in units for name in (unit.name, *unit.depends)]
+    truths, state = landed.look(world, names, recorded, declared=units)
+    inside = _within(scope, units, config, lane_of)
+    found = []
+    for unit in held_units.gated(units, state, fold.current(world.journal, Decisions)[0]):
+        if not inside(unit):
+            continue
+        truth = truths[unit.name]
+        if isinstance(truth, Unknown):
+            return truth
+        lane, seen = lane_of(unit), state.units.get(unit.name, fleet.Unit())
+        region = config.lane_region(lane) if lane else None
+        held = pickable.judge(rested(unit, _standing(unit, lane, state, now_ms), state, tried, config))
+        found.append(
+            Candidate(
+                unit=unit,
+                lane=lane,
+                reserve=region.globs if region else (),
+                commit=truth.commit if isinstance(truth, Landed) else "",
+                taken_by=seen.claimed_by if seen.claimed_by in live else "",
+                held=held.reason or "",
+                held_because=held.evidence,
+                waits_for=tuple(name for name in unit.depends if not isinstance(truths[name], Landed)),
+                prompt=prompt(unit, lane, seen.tries),
+            )
+        )
+    return found
+
+
+def _standing(unit: Unit, lane: str, state: Fleet, now_ms: int) -> pickable.Evidence:
+    """What keeps a unit from being offered, but for landings, which git tells, and live runs."""
+    return structs.replace(
+        standing(unit, state, (), now_ms=now_ms),
+        shipped=False,
+        dependency_unmet=False,
+        unparseable=unplaced(unit, lane),
+    )
+
+
+def _within(scope: Sequence[str], units: Sequence[Unit], config: Config, lane_of: Lane) -> Callable[[Unit], bool]:
+    """Each word of the scope is a lane or a plan; a lane's own name comes first, then a plan's, then any spelling."""
+    if not scope:
+        return lambda unit: True
+    plans = {unit.plan for unit in units}
+    lanes, wanted = set(), set()
+    for word in scope:
+        lane = config.canonical_lane(word)
+        same = {plan for plan in plans if folded(plan) == folded(word)}
+        if lane == word or (lane and word not in plans):
+            lanes.add(lane)
+        elif word in plans or same:
+            wanted |= {word} if word in plans else same
+        else:
+            known = ", ".join([*config.known_lanes(), *sorted(plans)])
+            raise BadInput(f"{shown(word)} is no lane and no plan; there are {known}", hint="Give one of these names.")
+    return lambda unit: lane_of(unit) in lanes or unit.plan in wanted

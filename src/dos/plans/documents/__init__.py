@@ -1,1 +1,0 @@
-"""Plan documents: one grammar for the units in a text, and the views of it."""

@@ -1,1 +1,0 @@
-"""Packets: what can be dispatched now, and the files that say so."""

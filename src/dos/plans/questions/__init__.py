@@ -1,1 +1,0 @@
-"""The questions that only a person can answer, one class each."""

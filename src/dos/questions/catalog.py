@@ -1,0 +1,126 @@
+"""All questions: how each is written to the journal, and read from it again."""
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from msgspec import ValidationError, convert, structs
+
+from dos.questions import subject
+from dos.questions.added import Added
+from dos.questions.lanes import LaneFailed, LaneStopped, UnitsFailed
+from dos.questions.question import Choice, Question, Record
+from dos.questions.resources import BaselineFailed, BudgetSpent, LimitDoubted, LimitReached
+from dos.questions.runs import HaltProposed, RunStopped, Spinning
+from dos.questions.subject import Subject
+from dos.questions.texts import PlanChanged, SettingsChanged
+from dos.questions.units import Incident, LandingBlocked, LandingConflict, UnitHeld, UnitUndone
+
+
+class Unrecognised(Question, frozen=True, kw_only=True):
+    """A question that another version of the program asked. What waits for it is held; any answer releases it."""
+
+    record: Record
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        offered = self.record.choices.items()
+        return tuple(Choice(name=name, meaning=meaning, goes_on=True) for name, meaning in offered)
+
+    @property
+    def otherwise(self) -> str:
+        return self.record.otherwise
+
+    @property
+    def kind(self) -> str:
+        return self.record.about.upper()
+
+    @property
+    def token(self) -> str:
+        return self.record.about.upper()
+
+    @property
+    def detail(self) -> dict[str, Any]:
+        return dict(self.record.detail)
+
+
+AnyQuestion = (
+    LaneFailed
+    | LaneStopped
+    | UnitsFailed
+    | LandingConflict
+    | LandingBlocked
+    | UnitUndone
+    | UnitHeld
+    | Incident
+    | Spinning
+    | HaltProposed
+    | RunStopped
+    | PlanChanged
+    | SettingsChanged
+    | BaselineFailed
+    | LimitReached
+    | LimitDoubted
+    | BudgetSpent
+    | Added
+    | Unrecognised
+)
+
+_BY_ABOUT: Mapping[str, type[AnyQuestion]] = {
+    kind.about: kind
+    for kind in (
+        LaneFailed, LaneStopped, LandingConflict, LandingBlocked, UnitUndone, UnitHeld, Incident, Spinning,
+        HaltProposed, RunStopped, PlanChanged, SettingsChanged, BaselineFailed, LimitReached, LimitDoubted,
+        BudgetSpent, Added,
+    )
+}  # fmt: skip
+
+
+def encode(question: AnyQuestion) -> Record:
+    """As it is written to the journal; `decode` gives an equal question back."""
+    if isinstance(question, Unrecognised):
+        return question.record
+    return Record(
+        id=question.id,
+        about=question.about,
+        question=question.text,
+        choices={choice.name: choice.meaning for choice in question.choices},
+        waits=subject.words(question.waits),
+        expires_ms=question.expires_ms,
+        otherwise=question.otherwise,
+        until_start=question.until_start,
+        detail=question.detail,
+    )
+
+
+def decode(record: Record) -> AnyQuestion:
+    """The question that was written down so. One that lacks what its class needs is not recognised."""
+    waits = tuple(map(subject.parse, record.waits))
+    kind = _class_of(record, waits)
+    question = _unrecognised(record)
+    if kind is not None:
+        with suppress(ValidationError):
+            question = convert({**_heading(record), **kind.fields_of(record)}, kind)
+    return structs.replace(question, waits=waits)
+
+
+def _unrecognised(record: Record) -> AnyQuestion:
+    lane = str(record.detail.get("lane", ""))
+    run_id = str(record.detail.get("run_id", ""))
+    return Unrecognised(**_heading(record), lane=lane, run_id=run_id, record=record)
+
+
+def _class_of(record: Record, waits: Iterable[Subject]) -> type[AnyQuestion] | None:
+    """Two are about a lane that stopped: the lane waits, or only the units that failed do."""
+    if record.about == LaneStopped.about and subject.units(waits):
+        return UnitsFailed
+    return _BY_ABOUT.get(record.about)
+
+
+def _heading(record: Record) -> dict[str, Any]:
+    return {
+        "id": record.id,
+        "text": record.question,
+        "expires_ms": record.expires_ms,
+        "until_start": record.until_start,
+    }

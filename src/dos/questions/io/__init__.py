@@ -1,0 +1,1 @@
+"""Gathers everything that needs a person now."""

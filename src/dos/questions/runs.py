@@ -1,0 +1,142 @@
+"""Questions about a run that goes on and should not, or that stopped. Nothing waits for the answer."""
+
+from typing import ClassVar, Self
+
+from dos.choices import ChoiceName
+from dos.loop import tokens
+from dos.questions.question import Choice, HaltRun, Question, name
+
+_GOES_ON = "it goes on"
+
+
+class Spinning(Question, frozen=True, kw_only=True):
+    """The worker goes on and lands nothing, unless a person stops it."""
+
+    about: ClassVar[str] = "spinning"
+    detail_keys: ClassVar[tuple[str, ...]] = ("run_id", "lane")
+    is_urgent: ClassVar[bool] = True
+    run_id: str
+
+    @classmethod
+    def ask(cls, run_id: str, lane: str, reason: str, *, ordinal: int = 1, expires_ms: int | None = None) -> Self:
+        """`ordinal` counts how often the run was found to spin."""
+        return cls(
+            id=cls.id_of(run_id, ordinal),
+            text=f"The run {run_id} on lane {lane} goes on and lands nothing: {reason}. Stop it?",
+            expires_ms=expires_ms,
+            run_id=run_id,
+            lane=lane,
+        )
+
+    @classmethod
+    def id_of(cls, run_id: str, ordinal: int) -> str:
+        return name(cls.about, run_id, ordinal)
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        return (_halt(self.run_id, self.text), Choice(name=ChoiceName.LEAVE, meaning=_GOES_ON))
+
+    @property
+    def otherwise(self) -> str:
+        return ChoiceName.LEAVE
+
+    @property
+    def kind(self) -> str:
+        return "LIVENESS"
+
+
+class HaltProposed(Question, frozen=True, kw_only=True):
+    """A proposal to stop a run or a process; of a process, a person does it."""
+
+    about: ClassVar[str] = "halt_proposed"
+    detail_keys: ClassVar[tuple[str, ...]] = ("handle", "lane", "run_id", "host", "command", "reason", "closes")
+    is_urgent: ClassVar[bool] = True
+    handle: str  # the run or the process
+    host: str = ""
+    command: str = ""
+    reason: str = ""
+
+    @classmethod
+    def ask(
+        cls,
+        handle: str,
+        *,
+        position: int,
+        lane: str = "",
+        run_id: str = "",
+        host: str = "",
+        command: str = "",
+        reason: str = "",
+    ) -> Self:
+        """`position` is that of the proposal in the journal."""
+        subject = run_id or handle
+        where = f" on lane {lane}" if lane else ""
+        return cls(
+            id=name(cls.about, subject, position),
+            text=f"Stop {subject}{where}? Proposed because: {reason}",
+            handle=handle,
+            lane=lane,
+            run_id=run_id,
+            host=host,
+            command=command,
+            reason=reason,
+        )
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        stop = Choice(name=ChoiceName.DONE, meaning=f"you have stopped {self.handle}")
+        if self.run_id:
+            stop = _halt(self.run_id, self.text)
+        return (stop, Choice(name=ChoiceName.LEAVE, meaning=_GOES_ON))
+
+    @property
+    def otherwise(self) -> str:
+        return ChoiceName.LEAVE
+
+    @property
+    def closes(self) -> str:
+        return "when it has stopped or moves again"
+
+
+class RunStopped(Question, frozen=True, kw_only=True):
+    """A run of a person's own loop stopped for a reason that only a person can clear."""
+
+    about: ClassVar[str] = "run_stopped"
+    detail_keys: ClassVar[tuple[str, ...]] = ("run_id", "lane", "token", "command", "closes")
+    run_id: str
+    token: str = ""  # why the run stopped
+
+    @classmethod
+    def ask(cls, *, run_id: str, lane: str, stop_reason: str, reason: str) -> Self:
+        where = f" on lane {lane}" if lane else ""
+        return cls(
+            id=name(cls.about, run_id, 1),
+            text=f"Run {run_id}{where} stopped and needs you: {tokens.words(stop_reason)}, {reason}",
+            run_id=run_id,
+            lane=lane,
+            token=stop_reason,
+        )
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        return (Choice(name=ChoiceName.DONE, meaning="it is taken off this list"),)
+
+    @property
+    def otherwise(self) -> str:
+        return ChoiceName.DONE
+
+    @property
+    def command(self) -> str:
+        return f"dos why {self.run_id}"
+
+    @property
+    def closes(self) -> str:
+        return "when the run is ended or resumed, or the lane's next run begins"
+
+
+def _halt(run_id: str, reason: str) -> Choice:
+    return Choice(
+        name=ChoiceName.HALT,
+        meaning="its worker and its agent are stopped; the work is kept",
+        brings=(HaltRun(run_id=run_id, reason=reason),),
+    )

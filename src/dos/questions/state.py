@@ -1,0 +1,319 @@
+"""The questions that wait for a person, and what was answered. The first answer counts, and there is only one."""
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import ClassVar, assert_never
+
+from msgspec import Struct, field
+
+from dos.journal import streams
+from dos.journal.events.envelope import Event, Fact
+from dos.journal.events.fleet import RunBegun, RunStopped, UnitLanded, WorkerReaped
+from dos.journal.events.limits import (
+    Choice,
+    DecisionAnswered,
+    DecisionRaised,
+    HaltRequested,
+    LaneCleared,
+    LimitLifted,
+    UnitCleared,
+)
+from dos.journal.events.reader import FactReader
+from dos.journal.events.runs import HaltProposed, IntentDeclared, RunEnded, RunResumed
+from dos.journal.store import Entry
+from dos.limits.quota import Key
+from dos.questions import catalog, question, runs, subject
+from dos.questions.catalog import AnyQuestion
+from dos.questions.question import Choice as Offered
+from dos.questions.question import ClearLane, ClearUnit, Consequence, HaltRun, LiftLimit, Record
+from dos.questions.subject import Subject
+from dos.reasons.table import Needs
+
+ANSWERED_KEPT = 200  # beside the newest about each unit, which is the only memory of what a person wants of it
+RAISED = "raised"  # the key, in the question's own stream
+_OfRun = HaltProposed | RunStopped | RunEnded | RunResumed | RunBegun | IntentDeclared | UnitLanded | WorkerReaped
+Handled = DecisionRaised | DecisionAnswered | _OfRun
+_reader: FactReader[Handled] = FactReader(
+    Handled,
+    silent="""
+        lease_granted lease_renewed lease_released lease_expired lease_revoked lease_adopted lease_refused
+        spawn_intended worker_spawned lane_failed drain_requested fleet_started fleet_stopped decision_forced
+        run_minted unit_claimed unit_taken work_salvaged agent_started agent_ended work_measured
+        landing_intended landing_refused unit_attempted iteration_committed id_allocated journal_pruned
+        limit_hit limit_probed limit_lifted units_screened run_parked landing_queued landing_deferred
+        run_unparked agent_waiting agent_went_on pause_requested pause_ended halt_requested spin_flagged
+        plans_approved settings_approved lane_cleared unit_cleared budget_warned budget_spent budget_promised
+        baseline_started baseline_checked work_committed fleet_found incident_found extent_changed step_claimed
+        step_verified run_suspended resume_proposed ledger_line_unreadable hook_fault receipt_issued
+        test_witnessed line_imported line_unreadable
+    """,
+)
+
+
+class Standing(Struct, frozen=True, kw_only=True, dict=True):
+    """A question that is open."""
+
+    raised: DecisionRaised
+    at_ms: int
+    version: int  # of its stream: an answer is written on top of it, so that only one is
+
+    @cached_property
+    def question(self) -> AnyQuestion:
+        return question_of(self.raised)
+
+
+class Answered(Struct, frozen=True, kw_only=True, dict=True):
+    raised: DecisionRaised
+    at_ms: int
+    choice: str
+    by: str
+    answered_ms: int
+    expired: bool = False
+    reason: str = ""  # why it was closed without a person's answer
+
+    @cached_property
+    def question(self) -> AnyQuestion:
+        return question_of(self.raised)
+
+    @property
+    def taken(self) -> Offered | None:
+        """The choice that was taken; None: it was closed with none that was offered."""
+        return self.question.choice(self.choice)
+
+
+class Closing(Struct, frozen=True, kw_only=True):
+    """A question that is to be closed without a person's answer."""
+
+    asked: Standing
+    choice: str
+    reason: str = ""
+
+
+class Decisions(Struct, kw_only=True):
+    name: ClassVar[str] = "decisions"
+    made_with: ClassVar[tuple[str, ...]] = (catalog.__name__, question.__name__, runs.__name__)
+
+    open: dict[str, Standing] = field(default_factory=dict)  # oldest first
+    answered: dict[str, Answered] = field(default_factory=dict)  # the newest last
+
+    def apply(self, event: Event) -> None:
+        match _reader.decode(event):
+            case None:
+                pass
+            case DecisionRaised() as fact:
+                if not self.knows(fact.id):
+                    self.open[fact.id] = Standing(raised=fact, at_ms=event.at_ms, version=event.ver)
+            case DecisionAnswered() as fact:
+                if asked := self.open.pop(fact.id, None):
+                    self._answer(asked, fact, event)
+            case fact:
+                self._apply_run(fact, event)
+
+    def _answer(self, asked: Standing, fact: DecisionAnswered, event: Event) -> None:
+        self.answered[fact.id] = Answered(
+            raised=asked.raised,
+            at_ms=asked.at_ms,
+            choice=fact.choice,
+            by=fact.by,
+            answered_ms=event.at_ms,
+            expired=fact.expired,
+            reason=fact.reason,
+        )
+        self._forget_old_answers()
+
+    def _apply_run(self, fact: _OfRun, event: Event) -> None:
+        """Halts that were proposed, and runs by hand that stopped: each is open until its cause is gone."""
+        match fact:
+            case HaltProposed():
+                self._propose(fact, event)
+            case RunStopped():
+                self._close(fact.run_id, runs.HaltProposed)
+                if fact.by_hand and fact.needs == Needs.OPERATOR:
+                    self._open(_stopped(fact), event)
+            case UnitLanded() | WorkerReaped():
+                self._close(fact.run_id, runs.HaltProposed)
+            case RunEnded() | RunResumed():
+                self._close(fact.run_id, runs.HaltProposed, runs.RunStopped)
+            case RunBegun() | IntentDeclared():
+                if fact.lane:
+                    self._close_stops(fact.lane, besides=fact.run_id)
+            case never:
+                assert_never(never)
+
+    def _propose(self, fact: HaltProposed, event: Event) -> None:
+        """Once for each run or process, however often it is proposed."""
+        proposed = [each.question for each in self.open.values()]
+        if not any(isinstance(each, runs.HaltProposed) and each.handle == fact.handle for each in proposed):
+            self._open(_proposed(fact, event.pos), event)
+
+    def _open(self, question: AnyQuestion, event: Event) -> None:
+        if not self.knows(question.id):
+            self.open[question.id] = Standing(raised=raised(question), at_ms=event.at_ms, version=0)
+
+    def _close(self, run_id: str, *kinds: type[AnyQuestion]) -> None:
+        for asked in list(self.open.values()):
+            question = asked.question
+            if run_id and isinstance(question, kinds) and question.run_id == run_id:
+                del self.open[question.id]
+
+    def _close_stops(self, lane: str, *, besides: str) -> None:
+        for asked in list(self.open.values()):
+            question = asked.question
+            is_of_lane = isinstance(question, runs.RunStopped) and question.lane == lane
+            if is_of_lane and question.run_id != besides:
+                del self.open[question.id]
+
+    def _forget_old_answers(self) -> None:
+        newest = {}
+        for name, answered in self.answered.items():
+            if unit := answered.question.unit:
+                newest[type(answered.question), unit] = name
+        lasting = set(newest.values())
+        passing = [name for name in self.answered if name not in lasting]
+        for name in passing[:-ANSWERED_KEPT]:
+            del self.answered[name]
+
+    def knows(self, decision: str) -> bool:
+        return decision in self.open or decision in self.answered
+
+
+def _proposed(fact: HaltProposed, position: int) -> AnyQuestion:
+    return runs.HaltProposed.ask(
+        fact.handle,
+        position=position,
+        lane=fact.lane,
+        run_id=fact.run_id,
+        host=fact.host,
+        command=fact.command,
+        reason=fact.reason,
+    )
+
+
+def _stopped(fact: RunStopped) -> AnyQuestion:
+    return runs.RunStopped.ask(run_id=fact.run_id, lane=fact.lane, stop_reason=fact.stop_reason, reason=fact.reason)
+
+
+def raising(question: AnyQuestion) -> Entry:
+    """One record, however often and by however many it is written."""
+    fact = raised(question)
+    return Entry(stream=streams.decision(fact.id), kind=fact.kind, body=fact, key=RAISED)
+
+
+def raised(question: AnyQuestion) -> DecisionRaised:
+    record = catalog.encode(question)
+    return DecisionRaised(
+        id=record.id,
+        about=record.about,
+        question=record.question,
+        choices=[Choice(name=name, meaning=meaning) for name, meaning in record.choices.items()],
+        waits=record.waits,
+        expires_ms=record.expires_ms,
+        otherwise=record.otherwise,
+        until_start=record.until_start,
+        detail=record.detail,
+    )
+
+
+def question_of(fact: DecisionRaised) -> AnyQuestion:
+    """The question that was asked."""
+    record = Record(
+        id=fact.id,
+        about=fact.about,
+        question=fact.question,
+        choices={choice.name: choice.meaning for choice in fact.choices},
+        waits=fact.waits,
+        expires_ms=fact.expires_ms,
+        otherwise=fact.otherwise,
+        until_start=fact.until_start,
+        detail=fact.detail,
+    )
+    return catalog.decode(record)
+
+
+def answering(asked: Standing, choice: str, *, by: str, expired: bool = False, reason: str = "") -> list[Entry]:
+    """The answer and all that follows from it, for one transaction; a conflict says that another was quicker."""
+    answer = DecisionAnswered(id=asked.raised.id, choice=choice, by=by, expired=expired, reason=reason)
+    facts = consequences(asked.question, choice, by=by, expired=expired)
+    return [*_first(asked, answer), *(Entry(stream=to, kind=fact.kind, body=fact) for to, fact in facts)]
+
+
+def _first(asked: Standing, answer: DecisionAnswered) -> list[Entry]:
+    """The answer on top of its question; one that nobody wrote down, because its cause is, is written with it."""
+    to = streams.decision(answer.id)
+    if asked.version:
+        return [Entry(stream=to, kind=answer.kind, body=answer, expect=asked.version)]
+    question = Entry(stream=to, kind=DecisionRaised.kind, body=asked.raised, key=RAISED)
+    return [question, Entry(stream=to, kind=answer.kind, body=answer, expect=1)]
+
+
+def consequences(question: AnyQuestion, choice: str, *, by: str = "", expired: bool = False) -> list[tuple[str, Fact]]:
+    """The facts that an answer brings about, each with its stream; what the answer alone tells is folded from it."""
+    taken = question.choice(choice)
+    return [_fact(each, by) for each in taken.consequences(by_person=not expired)] if taken else []
+
+
+def _fact(brought: Consequence, by: str) -> tuple[str, Fact]:
+    match brought:
+        case ClearLane(lane=lane):
+            return streams.spawn(lane), LaneCleared(lane=lane, by=by)
+        case ClearUnit(unit=unit, lane=lane):
+            return streams.unit(unit), UnitCleared(unit=unit, lane=lane, by=by)
+        case LiftLimit(key=key):
+            lifted = LimitLifted(
+                vendor=key.vendor,
+                account=key.account,
+                model=key.model,
+                reason=f"lifted by {by or 'a person'}",
+                at_once=True,
+            )
+            return streams.limit(key), lifted
+        case HaltRun(run_id=run_id, reason=reason):
+            return streams.run(run_id), HaltRequested(run_id=run_id, by=by, reason=reason)
+        case _:
+            assert_never(brought)
+
+
+def in_order(decisions: Decisions) -> list[Standing]:
+    """As people see them: what costs money all the time goes first, then the oldest."""
+    return sorted(decisions.open.values(), key=lambda asked: (not asked.question.is_urgent, asked.at_ms))
+
+
+def due(decisions: Decisions, now_ms: int, *, started_ms: int = 0) -> list[Standing]:
+    """The open ones whose time is over, also because the fleet was started since; each gets its `otherwise`."""
+    return [
+        asked
+        for asked in decisions.open.values()
+        if (asked.raised.expires_ms is not None and asked.raised.expires_ms <= now_ms)
+        or (asked.raised.until_start and asked.at_ms < started_ms)
+    ]
+
+
+def expiring(asked: Standing, choice: str = "", reason: str = "") -> list[Entry]:
+    """Closed without a person's answer: with `choice`, or what was said would happen then."""
+    return answering(asked, choice or asked.raised.otherwise, by="", expired=True, reason=reason)
+
+
+def about_limit(decisions: Decisions, key: Key) -> list[Standing]:
+    """The open questions about one provider's limit."""
+    return [asked for asked in decisions.open.values() if subject.Limit(key) in asked.question.waits]
+
+
+def settling(asked: Standing, *, by: str = "") -> Entry:
+    """Closes a question whose cause is gone: a limit was lifted another way, a test passes. Nothing follows."""
+    answer = DecisionAnswered(id=asked.raised.id, choice=asked.question.settled_as, by=by)
+    return Entry(stream=streams.decision(answer.id), kind=answer.kind, body=answer, expect=asked.version)
+
+
+def held(decisions: Decisions, *, besides: str = "") -> set[Subject]:
+    """All that waits for an answer; the question `besides` is not looked at."""
+    return _waits(asked for name, asked in decisions.open.items() if name != besides)
+
+
+def released(decisions: Decisions, decision: str) -> set[Subject]:
+    """What an answer to this one question would let go: what waits for no other."""
+    asked = decisions.open.get(decision)
+    return _waits([asked]) - held(decisions, besides=decision) if asked else set()
+
+
+def _waits(asked: Iterable[Standing]) -> set[Subject]:
+    return {waiting for each in asked for waiting in each.question.waits}

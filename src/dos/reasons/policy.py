@@ -1,0 +1,67 @@
+"""[reasons]: the tokens of a workspace's own, and what the words in a token that nobody declared say about it."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from msgspec import Meta
+
+from dos.fields import Table
+
+if TYPE_CHECKING:  # the whole table of reasons, which most verbs never ask
+    from dos.reasons.table import Registry
+
+Category = Literal["TRUE_DRAIN", "OPERATOR_GATE", "STALE_CLAIM", "MISROUTE", "UNCLASSIFIED"]
+
+
+class Reason(Table, frozen=True, kw_only=True):
+    """A refusal reason of the workspace's own."""
+
+    category: Category
+    refusal: bool = True
+    fix: str = ""
+    summary: str = ""
+    see_also: tuple[str, ...] = ()
+
+
+class MorphologyRule(Table, frozen=True, kw_only=True):
+    """A token that nobody declared and that has these words in it belongs to this category."""
+
+    substring: Annotated[str, Meta(min_length=1)]
+    category: Category
+
+
+def _rules(category: Category, *substrings: str) -> tuple[MorphologyRule, ...]:
+    return tuple(MorphologyRule(substring=substring, category=category) for substring in substrings)
+
+
+MORPHOLOGY = (
+    *_rules("STALE_CLAIM", "FALSE_SHIPPED", "FALSE_SHIP", "STALE_STAMP", "STAMP_DRIFT", "STAMPING_DRIFT"),
+    *_rules("OPERATOR_GATE", "OPERATOR", "SOAK"),
+    *_rules("STALE_CLAIM", "INFLIGHT", "IN_FLIGHT"),
+    *_rules("OPERATOR_GATE", "LEASE_HELD", "GATE", "GATED"),
+    *_rules("TRUE_DRAIN", "DRAINED", "DRAIN", "NO_DISPATCHABLE"),
+    *_rules("MISROUTE", "MISROUTE", "MISROUTED", "MIS_ROUTE", "MIS_ROUTED"),
+)
+
+
+def built_in() -> frozenset[str]:
+    from dos.reasons import table
+
+    return frozenset(reason.token.upper() for reason in table.TABLE)
+
+
+def registry(declared: Mapping[str, Reason]) -> "Registry":
+    """The built-in reasons and the workspace's own. What clears those is a person, as far as anybody can know."""
+    from dos.reasons import table
+
+    return table.BUILT_IN.extend(
+        table.Reason(
+            token=token,
+            category=table.Category(reason.category),
+            message=reason.summary,
+            fix=reason.fix,
+            refusal=reason.refusal,
+            see_also=reason.see_also,
+        )
+        for token, reason in declared.items()
+    )

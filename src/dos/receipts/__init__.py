@@ -1,0 +1,1 @@
+"""Receipts: signed records of what landed."""

@@ -1,0 +1,1 @@
+"""Makes, signs, keeps, finds and verifies receipts."""

@@ -1,0 +1,86 @@
+"""The receipts that name a commit, each checked against trusted keys and git as it is now."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from msgspec import Struct
+
+from dos.errors import DosError
+from dos.git.repository import Reader
+from dos.journal import streams
+from dos.receipts import check as verdict
+from dos.receipts import receipt
+from dos.receipts import receipt as receipts
+from dos.receipts.check import Evidence, Verdict
+from dos.receipts.io import notes, public_keys, repository, verify_signature
+from dos.receipts.io.public_keys import PublicKey
+from dos.receipts.receipt import Receipt, Rejected
+from dos.receipts.state import issued
+from dos.world import World
+
+
+class Checked(Struct, frozen=True, kw_only=True):
+    """One receipt, and whether it counts. Only a bound one can raise a unit."""
+
+    valid: bool
+    bound: bool
+    verdict: str  # what it says of its claim; empty when it cannot be read
+    why: str
+    receipt: Receipt | None = None
+
+
+def for_commit(world: World, sha: str, unit: str = "") -> list[Checked]:
+    """What the notes at the commit hold, and what the journal holds of the unit; each once, and of no other unit."""
+    if world.workspace.common is None:
+        return []
+    found = notes.of_commit(world.git, sha)
+    if unit:
+        found += issued(world.journal, unit, sha)
+    if not found:
+        return []
+    try:
+        trusted = public_keys.trusted()
+    except DosError as error:
+        return [Checked(valid=False, bound=False, verdict="", why=error.message)]
+    return [_checked(data, trusted, world.git, sha, unit) for data in dict.fromkeys(found)]
+
+
+def gather(
+    receipt: Receipt, trusted: Sequence[PublicKey], git: Reader | None, *, commit: str = "", unit: str = ""
+) -> Evidence:
+    """Git is asked only about a receipt whose signature holds."""
+    key = next((key for key in trusted if key.key_id == receipt.key_id), None)
+    signed = key is not None and verify_signature.is_signed_by(receipt, key)
+    return Evidence(
+        receipt=receipt,
+        now=datetime.now(UTC),
+        key_trusted=key is not None,
+        signed=signed,
+        here=repository.read(git, receipt) if git and signed else None,
+        wanted_commit=commit,
+        wanted_unit=unit,
+    )
+
+
+def _checked(data: bytes, trusted: Sequence[PublicKey], git: Reader, sha: str, unit: str) -> Checked:
+    found = receipts.parse(data)
+    if isinstance(found, Rejected):
+        return Checked(valid=False, bound=False, verdict="", why=found.why)
+    try:
+        answer = verdict.judge(gather(found, trusted, git, commit=sha, unit=unit))
+    except DosError as error:  # git cannot be read, or what is needed to check a signature is not installed
+        answer = Verdict(valid=False, reason=error.message)
+    return Checked(valid=answer.valid, bound=answer.bound, verdict=found.verdict, why=answer.reason, receipt=found)
+
+
+def gather_issued(world: World, unit: str = "") -> list[Receipt]:
+    """Oldest first; of one unit, where one is named. What is no receipt is passed over."""
+    store = world.journal
+    with store.backend.read(once=True) as view:
+        names = [unit] if unit else sorted(streams.unit.subject(name) for name in view.streams(streams.unit.prefix))
+    found = [data for name in names for data in issued(store, name)]
+    if world.workspace.common is not None:
+        found += notes.every(world.git)
+    read = [each for each in map(receipt.parse, found) if isinstance(each, Receipt) and each.unit]
+    unique = {receipt.canonical(each): each for each in read if unit in ("", each.unit)}
+    return list(unique.values())

@@ -1,1 +1,0 @@
-"""The rows of the one table of reasons, by what they are reasons for."""

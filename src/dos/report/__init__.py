@@ -1,0 +1,1 @@
+"""What people watch and read of a fleet."""

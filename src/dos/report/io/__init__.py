@@ -1,0 +1,1 @@
+"""Gathers what a report and a live view show."""

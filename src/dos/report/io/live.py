@@ -1,0 +1,74 @@
+"""What is to be seen of a fleet at one moment, by somebody who looks again and again: each look reads what is new."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from dos.agents.io import logs as agent_logs
+from dos.fleet.io import launches
+from dos.fleet.state.fleet import Fleet
+from dos.fleet.state.live import Watching
+from dos.journal import fold, streams
+from dos.journal.store import Store
+from dos.limits.quota import Candidate
+from dos.limits.state.quota import Quota
+from dos.machine import process
+from dos.questions.state import Decisions
+from dos.report.live import Held, Seen
+
+
+class Watcher:
+    def __init__(
+        self,
+        store: Store,
+        state: Path,
+        *,
+        roster: Sequence[str] = (),
+        silent_after_ms: int | None = None,
+        agents: Sequence[Candidate] | None = None,
+    ) -> None:
+        self._store = store
+        self._state = state
+        self._roster = list(roster)
+        self._silent_after_ms = silent_after_ms
+        self._agents = agents
+        self._watch = fold.Watch(store, Fleet, Watching, Decisions, Quota)
+
+    @property
+    def pos(self) -> int:
+        """Of the newest event that was seen."""
+        return self._watch.pos
+
+    def look(self) -> Seen:
+        """Everything as of one moment: between two looks at the store a worker could end."""
+        while True:
+            self._watch.look()
+            with self._store.backend.read() as view:
+                if view.last() == self.pos:
+                    leases, moment, boot, now_ms = view.leases(), view.lease_ms(), view.boot(), view.wall_ms()
+                    break
+        held = [Held(lease=each, lapsed=each.lapsed(moment, boot), gone=process.gone(each)) for each in leases]
+        lanes = [each for each in held if not each.lease.is_lock]
+        fleet = self._watch.state(Fleet)
+        return Seen(
+            now_ms=now_ms,
+            fleet=fleet,
+            watching=self._watch.state(Watching),
+            decisions=self._watch.state(Decisions),
+            quota=self._watch.state(Quota),
+            held=lanes,
+            supervisors=[each for each in held if each.lease.is_lock and each.lease.lane in streams.supervisor],
+            launched=launches.expected(fleet, self._state, now_ms),
+            spoken_ms=self._spoken(lanes),
+            roster=self._roster,
+            silent_after_ms=self._silent_after_ms,
+            agents=self._agents,
+        )
+
+    def _spoken(self, held: Sequence[Held]) -> dict[str, int]:
+        """From the logs of this machine; what another host's agents say, only that host can read."""
+        found: dict[str, int] = {}
+        for lease in (each.lease for each in held if each.lease.run_id and process.is_local(each.lease)):
+            logs = agent_logs.of_lane(self._state, lease.lane, lease.run_id)
+            if logs and (at_ms := agent_logs.changed_ms(logs[-1])) is not None:
+                found[lease.run_id] = at_ms
+        return found

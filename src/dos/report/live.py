@@ -1,0 +1,33 @@
+"""What is to be seen of a fleet at one moment."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from dos.fleet.state.fleet import Fleet
+from dos.fleet.state.live import Watching
+from dos.lease import Lease
+from dos.limits.quota import Candidate
+from dos.limits.state.quota import Quota
+from dos.questions.state import Decisions
+
+
+class Held(Struct, frozen=True, kw_only=True):
+    lease: Lease
+    lapsed: bool  # its time is over, and nobody has taken its place
+    gone: bool  # its process, by the system's word
+
+
+class Seen(Struct, frozen=True, kw_only=True):
+    now_ms: int  # by the clock that dates the events
+    fleet: Fleet
+    watching: Watching
+    decisions: Decisions
+    quota: Quota
+    held: list[Held]  # lanes
+    supervisors: list[Held]
+    launched: Mapping[str, int] = {}  # lane -> how many workers are on their way to it
+    spoken_ms: dict[str, int]  # run -> when its agent last said something; only of this host's runs
+    roster: list[str] = []
+    silent_after_ms: int | None = None  # an agent that says nothing for so long is worth a look
+    agents: Sequence[Candidate] | None = None  # all that the lanes may be worked on by; None: nobody can say

@@ -1,0 +1,64 @@
+"""Run identities: `RID-`, nine characters of time, six of chance. They sort by time and are safe as a path segment."""
+
+from msgspec import Struct
+
+from dos.errors import NameInvalid
+from dos.text import checked, shown
+
+ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+ENTROPY_BITS = 30
+_LENGTH = 19
+
+
+class RunIdentity(Struct, frozen=True, kw_only=True):
+    run_id: str
+    process_id: str
+    parent_id: str | None
+    root_id: str
+    ts_ms: int
+
+
+def mint(ts_ms: int, entropy: int, process: str, *, parent: str | None = None, root: str | None = None) -> RunIdentity:
+    """A new run. Its root is the parent's root when that is known, else the parent, else itself."""
+    process = checked(process, "process name")
+    if parent is not None:
+        checked_id(parent)
+    if root is not None:
+        checked_id(root)
+    run_id = f"RID-{_encode(ts_ms, 9)}{_encode(entropy, 6)}"
+    return RunIdentity(
+        run_id=run_id,
+        process_id=process if process.startswith("PROC-") else f"PROC-{process}",
+        parent_id=parent,
+        root_id=root or parent or run_id,
+        ts_ms=ts_ms,
+    )
+
+
+def is_run_id(text: str) -> bool:
+    return len(text) == _LENGTH and text.startswith("RID-") and all(c in ALPHABET for c in text[4:])
+
+
+def checked_id(text: str) -> str:
+    """The run id itself, or an error: it is used as a path segment, so nothing else may pass."""
+    if not is_run_id(text):
+        raise NameInvalid(
+            f"{shown(text)} is not a run id",
+            hint="A run id is RID- and 15 characters; `dos run-id mint NAME` prints a new one.",
+        )
+    return text
+
+
+def started_ms(run_id: str) -> int:
+    number = 0
+    for character in checked_id(run_id)[4:13]:
+        number = number * 32 + ALPHABET.index(character)
+    return number
+
+
+def _encode(number: int, width: int) -> str:
+    characters = []
+    for _ in range(width):
+        number, digit = divmod(number, 32)
+        characters.append(ALPHABET[digit])
+    return "".join(reversed(characters))

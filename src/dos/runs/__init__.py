@@ -1,0 +1,1 @@
+"""What a run set out to do, and how far it came."""

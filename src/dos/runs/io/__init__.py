@@ -1,0 +1,1 @@
+"""Gathers what is known of a run."""

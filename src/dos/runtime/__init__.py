@@ -1,1 +1,0 @@
-"""Acts: the supervisor, the workers, and the driver that performs their effects."""

@@ -1,1 +1,0 @@
-"""Acts that one command of a person does, apart from the fleet."""

@@ -1,1 +1,0 @@
-"""What a supervisor sees of its fleet, and where its workers run."""

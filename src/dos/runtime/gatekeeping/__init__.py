@@ -1,1 +1,0 @@
-"""The commit gate: git's own hooks ask whether an agent still holds its lane, and stays in it."""

@@ -1,1 +1,0 @@
-"""Receipts are made, signed and laid where they are found."""

@@ -1,1 +1,0 @@
-"""The steps of an iteration, as generators of effects: take a unit on, run an agent, measure, land, wait."""

@@ -1,1 +1,0 @@
-"""Runs tests on throw-away copies of what was committed, and tells how they came out."""

@@ -1,1 +1,0 @@
-"""Reads of the outside: git, processes, files, plan documents."""

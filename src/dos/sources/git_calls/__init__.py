@@ -1,1 +1,0 @@
-"""How git is called: which exit codes of a command are answers."""

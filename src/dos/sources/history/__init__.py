@@ -1,1 +1,0 @@
-"""Reads of history: git objects, the log, and the index that saves walking it."""

@@ -1,1 +1,0 @@
-"""Who can be asked for an opinion."""

@@ -1,1 +1,0 @@
-"""Receipts and the keys that sign them, as files."""

@@ -1,1 +1,0 @@
-"""Where people and programs meet dos. Surfaces decide nothing and never import one another."""

@@ -1,1 +1,0 @@
-"""What is drawn on a terminal while something goes on."""

@@ -1,1 +1,0 @@
-"""Verbs that explain: what there is to type, what an answer means, what a name stands for."""

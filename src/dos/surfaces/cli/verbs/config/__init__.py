@@ -1,1 +1,0 @@
-"""Verbs that show and change dos.toml."""

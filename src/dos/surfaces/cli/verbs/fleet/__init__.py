@@ -1,1 +1,0 @@
-"""Verbs that watch a fleet, hold it, and keep it going."""

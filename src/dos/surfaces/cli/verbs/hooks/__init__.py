@@ -1,1 +1,0 @@
-"""What is put into other programs' hooks."""

@@ -1,1 +1,0 @@
-"""The verbs that read and tend the journal."""

@@ -1,1 +1,0 @@
-"""The verbs of lanes and their leases."""

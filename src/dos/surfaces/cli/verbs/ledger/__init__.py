@@ -1,1 +1,0 @@
-"""Verbs that write down what a run sets out to do, and how it stands."""

@@ -1,1 +1,0 @@
-"""The verbs of the archive lock, of numbers and of run identities."""

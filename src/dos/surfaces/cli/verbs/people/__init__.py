@@ -1,1 +1,0 @@
-"""Verbs for what only a person can do: decide, and pay."""

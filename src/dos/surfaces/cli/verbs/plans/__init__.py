@@ -1,1 +1,0 @@
-"""Verbs about plan documents and their units."""

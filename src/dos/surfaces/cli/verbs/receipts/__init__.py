@@ -1,1 +1,0 @@
-"""Receipts: made, checked and handed out."""

@@ -1,1 +1,0 @@
-"""Verbs about runs: begin, claim, decide, resume, explain."""

@@ -1,1 +1,0 @@
-"""Did it happen, and how do we know: one file a verb."""

@@ -1,1 +1,0 @@
-"""Verbs that ask what is true."""

@@ -1,1 +1,0 @@
-"""Bugs to be planted on purpose: a simulator that misses them finds nothing."""

@@ -1,1 +1,0 @@
-"""What is held against the promises of a fleet, beside what each event shows by itself."""

@@ -1,0 +1,165 @@
+"""Agents as a fleet meets them: they edit, commit and claim; or lie, stray, stall, spin, hit limits and crash."""
+
+from datetime import UTC, datetime, timedelta
+
+from msgspec import Struct
+
+from dos.agents.adapter import LAUNCH_FAILED, AgentOutcome, Ending, Usage
+from dos.fleet import effects
+from dos.testing.simulator.world import faults
+from dos.testing.simulator.world.repository import Tree
+from dos.testing.simulator.world.scheduler import SUSPENDED, Process, Suspended
+from dos.testing.simulator.world.site import Site
+from dos.testing.simulator.world.workspace import COST_USD, SILENCE_SECONDS, WALL_SECONDS
+
+LONGEST_LIMIT_SECONDS = 240
+DOUBTED_LIMIT = timedelta(days=60)
+KILLED = 0.8  # of the workers at a unit that kills
+ASKED_ABOUT = 0.06  # of the agents, for each reason
+
+
+ENDINGS = {
+    faults.STALL: Ending.HANG,
+    faults.SPIN: Ending.HANG,
+    faults.LIMIT: Ending.USAGE_WINDOW,
+    faults.LIMIT_UNTIL: Ending.USAGE_WINDOW,
+    faults.OVERLOADED: Ending.OVERLOADED,
+    faults.NO_CREDIT: Ending.SPEND_STOP,
+    faults.AGENT_CRASH: Ending.CRASH,
+    faults.AGENT_MISSING: Ending.LAUNCH_FAILED,
+    faults.NOT_INSTALLED: Ending.LAUNCH_FAILED,
+    faults.LIMIT_DOUBTED: Ending.USAGE_WINDOW,
+}
+COMMITS = ("", faults.STRAY, faults.RED, faults.LEFTOVERS)
+EDITS = (*COMMITS, faults.TO_BRANCH, faults.LIE, faults.STALL, faults.SPIN, faults.AGENT_CRASH)
+
+
+class Agent(Struct):
+    """One agent's process. It works on while its worker sleeps, and dies with it."""
+
+    worker: Process
+    effect: effects.RunAgent
+    tree: Tree
+    fault: str
+    began: int
+    seconds: float
+    done: int = 0
+    alive: bool = True
+
+
+class Agents:
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.machine = site.machine
+        self.running: list[Agent] = []
+
+    def start(self, process: Process, effect: effects.RunAgent) -> Suspended[effects.AgentResult]:
+        random = self.site.random
+        fault = "" if self.machine.calm else self._fault()
+        if fault:
+            self.machine.counts[fault] += 1
+        seconds = {
+            faults.STALL: SILENCE_SECONDS + 10,
+            faults.SPIN: WALL_SECONDS,
+            faults.AGENT_MISSING: 1,
+            faults.NOT_INSTALLED: 1,
+        }.get(fault, random.randint(5, 60))
+        tree = self.site.repository.trees[effect.worktree.path]
+        agent = Agent(process, effect, tree, fault, self.machine.now, seconds)
+        process.agent = agent
+        self.running = [each for each in self.running if each.alive and each.worker.alive]
+        self.running.append(agent)
+        self.machine.after(seconds * 300, self._act, agent)
+        if effect.unit.name == self.site.deadly and self.site.asks(KILLED):
+            self.machine.counts[faults.DEADLY_UNIT] += 1
+            self.machine.after(seconds * 100, self.machine.kill, process)
+        return SUSPENDED
+
+    def _fault(self) -> str:
+        fault = self.site.swarm.agent()
+        for name in (faults.NOT_INSTALLED, faults.LIMIT_DOUBTED, faults.TO_BRANCH):
+            if not fault and self.site.asks(ASKED_ABOUT):
+                fault = name
+        return fault
+
+    def end_leftovers(self, host: str, lane: str, fence: int) -> None:
+        """End what runs on this host for the lane under this lease or an older one."""
+        for agent in self.running:
+            lease = agent.effect.lease
+            if agent.alive and agent.worker.host.name == host and lease.lane == lane and lease.fence <= fence:
+                self._end(agent, Ending.KILLED)
+
+    def stop(self, process: Process) -> None:
+        """Its worker has lost the lease, or a person said so."""
+        agent = process.agent
+        if isinstance(agent, Agent) and agent.alive:
+            self._end(agent, Ending.KILLED)
+
+    def _act(self, agent: Agent) -> None:
+        """Twice something is done to the tree, then it ends."""
+        if not (agent.alive and agent.worker.alive):
+            return
+        repository, unit = self.site.repository, agent.effect.unit.name
+        agent.done += 1
+        if agent.done == 1 and agent.fault in EDITS:
+            repository.edit(agent.tree)
+        elif agent.done == 2 and agent.fault in COMMITS:
+            fault = agent.fault
+            repository.commit(agent.tree, unit, strays=fault == faults.STRAY, red=fault == faults.RED)
+            if fault == faults.LEFTOVERS:
+                repository.edit(agent.tree)
+        elif agent.done == 2 and agent.fault == faults.TO_BRANCH and not agent.effect.documents:
+            repository.commit_to_branch(agent.tree, unit)
+        if agent.done == 3:
+            self._end(agent, ENDINGS.get(agent.fault, Ending.OK))
+        else:
+            self.machine.after(agent.seconds * 350, self._act, agent)
+
+    def _end(self, agent: Agent, how: Ending) -> None:
+        agent.alive = False
+        process = agent.worker
+        wait = max(0, process.paused_until - self.machine.now)
+        self.machine.after(wait, self._tell, (agent, self._ended(agent, how)))
+
+    def _tell(self, told: tuple[Agent, effects.AgentResult]) -> None:
+        agent, ended = told
+        if agent.worker.alive and agent.worker.agent is agent:
+            agent.worker.agent = None
+            self.machine.go_on(agent.worker, ended)
+
+    def _cost(self, agent: Agent) -> float:
+        """A program that is told how much it may cost keeps to the least of what it was told."""
+        cost = round(2 * COST_USD * self.site.random.random(), 2)
+        most = next(each.max_usd for each in self.site.setting.agents if each.name == agent.effect.agent)
+        left = agent.effect.left.usd
+        return cost if most is None else min(cost, most, cost if left is None else left)
+
+    def _ended(self, agent: Agent, how: Ending) -> effects.AgentResult:
+        resets_at = None
+        if agent.fault == faults.LIMIT_UNTIL:
+            wait = self.site.random.randint(30, LONGEST_LIMIT_SECONDS)
+            resets_at = self._now() + timedelta(seconds=wait)
+        elif agent.fault == faults.LIMIT_DOUBTED:
+            resets_at = self._now() + DOUBTED_LIMIT
+        cost = self._cost(agent)
+        outcome = AgentOutcome(
+            ending=how,
+            claim="SHIPPED" if how is Ending.OK else "",
+            resets_at=resets_at,
+            usage=(Usage(model="large", output_tokens=1_000, cost_usd=cost),),
+        )
+        return effects.AgentResult(
+            outcome=outcome,
+            exit_code=_exit_code(agent.fault, how),
+            seconds=(self.machine.now - agent.began) / 1000,
+            cost_usd=cost,
+        )
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self.machine.clock.wall_ms() / 1000, UTC)
+
+
+def _exit_code(fault: str, how: Ending) -> int:
+    if fault == faults.NOT_INSTALLED:
+        return LAUNCH_FAILED
+    return 0 if how is Ending.OK else 1

@@ -1,0 +1,1 @@
+"""Simulations by seed, one or many."""

@@ -1,0 +1,1 @@
+"""Bugs that can be switched on, one for each promise that the simulator watches."""

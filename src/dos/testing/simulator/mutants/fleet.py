@@ -1,0 +1,214 @@
+"""What a supervisor must not do: each a small change of what it sees."""
+
+from contextlib import ExitStack as Patches
+from typing import TYPE_CHECKING
+from unittest.mock import patch
+
+from msgspec import structs
+
+from dos.approval.io.texts import Answers, ApprovedTexts
+from dos.backlog.attempt_state import Attempts
+from dos.backlog.io import target
+from dos.backlog.pickable import MOST_DEATHS
+from dos.baseline import gate
+from dos.config.load import FILE_NAME
+from dos.fleet import effects
+from dos.fleet.observation import Seen
+from dos.fleet.state.fleet import Fleet, Unit
+from dos.fleet.state.incidents import Incidents
+from dos.journal import streams
+from dos.journal.events.envelope import Event
+from dos.journal.events.fleet import FleetStarted
+from dos.journal.events.limits import UnitCleared
+from dos.lease import Lease, Request
+from dos.questions.question import Choice, ClearLane, Consequence
+from dos.questions.state import Decisions
+from dos.testing.simulator.world.scheduler import Host, Process
+
+if TYPE_CHECKING:
+    from dos.testing.simulator.simulation import Simulation
+
+SPIN_MS = 60_000
+
+
+def reap_reads_again(simulation: "Simulation", patches: Patches) -> None:
+    """Whoever reaps a lane takes its lease as it is by then, not the one that was judged."""
+    fleets, site = simulation.fleets, simulation.site
+    revoke = fleets.revoke
+
+    def revoked(process: Process, effect: effects.RevokeLease) -> bool:
+        now = [lease for lease in site.reader.leases() if lease.lane == effect.lease.lane]
+        return revoke(process, structs.replace(effect, lease=now[0]) if now else effect)
+
+    fleets.revoke = revoked  # type: ignore[method-assign]
+
+
+def no_pending(simulation: "Simulation", patches: Patches) -> None:
+    """A lane is started again at once, although its worker may be on its way."""
+    simulation.fleets.launched = lambda host, wall_ms: {}  # type: ignore[method-assign]
+    patches.enter_context(patch.object(Seen, "backs_off_until_ms", lambda seen, lane: 0))
+
+
+def no_intensity(simulation: "Simulation", patches: Patches) -> None:
+    """A lane whose workers keep dying is started for ever."""
+    patches.enter_context(patch.object(Seen, "keeps_dying", lambda seen, lane: ""))
+    patches.enter_context(patch.object(Seen, "backs_off_until_ms", lambda seen, lane: 0))
+
+
+def spinning_is_dead(simulation: "Simulation", patches: Patches) -> None:
+    """A worker that lands nothing for a while is taken for dead."""
+    fleets, site = simulation.fleets, simulation.site
+    gone = fleets.gone
+
+    def holder_gone(lease: Lease, host: Host) -> bool:
+        run = site.fleet.runs.get(lease.run_id)
+        spins = run is not None and not run.landed and site.machine.clock.wall_ms() - run.begun_ms > SPIN_MS
+        return spins or gone(lease, host)
+
+    fleets.gone = holder_gone  # type: ignore[method-assign]
+
+
+def names_are_machines(simulation: "Simulation", patches: Patches) -> None:
+    """A pid is looked for here because its host has our name, on whichever machine of that name it runs."""
+    site = simulation.site
+    is_gone = site.is_gone
+
+    def gone(lease: Request, host: Host) -> bool:
+        holder = site.holder(lease)
+        elsewhere = holder is not None and holder.host is not host
+        return elsewhere or is_gone(lease, host)
+
+    site.is_gone = gone  # type: ignore[method-assign]
+
+
+def one_fleet_stream(simulation: "Simulation", patches: Patches) -> None:
+    """Supervisors write to one stream, each under its own fence: the newest lease fences all the others out."""
+    patches.enter_context(patch.object(streams, "system", lambda system: streams.FLEET))
+
+
+def red_target_ignored(simulation: "Simulation", patches: Patches) -> None:
+    """That the tests fail where nobody has worked keeps nobody from being started."""
+    fleets = simulation.fleets
+    plan = fleets.baseline_plan
+
+    def planned(process: Process) -> gate.Plan:
+        found = plan(process)
+        ignored = found.step is gate.Step.WAIT
+        return gate.Plan(step=gate.Step.CLEAR) if ignored else found
+
+    fleets.baseline_plan = planned  # type: ignore[method-assign]
+
+
+def one_too_many(simulation: "Simulation", patches: Patches) -> None:
+    """The fleet is kept at one more than was asked for."""
+    site = simulation.site
+    start = site.start_supervisor
+
+    def started(host: Host, *, by_person: bool = True) -> Process:
+        wanted = site.setting
+        site.setting = structs.replace(wanted, target=wanted.target + 1)
+        try:
+            return start(host, by_person=by_person)
+        finally:
+            site.setting = wanted
+
+    site.start_supervisor = started  # type: ignore[method-assign]
+
+
+def start_clears_cooldowns(simulation: "Simulation", patches: Patches) -> None:
+    """Whoever starts the fleet has every unit tried again."""
+    apply = Attempts.apply
+
+    def applied(self: Attempts, event: Event) -> None:
+        apply(self, event)
+        if event.kind == FleetStarted.kind:
+            for tries in self.units.values():
+                tries.newest_ms = {}
+
+    patches.enter_context(patch.object(Attempts, "apply", applied))
+
+
+def retry_without_effect(simulation: "Simulation", patches: Patches) -> None:
+    """A retry is written down, and the cooldown goes on."""
+    consequences = Choice.consequences
+
+    def without_units(self: Choice, *, by_person: bool) -> list[Consequence]:
+        return consequences(self, by_person=False)
+
+    patches.enter_context(patch.object(Choice, "consequences", without_units))
+
+
+def lane_not_cleared(simulation: "Simulation", patches: Patches) -> None:
+    """A retry clears the units, and their lane stays as it was."""
+    consequences = Choice.consequences
+
+    def without_lane(self: Choice, *, by_person: bool) -> list[Consequence]:
+        return [each for each in consequences(self, by_person=by_person) if not isinstance(each, ClearLane)]
+
+    patches.enter_context(patch.object(Choice, "consequences", without_lane))
+
+
+def answer_not_looked_at(simulation: "Simulation", patches: Patches) -> None:
+    """A supervisor goes by what it saw before a person answered."""
+    site = simulation.site
+    apply = site.apply
+
+    def applied(event: Event) -> None:
+        before = site.offers
+        apply(event)
+        if event.actor == site.store.actor:
+            site.offers = before
+
+    site.apply = applied  # type: ignore[method-assign]
+
+
+def undone_stays_undone(simulation: "Simulation", patches: Patches) -> None:
+    """Somebody wants a unit done again that was reverted, and nobody is offered it."""
+    as_shown = target.as_shown
+
+    def without_answers(fleet: Fleet, shown: target.Shown, answers: Decisions) -> Fleet:
+        return as_shown(fleet, shown, Decisions())
+
+    patches.enter_context(patch.object(target, "as_shown", without_answers))
+
+
+def kept_commit_disputed(simulation: "Simulation", patches: Patches) -> None:
+    """Somebody keeps what an agent brought to the branch, and the unit is still to be done."""
+    patches.enter_context(patch.object(Incidents, "answer", lambda incidents, fact: None))
+
+
+def deaths_not_forgotten(simulation: "Simulation", patches: Patches) -> None:
+    """Somebody wants a unit to be tried again that runs died at, and they still count."""
+    clear = Fleet._clear_unit
+
+    def cleared(self: Fleet, fact: UnitCleared, event: Event) -> None:
+        before = self.units.get(fact.unit, Unit())
+        deaths, cleared_ms = before.deaths, before.cleared_ms
+        clear(self, fact, event)
+        if deaths >= MOST_DEATHS:
+            unit = self.units[fact.unit]
+            unit.deaths, unit.cleared_ms = deaths, cleared_ms
+
+    patches.enter_context(patch.object(Fleet, "_clear_unit", cleared))
+
+
+def used_plan_ignored(simulation: "Simulation", patches: Patches) -> None:
+    """Somebody wants a plan used as it is on disk, and the fleet works by the text of before."""
+    used = ApprovedTexts._used
+
+    def without_plans(self: ApprovedTexts, answers: Decisions) -> Answers:
+        return frozenset(each for each in used(self, answers) if each[0] == FILE_NAME)
+
+    patches.enter_context(patch.object(ApprovedTexts, "_used", without_plans))
+
+
+def settings_of_the_start(simulation: "Simulation", patches: Patches) -> None:
+    """Workers are handed the settings that their supervisor was started with, whatever was answered since."""
+    fleets = simulation.fleets
+    settings = fleets.settings
+    first: dict[int, str | None] = {}  # by supervisor
+
+    def of_the_start(process: Process) -> str | None:
+        return first.setdefault(process.pid, settings(process))
+
+    fleets.settings = of_the_start  # type: ignore[method-assign]

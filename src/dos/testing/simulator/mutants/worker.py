@@ -1,0 +1,203 @@
+"""What a worker must not do: each a small change of one effect, or of what it is decided by."""
+
+from contextlib import ExitStack as Patches
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+from msgspec import structs
+
+from dos.fleet import effects
+from dos.fleet.worker import worker
+from dos.journal import streams
+from dos.journal.events.fleet import IterationCommitted, LandingIntended, RunStopped, UnitLanded
+from dos.journal.events.limits import AgentWentOn
+from dos.limits.accounts import Account, Day
+from dos.limits.budget import Spent
+from dos.limits.state.spend import Spend
+from dos.loop import decide as loop
+from dos.loop.types import IterationOutcome, LoopDecision, LoopState, OutcomeKind
+from dos.testing.simulator.world.repository import TARGET, Tree
+from dos.testing.simulator.world.scheduler import SUSPENDED, Later, Process, Suspended
+from dos.units.unit import Landing
+
+if TYPE_CHECKING:
+    from dos.testing.simulator.simulation import Simulation
+
+
+def branch_without_fence(simulation: "Simulation", patches: Patches) -> None:
+    """The branch moves by compare-and-swap, and git is not asked whose fence is the newest."""
+    move = simulation.site.repository.move
+
+    def moved(lane: str, fence: int, landing: Landing) -> effects.NotLanded | None:
+        return move(lane, fence, landing, fence_counts=False)
+
+    simulation.site.repository.move = moved  # type: ignore[method-assign, assignment]
+
+
+def resume_without_git(simulation: "Simulation", patches: Patches) -> None:
+    """Whoever goes on after a crash does not ask git how far the landing came."""
+    simulation.workers.has_landed = lambda process, effect: False  # type: ignore[method-assign]
+
+
+def claim_believed(simulation: "Simulation", patches: Patches) -> None:
+    """What an agent says counts as done."""
+    workers, repository = simulation.workers, simulation.site.repository
+    measure, prepare, move = workers.measure, workers.prepare_landing, workers.move_branch
+
+    def measured(process: Process, effect: effects.MeasureWork) -> Later[effects.Measured]:
+        found = measure(process, effect)
+        seen = found.answer
+        if seen.commits or not simulation.site.fleet.units[effect.unit.name].claim:
+            return found
+        return Later(found.seconds, structs.replace(seen, commits=["claimed"], changed_paths=1, accepted=True))
+
+    def prepared(
+        process: Process, effect: effects.PrepareLanding
+    ) -> Later[Landing | effects.NotLanded] | effects.NotLanded:
+        if effect.head != effect.worktree.base:
+            return prepare(process, effect)
+        ready = Landing(unit=effect.unit.name, branch=TARGET, base=repository.target, commit=effect.head)
+        return Later(0, ready)
+
+    def moved(process: Process, effect: effects.MoveBranch) -> effects.NotLanded | None:
+        return move(process, effect) if effect.landing.commit != effect.landing.base else None
+
+    workers.measure = measured  # type: ignore[method-assign]
+    workers.prepare_landing = prepared  # type: ignore[method-assign]
+    workers.move_branch = moved  # type: ignore[method-assign]
+
+
+def no_key(simulation: "Simulation", patches: Patches) -> None:
+    """What became of a unit is written again when it is sent again."""
+    workers = simulation.workers
+    record = workers.record
+
+    def recorded(process: Process, effect: effects.Record) -> Any:
+        became = isinstance(effect.fact, IterationCommitted | UnitLanded)
+        return record(process, structs.replace(effect, key=None) if became else effect)
+
+    workers.record = recorded  # type: ignore[method-assign]
+
+
+def landing_without_intent(simulation: "Simulation", patches: Patches) -> None:
+    """The branch moves before it is written down that it will."""
+    workers = simulation.workers
+    record = workers.record
+
+    def recorded(process: Process, effect: effects.Record) -> Any:
+        if isinstance(effect.fact, LandingIntended):
+            return None
+        return record(process, effect)
+
+    workers.record = recorded  # type: ignore[method-assign]
+
+
+def cleared_unsaved(simulation: "Simulation", patches: Patches) -> None:
+    """A worktree is made clean without saving what an earlier run left in it."""
+    repository = simulation.site.repository
+
+    def prepare(tree: Tree, run_id: str) -> list[effects.Salvage]:
+        tree.base = tree.head = repository.target
+        tree.dirty = []
+        return []
+
+    repository.prepare = prepare  # type: ignore[method-assign]
+
+
+def promises_ignored(simulation: "Simulation", patches: Patches) -> None:
+    """What is left of a shared budget is given to everybody who asks."""
+
+    def promised(self: Spend, account: Account, *, besides: str, now_ms: int) -> Spent:
+        return Spent()
+
+    patches.enter_context(patch.object(Spend, "promised", promised))
+
+
+def money_forgotten(simulation: "Simulation", patches: Patches) -> None:
+    """What a run or a lane has spent is looked at by nobody."""
+    spent = Spend.spent
+
+    def unseen(self: Spend, account: Account) -> Spent:
+        return spent(self, account) if isinstance(account, Day) else Spent()
+
+    patches.enter_context(patch.object(Spend, "spent", unseen))
+
+
+def word_after_the_last(simulation: "Simulation", patches: Patches) -> None:
+    """A run that has said why it stops says something more."""
+    workers = simulation.workers
+    release = workers.release_lease
+
+    def released(process: Process, effect: effects.ReleaseLease) -> None:
+        lease = effect.lease
+        if not lease.is_lock and lease.run_id in simulation.watch.stopped:
+            fact = AgentWentOn(run_id=lease.run_id, lane=lease.lane, unit="")
+            process.store.record(streams.run(lease.run_id), fact, fence=lease.fence)
+        release(process, effect)
+
+    workers.release_lease = released  # type: ignore[method-assign]
+
+
+def untyped_stop(simulation: "Simulation", patches: Patches) -> None:
+    """A run stops for a reason that is in no table."""
+    workers = simulation.workers
+    record = workers.record
+
+    def recorded(process: Process, effect: effects.Record) -> Any:
+        if isinstance(effect.fact, RunStopped):
+            effect = structs.replace(effect, fact=structs.replace(effect.fact, stop_reason="enough"))
+        return record(process, effect)
+
+    workers.record = recorded  # type: ignore[method-assign]
+
+
+def open_question_passed(simulation: "Simulation", patches: Patches) -> None:
+    """A worker does not look whether its host's tests fail without any work."""
+    simulation.workers.held_by = lambda host: ""  # type: ignore[method-assign]
+
+
+def turn_taken(simulation: "Simulation", patches: Patches) -> None:
+    """Whoever has something to land does not wait for those who came first."""
+    simulation.workers.await_turn = lambda process, effect: 0  # type: ignore[method-assign, assignment, return-value]
+
+
+def deaf(simulation: "Simulation", patches: Patches) -> None:
+    """Who waits hears neither a word nor the time."""
+
+    def park(process: Process, effect: effects.Park) -> Suspended[float]:
+        return SUSPENDED
+
+    simulation.workers.park = park  # type: ignore[method-assign]
+
+
+def decided_by_another_state(simulation: "Simulation", patches: Patches) -> None:
+    """It is decided by another state than the one that is written down."""
+
+    def decide(state: LoopState, outcome: IterationOutcome) -> LoopDecision:
+        return loop.decide(structs.replace(state, iteration=state.iteration + 1), outcome)
+
+    patches.enter_context(patch.object(worker, "decide", _Loop(decide)))
+
+
+def limit_is_a_failure(simulation: "Simulation", patches: Patches) -> None:
+    """That a provider has no room counts against the agent."""
+
+    def decide(state: LoopState, outcome: IterationOutcome) -> LoopDecision:
+        decision = loop.decide(state, outcome)
+        if outcome.kind is not OutcomeKind.RATE_LIMITED:
+            return decision
+        after = decision.next_state
+        return structs.replace(
+            decision, next_state=structs.replace(after, consecutive_unclear=after.consecutive_unclear + 1)
+        )
+
+    patches.enter_context(patch.object(worker, "decide", _Loop(decide)))
+
+
+class _Loop:
+    """The module, with another way to decide."""
+
+    needs = staticmethod(loop.needs)
+
+    def __init__(self, decide: Any) -> None:
+        self.decide = decide

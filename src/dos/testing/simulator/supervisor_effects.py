@@ -1,0 +1,316 @@
+"""How a supervisor's effects are performed in a simulation: one method for each."""
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct, structs
+
+from dos import run_ids
+from dos.backlog.io.target import Shown
+from dos.baseline import gate
+from dos.baseline import state as checked
+from dos.errors import Conflict
+from dos.fleet import effects
+from dos.fleet import observe as observing
+from dos.fleet.io.launches import LAUNCH_MS
+from dos.fleet.lane_entries import Staff
+from dos.fleet.observation import Seen, roomless
+from dos.fleet.population.lease_health import Standing
+from dos.fleet.state import fleet as folded
+from dos.fleet.state.live import Pause
+from dos.fleet.supervisor import Fleet
+from dos.journal import streams
+from dos.journal.events.lanes import LeaseRevoked
+from dos.journal.events.limits import BaselineChecked, BaselineStarted
+from dos.journal.events.reader import select
+from dos.lease import Lease
+from dos.loop.verdicts.liveness import Answer as Liveness
+from dos.machine.process import Identity
+from dos.questions import state as decisions
+from dos.questions.io import attention
+from dos.testing.simulator.worker_effects import WorkerPerformers
+from dos.testing.simulator.world import faults
+from dos.testing.simulator.world.branch_view import BranchView
+from dos.testing.simulator.world.repository import TARGET
+from dos.testing.simulator.world.scheduler import SUSPENDED, Host, Later, Performers, Process, Suspended, simulates
+from dos.testing.simulator.world.site import Site
+from dos.units.unit import Unit
+from dos.verify.baseline import Subject
+
+FOREVER_MS = 1 << 50
+NOTHING = effects.Backlog(
+    open=[], held=[], resting=[], landed=[], completion=None, interrupted=[], unsettled=[], history={}
+)
+QUIET_TICKS = 3
+SPIN_MS = 120_000  # without anything landed
+SPIN_LOOK_MS = 60_000
+COMMANDS = "make test"
+CHECK_SECONDS = 5.0
+AILMENTS = ("", "", faults.RED_TARGET, faults.BLIND_TEST)
+
+
+class Tick(Struct, frozen=True, kw_only=True):
+    """What a supervisor saw when it looked."""
+
+    position: int  # in the journal
+    seen: Seen
+    fleet: Fleet
+
+
+class FleetPerformers:
+    """A supervisor can do what a worker can, and start workers."""
+
+    def __init__(self, site: Site, workers: WorkerPerformers) -> None:
+        self.site = site
+        self.machine = site.machine
+        self.workers = workers
+        self.population: dict[str, tuple[int, int]] = {}  # host -> how many it saw, and has started since
+        self._surveyed: dict[str, tuple[object, int, effects.Backlog]] = {}
+        self._looked_for_spinning: dict[str, int] = {}
+        self._cleared: set[int] = set()  # the supervisors whose host was checked
+        self.on_look: Callable[[Process, Tick], None] = lambda process, tick: None
+        self.on_hand_over: Callable[[Process, str | None], None] = lambda process, settings: None
+        self.on_tick_over: Callable[[Process], None] = lambda process: None
+
+    def table(self) -> Performers:
+        rows = (
+            simulates(effects.ObserveFleet, self.observe),
+            simulates(effects.SpawnWorker, self.spawn),
+            simulates(effects.RevokeLease, self.revoke),
+            simulates(effects.LetExpire, self.let_expire),
+            simulates(effects.CheckBaseline, self.check_baseline),
+            simulates(effects.Complain, self.complain),
+            simulates(effects.MintRun, self.mint),
+            simulates(effects.Pause, self.pause),
+        )
+        return {**self.workers.table(), **dict(rows)}
+
+    def observe(self, process: Process, effect: effects.ObserveFleet) -> Fleet:
+        view = self.site.view(process)
+        if texts := self.site.texts.get(process.host.name):
+            texts.heed(process.store, self.site.decisions, self.site.text_news)
+            self.machine.look()
+        seen = structs.replace(self.seen(process.host, view), baseline=self.baseline_plan(process))
+        self.population[process.host.name] = sum(bool(seen.working_on(lane)) for lane in seen.backlogs), 0
+        fleet = observing.fleet(
+            seen,
+            supervisor=effect.lease,
+            first=effect.first,
+            incidents=view.incidents,
+            begun=self._check_to_begin(process.host),
+        )
+        self.on_look(process, Tick(position=self.site.reader.last(), seen=seen, fleet=fleet))
+        return fleet
+
+    def baseline_plan(self, process: Process) -> gate.Plan:
+        planned = self.baseline_of(process.host, cleared=process.pid in self._cleared)
+        if planned.step is gate.Step.CLEAR:
+            self._cleared.add(process.pid)
+        else:
+            self._cleared.discard(process.pid)
+        return planned
+
+    def baseline_of(self, host: Host, *, cleared: bool = False) -> gate.Plan:
+        site = self.site
+        if not site.setting.is_checked:
+            return gate.Plan(step=gate.Step.CLEAR)
+        return gate.plan(
+            self._subject(host),
+            site.baselines.known(),
+            checked.asked(site.decisions),
+            newest=site.baselines.newest(host.name, COMMANDS),
+            started_ms=site.fleet.started_ms,
+            cleared=cleared,
+        )
+
+    def _subject(self, host: Host) -> Subject:
+        return Subject(host=host.name, tree=self.site.repository.target, commands=COMMANDS)
+
+    def _check_to_begin(self, host: Host) -> BaselineStarted:
+        commit = self.site.repository.target
+        return BaselineStarted(host=host.name, branch=TARGET, commit=commit, command=COMMANDS)
+
+    def check_baseline(self, process: Process, effect: effects.CheckBaseline) -> Later[BaselineChecked | None]:
+        """On some hosts it fails until a person mends it. Whoever checks may die at it, and the branch may move."""
+        subject, host, site = self._subject(process.host), process.host.name, self.site
+        found = "" if self.machine.calm else site.ailing.setdefault(host, site.random.choice(AILMENTS))
+        if found:
+            self.machine.counts[found] += 1
+        fact = BaselineChecked(
+            host=subject.host,
+            branch=TARGET,
+            commit=subject.tree,
+            tree=subject.tree,
+            commands=subject.commands,
+            command=COMMANDS,
+            passed=found != faults.RED_TARGET,
+            blanked=1,
+            sees_tree=None if found == faults.RED_TARGET else found != faults.BLIND_TEST,
+            ordinal=site.baselines.failures.get(host, 0) + 1 if found else 0,
+        )
+        return Later(CHECK_SECONDS, fact)
+
+    def seen(self, host: Host, view: BranchView | None = None) -> Seen:
+        """Without a `view`, by whoever looks at the branch for the first time."""
+        site, now_ms = self.site, self.machine.clock.wall_ms()
+        view = view or site.view(None)
+        units, texts = site.units_at(host), site.texts.get(host.name)
+        state, setting = site.as_git_shows(view, units), site.setting
+        leases, staff = {lease.lane: lease for lease in site.live()}, self.staff(host)
+        working = leases.keys() - staff.dead().keys()
+        # What a lane could offer is asked only where nobody works.
+        backlogs = {
+            name: NOTHING if name in working else self._backlog(name, units, state, view.shown, now_ms)
+            for name in setting.regions
+        }
+        free = [lane for lane, found in backlogs.items() if found.open]
+        limited = site.quota.limits or setting.spends
+        return Seen(
+            config=setting.config,
+            state=site.fleet,
+            on_target=state,
+            units=units,
+            unapproved=texts.plan_texts.unapproved if texts else (),
+            changed_texts=texts.questions(site.decisions) if texts else (),
+            where=texts.where if texts else "",
+            answers=site.decisions,
+            leases=leases,
+            staff=staff,
+            pauses={name: Pause(since_ms=0, by="", reason=why) for name, why in site.fleet.paused.items()},
+            backlogs=backlogs,
+            roomless=roomless(
+                setting.config, {lane: [setting.agents] for lane in free if limited}, site.quota, site.spend,
+                site.fleet, now_ms=now_ms,
+            ),
+            limits=site.quota.limits,
+            agents=setting.agents,
+            now_ms=now_ms,
+            gone=lambda lease: self.gone(lease, host),
+        )  # fmt: skip
+
+    def waiting(self) -> decisions.Decisions:
+        """All that waits for a person, as the first host's `dos decisions` lists it."""
+        seen = self.seen(self.site.hosts[0])
+        return attention.waiting(
+            self.site.decisions, self.site.reader.leases(), observing.units(seen), now_ms=seen.now_ms
+        )
+
+    def gone(self, lease: Lease, host: Host) -> bool:
+        return self.site.is_gone(lease, host)
+
+    def _never_came(self, starts: folded.Starts, host: Host) -> bool:
+        """Of a process elsewhere a host cannot say that it is gone."""
+        return starts.system == host.name and not self.site.runs(starts.run_id)
+
+    def _backlog(
+        self, lane: str, units: Sequence[Unit], state: folded.Fleet, shown: Shown, now_ms: int
+    ) -> effects.Backlog:
+        """Surveyed anew only when something was said, written or is shown, or a unit's rest is over."""
+        asked = self.site.offers, self.site.repository.target, shown, list(units)
+        before, until_ms, found = self._surveyed.get(lane, (None, 0, NOTHING))
+        if before != asked or now_ms >= until_ms:
+            found = self.workers.backlog(units, state, lane, now_ms)
+            until_ms = min((rest.until_ms for rest in found.resting), default=now_ms + FOREVER_MS)
+            self._surveyed[lane] = asked, until_ms, found
+        return found
+
+    def staff(self, host: Host) -> Staff:
+        """Who holds a lane or is on the way to one, and how each stands by the word of this host."""
+        live, wall_ms = self.site.live(), self.machine.clock.wall_ms()
+        fences = {lease.fence for lease in live}
+        lapsed = [lease for lease in self.site.reader.leases() if not (lease.is_lock or lease.fence in fences)]
+        # One whose time is over while its process is there is left to whoever is first.
+        over = [lease for lease in lapsed if lease.system != host.name or self.gone(lease, host)]
+        looks = self.machine.now - self._looked_for_spinning.get(host.name, 0) >= SPIN_LOOK_MS
+        if looks:
+            self._looked_for_spinning[host.name] = self.machine.now
+        stands = {lease.fence: self._stands(lease, host, looks, wall_ms) for lease in live}
+        stands |= {lease.fence: Standing(answer=Liveness.STALLED, why="its lease is over") for lease in over}
+        return Staff(leases=[*live, *over], stands=stands, launched=self.launched(host, wall_ms))
+
+    def _stands(self, lease: Lease, host: Host, looks: bool, wall_ms: int) -> Standing:
+        if self.gone(lease, host):
+            return Standing(answer=Liveness.STALLED, why="its process is gone")
+        run = self.site.fleet.runs.get(lease.run_id)
+        moves = run is None or run.parked or wall_ms - max(run.begun_ms, run.landed_ms) <= SPIN_MS
+        answer = Liveness.ADVANCING if moves or not looks else Liveness.SPINNING
+        return Standing(answer=answer, why="nothing lands" if answer is Liveness.SPINNING else "")
+
+    def launched(self, host: Host, wall_ms: int) -> dict[str, int]:
+        """The lanes to which a worker is on its way."""
+        return {
+            lane: 1
+            for lane, starts in self.site.fleet.starts.items()
+            if starts.pending and wall_ms - starts.at_ms <= LAUNCH_MS and not self._never_came(starts, host)
+        }
+
+    def spawn(self, process: Process, effect: effects.SpawnWorker) -> Identity | None:
+        """A worker outlives its supervisor."""
+        random, swarm = self.site.random, self.site.swarm
+        calm = self.machine.calm
+        if not calm and swarm.happens(faults.NO_START):
+            self.machine.counts[faults.NO_START] += 1
+            return None
+        launch_ms = random.randint(300, 3_000)
+        if not calm and swarm.happens(faults.SLOW_START):
+            self.machine.counts[faults.SLOW_START] += 1
+            launch_ms = random.randint(20_000, 150_000)
+        settings = self.settings(process)
+        self.on_hand_over(process, settings)
+        started = self.site.start_worker(process.host, effect.lane, effect.run_id, launch_ms, settings)
+        if not calm and swarm.happens(faults.DIES_AT_START):
+            self.machine.counts[faults.DIES_AT_START] += 1
+            self.machine.after(launch_ms - 1, self.machine.kill, started)
+        return Identity(started.pid, started.started)
+
+    def settings(self, process: Process) -> str | None:
+        """The text of dos.toml that a worker is started with; None: nobody edits it here."""
+        texts = self.site.texts.get(process.host.name)
+        return texts.settings.counting(process.store, self.site.decisions) if texts else None
+
+    def revoke(self, process: Process, effect: effects.RevokeLease) -> bool:
+        try:
+            process.store.revoke(effect.lease.fence, version=effect.lease.version, reason=effect.reason)
+        except Conflict:
+            if not self._revoked(process, effect.lease):
+                self.machine.counts[faults.REAP_REFUSED] += 1
+                return False
+        self.workers.agents.end_leftovers(process.host.name, effect.lease.lane, effect.lease.fence)
+        return True
+
+    def _revoked(self, process: Process, lease: Lease) -> bool:
+        """It was this supervisor that did it, and the answer was lost on its way."""
+        following = process.store.load(streams.lease(lease.lane, is_lock=lease.is_lock), after=lease.version, limit=1)
+        return any(event.actor == process.store.actor for event, _ in select(following, LeaseRevoked))
+
+    def complain(self, process: Process, effect: effects.Complain) -> None:
+        """Nobody here reads it."""
+
+    def let_expire(self, process: Process, effect: effects.LetExpire) -> None:
+        try:
+            process.store.append_all(decisions.expiring(effect.asked, effect.choice, effect.reason))
+        except Conflict:
+            self.machine.counts[faults.ANSWER_RACE] += 1  # somebody has answered it
+
+    def mint(self, process: Process, effect: effects.MintRun) -> str:
+        host_ms = self.machine.clock.wall_ms() + process.host.wrong_by_ms
+        return run_ids.mint(host_ms, self.site.random.getrandbits(run_ids.ENTROPY_BITS), effect.process).run_id
+
+    def pause(self, process: Process, effect: effects.Pause) -> Suspended[None]:
+        """Until the next tick; while nothing happens a few are left out, since a missed one changes nothing."""
+        self.on_tick_over(process)
+        self._sleep(process, effect.seconds, self._news(), QUIET_TICKS)
+        return SUSPENDED
+
+    def _sleep(self, process: Process, seconds: float, news: object, ticks: int) -> None:
+        def wake(_: object) -> None:
+            if not process.alive:
+                return
+            if ticks and self._news() == news:
+                self._sleep(process, seconds, news, ticks - 1)
+            else:
+                self.machine.go_on(process, None)
+
+        self.machine.after(seconds * 1000, wake)
+
+    def _news(self) -> object:
+        return self.site.news, self.site.repository.target, self.machine.deaths

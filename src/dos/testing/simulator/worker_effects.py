@@ -1,0 +1,391 @@
+"""How a worker's effects are performed in a simulation: one method for each."""
+
+from collections.abc import Callable, Collection, Sequence
+from math import inf
+from typing import TypeVar
+
+from msgspec import structs
+
+from dos.backlog.io import survey as backlog
+from dos.baseline import state
+from dos.errors import Conflict, Fenced, Halted
+from dos.fleet import choose_agent as choosing
+from dos.fleet import effects
+from dos.fleet.state.fleet import Fleet
+from dos.journal import streams
+from dos.journal.events.envelope import Event
+from dos.lease import Lease, Refusal, RefusalReason, Request
+from dos.receipts.receipt import Issued
+from dos.regions import Region, region
+from dos.testing.simulator.agents import Agents
+from dos.testing.simulator.world import faults
+from dos.testing.simulator.world.clock import BEGIN_MS
+from dos.testing.simulator.world.repository import TARGET
+from dos.testing.simulator.world.scheduler import SUSPENDED, Later, Performers, Process, Suspended, simulates
+from dos.testing.simulator.world.site import HOST_NAME, Site
+from dos.units.unit import Landing, Unit
+
+A = TypeVar("A")
+NOWHERE = region([])
+DOCUMENTS = region(["docs/**"])
+LOCK_MS = 180_000  # of a supervisor: shorter ones add renewals and no risk, since its host tells of its death
+REFUSED_MORE = 0.6  # of the landings on a branch that has moved, where people are asked more
+OBSTRUCTED = 0.25  # of the moves of the branch there
+LOOK_MS = 10_000  # between two looks of whoever waits
+REFUSED = {
+    RefusalReason.LANE_HELD: faults.LEASE_HELD,
+    RefusalReason.REGION_OVERLAP: faults.OVERLAP,
+    RefusalReason.CLASS_BUDGET_EXHAUSTED: faults.BUDGET,
+}
+RACES = {
+    streams.spawn.word: faults.START_CONFLICT,
+    streams.limits.word: faults.PROBE_RACE,
+    streams.BUDGET: faults.PROMISE_RACE,
+    streams.decision.word: faults.ANSWER_RACE,
+}
+
+
+class WorkerPerformers:
+    def __init__(self, site: Site, agents: Agents) -> None:
+        self.site = site
+        self.machine = site.machine
+        self.repository = site.repository
+        self.agents = agents
+
+    def table(self) -> Performers:
+        rows = (
+            simulates(effects.TakeLease, self.take_lease),
+            simulates(effects.ReleaseLease, self.release_lease),
+            simulates(effects.Record, self.record),
+            simulates(effects.RecordAll, self.record_all),
+            simulates(effects.ClaimUnit, self.claim_unit),
+            simulates(effects.SurveyBacklog, self.survey),
+            simulates(effects.PrepareWorktree, self.prepare_worktree),
+            simulates(effects.ChooseAgent, self.choose_agent),
+            simulates(effects.TakePlans, self.take_plans),
+            simulates(effects.RunAgent, self.run_agent),
+            simulates(effects.MeasureWork, self.measure),
+            simulates(effects.SaveChanges, self.save_changes),
+            simulates(effects.CommitChanges, self.commit_changes),
+            simulates(effects.SaveCommits, self.save_commits),
+            simulates(effects.AwaitTurn, self.await_turn),
+            simulates(effects.PrepareLanding, self.prepare_landing),
+            simulates(effects.MoveBranch, self.move_branch),
+            simulates(effects.IssueReceipt, self.issue_receipt),
+            simulates(effects.HasLanded, self.has_landed),
+            simulates(effects.Pause, self.pause),
+            simulates(effects.BackOff, self.back_off),
+            simulates(effects.Park, self.park),
+        )
+        return dict(rows)
+
+    # Leases and the journal
+
+    def take_lease(self, process: Process, effect: effects.TakeLease) -> Lease | Refusal:
+        is_lock = effect.is_lock
+        region = NOWHERE if is_lock else self.site.setting.regions[effect.lane]
+        taken = self._take(process, self._request(process, effect.lane, effect.run_id, region, is_lock=is_lock))
+        if isinstance(taken, Refusal):
+            name = faults.SECOND_SUPERVISOR if is_lock else REFUSED.get(taken.reason, str(taken.reason))
+            self.machine.counts[name] += 1
+        return taken
+
+    def take_plans(self, process: Process, effect: effects.TakePlans) -> effects.Plans | Refusal:
+        """The documents lie in the lane itself, or beside all lanes."""
+        documents, own = ["docs/plan.md"], effect.lease
+        if not self.site.setting.plans_apart:
+            return effects.Plans(lease=own, documents=documents)
+        taken = self._take(process, self._request(process, f"replan-{own.lane}", effect.run_id, DOCUMENTS))
+        if isinstance(taken, Refusal):
+            self.machine.counts[faults.PLANS_HELD] += 1
+            return taken
+        return effects.Plans(lease=taken, documents=documents)
+
+    def _take(self, process: Process, asked: Request) -> Lease | Refusal:
+        asked_at, before = self.machine.now, self.site.reader.leases()
+        taken = self._granted(process, asked) or self._acquire(process, asked)
+        if isinstance(taken, Lease):
+            self.machine.keep(process, taken, asked_at)
+            if not taken.is_lock:
+                self._end_predecessors(process, taken, before)
+                self.repository.raise_fence(taken.lane, taken.fence)
+        return taken
+
+    def _request(self, process: Process, lane: str, run_id: str, region: Region, *, is_lock: bool = False) -> Request:
+        return Request(
+            lane=lane,
+            holder=f"{HOST_NAME}:{process.pid}",
+            host=HOST_NAME,
+            system=process.host.name,
+            ttl_ms=LOCK_MS if is_lock else self.site.setting.ttl_ms,
+            region=region,
+            kind="lock" if is_lock else "cluster",
+            is_lock=is_lock,
+            run_id=run_id,
+            pid=process.pid,
+            pid_started=process.started,
+            start_sha=self.repository.target,
+        )
+
+    def _granted(self, process: Process, asked: Request) -> Lease | None:
+        """What was granted to this very process already, when the answer was lost on its way."""
+        for lease in self.site.reader.leases():
+            if lease.pid == asked.pid and lease.lane == asked.lane and lease.run_id == asked.run_id:
+                return next(iter(process.store.renew([lease.fence]).kept), None)
+        return None
+
+    def _acquire(self, process: Process, asked: Request) -> Lease | Refusal:
+        taken = process.store.acquire(asked, self.site.admit)
+        if isinstance(taken, Refusal) and self._bury(process, taken.blocked_by):
+            taken = process.store.acquire(asked, self.site.admit)
+        return taken
+
+    def _bury(self, process: Process, fence: int | None) -> bool:
+        """End a lease whose process is dead on this very host, instead of waiting until it runs out."""
+        for lease in self.site.reader.leases():
+            if lease.fence == fence and self.site.is_gone(lease, process.host):
+                try:
+                    process.store.revoke(lease.fence, version=lease.version, reason="its process is gone")
+                except Conflict:
+                    pass  # another was quicker
+                return True
+        return False
+
+    def _end_predecessors(self, process: Process, mine: Lease, before: list[Lease]) -> None:
+        """Also one whose lease somebody else took first, and died before it came so far."""
+        held = {lease.pid for lease in before if lease.lane == mine.lane and lease.system == process.host.name}
+        for old in list(self.machine.processes.values()):
+            was_here = old.lane == mine.lane and not old.is_supervisor and old.host is process.host
+            if old is not process and old.alive and (was_here or old.pid in held):
+                self.machine.kill(old)
+        self.agents.end_leftovers(process.host.name, mine.lane, mine.fence - 1)
+
+    def release_lease(self, process: Process, effect: effects.ReleaseLease) -> None:
+        self.machine.let_go(process, effect.lease.fence)
+        try:
+            process.store.release(effect.lease.fence, effect.reason)
+        except Fenced:
+            pass  # it is not its own any more, and that is what was wanted
+
+    def record(self, process: Process, effect: effects.Record) -> Event:
+        try:
+            return process.store.record(
+                effect.stream, effect.fact, key=effect.key, fence=effect.fence, expect=effect.expect
+            )
+        except Fenced:
+            self.machine.counts[faults.STALE_WRITE] += 1
+            raise
+        except Conflict:
+            self.machine.counts[RACES[streams.family(effect.stream)]] += 1
+            raise
+
+    def record_all(self, process: Process, effect: effects.RecordAll) -> list[Event]:
+        try:
+            return process.store.append_all([each.entry for each in effect.records])
+        except Fenced:
+            self.machine.counts[faults.STALE_WRITE] += 1
+            raise
+
+    def claim_unit(self, process: Process, effect: effects.ClaimUnit) -> None:
+        version = max((event.ver for event in process.store.load(effect.mark.stream)), default=0)
+        others = {lease.run_id for lease in self.site.live()} - {"", effect.lease.run_id}
+        backlog.check_claim(self.site.fleet, effect.unit, others)
+        mark = structs.replace(effect.mark, expect=version)
+        self.record_all(process, effects.RecordAll(records=[effect.claim, mark]))
+
+    def survey(self, process: Process, effect: effects.SurveyBacklog) -> effects.Backlog:
+        view, lease = self.site.view(process), effect.lease
+        units = self.site.units_at(process.host)
+        fleet = self.site.as_git_shows(view, units)
+        if view.is_unsure:
+            fleet = self.site.as_git_shows(view, units)
+        others = {each.run_id for each in self.site.live() if each.fence != lease.fence} - {""}
+        found = self.backlog(units, fleet, lease.lane, self.machine.clock.wall_ms(), others, lease.run_id)
+        orders = fleet.orders(lease)
+        return structs.replace(
+            found,
+            drain_requested=orders.drain,
+            halted=orders.halted,
+            paused=orders.paused,
+            incidents=view.incidents,
+            fault=self.held_by(process.host.name),
+        )
+
+    def held_by(self, host: str) -> str:
+        """The question that keeps agents from starting on a host."""
+        site = self.site
+        return state.holding(site.baselines, site.decisions, host) if site.setting.is_checked else ""
+
+    def backlog(
+        self,
+        units: Sequence[Unit],
+        fleet: Fleet,
+        lane: str,
+        now_ms: int,
+        others: Collection[str] = frozenset(),
+        run_id: str = "",
+    ) -> effects.Backlog:
+        return backlog.survey(
+            units,
+            self.site.setting.config,
+            fleet,
+            lane,
+            others,
+            run_id=run_id,
+            now_ms=now_ms,
+            answers=self.site.decisions,
+            tried=self.site.attempts,
+        )
+
+    # The repository
+
+    def prepare_worktree(self, process: Process, effect: effects.PrepareWorktree) -> effects.Worktree:
+        path = f"{process.host.name}/{effect.lane}"
+        tree = self.repository.tree(path)
+        saved = self.repository.prepare(tree, effect.run_id)
+        return effects.Worktree(path=path, target=TARGET, base=tree.base, salvaged=saved, queue=TARGET)
+
+    def choose_agent(self, process: Process, effect: effects.ChooseAgent) -> effects.Chosen | effects.NoRoom:
+        chosen = choosing.choose(
+            self.site.setting.config,
+            self.site.setting.agents,
+            self.site.quota,
+            self.site.spend,
+            run_id=effect.run_id,
+            lane=effect.lease.lane,
+            iteration=effect.iteration,
+            now_ms=self.machine.clock.wall_ms(),
+        )
+        if isinstance(chosen, effects.NoRoom) and chosen.promised:
+            self.machine.counts[faults.PROMISED] += 1
+        return chosen
+
+    def run_agent(self, process: Process, effect: effects.RunAgent) -> Suspended[effects.AgentResult]:
+        return self.agents.start(process, effect)
+
+    def _heed(self, lease: Lease) -> None:
+        """Of a run that a person has stopped nothing is measured or landed any more."""
+        if why := self.site.fleet.orders(lease).halted:
+            raise Halted(why)
+
+    def measure(self, process: Process, effect: effects.MeasureWork) -> Later[effects.Measured]:
+        self._heed(effect.lease)
+        tree = self.repository.trees[effect.worktree.path]
+        commits = self.repository.since(effect.worktree.base, tree.head)
+        strays = ["outside.txt"] if any(each.strays for each in commits) else []
+        accepted = not any(each.red for each in commits) if commits and not strays else None
+        measured = effects.Measured(
+            head=tree.head,
+            commits=[each.id for each in commits],
+            strays=strays,
+            changed_paths=len(commits),
+            accepted=accepted,
+        )
+        return Later(self.site.random.randint(1, 8), measured)
+
+    def save_changes(self, process: Process, effect: effects.SaveChanges) -> list[effects.Salvage]:
+        tree = self.repository.trees[effect.worktree.path]
+        return self.repository.save_changes(tree, effect.run_id, "left uncommitted")
+
+    def commit_changes(self, process: Process, effect: effects.CommitChanges) -> str:
+        """Nothing here accepts what an agent has left: it only lied."""
+        return ""
+
+    def save_commits(self, process: Process, effect: effects.SaveCommits) -> list[effects.Salvage]:
+        tree = self.repository.trees[effect.worktree.path]
+        return self.repository.save_commits(tree, effect.run_id, "did not land")
+
+    def await_turn(self, process: Process, effect: effects.AwaitTurn) -> Suspended[int]:
+        """Looked at now and then, as everybody who waits does."""
+        self._heed(effect.lease)
+        deadline = self.machine.now + effect.seconds * 1000
+        return self._wait(
+            process, deadline, lambda: self._comes_next(process, effect), lambda: self._ahead(process, effect)
+        )
+
+    def _comes_next(self, process: Process, effect: effects.AwaitTurn) -> bool:
+        is_halted = bool(self.site.fleet.orders(effect.lease).halted)
+        return is_halted or self.machine.is_lost(process) or not self._ahead(process, effect)
+
+    def _ahead(self, process: Process, effect: effects.AwaitTurn) -> int:
+        live = {lease.fence: lease for lease in self.site.live()}
+        tickets = self.site.landing_queue.ahead(effect.run_id)
+        return sum(each.fence in live and not self.site.is_gone(live[each.fence], process.host) for each in tickets)
+
+    def prepare_landing(
+        self, process: Process, effect: effects.PrepareLanding
+    ) -> Later[Landing | effects.NotLanded] | effects.NotLanded:
+        tree = self.repository.trees[effect.worktree.path]
+        if not self.machine.calm and self.repository.target != effect.worktree.base:
+            for name in (faults.NOT_FITTING, faults.RED_ON_TARGET):
+                if self.site.swarm.happens(name) or self.site.asks(REFUSED_MORE):
+                    self.machine.counts[name] += 1
+                    return effects.NotLanded(reason=name)
+        self._heed(effect.lease)
+        ready = self.repository.prepare_landing(effect.unit.name, tree, effect.head, effect.worktree.base)
+        return Later(self.site.random.random() * 4, ready)  # the tests run, and others land meanwhile
+
+    def move_branch(self, process: Process, effect: effects.MoveBranch) -> effects.NotLanded | None:
+        lane, fence = effect.lease.lane, effect.lease.fence
+        if self.site.asks(OBSTRUCTED):
+            self.machine.counts[faults.OBSTACLE] += 1
+            return effects.NotLanded(reason=faults.OBSTACLE, obstacle=True)
+        stale = self.repository.fences.get(lane) != fence
+        refused = self.repository.move(lane, fence, effect.landing)
+        if refused:
+            self.machine.counts[faults.STALE_MOVE if stale else faults.BRANCH_RACE] += 1
+        return refused
+
+    def issue_receipt(self, process: Process, effect: effects.IssueReceipt) -> Issued:
+        return Issued(receipt=None, said="simulated")
+
+    def has_landed(self, process: Process, effect: effects.HasLanded) -> bool:
+        return effect.landing.commit in self.repository.on_target
+
+    # Time
+
+    def pause(self, process: Process, effect: effects.Pause) -> Later[None]:
+        return Later(effect.seconds, None)
+
+    def back_off(self, process: Process, effect: effects.BackOff) -> Suspended[None]:
+        """A drain ends it, also one that was asked for just before it began."""
+        began = self.machine.now
+        deadline = began + effect.seconds * 1000
+        return self._wait(process, deadline, lambda: self._told_to_end(process), lambda: None)
+
+    def park(self, process: Process, effect: effects.Park) -> Suspended[float]:
+        """Until the time is over, or until somebody says something, or has said it since the process last looked."""
+        began, said = self.machine.now, effect.word
+        deadline = inf if effect.until_ms is None else effect.until_ms - BEGIN_MS
+        return self._wait(
+            process, deadline, lambda: self.site.fleet.word > said, lambda: (self.machine.now - began) / 1000
+        )
+
+    def _wait(
+        self, process: Process, deadline: float, is_over: Callable[[], bool], answer: Callable[[], A]
+    ) -> Suspended[A]:
+        """The answer is made when the time is over, or what is waited for has come."""
+        self._look(process, deadline, is_over, answer)
+        return SUSPENDED
+
+    def _look(
+        self, process: Process, deadline: float, is_over: Callable[[], bool], answer: Callable[[], object]
+    ) -> None:
+        left = deadline - self.machine.now
+        over = left <= 0 or self.machine.is_lost(process) or is_over()
+        if not process.alive:
+            return
+        if process.paused_until > self.machine.now:
+            left = process.paused_until - self.machine.now
+        elif over:
+            self.machine.after(0, self._go_on, (process, answer))
+            return
+        self.machine.after(min(left, LOOK_MS), lambda _: self._look(process, deadline, is_over, answer))
+
+    def _go_on(self, waited: tuple[Process, Callable[[], object]]) -> None:
+        process, answer = waited
+        if process.alive:
+            self.machine.go_on(process, answer())
+
+    def _told_to_end(self, process: Process) -> bool:
+        return any(self.site.fleet.orders(keeper.lease).ends for keeper in process.keepers.values())

@@ -1,0 +1,65 @@
+"""What the target branch shows one process, by the rules of the product.
+
+Reflogs are not modelled: an incident is found here by what a commit says and by who is at the unit.
+"""
+
+from collections.abc import Collection, Sequence
+
+from dos.backlog.io import landed, target
+from dos.backlog.io.landed import Landed, NotLanded, Truth
+from dos.backlog.io.target import Shown
+from dos.fleet.incidents import ClaimWatch
+from dos.fleet.state.fleet import Fleet
+from dos.fleet.state.fleet import Unit as Seen
+from dos.journal.events.limits import IncidentFound
+from dos.questions.state import Decisions
+from dos.testing.simulator.world.repository import TARGET, Repository
+from dos.units.unit import Unit
+
+
+class BranchView:
+    """With `is_watched`, commits that agents bring to the branch by themselves are looked for."""
+
+    def __init__(self, repository: Repository, *, is_watched: bool) -> None:
+        self._repository = repository
+        self._watch = ClaimWatch(TARGET) if is_watched else None
+        self.incidents: list[IncidentFound] = []  # of the last look, and not in the journal then
+        self.shown: Shown = {}  # at the last look
+
+    @property
+    def is_unsure(self) -> bool:
+        """Whether the journal has to be read once more before it can be said how a unit came to the branch."""
+        return self._watch is not None and bool(self._watch.suspects)
+
+    def known(self, fleet: Fleet, units: Sequence[Unit], answers: Decisions, live: Collection[str]) -> Fleet:
+        """The fleet's state as the branch shows it; `live` are the runs that hold a lane."""
+        self.incidents = self._watch.by_claims(fleet) if self._watch else []
+        truths = self._truths(fleet)
+        if self._watch:
+            declared = {name for unit in units for name in (unit.name, *unit.depends)}
+            truths = {name: truth for name, truth in truths.items() if name in declared}
+        suspects: Collection[str] = ()
+        if self._watch:
+            self._watch.suspect(self._repository.named, fleet, live)
+            suspects = self._watch.suspects
+        self.shown = {}
+        for name, truth in truths.items():
+            before = fleet.units.get(name, Seen())
+            seen = landed.corrected(before, truth)
+            if seen and name not in suspects:
+                self.shown[name] = before.landed, seen
+        return target.as_shown(fleet, self.shown, answers) if self.shown else fleet
+
+    def _truths(self, fleet: Fleet) -> dict[str, Truth]:
+        """Of the units about which the branch may say something else than the journal."""
+        named, reverted = self._repository.named, self._repository.reverted
+        found: dict[str, Truth] = {
+            name: Landed(commit) for name, commit in named.items() if not fleet.units.get(name, Seen()).landed
+        }
+        for commit, unit in reverted.items():
+            if unit not in named:
+                found[unit] = NotLanded(f"a person reverted {commit}", is_claimed=True)
+        if self._watch:
+            disputed = {commit for each in self.incidents for commit in each.commits}
+            found |= landed.by_agents(named, fleet, disputed)
+        return found

@@ -1,0 +1,258 @@
+"""All of one simulated system: the machine, the store, the repository, two hosts, and who watches them."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
+from random import Random
+from typing import TypeVar
+
+from msgspec import structs
+
+from dos.backlog.attempt_state import Attempts
+from dos.baseline.state import Baselines
+from dos.config.load import FILE_NAME
+from dos.fleet.effect import Steps, do
+from dos.fleet.effects import Pause
+from dos.fleet.state.fleet import Fleet
+from dos.fleet.supervisor import Ending, Supervisor
+from dos.fleet.worker import start_state
+from dos.fleet.worker.worker import Stop, Worker
+from dos.journal import streams
+from dos.journal.backends.memory import MemoryBackend
+from dos.journal.events.envelope import Event
+from dos.journal.events.lanes import LeaseRenewed
+from dos.journal.events.limits import DecisionAnswered, PlansApproved, SettingsApproved
+from dos.journal.store import Backend, Reading, Store
+from dos.landing.queue import LandingQueue
+from dos.lanes import admission
+from dos.lease import Lease, Request
+from dos.limits.state.quota import Quota
+from dos.limits.state.spend import Spend
+from dos.loop.types import LoopState
+from dos.questions.state import Decisions
+from dos.testing.simulator.world import workspace
+from dos.testing.simulator.world.branch_view import BranchView
+from dos.testing.simulator.world.clock import VirtualClock
+from dos.testing.simulator.world.faults import Swarm
+from dos.testing.simulator.world.repository import Repository
+from dos.testing.simulator.world.scheduler import Host, Machine, Performers, Process
+from dos.testing.simulator.world.texts import PLAN, HostTexts, first_state, plan_text, portfolio, settings_text
+from dos.testing.simulator.world.watched_events import offering
+from dos.testing.simulator.world.workspace import ITERATIONS
+from dos.units.unit import Unit
+
+T = TypeVar("T")
+DEADLY = 0.3  # of the worlds where people are asked more have a unit that workers die at
+MOST_EVENTS = 1_000_000
+OF_TEXTS = (PlansApproved.kind, SettingsApproved.kind, DecisionAnswered.kind)
+HOST_NAME = "twin"  # of all hosts: machines that were made from one image share it
+
+
+class Reader:
+    """Looks at the store very often. In memory one view stays open: opening one costs more than what is asked of it."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._open = ExitStack()
+        self._view: Reading | None = None
+        if isinstance(backend, MemoryBackend):
+            self._view = self._open.enter_context(backend.read())
+
+    def close(self) -> None:
+        self._open.close()
+
+    def tail(self, after: int) -> list[Event]:
+        return self._ask(lambda view: view.tail(after, MOST_EVENTS))
+
+    def leases(self) -> list[Lease]:
+        return self._ask(lambda view: view.leases())
+
+    def last(self) -> int:
+        return self._ask(lambda view: view.last())
+
+    def _ask(self, question: Callable[[Reading], T]) -> T:
+        if self._view is not None:
+            return question(self._view)
+        with self._backend.read(once=True) as view:
+            return question(view)
+
+
+class Site:
+    """What the performers share."""
+
+    def __init__(
+        self,
+        random: Random,
+        backend: Backend,
+        clock: VirtualClock,
+        *,
+        is_checked: bool = False,
+        asking: Random | None = None,
+    ) -> None:
+        """`asking` draws what people are asked about besides; None: nothing."""
+        self.random = random
+        self.asking = asking
+        self.setting = structs.replace(workspace.draw(random), is_checked=is_checked)
+        self.swarm = Swarm(random)
+        self.machine = Machine(random, self.swarm, clock)
+        self.machine.patience_ms = self.setting.ttl_ms
+        self.backend = backend
+        self.store = Store(backend, actor="person")
+        self.reader = Reader(backend)
+        self.repository = Repository()
+        self.repository.on_replanned = self._add_unit
+        self.units = list(self.setting.units)
+        self.hosts = [Host(name) for name in workspace.HOSTS]
+        self.texts: dict[str, HostTexts] = {}  # by host, where people are asked more; else nobody edits plans
+        self.deadly = ""  # the unit that most workers die at
+        if asking:
+            self.deadly = asking.choice(self.units).name if self.units and asking.random() < DEADLY else ""
+            self.repository.documents = {PLAN: plan_text(self.units), FILE_NAME: settings_text(ITERATIONS)}
+            self.texts = {host.name: HostTexts(host.name, self.repository) for host in self.hosts}
+        # Folded event by event, for everybody who asks.
+        self.fleet = Fleet()
+        self.quota = Quota()
+        self.spend = Spend()
+        self.attempts = Attempts()
+        self.decisions = Decisions()
+        self.landing_queue = LandingQueue()
+        self.baselines = Baselines()
+        self.ailing: dict[str, str] = {}  # host -> what is wrong with its surroundings, once somebody has looked
+        self.news = 0  # events that are more than a sign of life
+        self.text_news = 0  # approvals and answers
+        self.offers = 0  # of those, the ones that may change what can be offered
+        self.admit = partial(admission.judge, budgets=self.setting.budgets)
+        self.worker_performers: Performers = {}
+        self.fleet_performers: Performers = {}
+        self._views: dict[int, BranchView] = {}  # by process
+        self._by_run: dict[str, Process] = {}
+        self._pid = 100
+
+    def _add_unit(self, lane: str) -> None:
+        """A plan that was groomed may hold one more unit, once for each lane."""
+        unit = Unit(plan="PLAN", id=f"{lane.upper()}9", title="found by a replan", lane=lane)
+        if unit not in self.units and self.random.random() < 0.5:
+            self.units.append(unit)
+            if self.texts:
+                self._commit_plan(unit)
+
+    def _commit_plan(self, unit: Unit) -> None:
+        """A checkout follows the branch, unless somebody has edited the file there."""
+        before = self.repository.documents[PLAN]
+        after = plan_text([*portfolio(before).units, unit])
+        self.repository.documents[PLAN] = after
+        for texts in self.texts.values():
+            if texts.plan.on_disk == before:
+                texts.plan.write(after)
+
+    def units_at(self, host: Host) -> Sequence[Unit]:
+        """The units by the texts that count on a host."""
+        texts = self.texts.get(host.name)
+        return texts.units(self.store, self.decisions, self.text_news) if texts else self.units
+
+    def declared(self) -> Iterator[Unit]:
+        """The units of all hosts, and some of them several times."""
+        yield from self.units
+        for host in self.hosts if self.texts else ():
+            yield from self.units_at(host)
+
+    def view(self, process: Process | None) -> BranchView:
+        """What a process remembers of its looks at the target branch; None: somebody looks for the first time."""
+        fresh = BranchView(self.repository, is_watched=self.asking is not None)
+        return self._views.setdefault(process.pid, fresh) if process else fresh
+
+    def as_git_shows(self, view: BranchView, units: Sequence[Unit]) -> Fleet:
+        """The fleet's state as the target branch shows it."""
+        live = {lease.run_id for lease in self.live()} - {""} if self.asking else ()
+        return view.known(self.fleet, units, self.decisions, live)
+
+    def start_supervisor(self, host: Host, *, by_person: bool = True) -> Process:
+        """By a person, who approves what is on disk; or by the system."""
+        process = self._process(host, streams.supervisor(host.name), "")
+        supervisor = Supervisor(
+            host=HOST_NAME,
+            system=host.name,
+            pid=process.pid,
+            target=self.setting.target,
+            tick_seconds=self.setting.tick_seconds,
+            until_idle=True,
+        )
+        process.generator = self._supervise(process, supervisor) if by_person and self.texts else supervisor.supervise()
+        process.performers = self.fleet_performers
+        host.supervisor = process
+        self.machine.after(self.random.randint(50, 3_000), self.machine.begin, process)
+        return process
+
+    def _supervise(self, process: Process, supervisor: Supervisor) -> Steps[Ending]:
+        while process.host.away_until > self.machine.now:
+            yield from do(Pause(seconds=1))
+        self.texts[process.host.name].approve(process.store, self.machine.clock.wall_ms())
+        self.machine.look()
+        return (yield from supervisor.supervise())
+
+    def start_worker(self, host: Host, lane: str, run_id: str, launch_ms: int, settings: str | None = None) -> Process:
+        """`settings` is the text that the worker is handed; None: it has those of the simulation."""
+        process = self._process(host, lane, run_id)
+        first = self.setting.state if settings is None else first_state(settings, self.setting.config)
+        process.generator = self._work(process, first)
+        process.performers = self.worker_performers
+        self.machine.after(launch_ms, self.machine.begin, process)
+        return process
+
+    def _work(self, process: Process, first: LoopState) -> Steps[Stop]:
+        """It goes on after whoever died on its lane."""
+        dead = start_state.dead_run(
+            self.fleet, self.live(), process.lane, lambda lease: self.is_gone(lease, process.host)
+        )
+        state = start_state.after(self.store.load(streams.run(dead)), first) if dead else first
+        return (yield from Worker(lane=process.lane, run_id=process.run_id, state=state).work())
+
+    def _process(self, host: Host, lane: str, run_id: str) -> Process:
+        self._pid += 1
+        store = Store(self.backend, actor=run_id or lane)
+        process = Process(host, self._pid, self.machine.now / 1000, store, lane, run_id)
+        self.machine.add(process)
+        self._by_run[run_id] = process
+        return process
+
+    def asks(self, share: float) -> bool:
+        """Whether something happens, at so many times out of one, that people are asked about."""
+        return self.asking is not None and not self.machine.calm and self.asking.random() < share
+
+    def runs(self, run_id: str) -> bool:
+        """A process of this run lives, here or there."""
+        process = self._by_run.get(run_id)
+        return process is not None and process.alive
+
+    def host_of(self, run_id: str) -> str:
+        return self._by_run[run_id].host.name
+
+    def holder(self, lease: Request) -> Process | None:
+        return self.machine.processes.get(lease.pid or 0)
+
+    def is_gone(self, lease: Request, host: Host) -> bool:
+        """By the word of a host's system, which knows of its own processes alone."""
+        if lease.system != host.name:
+            return False
+        process = self.holder(lease)
+        return process is None or not process.alive
+
+    def live(self) -> list[Lease]:
+        """The leases of lanes that have not lapsed."""
+        now = self.machine.clock.lease_ms()
+        return [lease for lease in self.reader.leases() if not lease.is_lock and lease.expires_ms > now]
+
+    def apply(self, event: Event) -> None:
+        if event.kind == LeaseRenewed.kind:
+            return
+        self.news += 1
+        self.offers += event.kind in offering.handles
+        self.text_news += event.kind in OF_TEXTS
+        self.fleet.apply(event)
+        self.quota.apply(event)
+        self.attempts.apply(event)
+        if self.setting.spends:
+            self.spend.apply(event)
+        self.decisions.apply(event)
+        self.landing_queue.apply(event)
+        self.baselines.apply(event)

@@ -1,0 +1,108 @@
+"""The workspace of a simulation: its lanes, its units, its configuration."""
+
+from functools import cache
+from random import Random
+
+from msgspec import Struct, structs
+
+from dos.config.schema import Config, Cooldown
+from dos.fleet.population.policy import Leases, Workers
+from dos.fleet.population.types import Supervise
+from dos.fleet.worker.start_state import fresh
+from dos.lanes.policy import ConcurrencyClass, Lanes
+from dos.limits.policy import Budget, Budgets, Loop, Quota
+from dos.limits.quota import Candidate
+from dos.loop.types import LoopState
+from dos.regions import Region, region
+from dos.units.unit import Unit
+
+HOSTS = ("north", "south")
+FIRST = Candidate(name="first", vendor="vendor-one", account="shared", model="large")
+SECOND = Candidate(name="second", vendor="vendor-two", account="shared")
+COST_USD = 1.0  # of one agent, on average
+CHAINS = ((False, False), (True, False), (False, True))  # units that wait for their lane's own, and for another's
+SILENCE_SECONDS = 90
+WALL_SECONDS = 240
+ITERATIONS = 6
+
+
+class Setting(Struct, frozen=True, kw_only=True):
+    config: Config
+    agents: tuple[Candidate, ...]
+    units: tuple[Unit, ...]
+    target: int
+    tick_seconds: float
+    ttl_ms: int
+    state: LoopState
+    regions: dict[str, Region]
+    budgets: dict[str, int]  # of leases, by class
+    spends: bool  # money is limited
+    plans_apart: bool  # the plan documents lie in no lane
+    is_checked: bool = False  # each host checks the target before it starts workers
+
+
+def draw(random: Random) -> Setting:
+    lanes = random.choice((2, 3, 3, 4))
+    overlap = random.random() < 0.3
+    cap = 2 if random.random() < 0.15 else 0
+    ttl = random.choice((50.0, 80.0, 120.0))
+    empty = 2 if lanes > 2 and random.random() < 0.2 else 0  # lanes whose plan is yet to be written
+    units = tuple(0 if lane < empty else random.choice((1, 1, 1, 2, 3)) for lane in range(lanes))
+    budget = random.choice(("run", "lane", "day", "day")) if random.random() < 0.2 else ""
+    max_usd = COST_USD if random.random() < 0.5 else None
+    config, state = _config(lanes, overlap, cap, ttl, random.choice(("soft", "hard")), budget)
+    return Setting(
+        config=config,
+        agents=tuple(
+            structs.replace(each, max_usd=max_usd) for each in ((FIRST, SECOND) if random.random() < 0.2 else (FIRST,))
+        ),
+        units=_units(units, *random.choices(CHAINS, (3, 1, 1))[0]),
+        target=random.choice((2, lanes, lanes)),
+        tick_seconds=random.choice((10.0, 20.0, 30.0)),
+        ttl_ms=int(ttl * 1000),
+        state=state,
+        regions={name: config.lane_region(name) or region([]) for name in config.roster()},
+        budgets=config.class_budgets(),
+        spends=bool(budget),
+        plans_apart=random.random() < 0.5,
+    )
+
+
+@cache
+def _config(lanes: int, overlap: bool, cap: int, ttl: float, gate: str, budget: str) -> tuple[Config, LoopState]:
+    names = tuple("abcd"[:lanes])
+    trees: dict[str, tuple[str, ...]] = {name: (f"src/{name}/**",) for name in names}
+    if overlap:
+        trees[names[-1]] = ("src/a/inner/**",)
+    config = Config(
+        lanes=Lanes(concurrent=names, trees=trees),
+        concurrency_class=(ConcurrencyClass(name="cluster", max_concurrent=cap),) if cap else (),
+        supervise=Supervise(),
+        workers=Workers(silence_seconds=SILENCE_SECONDS, wall_seconds=WALL_SECONDS, max_iterations=ITERATIONS),
+        quota=Quota(backoff_seconds=(30.0, 60.0, 120.0), jitter_seconds=10.0, probe_seconds=300.0),
+        budgets=structs.replace(Budgets(), **({budget: Budget(usd=2 * COST_USD)} if budget else {})),
+        leases=Leases(ttl_seconds=ttl),
+        loop=Loop(gate_mode=gate),  # type: ignore[arg-type]
+        cooldown=Cooldown(window_ms=60_000, error_window_ms=30_000),
+    )
+    return config, fresh(config)
+
+
+@cache
+def _units(counts: tuple[int, ...], chained: bool, across: bool) -> tuple[Unit, ...]:
+    """With `chained`, each unit of a lane waits for the one before it; with `across`, its last one for another lane."""
+    firsts = [f"PLAN/{lane.upper()}1" if count else "" for lane, count in zip("abcd", counts, strict=False)]
+    return tuple(
+        Unit(
+            plan="PLAN",
+            id=f"{lane.upper()}{number}",
+            title=f"unit {number} of lane {lane}",
+            lane=lane,
+            depends=(
+                *([f"PLAN/{lane.upper()}{number - 1}"] if chained and number > 1 else []),
+                *([before] if across and before and number == count else []),
+            ),
+        )
+        for lane, before, count in zip("abcd", ["", *firsts], counts, strict=False)
+        for number in range(1, count + 1)
+    )

@@ -1,0 +1,1 @@
+"""Is a test red without a change and green with it?"""

@@ -1,0 +1,109 @@
+"""A place in which a test command runs and which is as if it had never been afterwards.
+
+Every run has the same path, the same times on its files and the same environment, so that a test can tell which code it
+is tried on by the code alone. Its home and its temporary folder are empty and go away with it.
+"""
+
+import os
+import secrets
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Self
+
+from dos.errors import DosError
+from dos.git.objects import Entry
+from dos.git.repository import Reader
+from dos.machine import execute
+from dos.machine.execute import Limits, Ran
+from dos.testwitness.io import checkout, sandbox_child
+
+MARK = "DOS_WITNESS"
+PROBE_SECONDS = 30.0
+WAIT_SECONDS = 5.0
+# What programs need to be found and to speak. All else, a user's settings and secrets above all, stays outside.
+_KEPT = ("PATH", "LANG", "LANGUAGE", "TZ", "LD_LIBRARY_PATH", "JAVA_HOME", "GOROOT", "NIX_PATH")
+
+
+class Sandbox:
+    def __init__(self, git: Reader, *, moment: int, timeout_seconds: float, keep: bool = False) -> None:
+        self._git = git
+        self._moment = moment
+        self._limits = Limits(wall_seconds=timeout_seconds)
+        self._keep = keep
+        self._kept = 0
+        self.network_off = _can_cut_network()
+        try:
+            self.home = Path(tempfile.mkdtemp(prefix="dos-witness-"))
+        except OSError as error:
+            raise DosError(
+                f"no temporary folder can be made: {error.strerror}", hint="Set TMPDIR to a place that can be written."
+            ) from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *ended: object) -> None:
+        if not self._keep:
+            checkout.remove(self.home)
+
+    def run(self, files: Mapping[str, Entry], command: str, folder: str, name: str) -> Ran | None:
+        """The command on a fresh copy of the files, in one of their folders; None when there is no such folder."""
+        place = self.home / "run"
+        place.mkdir(mode=0o700)
+        try:
+            checkout.write(self._git, files, place / "tree", self._moment)
+            inside = place / "tree" / folder
+            return self._run(command, place, inside) if inside.is_dir() else None
+        finally:
+            self._put_away(place, name)
+
+    def _run(self, command: str, place: Path, inside: Path) -> Ran:
+        mark = secrets.token_hex(8)
+        words = confined(["sh", "-c", command], network_off=self.network_off)
+        try:
+            return execute.run(words, cwd=inside, environment=_environment(place, mark), limits=self._limits)
+        finally:
+            end_marked(mark)
+
+    def _put_away(self, place: Path, name: str) -> None:
+        if not self._keep:
+            return checkout.remove(place)
+        self._kept += 1
+        place.rename(self.home / f"{self._kept}-{name}")
+        return None
+
+
+def confined(command: list[str], *, network_off: bool) -> list[str]:
+    return [sys.executable, "-I", "-S", sandbox_child.__file__, "off" if network_off else "on", *command]
+
+
+def end_marked(mark: str) -> None:
+    """End who carries the mark: the second look, for what got away from the first."""
+    import psutil
+
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get(MARK) == mark:
+                process.kill()
+                found.append(process)
+        except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
+            continue  # it has ended, or is another user's
+    psutil.wait_procs(found, timeout=WAIT_SECONDS)
+
+
+def _environment(place: Path, mark: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("LC_")}
+    for name in ("home", "tmp"):
+        (place / name).mkdir()
+    own = {"HOME": str(place / "home"), "TMPDIR": str(place / "tmp"), "PYTHONDONTWRITEBYTECODE": "1", "CI": "true"}
+    return kept | own | {MARK: mark}
+
+
+def _can_cut_network() -> bool:
+    if sys.platform != "linux":
+        return False
+    words, limits = confined(["true"], network_off=True), Limits(wall_seconds=PROBE_SECONDS)
+    return execute.run(words, cwd=Path("/"), environment=dict(os.environ), limits=limits).exit_code == 0

@@ -1,0 +1,40 @@
+"""A moment as people read it."""
+
+import time
+from datetime import UTC, datetime
+
+from dos.errors import BadInput
+
+YEAR_10000_MS = 253_402_300_800_000  # no stamp can name it
+
+
+def moment(at_ms: int) -> datetime:
+    """In UTC; what no date can name becomes the nearest that one can."""
+    return datetime.fromtimestamp(min(max(at_ms, 0), YEAR_10000_MS - 1) / 1000, UTC)
+
+
+def local_clock(at: datetime, now: datetime, *, seconds: bool = False) -> str:
+    """As people here read it: the time of day; of another day with its date, of another year with that too."""
+    here, today = at.astimezone(), now.astimezone()
+    clock = "%H:%M:%S" if seconds else "%H:%M"
+    if here.year != today.year:
+        return here.strftime(f"%d %b %Y {clock}")
+    return here.strftime(clock if here.date() == today.date() else f"%d %b {clock}")
+
+
+def second_stamp(at_ms: int) -> str:
+    """In UTC and to the second, as the released logs have it."""
+    seconds = min(max(at_ms, 0), YEAR_10000_MS - 1) // 1000
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def now() -> str:
+    return second_stamp(int(datetime.now(UTC).timestamp() * 1000))
+
+
+def now_ms(given: int | None) -> int:
+    if given is None:
+        return time.time_ns() // 1_000_000
+    if not 0 <= given < YEAR_10000_MS:
+        raise BadInput(f"--now-ms {given} is no moment", hint="Give milliseconds since 1970, in UTC.")
+    return given

@@ -1,0 +1,1 @@
+"""What there is to do: units and the policy of their names."""

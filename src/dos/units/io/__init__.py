@@ -1,0 +1,1 @@
+"""Where units come from: plan documents, beads, a command of the user."""

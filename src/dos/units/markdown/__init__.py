@@ -1,0 +1,1 @@
+"""Plan documents: one grammar for the units in a text."""

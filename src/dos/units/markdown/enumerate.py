@@ -1,0 +1,128 @@
+"""Which units does a plan document declare, which are claimed to have shipped, and which are left?"""
+
+from collections.abc import Collection, Sequence
+from enum import StrEnum
+
+from msgspec import Struct
+
+from dos.units.markdown import document, ids, status
+from dos.units.markdown.document import Declared
+from dos.units.policy import Grammar
+from dos.units.unit import Trouble
+
+
+class ShippedBy(StrEnum):
+    META = "meta-shipped"  # the caller says so
+    STAMP = "stamp"  # its own heading or row says so
+    CHILDREN = "child-rollup"
+    NONE = "none"
+
+
+class DriftKind(StrEnum):
+    EMPTY = "empty"
+    UNPARSEABLE = "unparseable"
+    MISMATCH = "list_table_mismatch"
+
+
+class Drift(Struct, frozen=True, kw_only=True):
+    kind: DriftKind
+    detail: str
+    span: tuple[int, int] | None = None  # the first line and the last
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    unit: str
+    source: str
+    shipped: bool
+    shipped_by: ShippedBy
+    evidence: str
+
+
+class Enumeration(Struct, frozen=True, kw_only=True):
+    series: str
+    units: tuple[str, ...]
+    remaining: tuple[str, ...]
+    shipped: tuple[str, ...]
+    by_unit: dict[str, Entry]
+    drift: tuple[Drift, ...]
+
+
+def enumerate_units(
+    text: str,
+    grammar: Grammar = Grammar(),
+    series: str = "",
+    meta_shipped: Collection[str] = (),
+    *,
+    plan: str = "",
+) -> Enumeration:
+    """The units of one document in its order; of one series when it is named. It never raises."""
+    series = series.strip().upper()
+    read = document.read(text, plan=plan, grammar=grammar, series=series)
+    declared = [each for each in read.declared if not series or ids.belongs(each.unit.id, series)]
+    by_unit: dict[str, Entry] = {}
+    for each in declared:
+        by_unit.setdefault(each.unit.id, _entry(each, meta_shipped))
+    if grammar.rollup_parents:
+        _roll_up(by_unit, declared)
+    drift = [
+        Drift(kind=DriftKind.UNPARSEABLE, detail=problem.what, span=(problem.line, problem.line))
+        for problem in read.problems
+        if problem.kind is Trouble.NOT_CLOSED
+    ]
+    if "\0" in text:
+        drift.append(Drift(kind=DriftKind.UNPARSEABLE, detail="the document is not text: it holds a NUL character"))
+    drift += [
+        Drift(
+            kind=DriftKind.MISMATCH, detail=f"{unit_id} is said to have shipped, and the document does not declare it"
+        )
+        for unit_id in dict.fromkeys(meta_shipped)
+        if unit_id not in by_unit
+    ]
+    if not by_unit:
+        detail = f"no unit of the series {series} was found" if series else "no unit was found"
+        drift.append(Drift(kind=DriftKind.EMPTY, detail=detail))
+    return Enumeration(
+        series=series,
+        units=tuple(by_unit),
+        remaining=tuple(unit_id for unit_id, entry in by_unit.items() if not entry.shipped),
+        shipped=tuple(unit_id for unit_id, entry in by_unit.items() if entry.shipped),
+        by_unit=by_unit,
+        drift=tuple(drift),
+    )
+
+
+def _entry(declared: Declared, meta_shipped: Collection[str]) -> Entry:
+    unit_id = declared.unit.id
+    by, evidence = ShippedBy.NONE, ""
+    if unit_id in meta_shipped:
+        by, evidence = ShippedBy.META, "named by the caller"
+    elif declared.stamp:
+        by, evidence = ShippedBy.STAMP, declared.stamp
+    return Entry(
+        unit=unit_id, source=declared.source, shipped=by is not ShippedBy.NONE, shipped_by=by, evidence=evidence
+    )
+
+
+def _roll_up(by_unit: dict[str, Entry], declared: Sequence[Declared]) -> None:
+    """A unit whose children have all shipped has shipped, unless its own words say that something is left."""
+    children: dict[str, list[str]] = {}
+    for unit_id in by_unit:
+        for parent in _ancestors(unit_id):
+            if parent in by_unit:
+                children.setdefault(parent, []).append(unit_id)
+    texts = {each.unit.id: f"{each.unit.title}\n{each.unit.text}" for each in declared}
+    # The longest ids are the deepest, so a parent is reached when its children are settled.
+    for parent in sorted(children, key=len, reverse=True):
+        entry = by_unit[parent]
+        if entry.shipped or not all(by_unit[child].shipped for child in children[parent]):
+            continue
+        if not status.says_not_done(texts[parent]):
+            evidence = ", ".join(children[parent])
+            by_unit[parent] = Entry(
+                unit=parent, source=entry.source, shipped=True, shipped_by=ShippedBy.CHILDREN, evidence=evidence
+            )
+
+
+def _ancestors(unit_id: str) -> list[str]:
+    """Every id that this one continues with a dot or a dash."""
+    return [unit_id[:at] for at, character in enumerate(unit_id) if character in ".-" and at]

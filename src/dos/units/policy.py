@@ -1,0 +1,85 @@
+"""The tables that say where units come from, and what a plan's class may be."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, field
+from msgspec.structs import force_setattr
+
+from dos.fields import BadValue, Count, Hours, Key, Seconds, Table, check_name, check_not_blank, check_text
+
+Words = tuple[str, ...]
+
+
+class Plans(Table, frozen=True, kw_only=True):
+    """Where units come from: plan documents, the files of an issue tracker, or what a program prints."""
+
+    source: Literal["documents", "beads", "command"] = "documents"
+    command: Words = ()
+    beads: str = ".beads"
+    timeout_seconds: Seconds = 60.0
+
+    def __post_init__(self) -> None:
+        check_not_blank(self.beads, ("beads",))
+        for place, word in enumerate(self.command):
+            check_text(word, ("command", place))
+        if self.command and not self.command[0].strip():
+            raise BadValue(("command", 0), "the command has no program to start", "Put the program's name first.")
+        if self.source == "command" and not self.command:
+            raise BadValue(
+                ("source",),
+                'source is "command" and there is no command to start',
+                'Add command = ["program", "argument"] to [plans].',
+            )
+
+
+class Transition(Table, frozen=True, kw_only=True):
+    """A plan may move from one class to another."""
+
+    from_class: str = field(name="from")
+    to_class: str = field(name="to")
+    trigger: str
+    auto: bool = False
+
+
+ALL_SHIPPED = (Transition(from_class="active", to_class="done", trigger="all_phases_shipped", auto=True),)
+
+
+class Lifecycle(Table, frozen=True, kw_only=True):
+    """The classes a plan goes through; the first is where it starts."""
+
+    classes: Words = ("active", "done")
+    transitions: tuple[Transition, ...] = ALL_SHIPPED
+    veto_class: str = ""
+    max_transitions_per_cycle: Count = 5
+    per_plan_cooldown_hours: Hours = 72.0
+
+    def __post_init__(self) -> None:
+        if not self.classes:
+            raise BadValue(("classes",), "classes is empty", 'Name at least one, as in classes = ["active", "done"].')
+        for place, name in enumerate(self.classes):
+            check_name(name, ("classes", place), "plan class")
+            if name in self.classes[:place]:
+                raise BadValue(("classes", place), f"the plan class {name!r} is written twice", "Keep one of them.")
+        if self.transitions is ALL_SHIPPED and not {"active", "done"} <= set(self.classes):
+            force_setattr(self, "transitions", ())  # the default moves between classes that this file does not have
+        for place, move in enumerate(self.transitions):
+            self._check_class(move.from_class, ("transitions", place, "from"))
+            self._check_class(move.to_class, ("transitions", place, "to"))
+        if self.veto_class:
+            self._check_class(self.veto_class, ("veto_class",))
+
+    def _check_class(self, name: str, key: Key) -> None:
+        if name not in self.classes:
+            known = ", ".join(self.classes)
+            raise BadValue(key, f"{name!r} is not one of the plan classes {known}", f"Add {name!r} to classes.")
+
+
+class Grammar(Table, frozen=True, kw_only=True):
+    """[enumerate]: how the units of a plan document are found."""
+
+    heading_levels: tuple[Annotated[int, Meta(ge=1, le=6)], ...] = (2, 3, 4, 5, 6)
+    scan_tables: bool = True
+    generic_numeric_table: bool = False
+    bare_phase_fallback: bool = True
+    rollup_parents: bool = False
+    style: str = "generic"

@@ -1,0 +1,1 @@
+"""What every surface needs of a verb: the table, its arguments, its context and its reply."""

@@ -1,0 +1,40 @@
+"""Prints an answer or a complaint, whatever becomes of whoever reads it."""
+
+import sys
+
+
+def complain(lines: str) -> None:
+    try:
+        sys.stderr.write(_harmless(lines) + "\n")
+        sys.stderr.flush()
+    except OSError:
+        pass  # nobody is left to read it; the exit code still says it
+
+
+def say(answer: str) -> None:
+    """Print a whole answer. A reader that goes away, as `head` does, is in its right and changes no exit code."""
+    try:
+        sys.stdout.write(_harmless(answer))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _let_go_of_stdout()
+    except OSError as error:
+        from dos.errors import DosError
+
+        _let_go_of_stdout()
+        raise DosError(f"the answer cannot be written: {error.strerror}", hint="Check where it is sent to.") from error
+
+
+def _harmless(text: str) -> str:
+    if text.replace("\n", "").isprintable():  # nearly always, and known without loading anything
+        return text
+    from dos.verbs.context import harmless
+
+    return harmless(text)
+
+
+def _let_go_of_stdout() -> None:
+    """Nobody reads it any more: without this, Python would complain once more when it flushes at exit."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

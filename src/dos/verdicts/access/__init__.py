@@ -1,1 +1,0 @@
-"""May it? Lanes, scope and admission."""

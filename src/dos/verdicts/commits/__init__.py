@@ -1,1 +1,0 @@
-"""What a commit says, and what it does."""

@@ -1,1 +1,0 @@
-"""How did it end, and where does it go on?"""

@@ -1,0 +1,1 @@
+"""Did a unit ship, and does the commit do what it says?"""

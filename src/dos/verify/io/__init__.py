@@ -1,0 +1,1 @@
+"""Gathers what decides whether a unit shipped."""

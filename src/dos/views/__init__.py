@@ -1,1 +1,0 @@
-"""What people are shown, as values; every surface renders the same ones."""

@@ -1,1 +1,0 @@
-"""A fleet as it is being watched."""

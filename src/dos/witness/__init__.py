@@ -1,0 +1,1 @@
+"""Whose word counts, and what it comes to."""

@@ -1,0 +1,90 @@
+"""Why nobody works on it: which of several reasons is told first, and how it reads."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dos.backlog.waiting import FleetWaits, Waiting, WaitsOn, clears_first, left_over, ordered, told
+
+NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
+WAITS = st.builds(
+    Waiting,
+    on=st.sampled_from(WaitsOn),
+    subject=st.sampled_from(["api", "P/A1"]),
+    why=st.sampled_from(["", "so"]),
+    until=st.none() | st.integers(1, 100).map(lambda hours: NOW + timedelta(hours=hours)),
+    clears_with=st.sampled_from(["", "dos up"]),
+)
+
+
+def waits(on: WaitsOn, hours: float | None = None, command: str = "") -> Waiting:
+    until = None if hours is None else NOW + timedelta(hours=hours)
+    return Waiting(on=on, subject="x", until=until, clears_with=command)
+
+
+@given(st.lists(WAITS, max_size=6))
+def test_the_one_that_clears_last_comes_first_and_none_is_told_twice(found):
+    ends = [each.until for each in ordered(found)]
+    known = [end for end in ends if end is not None]
+    assert ends[: len(ends) - len(known)] == [None] * (len(ends) - len(known)), "no known end clears last of all"
+    assert known == sorted(known, reverse=True)
+    assert sorted(map(str, ordered(found))) == sorted(map(str, dict.fromkeys(found)))
+
+
+ANSWER = (waits(WaitsOn.PERSON, command="dos decide-for q retry"),)
+TONIGHT = (waits(WaitsOn.COOLDOWN, 6),)
+FAR = (waits(WaitsOn.SOAK, 24 * 365),)
+NEVER = (waits(WaitsOn.DEPENDENCY),)
+
+
+@pytest.mark.parametrize(
+    ("found", "first"),
+    [
+        ([], ()),
+        ([ANSWER, ()], ()),
+        ([ANSWER, TONIGHT], TONIGHT),
+        ([FAR, ANSWER], ANSWER),
+        ([NEVER, FAR], FAR),
+        ([NEVER, ANSWER, FAR, TONIGHT], TONIGHT),
+    ],
+)
+def test_of_units_any_of_which_would_do_the_lane_waits_for_the_likeliest(found, first):
+    assert clears_first(found, NOW) == first
+
+
+def test_what_is_told_names_the_reason_its_end_and_what_to_type():
+    cooling = Waiting(
+        on=WaitsOn.COOLDOWN, subject="P/A1", why="3 attempts", until=NOW, clears_with="dos up --retry P/A1"
+    )  # fmt: skip
+    assert str(cooling) == "on cooldown until 2026-05-01T12:00:00Z: 3 attempts"
+    assert told([cooling, cooling]) == f"{cooling} (and 1 more); dos up --retry P/A1"
+    left = {"P/A1": (cooling,), "P/A2": (waits(WaitsOn.DEPENDENCY),), "P/A3": ()}
+    assert left_over(left) == (
+        "3 units left: 1 waits for another unit (P/A2: x);"
+        " 1 on cooldown (P/A1: 3 attempts; dos up --retry P/A1); 1 can be started (P/A3)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("waiting", "is_for_people"),
+    [
+        (waits(WaitsOn.PERSON, command="dos up"), True),
+        (waits(WaitsOn.LIMIT, 2, command="dos limits lift x"), False),
+        (waits(WaitsOn.ENVIRONMENT), False),
+        (waits(WaitsOn.GATE, command="vi plan"), False),
+        (Waiting(on=WaitsOn.BUDGET, subject="x", until=NOW, clears_with="dos decide-for b raise", question="b"), True),
+    ],
+)
+def test_only_what_nothing_else_clears_needs_a_person(waiting, is_for_people):
+    assert waiting.needs_person is is_for_people
+
+
+def test_what_waits_for_an_answer_may_wait_for_something_else_too():
+    asked = Waiting(on=WaitsOn.PERSON, subject="api", question="q", clears_with="dos decide-for q retry")
+    paused = Waiting(on=WaitsOn.PAUSE, subject="api", clears_with="dos resume")
+    found = FleetWaits(lanes={"api": (asked, paused)}, units={"P/A1": (asked, paused)})
+    assert found.besides("q", lanes=["api"], units=["P/A1"]) == (paused,)
+    assert found.besides("q", lanes=["docs"]) == ()
+    assert found.all() == [asked, paused]

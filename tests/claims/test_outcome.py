@@ -1,0 +1,70 @@
+"""Did a conversation end with an answer, or with a failure notice in its place?"""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dos.claims.result import Answer, Class, Evidence, judge
+
+SPOKE = {"found": True, "model": "m", "has_content": True, "text": "done"}
+
+
+@pytest.mark.parametrize(
+    ("seen", "answer", "dead"),
+    [
+        ({"readable": False}, Answer.UNREADABLE, False),
+        ({"readable": False, "model": "<synthetic>"}, Answer.UNREADABLE, False),
+        ({}, Answer.EMPTY, True),
+        ({"found": True, "model": "m"}, Answer.EMPTY, True),
+        (SPOKE, Answer.HEALTHY, False),
+        ({**SPOKE, "api_status": 500}, Answer.HEALTHY, False),
+        ({**SPOKE, "text": "API Error: rate limited"}, Answer.HEALTHY, False),
+        ({**SPOKE, "model": "<synthetic>"}, Answer.SYNTHETIC, True),
+        ({**SPOKE, "is_api_error": True}, Answer.SYNTHETIC, True),
+        ({"found": True, "model": "<synthetic>"}, Answer.SYNTHETIC, True),
+    ],
+)
+def test_answer(seen, answer, dead):
+    found = judge(Evidence(**seen))
+    assert (found.answer, found.dead) == (answer, dead)
+
+
+@pytest.mark.parametrize(
+    ("status", "text", "cause"),
+    [
+        (429, "", Class.RATE_LIMIT),
+        (None, "You are being Rate Limited", Class.RATE_LIMIT),
+        (401, "", Class.AUTH),
+        (None, "authentication failed", Class.AUTH),
+        (500, "", Class.SERVER),
+        (None, "Internal Server Error", Class.SERVER),
+        (None, "a server-side problem", Class.SERVER),
+        (403, "", Class.USAGE_LIMIT),
+        (None, "you are out of extra usage", Class.USAGE_LIMIT),
+        (None, "weekly limit reached", Class.USAGE_LIMIT),
+        (None, "session limit reached", Class.USAGE_LIMIT),
+        (None, "your organization has disabled Claude", Class.USAGE_LIMIT),
+        (None, "usage limit", Class.USAGE_LIMIT),
+        (418, "teapot", Class.OTHER),
+        (None, "", Class.OTHER),
+        (429, "authentication", Class.RATE_LIMIT),
+    ],
+)
+def test_a_notice_has_a_class(status, text, cause):
+    found = judge(Evidence(found=True, model="<synthetic>", api_status=status, text=text, has_content=True))
+    assert found.cause == cause
+    assert found.envelope["reason_class"] == f"RESULT_DEAD_{cause}"
+
+
+def test_what_is_dead_is_not_shown():
+    empty = judge(Evidence())
+    assert empty.envelope == {
+        "all_clear": False, "blocked": True, "do_not_render": True, "reason_class": "RESULT_EMPTY", "verdict": "WEDGE",
+    }  # fmt: skip
+    assert judge(Evidence(**SPOKE)).envelope == {"all_clear": True, "verdict": "LIVE"}
+
+
+@given(text=st.text(), status=st.none() | st.integers())
+def test_no_words_of_a_model_make_it_dead(text, status):
+    seen = Evidence(found=True, model="m", has_content=True, text=text, api_status=status)
+    assert judge(seen).answer is Answer.HEALTHY

@@ -1,0 +1,128 @@
+"""What the doctor judges, apart from where it reads it."""
+
+from threading import Barrier
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from patience import PATIENCE
+
+from dos.config.toml_text import passwordless, without_password
+from dos.doctor.subjects import at_once, clock, disk, store
+from dos.doctor.subjects.lanes import Tracked
+from dos.errors import GitFailed
+from dos.globs import folded_path, matches
+from dos.journal.store import DurabilityNote, Entry, Store
+from dos.machine.filesystem import Room
+from dos.world import World, open_journal
+
+
+@pytest.mark.parametrize(
+    ("room", "expected"),
+    [
+        (Room(free_bytes=10**10, free_files=10**6), []),
+        (Room(free_bytes=10**10, free_files=None), []),
+        (Room(free_bytes=999_999_999, free_files=10**6), [("DISK_LOW", "warn")]),
+        (Room(free_bytes=99_999_999, free_files=10**6), [("DISK_LOW", "error")]),
+        (Room(free_bytes=10**10, free_files=9), [("DISK_FILES_LOW", "warn")]),
+    ],
+)
+def test_how_much_room_is_enough(room, expected, tmp_path):
+    assert [(found.kind, found.severity) for found in disk.judge(room, tmp_path)] == expected
+
+
+def test_a_large_journal_is_one_that_holds_much_and_not_one_that_held_much(tmp_path, monkeypatch):
+    monkeypatch.setattr(disk, "LARGE_JOURNAL_BYTES", 300_000)
+    with World(tmp_path) as world, open_journal(world.workspace, "") as journal:
+        journal.append_all([Entry(stream="s", kind="k", body={"text": "x" * 1000}) for _ in range(500)])
+        assert [found.kind for found in disk.examine(world) if found.kind.startswith("JOURNAL")] == ["JOURNAL_LARGE"]
+        with journal.backend.write() as tx:
+            tx.delete(range(1, 490))
+        assert disk.stored_bytes(store.file(world)) > 300_000
+        assert not [found.kind for found in disk.examine(world) if found.kind.startswith("JOURNAL")]
+
+
+@pytest.mark.parametrize(
+    ("now_ms", "newest_ms", "expected"),
+    [
+        (1_800_000_000_000, None, []),
+        (1_800_000_000_000, 1_800_000_000_000, []),
+        (1_800_000_000_000, 1_800_000_001_000, []),
+        (1_800_000_000_000, 1_800_000_060_000, ["CLOCK_BEHIND"]),
+        (1_800_000_000_000, 253_402_300_799_000, ["CLOCK_BEHIND"]),
+        (0, None, ["CLOCK_UNSET"]),
+        (1_700_000_000_000, None, ["CLOCK_UNSET"]),
+    ],
+)
+def test_what_the_clock_may_say(now_ms, newest_ms, expected):
+    assert [found.kind for found in clock.judge(now_ms, newest_ms)] == expected
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://me:secret@host/db", "postgresql://me:***@host/db"),
+        ("postgresql://me:se@cret@host/db", "postgresql://me:***@host/db"),
+        ("postgresql://me@host/db?password=secret&x=1", "postgresql://me@host/db?password=***&x=1"),
+        ("postgresql://me:a/b?c@host/db?x=1", "postgresql://me:***@host/db?x=1"),
+        ("postgresql://me@host/db?sslpassword=secret", "postgresql://me@host/db?sslpassword=***"),
+        ("postgresql://me@host/db", "postgresql://me@host/db"),
+        ("postgresql://host:5432/db", "postgresql://host:5432/db"),
+        ("sqlite:other.db", "sqlite:other.db"),
+    ],
+)
+def test_a_password_is_never_shown(url, shown):
+    assert without_password(url) == shown
+    left = passwordless(url)
+    assert "***" not in left and "secret" not in left and left.startswith(url.partition(":")[0])
+
+
+@pytest.mark.parametrize(
+    ("url", "left"),
+    [
+        ("postgresql://me:se@cret@host:1/db", "postgresql://me@host:1/db"),
+        ("postgresql://me@host/db?password=secret&x=1", "postgresql://me@host/db?x=1"),
+        ("postgresql://me@host/db?password=secret", "postgresql://me@host/db"),
+    ],
+)
+def test_a_program_can_be_given_the_url_without_its_password(url, left):
+    assert passwordless(url) == left
+
+
+NAMES = st.lists(st.sampled_from(["a", "b", "A", "é", "c.", "d.py"]), min_size=1, max_size=3).map("/".join)
+GLOBS = st.sampled_from(["a/**", "A/b/**", "a/*.py", "**/*.py", "é/**", "c/**", "b", "a/b/d.py", "?/b", "{a,b}/**"])
+
+
+@given(st.lists(NAMES, max_size=6), GLOBS)
+def test_a_lane_covers_what_its_globs_match_however_the_files_are_ordered(paths, glob):
+    folded = [path for each in paths if (path := folded_path(each)) is not None]
+    assert Tracked(paths).any_in([glob]) == any(matches(glob, path) for path in folded)
+
+
+def test_questions_are_put_at_once_and_the_first_failure_is_told():
+    both = Barrier(2)  # neither gets past it alone
+    assert at_once.ask([lambda: both.wait(PATIENCE) * 0 + 1, lambda: both.wait(PATIENCE) * 0 + 2]) == [1, 2]
+
+    def fails():
+        raise GitFailed("no")
+
+    with pytest.raises(GitFailed, match="no"):
+        at_once.ask([lambda: 1, fails])
+
+
+@pytest.mark.parametrize(
+    ("noted", "severity"),
+    [
+        (DurabilityNote(setting="fsync", text="fsync is off", loses=True), "warn"),
+        (DurabilityNote(setting="data_checksums", text="data checksums are off"), "info"),
+    ],
+)
+def test_what_a_server_says_about_its_durability_is_passed_on(noted, severity, tmp_path):
+    class Backend:
+        def durability_notes(self):
+            return [noted]
+
+    world = World(tmp_path)
+    world.__dict__["journal"] = Store(Backend())
+    (found,) = store._durability(world)
+    assert (found.kind, found.severity, found.what) == ("STORE_DURABILITY", severity, noted.text)

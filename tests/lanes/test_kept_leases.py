@@ -1,0 +1,96 @@
+"""The leases that a process holds: one keeper for each, however often it is taken, and the loss of any is heard."""
+
+import os
+import threading
+import time
+
+import pytest
+from patience import PATIENCE
+from sample_repository import Repository
+
+from dos.agents.io import orphans
+from dos.errors import RemoteAway
+from dos.fleet import effects
+from dos.fleet.io.worker_effects import WorkerEffects
+from dos.journal.backends.memory import MemoryBackend
+from dos.journal.store import Store
+from dos.lanes import admission
+from dos.lanes.io import hold
+from dos.lanes.io.hold import Holding
+from dos.lease import Lease, Request
+from dos.machine import process
+from dos.regions import region
+from dos.world import World
+
+
+def acquire(store: Store, lane: str, *, ttl_ms: int = 60_000, pid: int | None = None) -> Lease:
+    asked = Request(lane=lane, holder="h", host="h", ttl_ms=ttl_ms, region=region([f"{lane}/**"]), pid=pid)
+    taken = store.acquire(asked, admission.judge)
+    assert isinstance(taken, Lease)
+    return taken
+
+
+def keepers() -> int:
+    return [thread.name for thread in threading.enumerate()].count("lease-keeper")
+
+
+@pytest.fixture
+def store() -> Store:
+    return Store(MemoryBackend())
+
+
+def test_a_lease_that_is_taken_again_has_one_keeper_and_then_none(store):
+    before, holding, lease = keepers(), Holding(lambda: store), acquire(store, "one")
+    for _ in range(5):
+        holding.keep(lease, asked_at=hold.now())
+    assert keepers() == before + 1
+    holding.let_go(lease.fence)
+    assert keepers() == before
+
+
+def test_the_loss_of_any_lease_ends_a_pause_and_one_that_was_given_back_does_not(store):
+    holding = Holding(lambda: store)
+    kept, lost = acquire(store, "one"), acquire(store, "two", ttl_ms=400)
+    for lease in (kept, lost):
+        holding.keep(lease, asked_at=hold.now())
+    store.revoke(lost.fence, version=lost.version, reason="test")
+    began = time.monotonic()
+    holding.pause(PATIENCE)
+    assert time.monotonic() - began < PATIENCE
+    holding.let_go(lost.fence)
+    began = time.monotonic()
+    holding.pause(0.2)
+    assert time.monotonic() - began >= 0.2
+    holding.close()
+
+
+def test_a_lane_that_is_taken_in_several_tries_is_kept_once_and_its_last_holder_is_known(
+    repository: Repository, monkeypatch
+):
+    world = World(repository.root)
+    acting = WorkerEffects(world.workspace, world.config, actor="test")
+    dead = os.spawnlp(os.P_WAIT, "true", "true") or 2**22 - 1  # no process has this pid
+    asked = Request(
+        lane="one", holder="dead", host=os.uname().nodename, ttl_ms=600_000, region=region(["one/**"]), pid=dead,
+        pid_started=1.0, system=process.system(),
+    )  # fmt: skip
+    held = acting.store.acquire(asked, admission.judge)
+    assert isinstance(held, Lease)
+    knew: list[list[int]] = []
+    monkeypatch.setattr(orphans, "end_worker", lambda state, before, mine: knew.append([x.fence for x in before]))
+    tries = iter([True, True, False])
+
+    def raise_fence(lane, fence):
+        if next(tries):
+            raise RemoteAway("not now", hint="later")
+
+    monkeypatch.setattr(acting._landing_on, "raise_fence", raise_fence)
+    before = keepers()
+    try:
+        taken = acting.performers()[effects.TakeLease](effects.TakeLease(lane="one", run_id="RID-000000000000001"))
+        assert isinstance(taken, Lease)
+        assert keepers() == before + 1
+        assert knew == [[held.fence]] * 3
+    finally:
+        acting.close()
+    assert keepers() == before

@@ -1,0 +1,406 @@
+"""What whoever watches a fleet sees of each lane, from a journal written by hand; and that it fits any terminal."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import structs, to_builtins
+from rich.cells import cell_len
+
+from dos.agents.adapter import Usage
+from dos.backlog.waiting import Waits, WaitsOn
+from dos.cli.terminal.page import page, plain, span
+from dos.config.schema import Config
+from dos.fleet import waits
+from dos.fleet.lane_entries import Staff
+from dos.fleet.observation import Seen
+from dos.fleet.state.live import HOUR_MS, Watching
+from dos.journal import fold
+from dos.journal.backends.memory import MemoryBackend
+from dos.journal.events import envelope
+from dos.journal.events import fleet as events
+from dos.journal.events import limits as engine
+from dos.journal.store import Store
+from dos.lanes.policy import Lanes
+from dos.lease import Lease, Request
+from dos.machine import process
+from dos.regions import region
+from dos.report import top
+from dos.report.io.live import Watcher
+from dos.report.live import Held
+from dos.report.live import Seen as Looked
+from dos.report.top import State
+from dos.testing.simulator.supervisor_effects import NOTHING
+from dos.text import slug, visible
+
+CONFIG = Config(lanes=Lanes(concurrent=("api",), trees={"api": ("api/**",)}))
+RUN = "RID-0MC0FFEE00000AB"
+WHO = {"run_id": RUN, "lane": "api"}
+AT = {**WHO, "unit": "P/U1", "iteration": 1}
+BEGUN = events.RunBegun(**WHO, host="h", start_sha="")
+CLAIMED = events.UnitClaimed(**AT)
+STARTED = events.AgentStarted(**AT, agent="codex", base="b")
+LANDED = events.UnitLanded(**WHO, unit="P/U1", branch="main", base="b", commit="c" * 40)
+AT_WORK = (BEGUN, CLAIMED, STARTED)
+FAR_MS = 4_000_000_000_000
+
+
+def ended(outcome: str = "ok", **told) -> events.AgentEnded:
+    return events.AgentEnded(**AT, outcome=outcome, exit_code=0, claim="", seconds=1.0, **told)
+
+
+def measured(verdict: str) -> events.WorkMeasured:
+    return events.WorkMeasured(
+        **AT, base="b", head="h", commits=[], strays=[], accepted=None, verdict=verdict, reason="no commit"
+    )
+
+
+def parked(why: str) -> engine.RunParked:
+    return engine.RunParked(**WHO, why=why, detail="because", until_ms=FAR_MS)
+
+
+def asked(lane: str, run_id: str = RUN, **changed) -> Request:
+    me = process.identify(os.getpid())
+    made = Request(
+        lane=lane, holder="h:1", host=process.host(), ttl_ms=60_000, region=region([f"{lane}/**"]), run_id=run_id,
+        pid=me.pid, pid_started=me.started, system=process.system(),
+    )  # fmt: skip
+    return structs.replace(made, **changed)
+
+
+class Place:
+    """A journal in memory, and a place for logs."""
+
+    def __init__(self, state: Path) -> None:
+        self.state = state
+        self.store = Store(MemoryBackend())
+        self.watcher = Watcher(self.store, state, roster=["api"], silent_after_ms=60_000)
+
+    def hold(self, lane: str = "api", run_id: str = RUN, **changed) -> Lease:
+        taken = self.store.acquire(asked(lane, run_id, **changed), lambda request, live: None)
+        assert isinstance(taken, Lease)
+        return taken
+
+    def write(self, *facts: envelope.Fact) -> None:
+        for fact in facts:
+            self.store.record("s", fact)
+
+    def log(self, age_seconds: float, lane: str = "api") -> None:
+        folder = self.state / "logs" / slug(lane)
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{RUN}-1.1.log"
+        path.touch()
+        at = self.store.now_ms() / 1000 - age_seconds
+        os.utime(path, (at, at))
+
+    def view(self) -> top.View:
+        looked = self.watcher.look()
+        return top.view(looked, self.waits(looked))
+
+    def waits(self, looked: Looked) -> dict[str, Waits]:
+        """No plan declares anything, so the lane may have work."""
+        running = looked.watching.runs.items()
+        seen = Seen(
+            config=CONFIG,
+            state=looked.fleet,
+            on_target=looked.fleet,
+            units=(),
+            answers=looked.decisions,
+            leases={each.lease.lane: each.lease for each in looked.held if not each.lapsed},
+            backlogs=dict.fromkeys(looked.roster, NOTHING),
+            now_ms=looked.now_ms,
+            gone=process.gone,
+            staff=Staff(launched={lane: 1 for lane, starts in looked.fleet.starts.items() if starts.pending}),
+            pauses=looked.watching.pauses,
+            parked={run_id: parked for run_id, run in running if (parked := run.parked or run.provider)},
+            own_work=True,
+        )
+        return waits.own(seen).lanes
+
+    def row(self, lane: str = "api") -> top.Row:
+        return next(row for row in self.view().rows if row.lane == lane)
+
+
+@pytest.fixture
+def place(tmp_path) -> Place:
+    return Place(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("facts", "state", "waits_for"),
+    [
+        ((), State.STARTING, ""),
+        ((BEGUN,), State.WORKING, ""),
+        (AT_WORK, State.WORKING, ""),
+        ((*AT_WORK, ended(), LANDED), State.WORKING, ""),
+        ((*AT_WORK, ended("usage_window"), parked("quota")), State.QUOTA, "because"),
+        ((*AT_WORK, engine.AgentWaiting(**WHO, unit="P/U1", ending="overloaded")), State.QUOTA, "overloaded"),
+        (
+            (*AT_WORK, engine.AgentWaiting(**WHO, unit="U", ending="transient"), engine.AgentWentOn(**WHO, unit="U")),
+            State.WORKING,
+            "",
+        ),
+        ((BEGUN, parked("decision")), State.PERSON, "because"),
+        ((BEGUN, parked("budget")), State.PERSON, "because"),
+        ((BEGUN, parked("pause")), State.PAUSED, "because"),
+        ((BEGUN, parked("back-off")), State.RESTING, "because"),
+        ((BEGUN, parked("landing")), State.RESTING, "because"),
+        ((BEGUN, parked("something newer")), State.RESTING, "because"),
+        ((BEGUN, parked("quota"), engine.RunUnparked(**WHO)), State.WORKING, ""),
+        ((*AT_WORK, engine.SpinFlagged(**WHO, lease=1, reason="nothing lands")), State.SPINNING, "nothing lands"),
+        ((*AT_WORK, engine.SpinFlagged(**WHO, lease=1, reason="nothing lands"), LANDED), State.WORKING, ""),
+        ((*AT_WORK, engine.PauseRequested(lane="api")), State.WORKING, "pauses after this"),
+        ((*AT_WORK, engine.PauseRequested()), State.WORKING, "pauses after this"),
+        ((*AT_WORK, engine.HaltRequested(run_id=RUN)), State.WORKING, "halts now"),
+    ],
+)
+def test_a_lane_that_a_worker_has(place, facts, state, waits_for):
+    place.hold()
+    place.write(*facts)
+    row = place.row()
+    assert (row.state, row.waits_for, row.run_id) == (state, waits_for, RUN)
+    if row.waits_for == "because":
+        assert row.until == top.moment(FAR_MS)
+
+
+def test_a_worker_that_waits_for_its_turn_to_land_says_so(place):
+    place.hold()
+    place.write(BEGUN, parked("landing"))
+    assert [each.on for each in place.row().waiting] == [WaitsOn.LANDING]
+
+
+SPAWNED = events.SpawnIntended(lane="api", run_id=RUN, host="h")
+
+
+def test_a_worker_that_died_on_its_way_is_not_awaited(place):
+    here = process.system()
+    spawned = events.SpawnIntended(lane="api", run_id=RUN, host="h", system=here)
+    came = events.WorkerSpawned(lane="api", run_id=RUN, host="h", pid=2**22 + 1, pid_started=1.0, system=here)
+    place.write(spawned, came)
+    assert top.view(place.watcher.look()).rows[0].state is not State.STARTING
+
+
+def stopped(needs: str, why: str = "drain") -> events.RunStopped:
+    return events.RunStopped(**WHO, stop_reason=why, needs=needs, reason="no unit is left")
+
+
+def question(*waits: str) -> engine.DecisionRaised:
+    return engine.DecisionRaised(id="d1", about="x", question="Again?", choices=[], waits=list(waits))
+
+
+@pytest.mark.parametrize(
+    ("facts", "state", "waits_for"),
+    [
+        ((), State.IDLE, ""),
+        ((SPAWNED,), State.STARTING, ""),
+        ((events.LaneFailed(lane="api", reason="they die"),), State.FATAL, "they die"),
+        ((events.LaneFailed(lane="api", reason="they die"), engine.LaneCleared(lane="api")), State.IDLE, ""),
+        ((engine.PauseRequested(by="me", reason="lunch"),), State.PAUSED, "by me: lunch"),
+        ((engine.PauseRequested(lane="API", reason="lunch"),), State.PAUSED, "lunch"),
+        ((engine.PauseRequested(lane="docs"), engine.PauseEnded(lane="docs")), State.IDLE, ""),
+        ((BEGUN, stopped("nobody", "complete")), State.IDLE, "complete: no unit is left"),
+        ((BEGUN, stopped("nobody")), State.RESTING, "its last run stopped: no unit left to offer"),
+        ((BEGUN, stopped("time")), State.RESTING, "its last run stopped: no unit left to offer"),
+        ((BEGUN, stopped("operator", "thrashing")), State.PERSON, "its last run stopped: thrashing, no unit is left"),
+        ((BEGUN, stopped("operator", "decision-needed")), State.RESTING, "its last run stopped: decision needed"),
+        (
+            (BEGUN, stopped("environment", "launch-failed")),
+            State.PERSON,
+            "its last run stopped: agent did not start, no unit is left",
+        ),
+        ((BEGUN, stopped("operator"), events.FleetStarted(host="h", pid=1, target=1)), State.IDLE, ""),
+        ((question("lane:api"),), State.PERSON, "Again?"),
+        ((question("fleet"),), State.PERSON, "Again?"),
+        ((question("lane:docs"),), State.IDLE, ""),
+        ((question("lane:api"), engine.DecisionAnswered(id="d1", choice="yes")), State.IDLE, ""),
+    ],
+)
+def test_a_lane_that_nobody_has(place, facts, state, waits_for):
+    place.write(*facts)
+    row = place.row()
+    assert (row.state, row.waits_for) == (state, waits_for)
+
+
+def test_a_silent_agent_is_told_from_a_busy_one_by_its_log(place):
+    place.hold()
+    place.write(*AT_WORK)
+    old = place.store.now_ms() + 200_000
+
+    def state(age_seconds: float) -> State:
+        place.log(age_seconds)
+        seen = structs.replace(place.watcher.look(), now_ms=old)
+        return top.view(seen).rows[0].state
+
+    assert state(-180) is State.WORKING
+    assert state(-130) is State.SILENT
+    place.write(ended())
+    assert state(-130) is State.WORKING, "no agent runs that could say anything"
+
+
+def test_a_log_of_the_agent_before_does_not_make_this_one_silent(place):
+    place.hold()
+    place.write(*AT_WORK)
+    place.log(500)
+    assert place.row().state is State.WORKING
+
+
+def test_a_worker_that_is_gone_or_late_is_silent(place):
+    place.hold()
+    place.write(*AT_WORK)
+    seen = place.watcher.look()
+    [held] = seen.held
+    for changed, why in ((Held(lease=held.lease, lapsed=False, gone=True), "its process is gone"),
+                         (Held(lease=held.lease, lapsed=True, gone=False), "its lease ran out")):  # fmt: skip
+        row = top.view(structs.replace(seen, held=[changed])).rows[0]
+        assert (row.state, row.waits_for, row.unit) == (State.SILENT, why, "P/U1")
+
+
+def test_a_lane_that_a_person_has_is_held(place):
+    place.hold(run_id="", holder="me")
+    assert (place.row().state, place.row().waits_for) == (State.HELD, "me holds it")
+
+
+def test_a_row_says_who_is_at_what_since_when(place):
+    lease = place.hold()
+    place.write(*AT_WORK)
+    row = place.row()
+    assert (row.unit, row.agent, row.iteration, row.host) == ("P/U1", "codex", 1, lease.host)
+    assert row.since is not None and row.last_activity is not None
+
+
+def test_what_it_came_to_is_counted_by_lane(place):
+    place.hold()
+    place.write(
+        *AT_WORK,
+        ended(cost_usd=0.5, usage=[Usage(input_tokens=10, output_tokens=5)]),
+        LANDED,
+        ended(usage=[Usage(cached_tokens=100, cost_usd=0.25)]),
+        measured("EMPTY"),
+        ended("launch_failed"),
+        events.LandingRefused(**WHO, unit="P/U1", reason="conflict"),
+        ended(),
+    )
+    row = place.row()
+    assert (row.landed, row.rejected) == (1, 2)
+    assert row.spend == top.Spend(usd=0.75, unpriced=1, tokens=115)
+    assert place.view().totals.spend == row.spend
+
+
+@pytest.mark.parametrize("ending", ["usage_window", "overloaded", "transient"])
+def test_that_a_provider_had_no_room_is_no_rejection(place, ending):
+    place.hold()
+    place.write(*AT_WORK, ended(ending), measured("EMPTY"))
+    assert place.row().rejected == 0
+
+
+def test_that_a_person_ended_it_is_no_rejection(place):
+    place.hold()
+    place.write(*AT_WORK, engine.HaltRequested(run_id=RUN), ended("killed"), measured("EMPTY"))
+    assert place.row().rejected == 0
+
+
+def test_what_is_older_than_a_day_is_not_counted(place):
+    place.write(*AT_WORK, LANDED)
+    seen = place.watcher.look()
+    later = structs.replace(seen, now_ms=seen.now_ms + 24 * HOUR_MS)
+    assert (top.view(seen).totals.landed, top.view(later).totals.landed) == (1, 0)
+
+
+def test_the_whole_fleet(place):
+    place.hold("supervisor/h", "", is_lock=True, host="h")
+    place.write(
+        LANDED,
+        question("lane:docs"),
+        engine.LimitHit(vendor="v", account="a", ending="usage_window", resets_at_ms=FAR_MS),
+        engine.LimitHit(vendor="w", account="a", ending="overloaded"),
+        engine.LimitLifted(vendor="w", account="a"),
+        engine.PauseRequested(by="me", reason="lunch"),
+    )
+    seen = place.view()
+    assert [each.state for each in seen.supervisors] == ["running"]
+    assert (seen.decisions.open, seen.decisions.first_question) == (1, "Again?")
+    assert [(each.vendor, each.resets_at) for each in seen.limits] == [("v", top.moment(FAR_MS))]
+    (landing,) = top.data(seen)["landings"]
+    assert landing == {"unit": "P/U1", "lane": "api", "commit": "c" * 40, "at": landing["at"]}
+    assert seen.paused == "by me: lunch"
+    place.write(events.DrainRequested())
+    assert [each.state for each in place.view().supervisors] == ["draining"]
+
+
+def test_lanes_stand_in_the_order_of_the_roster_and_each_once(place):
+    place.hold("zebra")
+    place.write(events.LaneFailed(lane="mule", reason="x"), engine.PauseRequested(lane="API"))
+    assert [row.lane for row in place.view().rows] == ["api", "zebra", "mule"]
+
+
+def test_each_look_takes_in_only_what_is_new(place, monkeypatch):
+    place.write(*AT_WORK)
+    place.view()
+    seen = []
+    monkeypatch.setattr(Watching, "apply", lambda self, event: seen.append(event.pos))
+    place.view()
+    assert seen == []
+    place.write(LANDED)
+    place.view()
+    assert seen == [place.store.last()]
+
+
+FACTS = st.sampled_from(
+    [
+        *AT_WORK, ended(), ended("overloaded"), measured("EMPTY"), LANDED, parked("quota"), engine.RunUnparked(**WHO),
+        stopped("time"), engine.PauseRequested(), engine.PauseEnded(), engine.HaltRequested(run_id=RUN),
+        engine.SpinFlagged(**WHO, lease=1, reason="x"), SPAWNED, events.LaneFailed(lane="api", reason="they die"),
+        events.WorkerReaped(**WHO, lease=1, reason="gone"), question("lane:api"), events.UnitClaimed(**AT),
+    ]
+)  # fmt: skip
+
+
+@given(history=st.lists(FACTS, max_size=30), cut=st.integers(0, 30))
+def test_folding_in_two_parts_over_a_snapshot_is_folding_at_once(history, cut):
+    store = Store(MemoryBackend())
+    for fact in history:
+        store.record("s", fact)
+    happened = list(store.events())
+    first = fold.decode(Watching, fold.encode(fold.fold(Watching(), happened[:cut])))
+    assert fold.fold(first, happened[cut:]) == fold.fold(Watching(), happened)
+
+
+NAMES = st.text(min_size=1, max_size=40)
+
+
+@given(
+    history=st.lists(FACTS, max_size=12),
+    lanes=st.lists(NAMES, max_size=12),
+    width=st.integers(60, 200),
+    height=st.integers(1, 40),
+)
+def test_a_page_fits_any_terminal_and_holds_nothing_that_acts_on_one(history, lanes, width, height):
+    store = Store(MemoryBackend())
+    for fact in history:
+        store.record("s", fact)
+    seen = top.view(Watcher(store, Path("nowhere"), roster=["api", *lanes]).look())
+    whole, cut = page(seen, width), page(seen, width, height)
+    assert len(cut) <= height
+    for line in [*whole, *cut]:
+        assert cell_len(line.plain) <= width
+        assert visible(line.plain) == line.plain and not set(line.plain) & set("\n\t")
+    to_builtins(seen)
+
+
+def test_on_a_small_terminal_the_urgent_lanes_come_first(place):
+    lanes = [f"lane{number}" for number in range(20)]
+    place.watcher = Watcher(place.store, place.state, roster=lanes)
+    place.write(events.LaneFailed(lane="lane17", reason="they die"))
+    lines = plain(page(place.view(), 80, 9))
+    assert "lane17" in lines and "more lanes" in lines
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(-5, "0s"), (0, "0s"), (99, "99s"), (100, "1m"), (5_999, "99m"), (6_000, "1h"), (86_400 * 9, "9d"),
+     (86_400 * 20_000, "long")],
+)  # fmt: skip
+def test_a_length_of_time_is_short(seconds, said):
+    assert span(seconds) == said

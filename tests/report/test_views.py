@@ -1,0 +1,132 @@
+"""What people are shown, from a journal written by hand."""
+
+import pytest
+
+from dos.backlog.pickable import Answer, Verdict
+from dos.fleet import view
+from dos.fleet.state.fleet import Fleet
+from dos.fleet.state.fleet import Unit as Seen
+from dos.journal.backends.memory import MemoryBackend
+from dos.journal.events import envelope, lanes
+from dos.journal.events import fleet as events
+from dos.journal.store import Store
+from dos.report import event_lines, summary
+from dos.units.unit import Unit
+
+WHO = {"run_id": "R", "lane": "api", "unit": "P/U1"}
+
+
+def measured(verdict: str, reason: str) -> events.WorkMeasured:
+    return events.WorkMeasured(
+        **WHO, iteration=1, base="b", head="h", commits=[], strays=[], accepted=None, verdict=verdict, reason=reason
+    )
+
+
+def ended(outcome: str, claim: str = "") -> events.AgentEnded:
+    return events.AgentEnded(**WHO, iteration=1, outcome=outcome, exit_code=0, claim=claim, seconds=2.0)
+
+
+LANDED = events.UnitLanded(**WHO, branch="main", base="b" * 40, commit="c" * 40)
+
+
+def journal(*facts: envelope.Fact) -> list[envelope.Event]:
+    store = Store(MemoryBackend())
+    for fact in facts:
+        store.record("x", fact)
+    return store.tail()
+
+
+@pytest.mark.parametrize(
+    ("fact", "text"),
+    [
+        (LANDED, "P/U1 landed on main as ccccccccc"),
+        (ended("ok", "done!"), "agent ok after 2.0 s and said 'done!'"),
+        (measured("NOTHING", "no commit was made"), "P/U1 not delivered: no commit was made"),
+        (events.LaneFailed(lane="api", reason="x"), "given up on until a person looks: x"),
+        (events.UnitClaimed(**WHO, iteration=1, repeated=True), "took P/U1 again, after a crash"),
+    ],
+)
+def test_an_event_is_told_in_one_line(fact, text):
+    [event] = journal(fact)
+    assert event_lines.tell(event).text == text
+
+
+@pytest.mark.parametrize("fact", [lanes.LeaseRenewed(lease=1, expires_ms=1), measured("DELIVERED", "fine")])
+def test_what_only_machines_care_about_is_not_told(fact):
+    [event] = journal(fact)
+    assert event_lines.tell(event) is None
+
+
+def test_a_lie_a_crash_and_a_landing_are_told_apart():
+    made = summary.report(
+        journal(
+            ended("ok", "all done"),
+            measured("NOTHING", "no commit was made"),
+            ended("crashed"),
+            measured("NOTHING", "no commit was made"),
+            ended("ok", "done"),
+            measured("DELIVERED", "1 commits"),
+            LANDED,
+        )
+    )
+    assert made.disbelieved == ["P/U1: said 'all done'; no commit was made"]
+    assert made.crashed == ["P/U1: agent crashed after 2.0 s; landed later as ccccccccc"]
+    assert made.landed == ["P/U1  ccccccccc on main"]
+    assert "landed, each with its commit: 1" in summary.render(made)
+
+
+def test_an_empty_report_says_so():
+    assert summary.render(summary.report([])) == "nothing happened"
+
+
+def looked_at(**seen: object) -> str:
+    return view.render(view.view(Fleet(), [], [], **seen))
+
+
+@pytest.mark.parametrize(
+    ("state", "text"),
+    [
+        ("running", "the supervisor on here (process 7) runs"),
+        ("silent", "the supervisor on here (process 7) has not been heard of in its time"),
+        ("gone", "the supervisor on here (process 7) is gone; `dos up` goes on"),
+    ],
+)
+def test_who_keeps_the_fleet_going_is_said_first(state, text):
+    shown = looked_at(supervisors=[view.Supervisor(host="here", pid=7, state=state)])
+    assert shown.splitlines()[0] == text
+
+
+def test_that_nobody_keeps_the_fleet_going_is_said_too():
+    assert looked_at().splitlines()[0] == "no supervisor runs; `dos up` starts one"
+
+
+def test_salvaged_work_beyond_what_is_shown_is_counted():
+    refs = [f"refs/dos/salvage/R/{number}" for number in range(8)]
+    shown = looked_at(salvaged=[*refs, "/elsewhere/1-one"])
+    assert "  git log refs/dos/salvage/R/4" in shown and "R/3" not in shown
+    assert "  ls /elsewhere/1-one" in shown
+    assert "and 4 more: git for-each-ref" in shown
+    assert "more:" not in looked_at(salvaged=refs[:5])
+
+
+def test_warnings_are_shown():
+    assert looked_at(warnings=["a unit is lost"]).endswith("warnings:\n  a unit is lost")
+
+
+@pytest.mark.parametrize(
+    ("seen", "reason", "state", "held"),
+    [
+        (Seen(), None, "open", ""),
+        (Seen(), Answer.OPERATOR_GATED, "held", "OPERATOR_GATED"),
+        (Seen(claimed_by="R"), Answer.IN_FLIGHT, "working", ""),
+        (Seen(claimed_by="R"), None, "working", ""),
+        (Seen(claimed_by="R", deaths=2), Answer.OPERATOR_GATED, "held", "OPERATOR_GATED"),
+        (Seen(landed="c" * 40), Answer.SHIPPED, "landed", ""),
+    ],
+)
+def test_a_unit_that_may_not_be_offered_is_held_and_says_why(seen, reason, state, held):
+    hold = Verdict(held=reason is not None, reason=reason, evidence="because" if reason else "")
+    unit = Unit(plan="P", id="U1", title="t")
+    made = view.view(Fleet(units={"P/U1": seen}), [], [(unit, "api", hold)])
+    assert (made.units[0].state, made.units[0].held) == (state, held)
+    assert (f"{held}: because" in view.render(made)) is bool(held)

@@ -1,0 +1,178 @@
+"""The fleet under faults: many seeds, the same on every store and in every process, and every planted bug is found."""
+
+import os
+import subprocess
+import sys
+from typing import get_args
+
+import pytest
+from amounts import long
+
+from dos.errors import Internal
+from dos.fleet import effects
+from dos.questions.added import Added
+from dos.questions.catalog import AnyQuestion, Unrecognised
+from dos.questions.lanes import LaneFailed, LaneStopped, UnitsFailed
+from dos.questions.resources import BaselineFailed, BudgetSpent, LimitDoubted, LimitReached
+from dos.questions.runs import HaltProposed, RunStopped, Spinning
+from dos.questions.texts import PlanChanged, SettingsChanged
+from dos.questions.units import Incident, LandingBlocked, LandingConflict, UnitHeld, UnitUndone
+from dos.testing.simulator import invariants
+from dos.testing.simulator.batches import batch
+from dos.testing.simulator.batches import seed as seeds
+from dos.testing.simulator.batches.batch import Asked, Summary
+from dos.testing.simulator.invariants import INVARIANTS
+from dos.testing.simulator.mutants.table import PLANTED
+from dos.testing.simulator.simulation import Simulation, WorkerPerformers
+from dos.testing.simulator.world import faults
+
+JOBS = 2
+MOST_SEEDS_FOR_A_BUG = 5_000
+
+
+def run(**asked) -> Summary:
+    *_, last = batch.run(Asked(**{"jobs": JOBS, **asked}))
+    return last
+
+
+def shown(summary: Summary, **asked) -> str:
+    return "\n".join(batch.told(summary, Asked(**asked)))
+
+
+def test_nothing_that_is_promised_breaks_in_many_seeds():
+    summary = run(count=120)
+    assert summary.seeds == 120
+    assert not summary.failing, shown(summary)
+
+
+@pytest.mark.soak
+def test_nothing_that_is_promised_breaks_in_thousands_of_seeds():
+    summary = run(count=long(2_000, 1_000_000))
+    assert not summary.failing, shown(summary)
+    assert summary.silent == []  # every fault struck and every refusal was given, or nothing was tested
+
+
+@pytest.mark.sampled(12)
+@pytest.mark.parametrize("bug", PLANTED)
+def test_a_planted_bug_is_found(bug):
+    summary = run(count=MOST_SEEDS_FOR_A_BUG, plant=bug, jobs=1)  # it is found long before another process is up
+    assert summary.failing, f"{bug} was not found in {summary.seeds} seeds"
+    found = summary.failures[0]
+    assert found.invariant == PLANTED[bug].breaks and found.story
+    again = seeds.simulate(found.seed, plant=bug)
+    assert again.failure == found  # the seed alone brings it back
+    assert not seeds.simulate(found.seed).failure  # and without the bug there is nothing to find
+
+
+# What comes up in a simulation, and how it can be answered.
+ANSWERS = {
+    Added: ["done", "dismiss"],
+    BaselineFailed: ["retry", "start", "leave"],
+    BudgetSpent: ["raise", "stop", "wait"],
+    HaltProposed: ["halt", "done", "leave"],
+    Incident: ["again", "keep"],
+    LandingBlocked: ["retry", "drop"],
+    LandingConflict: ["retry", "hold", "drop"],
+    LaneFailed: ["retry", "leave"],
+    LaneStopped: ["retry", "leave"],
+    LimitDoubted: ["lift", "wait"],
+    LimitReached: ["fixed", "leave"],
+    PlanChanged: ["use", "keep"],
+    RunStopped: ["done"],
+    SettingsChanged: ["use", "keep"],
+    Spinning: ["halt", "leave"],
+    UnitHeld: ["retry"],
+    UnitUndone: ["again", "leave"],
+    UnitsFailed: ["retry", "leave"],
+}
+
+
+@pytest.mark.soak
+def test_people_answer_each_kind_of_question_with_each_choice():
+    missing = {faults.answered(kind, choice) for kind, choices in ANSWERS.items() for choice in choices}
+    for first in range(0, MOST_SEEDS_FOR_A_BUG, 8):
+        for seed in (first + 6, first + 7):  # where more is asked, and where the target is checked
+            outcome = seeds.simulate(seed)
+            assert not outcome.failure, outcome.failure
+            missing -= set(outcome.counts)
+        if not missing:
+            return
+    assert not missing
+
+
+def test_every_kind_of_question_but_what_other_versions_asked_comes_up():
+    assert set(ANSWERS) == set(get_args(AnyQuestion)) - {Unrecognised}
+
+
+def test_there_is_a_bug_for_every_promise():
+    unbroken = set(INVARIANTS) - {bug.breaks for bug in PLANTED.values()}
+    assert unbroken == {invariants.FENCES}  # a fence is a position, and those are found out of order before it
+
+
+def same_everywhere(first: int, count: int) -> None:
+    for seed in range(first, first + count):
+        model = seeds.simulate(seed, with_digest=True)
+        real = seeds.simulate(seed, store="sqlite", with_digest=True)
+        assert (model.events, model.counts, model.digest) == (real.events, real.counts, real.digest), seed
+
+
+def test_sqlite_writes_what_the_model_writes():
+    same_everywhere(0, 6)
+
+
+@pytest.mark.soak
+def test_sqlite_writes_what_the_model_writes_for_many_seeds():
+    same_everywhere(1_000, long(40, 2_000))
+
+
+def digests(hash_seed: str) -> str:
+    script = (
+        "from dos.testing.simulator.batches.seed import simulate\n"
+        "import sys\n"
+        "for seed in range(12): sys.stdout.write(simulate(seed, with_digest=True).digest + ' ')"
+    )
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+    return subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True).stdout
+
+
+def test_a_seed_is_the_same_whatever_the_hash_seed():
+    one, other = digests("1"), digests("2")
+    assert one == other
+    assert len(set(one.split())) == 12
+
+
+def test_seeds_do_the_same_on_one_process_and_on_two():
+    one, two = run(count=30, jobs=1), run(count=30)
+    for name in ("seeds", "events", "effects", "virtual_seconds"):
+        assert getattr(one, name) == pytest.approx(getattr(two, name)), name
+    assert one.counts == two.counts
+
+
+def test_a_run_in_which_something_never_happened_says_so():
+    counts = dict.fromkeys((*faults.FAULTS, *faults.REFUSALS), 1)
+    assert Summary(seeds=batch.ENOUGH, counts=counts).silent == []
+    assert Summary(seeds=batch.ENOUGH, counts={**counts, faults.DRAIN: 0}).silent == [faults.DRAIN]
+    assert Summary(seeds=batch.ENOUGH - 1).silent == []
+
+
+def test_an_effect_that_the_simulator_does_not_know_fails_with_its_name(monkeypatch):
+    tables = WorkerPerformers.table
+    monkeypatch.setattr(
+        WorkerPerformers,
+        "table",
+        lambda self: {kind: act for kind, act in tables(self).items() if kind is not effects.MeasureWork},
+    )
+    with pytest.raises(Internal, match="MeasureWork"):
+        for seed in range(20):
+            seeds.simulate(seed)
+
+
+def test_every_effect_of_the_product_has_its_performer():
+    """An effect says in its docstring what the answer is; everything else there is an answer."""
+    wanted = {
+        found
+        for found in vars(effects).values()
+        if isinstance(found, type) and found.__module__ == effects.__name__ and (found.__doc__ or "").startswith("→")
+    }
+    simulation = Simulation(0, seeds.MemoryBackend(clock=seeds.VirtualClock()), seeds.VirtualClock())
+    assert wanted <= set(simulation.fleets.table())
