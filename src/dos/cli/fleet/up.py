@@ -32,6 +32,7 @@ from dos.doctor.subjects import agents
 from dos.doctor.subjects import uncommitted as committed
 from dos.errors import BadInput, DosError, StoreFailed
 from dos.fleet import unit_lanes
+from dos.fleet.io import preload
 from dos.fleet.io.drive import AWAY, Patience, drive
 from dos.fleet.io.reader import FleetReader
 from dos.fleet.io.settings_check import check_settings
@@ -93,6 +94,7 @@ def run(args: Args, desk: Desk) -> Reply:
     _retry(args.retry, desk)
     if args.detach:
         return _detached(args, desk)
+    preload.load()
     supervisor = _supervisor(args, config)
     actor_name = streams.supervisor(slug(supervisor.system))
     effects = FleetEffects(desk.world.workspace, config, actor=actor_name)

@@ -22,6 +22,7 @@ from dos.approval.io import approve as approving
 from dos.cli.lanes import caller
 from dos.config.load import parse
 from dos.config.schema import Config
+from dos.fleet.io import preload
 from dos.fleet.io.drive import AWAY, Patience, drive
 from dos.fleet.io.worker_effects import WorkerEffects
 from dos.fleet.state.fleet import Fleet
@@ -58,6 +59,7 @@ def run(args: Args, desk: Desk) -> Reply:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # whoever started us with nohup wants us to go on
             signal.signal(number, _break_off)
+    preload.load()
     orphans.inherit()
     try:
         stop = _work(args, desk, config, run_id)
