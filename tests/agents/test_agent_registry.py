@@ -13,7 +13,7 @@ PLUGIN = """
 from msgspec import structs
 from dos.agents import command
 from dos.agents.adapter import Activity, Launch, Used, Waiting
-from dos.agents.adapter import Ending, Outcome, Usage
+from dos.records.endings import Ending, Outcome, Usage
 
 name = "robot"
 vendor = "robots"

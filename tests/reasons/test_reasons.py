@@ -40,7 +40,7 @@ STOPS = [*StopReason, *WorkerStop]
 )
 def test_every_token_that_somebody_uses_has_exactly_one_row(token, kind):
     rows = [row for row in reasons.TABLE if row.token.upper() == token.upper()]
-    assert [row.kind for row in rows] == [kind], f"{token} belongs in records/reason_rows"
+    assert [row.kind for row in rows] == [kind], f"{token} belongs in reasons/rows.py"
     assert reasons.find(token) is rows[0]
     assert rows[0].refusal == (kind is not Kind.STOP)
 
