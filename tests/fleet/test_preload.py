@@ -65,13 +65,14 @@ concurrent = ["api"]
 api = ["api/**"]
 
 [workers]
+setup = "rm -rf {package}"
 agent = "command"
-command = ["sh", "-c", "rm -rf {package} && echo 'A = 1' > api/a.py && git add api && git commit -qm A -m 'Unit: P/A1'"]
+command = ["sh", "-c", "echo 'A = 1' > api/a.py && git add api && git commit -qm A -m 'Unit: P/A1'"]
 """
 
 
 @pytest.mark.soak
-def test_a_worker_lands_its_unit_though_the_package_is_gone_meanwhile(tmp_path):
+def test_a_worker_lands_its_unit_though_the_package_is_gone_once_it_has_its_lease(tmp_path):
     root, site = tmp_path / "repository", tmp_path / "site"
     shutil.copytree(ROOT, site / "dos", ignore=shutil.ignore_patterns("__pycache__"))
     (root / "api").mkdir(parents=True)

@@ -286,7 +286,7 @@ def _of_unapproved(seen: Seen, unit: Unit) -> Iterator[Waiting]:
         if not isinstance(question, PlanChanged) or question.document != unit.document:
             continue
         if question.id in seen.answers.answered:
-            why = f"{unit.document} is on disk as nobody approved it"
+            why = f"{unit.document} was edited on disk, and the edit is not approved"
             yield Waiting(on=WaitsOn.PERSON, subject=unit.name, why=why, clears_with=NEXT_START)
         else:
             yield _of_possible_question(seen, question, unit.name)
