@@ -13,8 +13,9 @@ from dos.fleet.population.policy import Leases, Protect, Retention, Store, Worke
 from dos.fleet.population.types import Supervise
 from dos.lanes.policy import DEFAULT as DEFAULT_LANES
 from dos.lanes.policy import ConcurrencyClass, Lanes, Overlap
-from dos.limits.policy import Budgets, Loop, Quota, TokenPrice
+from dos.limits.policy import Budgets, Quota, TokenPrice
 from dos.loop.improve import Policy as Improve
+from dos.loop.policy import Loop
 from dos.loop.verdicts.breaker import Policy as Breaker
 from dos.loop.verdicts.efficiency import Policy as Efficiency
 from dos.loop.verdicts.liveness import Policy as Liveness

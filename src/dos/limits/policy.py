@@ -1,10 +1,10 @@
-"""The policies of the limits: [quota], [budgets], [prices] and [loop], as they are written in `dos.toml`."""
+"""The policies of the limits: [quota], [budgets] and [prices], as they are written in `dos.toml`."""
 
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from dos.fields import Amount, BadValue, Count, Positive, Ratio, Share, Table
+from dos.fields import Amount, BadValue, Positive, Ratio, Share, Table
 
 Delay = Annotated[float, Meta(ge=0, le=86_400)]
 
@@ -49,18 +49,3 @@ class Budgets(Table, frozen=True, kw_only=True):
     day: Budget = Budget()  # of the whole fleet
     warn_at: Share = 0.8
     unknown_price: Literal["allow", "refuse"] = "allow"  # where money is limited, of an agent whose cost nobody knows
-
-
-class Loop(Table, frozen=True, kw_only=True):
-    """How often in a row something may go wrong before a loop stops; `hard` replans at an empty gate, `soft` stops."""
-
-    gate_mode: Literal["hard", "soft", "drive"] = "hard"
-    max_unclear: Count = 3
-    max_dirty_zero: Count = 3
-    max_overloaded: Count = 3
-    max_stale_stamp: Count = 3
-    max_unproductive_replan_drains: Count = 2
-    max_unproductive_replan: Count = 2
-    max_adopt_wait: Count = 2
-    max_race: Count = 2
-    max_wait: Count = 3

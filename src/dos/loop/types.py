@@ -12,9 +12,9 @@ from msgspec import Meta
 from dos.backlog.cooldown import Verdict as Cooldown
 from dos.backlog.pickable import Verdict as Pickability
 from dos.fields import PublicRecord
-from dos.limits.policy import Loop
 from dos.loop.gate import Gate, Mode
 from dos.loop.improve import Verdict as Ratchet
+from dos.loop.policy import Loop
 from dos.loop.verdicts.convergence import Verdict as Convergence
 from dos.loop.verdicts.liveness import Answer as Liveness
 from dos.loop.verdicts.liveness import Verdict as LivenessVerdict

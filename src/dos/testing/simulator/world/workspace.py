@@ -10,8 +10,9 @@ from dos.fleet.population.policy import Leases, Workers
 from dos.fleet.population.types import Supervise
 from dos.fleet.worker.start_state import fresh
 from dos.lanes.policy import ConcurrencyClass, Lanes
-from dos.limits.policy import Budget, Budgets, Loop, Quota
+from dos.limits.policy import Budget, Budgets, Quota
 from dos.limits.quota import Candidate
+from dos.loop.policy import Loop
 from dos.loop.types import LoopState
 from dos.regions import Region, region
 from dos.units.unit import Unit
