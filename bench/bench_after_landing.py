@@ -25,7 +25,9 @@ def history(home: Path, units: int) -> Path:
     named = {number: f"MANY{number}: do it" for number in range(units)}
     root = make(home, units, named, place=lambda number: f"src/{number % FOLDERS}/unit{number}.py")
     (root / "docs").mkdir()
-    text = "".join(f"## MANY MANY{number}: do it\n\n- paths: src/**\n\n" for number in range(units + ROUNDS))
+    text = "".join(
+        f"## MANY MANY{number}: do it\n\n- paths: src/**\n\n" for number in range(units + ROUNDS)
+    )
     (root / "docs" / "many-plan.md").write_text(text, encoding="utf-8")
     commit(root, "declare")
     return root
@@ -36,7 +38,9 @@ def commit(root: Path, message: str) -> str:
     for words in (["add", "--all"], [*own, "commit", "--quiet", "-m", message]):
         subprocess.run(["git", *words], cwd=root, check=True)
     return (
-        subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, check=True, capture_output=True).stdout.decode().strip()
+        subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, check=True, capture_output=True)
+        .stdout.decode()
+        .strip()
     )
 
 
@@ -47,14 +51,18 @@ def measured(root: Path, units: int) -> tuple[float, float]:
     taken: dict[bool, list[float]] = {True: [], False: []}
     with World(root, lenient=True) as world:
         state = landed.look(world, names, Fleet(), ref=MAIN, memory=memory)[1]
-        assert sum(bool(seen.landed) for seen in state.units.values()) == units, "the bench's units did not land"
+        assert sum(bool(seen.landed) for seen in state.units.values()) == units, (
+            "the bench's units did not land"
+        )
         for number in range(units, units + ROUNDS):
             (root / "src" / f"new{number}.py").write_text(f"def new_{number}():\n    return 1\n")
             state.units[names[number]] = Unit(landed=commit(root, f"MANY{number}: do it"))
             found = []
             for remembers in (True, False):
                 began = time.perf_counter()
-                found.append(landed.look(world, names, state, ref=MAIN, memory=memory if remembers else None))
+                found.append(
+                    landed.look(world, names, state, ref=MAIN, memory=memory if remembers else None)
+                )
                 taken[remembers].append((time.perf_counter() - began) * 1000)
             assert found[0] == found[1], "they differ"
     return median(taken[False]), median(taken[True])
@@ -67,7 +75,11 @@ def main() -> None:
             os.environ["XDG_CACHE_HOME"] = str(Path(home) / "cache")
             anew, again = measured(history(Path(home), units), units)
         rows.append((f"{units:,}", anew, again, anew / again))
-    show("a look after one landing", ("landed units", "all anew, ms", "what changed, ms", "ratio"), rows)
+    show(
+        "a look after one landing",
+        ("landed units", "all anew, ms", "what changed, ms", "ratio"),
+        rows,
+    )
 
 
 if __name__ == "__main__":

@@ -63,7 +63,9 @@ def main() -> None:
 def measured(root: Path) -> list[tuple[str, float, float, float, float]]:
     """Every case, the slowest last. A verb that cannot use its words would be quick for nothing, so that ends it."""
     # As installed: with its modules compiled, whatever this shell thinks of that.
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment = {
+        name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+    }
     dos = [str(Path(sys.executable).with_name("dos"))]
     times: dict[str, list[float]] = {name: [] for name in (NOTHING, *CASES)}
     work: dict[str, list[float]] = {name: [] for name in times}

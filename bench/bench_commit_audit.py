@@ -37,7 +37,9 @@ def source(number: int) -> str:
 
 
 def test(number: int) -> str:
-    lines = [f"def test_{at}():\n    assert act_{at}(1) == {at + 1}\n" for at in range(TEST_LINES // 2)]
+    lines = [
+        f"def test_{at}():\n    assert act_{at}(1) == {at + 1}\n" for at in range(TEST_LINES // 2)
+    ]
     lines[number % len(lines)] = f"def test_act_{number}():\n    assert act({number}) == {number}\n"
     return "".join(lines)
 
@@ -63,7 +65,9 @@ def audited(root: Path) -> int:
     wanted = changes.Asked(words=("main",), is_range=True, short=9)
     with Objects(git) as objects:
         auditor = Auditor(git, objects, short=wanted.short)
-        return sum(bool(audit.judge(seen)) for seen in auditor.gather_each(changes.commits(git, wanted)))
+        return sum(
+            bool(audit.judge(seen)) for seen in auditor.gather_each(changes.commits(git, wanted))
+        )
 
 
 def listed(root: Path) -> None:
@@ -76,7 +80,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as home:
         root = Path(home)
         subprocess.run(["git", "init", "--quiet", "."], cwd=root, check=True)
-        subprocess.run(["git", "fast-import", "--quiet"], cwd=root, input=history(count), text=True, check=True)
+        subprocess.run(
+            ["git", "fast-import", "--quiet"], cwd=root, input=history(count), text=True, check=True
+        )
         taken: dict[str, list[float]] = {"git log --raw --numstat": [], "audit": []}
         for _ in range(ROUNDS):
             for name, act in (("git log --raw --numstat", listed), ("audit", audited)):
@@ -84,7 +90,9 @@ def main() -> None:
                 act(root)
                 taken[name].append(time.perf_counter() - began)
     floor = median(taken["git log --raw --numstat"])
-    rows = [(name, median(times) / count * 1000, median(times) / floor) for name, times in taken.items()]
+    rows = [
+        (name, median(times) / count * 1000, median(times) / floor) for name, times in taken.items()
+    ]
     show(f"{count:,} commits (aim: under 0.3 ms each)", ("what", "ms a commit", "ratio"), rows)
 
 

@@ -14,7 +14,9 @@ ROUNDS = 50_000
 LINES = 50_000
 CASES = {
     "the first rung: it never came up": IterationOutcome(kind=OutcomeKind.LAUNCH_FAILED),
-    "a measured ship": IterationOutcome(kind=OutcomeKind.SHIPPED, packet_judge="SHIPPED-CLEAN", ship_count=1),
+    "a measured ship": IterationOutcome(
+        kind=OutcomeKind.SHIPPED, packet_judge="SHIPPED-CLEAN", ship_count=1
+    ),
     "the last rung: a drain": IterationOutcome(kind=OutcomeKind.GATE, verdict=Gate.DRAIN),
 }
 
@@ -28,7 +30,11 @@ def main() -> None:
         rows.append((name, f"{rate:,.0f}", bare / rate))
     rate = _batch()
     rows.append((f"dos decide --batch, {LINES:,} lines", f"{rate:,.0f}", bare / rate))
-    show("Loop decisions (aim: 100,000 a second in process)", ("case", "a second", "times the first row"), rows)
+    show(
+        "Loop decisions (aim: 100,000 a second in process)",
+        ("case", "a second", "times the first row"),
+        rows,
+    )
 
 
 def _rate(once: Callable[[], object]) -> float:
@@ -44,7 +50,10 @@ def _batch() -> float:
     lines = b'{"state":{"iteration":3},"outcome":{"kind":"GATE","verdict":"DRAIN"}}\n' * LINES
     began = time.perf_counter()
     done = subprocess.run(
-        [sys.executable, "-m", "dos", "decide", "--batch"], input=lines, capture_output=True, check=True
+        [sys.executable, "-m", "dos", "decide", "--batch"],
+        input=lines,
+        capture_output=True,
+        check=True,
     )
     assert done.stdout.count(b"\n") == LINES
     return LINES / (time.perf_counter() - began)

@@ -34,7 +34,11 @@ def text(plan: int) -> str:
     parts = [f"# Plan {plan}\n\n"]
     for number in range(1, UNITS + 1):
         depends = f"P{plan}U{number - 1}" if number > 1 else "none"
-        parts.append(UNIT.format(plan=plan, number=number, depends=depends, stamp=" ✅" if number < 3 else ""))
+        parts.append(
+            UNIT.format(
+                plan=plan, number=number, depends=depends, stamp=" ✅" if number < 3 else ""
+            )
+        )
     return "".join(parts)
 
 
@@ -51,20 +55,36 @@ def main() -> None:
         place = find(root)
         found = len(units.read(place, Config()).units)
         assert found == count * UNITS, found
-        environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        environment = {
+            name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+        }
 
         def command(*words: str) -> Callable[[], object]:
-            return lambda: subprocess.run(words, cwd=root, capture_output=True, env=environment, check=True)
+            return lambda: subprocess.run(
+                words, cwd=root, capture_output=True, env=environment, check=True
+            )
 
         dos = (sys.executable, "-m", "dos")
         acts: dict[str, tuple[str, Callable[[], object]]] = {
             "split into lines": ("", lambda: [written.split("\n") for written in texts]),
-            "the grammar alone": ("split into lines", lambda: [document.read(written, plan="P") for written in texts]),
-            "read the files": ("", lambda: [path.read_bytes() for path in sorted(root.glob("docs/**/*-plan.md"))]),
+            "the grammar alone": (
+                "split into lines",
+                lambda: [document.read(written, plan="P") for written in texts],
+            ),
+            "read the files": (
+                "",
+                lambda: [path.read_bytes() for path in sorted(root.glob("docs/**/*-plan.md"))],
+            ),
             "files to units": ("read the files", lambda: units.read(place, Config())),
             "python -c pass": ("", command(sys.executable, "-c", "pass")),
-            "dos enumerate, one document": ("python -c pass", command(*dos, "enumerate", "docs/p0-plan.md")),
-            "dos plan --once, all of them": ("python -c pass", command(*dos, "plan", "--once", "--json")),
+            "dos enumerate, one document": (
+                "python -c pass",
+                command(*dos, "enumerate", "docs/p0-plan.md"),
+            ),
+            "dos plan --once, all of them": (
+                "python -c pass",
+                command(*dos, "plan", "--once", "--json"),
+            ),
         }
         taken: dict[str, list[float]] = {name: [] for name in acts}
         for _ in range(ROUNDS):  # interleaved, so that a slow minute slows all of them
@@ -73,7 +93,12 @@ def main() -> None:
                 act()
                 taken[name].append((time.perf_counter() - began) * 1000)
     rows = [
-        (name, median(taken[name]), median(taken[name]) / median(taken[floor]) if floor else "-", floor)
+        (
+            name,
+            median(taken[name]),
+            median(taken[name]) / median(taken[floor]) if floor else "-",
+            floor,
+        )
         for name, (floor, _) in acts.items()
     ]
     title = f"{count:,} plan documents of {UNITS} units (aim: every unit of a workspace within a second)"

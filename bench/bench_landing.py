@@ -39,11 +39,15 @@ def main() -> None:
     words.add_argument("--units", type=int, default=16, help="in all, spread over the lanes")
     words.add_argument("--seconds", type=float, default=0.3, help="that the test takes")
     asked = words.parse_args()
-    print(f"{'lanes':>5}  {'landed':>6}  {'per minute':>10}  {'ratio':>5}  {'tests':>5}  {'died':>4}  checkout")
+    print(
+        f"{'lanes':>5}  {'landed':>6}  {'per minute':>10}  {'ratio':>5}  {'tests':>5}  {'died':>4}  checkout"
+    )
     alone = 0.0
     for count in asked.lanes:
         with tempfile.TemporaryDirectory(prefix="dos-bench-") as home:
-            landed, per_minute, tests, died, left = measured(Path(home), count, asked.units, asked.seconds)
+            landed, per_minute, tests, died, left = measured(
+                Path(home), count, asked.units, asked.seconds
+            )
         alone = alone or per_minute
         ratio = per_minute / alone
         print(
@@ -51,12 +55,16 @@ def main() -> None:
         )
 
 
-def measured(home: Path, count: int, units: int, seconds: float) -> tuple[int, float, int, int, str]:
+def measured(
+    home: Path, count: int, units: int, seconds: float
+) -> tuple[int, float, int, int, str]:
     root, runs = home / "repository", home / "runs"
     made(root, home, count, units, seconds)
     environment = {**os.environ, "XDG_STATE_HOME": str(home / "state")}
     command = [sys.executable, "-m", "dos", "up", "--until-idle", "--plain", "--tick", "0.3"]
-    subprocess.run(command, cwd=root, env=environment, check=True, capture_output=True, timeout=1_800)
+    subprocess.run(
+        command, cwd=root, env=environment, check=True, capture_output=True, timeout=1_800
+    )
     os.environ["XDG_STATE_HOME"] = str(home / "state")
     with World(root) as world:
         told = list(world.journal.events())
@@ -82,7 +90,13 @@ def made(root: Path, home: Path, count: int, units: int, seconds: float) -> None
     (root / "docs").mkdir()
     (root / "docs" / "land-plan.md").write_text(plan)
     trees = "\n".join(f'{lane} = ["{lane}/**"]' for lane in lanes)
-    settings = {"lanes": json.dumps(lanes), "trees": trees, "target": count, "script": script, "seconds": seconds}
+    settings = {
+        "lanes": json.dumps(lanes),
+        "trees": trees,
+        "target": count,
+        "script": script,
+        "seconds": seconds,
+    }
     (root / "dos.toml").write_text(CONFIG.format(**settings, runs=home / "runs"))
     git(root, "init", "--quiet", "--initial-branch", "main")
     git(root, "config", "user.name", "Bench")
@@ -92,7 +106,9 @@ def made(root: Path, home: Path, count: int, units: int, seconds: float) -> None
 
 
 def git(root: Path, *words: str) -> str:
-    return subprocess.run(["git", *words], cwd=root, check=True, capture_output=True, text=True).stdout
+    return subprocess.run(
+        ["git", *words], cwd=root, check=True, capture_output=True, text=True
+    ).stdout
 
 
 if __name__ == "__main__":

@@ -70,7 +70,9 @@ def _race(processes: int, spread: str) -> list[tuple[float, ...]]:
             lane = "same" if spread == "one lane" else f"lane{number}"
             words = [sys.executable, "-c", CHILD, home, lane, str(SECONDS)]
             children.append(
-                subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+                subprocess.Popen(
+                    words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+                )
             )
         for child in children:
             assert child.stdout and child.stdout.readline().strip() == "ready"

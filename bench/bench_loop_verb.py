@@ -27,30 +27,50 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as home:
         places = {size: _workspace(Path(home) / str(size), size) for size in sizes}
         # As installed: with its modules compiled, whatever this shell thinks of that.
-        environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        environment = {
+            name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+        }
         floor: list[float] = []
         times: dict[int, list[float]] = {size: [] for size in sizes}
         for _ in range(ROUNDS):  # interleaved, so that a slow minute slows all of them
             floor.append(_time([sys.executable, "-c", "pass"], Path(home), environment))
             for size, place in places.items():
-                words = [str(Path(sys.executable).with_name("dos")), "loop", "--target", "8", "--json"]
+                words = [
+                    str(Path(sys.executable).with_name("dos")),
+                    "loop",
+                    "--target",
+                    "8",
+                    "--json",
+                ]
                 times[size].append(_time(words, place, environment))
     least = median(floor)
     rows = [("python -c pass", least * 1000, 1.0)]
-    rows += [(f"{size:,} events", median(found) * 1000, median(found) / least) for size, found in times.items()]
+    rows += [
+        (f"{size:,} events", median(found) * 1000, median(found) / least)
+        for size, found in times.items()
+    ]
     show("dos loop (aim: the same for both, within 6)", ("", "ms", "ratio"), rows)
 
 
 def _workspace(root: Path, events: int) -> Path:
     root.mkdir()
     (root / "dos.toml").write_text(CONFIG)
-    for words in (["init", "-q"], ["add", "-A"], ["-c", "user.name=b", "-c", "user.email=b@b", "commit", "-qm", "x"]):
+    for words in (
+        ["init", "-q"],
+        ["add", "-A"],
+        ["-c", "user.name=b", "-c", "user.email=b@b", "commit", "-qm", "x"],
+    ):
         subprocess.run(["git", *words], cwd=root, check=True, capture_output=True)
     with open_at(root / ".git" / "dos") as store:
         fill(store, events)
         for lane in LANES:
             asked = Request(
-                lane=lane, holder="bench", host="bench", ttl_ms=3_600_000, region=region([f"{lane}/**"]), run_id=""
+                lane=lane,
+                holder="bench",
+                host="bench",
+                ttl_ms=3_600_000,
+                region=region([f"{lane}/**"]),
+                run_id="",
             )
             assert isinstance(store.acquire(asked, admission.judge), Lease)
     return root

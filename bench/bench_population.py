@@ -30,7 +30,11 @@ def deep(number: int) -> str:
 
 
 def main() -> None:
-    evidence = {(shape.__name__, size): _evidence(shape, size) for shape in (disjoint, nested, deep) for size in SIZES}
+    evidence = {
+        (shape.__name__, size): _evidence(shape, size)
+        for shape in (disjoint, nested, deep)
+        for size in SIZES
+    }
     times: dict[tuple[str, int], list[float]] = {key: [] for key in evidence}
     for seen in evidence.values():
         supervise(seen, POLICY)  # regions are read once, as in a supervisor that goes on

@@ -16,7 +16,15 @@ def main() -> None:
             pace = 60 * done.seeds / done.seconds
             first = first or pace
             name = f"{store}, {jobs} process{'es' if jobs > 1 else ''}"
-            rows.append((name, f"{pace:,.0f}", done.events / done.seeds, done.effects / done.seeds, pace / first))
+            rows.append(
+                (
+                    name,
+                    f"{pace:,.0f}",
+                    done.events / done.seeds,
+                    done.effects / done.seeds,
+                    pace / first,
+                )
+            )
     header = ("store", "seeds/min", "events a seed", "effects a seed", "/ the first")
     show("The simulator (floor: 10,000 seeds a minute over memory on two processes)", header, rows)
 

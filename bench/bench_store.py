@@ -34,7 +34,9 @@ def main() -> None:
             rows.append((f"{size:,}", appended, appended / floor, leased, leased / floor))
             store.close()
     header = ("events", "append ms", "/ fsync", "acquire+release ms", "/ fsync")
-    show(f"Durable writes; one fsync took {floor:.3f} ms (aim: under 1 ms each, flat)", header, rows)
+    show(
+        f"Durable writes; one fsync took {floor:.3f} ms (aim: under 1 ms each, flat)", header, rows
+    )
 
 
 def _lease(store: Store) -> None:

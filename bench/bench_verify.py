@@ -19,12 +19,16 @@ UNITS = 100
 ROUNDS = 5
 NOTHING, SEARCH = "python -c pass", "git log -i --grep=AUTH1"
 COLD, WARM, WITHIN = "dos verify, no index yet", "dos verify, warm", "warm, in process"
-Acts = dict[str, tuple[str, Callable[[], object]]]  # what -> what it is compared with, and how it is done
+Acts = dict[
+    str, tuple[str, Callable[[], object]]
+]  # what -> what it is compared with, and how it is done
 
 
 def history(home: Path, commits: int) -> Path:
     """One unit at the root, one a third down from the tip, and many that are spread over all of it."""
-    named = {(number + 1) * commits // (UNITS + 2): f"MANY{number}: do it" for number in range(UNITS)}
+    named = {
+        (number + 1) * commits // (UNITS + 2): f"MANY{number}: do it" for number in range(UNITS)
+    }
     root = make(home, commits, named | {0: "ROOT1: do it", commits * 2 // 3 + 1: "AUTH1: do it"})
     (root / "docs").mkdir()
     text = "".join(f"## MANY MANY{number}: do it\n\n- paths: src/**\n\n" for number in range(UNITS))
@@ -40,10 +44,14 @@ def history(home: Path, commits: int) -> Path:
 def acts(root: Path, cache: Path) -> Acts:
     dos = str(Path(sys.executable).with_name("dos"))
     # As installed: with its modules compiled, whatever this shell thinks of that.
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment = {
+        name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+    }
 
     def command(*words: str) -> Callable[[], object]:
-        return lambda: subprocess.run(words, cwd=root, capture_output=True, env=environment, check=True)
+        return lambda: subprocess.run(
+            words, cwd=root, capture_output=True, env=environment, check=True
+        )
 
     def forgotten() -> object:
         for file in cache.rglob("*.sqlite*"):
@@ -51,10 +59,14 @@ def acts(root: Path, cache: Path) -> Acts:
         return command(dos, "verify", "AUTH", "AUTH1")()
 
     def within(*units: tuple[str, str]) -> Callable[[], object]:
-        return lambda: [each for each in look.verify(World(root), units or None, Ask()) if not each.shipped]
+        return lambda: [
+            each for each in look.verify(World(root), units or None, Ask()) if not each.shipped
+        ]
 
     many = [("MANY", f"MANY{number}") for number in range(UNITS)]
-    assert not within(("AUTH", "AUTH1"), ("ROOT", "ROOT1"))() and not within()(), "the bench's units did not ship"
+    assert not within(("AUTH", "AUTH1"), ("ROOT", "ROOT1"))() and not within()(), (
+        "the bench's units did not ship"
+    )
     return {
         NOTHING: ("", command(sys.executable, "-c", "pass")),
         SEARCH: ("", command("git", "log", "-i", "--grep=AUTH1", "--format=%H")),
@@ -66,7 +78,10 @@ def acts(root: Path, cache: Path) -> Acts:
         "warm, in process, at the root": (SEARCH, within(("ROOT", "ROOT1"))),
         f"dos verify --all, {UNITS} units": (NOTHING, command(dos, "verify", "--all")),
         f"{UNITS} units, in process": (WITHIN, within()),
-        f"{UNITS} units one by one, in process": (WITHIN, lambda: [within(unit)() for unit in many]),
+        f"{UNITS} units one by one, in process": (
+            WITHIN,
+            lambda: [within(unit)() for unit in many],
+        ),
     }
 
 

@@ -8,7 +8,9 @@ FILES = 200
 
 
 def subject(number: int) -> str:
-    return f"PART{number % 97}: change number {number} of the {'parser' if number % 2 else 'planner'}"
+    return (
+        f"PART{number % 97}: change number {number} of the {'parser' if number % 2 else 'planner'}"
+    )
 
 
 def make(

@@ -26,7 +26,13 @@ def fill(store: Store, events: int) -> None:
             if number % 100 == 0:
                 fact = RunBegun(run_id=run, lane="api", host="h", start_sha="0" * 40)
             elif number % 100 == 99:
-                fact = RunStopped(run_id=run, lane="api", stop_reason="iteration-cap", needs="nobody", reason="enough")
+                fact = RunStopped(
+                    run_id=run,
+                    lane="api",
+                    stop_reason="iteration-cap",
+                    needs="nobody",
+                    reason="enough",
+                )
             else:
                 fact = IterationCommitted(
                     run_id=run, lane="api", iteration=number % 100, unit=f"P/U{number % 50}", outcome="SHIPPED",

@@ -4,7 +4,13 @@ from collections.abc import Sequence
 
 
 def show(title: str, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    cells = [[*header], *([f"{cell:.2f}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows)]
+    cells = [
+        [*header],
+        *(
+            [f"{cell:.2f}" if isinstance(cell, float) else str(cell) for cell in row]
+            for row in rows
+        ),
+    ]
     widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
     print(f"\n{title}")
     for number, row in enumerate(cells):

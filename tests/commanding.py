@@ -39,10 +39,14 @@ def command(*words: str) -> list[str]:
 
 
 def in_its_own_process(*words: str, cwd: Path) -> Answer:
-    done = subprocess.run(command(*words), cwd=cwd, capture_output=True, text=True, timeout=PATIENCE, encoding="utf-8")
+    done = subprocess.run(
+        command(*words), cwd=cwd, capture_output=True, text=True, timeout=PATIENCE, encoding="utf-8"
+    )
     return Answer(done.returncode, done.stdout, done.stderr)
 
 
 def git(*words: str, cwd: Path) -> str:
     safe = ["-c", "user.name=T", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"]
-    return subprocess.run(["git", *safe, *words], cwd=cwd, check=True, capture_output=True, text=True).stdout
+    return subprocess.run(
+        ["git", *safe, *words], cwd=cwd, check=True, capture_output=True, text=True
+    ).stdout

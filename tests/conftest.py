@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 # On a busy machine an example may take long: that proves nothing about what it is an example of.
 settings.register_profile(
-    "untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=long(20, 5_000)
+    "untimed",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    max_examples=long(20, 5_000),
 )
 settings.load_profile("untimed")
 
@@ -94,7 +97,9 @@ def no_state_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> None:
 def disk_shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shim = build_shim(tmp_path_factory.mktemp("shim"))
     if shim is None:
-        pytest.skip("the recording disk needs Linux and a C compiler (cc, gcc or clang) on the PATH")
+        pytest.skip(
+            "the recording disk needs Linux and a C compiler (cc, gcc or clang) on the PATH"
+        )
     return shim
 
 

@@ -9,7 +9,9 @@ import psutil
 PATIENCE = 600.0  # nobody waits as long but where something hangs
 
 
-def wait_for(find: Callable[[], Any], what: str = "what is waited for", seconds: float = PATIENCE) -> Any:
+def wait_for(
+    find: Callable[[], Any], what: str = "what is waited for", seconds: float = PATIENCE
+) -> Any:
     """What is found, as soon as something is."""
     deadline = time.monotonic() + seconds
     while not (found := find()):

@@ -60,7 +60,9 @@ def find_programs() -> Path | None:
     # A name on the PATH may be a link, or a wrapper with no server beside it.
     on_path = [Path(found).resolve().parent] if found else []
     installed = [*Path("/usr/lib/postgresql").glob("*/bin"), *Path("/usr").glob("pgsql-*/bin")]
-    by_version = sorted(installed, key=lambda folder: [int(part) for part in re.findall(r"\d+", str(folder))])
+    by_version = sorted(
+        installed, key=lambda folder: [int(part) for part in re.findall(r"\d+", str(folder))]
+    )
     for folder in [*on_path, *reversed(by_version)]:
         if all(os.access(folder / name, os.X_OK) for name in ("initdb", "postgres")):
             return folder
@@ -71,14 +73,21 @@ def install() -> None:
     """Install the server where that needs no questions asked: as root, from the distribution."""
     apt = shutil.which("apt-get")
     if os.geteuid() != 0 or apt is None:
-        raise PostgresUnavailable("initdb is not on the PATH, and only root with apt-get could install postgresql")
+        raise PostgresUnavailable(
+            "initdb is not on the PATH, and only root with apt-get could install postgresql"
+        )
     silent = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     deadline = time.monotonic() + INSTALL_SECONDS
     for arguments in (["update"], ["install", "-y", "--no-install-recommends", "postgresql"]):
         left = max(1.0, deadline - time.monotonic())
         try:
             subprocess.run(
-                [apt, "-q", *arguments], env=silent, capture_output=True, text=True, timeout=left, check=True
+                [apt, "-q", *arguments],
+                env=silent,
+                capture_output=True,
+                text=True,
+                timeout=left,
+                check=True,
             )
         except subprocess.CalledProcessError as error:
             reason = f"apt-get {arguments[0]} failed: {error.stderr.strip()[-300:]}"
@@ -96,7 +105,9 @@ def server_account() -> pwd.struct_passwd | None:
     for name in ("postgres", "nobody"):
         if name in known:
             return known[name]
-    raise PostgresUnavailable("root may not run PostgreSQL, and there is no user postgres or nobody to run it as")
+    raise PostgresUnavailable(
+        "root may not run PostgreSQL, and there is no user postgres or nobody to run it as"
+    )
 
 
 class PostgresServer:
@@ -106,7 +117,9 @@ class PostgresServer:
             install()
             self.programs = find_programs()
         if self.programs is None:
-            raise PostgresUnavailable("postgresql was installed, and still has no initdb where one is looked for")
+            raise PostgresUnavailable(
+                "postgresql was installed, and still has no initdb where one is looked for"
+            )
         self.settings = {**SETTINGS, **(settings or {})}
         self.port = free_port()
         self.process: subprocess.Popen[bytes] | None = None
@@ -126,7 +139,10 @@ class PostgresServer:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -149,14 +165,27 @@ class PostgresServer:
     def has_extension(self, name: str) -> bool:
         """Whether it could be created here: `btree_gist`, for one, comes with the contrib package."""
         with psycopg.connect(self.dsn) as connection:
-            found = connection.execute("SELECT 1 FROM pg_available_extensions WHERE name = %s", (name,))
+            found = connection.execute(
+                "SELECT 1 FROM pg_available_extensions WHERE name = %s", (name,)
+            )
             return found.fetchone() is not None
 
     def start(self) -> None:
         if self.process is not None:
-            raise RuntimeError(f"the server on port {self.port} is running already, as process {self.process.pid}")
-        options = [f"--{name}={value}" for name, value in {**self.settings, "port": str(self.port)}.items()]
-        argv = [self._program("postgres"), "-D", str(self.data), "-k", str(self.directory), *options]
+            raise RuntimeError(
+                f"the server on port {self.port} is running already, as process {self.process.pid}"
+            )
+        options = [
+            f"--{name}={value}" for name, value in {**self.settings, "port": str(self.port)}.items()
+        ]
+        argv = [
+            self._program("postgres"),
+            "-D",
+            str(self.data),
+            "-k",
+            str(self.directory),
+            *options,
+        ]
         with self.log.open("ab") as log:
             self.process = self._launch(argv, log)
         deadline = time.monotonic() + START_SECONDS
@@ -207,7 +236,9 @@ class PostgresServer:
         self.log.touch()
         if not _CLUSTERS:
             self._initialise()
-            _CLUSTERS.append(tempfile.TemporaryDirectory(prefix="pg-first-"))  # removed when the process ends
+            _CLUSTERS.append(
+                tempfile.TemporaryDirectory(prefix="pg-first-")
+            )  # removed when the process ends
             self._copy(self.data, Path(_CLUSTERS[0].name, "data"))
         else:
             self._copy(Path(_CLUSTERS[0].name, "data"), self.data)
@@ -216,7 +247,14 @@ class PostgresServer:
         subprocess.run(["cp", "-a", source, target], check=True)
 
     def _initialise(self) -> None:
-        argv = [self._program("initdb"), "-D", str(self.data), "--username=postgres", "--auth=trust", "--no-sync"]
+        argv = [
+            self._program("initdb"),
+            "-D",
+            str(self.data),
+            "--username=postgres",
+            "--auth=trust",
+            "--no-sync",
+        ]
         with self.log.open("ab") as log:
             made = self._launch([*argv, "--encoding=UTF8", "--locale=C", "--data-checksums"], log)
         if made.wait(START_SECONDS) != 0:
@@ -224,10 +262,18 @@ class PostgresServer:
 
     def _launch(self, argv: list[str], log: IO[bytes]) -> subprocess.Popen[bytes]:
         # The caller's PGDATA, PGPORT and the like would reach into the server.
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "LD_PRELOAD"))}
+        inherited = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("PG", "LD_PRELOAD"))
+        }
         account: dict[str, Any] = {}
         if self._account is not None:
-            account = {"user": self._account.pw_uid, "group": self._account.pw_gid, "extra_groups": []}
+            account = {
+                "user": self._account.pw_uid,
+                "group": self._account.pw_gid,
+                "extra_groups": [],
+            }
         return subprocess.Popen(
             argv,
             cwd=self.directory,

@@ -20,7 +20,9 @@ class Fleet:
 
     def dos(self, *words: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "dos", *words]
-        return subprocess.run(command, cwd=self.repository.root, capture_output=True, text=True, timeout=PATIENCE)
+        return subprocess.run(
+            command, cwd=self.repository.root, capture_output=True, text=True, timeout=PATIENCE
+        )
 
     def up(self, *words: str) -> subprocess.Popen[str]:
         return self.begin("up", "--tick", "0.3", *words)
@@ -28,7 +30,11 @@ class Fleet:
     def begin(self, *words: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "dos", *words]
         process = subprocess.Popen(
-            command, cwd=self.repository.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            command,
+            cwd=self.repository.root,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
         )
         self.started.append(process)
         return process
@@ -40,10 +46,15 @@ class Fleet:
         """The pid of the worker that is at a unit of this lane."""
 
         def found() -> int | None:
-            if not any(row["lane"] == lane and (row["unit"] or not unit) for row in self.status()["workers"]):
+            if not any(
+                row["lane"] == lane and (row["unit"] or not unit)
+                for row in self.status()["workers"]
+            ):
                 return None
             with World(self.repository.root) as world:
-                return next((lease.pid for lease in world.journal.leases() if lease.lane == lane), None)
+                return next(
+                    (lease.pid for lease in world.journal.leases() if lease.lane == lane), None
+                )
 
         return wait_for(found)
 
@@ -75,4 +86,7 @@ def landed(fleet: Fleet) -> list[str]:
 
 def history(fleet: Fleet) -> list[dict[str, object]]:
     with World(fleet.repository.root) as world:
-        return [{"kind": event.kind, "stream": event.stream, "body": event.body} for event in world.journal.events()]
+        return [
+            {"kind": event.kind, "stream": event.stream, "body": event.body}
+            for event in world.journal.events()
+        ]

@@ -94,7 +94,9 @@ class Repository:
         return counter.read_text().splitlines() if counter.exists() else []
 
     def git(self, *words: str) -> str:
-        return subprocess.run(["git", *words], cwd=self.root, check=True, capture_output=True, text=True).stdout.strip()
+        return subprocess.run(
+            ["git", *words], cwd=self.root, check=True, capture_output=True, text=True
+        ).stdout.strip()
 
     def commit_all(self, subject: str) -> None:
         self.git("add", "--all")

@@ -14,7 +14,9 @@ def test_a_printable_name_is_taken_as_it_is(name):
     assert checked(name, "lane") == name
 
 
-@pytest.mark.parametrize("name", ["", "  ", "a\nb", "a\0b", "a\u2028b", "\x1b[2J", "x" * 201, "x" * 10_000, "\ud800"])
+@pytest.mark.parametrize(
+    "name", ["", "  ", "a\nb", "a\0b", "a\u2028b", "\x1b[2J", "x" * 201, "x" * 10_000, "\ud800"]
+)
 def test_a_name_that_would_break_a_line_is_refused_with_what_was_found(name):
     with pytest.raises(NameInvalid) as refused:
         checked(name, "owner")
@@ -60,7 +62,9 @@ def test_what_a_terminal_would_act_on_is_shown_instead(text, seen):
 
 @given(st.text())
 def test_what_is_visible_is_printable_apart_from_lines_columns_and_odd_blanks(text):
-    assert not set(visible(text)) & {chr(code) for code in (*range(9), *range(11, 32), *range(127, 160), 0x202E)}
+    assert not set(visible(text)) & {
+        chr(code) for code in (*range(9), *range(11, 32), *range(127, 160), 0x202E)
+    }
     assert visible(visible(text)) == visible(text)
 
 
@@ -73,7 +77,10 @@ def test_a_name_that_nobody_knows_is_answered_with_the_nearest():
     assert meant("apii", ["docs", "API"], "lanes") == "did you mean 'API'? known lanes: API, docs"
     assert meant("zzz", ["docs", "api"], "lanes") == "known lanes: api, docs"
     many = meant("lane77x", [f"lane{number}" for number in range(10_000)], "lanes")
-    assert many.startswith("did you mean 'lane77'? known are 10,000 lanes, the nearest: lane77, ") and len(many) < 100
+    assert (
+        many.startswith("did you mean 'lane77'? known are 10,000 lanes, the nearest: lane77, ")
+        and len(many) < 100
+    )
     assert meant("zzz", [f"lane{number}" for number in range(50)], "lanes") == "known are 50 lanes"
 
 
@@ -95,7 +102,11 @@ def test_lineage_is_inherited():
     child = run_ids.mint(2, 2, "PROC-b", parent=root.run_id)
     grandchild = run_ids.mint(3, 3, "c", parent=child.run_id, root=child.root_id)
     assert root.root_id == root.run_id and root.parent_id is None
-    assert (child.parent_id, child.root_id, child.process_id) == (root.run_id, root.run_id, "PROC-b")
+    assert (child.parent_id, child.root_id, child.process_id) == (
+        root.run_id,
+        root.run_id,
+        "PROC-b",
+    )
     assert grandchild.root_id == root.run_id
 
 

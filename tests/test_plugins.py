@@ -45,14 +45,19 @@ def test_every_group_loads_and_complains_alike(package, group):
     said: list[str] = []
     assert list(plugins.added(group, {"alone"}, said.append)) == ["sound"]
     for name, why in (("gone", "AttributeError: "), ("loud", "LookupError: nobody is at home")):
-        with pytest.raises(BadInput, match=f"the plugin {name!r} of {group} .* cannot be loaded: {why}") as raised:
+        with pytest.raises(
+            BadInput, match=f"the plugin {name!r} of {group} .* cannot be loaded: {why}"
+        ) as raised:
             plugins.load(group, only=name)
         assert f"warning: {raised.value.message}" in said
     with pytest.raises(BadInput, match=r"'sound' .* is too quiet"):
         plugins.load(group, only="sound", flaw=lambda plugin: "is too quiet")
 
 
-@given(st.sampled_from([ValueError, KeyError, RuntimeError, AssertionError, StopIteration, OSError]), st.text())
+@given(
+    st.sampled_from([ValueError, KeyError, RuntimeError, AssertionError, StopIteration, OSError]),
+    st.text(),
+)
 def test_whatever_a_stranger_raises_is_a_value(kind, text):
     def stranger():
         raise kind(text)

@@ -68,7 +68,9 @@ def test_after_a_kill_what_was_committed_is_there_and_nothing_else(server: Postg
     family = psutil.Process(server.process.pid).children(recursive=True)
     assert family
     server.kill()
-    assert not any(process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in family)
+    assert not any(
+        process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in family
+    )
     with pytest.raises(psycopg.OperationalError):
         writer.commit()
     with pytest.raises(psycopg.OperationalError):
@@ -78,7 +80,9 @@ def test_after_a_kill_what_was_committed_is_there_and_nothing_else(server: Postg
 
 
 @pytest.mark.parametrize("mode", ["fast", "immediate"])
-def test_a_restart_keeps_the_address_and_the_data(server: PostgresServer, mode: postgres_server.StopMode) -> None:
+def test_a_restart_keeps_the_address_and_the_data(
+    server: PostgresServer, mode: postgres_server.StopMode
+) -> None:
     url = server.createdb(f"restarted_{mode}")
     with psycopg.connect(url) as connection:
         connection.execute("CREATE TABLE thing AS SELECT 1 AS number")
@@ -115,14 +119,18 @@ def test_without_a_server_the_reason_is_told(monkeypatch: pytest.MonkeyPatch) ->
         PostgresServer()
 
 
-def test_a_wrapper_without_a_server_beside_it_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrapper_without_a_server_beside_it_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "initdb").write_text("#!/bin/sh\n")
     (tmp_path / "initdb").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     assert postgres_server.find_programs() != tmp_path
 
 
-def test_a_failed_installation_is_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_installation_is_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "apt-get").write_text("#!/bin/sh\necho no network >&2\nexit 100\n")
     (tmp_path / "apt-get").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)

@@ -46,19 +46,29 @@ class Choice(NamedTuple):
 ANY_LETTER, ANY_LETTERS, SLASH, DOT = "?", "*", "/", "."
 Atoms = tuple["Letter | Class | Choice | str", ...]
 
-letters = st.sampled_from([Letter(seen, each) for seen, written in SPELLINGS.items() for each in written])
+letters = st.sampled_from(
+    [Letter(seen, each) for seen, written in SPELLINGS.items() for each in written]
+)
 listed = st.lists(letters, min_size=1, max_size=3)
 spans = st.sampled_from(["ab", "bc", "abc", "AB", "B", "c"])
 classes = st.one_of(
-    st.builds(lambda no, some: Class(no, tuple(some), "".join(each.written for each in some)), st.booleans(), listed),
     st.builds(
-        lambda no, span: Class(no, tuple(Letter(each.lower(), each) for each in span), f"{span[0]}-{span[-1]}"),
+        lambda no, some: Class(no, tuple(some), "".join(each.written for each in some)),
+        st.booleans(),
+        listed,
+    ),
+    st.builds(
+        lambda no, span: Class(
+            no, tuple(Letter(each.lower(), each) for each in span), f"{span[0]}-{span[-1]}"
+        ),
         st.booleans(),
         spans,
     ),
 )
 plain = st.one_of(letters, letters, st.sampled_from([ANY_LETTER, ANY_LETTERS, SLASH, DOT]), classes)
-nested = st.builds(Choice, st.lists(st.lists(plain, max_size=3).map(tuple), min_size=2, max_size=3).map(tuple))
+nested = st.builds(
+    Choice, st.lists(st.lists(plain, max_size=3).map(tuple), min_size=2, max_size=3).map(tuple)
+)
 A = Letter("a", "A")
 whole_names = st.sampled_from(
     [
@@ -72,7 +82,9 @@ pieces = st.one_of(plain.map(lambda atom: (atom,)), nested.map(lambda atom: (ato
 # Most globs get literal folders to start with: without them nearly all regions are the whole repository.
 named = letters.map(lambda letter: (letter, SLASH))
 folders = st.one_of(
-    st.lists(named, min_size=1, max_size=2), st.lists(named, min_size=1, max_size=2), st.just([(DOT, SLASH)])
+    st.lists(named, min_size=1, max_size=2),
+    st.lists(named, min_size=1, max_size=2),
+    st.just([(DOT, SLASH)]),
 )
 trees: st.SearchStrategy[Atoms] = st.builds(
     lambda above, below: sum(above + below, ()), folders, st.lists(pieces, max_size=4)
@@ -96,7 +108,9 @@ def written(atoms: Atoms) -> str:
 
 def choices(atoms: Atoms) -> Iterator[Atoms]:
     options = [
-        [found for option in atom.options for found in choices(option)] if isinstance(atom, Choice) else [(atom,)]
+        [found for option in atom.options for found in choices(option)]
+        if isinstance(atom, Choice)
+        else [(atom,)]
         for atom in atoms
     ]
     for picked in product(*options):
@@ -143,7 +157,11 @@ def path_matches(names: list[Atoms], path: tuple[str, ...], seen: Callable[[Lett
         return not path
     if names[0] == (ANY_LETTERS, ANY_LETTERS):
         return any(path_matches(names[1:], path[skip:], seen) for skip in range(len(path) + 1))
-    return bool(path) and name_matches(names[0], path[0], seen) and path_matches(names[1:], path[1:], seen)
+    return (
+        bool(path)
+        and name_matches(names[0], path[0], seen)
+        and path_matches(names[1:], path[1:], seen)
+    )
 
 
 def forgiving(letter: Letter) -> str:
@@ -154,7 +172,9 @@ def exact(letter: Letter) -> str:
     return letter.written
 
 
-def matched(forest: list[Atoms], paths: list[tuple[str, ...]], seen: Callable[[Letter], str]) -> set[tuple[str, ...]]:
+def matched(
+    forest: list[Atoms], paths: list[tuple[str, ...]], seen: Callable[[Letter], str]
+) -> set[tuple[str, ...]]:
     ways = [names_of(choice) for tree in forest for choice in choices(tree)]
     return {path for path in paths if any(path_matches(way, path, seen) for way in ways)}
 
@@ -215,7 +235,10 @@ def check_overlap_is_symmetric_reflexive_and_not_changed_by_leaving_out_covered_
 CHECKS = [
     (check_disjoint_regions_share_no_path, (forests, forests)),
     (check_a_path_is_inside_exactly_when_a_glob_matches_it, (forests,)),
-    (check_overlap_is_symmetric_reflexive_and_not_changed_by_leaving_out_covered_prefixes, (forests, forests)),
+    (
+        check_overlap_is_symmetric_reflexive_and_not_changed_by_leaving_out_covered_prefixes,
+        (forests, forests),
+    ),
 ]
 
 SENTENCES = [check.__name__.removeprefix("check_") for check, _ in CHECKS]
@@ -225,7 +248,9 @@ Drawn = tuple[st.SearchStrategy[list[Atoms]], ...]
 
 def run(check: Callable[..., None], drawn: Drawn, examples: int) -> None:
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
-    settings(max_examples=examples, deadline=None, suppress_health_check=slow)(given(*drawn)(check))()
+    settings(max_examples=examples, deadline=None, suppress_health_check=slow)(
+        given(*drawn)(check)
+    )()
 
 
 @pytest.mark.parametrize(("check", "drawn"), CHECKS, ids=SENTENCES)
@@ -240,7 +265,9 @@ def test_the_law_holds_for_long(check: Callable[..., None], drawn: Drawn) -> Non
     run(check, drawn, examples=EXAMPLES)
 
 
-few_names = st.lists(st.sampled_from(["a", "b", "ab", "A", "*"]), min_size=1, max_size=3).map("/".join)
+few_names = st.lists(st.sampled_from(["a", "b", "ab", "A", "*"]), min_size=1, max_size=3).map(
+    "/".join
+)
 
 
 @settings(max_examples=long(100, 5_000), deadline=None)
@@ -248,7 +275,9 @@ few_names = st.lists(st.sampled_from(["a", "b", "ab", "A", "*"]), min_size=1, ma
 def test_the_sweep_finds_the_pairs_that_asking_for_each_pair_finds(many: list[Region]) -> None:
     pairs = list(regions.many_overlaps(many))
     assert len(pairs) == len(set(pairs))
-    assert set(pairs) == {(i, j) for i, j in combinations(range(len(many)), 2) if regions.overlaps(many[i], many[j])}
+    assert set(pairs) == {
+        (i, j) for i, j in combinations(range(len(many)), 2) if regions.overlaps(many[i], many[j])
+    }
 
 
 @settings(max_examples=long(200, 5_000), deadline=None)
@@ -256,7 +285,9 @@ def test_the_sweep_finds_the_pairs_that_asking_for_each_pair_finds(many: list[Re
 def test_one_region_is_within_another_exactly_when_each_of_its_folders_is_under_one_of_the_others(
     a: Region, b: Region
 ) -> None:
-    assert regions.within(a, b) == all(any(mine.startswith(theirs) for theirs in b.reach) for mine in a.reach)
+    assert regions.within(a, b) == all(
+        any(mine.startswith(theirs) for theirs in b.reach) for mine in a.reach
+    )
 
 
 tricky = st.text("aAsSßéÉe\u0301İıiI\u0307K\u212aﬁf./\\ \u200d…*?", min_size=1, max_size=8)

@@ -121,7 +121,9 @@ def test_a_glob_is_cut_to_the_folder_that_holds_all_it_can_match(glob: str, pref
         ("a/\uff0e\uff0e/b", "told from nothing"),
     ],
 )
-def test_a_glob_of_doubtful_meaning_is_rejected_by_name_and_with_a_way_out(glob: str, found: str) -> None:
+def test_a_glob_of_doubtful_meaning_is_rejected_by_name_and_with_a_way_out(
+    glob: str, found: str
+) -> None:
     with pytest.raises(RegionInvalid) as caught:
         region(["ok/**", glob])
     assert caught.value.message.startswith(f"region glob {glob!r}"[:60])
@@ -157,7 +159,9 @@ def test_one_glob_is_not_read_letter_by_letter() -> None:
         ("src/!a", "src/a", False),
     ],
 )
-def test_two_globs_overlap_when_one_folder_lies_in_the_other(one: str, other: str, related: bool) -> None:
+def test_two_globs_overlap_when_one_folder_lies_in_the_other(
+    one: str, other: str, related: bool
+) -> None:
     a, b = region([one, "x1/**"]), region(["x2/**", other])
     assert regions.overlaps(a, b) is regions.overlaps(b, a) is related
     assert regions.disjoint(a, b) is not related
@@ -187,7 +191,9 @@ SAME_NAMES = [
 
 
 @pytest.mark.parametrize("spellings", SAME_NAMES)
-def test_names_that_some_file_system_takes_for_one_are_never_disjoint(spellings: tuple[str, ...]) -> None:
+def test_names_that_some_file_system_takes_for_one_are_never_disjoint(
+    spellings: tuple[str, ...],
+) -> None:
     for one, other in combinations(spellings, 2):
         assert regions.prefix(f"x/{one}/**") == regions.prefix(f"x/{other}/y/..")
         assert regions.overlaps(region([f"{one}/a*"]), region([f"{other}/b*"]))
@@ -207,11 +213,15 @@ def test_changing_the_case_of_any_letter_changes_no_prefix(fold: Callable[[str],
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
-def test_changing_the_form_of_any_letter_changes_no_prefix(form: Literal["NFC", "NFD", "NFKC", "NFKD"]) -> None:
+def test_changing_the_form_of_any_letter_changes_no_prefix(
+    form: Literal["NFC", "NFD", "NFKC", "NFKD"],
+) -> None:
     for code in range(0x10000):
         letter = chr(code)
         if letter.isalpha() and not unicodedata.is_normalized(form, letter):
-            assert regions.prefix(f"x{letter}") == regions.prefix(f"x{unicodedata.normalize(form, letter)}"), hex(code)
+            assert regions.prefix(f"x{letter}") == regions.prefix(
+                f"x{unicodedata.normalize(form, letter)}"
+            ), hex(code)
 
 
 def test_a_region_keeps_its_globs_as_written_and_only_the_prefixes_that_say_something() -> None:
@@ -224,7 +234,9 @@ def test_a_region_keeps_its_globs_as_written_and_only_the_prefixes_that_say_some
 
 
 @pytest.mark.parametrize("other", [["src/**"], ["**"], []])
-def test_a_region_of_which_nothing_is_known_overlaps_everything_and_contains_nothing(other: list[str]) -> None:
+def test_a_region_of_which_nothing_is_known_overlaps_everything_and_contains_nothing(
+    other: list[str],
+) -> None:
     unknown = region([])
     assert not unknown.known
     assert regions.overlaps(unknown, region(other)) and regions.overlaps(region(other), unknown)
@@ -236,15 +248,45 @@ def test_a_region_of_which_nothing_is_known_overlaps_everything_and_contains_not
 @pytest.mark.parametrize(
     ("glob", "inside", "outside"),
     [
-        ("src", ["src", "src/a", "src/a/b", "SRC/a", "./src/a", "src//a", "x/../src/a", "src\\a", "src/"], ["srcs/a"]),
+        (
+            "src",
+            [
+                "src",
+                "src/a",
+                "src/a/b",
+                "SRC/a",
+                "./src/a",
+                "src//a",
+                "x/../src/a",
+                "src\\a",
+                "src/",
+            ],
+            ["srcs/a"],
+        ),
         ("src/", ["src", "src/a/b"], ["x/src", "a"]),
-        ("src/**", ["src/a", "src/a/b", "src/.a"], ["srcs", "src/../a", "../src/a", "/src/a", "C:/src/a", "", " "]),
-        ("src/*.py", ["src/a.py", "src/.py", "src/A.PY", "src/a\nb.py"], ["src/x/a.py", "src/a.pyc", "src/a.py/b"]),
+        (
+            "src/**",
+            ["src/a", "src/a/b", "src/.a"],
+            ["srcs", "src/../a", "../src/a", "/src/a", "C:/src/a", "", " "],
+        ),
+        (
+            "src/*.py",
+            ["src/a.py", "src/.py", "src/A.PY", "src/a\nb.py"],
+            ["src/x/a.py", "src/a.pyc", "src/a.py/b"],
+        ),
         ("src/*", ["src/a"], ["src", "src/a/b"]),
         ("src/*/", ["src/a", "src/a/b"], ["src"]),
         ("src/*/api", ["src/a/api", "src/a/api/b"], ["src/api", "src/a/b/api"]),
-        ("**/api/*.py", ["api/a.py", "x/api/a.py", "api/api/a.py", "x/y/api/a.py"], ["x/api/y/a.py", "api.py"]),
-        ("src/**/a/**/b", ["src/a/b", "src/x/a/y/b", "src/a/a/b", "src/a/b/a", "src/a/b/b/c"], ["src/b/a", "src/ab"]),
+        (
+            "**/api/*.py",
+            ["api/a.py", "x/api/a.py", "api/api/a.py", "x/y/api/a.py"],
+            ["x/api/y/a.py", "api.py"],
+        ),
+        (
+            "src/**/a/**/b",
+            ["src/a/b", "src/x/a/y/b", "src/a/a/b", "src/a/b/a", "src/a/b/b/c"],
+            ["src/b/a", "src/ab"],
+        ),
         ("**", ["a", "a/b", "."], ["..", "C:/a", "c:a", "a\0b"]),
         ("*", ["a", "é"], ["a/b", "."]),
         (".", ["a", "a/b", "."], ["../a"]),
@@ -275,7 +317,9 @@ def test_a_region_of_which_nothing_is_known_overlaps_everything_and_contains_not
         ("straße/*", ["STRASSE/x"], ["strase/x"]),
     ],
 )
-def test_a_path_is_inside_by_the_real_meaning_of_the_glob(glob: str, inside: list[str], outside: list[str]) -> None:
+def test_a_path_is_inside_by_the_real_meaning_of_the_glob(
+    glob: str, inside: list[str], outside: list[str]
+) -> None:
     made = region(["elsewhere/**", glob])
     assert [path for path in inside if not regions.contains_path(made, path)] == []
     assert [path for path in outside if regions.contains_path(made, path)] == []
@@ -292,11 +336,15 @@ def test_a_path_is_inside_by_the_real_meaning_of_the_glob(glob: str, inside: lis
 )
 def test_a_hostile_glob_is_answered_without_trying_every_split(glob: str, path: str) -> None:
     assert len(glob) <= globs.MAX_GLOB_CHARACTERS
-    assert not regions.contains_path(region([glob]), path)  # tried every way, this outlives the test's time limit
+    assert not regions.contains_path(
+        region([glob]), path
+    )  # tried every way, this outlives the test's time limit
 
 
 def test_all_overlapping_pairs_are_found_without_unknown_regions_being_lost() -> None:
-    many = [region(list(each)) for each in (["a"], ["b", "a/x"], [], ["c"], ["a/x/y", "b/z"], ["C/**"])]
+    many = [
+        region(list(each)) for each in (["a"], ["b", "a/x"], [], ["c"], ["a/x/y", "b/z"], ["C/**"])
+    ]
     assert sorted(regions.many_overlaps(many)) == [
         (0, 1), (0, 2), (0, 4), (1, 2), (1, 4), (2, 3), (2, 4), (2, 5), (3, 5),
     ]  # fmt: skip
@@ -336,7 +384,9 @@ def test_only_readers_share_a_region(a: Mode, b: Mode, conflict: bool) -> None:
         ("a", "", "refuse_overlap", "refuse_overlap"),
     ],
 )
-def test_a_request_is_scored_against_what_is_held(requested: str, held: str, tolerant: str, strict: str) -> None:
+def test_a_request_is_scored_against_what_is_held(
+    requested: str, held: str, tolerant: str, strict: str
+) -> None:
     assert regions.score(requested.split(), held.split(), ratio_max=THIRD).verdict == tolerant
     assert regions.score(requested.split(), held.split()).verdict == strict
 

@@ -10,7 +10,10 @@ from dos.workspace import find, rooted
 
 def git(where, *words):
     subprocess.run(
-        ["git", "-c", "user.name=t", "-c", "user.email=t@t", *words], cwd=where, check=True, capture_output=True
+        ["git", "-c", "user.name=t", "-c", "user.email=t@t", *words],
+        cwd=where,
+        check=True,
+        capture_output=True,
     )
 
 
@@ -92,5 +95,14 @@ def test_a_submodule_has_its_own_state(repository, tmp_path):
     outer = tmp_path / "outer"
     outer.mkdir()
     git(outer, "init", "-q")
-    git(outer, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(repository), "inner")
+    git(
+        outer,
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "add",
+        "-q",
+        str(repository),
+        "inner",
+    )
     assert find(outer / "inner" / "src").state == outer / ".git" / "modules" / "inner" / "dos"

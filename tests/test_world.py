@@ -11,7 +11,9 @@ from dos.world import open_journal, workspace_id
 
 
 def git(where: Path, *words: str) -> None:
-    subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@t", *words], cwd=where, check=True)
+    subprocess.run(
+        ["git", "-c", "user.name=t", "-c", "user.email=t@t", *words], cwd=where, check=True
+    )
 
 
 @pytest.fixture
@@ -41,7 +43,11 @@ def test_a_shallow_clone_goes_by_the_journal_of_the_whole_ones(origin, url):
         journal.append("x", "written", {})
     with open_journal(shallow, url) as journal:
         assert [event.stream for event in journal.tail()] == ["x"]
-    assert workspace_id(shallow, url) == workspace_id(whole, url) == workspace_id(clone(origin, "another"), url)
+    assert (
+        workspace_id(shallow, url)
+        == workspace_id(whole, url)
+        == workspace_id(clone(origin, "another"), url)
+    )
 
 
 def test_a_shallow_clone_that_cannot_know_its_journal_is_refused(origin, url):

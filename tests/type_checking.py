@@ -14,7 +14,12 @@ def check(lines: str, place: Path) -> None:
     file = place / "snippet.py"
     file.write_text(lines)
     # With the cache that lint has filled: else it looks at the whole package first.
-    words = ["--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(ROOT / ".mypy_cache")]
+    words = [
+        "--config-file",
+        str(ROOT / "pyproject.toml"),
+        "--cache-dir",
+        str(ROOT / ".mypy_cache"),
+    ]
     said, _, _ = api.run([*words, "--no-error-summary", str(file)])
     marked = {number for number, line in enumerate(lines.splitlines(), 1) if line.endswith(MARK)}
     assert {int(number) for number in re.findall(r"snippet\.py:(\d+): error", said)} == marked, said

@@ -56,9 +56,18 @@ class Repository:
             "GIT_COMMITTER_NAME": "T",
             "GIT_COMMITTER_EMAIL": "t@t",
         }
-        environment = os.environ | who | {"GIT_COMMITTER_DATE": when, "GIT_AUTHOR_DATE": "2001-01-01T00:00:00Z"}
+        environment = (
+            os.environ
+            | who
+            | {"GIT_COMMITTER_DATE": when, "GIT_AUTHOR_DATE": "2001-01-01T00:00:00Z"}
+        )
         done = subprocess.run(
-            ["git", *words], cwd=cwd or self.root, env=environment, check=True, capture_output=True, text=True
+            ["git", *words],
+            cwd=cwd or self.root,
+            env=environment,
+            check=True,
+            capture_output=True,
+            text=True,
         )
         return done.stdout.strip()
 

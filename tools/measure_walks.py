@@ -130,7 +130,9 @@ def tick(site: Site) -> Callable[[], object]:
 
 def decide(site: Site) -> Callable[[], object]:
     site.dos("run", "begin", "--goal", "one", "--step", "s1", "--run-id", RUN)
-    return lambda: site.dos("decide", "--run", RUN, "--iteration", "1", "--outcome", '{"kind": "SHIPPED"}')
+    return lambda: site.dos(
+        "decide", "--run", RUN, "--iteration", "1", "--outcome", '{"kind": "SHIPPED"}'
+    )
 
 
 def answer(site: Site) -> Callable[[], object]:
@@ -157,12 +159,16 @@ def count(prepare: Callable[[Site], Callable[[], object]], script: list[dict[str
 
 
 def run() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--list", action="store_true", help="name the files")
     args = parser.parse_args()
     for name, (prepare, script) in WALKS.items():
         walk = count(prepare, script)
-        print(f"{name:<36} {len(walk.files):4} files {len(walk.folders):4} folders {walk.crossings:7} crossings")
+        print(
+            f"{name:<36} {len(walk.files):4} files {len(walk.folders):4} folders {walk.crossings:7} crossings"
+        )
         if args.list:
             print("\n".join(f"  {Path(each).relative_to(ROOT)}" for each in sorted(walk.files)))
 

@@ -151,13 +151,22 @@ SKIPPED = {
     "version": "it is another one each time",
     "worker": "as up",
 }
-EVENT = {"session_id": "s", "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}}
+EVENT = {
+    "session_id": "s",
+    "hook_event_name": "PreToolUse",
+    "tool_name": "Bash",
+    "tool_input": {"command": "ls"},
+}
 INPUTS = {
     "hook": json.dumps(EVENT),
-    "supervise": json.dumps({"evidence": {"target": 1, "lanes": [{"lane": "api", "tree": ["api/**"]}]}}),
+    "supervise": json.dumps(
+        {"evidence": {"target": 1, "lanes": [{"lane": "api", "tree": ["api/**"]}]}}
+    ),
 }
 FILES = {
-    "transcript.jsonl": json.dumps({"type": "assistant", "message": {"role": "assistant", "content": "It is done."}}),
+    "transcript.jsonl": json.dumps(
+        {"type": "assistant", "message": {"role": "assistant", "content": "It is done."}}
+    ),
     "cases.jsonl": json.dumps({"claim": "the tests pass", "truth": True}),
     "nothing.jsonl": "",
 }
@@ -167,9 +176,15 @@ class Masks:
     """The one place that says what is another thing at each call; equal things stay equal within an answer."""
 
     # Of what passes while nobody does anything; a number that a setting holds has another name.
-    AGES = re.compile(r"(^|_)(age|idle|heard|took|waited|expires_in|since_start|wall|agent)_(m?s|seconds)$|^seconds$")
-    WHOLE = re.compile(r"^(pid|pid_started|expires_ms|signature|sig|keyid|key_id|fingerprint|system|boot|free_bytes)$")
-    EPOCH = range(1_600_000_000, 3_200_000_000)  # the seconds since 1970 of our days; a time may be in milliseconds
+    AGES = re.compile(
+        r"(^|_)(age|idle|heard|took|waited|expires_in|since_start|wall|agent)_(m?s|seconds)$|^seconds$"
+    )
+    WHOLE = re.compile(
+        r"^(pid|pid_started|expires_ms|signature|sig|keyid|key_id|fingerprint|system|boot|free_bytes)$"
+    )
+    EPOCH = range(
+        1_600_000_000, 3_200_000_000
+    )  # the seconds since 1970 of our days; a time may be in milliseconds
 
     def __init__(self, workspace: SampleWorkspace) -> None:
         self._numbers: dict[str, dict[str, str]] = {}
@@ -200,7 +215,11 @@ class Masks:
                 return self._text(value)
             case bool() | None:
                 return value
-            case _ if int(value) in self.EPOCH or int(value) // 1000 in self.EPOCH or self.AGES.search(key):
+            case _ if (
+                int(value) in self.EPOCH
+                or int(value) // 1000 in self.EPOCH
+                or self.AGES.search(key)
+            ):
                 return "<time>"
         return value
 
@@ -227,7 +246,10 @@ def record(folder: Path, python: str) -> dict[str, Any]:
         for name, text in FILES.items():
             (workspace.home / name).write_text(text)
         print(f"recording {scene.__name__}", file=sys.stderr)
-        with tempfile.TemporaryDirectory(prefix="dos-record-") as kept, Command(workspace, Path(kept)) as command:
+        with (
+            tempfile.TemporaryDirectory(prefix="dos-record-") as kept,
+            Command(workspace, Path(kept)) as command,
+        ):
             shutil.copytree(workspace.home, Path(kept) / "home", symlinks=True)
             answers[scene.__name__] = {}
             for typed, words in calls(workspace, names):
@@ -247,7 +269,9 @@ def calls(workspace: SampleWorkspace, names: list[str]) -> Iterator[tuple[str, l
     known = subjects(workspace)
     lines: dict[str, list[str]] = {name: [] for name in names if name not in SKIPPED}
     for line in CALLS.split("\n"):
-        verb = max((name for name in names if f"{line} ".startswith(f"{name} ")), key=len, default="")
+        verb = max(
+            (name for name in names if f"{line} ".startswith(f"{name} ")), key=len, default=""
+        )
         if verb:
             lines[verb].append(line)
     for verb, own in lines.items():
@@ -325,7 +349,9 @@ for line in sys.stdin:
         assert self._server.stdin and self._server.stdout
         for file, text in zip(self._files, (given, "", ""), strict=True):
             file.write_text(text)
-        self._server.stdin.write(json.dumps([str(self._root), words, *map(str, self._files)]) + "\n")
+        self._server.stdin.write(
+            json.dumps([str(self._root), words, *map(str, self._files)]) + "\n"
+        )
         self._server.stdin.flush()
         code = int(self._server.stdout.readline())
         return code, self._files[1].read_text(), self._files[2].read_text()
@@ -353,7 +379,9 @@ def _read(out: str, error: str) -> dict[str, Any]:
 def differences(before: Any, after: Any, path: str = "") -> Iterator[str]:
     if isinstance(before, dict) and isinstance(after, dict):
         for key in dict.fromkeys((*before, *after)):
-            yield from differences(before.get(key, "(absent)"), after.get(key, "(absent)"), f"{path}/{key}")
+            yield from differences(
+                before.get(key, "(absent)"), after.get(key, "(absent)"), f"{path}/{key}"
+            )
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         for number, pair in enumerate(zip(before, after, strict=True)):
             yield from differences(*pair, f"{path}/{number}")
@@ -362,10 +390,14 @@ def differences(before: Any, after: Any, path: str = "") -> Iterator[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("action", choices=("build", "record", "compare"))
     parser.add_argument("paths", nargs="+", type=Path)
-    parser.add_argument("--python", default=sys.executable, help="an interpreter that has dos installed")
+    parser.add_argument(
+        "--python", default=sys.executable, help="an interpreter that has dos installed"
+    )
     given = parser.parse_args()
     if given.action == "build":
         build(given.paths[0].resolve(), given.python)

@@ -59,14 +59,21 @@ agent = "scripted"
 command = ["{script}"]
 """
 SAY_DONE = [{"say": "It is done, and all tests pass."}]
-USAGE = {"usage": {"model": "scripted", "input_tokens": 1200, "output_tokens": 300, "cost_usd": 0.02}}
+USAGE = {
+    "usage": {"model": "scripted", "input_tokens": 1200, "output_tokens": 300, "cost_usd": 0.02}
+}
 
 
 def work(unit: str) -> list[dict[str, Any]]:
     """What a good agent does with a unit."""
     lane = UNITS[unit][0]
     text = f"def {unit.lower()}():\n    return 1\n"
-    return [{"write": f"{lane}/{unit.lower()}.py", "text": text}, {"commit": f"Write {unit}"}, USAGE, {"say": "done"}]
+    return [
+        {"write": f"{lane}/{unit.lower()}.py", "text": text},
+        {"commit": f"Write {unit}"},
+        USAGE,
+        {"say": "done"},
+    ]
 
 
 class SampleWorkspace:
@@ -99,13 +106,17 @@ class SampleWorkspace:
             "GIT_COMMITTER_DATE": day,
         }
 
-    def run(self, *words: str, stdin: str = "", **environment: str) -> "subprocess.CompletedProcess[str]":
+    def run(
+        self, *words: str, stdin: str = "", **environment: str
+    ) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
             words, cwd=self.root, env=self.environment | environment, input=stdin,
             capture_output=True, text=True, timeout=PATIENCE_SECONDS,
         )  # fmt: skip
 
-    def dos(self, *words: str, stdin: str = "", **environment: str) -> "subprocess.CompletedProcess[str]":
+    def dos(
+        self, *words: str, stdin: str = "", **environment: str
+    ) -> "subprocess.CompletedProcess[str]":
         return self.run(self.python, "-m", "dos", *words, stdin=stdin, **environment)
 
     def asked(self, *words: str) -> Any:
@@ -123,7 +134,9 @@ class SampleWorkspace:
         (self.home / "script.json").write_text(json.dumps(script))
 
     def up(self, *words: str, **environment: str) -> None:
-        self.dos("up", "--until-idle", "--plain", "--target", "1", "--tick", "0.2", *words, **environment)
+        self.dos(
+            "up", "--until-idle", "--plain", "--target", "1", "--tick", "0.2", *words, **environment
+        )
 
     def make(self, config: str | None = CONFIG) -> None:
         for lane in LANES:
@@ -143,7 +156,9 @@ class SampleWorkspace:
 def plan() -> str:
     parts = ["# A sample plan\n"]
     for unit, (lane, said) in UNITS.items():
-        parts.append(f"## SAMPLE {unit}: write {unit}\n\n- lane: {lane}\n- paths: {lane}/{unit.lower()}.py\n{said}\n")
+        parts.append(
+            f"## SAMPLE {unit}: write {unit}\n\n- lane: {lane}\n- paths: {lane}/{unit.lower()}.py\n{said}\n"
+        )
     return "\n".join(parts)
 
 
@@ -167,7 +182,11 @@ def failed(workspace: SampleWorkspace) -> None:
     """Lanes stopped and units are on cooldown: agents lie, edit other lanes and end with errors; questions are open."""
     workspace.make()
     strays = [
-        [{"write": "api/first.py", "text": f"stray = {number}\n"}, {"commit": "Tidy"}, {"say": "done"}]
+        [
+            {"write": "api/first.py", "text": f"stray = {number}\n"},
+            {"commit": "Tidy"},
+            {"say": "done"},
+        ]
         for number in range(3)
     ]
     workspace.play(
@@ -189,7 +208,12 @@ def limited(workspace: SampleWorkspace) -> None:
     words = [workspace.python, "-m", "dos", "up", "--plain", "--target", "1", "--tick", "0.2"]
     with (workspace.home / "up.log").open("wb") as log:
         fleet = subprocess.Popen(
-            words, cwd=workspace.root, env=workspace.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            words,
+            cwd=workspace.root,
+            env=workspace.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
         )
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not workspace.asked("limits") and time.monotonic() < deadline:
@@ -207,16 +231,23 @@ def spent(workspace: SampleWorkspace) -> None:
 def held(workspace: SampleWorkspace) -> None:
     """A person holds one lane, another one is paused, and a run that a script keeps has one of its steps claimed."""
     workspace.make()
-    workspace.dos("run", "begin", "--run-id", RUN, "--goal", "two steps", "--step", "s1", "--step", "s2")
+    workspace.dos(
+        "run", "begin", "--run-id", RUN, "--goal", "two steps", "--step", "s1", "--step", "s2"
+    )
     workspace.dos("run", "claim", RUN, "s1")
-    workspace.dos("lease-lane", "acquire", "--owner", "sam", "--lane", "api", "--ttl-minutes", "500000")
+    workspace.dos(
+        "lease-lane", "acquire", "--owner", "sam", "--lane", "api", "--ttl-minutes", "500000"
+    )
     workspace.dos("pause", "docs", "--reason", "the docs are being moved")
 
 
 def killed(workspace: SampleWorkspace) -> None:
     """Everything was killed in the middle of a landing; the leases of the dead are still there."""
     workspace.make()
-    point = {"DOS_FAULT_LOG": str(workspace.home / "points"), "DOS_FAULT_POINT": "all:worker:MoveBranch:before:1"}
+    point = {
+        "DOS_FAULT_LOG": str(workspace.home / "points"),
+        "DOS_FAULT_POINT": "all:worker:MoveBranch:before:1",
+    }
     workspace.up(**point)
 
 

@@ -39,7 +39,15 @@ Call = tuple[str, dict[str, Any]]
 
 USAGE = {"input": 100, "output": 20}
 ERRORS = {429: "rate_limit_error", 529: "overloaded_error", 401: "authentication_error"}
-SHELLS = ("Bash", "exec_command", "shell_command", "shell", "local_shell", "bash", "run_shell_command")
+SHELLS = (
+    "Bash",
+    "exec_command",
+    "shell_command",
+    "shell",
+    "local_shell",
+    "bash",
+    "run_shell_command",
+)
 
 
 def text_of(value: object) -> str:
@@ -54,7 +62,9 @@ def count_tool_results(body: Body) -> int:
         if message.get("role") == "tool":
             found += 1
         elif isinstance(content, list):
-            found += sum(isinstance(block, dict) and block.get("type") == "tool_result" for block in content)
+            found += sum(
+                isinstance(block, dict) and block.get("type") == "tool_result" for block in content
+            )
     items = body.get("input")  # OpenAI Responses
     for item in items if isinstance(items, list) else []:
         found += isinstance(item, dict) and str(item.get("type", "")).endswith("call_output")
@@ -69,7 +79,9 @@ def tool_names(body: Body) -> dict[str, dict[str, Any]]:
     for tool in body.get("tools") or []:
         if "functionDeclarations" in tool:
             for declared in tool["functionDeclarations"]:
-                found[declared["name"]] = declared.get("parameters") or declared.get("parametersJsonSchema") or {}
+                found[declared["name"]] = (
+                    declared.get("parameters") or declared.get("parametersJsonSchema") or {}
+                )
         elif tool.get("type") == "function" and "function" in tool:
             found[tool["function"]["name"]] = tool["function"].get("parameters") or {}
         elif "name" in tool:
@@ -87,9 +99,14 @@ def shell_call(body: Body, command: str) -> Call | None:
             continue
         properties = tools[name].get("properties") or {}
         if name == "exec_command" or "cmd" in properties:
-            patient = {"yield_time_ms": 30_000} if "yield_time_ms" in properties else {}  # else it goes on without it
+            patient = (
+                {"yield_time_ms": 30_000} if "yield_time_ms" in properties else {}
+            )  # else it goes on without it
             return name, {"cmd": command, **patient}
-        if name in ("shell", "local_shell") and (properties.get("command") or {}).get("type") == "array":
+        if (
+            name in ("shell", "local_shell")
+            and (properties.get("command") or {}).get("type") == "array"
+        ):
             return name, {"command": ["bash", "-lc", command]}
         described = {"description": "run a command"} if "description" in properties else {}
         return name, {"command": command, **described}
@@ -108,7 +125,11 @@ class Script:
         if not tool_names(body):  # a side request: titles, summaries, quota probes
             return {"say": "ok"}
         with self._lock:
-            steps = [step for step in self._chosen(body) if self._given.get(id(step), 0) < step.get("times", 1)]
+            steps = [
+                step
+                for step in self._chosen(body)
+                if self._given.get(id(step), 0) < step.get("times", 1)
+            ]
             if not steps:
                 return {"say": "ok"}
             step: Step = steps[min(count_tool_results(body), len(steps) - 1)]
@@ -142,7 +163,9 @@ class Model(BaseHTTPRequestHandler):
         self.end_headers()
 
     def do_GET(self) -> None:
-        self.reply({"object": "list", "data": [{"id": "scripted", "object": "model"}], "models": []})
+        self.reply(
+            {"object": "list", "data": [{"id": "scripted", "object": "model"}], "models": []}
+        )
 
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("content-length") or 0))
@@ -175,7 +198,9 @@ class Model(BaseHTTPRequestHandler):
         else:
             self.gemini(call, say)
 
-    def answer(self, streamed: bool, whole: Body, events: Sequence[Body | str], *, named: bool = True) -> None:
+    def answer(
+        self, streamed: bool, whole: Body, events: Sequence[Body | str], *, named: bool = True
+    ) -> None:
         if not streamed:
             self.reply(whole)
             return
@@ -186,7 +211,13 @@ class Model(BaseHTTPRequestHandler):
         self.send(out.encode(), "text/event-stream")
 
     def note(self, body: Body, step: Step, size: int) -> None:
-        line = {"t": time.time(), "path": self.path, "bytes": size, "results": count_tool_results(body), "step": step}
+        line = {
+            "t": time.time(),
+            "path": self.path,
+            "bytes": size,
+            "results": count_tool_results(body),
+            "step": step,
+        }
         with self.lock:
             self.log_file.write(json.dumps({**line, "tools": sorted(tool_names(body))}) + "\n")
             self.log_file.flush()
@@ -197,10 +228,17 @@ class Model(BaseHTTPRequestHandler):
     def error(self, step: Step) -> None:
         status = step["status"]
         kind = ERRORS.get(status, "api_error")
-        said = {"type": kind, "code": status, "status": kind.upper(), "message": step.get("message", "scripted error")}
+        said = {
+            "type": kind,
+            "code": status,
+            "status": kind.upper(),
+            "message": step.get("message", "scripted error"),
+        }
         self.reply({"type": "error", "error": said}, status, step.get("headers"))
 
-    def send(self, data: bytes, kind: str, status: int = 200, headers: dict[str, str] | None = None) -> None:
+    def send(
+        self, data: bytes, kind: str, status: int = 200, headers: dict[str, str] | None = None
+    ) -> None:
         self.send_response(status)
         self.send_header("content-type", kind)
         self.send_header("content-length", str(len(data)))
@@ -211,8 +249,16 @@ class Model(BaseHTTPRequestHandler):
 
     def anthropic(self, body: Body, call: Call | None, say: str) -> None:
         if call:
-            block: Body = {"type": "tool_use", "id": f"toolu_{time.time_ns()}", "name": call[0], "input": call[1]}
-            empty, delta = {**block, "input": {}}, {"type": "input_json_delta", "partial_json": json.dumps(call[1])}
+            block: Body = {
+                "type": "tool_use",
+                "id": f"toolu_{time.time_ns()}",
+                "name": call[0],
+                "input": call[1],
+            }
+            empty, delta = (
+                {**block, "input": {}},
+                {"type": "input_json_delta", "partial_json": json.dumps(call[1])},
+            )
         else:
             block, empty = {"type": "text", "text": say}, {"type": "text", "text": ""}
             delta = {"type": "text_delta", "text": say}
@@ -235,7 +281,9 @@ class Model(BaseHTTPRequestHandler):
             {"type": "message_delta", "delta": ended, "usage": {"output_tokens": USAGE["output"]}},
             {"type": "message_stop"},
         ]
-        self.answer(bool(body.get("stream")), {**message, "content": [block], "stop_reason": stop}, events)
+        self.answer(
+            bool(body.get("stream")), {**message, "content": [block], "stop_reason": stop}, events
+        )
 
     def openai_responses(self, body: Body, call: Call | None, say: str) -> None:
         ident = f"{time.time_ns()}"
@@ -262,7 +310,10 @@ class Model(BaseHTTPRequestHandler):
         }
         added = {**item, "status": "in_progress"}
         events: list[Body] = [
-            {"type": "response.created", "response": {**done, "status": "in_progress", "output": []}},
+            {
+                "type": "response.created",
+                "response": {**done, "status": "in_progress", "output": []},
+            },
             {"type": "response.output_item.added", "output_index": 0, "item": added},
             {"type": "response.output_item.done", "output_index": 0, "item": item},
             {"type": "response.completed", "response": done},
@@ -274,9 +325,15 @@ class Model(BaseHTTPRequestHandler):
         message: Body = {"role": "assistant", "content": None if call else say}
         if call:
             function = {"name": call[0], "arguments": json.dumps(call[1])}
-            message |= {"tool_calls": [{"index": 0, "id": ident, "type": "function", "function": function}]}
+            message |= {
+                "tool_calls": [{"index": 0, "id": ident, "type": "function", "function": function}]
+            }
         finish = "tool_calls" if call else "stop"
-        head = {"id": "chat_" + ident, "created": int(time.time()), "model": body.get("model", "scripted")}
+        head = {
+            "id": "chat_" + ident,
+            "created": int(time.time()),
+            "model": body.get("model", "scripted"),
+        }
         usage = {"prompt_tokens": USAGE["input"], "completion_tokens": USAGE["output"]}
         usage |= {"total_tokens": sum(USAGE.values())}
         choice = {"index": 0, "message": message, "finish_reason": finish}
@@ -304,7 +361,9 @@ class Model(BaseHTTPRequestHandler):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--port", type=int, default=0, help="0: a free one")
     parser.add_argument("--script", required=True, help="a JSON file: the steps")
     parser.add_argument("--log", help="append one JSON line per request here")

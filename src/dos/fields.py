@@ -48,7 +48,9 @@ def check_name(name: str, key: Key, what: str) -> None:
     except NameInvalid as error:
         raise BadValue(key, error.message, error.hint) from error
     if name != name.strip():
-        raise BadValue(key, f"the {what} {names.shown(name)} has spaces around it", f'Write "{name.strip()}".')
+        raise BadValue(
+            key, f"the {what} {names.shown(name)} has spaces around it", f'Write "{name.strip()}".'
+        )
 
 
 def check_one_spelling(spelled: Iterable[tuple[str, Key]], what: str) -> None:
@@ -81,7 +83,9 @@ def check_text(text: str, key: Key) -> None:
 def check_not_blank(text: str, key: Key) -> None:
     check_text(text, key)
     if not text.strip():
-        raise BadValue(key, "the text is empty", "Give it a value, or take the line out to get the default.")
+        raise BadValue(
+            key, "the text is empty", "Give it a value, or take the line out to get the default."
+        )
 
 
 class PublicRecord(Struct, frozen=True):

@@ -91,29 +91,47 @@ def _read(glob: str) -> _Reading:
         raise invalid(glob, "leads out of the repository", _FROM_THE_TOP)
     ways = tuple(_way(glob, alternative) for alternative in _alternatives(glob, text))
     if any(list(way[: len(head)]) != head for way in ways):
-        raise invalid(glob, "climbs with `..` out of the folder it starts in", "Write each folder as its own entry.")
+        raise invalid(
+            glob,
+            "climbs with `..` out of the folder it starts in",
+            "Write each folder as its own entry.",
+        )
     keys = [_key(name) for name in head]
     if not {"", ".", ".."}.isdisjoint(keys):
-        raise invalid(glob, "has a name that cannot be told from nothing", "Leave out its invisible characters.")
+        raise invalid(
+            glob,
+            "has a name that cannot be told from nothing",
+            "Leave out its invisible characters.",
+        )
     return _Reading(prefix="".join(key + "/" for key in keys), ways=ways)
 
 
 def _clean(glob: str) -> str:
     if len(glob) > MAX_GLOB_CHARACTERS:
-        raise invalid(glob, f"is longer than {MAX_GLOB_CHARACTERS} characters", "Name a folder above it.")
+        raise invalid(
+            glob, f"is longer than {MAX_GLOB_CHARACTERS} characters", "Name a folder above it."
+        )
     text = normalize("NFC", glob.strip())
     if not text.isprintable() and re.search(_CONTROL, text):
         raise invalid(glob, "holds a control character", "Match that place with `?`.")
     if _ESCAPE.search(text):
         # `\` parts folders here and escapes elsewhere; the two readings name different files.
-        raise invalid(glob, "can be read as an escape", "Write `/` between folders and `[[]` for a literal `[`.")
+        raise invalid(
+            glob,
+            "can be read as an escape",
+            "Write `/` between folders and `[[]` for a literal `[`.",
+        )
     text = text.replace("\\", "/")
     bare = _CLASSES.sub("\0", text)
     if "[" in bare:
         raise invalid(glob, "has a `[` that is never closed", "Write `[[]` for a literal `[`.")
     _check_classes(glob, _CLASSES.findall(text))
     if _FOREIGN.search(bare):
-        raise invalid(glob, "uses the alternatives of another dialect", "Write `{a,b}`, or `[|]` for a literal `|`.")
+        raise invalid(
+            glob,
+            "uses the alternatives of another dialect",
+            "Write `{a,b}`, or `[|]` for a literal `|`.",
+        )
     return text
 
 
@@ -125,7 +143,9 @@ def _check_classes(glob: str, classes: Iterable[str]) -> None:
         for low, high in _ranges_and_singles(members)[0]:
             width += ord(high) - ord(low)
             if low > high:
-                raise invalid(glob, f"has a backward range in {members}", "Write the smaller character first.")
+                raise invalid(
+                    glob, f"has a backward range in {members}", "Write the smaller character first."
+                )
     if width > MAX_RANGE_CHARACTERS:  # compiling one takes time for every character
         raise invalid(glob, "has ranges too wide to compile", "Write `?` for any character.")
 
@@ -136,7 +156,11 @@ def _alternatives(glob: str, text: str) -> list[str]:
     waiting = [text]
     while waiting:
         if len(done) + len(waiting) > MAX_ALTERNATIVES:
-            raise invalid(glob, f"has more than {MAX_ALTERNATIVES} alternatives", "Name the folder above them.")
+            raise invalid(
+                glob,
+                f"has more than {MAX_ALTERNATIVES} alternatives",
+                "Name the folder above them.",
+            )
         current = waiting.pop()
         cuts = _innermost(glob, current)
         if cuts is None:
@@ -158,7 +182,9 @@ def _innermost(glob: str, text: str) -> list[int] | None:
             cuts.append(mark.start())
         elif cuts and mark[0] == "}":
             if len(cuts) == 1:
-                raise invalid(glob, "has braces without a comma", "Write `{a,b}`, or `[{]` for a literal `{`.")
+                raise invalid(
+                    glob, "has braces without a comma", "Write `{a,b}`, or `[{]` for a literal `{`."
+                )
             return [*cuts, mark.start()]
     if cuts:
         raise invalid(glob, "has a `{` that is never closed", "Write `[{]` for a literal `{`.")
@@ -171,7 +197,11 @@ def _way(glob: str, text: str) -> tuple[str, ...]:
     if text.startswith("/") or _DRIVE.match(text):
         raise invalid(glob, "is an absolute path", _FROM_THE_TOP)
     if text[0] in "!:" or text == "~" or text.startswith("~/"):
-        raise invalid(glob, f"starts with `{text[0]}`, which has another meaning elsewhere", f"Write `./{text}`.")
+        raise invalid(
+            glob,
+            f"starts with `{text[0]}`, which has another meaning elsewhere",
+            f"Write `./{text}`.",
+        )
     parts = text.split("/")
     wild = next((at for at, part in enumerate(parts) if _WILD.search(part)), len(parts))
     if ".." in parts[wild:]:

@@ -25,7 +25,9 @@ class Request(Struct, frozen=True, kw_only=True):
     loop_ts: str = ""
     pid: int | None = None
     pid_started: float | None = None
-    system: str = ""  # in whose table of processes the pid is; empty: unknown, as in leases of older versions
+    system: str = (
+        ""  # in whose table of processes the pid is; empty: unknown, as in leases of older versions
+    )
     start_sha: str = ""
     key_hash: str = ""  # of the key that the holder's programs carry; empty: it was taken by hand, and has no programs
 

@@ -8,7 +8,16 @@ from dos.verify.io.look import Ask
 from dos.verify.shipped import Answer, Candidate, Contradiction, Tier, Verdict
 from dos.world import World
 
-__all__ = ["Answer", "Ask", "Candidate", "Contradiction", "Tier", "Verdict", "batch_is_shipped", "is_shipped"]
+__all__ = [
+    "Answer",
+    "Ask",
+    "Candidate",
+    "Contradiction",
+    "Tier",
+    "Verdict",
+    "batch_is_shipped",
+    "is_shipped",
+]
 
 
 def is_shipped(plan: str, phase: str, *, workspace: str | Path = ".", ask: Ask = Ask()) -> Verdict:

@@ -33,7 +33,9 @@ def names(group: str) -> list[str]:
     return [point.name for point in _points(group)]
 
 
-def load(group: str, *, only: str = "", flaw: Callable[[Any], str] = lambda plugin: "") -> list[tuple[str, Any]]:
+def load(
+    group: str, *, only: str = "", flaw: Callable[[Any], str] = lambda plugin: ""
+) -> list[tuple[str, Any]]:
     """The plugins of a group, or those of one name, by name; classes are instantiated.
 
     Raises BadInput for one that cannot be loaded, or of which `flaw` says what is wrong with it: it might refuse.
@@ -60,7 +62,11 @@ def answer(stranger: Callable[[], Any], kind: type[Answered]) -> Answered | Unkn
     if not isinstance(said, kind):
         return Unknown(f"it answered with {type(said).__name__}, not with {kind.__name__}")
     checked = attempt(lambda: convert(to_builtins(said), kind))
-    return Unknown(f"its answer has values of other kinds: {checked.why}") if isinstance(checked, Unknown) else checked
+    return (
+        Unknown(f"its answer has values of other kinds: {checked.why}")
+        if isinstance(checked, Unknown)
+        else checked
+    )
 
 
 def _loaded(group: str, only: str = "", flaw: Callable[[Any], str] = lambda plugin: "") -> Loaded:
@@ -96,7 +102,11 @@ def _is_anywhere(group: str) -> bool:
     for directory in sys.path:
         try:
             with os.scandir(directory or ".") as entries:
-                names = [entry.path for entry in entries if entry.name.endswith((".dist-info", ".egg-info"))]
+                names = [
+                    entry.path
+                    for entry in entries
+                    if entry.name.endswith((".dist-info", ".egg-info"))
+                ]
         except OSError:
             continue  # a path entry may be a zip file, or nothing at all
         for name in names:

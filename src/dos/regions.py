@@ -95,7 +95,9 @@ def many_overlaps(regions: Sequence[Region]) -> Iterator[tuple[int, int]]:
     """Every pair that overlaps, once, the smaller index first; sorted prefixes are walked once, not all pairs."""
     seen: set[tuple[int, int]] = set()
     above: list[tuple[str, int]] = []
-    for here, index in sorted((place, index) for index, each in enumerate(regions) for place in each.reach):
+    for here, index in sorted(
+        (place, index) for index, each in enumerate(regions) for place in each.reach
+    ):
         while above and not here.startswith(above[-1][0]):
             above.pop()
         for _, other in above:
@@ -137,7 +139,10 @@ def score(requested: Sequence[str], held: Sequence[str], ratio_max: float = 0.0)
     An empty request is disjoint here: callers that cannot name a region must treat it as unknown before they ask.
     """
     if not 0 <= ratio_max <= 1:  # also catches NaN, which would admit everything
-        raise BadInput(f"an overlap tolerance of {ratio_max} means nothing", hint="Give a share between 0 and 1.")
+        raise BadInput(
+            f"an overlap tolerance of {ratio_max} means nothing",
+            hint="Give a share between 0 and 1.",
+        )
     asked: dict[str, str] = {}
     for glob in filter(str.strip, _listed(requested)):
         asked.setdefault(prefix(glob), glob)
@@ -147,19 +152,32 @@ def score(requested: Sequence[str], held: Sequence[str], ratio_max: float = 0.0)
     shared = sum(any(_related(place, other) for other in taken) for place in asked)
     count = f"{shared} of {len(asked)} requested entries"
     if exact:
-        verdict, reason = Verdict.REFUSE_EXACT_GLOB, "exact-glob overlap on " + ", ".join(map(repr, exact[:3]))
+        verdict, reason = (
+            Verdict.REFUSE_EXACT_GLOB,
+            "exact-glob overlap on " + ", ".join(map(repr, exact[:3])),
+        )
     elif not shared:
         verdict, reason = Verdict.ADMIT_DISJOINT, "nothing requested touches what is held"
     elif shared / len(asked) > ratio_max:
-        verdict, reason = Verdict.REFUSE_OVERLAP, f"{count} touch what is held; tolerated is {ratio_max:.0%}"
+        verdict, reason = (
+            Verdict.REFUSE_OVERLAP,
+            f"{count} touch what is held; tolerated is {ratio_max:.0%}",
+        )
     else:
-        verdict, reason = Verdict.ADMIT_SOFT, f"{count} touch what is held, within the {ratio_max:.0%} tolerated"
+        verdict, reason = (
+            Verdict.ADMIT_SOFT,
+            f"{count} touch what is held, within the {ratio_max:.0%} tolerated",
+        )
     return Score(verdict=verdict, shared=shared, requested=len(asked), reason=reason)
 
 
 def _listed(globs: Iterable[str]) -> tuple[str, ...]:
     if isinstance(globs, str):  # would be read letter by letter
-        raise invalid(globs, "stands where a list of globs is expected", f"Write it in a list, as [{globs!r}].")
+        raise invalid(
+            globs,
+            "stands where a list of globs is expected",
+            f"Write it in a list, as [{globs!r}].",
+        )
     return tuple(globs)
 
 

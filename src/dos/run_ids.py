@@ -18,7 +18,9 @@ class RunIdentity(Struct, frozen=True, kw_only=True):
     ts_ms: int
 
 
-def mint(ts_ms: int, entropy: int, process: str, *, parent: str | None = None, root: str | None = None) -> RunIdentity:
+def mint(
+    ts_ms: int, entropy: int, process: str, *, parent: str | None = None, root: str | None = None
+) -> RunIdentity:
     """A new run. Its root is the parent's root when that is known, else the parent, else itself."""
     process = checked(process, "process name")
     if parent is not None:

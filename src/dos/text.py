@@ -7,9 +7,15 @@ from dos.errors import NameInvalid
 
 LONGEST = 200
 LONGEST_SLUG = 120  # file systems take at most 255 bytes, and something is often added
-_UNSAFE = frozenset({"Cc", "Cs", "Zl", "Zp"})  # controls, lone surrogates, line and paragraph separators
-_UNSEEN = _UNSAFE | {"Cf"}  # and what only turns, joins or hides what stands beside it, such as U+202E
-_KEPT = frozenset("\n\t\u200c\u200d")  # lines and columns, and the joiners without which some scripts cannot be written
+_UNSAFE = frozenset(
+    {"Cc", "Cs", "Zl", "Zp"}
+)  # controls, lone surrogates, line and paragraph separators
+_UNSEEN = _UNSAFE | {
+    "Cf"
+}  # and what only turns, joins or hides what stands beside it, such as U+202E
+_KEPT = frozenset(
+    "\n\t\u200c\u200d"
+)  # lines and columns, and the joiners without which some scripts cannot be written
 LONGEST_PATH = 300  # in an error line
 MOST_LISTED = 12
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
@@ -80,11 +86,15 @@ def meant(name: str, names: Collection[str], what: str) -> str:
     from difflib import get_close_matches  # only a typing error needs it
 
     spelled = {folded(each): each for each in names}
-    near = [spelled[each] for each in get_close_matches(folded(name), spelled) if each != folded(name)]
+    near = [
+        spelled[each] for each in get_close_matches(folded(name), spelled) if each != folded(name)
+    ]
     nearest = f"did you mean {near[0]!r}? " if near else ""
     if len(spelled) <= MOST_LISTED:
         return f"{nearest}known {what}: {', '.join(sorted(spelled.values()))}"
-    return f"{nearest}known are {len(spelled):,} {what}" + (f", the nearest: {', '.join(near)}" if near else "")
+    return f"{nearest}known are {len(spelled):,} {what}" + (
+        f", the nearest: {', '.join(near)}" if near else ""
+    )
 
 
 def counted(number: int, noun: str) -> str:
@@ -122,7 +132,11 @@ def indented(output: Iterable[str], margin: str = "") -> list[str]:
 def changed(difference: Iterable[str]) -> list[str]:
     """The first lines of a diff under a title; nothing where nothing differs."""
     lines = _lines(difference)
-    more = [f"  … and {counted(len(lines) - MOST_LINES, 'more line')}"] if len(lines) > MOST_LINES else []
+    more = (
+        [f"  … and {counted(len(lines) - MOST_LINES, 'more line')}"]
+        if len(lines) > MOST_LINES
+        else []
+    )
     return ["changed", *lines[:MOST_LINES], *more] if lines else []
 
 

@@ -57,9 +57,13 @@ def find(start: Path) -> Workspace:
     """
     start = Path(os.path.realpath(start))
     if not start.is_dir():
-        raise WorkspaceMissing(f"{start} is not a directory", hint="Give --workspace a repository, or cd into one.")
+        raise WorkspaceMissing(
+            f"{start} is not a directory", hint="Give --workspace a repository, or cd into one."
+        )
     places = [start, *start.parents]
-    tree, common = next(((place, found) for place in places if (found := _common(place / ".git"))), (None, None))
+    tree, common = next(
+        ((place, found) for place in places if (found := _common(place / ".git"))), (None, None)
+    )
     if tree and common:
         main = common.parent if common.name == ".git" else None
         if main and main != tree and (main / "dos.toml").exists():
@@ -82,7 +86,11 @@ def bare_repository(start: Path) -> Path | None:
     for place in (start, *start.parents):
         if _common(place / ".git"):
             return None
-        if (place / "HEAD").is_file() and (place / "objects").is_dir() and (place / "refs").is_dir():
+        if (
+            (place / "HEAD").is_file()
+            and (place / "objects").is_dir()
+            and (place / "refs").is_dir()
+        ):
             return place
     return None
 
@@ -91,7 +99,9 @@ def _common(marker: Path) -> Path | None:
     """Git's common directory from a `.git` entry, read by hand: starting git would double the time of a verb."""
     if marker.is_dir():
         if not os.access(marker, os.X_OK):
-            raise WorkspaceMissing(f"{marker} may not be looked into", hint=f"`ls -ld {marker}` shows whose it is.")
+            raise WorkspaceMissing(
+                f"{marker} may not be looked into", hint=f"`ls -ld {marker}` shows whose it is."
+            )
         return marker if (marker / "HEAD").exists() else None
     try:
         text = marker.read_text(encoding="utf-8")

@@ -61,7 +61,12 @@ class World:
 
 
 def open_journal(
-    place: Workspace, url: str, *, actor: str = "", read_only: bool = False, busy_seconds: float = BUSY_SECONDS
+    place: Workspace,
+    url: str,
+    *,
+    actor: str = "",
+    read_only: bool = False,
+    busy_seconds: float = BUSY_SECONDS,
 ) -> Store:
     return open_store(
         url,

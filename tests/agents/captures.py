@@ -34,7 +34,9 @@ def after(adapter: Adapter, said: Sequence[str]) -> StreamState:
     return list(states(adapter, said))[-1]
 
 
-def ended(adapter: Adapter, said: Sequence[str], exit_code: int | None, clocks: Clocks) -> AgentOutcome:
+def ended(
+    adapter: Adapter, said: Sequence[str], exit_code: int | None, clocks: Clocks
+) -> AgentOutcome:
     return adapter.outcome(after(adapter, said), exit_code, clocks)
 
 

@@ -10,7 +10,11 @@ from dos.agents.adapter import Ending, Usage, Waiting
 
 ENDINGS = [
     ("claude-ok.jsonl", 0, Ending.OK),
-    ("claude-ok.jsonl", 1, Ending.OK),  # a server that wants a login spoils the exit code of good work
+    (
+        "claude-ok.jsonl",
+        1,
+        Ending.OK,
+    ),  # a server that wants a login spoils the exit code of good work
     ("claude-permission.jsonl", 0, Ending.OK),
     ("claude-401.jsonl", 1, Ending.AUTH),
     ("claude-404.jsonl", 1, Ending.MODEL_UNAVAILABLE),
@@ -62,14 +66,24 @@ SILENT_ENDINGS = [
 OPUS = Usage(model="claude-opus-4-8[1m]", input_tokens=200, output_tokens=40, cost_usd=0.002)
 GOOD = [
     ("claude-ok.jsonl", "e47150c0-9188-4075-8b33-daa07a8c691d", "claude-opus-4-8[1m]", OPUS),
-    ("codex-ok.jsonl", "01a1dcd4-452f-7b63-95b2-43b1e7c8cc39", "", Usage(input_tokens=200, output_tokens=40)),
+    (
+        "codex-ok.jsonl",
+        "01a1dcd4-452f-7b63-95b2-43b1e7c8cc39",
+        "",
+        Usage(input_tokens=200, output_tokens=40),
+    ),
     (
         "gemini-ok.jsonl",
         "6434c988-aa67-47a9-ba2f-6c2830552810",
         "gemini-2.5-flash",
         Usage(model="scripted", input_tokens=200, output_tokens=40),
     ),
-    ("opencode-ok.jsonl", "ses_e232b71ebffe7ddPf7OOcKG7Cc", "", Usage(input_tokens=200, output_tokens=40)),
+    (
+        "opencode-ok.jsonl",
+        "ses_e232b71ebffe7ddPf7OOcKG7Cc",
+        "",
+        Usage(input_tokens=200, output_tokens=40),
+    ),
 ]
 
 
@@ -82,7 +96,9 @@ def told(file):
 
 
 def test_every_capture_is_judged():
-    assert {file for file, *_ in (*ENDINGS, *SILENT_ENDINGS)} == {path.name for path in FOLDER.iterdir()}
+    assert {file for file, *_ in (*ENDINGS, *SILENT_ENDINGS)} == {
+        path.name for path in FOLDER.iterdir()
+    }
 
 
 @pytest.mark.parametrize(("file", "exit_code", "ending"), ENDINGS)
@@ -105,7 +121,8 @@ def test_each_retry_is_heard_while_it_waits(file):
 
 
 @pytest.mark.parametrize(
-    ("file", "ending"), [("claude-429.jsonl", Ending.TRANSIENT), ("claude-529.jsonl", Ending.OVERLOADED)]
+    ("file", "ending"),
+    [("claude-429.jsonl", Ending.TRANSIENT), ("claude-529.jsonl", Ending.OVERLOADED)],
 )
 def test_a_retry_tells_how_long_it_waits(file, ending):
     (wait,) = [each for each in told(file) if isinstance(each, Waiting)]
@@ -150,7 +167,10 @@ def test_claude_cut_off_before_its_result_has_used_what_its_messages_told():
 
 def test_claude_without_a_result_tells_when_its_window_opens():
     outcome = judge("claude-window-no-result.jsonl", 1)
-    assert (outcome.resets_at, outcome.window) == (datetime(2026, 11, 15, 16, 0, tzinfo=UTC), "five_hour")
+    assert (outcome.resets_at, outcome.window) == (
+        datetime(2026, 11, 15, 16, 0, tzinfo=UTC),
+        "five_hour",
+    )
 
 
 def test_what_was_denied_is_told_also_of_a_good_end():

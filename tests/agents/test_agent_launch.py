@@ -62,7 +62,9 @@ def test_claude_is_told_how_much_it_may_use():
 SESSION = "5f1b7a30-8c52-5f3b-9d9e-0a4f6f9f2b11"
 
 
-@pytest.mark.parametrize(("own", "is_named"), [((), True), (("--resume", "x"), False), (("--session-id=x",), False)])
+@pytest.mark.parametrize(
+    ("own", "is_named"), [((), True), (("--resume", "x"), False), (("--session-id=x",), False)]
+)
 def test_the_conversation_has_the_name_that_it_is_given_unless_the_user_chose_one(own, is_named):
     argv = registry.find("claude_code").launch("p", Settings(session=SESSION, arguments=own)).argv
     assert (SESSION in argv) == is_named

@@ -25,8 +25,15 @@ WORDS = st.sampled_from(
     ending""".split()  # noqa: SIM905
 )
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.floats() | st.text(max_size=20) | WORDS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS | st.text(max_size=5), inner, max_size=5),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63)
+    | st.floats()
+    | st.text(max_size=20)
+    | WORDS,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(KEYS | st.text(max_size=5), inner, max_size=5)
+    ),
     max_leaves=12,
 )
 LINES = st.lists(
@@ -38,7 +45,9 @@ LINES = st.lists(
     max_size=8,
 )
 EXITS = st.none() | st.integers(-64, 255)
-CLOCKS = st.builds(partial(Clocks, ended_at=NOW), silent=st.booleans(), idle=st.booleans(), stopped=st.booleans())
+CLOCKS = st.builds(
+    partial(Clocks, ended_at=NOW), silent=st.booleans(), idle=st.booleans(), stopped=st.booleans()
+)
 
 
 @ALL
@@ -49,13 +58,17 @@ def test_whatever_it_prints_can_be_judged_and_is_read_once(name, said, exit_code
     outcome = nothing_is_too_strange_to_be_judged(adapter, seen, exit_code, clocks)
     it_ended_well_only_by_its_exit_code_or_by_its_own_word(outcome, exit_code, clocks)
     what_is_read_while_it_runs_is_what_its_end_says(adapter, seen, said, outcome)
-    assert ended(registry.find(name), said, exit_code, clocks) == outcome, "its guard changes nothing"
+    assert ended(registry.find(name), said, exit_code, clocks) == outcome, (
+        "its guard changes nothing"
+    )
 
 
 def nothing_is_too_strange_to_be_judged(adapter, seen, exit_code, clocks):
     kept = [msgpack.encode(state) for state in seen]
     outcome = adapter.outcome(seen[-1], exit_code, clocks)
-    assert [msgpack.encode(state) for state in seen] == kept, "a state that was given is left as it was"
+    assert [msgpack.encode(state) for state in seen] == kept, (
+        "a state that was given is left as it was"
+    )
     assert len(outcome.claim) <= 2000
     assert outcome.retry_after_seconds is None or outcome.retry_after_seconds >= 0
     assert outcome.resets_at is None or outcome.resets_at.tzinfo is not None
@@ -67,7 +80,12 @@ def nothing_is_too_strange_to_be_judged(adapter, seen, exit_code, clocks):
 def it_ended_well_only_by_its_exit_code_or_by_its_own_word(outcome, exit_code, clocks):
     if outcome.ending is Ending.OK:
         assert not clocks.stopped
-        assert exit_code == 0 or outcome.found.field in ("subtype", "permission_denials", "type", "status")
+        assert exit_code == 0 or outcome.found.field in (
+            "subtype",
+            "permission_denials",
+            "type",
+            "status",
+        )
 
 
 def what_is_read_while_it_runs_is_what_its_end_says(adapter, seen, said, outcome):
@@ -94,8 +112,14 @@ TRUTHFUL = {
         lambda total: {"type": "result", "modelUsage": {"m": {"outputTokens": total}}},
     ),
     "codex": (None, lambda total: {"type": "turn.completed", "usage": {"output_tokens": total}}),
-    "gemini": (None, lambda total: {"type": "result", "stats": {"models": {"m": {"output_tokens": total}}}}),
-    "opencode": (lambda number, used: {"type": "step_finish", "part": {"tokens": {"output": used}}}, None),
+    "gemini": (
+        None,
+        lambda total: {"type": "result", "stats": {"models": {"m": {"output_tokens": total}}}},
+    ),
+    "opencode": (
+        lambda number, used: {"type": "step_finish", "part": {"tokens": {"output": used}}},
+        None,
+    ),
     "scripted": (lambda number, used: {"type": "usage", "model": "m", "output_tokens": used}, None),
 }
 
@@ -114,7 +138,10 @@ def test_what_it_used_only_grows_and_ends_as_the_whole(name, steps):
         if whole and sums_up:
             said.append(whole(total))
             told.append(total)
-    seen = [tokens(state.usage) for state in states(adapter, [json.encode(each).decode() for each in said])]
+    seen = [
+        tokens(state.usage)
+        for state in states(adapter, [json.encode(each).decode() for each in said])
+    ]
     assert seen == told == sorted(told)
 
 
@@ -128,9 +155,19 @@ def printed_by_a_tool(name: str, words: str) -> str:
         },
         "codex": {
             "type": "item.completed",
-            "item": {"type": "command_execution", "command": "cat log", "aggregated_output": words, "exit_code": 1},
+            "item": {
+                "type": "command_execution",
+                "command": "cat log",
+                "aggregated_output": words,
+                "exit_code": 1,
+            },
         },
-        "gemini": {"type": "tool_result", "status": "error", "output": words, "error": {"type": "x", "message": words}},
+        "gemini": {
+            "type": "tool_result",
+            "status": "error",
+            "output": words,
+            "error": {"type": "x", "message": words},
+        },
         "opencode": {
             "type": "tool_use",
             "part": {"tool": "bash", "state": {"status": "error", "output": words, "error": words}},
@@ -161,13 +198,21 @@ def test_what_a_tool_printed_never_changes_the_end(file, clocks, words):
     adapter = registry.find(name)
     plain = ended(adapter, said, 1, clocks)
     for place in range(1, len(said)):
-        assert ended(adapter, [*said[:place], printed_by_a_tool(name, words), *said[place:]], 1, clocks) == plain
+        assert (
+            ended(
+                adapter, [*said[:place], printed_by_a_tool(name, words), *said[place:]], 1, clocks
+            )
+            == plain
+        )
 
 
 @ALL
 def test_a_program_that_is_not_there_is_told_from_one_that_crashed(name):
     adapter = registry.find(name)
-    assert ended(adapter, ["claude: No such file or directory"], 120, ENDED).ending is Ending.LAUNCH_FAILED
+    assert (
+        ended(adapter, ["claude: No such file or directory"], 120, ENDED).ending
+        is Ending.LAUNCH_FAILED
+    )
     assert ended(adapter, [], None, ENDED).ending is Ending.LAUNCH_FAILED
     assert ended(adapter, [], -9, ENDED).ending is Ending.KILLED
     assert ended(adapter, [], 0, SILENT).ending is Ending.HANG

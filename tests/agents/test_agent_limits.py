@@ -24,7 +24,13 @@ def claude(*between, words="", status=None, kind="rate_limit", **result):
         *between,
         line(type="assistant", message=message, error=kind),
         line(
-            **{"type": "result", "subtype": "success", "is_error": True, "api_error_status": status, "result": words}
+            **{
+                "type": "result",
+                "subtype": "success",
+                "is_error": True,
+                "api_error_status": status,
+                "result": words,
+            }
             | result
         ),
     ]
@@ -45,7 +51,12 @@ def rejected(**info):
         ("Your org is out of usage · add funds to continue", Ending.SPEND_STOP, None, ""),
         ("Your seat type doesn't include usage", Ending.SPEND_STOP, None, ""),
         ("Your group's usage limit is set to $0", Ending.SPEND_STOP, None, ""),
-        ("API Error: Server is temporarily limiting requests (not your usage limit)", Ending.TRANSIENT, None, ""),
+        (
+            "API Error: Server is temporarily limiting requests (not your usage limit)",
+            Ending.TRANSIENT,
+            None,
+            "",
+        ),
         ("API Error: Request rejected (429)", Ending.TRANSIENT, None, ""),
     ],
 )
@@ -57,11 +68,17 @@ def test_claude_tells_its_limits_in_words(words, ending, resets_at, window):
 @pytest.mark.parametrize("resets", [AT_FOUR.timestamp(), AT_FOUR.timestamp() * 1000])
 @pytest.mark.parametrize(
     ("window", "scope"),
-    [("five_hour", Scope.ACCOUNT), ("seven_day_opus", Scope.MODEL), ("seven_day_sonnet", Scope.MODEL)],
+    [
+        ("five_hour", Scope.ACCOUNT),
+        ("seven_day_opus", Scope.MODEL),
+        ("seven_day_sonnet", Scope.MODEL),
+    ],
 )
 def test_a_rejection_names_the_window_and_when_it_resets(resets, window, scope):
     told = rejected(resetsAt=resets, rateLimitType=window)
-    outcome = ended(claude_code, claude(told, words="API Error: Request rejected (429)", status=429), 1, ENDED)
+    outcome = ended(
+        claude_code, claude(told, words="API Error: Request rejected (429)", status=429), 1, ENDED
+    )
     assert outcome.ending is Ending.USAGE_WINDOW
     assert (outcome.resets_at, outcome.window, outcome.scope) == (AT_FOUR, window, scope)
     assert heard(claude_code, [told]) == [Waiting(ending=Ending.USAGE_WINDOW, text=window)]
@@ -79,7 +96,9 @@ def test_a_rejection_says_nothing_about_another_failure():
 
 
 def test_a_warning_is_no_rejection():
-    warned = line(type="rate_limit_event", rate_limit_info={"status": "allowed_warning", "resetsAt": 1})
+    warned = line(
+        type="rate_limit_event", rate_limit_info={"status": "allowed_warning", "resetsAt": 1}
+    )
     assert heard(claude_code, [warned]) == []
     assert ended(claude_code, claude(warned, status=429), 1, ENDED).ending is Ending.TRANSIENT
 
@@ -87,7 +106,13 @@ def test_a_warning_is_no_rejection():
 def test_claude_that_waits_for_its_window_and_falls_silent_has_hit_the_window():
     began = line(type="system", subtype="init", session_id="s", model="m")
     told = rejected(resetsAt=AT_FOUR.timestamp(), rateLimitType="five_hour")
-    retry = line(type="system", subtype="api_retry", error_status=429, error="rate_limit", retry_delay_ms=1000)
+    retry = line(
+        type="system",
+        subtype="api_retry",
+        error_status=429,
+        error="rate_limit",
+        retry_delay_ms=1000,
+    )
     outcome = ended(claude_code, [began, told, retry], 143, SILENT)
     assert (outcome.ending, outcome.resets_at) == (Ending.USAGE_WINDOW, AT_FOUR)
 
@@ -108,18 +133,33 @@ def test_claude_that_was_denied_what_it_needed_and_failed_lacks_permission():
 def test_the_cost_of_claude_is_that_of_its_latest_result():
     def result(tokens, cost):
         usage = {
-            "a": {"inputTokens": tokens, "cacheReadInputTokens": 7, "cacheCreationInputTokens": 3, "costUSD": cost}
+            "a": {
+                "inputTokens": tokens,
+                "cacheReadInputTokens": 7,
+                "cacheCreationInputTokens": 3,
+                "costUSD": cost,
+            }
         }
         return line(type="result", subtype="success", is_error=False, modelUsage=usage)
 
     outcome = ended(claude_code, [result(10, 0.1), result(25, 0.3)], 0, ENDED)
-    assert outcome.usage == (Usage(model="a", input_tokens=25, cached_tokens=7, cache_write_tokens=3, cost_usd=0.3),)
+    assert outcome.usage == (
+        Usage(model="a", input_tokens=25, cached_tokens=7, cache_write_tokens=3, cost_usd=0.3),
+    )
 
 
 def test_claude_that_tells_no_models_costs_what_it_tells_in_all():
-    result = {"type": "result", "subtype": "success", "is_error": False, "modelUsage": {}, "total_cost_usd": 0.5}
+    result = {
+        "type": "result",
+        "subtype": "success",
+        "is_error": False,
+        "modelUsage": {},
+        "total_cost_usd": 0.5,
+    }
     told = line(**result, usage={"input_tokens": 8, "output_tokens": 2})
-    assert ended(claude_code, [told], 0, ENDED).usage == (Usage(input_tokens=8, output_tokens=2, cost_usd=0.5),)
+    assert ended(claude_code, [told], 0, ENDED).usage == (
+        Usage(input_tokens=8, output_tokens=2, cost_usd=0.5),
+    )
 
 
 def claude_that_broke_off(words, error="", model="<synthetic>"):
@@ -146,43 +186,96 @@ def test_claude_without_a_result_ended_by_the_last_thing_that_it_made_up(words, 
 
 
 def test_what_a_model_says_of_limits_is_no_limit():
-    said = claude_that_broke_off("You've hit your session limit · resets 4pm", model="claude-opus-4-8")
+    said = claude_that_broke_off(
+        "You've hit your session limit · resets 4pm", model="claude-opus-4-8"
+    )
     assert ended(claude_code, said, 1, ENDED).ending is Ending.CRASH
 
 
 @pytest.mark.parametrize(
     ("words", "ending", "resets_at", "scope"),
     [
-        ("You've hit your usage limit. Try again at 4:00 PM.", Ending.USAGE_WINDOW, AT_FOUR, Scope.ACCOUNT),
+        (
+            "You've hit your usage limit. Try again at 4:00 PM.",
+            Ending.USAGE_WINDOW,
+            AT_FOUR,
+            Scope.ACCOUNT,
+        ),
         ("You've hit your usage limit. Try again later.", Ending.USAGE_WINDOW, None, Scope.ACCOUNT),
-        ("You've hit your usage limit for gpt-x. Switch to another model now,", Ending.USAGE_WINDOW, None, Scope.MODEL),
-        ("Your workspace is out of credits. Ask your admin", Ending.SPEND_STOP, None, Scope.ACCOUNT),
+        (
+            "You've hit your usage limit for gpt-x. Switch to another model now,",
+            Ending.USAGE_WINDOW,
+            None,
+            Scope.MODEL,
+        ),
+        (
+            "Your workspace is out of credits. Ask your admin",
+            Ending.SPEND_STOP,
+            None,
+            Scope.ACCOUNT,
+        ),
         ("You hit your spend cap set by the owner", Ending.SPEND_STOP, None, Scope.ACCOUNT),
-        ("Quota exceeded. Check your plan and billing details.", Ending.SPEND_STOP, None, Scope.ACCOUNT),
-        ("To use Codex with your ChatGPT plan, upgrade to Plus", Ending.SPEND_STOP, None, Scope.ACCOUNT),
-        ("Selected model is at capacity. Please try a different model.", Ending.OVERLOADED, None, Scope.ACCOUNT),
+        (
+            "Quota exceeded. Check your plan and billing details.",
+            Ending.SPEND_STOP,
+            None,
+            Scope.ACCOUNT,
+        ),
+        (
+            "To use Codex with your ChatGPT plan, upgrade to Plus",
+            Ending.SPEND_STOP,
+            None,
+            Scope.ACCOUNT,
+        ),
+        (
+            "Selected model is at capacity. Please try a different model.",
+            Ending.OVERLOADED,
+            None,
+            Scope.ACCOUNT,
+        ),
         ("stream disconnected before completion: idle", Ending.TRANSIENT, None, Scope.ACCOUNT),
-        ("Codex ran out of room in the model's context window.", Ending.CONTEXT, None, Scope.ACCOUNT),
+        (
+            "Codex ran out of room in the model's context window.",
+            Ending.CONTEXT,
+            None,
+            Scope.ACCOUNT,
+        ),
         ("shared rollout token budget exhausted", Ending.BUDGET_CAP, None, Scope.ACCOUNT),
         ("something that nobody has seen", Ending.UNKNOWN, None, Scope.ACCOUNT),
     ],
 )
 def test_codex_tells_its_limits_in_words(words, ending, resets_at, scope):
-    said = [line(type="thread.started", thread_id="t"), line(type="turn.failed", error={"message": words})]
+    said = [
+        line(type="thread.started", thread_id="t"),
+        line(type="turn.failed", error={"message": words}),
+    ]
     outcome = ended(codex, said, 1, ENDED)
     assert (outcome.ending, outcome.resets_at, outcome.scope) == (ending, resets_at, scope)
 
 
 def test_codex_counts_what_was_cached_among_its_input():
-    usage = {"input_tokens": 100, "cached_input_tokens": 60, "cache_write_input_tokens": 10, "output_tokens": 5}
+    usage = {
+        "input_tokens": 100,
+        "cached_input_tokens": 60,
+        "cache_write_input_tokens": 10,
+        "output_tokens": 5,
+    }
     outcome = ended(codex, [line(type="turn.completed", usage=usage)], 0, ENDED)
-    assert outcome.usage == (Usage(input_tokens=30, cached_tokens=60, cache_write_tokens=10, output_tokens=5),)
+    assert outcome.usage == (
+        Usage(input_tokens=30, cached_tokens=60, cache_write_tokens=10, output_tokens=5),
+    )
 
 
 @pytest.mark.parametrize(
     ("kind", "words", "ending", "resets_at", "seconds"),
     [
-        ("TerminalQuotaError", "You have exhausted your daily quota on this model.", Ending.USAGE_WINDOW, None, None),
+        (
+            "TerminalQuotaError",
+            "You have exhausted your daily quota on this model.",
+            Ending.USAGE_WINDOW,
+            None,
+            None,
+        ),
         (
             "unknown",
             "exhausted. Your quota_exhausted will reset after 2h0m0s.",
@@ -190,8 +283,20 @@ def test_codex_counts_what_was_cached_among_its_input():
             NOW + timedelta(hours=2),
             None,
         ),
-        ("unknown", "You exceeded your current quota. Please retry in 34s.", Ending.TRANSIENT, None, 34.0),
-        ("RetryableQuotaError", "[API Error: busy (Status: RESOURCE_EXHAUSTED)]", Ending.TRANSIENT, None, None),
+        (
+            "unknown",
+            "You exceeded your current quota. Please retry in 34s.",
+            Ending.TRANSIENT,
+            None,
+            34.0,
+        ),
+        (
+            "RetryableQuotaError",
+            "[API Error: busy (Status: RESOURCE_EXHAUSTED)]",
+            Ending.TRANSIENT,
+            None,
+            None,
+        ),
         ("unknown", "The model is overloaded.", Ending.OVERLOADED, None, None),
     ],
 )
@@ -201,7 +306,11 @@ def test_gemini_tells_its_limits(kind, words, ending, resets_at, seconds):
         line(type="result", status="error", error={"type": kind, "message": words}),
     ]
     outcome = ended(gemini, said, 1, ENDED)
-    assert (outcome.ending, outcome.resets_at, outcome.retry_after_seconds) == (ending, resets_at, seconds)
+    assert (outcome.ending, outcome.resets_at, outcome.retry_after_seconds) == (
+        ending,
+        resets_at,
+        seconds,
+    )
 
 
 @pytest.mark.parametrize(
@@ -220,7 +329,13 @@ def test_gemini_exits_with_a_meaning(exit_code, ending):
 
 
 def test_gemini_counts_what_was_cached_among_its_input_and_thoughts_in_the_total_alone():
-    told = {"total_tokens": 150, "input_tokens": 100, "cached": 40, "input": 60, "output_tokens": 20}
+    told = {
+        "total_tokens": 150,
+        "input_tokens": 100,
+        "cached": 40,
+        "input": 60,
+        "output_tokens": 20,
+    }
     said = line(type="result", status="success", stats={"models": {"g": told}})
     assert ended(gemini, [said], 0, ENDED).usage == (
         Usage(model="g", input_tokens=60, cached_tokens=40, output_tokens=50),
@@ -230,7 +345,11 @@ def test_gemini_counts_what_was_cached_among_its_input_and_thoughts_in_the_total
 @pytest.mark.parametrize(
     ("words", "ending", "resets_at"),
     [
-        ("Weekly usage limit reached. It will reset in 2 hours", Ending.USAGE_WINDOW, NOW + timedelta(hours=2)),
+        (
+            "Weekly usage limit reached. It will reset in 2 hours",
+            Ending.USAGE_WINDOW,
+            NOW + timedelta(hours=2),
+        ),
         ("Free usage exceeded, subscribe to Go", Ending.USAGE_WINDOW, None),
         ("Provider is overloaded", Ending.OVERLOADED, None),
         ("Too Many Requests", Ending.TRANSIENT, None),
@@ -253,22 +372,34 @@ def test_opencode_that_finds_no_title_for_its_work_does_not_wait():
 
 def test_opencode_passes_on_how_long_its_provider_wants_to_be_left_alone():
     data = {"message": "busy", "statusCode": 429, "responseHeaders": {"retry-after": "7"}}
-    outcome = ended(opencode, [line(type="error", error={"name": "APIError", "data": data})], 1, ENDED)
+    outcome = ended(
+        opencode, [line(type="error", error={"name": "APIError", "data": data})], 1, ENDED
+    )
     assert (outcome.ending, outcome.retry_after_seconds) == (Ending.TRANSIENT, 7.0)
 
 
 def test_opencode_tells_the_cost_of_each_step():
     def step(cost):
-        tokens = {"total": 45, "input": 10, "output": 5, "reasoning": 20, "cache": {"read": 8, "write": 2}}
+        tokens = {
+            "total": 45,
+            "input": 10,
+            "output": 5,
+            "reasoning": 20,
+            "cache": {"read": 8, "write": 2},
+        }
         return line(type="step_finish", part={"tokens": tokens, "cost": cost})
 
     outcome = ended(opencode, [step(0.25), step(0.5)], 0, ENDED)
     assert outcome.usage == (
-        Usage(input_tokens=20, cached_tokens=16, cache_write_tokens=4, output_tokens=50, cost_usd=0.75),
+        Usage(
+            input_tokens=20, cached_tokens=16, cache_write_tokens=4, output_tokens=50, cost_usd=0.75
+        ),
     )
 
 
-@pytest.mark.parametrize("adapter", [claude_code, codex, gemini, opencode], ids=lambda adapter: adapter.name)
+@pytest.mark.parametrize(
+    "adapter", [claude_code, codex, gemini, opencode], ids=lambda adapter: adapter.name
+)
 def test_what_we_ended_by_hand_was_killed_whatever_it_said(adapter):
     stopped = Clocks(ended_at=NOW, stopped=True)
     outcome = ended(adapter, [], -15, stopped)

@@ -31,7 +31,10 @@ WORDS = [  # it is Sunday, the 15th of November, 14:00:20
     ("You're out of extra usage · resets Dec 12, 1pm (UTC)", at(12, 13, month=12)),
     ("You've hit your limit · resets Jan 2 at 3:05am", at(2, 3, 5, month=1, year=2027)),
     ("You've hit your usage limit. Try again at 3:05 PM.", at(15, 15, 5)),
-    ("You've hit your usage limit or try again at Aug 3rd, 2027 3:05 PM.", at(3, 15, 5, month=8, year=2027)),
+    (
+        "You've hit your usage limit or try again at Aug 3rd, 2027 3:05 PM.",
+        at(3, 15, 5, month=8, year=2027),
+    ),
     ("You've hit your usage limit. Try again at Feb 31st, 2027 3:05 PM.", None),
     ("Claude AI usage limit reached|1794760000", datetime.fromtimestamp(1794760000, UTC)),
     ("Claude AI usage limit reached|1794760000000", datetime.fromtimestamp(1794760000, UTC)),
@@ -67,7 +70,8 @@ def test_no_words_are_too_strange_to_be_read(words, now):
 
 @given(
     st.from_regex(
-        r"resets ((Mon|Sun) )?([A-Z][a-z]{2} \d\d?,? )?\d\d?(:\d\d)?[ap]m( \([A-Za-z/.]{1,12}\))?", fullmatch=True
+        r"resets ((Mon|Sun) )?([A-Z][a-z]{2} \d\d?,? )?\d\d?(:\d\d)?[ap]m( \([A-Za-z/.]{1,12}\))?",
+        fullmatch=True,
     ),
     st.datetimes(timezones=st.just(UTC)),
 )

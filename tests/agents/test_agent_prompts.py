@@ -6,7 +6,9 @@ from dos.units.unit import Unit
 
 def test_a_unit_is_told_with_its_bounds_its_judge_and_its_past():
     unit = Unit(plan="AUTH", id="1", title="Tokens", text="Make tokens.")
-    told = prompt.prompt(unit, globs=["src/auth/**"], acceptance="make test", history=["it strayed"])
+    told = prompt.prompt(
+        unit, globs=["src/auth/**"], acceptance="make test", history=["it strayed"]
+    )
     assert told.startswith("# Unit AUTH/1: Tokens\n\nMake tokens.\n")
     for words in ("only: src/auth/**", "\n    Unit: AUTH/1\n", "\n    make test\n", "- it strayed"):
         assert words in told
@@ -14,14 +16,25 @@ def test_a_unit_is_told_with_its_bounds_its_judge_and_its_past():
 
 def test_braces_in_a_unit_are_only_braces():
     told = prompt.prompt(
-        Unit(plan="A", id="1", title="{x}", text="{trailer}"), globs=["{a,b}"], acceptance="", history=[]
+        Unit(plan="A", id="1", title="{x}", text="{trailer}"),
+        globs=["{a,b}"],
+        acceptance="",
+        history=[],
     )
     assert "{trailer}" in told and "{a,b}" in told
 
 
 def test_grooming_names_the_documents_the_lanes_and_what_is_held():
-    told = prompt.replan(["docs/plan.md"], lanes=["api", "web"], held=["API2: no acceptance"], globs=["docs/**"])
-    for words in ("- docs/plan.md", "api, web", "- API2: no acceptance", "only: docs/**", "\n    Plan: replan\n"):
+    told = prompt.replan(
+        ["docs/plan.md"], lanes=["api", "web"], held=["API2: no acceptance"], globs=["docs/**"]
+    )
+    for words in (
+        "- docs/plan.md",
+        "api, web",
+        "- API2: no acceptance",
+        "only: docs/**",
+        "\n    Plan: replan\n",
+    ):
         assert words in told
     assert "Remove nothing that is not done" in told
     assert "Unit: " not in told

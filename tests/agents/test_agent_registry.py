@@ -177,15 +177,29 @@ def test_what_goes_wrong_in_an_agent_of_another_package_is_told_and_ends_nobody(
 def test_an_adapter_of_the_first_form_is_folded(install):
     install("robot = robots:ByLines")
     adapter, said = registry.find("robot"), ["one", "waits for it", "three"]
-    assert [state.waiting is not None for state in states(adapter, said)] == [False, False, True, False]
+    assert [state.waiting is not None for state in states(adapter, said)] == [
+        False,
+        False,
+        True,
+        False,
+    ]
     assert [each.text for each in heard(adapter, said)] == said
-    assert [sum(used.tokens for used in state.usage) for state in states(adapter, said)] == [0, 3, 3, 8]
+    assert [sum(used.tokens for used in state.usage) for state in states(adapter, said)] == [
+        0,
+        3,
+        3,
+        8,
+    ]
     outcome = ended(adapter, said, 0, ENDED)
     assert (outcome.claim, outcome.usage) == ("three", after(adapter, said).usage)
 
 
-def test_what_an_adapter_of_the_first_form_cannot_see_any_more_was_heard_as_it_went(install, monkeypatch):
+def test_what_an_adapter_of_the_first_form_cannot_see_any_more_was_heard_as_it_went(
+    install, monkeypatch
+):
     monkeypatch.setattr(line_adapter, "LINES_KEPT", 2)
     install("robot = robots:ByLines")
     adapter = registry.find("robot")
-    assert ended(adapter, ["one", "two", "three"], 0, ENDED).usage == (Usage(model="r", output_tokens=11),)
+    assert ended(adapter, ["one", "two", "three"], 0, ENDED).usage == (
+        Usage(model="r", output_tokens=11),
+    )

@@ -94,7 +94,11 @@ def test_each_unit_is_done_by_its_own_agent_else_by_that_of_its_lane_else_by_the
     for number, lane in enumerate(("one", "two"), 1):
         assert work(staffed, number=number, lane=lane).reason is StopReason.COMPLETE
     assert who_did(staffed) == {"DEMO/A1": "first", "DEMO/A2": "third", "DEMO/B1": "second"}
-    assert sorted(event["unit"] for event in happened(staffed, "unit_landed")) == ["DEMO/A1", "DEMO/A2", "DEMO/B1"]
+    assert sorted(event["unit"] for event in happened(staffed, "unit_landed")) == [
+        "DEMO/A1",
+        "DEMO/A2",
+        "DEMO/B1",
+    ]
 
 
 @pytest.mark.soak
@@ -126,7 +130,9 @@ def test_while_the_agent_of_one_unit_has_no_room_another_agents_unit_is_done(sta
 
 
 def test_a_unit_whose_agent_nobody_knows_is_held_and_the_others_are_done(staffed):
-    (staffed.root / "docs" / "demo-plan.md").write_text(PLAN.replace("agent: third", "agent: thrid"))
+    (staffed.root / "docs" / "demo-plan.md").write_text(
+        PLAN.replace("agent: third", "agent: thrid")
+    )
     staffed.commit_all("Mistype")
     work(staffed)
     assert [event["unit"] for event in happened(staffed, "unit_landed")] == ["DEMO/A1"]
@@ -140,14 +146,22 @@ def test_every_agent_that_the_file_names_is_looked_for_before_anything_starts(st
     with World(staffed.root) as world, pytest.raises(Exception, match="no such agent") as refused:
         candidates.check(world.config, world.loaded.origins)
     line = text.splitlines().index('two = "secnd"') + 1
-    assert str(refused.value).startswith(f"dos.toml:{line}: lanes.agents.two is 'secnd', and there is no such agent; ")
+    assert str(refused.value).startswith(
+        f"dos.toml:{line}: lanes.agents.two is 'secnd', and there is no such agent; "
+    )
     assert "did you mean 'second'?" in str(refused.value)
     assert refused.value.hint == "dos config set lanes.agents.two NAME"
 
 
 def test_a_fleet_whose_lanes_all_have_an_agent_needs_no_usual_one(staffed):
-    text = (staffed.root / "dos.toml").read_text().replace('agent = "first"\nfallback = ["reserve"]\n', "")
-    (staffed.root / "dos.toml").write_text(text.replace('two = "second"', 'one = "first"\ntwo = "second"', 1))
+    text = (
+        (staffed.root / "dos.toml")
+        .read_text()
+        .replace('agent = "first"\nfallback = ["reserve"]\n', "")
+    )
+    (staffed.root / "dos.toml").write_text(
+        text.replace('two = "second"', 'one = "first"\ntwo = "second"', 1)
+    )
     with World(staffed.root) as world:
         candidates.check(world.config, world.loaded.origins)
     (staffed.root / "dos.toml").write_text(text)

@@ -42,7 +42,9 @@ def store(monkeypatch) -> Store:
 
 
 def take(store: Store, lane: str) -> Lease:
-    asked = Request(lane=lane, holder="me", host="h", ttl_ms=60_000, region=region([f"{lane}/**"]), run_id=RUN)
+    asked = Request(
+        lane=lane, holder="me", host="h", ttl_ms=60_000, region=region([f"{lane}/**"]), run_id=RUN
+    )
     taken = store.acquire(asked, admission.judge)
     assert isinstance(taken, Lease)
     return taken
@@ -68,7 +70,9 @@ def attend(
         history=[],
         agent="scripted",
     )
-    attendant = Attendant(scripted, effect, judge, open_store=open_store, is_lost=never, heeded=heeded)
+    attendant = Attendant(
+        scripted, effect, judge, open_store=open_store, is_lost=never, heeded=heeded
+    )
     attendant.start()
     return attendant
 
@@ -129,13 +133,17 @@ def test_what_was_heard_before_is_not_read_again(store):
     opened = threading.Event()
     attendant = attend(store, heeded=1, opened=opened)
     assert opened.wait(PATIENCE)
-    store.record(streams.run(RUN), AgentWaiting(run_id=RUN, lane="one", unit="U", ending="overloaded"))
+    store.record(
+        streams.run(RUN), AgentWaiting(run_id=RUN, lane="one", unit="U", ending="overloaded")
+    )
     attendant.__exit__()
     assert (attendant.heeded, attendant.halted) == (2, "")
 
 
 def test_what_it_uses_is_added_up_and_judged_as_it_goes(store):
-    attendant = attend(store, judge=lambda usage: "too much" if usage[0].output_tokens > 100 else "")
+    attendant = attend(
+        store, judge=lambda usage: "too much" if usage[0].output_tokens > 100 else ""
+    )
     attendant.hear(USED)
     assert attendant.overspent == ""
     attendant.hear(USED)
@@ -165,7 +173,9 @@ def test_an_agent_that_waits_while_it_grooms_the_plans_is_no_reason_to_stop(repo
     groomed = [{"waiting": 2}, write("docs/demo-plan.md", refilled), commit("Find work")]
     repository.play({"REPLAN/one": [groomed], "DEMO/A1": [[write("one/a.txt"), commit("Write a")]]})
     assert work(repository).reason is StopReason.COMPLETE
-    assert [(told["lane"], told["unit"]) for told in happened(repository, "agent_waiting")] == [("one", "REPLAN/one")]
+    assert [(told["lane"], told["unit"]) for told in happened(repository, "agent_waiting")] == [
+        ("one", "REPLAN/one")
+    ]
     assert len(happened(repository, "agent_went_on")) == 1
     logs = World(repository.root).workspace.state / "logs"
     assert [folder.name for folder in logs.iterdir() if list(folder.glob("RID-*.log"))] == ["one"]
@@ -185,7 +195,9 @@ A2 = {"DEMO/A2": [[write("one/b.txt"), commit("Write b")]]}
     ],
     ids=["as it goes", "at its end"],
 )
-def test_an_agent_that_uses_more_than_its_iteration_has_is_ended_and_that_is_written(repository, steps, endings):
+def test_an_agent_that_uses_more_than_its_iteration_has_is_ended_and_that_is_written(
+    repository, steps, endings
+):
     config = repository.root / "dos.toml"
     config.write_text(config.read_text() + BUDGET)
     repository.commit_all("Spend little")
@@ -194,7 +206,12 @@ def test_an_agent_that_uses_more_than_its_iteration_has_is_ended_and_that_is_wri
     first = happened(repository, "agent_ended")[0]
     assert first["outcome"] in endings and first["usage"][0]["output_tokens"] == 500
     (spent, *_) = happened(repository, "budget_spent")
-    assert (spent["scope"], spent["measure"], spent["spent"], spent["limit"]) == ("iteration", "tokens", 500, 100)
+    assert (spent["scope"], spent["measure"], spent["spent"], spent["limit"]) == (
+        "iteration",
+        "tokens",
+        500,
+        100,
+    )
     if first["outcome"] == "budget_cap":
         assert "500 of 100 tokens" in first["found"]
     assert bool(happened(repository, "work_salvaged")) == (len(steps) > 1), "what it left is kept"

@@ -22,7 +22,9 @@ RUN, OTHER = "RID-0123456789ABCDE", "RID-0123456789ABCDF"
 
 words = st.sampled_from(["", "wrong branch", "too dear"])
 said = st.one_of(
-    st.builds(HaltRequested, run_id=st.sampled_from([RUN, OTHER]), reason=words, resumable=st.booleans()),
+    st.builds(
+        HaltRequested, run_id=st.sampled_from([RUN, OTHER]), reason=words, resumable=st.booleans()
+    ),
     st.builds(PauseRequested, lane=st.sampled_from(["", "api"]), reason=words),
     st.builds(DrainRequested),
 )
@@ -33,7 +35,9 @@ def stream_of(fact: Fact) -> str:
 
 
 def held(store: Store) -> Lease:
-    asked = Request(lane="api", holder="me", host="h", ttl_ms=60_000, region=region(["api/**"]), run_id=RUN)
+    asked = Request(
+        lane="api", holder="me", host="h", ttl_ms=60_000, region=region(["api/**"]), run_id=RUN
+    )
     taken = store.acquire(asked, admission.judge)
     assert isinstance(taken, Lease)
     return taken

@@ -37,7 +37,9 @@ def sleeping():
         lease = structs.replace(LEASE, lane=lane, fence=fence)
         environment = os.environ | orphans.marks(workspace, lease)
         started.append(subprocess.Popen(["sleep", "60"], env=environment, start_new_session=True))
-        while not psutil.Process(started[-1].pid).environ():  # empty for a moment, while it becomes another program
+        while not psutil.Process(
+            started[-1].pid
+        ).environ():  # empty for a moment, while it becomes another program
             assert started[-1].poll() is None
         return started[-1]
 
@@ -57,7 +59,9 @@ def sleeping():
         ({"workspace": f"{WORKSPACE}-another-clone"}, False),
     ],
 )
-def test_only_what_carries_this_workspace_this_lane_and_no_newer_fence_is_ended(sleeping, carried, is_ended):
+def test_only_what_carries_this_workspace_this_lane_and_no_newer_fence_is_ended(
+    sleeping, carried, is_ended
+):
     process = sleeping(**carried)
     assert orphans.end(WORKSPACE, LEASE) == int(is_ended)
     assert (process.poll() is not None) == is_ended
@@ -73,7 +77,9 @@ def test_what_starts_others_while_it_is_being_ended_is_ended_with_them():
         assert process.poll() is None
     orphans.end(WORKSPACE, LEASE)
     process.wait()
-    assert [each for each in psutil.process_iter() if orphans._is_left(each, WORKSPACE, LEASE)] == []
+    assert [
+        each for each in psutil.process_iter() if orphans._is_left(each, WORKSPACE, LEASE)
+    ] == []
 
 
 FORGETS = """
@@ -127,6 +133,10 @@ def test_the_process_that_asks_is_never_ended():
         "from test_leftovers import LEASE\nfrom dos.agents.io import orphans as leftovers\n"
         f"print(leftovers.end({WORKSPACE!r}, LEASE))\n"
     )
-    environment = os.environ | orphans.marks(WORKSPACE, LEASE) | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    environment = (
+        os.environ | orphans.marks(WORKSPACE, LEASE) | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True
+    )
     assert done.stdout == "0\n", done.stderr

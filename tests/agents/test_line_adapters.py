@@ -33,7 +33,9 @@ def step(tokens: int, model: str = "", **more: object) -> Used:
 
 
 def test_the_whole_stands_in_the_place_of_all_steps_also_where_those_named_no_model():
-    assert used_by([(step(1),), (step(2),), (step(7, "large", whole=True), step(3, "small", whole=True))]) == {
+    assert used_by(
+        [(step(1),), (step(2),), (step(7, "large", whole=True), step(3, "small", whole=True))]
+    ) == {
         "large": 7,
         "small": 3,
     }
@@ -47,7 +49,11 @@ def test_what_comes_after_the_whole_is_added_until_the_next_whole():
 
 models = st.sampled_from(["", "large", "small"])
 words = st.builds(
-    step, st.integers(1, 9), models, whole=st.booleans(), part=st.sampled_from(["", "", "first", "second"])
+    step,
+    st.integers(1, 9),
+    models,
+    whole=st.booleans(),
+    part=st.sampled_from(["", "", "first", "second"]),
 )
 
 

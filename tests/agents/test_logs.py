@@ -7,11 +7,19 @@ from dos.agents.io import logs
 RUN = "RID-000000000000001"
 
 
-def test_a_run_keeps_the_logs_of_its_last_agents_with_what_was_put_aside_of_them(tmp_path, monkeypatch):
+def test_a_run_keeps_the_logs_of_its_last_agents_with_what_was_put_aside_of_them(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr(logs, "STARTS_KEPT", 2)
     folder = tmp_path / "logs" / "one"
     folder.mkdir(parents=True)
-    names = [f"{RUN}-1.1.log", f"{RUN}-1.1.older.log", f"{RUN}-2.1.log", f"{RUN}-9.1.log", f"{RUN}-10.1.log"]
+    names = [
+        f"{RUN}-1.1.log",
+        f"{RUN}-1.1.older.log",
+        f"{RUN}-2.1.log",
+        f"{RUN}-9.1.log",
+        f"{RUN}-10.1.log",
+    ]
     others = [f"{RUN}.worker.log", "RID-000000000000002-1.1.log", "a note of mine.log"]
     for age, name in enumerate([*others, *names]):
         (folder / name).touch()

@@ -24,7 +24,10 @@ def test_a_lane_has_the_block_of_its_place(lane, count, expected):
 
 
 def test_they_are_offered_in_the_environment():
-    assert environment.environment(range(21_010, 21_020)) == {"DOS_PORT_BASE": "21010", "DOS_PORT_COUNT": "10"}
+    assert environment.environment(range(21_010, 21_020)) == {
+        "DOS_PORT_BASE": "21010",
+        "DOS_PORT_COUNT": "10",
+    }
     assert environment.environment(range(21_000, 21_000)) == {}
 
 
@@ -36,9 +39,14 @@ lane_names = some.text(min_size=1, max_size=8)
 
 
 @given(
-    some.lists(lane_names, unique=True, max_size=60), lane_names, some.integers(1_024, 60_000), some.integers(0, 1_000)
+    some.lists(lane_names, unique=True, max_size=60),
+    lane_names,
+    some.integers(1_024, 60_000),
+    some.integers(0, 1_000),
 )
-def test_blocks_are_of_the_asked_size_below_the_last_port_and_apart_from_one_another(lanes, other, base, count):
+def test_blocks_are_of_the_asked_size_below_the_last_port_and_apart_from_one_another(
+    lanes, other, base, count
+):
     taken: set[int] = set()
     for lane in {*lanes, other}:
         try:
@@ -46,7 +54,9 @@ def test_blocks_are_of_the_asked_size_below_the_last_port_and_apart_from_one_ano
         except BadInput:
             assert base + count * (len(lanes) + 1) > environment.LAST_PORT
             continue
-        assert len(found) == count and all(base <= port <= environment.LAST_PORT for port in (found[:1] or [base]))
+        assert len(found) == count and all(
+            base <= port <= environment.LAST_PORT for port in (found[:1] or [base])
+        )
         assert not taken & set(found)
         taken |= set(found)
 

@@ -39,7 +39,9 @@ def test_it_ends_as_its_lines_say(said, exit_code, ending):
     assert ended(scripted, [said], exit_code, ENDED).ending is ending
 
 
-@pytest.mark.parametrize("resets_at", ["2026-11-15T16:00:00+00:00", "2026-11-15T16:00:00", 1794758400])
+@pytest.mark.parametrize(
+    "resets_at", ["2026-11-15T16:00:00+00:00", "2026-11-15T16:00:00", 1794758400]
+)
 def test_a_limit_names_its_window_and_when_it_resets(resets_at):
     said = line(type="limit", resets_at=resets_at, window="five_hour", scope="model")
     outcome = ended(scripted, [said], 1, ENDED)
@@ -48,18 +50,28 @@ def test_a_limit_names_its_window_and_when_it_resets(resets_at):
 
 
 def test_a_limit_may_say_how_long_instead():
-    assert ended(scripted, [line(type="limit", retry_after=60)], 1, ENDED).resets_at == NOW + timedelta(seconds=60)
-    assert ended(scripted, [line(type="overloaded", retry_after=60)], 1, ENDED).retry_after_seconds == 60
+    assert ended(
+        scripted, [line(type="limit", retry_after=60)], 1, ENDED
+    ).resets_at == NOW + timedelta(seconds=60)
+    assert (
+        ended(scripted, [line(type="overloaded", retry_after=60)], 1, ENDED).retry_after_seconds
+        == 60
+    )
 
 
 def test_silence_after_a_wait_is_that_wait_and_after_work_a_hang():
     outcome = ended(scripted, [WAITING], -15, SILENT)
     assert (outcome.ending, outcome.retry_after_seconds) == (Ending.OVERLOADED, 3.0)
-    assert ended(scripted, [WAITING, line(type="say", text="on it")], -15, SILENT).ending is Ending.HANG
+    assert (
+        ended(scripted, [WAITING, line(type="say", text="on it")], -15, SILENT).ending
+        is Ending.HANG
+    )
 
 
 def test_what_it_used_adds_up_by_model():
-    outcome = ended(scripted, [USED, USED, line(type="usage", model="n", output_tokens=1)], 0, ENDED)
+    outcome = ended(
+        scripted, [USED, USED, line(type="usage", model="n", output_tokens=1)], 0, ENDED
+    )
     assert outcome.usage == (
         Usage(model="m", input_tokens=20, output_tokens=10, cost_usd=1.0),
         Usage(model="n", output_tokens=1),

@@ -41,7 +41,9 @@ URL = "postgresql://dos@db/fleet"
         ("PGSERVICEFILE", URL, False),
     ],
 )
-def test_what_is_ours_or_opens_a_remote_is_not_handed_on_unless_it_is_named(name, url, is_handed_on):
+def test_what_is_ours_or_opens_a_remote_is_not_handed_on_unless_it_is_named(
+    name, url, is_handed_on
+):
     config = Config(store=Store(url=url))
     assert (handed_on({name: "x"}, config) == {name: "x"}) == is_handed_on
     allowed = Config(store=Store(url=url), workers=Workers(pass_environment=(f"{name[:-1]}*",)))
@@ -53,12 +55,16 @@ def test_the_address_of_the_journal_is_not_handed_on_under_any_name():
     assert handed_on(given, Config(store=Store(url=URL))) == {"CACHE_URL": "redis://cache"}
 
 
-def test_an_agent_and_its_acceptance_command_see_no_keys_of_the_fleet(repository: Repository, monkeypatch):
+def test_an_agent_and_its_acceptance_command_see_no_keys_of_the_fleet(
+    repository: Repository, monkeypatch
+):
     monkeypatch.setenv("SSH_AUTH_SOCK", "/run/agent")
     monkeypatch.setenv("OPENAI_API_KEY", "its-own")
     seen = repository.home / "seen"
     look = f"env >> {seen}"
-    (repository.root / "docs" / "demo-plan.md").write_text(f"## DEMO A1: first\n- lane: one\n- acceptance: `{look}`\n")
+    (repository.root / "docs" / "demo-plan.md").write_text(
+        f"## DEMO A1: first\n- lane: one\n- acceptance: `{look}`\n"
+    )
     repository.commit_all("Look around")
     steps = [{"run": look}, {"write": "one/a.txt", "text": "x"}, {"commit": "Write a"}]
     repository.play({"DEMO/A1": [steps]})
@@ -109,7 +115,9 @@ def test_every_program_is_told_the_directory_that_it_is_started_in(tmp_path, mon
 
 @pytest.mark.sampled(2)
 @SHELLS
-def test_an_agent_that_believes_its_shell_works_in_its_worktree(one_unit: Repository, monkeypatch, shell):
+def test_an_agent_that_believes_its_shell_works_in_its_worktree(
+    one_unit: Repository, monkeypatch, shell
+):
     """As opencode does: it looks at PWD and not at where it is."""
     repository = one_unit
     stand_in_a_shell(monkeypatch, shell, repository.root)
@@ -139,12 +147,18 @@ def test_the_reflog_of_the_worktree_names_the_run_of_the_agent(one_unit: Reposit
     assert seen.read_text().strip() == f"dos agent {started['run_id']}: Write a"
 
 
-def test_a_worker_is_told_the_directory_that_it_is_started_in(repository: Repository, tmp_path, monkeypatch):
+def test_a_worker_is_told_the_directory_that_it_is_started_in(
+    repository: Repository, tmp_path, monkeypatch
+):
     stand_in_a_shell(monkeypatch, "elsewhere", repository.root)
     words = ["journal", "tail", "--follow"]
-    started = psutil.Process(LocalExecutor().launch(words, cwd=repository.root, log=tmp_path / "log").pid)
+    started = psutil.Process(
+        LocalExecutor().launch(words, cwd=repository.root, log=tmp_path / "log").pid
+    )
     try:
-        while not (told := started.environ()):  # the system tells of it a moment after it was started
+        while not (
+            told := started.environ()
+        ):  # the system tells of it a moment after it was started
             pass
     finally:
         started.kill()
@@ -161,7 +175,9 @@ def global_config(tmp_path, monkeypatch) -> Path:
     """Of a user who has a name there and nowhere else."""
     home = tmp_path / "home"
     home.mkdir()
-    (home / ".gitconfig").write_text("[user]\n\tname = Anna Example\n\temail = anna@example.invalid\n")
+    (home / ".gitconfig").write_text(
+        "[user]\n\tname = Anna Example\n\temail = anna@example.invalid\n"
+    )
     monkeypatch.setenv("HOME", str(home))
     for name in (*IDENTITY, "GIT_CONFIG_GLOBAL", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(name, raising=False)
@@ -192,7 +208,9 @@ def test_the_repository_outranks_the_global_configuration_and_the_environment_bo
     }
 
 
-def test_a_configuration_that_lies_elsewhere_is_read_too(repository: Repository, global_config, monkeypatch):
+def test_a_configuration_that_lies_elsewhere_is_read_too(
+    repository: Repository, global_config, monkeypatch
+):
     for key in ("user.name", "user.email"):
         repository.git("config", "--unset", key)
     moved = global_config.rename(global_config.with_name("elsewhere"))
@@ -201,16 +219,23 @@ def test_a_configuration_that_lies_elsewhere_is_read_too(repository: Repository,
     assert identity(os.environ, repository.root).keys() == IDENTITY
 
 
-def test_an_agent_whose_shell_hides_the_configuration_can_commit(one_unit: Repository, global_config):
+def test_an_agent_whose_shell_hides_the_configuration_can_commit(
+    one_unit: Repository, global_config
+):
     """As Gemini's does."""
     repository = one_unit
     for key in ("user.name", "user.email"):
         repository.git("config", "--unset", key)
     hidden = "GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null git commit -q -m 'Write a' -m 'Unit: DEMO/A1'"
-    repository.play({"DEMO/A1": [[{"write": "one/a.txt", "text": "x"}, {"run": f"git add -A && {hidden}"}]]})
+    repository.play(
+        {"DEMO/A1": [[{"write": "one/a.txt", "text": "x"}, {"run": f"git add -A && {hidden}"}]]}
+    )
     work(repository)
     assert [fact["unit"] for fact in happened(repository, "unit_landed")] == ["DEMO/A1"]
-    assert repository.git("log", "-1", "--format=%an <%ae>", "main") == "Anna Example <anna@example.invalid>"
+    assert (
+        repository.git("log", "-1", "--format=%an <%ae>", "main")
+        == "Anna Example <anna@example.invalid>"
+    )
 
 
 @pytest.mark.soak

@@ -160,7 +160,9 @@ def test_only_the_texts_that_were_chosen_are_read(seat):
     seat.edit("## MORE M1: more\n- lane: one\n", "docs/more-plan.md")
     seat.edit(EASY)
     config = load(seat.place.root).config
-    units = {unit.name: unit.acceptance for unit in sources.read(seat.place, config, texts=texts).units}
+    units = {
+        unit.name: unit.acceptance for unit in sources.read(seat.place, config, texts=texts).units
+    }
     assert units["DEMO/A1"] == "test -s one/a.txt" and "MORE/M1" not in units
 
 

@@ -52,7 +52,9 @@ class Seat:
         self.easy = self.text + 'test = "true"\n'  # what an agent would like to be judged by
         self.executor = Executor()
         with World(repository.root) as world:
-            self.fleet = FleetEffects(world.workspace, world.config, actor="supervisor", executor=self.executor)
+            self.fleet = FleetEffects(
+                world.workspace, world.config, actor="supervisor", executor=self.executor
+            )
             self.fleet.approve(world.loaded, by="me")
         self.lease = self.fleet.take_lease(effects.TakeLease(lane=lock, run_id="", is_lock=True))
 
@@ -65,7 +67,9 @@ class Seat:
         found = [each for each in seen.questions if isinstance(each, SettingsChanged)]
         self.fleet.store.append_all([state.raising(each) for each in found])
         for closing in seen.due:
-            self.fleet.let_expire(effects.LetExpire(asked=closing.asked, choice=closing.choice, reason=closing.reason))
+            self.fleet.let_expire(
+                effects.LetExpire(asked=closing.asked, choice=closing.choice, reason=closing.reason)
+            )
         return found
 
     def handed(self):
@@ -97,8 +101,12 @@ def test_an_edit_on_disk_configures_no_worker_and_is_asked_about_once(seat):
     (removed,) = seat.asked()
     assert "was removed" in removed.text and seat.handed() == seat.text
     seat.config.write_text(seat.text)
-    assert seat.asked() == [] and seat.open() == [], "it is as it was, so there is nothing to answer"
-    for number in range(2, 8):  # a person who stashes an edit and takes it out again; or an agent that does not stop
+    assert seat.asked() == [] and seat.open() == [], (
+        "it is as it was, so there is nothing to answer"
+    )
+    for number in range(
+        2, 8
+    ):  # a person who stashes an edit and takes it out again; or an agent that does not stop
         seat.config.write_text(seat.easy)
         assert len(seat.asked()) == (number <= MOST_QUESTIONS) and seat.handed() == seat.text
         seat.config.write_text(seat.text)
@@ -109,8 +117,12 @@ def test_the_question_shows_what_was_changed_as_long_as_that_is_on_disk(seat):
     seat.config.write_text(seat.easy)
     (question,) = seat.asked()
     shown = seat.dos("decisions", "show", question.id)
-    assert '\n  +test = "true"\n' in shown.out and shown.out.count("\n  -") == 1, "one line is new, and none is gone"
-    assert '+test = "true"' in seat.dos("decisions", "show", question.id, "--json").json["difference"]
+    assert '\n  +test = "true"\n' in shown.out and shown.out.count("\n  -") == 1, (
+        "one line is new, and none is gone"
+    )
+    assert (
+        '+test = "true"' in seat.dos("decisions", "show", question.id, "--json").json["difference"]
+    )
     seat.config.write_text(seat.easy + "# and again\n")
     assert "changed\n" not in seat.dos("decisions", "show", question.id).out
 
@@ -130,7 +142,10 @@ def test_an_answer_and_a_commit_make_it_count(seat):
 def test_a_text_that_cannot_be_loaded_never_counts_and_is_told(seat, capfd):
     seat.config.write_text("[workers\n")
     assert seat.asked() == [] and seat.handed() == seat.text
-    assert "dos.toml:1: not TOML" in (told := capfd.readouterr().err) and "workers keep the settings" in told
+    assert (
+        "dos.toml:1: not TOML" in (told := capfd.readouterr().err)
+        and "workers keep the settings" in told
+    )
     seat.asked()
     assert capfd.readouterr().err == "", "it is told once"
     seat.repository.commit_all("Break the settings")
@@ -142,7 +157,11 @@ def test_what_a_person_sets_by_a_verb_is_approved(seat):
     assert seat.asked() == [] and 'test = "make check"' in seat.handed()
     answer = seat.dos("config", "unset", "workers.test")
     assert answer.code == 0 and answer.err == ""
-    assert seat.asked() == [] and seat.handed() == seat.config.read_text() and "make check" not in seat.handed()
+    assert (
+        seat.asked() == []
+        and seat.handed() == seat.config.read_text()
+        and "make check" not in seat.handed()
+    )
 
 
 def test_a_verb_approves_nothing_of_what_somebody_else_changed(seat):
@@ -169,7 +188,12 @@ def test_another_journal_is_never_changed_over_to_while_the_fleet_runs(seat, cap
 
 
 def test_a_question_of_another_checkout_is_left_to_its_own_fleet(seat):
-    detail = {"document": "dos.toml", "digest": "1" * 64, "approved": "2" * 64, "where": "other:/elsewhere"}
+    detail = {
+        "document": "dos.toml",
+        "digest": "1" * 64,
+        "approved": "2" * 64,
+        "where": "other:/elsewhere",
+    }
     theirs = SettingsChanged.ask(**detail)
     seat.fleet.store.append_all([state.raising(theirs)])
     assert seat.asked() == [] and seat.open() == [theirs.id]
@@ -201,13 +225,19 @@ def test_a_start_by_the_system_goes_on_by_what_was_approved(seat):
     seat.config.write_text(seat.text + 'test = "false"\n')
     assert approve.settings_of_service(place, JOURNAL).text == seat.easy
     seat.config.write_text(seat.text + '[store]\nurl = "sqlite:/tmp/of-an-agent"\n')
-    assert approve.settings_of_service(place, JOURNAL).text == seat.easy, "the committed file names the journal"
+    assert approve.settings_of_service(place, JOURNAL).text == seat.easy, (
+        "the committed file names the journal"
+    )
     with pytest.raises(BadInput, match="names another journal"):
         approve.settings_of_service(place, approve.journal_mark("sqlite:elsewhere"))
 
 
 def test_a_start_by_the_system_takes_what_is_committed_where_nobody_approved_anything(repository):
-    place, config, plan = find(repository.root), repository.root / "dos.toml", repository.root / "docs" / "demo-plan.md"
+    place, config, plan = (
+        find(repository.root),
+        repository.root / "dos.toml",
+        repository.root / "docs" / "demo-plan.md",
+    )
     text = config.read_text()
     config.write_text(text + 'test = "true"\n')
     assert approve.settings_of_service(place, JOURNAL).text == text
@@ -217,7 +247,9 @@ def test_a_start_by_the_system_takes_what_is_committed_where_nobody_approved_any
 
 
 @pytest.mark.parametrize("name", ["dos.toml", "docs/demo-plan.md"])
-def test_a_start_by_the_system_on_what_nobody_approved_and_nobody_committed_is_an_error(repository, name):
+def test_a_start_by_the_system_on_what_nobody_approved_and_nobody_committed_is_an_error(
+    repository, name
+):
     repository.git("rm", "--quiet", "--cached", name)
     repository.git("commit", "--quiet", "-m", "Take it out")
     answer = in_process("--workspace", str(repository.root), "up", "--service", JOURNAL)
@@ -231,17 +263,30 @@ def test_a_worker_works_by_what_it_is_handed_and_not_by_the_disk(fleet):
     tested = repository.home / "tested"
     text = f'{config.read_text()}test = "touch {tested}"\n'
     config.write_text('[workers]\nagent = "scripted"\ncommand = ["/nowhere"]\n')
-    words = ["worker", "--lane=two", f"--run-id={run_ids.mint(0, 0, 'worker-two').run_id}", "--settings-from-stdin"]
+    words = [
+        "worker",
+        "--lane=two",
+        f"--run-id={run_ids.mint(0, 0, 'worker-two').run_id}",
+        "--settings-from-stdin",
+    ]
     command = [sys.executable, "-m", "dos", *words]
     done = subprocess.run(
-        command, cwd=repository.root, input=text, capture_output=True, text=True, timeout=PATIENCE, check=False
+        command,
+        cwd=repository.root,
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert landed(fleet) == ["DEMO/B1"] and tested.exists()
 
 
 @pytest.mark.soak
-def test_an_agent_that_rewrites_the_settings_configures_nobody_also_when_the_supervisor_is_killed(fleet):
+def test_an_agent_that_rewrites_the_settings_configures_nobody_also_when_the_supervisor_is_killed(
+    fleet,
+):
     """It replaces the test in the user's own checkout; the next worker is judged by the approved one."""
     repository = fleet.repository
     config = repository.root / "dos.toml"
@@ -252,7 +297,10 @@ def test_an_agent_that_rewrites_the_settings_configures_nobody_also_when_the_sup
         {
             "DEMO/A1": [[{"run": rewrite}, write("one/a.txt"), commit("Write a")]],
             "DEMO/A2": [[write("one/b.txt"), commit("Write b")]],
-            "DEMO/B1": [[repository.waits, write("two/bad.txt"), commit("Write what the test refuses")]] * 9,
+            "DEMO/B1": [
+                [repository.waits, write("two/bad.txt"), commit("Write what the test refuses")]
+            ]
+            * 9,
         }
     )
 
@@ -271,9 +319,13 @@ def test_an_agent_that_rewrites_the_settings_configures_nobody_also_when_the_sup
     again = fleet.up("--target", "1", "--service", JOURNAL)
     wait_for(lambda: len(of("fleet_started")) == 2)
     repository.let_go()
-    (refused, *_) = wait_for(lambda: of("landing_refused") or ("DEMO/B1" in landed(fleet) and [{"reason": "landed"}]))
+    (refused, *_) = wait_for(
+        lambda: of("landing_refused") or ("DEMO/B1" in landed(fleet) and [{"reason": "landed"}])
+    )
     assert refused["reason"].startswith("the tests fail")
-    assert asked() == [question] and not of("decision_answered"), "one question, and a restart leaves it open"
+    assert asked() == [question] and not of("decision_answered"), (
+        "one question, and a restart leaves it open"
+    )
     assert len(of("settings_approved")) == 1
     assert fleet.dos("decisions", "answer", question["id"], "use").returncode == 0
     wait_for(lambda: len(of("settings_approved")) == 2)

@@ -45,7 +45,9 @@ def test_a_long_subject_takes_no_longer_than_a_short_one_may(length):
 
 @given(
     st.sampled_from(["nit", "wip", "release", "merge", "bump", "style", "lint", "chore"]),
-    st.sampled_from(["fix: rewrite {}", "Add OAuth — {} ready", "implement payments, {}", "feat: login ({})"]),
+    st.sampled_from(
+        ["fix: rewrite {}", "Add OAuth — {} ready", "implement payments, {}", "feat: login ({})"]
+    ),
 )
 def test_a_word_further_on_ends_no_claim(word, subject):
     assert claim(subject.format(word)).kind is ClaimKind.CODE_EFFECT

@@ -126,8 +126,18 @@ WEAKER = [
     ("tests/test_x.py", "x == 1", "x == 1 if HERE else True", What.ASSERTIONS_LOOSENED),
     ("tests/test_x.py", "x == 1", "x == mock.ANY", What.ASSERTIONS_LOOSENED),
     ("tests/test_x.py", "assert x == 1", 'assert (x == 1, "it is not")', What.ASSERTIONS_LOOSENED),
-    ("tests/test_x.py", "def test_a", "@pytest.mark.skipif(1 == 1, reason='x')\ndef test_a", What.TESTS_SKIPPED),
-    ("tests/test_x.py", "    assert x == 1\n", "    if False:\n        assert x == 1\n", What.TESTS_SKIPPED),
+    (
+        "tests/test_x.py",
+        "def test_a",
+        "@pytest.mark.skipif(1 == 1, reason='x')\ndef test_a",
+        What.TESTS_SKIPPED,
+    ),
+    (
+        "tests/test_x.py",
+        "    assert x == 1\n",
+        "    if False:\n        assert x == 1\n",
+        What.TESTS_SKIPPED,
+    ),
     (
         "tests/test_x.py",
         "    assert x == 1\n",
@@ -138,17 +148,52 @@ WEAKER = [
     ("tests/test_x.py", "    assert x == 1\n", "", None),
     ("tests/test_x.py", "    assert x == 1\n", '    assert x.name == "q"\n', None),
     ("tests/test_x.py", "    assert x == 1", "    # assert x == 1", None),
-    ("tests/test_x.py", '    assert x == 1\n    assert x.name == "q"\n', "    pass\n", What.ASSERTIONS_REMOVED),
-    ("tests/test_x.py", "self.assertEqual(act(2), 3)", "self.assertTrue(True)", What.ASSERTIONS_LOOSENED),
-    ("tests/test_x.py", "self.assertEqual(act(2), 3)", "self.assertTrue(act(2))", What.ASSERTIONS_LOOSENED),
+    (
+        "tests/test_x.py",
+        '    assert x == 1\n    assert x.name == "q"\n',
+        "    pass\n",
+        What.ASSERTIONS_REMOVED,
+    ),
+    (
+        "tests/test_x.py",
+        "self.assertEqual(act(2), 3)",
+        "self.assertTrue(True)",
+        What.ASSERTIONS_LOOSENED,
+    ),
+    (
+        "tests/test_x.py",
+        "self.assertEqual(act(2), 3)",
+        "self.assertTrue(act(2))",
+        What.ASSERTIONS_LOOSENED,
+    ),
     ("tests/test_x.py", "def test_a", "def _test_a", What.CASES_REMOVED),
     ("tests/test_x.py", "def test_a", "@pytest.mark.skip\ndef test_a", What.TESTS_SKIPPED),
-    ("tests/test_x.py", "def test_a", "@pytest.mark.skip(reason='x')\ndef test_a", What.TESTS_SKIPPED),
+    (
+        "tests/test_x.py",
+        "def test_a",
+        "@pytest.mark.skip(reason='x')\ndef test_a",
+        What.TESTS_SKIPPED,
+    ),
     ("tests/test_x.py", "def test_a", "@pytest.mark.xfail\ndef test_a", What.TESTS_SKIPPED),
-    ("tests/test_x.py", "def test_a", "@pytest.mark.skipif(True, reason='x')\ndef test_a", What.TESTS_SKIPPED),
+    (
+        "tests/test_x.py",
+        "def test_a",
+        "@pytest.mark.skipif(True, reason='x')\ndef test_a",
+        What.TESTS_SKIPPED,
+    ),
     ("tests/test_x.py", "class TestB", "@unittest.skip('x')\nclass TestB", What.TESTS_SKIPPED),
-    ("tests/test_x.py", "import pytest\n", "import pytest\npytestmark = pytest.mark.skip\n", What.TESTS_SKIPPED),
-    ("tests/test_x.py", "    x = act(1)", "    pytest.skip('later')\n    x = act(1)", What.TESTS_SKIPPED),
+    (
+        "tests/test_x.py",
+        "import pytest\n",
+        "import pytest\npytestmark = pytest.mark.skip\n",
+        What.TESTS_SKIPPED,
+    ),
+    (
+        "tests/test_x.py",
+        "    x = act(1)",
+        "    pytest.skip('later')\n    x = act(1)",
+        What.TESTS_SKIPPED,
+    ),
     ("tests/test_x.py", "    x = act(1)", "    return\n    x = act(1)", What.TESTS_SKIPPED),
     (
         "tests/test_x.py",
@@ -166,18 +211,43 @@ WEAKER = [
     ("src/a.test.ts", 'it("adds"', 'it.todo("adds"', What.TESTS_SKIPPED),
     ("src/a.test.ts", 'it("adds"', 'it.only("adds"', What.TESTS_SKIPPED),
     ("src/a.test.ts", 'describe("a"', 'describe.skip("a"', What.TESTS_SKIPPED),
-    ("a_test.go", "func TestA(t *testing.T) {\n", 'func TestA(t *testing.T) {\n\tt.Skip("")\n', What.TESTS_SKIPPED),
+    (
+        "a_test.go",
+        "func TestA(t *testing.T) {\n",
+        'func TestA(t *testing.T) {\n\tt.Skip("")\n',
+        What.TESTS_SKIPPED,
+    ),
     ("a_test.go", "require.Equal(t, 1, b())", "require.NotNil(t, b())", What.ASSERTIONS_LOOSENED),
     ("a_test.go", "t.Errorf", "t.Logf", What.ASSERTIONS_REMOVED),
-    ("a_test.go", "func TestA(t *testing.T) {\n", "func TestA(t *testing.T) {\n\tif false {\n", What.TESTS_SKIPPED),
+    (
+        "a_test.go",
+        "func TestA(t *testing.T) {\n",
+        "func TestA(t *testing.T) {\n\tif false {\n",
+        What.TESTS_SKIPPED,
+    ),
     ("a_test.go", "TestB", "testB", What.CASES_REMOVED),
-    ("src/lib.rs", "#[test]\n    fn works", "#[test]\n    #[ignore]\n    fn works", What.TESTS_SKIPPED),
+    (
+        "src/lib.rs",
+        "#[test]\n    fn works",
+        "#[test]\n    #[ignore]\n    fn works",
+        What.TESTS_SKIPPED,
+    ),
     ("src/lib.rs", "assert_eq!(a(1), 2)", "assert!(true)", What.ASSERTIONS_LOOSENED),
     ("src/lib.rs", "assert_eq!(a(1), 2)", "assert!(a(1).is_some())", What.ASSERTIONS_LOOSENED),
     ("src/lib.rs", "#[test]\n    fn more", "fn more", What.CASES_REMOVED),
-    ("src/test/java/ATest.java", "  @Test\n  void", "  @Disabled\n  @Test\n  void", What.TESTS_SKIPPED),
+    (
+        "src/test/java/ATest.java",
+        "  @Test\n  void",
+        "  @Disabled\n  @Test\n  void",
+        What.TESTS_SKIPPED,
+    ),
     ("src/test/java/ATest.java", "@Test public", "@Ignore @Test public", What.TESTS_SKIPPED),
-    ("src/test/java/ATest.java", "assertEquals(2, a(1))", "assertTrue(true)", What.ASSERTIONS_LOOSENED),
+    (
+        "src/test/java/ATest.java",
+        "assertEquals(2, a(1))",
+        "assertTrue(true)",
+        What.ASSERTIONS_LOOSENED,
+    ),
     ("src/test/java/ATest.java", ".isEqualTo(3)", ".isNotNull()", What.ASSERTIONS_LOOSENED),
     ("src/test/java/ATest.java", "  @Test\n  void", "  void", What.CASES_REMOVED),
     ("spec/a_spec.rb", "  def test_a\n", "  def test_a\n    skip\n", What.TESTS_SKIPPED),
@@ -201,8 +271,16 @@ AS_STRICT = [
     ("tests/test_x.py", "x == 1", "x==1  # why"),
     ("tests/test_x.py", "x == 1", "x == pytest.approx(1)"),
     ("tests/test_x.py", "self.assertEqual(act(2), 3)", "assert act(2) == 3"),
-    ("tests/test_x.py", "def test_a", "@pytest.mark.skipif(sys.platform == 'win32', reason='x')\ndef test_a"),
-    ("tests/test_x.py", "    x = act(1)", "    if not HERE:\n        pytest.skip('later')\n    x = act(1)"),
+    (
+        "tests/test_x.py",
+        "def test_a",
+        "@pytest.mark.skipif(sys.platform == 'win32', reason='x')\ndef test_a",
+    ),
+    (
+        "tests/test_x.py",
+        "    x = act(1)",
+        "    if not HERE:\n        pytest.skip('later')\n    x = act(1)",
+    ),
     ("tests/test_x.py", "    assert x.name", "\ndef test_a2():\n    x = act(1)\n    assert x.name"),
     ("src/a.test.ts", '"adds"', '"sums"'),
     ("src/a.test.ts", "toBe(2)", "toBe(3)"),
@@ -214,7 +292,9 @@ AS_STRICT = [
 ]
 
 
-def changed(path: str, old: str | None, new: str | None, gone: frozenset[str] = frozenset()) -> list[What]:
+def changed(
+    path: str, old: str | None, new: str | None, gone: frozenset[str] = frozenset()
+) -> list[What]:
     return [each.what for each in find([Change(path=path, old=old, new=new)], gone)]
 
 
@@ -242,7 +322,9 @@ def test_what_is_commented_out_or_deleted_is_gone(path):
 
 def test_weakening_here_is_not_made_good_by_a_new_test_there():
     new = "\ndef test_new():\n    assert act(5) == 6\n    assert act(6) == 7\n"
-    assert changed("tests/test_x.py", PYTHON, PYTHON.replace("x == 1", "True") + new) == [What.ASSERTIONS_LOOSENED]
+    assert changed("tests/test_x.py", PYTHON, PYTHON.replace("x == 1", "True") + new) == [
+        What.ASSERTIONS_LOOSENED
+    ]
 
 
 def test_a_case_that_asserts_nothing_does_not_stand_for_one_that_did():
@@ -259,16 +341,24 @@ def test_cases_may_become_rows_of_a_table():
     long += "def test_n(n, m):\n    assert act(n) == m\n"
     assert changed("tests/test_x.py", five, short) == []
     assert changed("tests/test_x.py", five, long) == []
-    assert changed("tests/test_x.py", long, long.replace("        (3, 4),\n", "")) == [What.CASES_REMOVED]
+    assert changed("tests/test_x.py", long, long.replace("        (3, 4),\n", "")) == [
+        What.CASES_REMOVED
+    ]
     assert changed("tests/test_x.py", short, short.replace("0, 1, 2, ", "")) == [What.CASES_REMOVED]
     assert (
-        changed("tests/test_x.py", long, long.replace("        (3, 4),\n", "        (3, 4),\n        (9, 10),\n")) == []
+        changed(
+            "tests/test_x.py",
+            long,
+            long.replace("        (3, 4),\n", "        (3, 4),\n        (9, 10),\n"),
+        )
+        == []
     )
 
 
 def test_cases_may_come_to_share_their_assertions():
     apart = "".join(
-        f"def test_{n}():\n    x = act({n})\n    assert x.a == 1\n    assert x.b == 2\n\n" for n in range(3)
+        f"def test_{n}():\n    x = act({n})\n    assert x.a == 1\n    assert x.b == 2\n\n"
+        for n in range(3)
     )
     shared = "def check(x):\n    assert x.a == 1\n    assert x.b == 2\n\n"
     shared += "".join(f"def test_{n}():\n    check(act({n}))\n\n" for n in range(3))
@@ -290,7 +380,9 @@ def test_what_moves_to_another_test_file_is_not_lost():
 
 
 def test_a_second_function_of_the_same_name_hides_the_first():
-    assert What.ASSERTIONS_REMOVED in changed("tests/test_x.py", PYTHON, PYTHON + "\ndef test_a():\n    act(1)\n")
+    assert What.ASSERTIONS_REMOVED in changed(
+        "tests/test_x.py", PYTHON, PYTHON + "\ndef test_a():\n    act(1)\n"
+    )
     again = "\nclass TestC:\n    def test_b(self):\n        assert act(3) == 4\n"
     assert changed("tests/test_x.py", PYTHON, PYTHON + again) == []
 
@@ -305,7 +397,9 @@ def test_a_file_that_no_runner_collects_does_not_stand_for_one_that_was_run():
 
 @pytest.mark.parametrize("old", [None, "import os\n"])
 def test_what_is_left_out_of_the_run_is_skipped(old):
-    assert changed("conftest.py", old, 'import os\ncollect_ignore = ["test_x.py"]\n') == [What.TESTS_SKIPPED]
+    assert changed("conftest.py", old, 'import os\ncollect_ignore = ["test_x.py"]\n') == [
+        What.TESTS_SKIPPED
+    ]
     assert changed("conftest.py", old, "import os\nimport sys\n") == []
 
 
@@ -317,7 +411,9 @@ def test_a_file_in_an_unknown_manner_of_testing_counts_by_its_name():
 def test_tests_may_go_with_the_code_that_they_were_about():
     gone = definitions("def act(value): ...\ndef other(): ...") - definitions("def other(): ...")
     assert changed("tests/test_x.py", PYTHON, None, gone) == []
-    assert changed("tests/test_x.py", PYTHON, PYTHON.replace("def test_a", "def _test_a"), gone) == []
+    assert (
+        changed("tests/test_x.py", PYTHON, PYTHON.replace("def test_a", "def _test_a"), gone) == []
+    )
     assert changed("tests/test_x.py", PYTHON, None, frozenset({"something"})) == [What.FILE_DELETED]
 
 
@@ -328,7 +424,8 @@ def test_any_text_can_be_read(path, text):
 
 
 @given(
-    st.sampled_from(sorted(TEXTS)), st.lists(st.text("ab=(){}[]'\"#/*@ \n\tassertexpectit.", max_size=30), max_size=8)
+    st.sampled_from(sorted(TEXTS)),
+    st.lists(st.text("ab=(){}[]'\"#/*@ \n\tassertexpectit.", max_size=30), max_size=8),
 )
 def test_adding_to_a_file_of_no_cases_is_no_weakening(path, lines):
     text = "\n".join(lines)

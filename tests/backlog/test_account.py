@@ -21,7 +21,12 @@ TWO = ("P/1", "P/2")
         (Evidence(declared=TWO, landed=("P/1",), held={"P/2": "DRAFT_CLASS"}), Answer.STUCK),
         (Evidence(declared=TWO, landed=("P/1",), resting=("P/2",)), Answer.STUCK),
         (
-            Evidence(declared=TWO, landed=("P/1",), interrupted={"P/2": "R"}, held={"P/2": "OPERATOR_GATED"}),
+            Evidence(
+                declared=TWO,
+                landed=("P/1",),
+                interrupted={"P/2": "R"},
+                held={"P/2": "OPERATOR_GATED"},
+            ),
             Answer.STUCK,
         ),
         (Evidence(declared=TWO, landed=Unknown("git is away")), Answer.UNKNOWN),
@@ -39,11 +44,25 @@ runs = st.dictionaries(names, st.just("R"))
 
 
 @given(st.lists(names, unique=True).map(tuple), some, runs, runs, runs, some)
-def test_every_declared_unit_stands_in_exactly_one_place(declared, landed, in_flight, interrupted, held, resting):
+def test_every_declared_unit_stands_in_exactly_one_place(
+    declared, landed, in_flight, interrupted, held, resting
+):
     seen = Evidence(
-        declared=declared, landed=landed, in_flight=in_flight, interrupted=interrupted, held=held, resting=resting
+        declared=declared,
+        landed=landed,
+        in_flight=in_flight,
+        interrupted=interrupted,
+        held=held,
+        resting=resting,
     )
     found = judge(seen)
-    places = [*found.landed, *found.in_flight, *found.interrupted, *found.held, *found.resting, *found.open]
+    places = [
+        *found.landed,
+        *found.in_flight,
+        *found.interrupted,
+        *found.held,
+        *found.resting,
+        *found.open,
+    ]
     assert sorted(places) == sorted(declared)
     assert found.declared == len(declared)

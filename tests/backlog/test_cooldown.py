@@ -72,7 +72,9 @@ def test_the_json_has_the_published_keys():
     shown = json.loads(msgspec.json.encode(judged(tried("drained"))))
     assert shown.keys() == {"state", "unit_id", "last_ts", "count", "until_ms", "reason"}
     assert (shown["state"], shown["last_ts"]) == ("RECENTLY_ATTEMPTED", "1000")
-    decoded = msgspec.json.decode('{"state": "RECENTLY_ATTEMPTED", "unit_id": "U"}', type=cooldown.Verdict)
+    decoded = msgspec.json.decode(
+        '{"state": "RECENTLY_ATTEMPTED", "unit_id": "U"}', type=cooldown.Verdict
+    )
     assert decoded.held
 
 
@@ -86,8 +88,12 @@ ATTEMPTS = st.lists(
     ),
     max_size=6,
 )
-SHUFFLED = ATTEMPTS.flatmap(lambda attempts: st.tuples(st.just(attempts), st.permutations(attempts)))
-POLICIES = st.builds(Policy, window_ms=st.integers(0, WINDOW), error_window_ms=st.integers(0, WINDOW))
+SHUFFLED = ATTEMPTS.flatmap(
+    lambda attempts: st.tuples(st.just(attempts), st.permutations(attempts))
+)
+POLICIES = st.builds(
+    Policy, window_ms=st.integers(0, WINDOW), error_window_ms=st.integers(0, WINDOW)
+)
 
 
 def check_order(attempts, shuffled, now_ms, policy):
@@ -100,7 +106,11 @@ def check_order(attempts, shuffled, now_ms, policy):
     if all(attempt.outcome is AttemptOutcome.SHIPPED for attempt in last):
         assert one.answer is Answer.CLEAR
     else:
-        windows = [policy.window_after(each.outcome) for each in last if each.outcome is not AttemptOutcome.SHIPPED]
+        windows = [
+            policy.window_after(each.outcome)
+            for each in last
+            if each.outcome is not AttemptOutcome.SHIPPED
+        ]
         assert one.held == (now_ms < newest + max(windows))
 
 
@@ -125,7 +135,9 @@ def test_the_order_of_attempts_does_not_matter_in_many_histories(drawn, now_ms, 
         (True, None, "ATTEMPTED", [1, 0]),
     ],
 )
-def test_what_was_never_tried_goes_first_and_then_what_was_tried_longest_ago(attempted, last_ms, freshness, key):
+def test_what_was_never_tried_goes_first_and_then_what_was_tried_longest_ago(
+    attempted, last_ms, freshness, key
+):
     seen = priority.Evidence(unit_id="U", attempted=attempted, last_attempt_ms=last_ms)
     shown = json.loads(msgspec.json.encode(priority.judge(seen)))
     assert shown.keys() == {"unit_id", "freshness", "last_attempt_ms", "sort_key", "reason"}

@@ -22,7 +22,9 @@ from dos.world import World, open_journal
 
 def git(place, *words):
     safe = ["-c", "user.name=T", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"]
-    return subprocess.run(["git", *safe, *words], cwd=place, check=True, capture_output=True, text=True).stdout.strip()
+    return subprocess.run(
+        ["git", *safe, *words], cwd=place, check=True, capture_output=True, text=True
+    ).stdout.strip()
 
 
 @pytest.fixture
@@ -43,7 +45,9 @@ def commit(place, message, **files):
 def record(place, **commits):
     with open_journal(find(place), "") as journal:
         for name, sha in commits.items():
-            fact = UnitLanded(run_id="RID-1", lane="api", unit=f"A/{name}", branch="main", base="", commit=sha)
+            fact = UnitLanded(
+                run_id="RID-1", lane="api", unit=f"A/{name}", branch="main", base="", commit=sha
+            )
             journal.record(streams.unit(f"A/{name}"), fact)
 
 
@@ -85,7 +89,9 @@ def test_in_a_history_that_is_cut_off_nobody_knows(place, tmp_path_factory):
     first = commit(place, "work")
     commit(place, "more")
     clone = tmp_path_factory.mktemp("clone") / "shallow"
-    subprocess.run(["git", "clone", "--quiet", "--depth=1", f"file://{place}", str(clone)], check=True)
+    subprocess.run(
+        ["git", "clone", "--quiet", "--depth=1", f"file://{place}", str(clone)], check=True
+    )
     record(clone, U1=first)
     assert isinstance(truths(clone, "U1")["U1"], Unknown)
 
@@ -160,14 +166,18 @@ def test_git_is_asked_once_for_all_branches_that_wait_for_somebody_to_merge_them
     units = {}
     for number in range(20):
         git(place, "checkout", "--quiet", "-b", f"dos/U{number}", "main")
-        units[f"A/U{number}"] = Unit(landed=commit(place, f"work {number}"), landed_on=f"dos/U{number}")
+        units[f"A/U{number}"] = Unit(
+            landed=commit(place, f"work {number}"), landed_on=f"dos/U{number}"
+        )
     commit(place, "somebody added to it")  # U19
     git(place, "checkout", "--quiet", "-B", "dos/U18", "main")
     git(place, "branch", "--quiet", "-D", "dos/U17")
     git(place, "checkout", "--quiet", "main")
     with World(place) as world:
         found, _ = landed.look(world, units, Fleet(units=units), ref="refs/heads/main")
-    waiting = {name for name, truth in found.items() if truth == Landed(units[name].landed, "branch")}
+    waiting = {
+        name for name, truth in found.items() if truth == Landed(units[name].landed, "branch")
+    }
     assert waiting == units.keys() - {"A/U17", "A/U18"}
     assert asked["for-each-ref"] == 1 and asked["merge-base"] == 2
 
@@ -213,14 +223,29 @@ WHAT_HAPPENS = {
     "nothing": (lambda place: None, []),
     "a commit that concerns none": (lambda place: commit(place, "tidy", other="other = 1\n"), []),
     "a landing": (lambda place: commit(place, "three\n\nUnit: A/U3", three="three = 3\n"), ["U3"]),
-    "a unit's file is edited": (lambda place: commit(place, "tidy", one="one = 1\nmore = 2\n"), ["U1"]),
+    "a unit's file is edited": (
+        lambda place: commit(place, "tidy", one="one = 1\nmore = 2\n"),
+        ["U1"],
+    ),
     "a unit is reverted": (lambda place: git(place, "revert", "--no-edit", "HEAD~1"), ["U1"]),
-    "a unit's file is moved": (lambda place: git(place, "mv", "one.py", "1.py") or commit(place, "move"), ["U1"]),
+    "a unit's file is moved": (
+        lambda place: git(place, "mv", "one.py", "1.py") or commit(place, "move"),
+        ["U1"],
+    ),
     "a branch is merged": (merged, []),
     "a plan is edited": (plan_edited, ["U1", "U2", "U3"]),
-    "other rules are set": (lambda place: commit(place, "rules", **{"dos.toml\0"[:0] or "rules": ""}), []),
-    "commits are taken away": (lambda place: git(place, "reset", "--hard", "HEAD~1"), ["U1", "U2", "U3"]),
-    "commits are replaced": (lambda place: git(place, "commit", "--amend", "-m", "x"), ["U1", "U2", "U3"]),
+    "other rules are set": (
+        lambda place: commit(place, "rules", **{"dos.toml\0"[:0] or "rules": ""}),
+        [],
+    ),
+    "commits are taken away": (
+        lambda place: git(place, "reset", "--hard", "HEAD~1"),
+        ["U1", "U2", "U3"],
+    ),
+    "commits are replaced": (
+        lambda place: git(place, "commit", "--amend", "-m", "x"),
+        ["U1", "U2", "U3"],
+    ),
 }
 
 

@@ -37,7 +37,14 @@ from dos.world import World
 LANES = ("api", "docs", "web", "all")
 NO_SUCH_PROCESS = 2**22 + 1
 UNITS = ("P/A1", "P/A2", "P/D1", "P/D2", "P/W1", "P/G1")
-LANE_OF = {"P/A1": "api", "P/A2": "api", "P/D1": "docs", "P/D2": "docs", "P/W1": "web", "P/G1": "all"}
+LANE_OF = {
+    "P/A1": "api",
+    "P/A2": "api",
+    "P/D1": "docs",
+    "P/D2": "docs",
+    "P/W1": "web",
+    "P/G1": "all",
+}
 CONFIG = """[lanes]
 concurrent = ["api", "docs", "web"]
 exclusive = ["all"]
@@ -101,7 +108,9 @@ class Site:
     def __init__(self, root: Path, held: str) -> None:
         self.root = root
         (root / "docs" / "p-plan.md").write_text(plan_text(held))
-        self.store: Store = open_store("", state_directory=root / ".git" / "dos", workspace_id="", actor="site")
+        self.store: Store = open_store(
+            "", state_directory=root / ".git" / "dos", workspace_id="", actor="site"
+        )
         self.runs = 0
 
     def state(self, kind):
@@ -116,20 +125,32 @@ class Site:
         match what:
             case "spawn":
                 self.runs += 1
-                fact = fleet.SpawnIntended(lane=lane, run_id=f"R{self.runs}", host="h", system="h-1")
+                fact = fleet.SpawnIntended(
+                    lane=lane, run_id=f"R{self.runs}", host="h", system="h-1"
+                )
                 self.store.record(streams.spawn(lane), fact)
             case "begin":
                 self.runs += 1
-                self._record(fleet.RunBegun(run_id=f"R{self.runs}", lane=lane, host="h", start_sha=""))
+                self._record(
+                    fleet.RunBegun(run_id=f"R{self.runs}", lane=lane, host="h", start_sha="")
+                )
             case "fail":
                 text = self._fingerprint(unit)
-                self._record(fleet.UnitAttempted(**run, unit=unit, outcome="drained", text=text), streams.unit(unit))
+                self._record(
+                    fleet.UnitAttempted(**run, unit=unit, outcome="drained", text=text),
+                    streams.unit(unit),
+                )
             case "die":
                 self._record(fleet.UnitClaimed(**run, unit=unit, iteration=1, repeated=True))
             case "give-up":
-                self.store.record(streams.spawn(lane), fleet.LaneFailed(lane=lane, reason="they die"))
+                self.store.record(
+                    streams.spawn(lane), fleet.LaneFailed(lane=lane, reason="they die")
+                )
             case "pause" | "pause-all":
-                self.store.record(streams.FLEET, engine.PauseRequested(lane=lane if what == "pause" else "", by="ann"))
+                self.store.record(
+                    streams.FLEET,
+                    engine.PauseRequested(lane=lane if what == "pause" else "", by="ann"),
+                )
             case "hold":
                 self._hold(lane, holder="ann")
             case "work":
@@ -143,7 +164,9 @@ class Site:
                 self._work(lane, unit)
             case "limit" | "login":
                 ending = "usage_window" if what == "limit" else "auth"
-                fact = engine.LimitHit(vendor="scripted", account="", ending=ending, found="", lane=lane, run_id="")
+                fact = engine.LimitHit(
+                    vendor="scripted", account="", ending=ending, found="", lane=lane, run_id=""
+                )
                 self.store.record(streams.limit(quota.key_of(fact)), fact)
             case "start":
                 self._record(fleet.FleetStarted(host="h", pid=1, target=2), streams.FLEET)
@@ -152,8 +175,14 @@ class Site:
             case "ask":
                 self.ask()
             case stop:
-                needs = {"thrashing": "operator", "consecutive-dirty-zero": "operator", "halted": "operator"}
-                fact = fleet.RunStopped(**run, stop_reason=stop, needs=needs.get(stop, "time"), reason="so")
+                needs = {
+                    "thrashing": "operator",
+                    "consecutive-dirty-zero": "operator",
+                    "halted": "operator",
+                }
+                fact = fleet.RunStopped(
+                    **run, stop_reason=stop, needs=needs.get(stop, "time"), reason="so"
+                )
                 self._record(fact)
 
     def _edit(self) -> None:
@@ -162,7 +191,9 @@ class Site:
         text = plan.read_text()
         if "A9" in text:
             return
-        approved = engine.PlansApproved(where=where(self.root), documents={"docs/p-plan.md": text}, committed={})
+        approved = engine.PlansApproved(
+            where=where(self.root), documents={"docs/p-plan.md": text}, committed={}
+        )
         self.store.record(streams.APPROVALS, approved)
         plan.write_text(f"{text}- depends: P/A9\n\n## P A9: Another\n- lane: api\n")
 
@@ -236,7 +267,9 @@ AT_WORK = tuple(((how, "docs", "P/D1"),) for how in ("killed", "cut-off", "spin"
 
 
 @contextmanager
-def site(template: Path, tmp_path_factory: pytest.TempPathFactory, held: str, steps) -> Iterator[Site]:
+def site(
+    template: Path, tmp_path_factory: pytest.TempPathFactory, held: str, steps
+) -> Iterator[Site]:
     root = tmp_path_factory.mktemp("site") / "workspace"
     shutil.copytree(template, root)
     made = Site(root, held)
@@ -250,7 +283,9 @@ def site(template: Path, tmp_path_factory: pytest.TempPathFactory, held: str, st
 
 
 QUICK = settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
-LONG = settings(max_examples=long(20, 5_000), deadline=None, suppress_health_check=list(HealthCheck))
+LONG = settings(
+    max_examples=long(20, 5_000), deadline=None, suppress_health_check=list(HealthCheck)
+)
 FLEETS = {"held": st.sampled_from(list(PLANS)), "first": st.integers(0, 99), "steps": STEPS}
 
 
@@ -275,18 +310,26 @@ def surfaces_agree(made: Site, *_: int) -> None:
     expected = outlook(made.root)
     lanes = {lane: as_read(waits) for lane, waits in expected.waits.lanes.items()}
     units = {unit: as_read(waits) for unit, waits in expected.waits.units.items()}
-    staffed = units.keys() - expected.seen.unstaffed.keys()  # a unit on no lane waits for one, whenever it was tried
+    staffed = (
+        units.keys() - expected.seen.unstaffed.keys()
+    )  # a unit on no lane waits for one, whenever it was tried
     pickable = {unit: made.dos("pickable", unit).json for unit in units}
     status = made.dos("status").json["units"]
     told = {
         "top": {row["lane"]: read(row["waiting"]) for row in made.dos("top").json["rows"]},
         "status": {row["unit"]: read(row["waiting"]) for row in status},
-        "account": {unit: read(waits) for unit, waits in made.dos("account").json["waiting"].items()},
+        "account": {
+            unit: read(waits) for unit, waits in made.dos("account").json["waiting"].items()
+        },
         "report": read(made.dos("report").json["waiting"]),
         "loop": {row["lane"]: row["reason"] for row in made.dos("loop").json["blocked"]},
         "pickable": {unit: read(answer["waiting"]) for unit, answer in pickable.items()},
         "held": {row["unit"]: row["held"] for row in status},
-        "doctor": {each["what"] for each in made.dos("doctor").json["findings"] if each["kind"] == "WAITING"},
+        "doctor": {
+            each["what"]
+            for each in made.dos("doctor").json["findings"]
+            if each["kind"] == "WAITING"
+        },
         "cooldown": {unit: made.dos("cooldown", unit).json["until_ms"] for unit in staffed},
         "decisions": {row["id"] for row in made.dos("decisions").json},
     }
@@ -299,30 +342,46 @@ def surfaces_agree(made: Site, *_: int) -> None:
         needs_nothing = answer["reason"] in (None, "SHIPPED", "IN_FLIGHT")
         assert told["held"][unit] == ("" if needs_nothing else answer["reason"])
     rests = expected.seen.resting
-    assert told["cooldown"] == {unit: rests[unit].until_ms if unit in rests else 0 for unit in staffed}
+    assert told["cooldown"] == {
+        unit: rests[unit].until_ms if unit in rests else 0 for unit in staffed
+    }
     everything = as_read(tuple(expected.waits.all()))
     assert told["report"] == everything
     assert told["doctor"] == {f"{each.subject}: {each}" for each in everything if each.needs_person}
     for lane, reason in told["loop"].items():
         if waits := lanes.get(lane):
             assert reason in (str(waits[0]), waits[0].why)
-    answered_by = {each.clears_with.split()[2] for each in everything if each.clears_with.startswith("dos decide-for")}
-    assert answered_by | {each.question for each in everything if each.question} <= told["decisions"]
+    answered_by = {
+        each.clears_with.split()[2]
+        for each in everything
+        if each.clears_with.startswith("dos decide-for")
+    }
+    assert (
+        answered_by | {each.question for each in everything if each.question} <= told["decisions"]
+    )
 
 
 def loop_is_up(made: Site, *_: int) -> None:
     with World(made.root) as world:
         acting = FleetEffects(world.workspace, world.config, actor="supervisor/here")
         try:
-            lease = acting.take_lease(effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True))
+            lease = acting.take_lease(
+                effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True)
+            )
             seen = acting.observe(effects.ObserveFleet(lease=lease))
             policy = world.config.supervise.policy()
         finally:
             acting.close()
     done = staffing.plan(seen.lanes, policy.target, policy, dying=seen.dying).actions
     planned = made.dos("loop").json
-    for action, key in ((staffing.Spawn, "spawn"), (staffing.Reap, "reap"), (staffing.Flag, "flag")):
-        assert {each.lane for each in done if isinstance(each, action)} == {row["lane"] for row in planned[key]}
+    for action, key in (
+        (staffing.Spawn, "spawn"),
+        (staffing.Reap, "reap"),
+        (staffing.Flag, "flag"),
+    ):
+        assert {each.lane for each in done if isinstance(each, action)} == {
+            row["lane"] for row in planned[key]
+        }
 
 
 def answer_takes_effect(made: Site, number: int, choice: int) -> None:
@@ -333,16 +392,27 @@ def answer_takes_effect(made: Site, number: int, choice: int) -> None:
     found = outlook(made.root)
     started = {action.lane for action in found.plan.actions if isinstance(action, staffing.Spawn)}
     every = found.waits.all()
-    assert question.id not in {each.question for each in every}, "an answered question holds nothing"
+    assert question.id not in {each.question for each in every}, (
+        "an answered question holds nothing"
+    )
     assert question.id not in {row["id"] for row in made.dos("decisions").json}
     if not question.choice(answered.choice).goes_on:
         return
     unfinished = found.seen.unfinished
     for lane in subject.lanes(question.waits):
         has_work = any(found.seen.lane_of.get(unit) == lane for unit in unfinished)
-        assert lane in started or found.seen.working_on(lane) or found.waits.lanes[lane] or not has_work
-        fresh = [each for each in found.waits.lanes.get(lane, ()) if each not in before.get(lane, ())]
-        assert not [each for each in fresh if each.subject == lane and each.needs_person], "nobody is needed once more"
+        assert (
+            lane in started
+            or found.seen.working_on(lane)
+            or found.waits.lanes[lane]
+            or not has_work
+        )
+        fresh = [
+            each for each in found.waits.lanes.get(lane, ()) if each not in before.get(lane, ())
+        ]
+        assert not [each for each in fresh if each.subject == lane and each.needs_person], (
+            "nobody is needed once more"
+        )
     for key in (each.key for each in question.waits if isinstance(each, subject.Limit)):
         assert not found.seen.limits[key.path].ending, "what was limited is used again"
     for unit in subject.units(question.waits):
@@ -382,8 +452,16 @@ def test_there_is_one_answer(template, tmp_path_factory, law, held, first, steps
 @LONG
 @example(held="plain", first=0, steps=[("edit", "api", "P/A1")], number=0, choice=0)
 @example(held="nowhere", first=0, steps=[("edit", "api", "P/A1")], number=0, choice=0)
-@example(held="plain", first=0, steps=[("edit", "api", "P/A1"), ("ask", "api", "P/A1")], number=0, choice=0)
+@example(
+    held="plain",
+    first=0,
+    steps=[("edit", "api", "P/A1"), ("ask", "api", "P/A1")],
+    number=0,
+    choice=0,
+)
 @given(**FLEETS, **ANSWERS)
-def test_there_is_one_answer_on_many_fleets(template, tmp_path_factory, law, held, first, steps, number, choice):
+def test_there_is_one_answer_on_many_fleets(
+    template, tmp_path_factory, law, held, first, steps, number, choice
+):
     with site(template, tmp_path_factory, held, beginning(law, first) + steps) as made:
         law(made, number, choice)

@@ -100,7 +100,12 @@ def test_a_verdict_that_contradicts_itself_is_an_error(fields):
 STATES = st.fixed_dictionaries(
     {},
     optional={
-        **{name: st.booleans() for _, state, *_ in HOLDS for name in state if name not in ("plan_class",)},
+        **{
+            name: st.booleans()
+            for _, state, *_ in HOLDS
+            for name in state
+            if name not in ("plan_class",)
+        },
         "plan_class": st.sampled_from(["draft", "DRAFT", "active", ""]),
         "cooldown_until_ms": st.integers(-10, 4000),
     },
@@ -136,7 +141,9 @@ def test_of_many_combinations_the_first_hold_is_the_reason(state, now_ms):
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    lambda inner: (
+        st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2)
+    ),
     max_leaves=4,
 )
 

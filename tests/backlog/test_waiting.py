@@ -28,7 +28,9 @@ def waits(on: WaitsOn, hours: float | None = None, command: str = "") -> Waiting
 def test_the_one_that_clears_last_comes_first_and_none_is_told_twice(found):
     ends = [each.until for each in ordered(found)]
     known = [end for end in ends if end is not None]
-    assert ends[: len(ends) - len(known)] == [None] * (len(ends) - len(known)), "no known end clears last of all"
+    assert ends[: len(ends) - len(known)] == [None] * (len(ends) - len(known)), (
+        "no known end clears last of all"
+    )
     assert known == sorted(known, reverse=True)
     assert sorted(map(str, ordered(found))) == sorted(map(str, dict.fromkeys(found)))
 
@@ -74,7 +76,16 @@ def test_what_is_told_names_the_reason_its_end_and_what_to_type():
         (waits(WaitsOn.LIMIT, 2, command="dos limits lift x"), False),
         (waits(WaitsOn.ENVIRONMENT), False),
         (waits(WaitsOn.GATE, command="vi plan"), False),
-        (Waiting(on=WaitsOn.BUDGET, subject="x", until=NOW, clears_with="dos decide-for b raise", question="b"), True),
+        (
+            Waiting(
+                on=WaitsOn.BUDGET,
+                subject="x",
+                until=NOW,
+                clears_with="dos decide-for b raise",
+                question="b",
+            ),
+            True,
+        ),
     ],
 )
 def test_only_what_nothing_else_clears_needs_a_person(waiting, is_for_people):
@@ -82,7 +93,9 @@ def test_only_what_nothing_else_clears_needs_a_person(waiting, is_for_people):
 
 
 def test_what_waits_for_an_answer_may_wait_for_something_else_too():
-    asked = Waiting(on=WaitsOn.PERSON, subject="api", question="q", clears_with="dos decide-for q retry")
+    asked = Waiting(
+        on=WaitsOn.PERSON, subject="api", question="q", clears_with="dos decide-for q retry"
+    )
     paused = Waiting(on=WaitsOn.PAUSE, subject="api", clears_with="dos resume")
     found = FleetWaits(lanes={"api": (asked, paused)}, units={"P/A1": (asked, paused)})
     assert found.besides("q", lanes=["api"], units=["P/A1"]) == (paused,)

@@ -41,7 +41,10 @@ from dos.units.unit import Unit
 
 LANES = ("api", "docs")
 CONFIG = Config(lanes=Lanes(concurrent=LANES, trees={name: (f"{name}/**",) for name in LANES}))
-UNITS = [Unit(plan="P", id="A1", title="", lane="api"), Unit(plan="P", id="D1", title="", lane="docs")]
+UNITS = [
+    Unit(plan="P", id="A1", title="", lane="api"),
+    Unit(plan="P", id="D1", title="", lane="docs"),
+]
 NO_COMMIT = {"base": "a", "head": "a", "commits": [], "strays": [], "accepted": None}
 COOLED_MS = 7 * 3_600_000
 AGENT = Candidate(name="agent", vendor="acme", account="work")
@@ -61,22 +64,32 @@ class Story:
 
     def dies(self, *runs: str, lane: str = "api") -> None:
         for run in runs:
-            self.store.record(streams.spawn(lane), events.SpawnIntended(lane=lane, run_id=run, host="h"))
+            self.store.record(
+                streams.spawn(lane), events.SpawnIntended(lane=lane, run_id=run, host="h")
+            )
 
     def begins(self, run: str, lane: str = "api") -> None:
-        self.store.record(streams.run(run), events.RunBegun(run_id=run, lane=lane, host="h", start_sha=""))
+        self.store.record(
+            streams.run(run), events.RunBegun(run_id=run, lane=lane, host="h", start_sha="")
+        )
 
     def fails(self, run: str, unit: str, why: str, lane: str = "api") -> None:
         who = {"run_id": run, "lane": lane, "unit": unit}
         text = next(each.fingerprint for each in self.units if each.name == unit)
-        measured = events.WorkMeasured(**who, iteration=1, verdict="NOTHING", reason=why, **NO_COMMIT)
+        measured = events.WorkMeasured(
+            **who, iteration=1, verdict="NOTHING", reason=why, **NO_COMMIT
+        )
         self.store.record(streams.run(run), measured)
-        self.store.record(streams.unit(unit), events.UnitAttempted(**who, outcome="drained", text=text))
+        self.store.record(
+            streams.unit(unit), events.UnitAttempted(**who, outcome="drained", text=text)
+        )
 
     def starts(self) -> None:
         """A moment later, since whatever was asked in the same millisecond was asked after it."""
         fact = events.FleetStarted(host="h", pid=1, target=2)
-        self.store.append_all([Entry(stream="fleet", kind=fact.kind, body=fact, at_ms=self.store.now_ms() + 1)])
+        self.store.append_all(
+            [Entry(stream="fleet", kind=fact.kind, body=fact, at_ms=self.store.now_ms() + 1)]
+        )
 
     def stops(self, run: str, why: str, needs: str, lane: str = "api") -> None:
         fact = events.RunStopped(run_id=run, lane=lane, stop_reason=why, needs=needs, reason="so")
@@ -90,10 +103,20 @@ class Story:
         self.store.append_all(decisions.answering(asked, choice, by="ann", expired=expired))
 
     def seen(self) -> Seen:
-        state, answers, now_ms = self.state(Fleet), self.state(Decisions), self.store.now_ms() + self.later_ms
+        state, answers, now_ms = (
+            self.state(Fleet),
+            self.state(Decisions),
+            self.store.now_ms() + self.later_ms,
+        )
         backlogs = {
             lane: survey.survey(
-                self.units, self.config, state, lane, now_ms=now_ms, answers=answers, tried=self.state(Attempts)
+                self.units,
+                self.config,
+                state,
+                lane,
+                now_ms=now_ms,
+                answers=answers,
+                tried=self.state(Attempts),
             )
             for lane in LANES
         }
@@ -136,7 +159,9 @@ class Story:
     def planned(self) -> list[staffing.Action]:
         seen = self.seen()
         own = waits.own(seen)
-        return list(staffing.plan(observe.entries(seen, own), 2, dying=observe.dying(seen, own)).actions)
+        return list(
+            staffing.plan(observe.entries(seen, own), 2, dying=observe.dying(seen, own)).actions
+        )
 
     def waits(self, lane: str = "api") -> bool:
         return observe.waits_for_a_person(self.seen(), lane)
@@ -179,7 +204,9 @@ def test_a_lane_that_is_left_stays_left_also_after_an_earlier_retry(given_up):
 
 
 @pytest.mark.parametrize("choice", ["retry", "leave"])
-def test_a_lane_that_was_answered_for_before_it_was_given_up_on_is_asked_about_when_it_dies_again(story, choice):
+def test_a_lane_that_was_answered_for_before_it_was_given_up_on_is_asked_about_when_it_dies_again(
+    story, choice
+):
     story.later_ms = 5_000
     for run in "ABC":
         story.dies(*(f"{run}{number}" for number in range(3)))
@@ -198,7 +225,9 @@ def test_a_run_that_found_nothing_to_take_holds_its_lane_no_longer_than_that(sto
     story.units = [structs.replace(UNITS[0], depends=("P/D1",)), UNITS[1]]
     story.stops("R1", why, "operator")
     assert story.actions() == [Spawn("docs")] and not story.questions()
-    landed = events.UnitLanded(run_id="R2", lane="docs", unit="P/D1", branch="main", base="a", commit="b")
+    landed = events.UnitLanded(
+        run_id="R2", lane="docs", unit="P/D1", branch="main", base="a", commit="b"
+    )
     story.store.record("run/R2", landed)
     assert story.actions() == [Spawn("api")]
 
@@ -209,7 +238,9 @@ def test_a_worker_that_came_in_vain_is_not_followed_at_once(story):
     assert story.actions() == [Spawn("api"), Spawn("docs")]
 
 
-@pytest.mark.parametrize("why", ["consecutive-unclear", "consecutive-dirty-zero", "thrashing", "launch-failed"])
+@pytest.mark.parametrize(
+    "why", ["consecutive-unclear", "consecutive-dirty-zero", "thrashing", "launch-failed"]
+)
 def test_what_only_a_person_can_clear_is_asked_once_and_holds_until_it_is_answered(story, why):
     story.stops("R1", why, "operator")
     assert story.questions() == ["lane-stopped-R1-1"]
@@ -248,7 +279,9 @@ def test_a_lane_goes_on_with_untried_units_and_the_question_is_about_those_that_
     assert failed.open() == ["P/A3"]
 
 
-def test_a_lane_with_nothing_but_failed_units_starts_nobody_until_the_answer_and_then_at_once(failed):
+def test_a_lane_with_nothing_but_failed_units_starts_nobody_until_the_answer_and_then_at_once(
+    failed,
+):
     failed.units.remove(THIRD)
     failed.ask(failed.asked()[0])
     assert failed.actions() == [Spawn("docs")]
@@ -284,7 +317,9 @@ def test_a_question_that_a_start_ends_leaves_what_still_cools_and_retries_what_d
     assert failed.open() == ["P/A3"], "what nobody answered clears nothing"
 
 
-def test_a_unit_that_is_rewritten_is_tried_at_once_and_the_question_closes_when_it_is_about_nothing_else(failed):
+def test_a_unit_that_is_rewritten_is_tried_at_once_and_the_question_closes_when_it_is_about_nothing_else(
+    failed,
+):
     failed.ask(failed.asked()[0])
     failed.units[0] = structs.replace(failed.units[0], title="said more clearly")
     assert failed.open() == ["P/A1", "P/A3"] and not failed.closings()
@@ -296,7 +331,9 @@ def test_a_unit_that_is_rewritten_is_tried_at_once_and_the_question_closes_when_
 
 
 @pytest.mark.parametrize("words", [["P/A1", "A2"], []])
-def test_units_that_are_cleared_by_hand_are_tried_at_once_also_while_a_question_is_open(failed, words):
+def test_units_that_are_cleared_by_hand_are_tried_at_once_also_while_a_question_is_open(
+    failed, words
+):
     failed.ask(failed.asked()[0])
     chosen = clear.chosen(failed.units, words, failed.store)
     assert [unit.name for unit in chosen] == ["P/A1", "P/A2"]
@@ -320,9 +357,13 @@ def test_a_retried_lane_takes_up_its_cooling_units_whatever_it_stopped_for(story
     assert story.open() == ["P/A1"] and Spawn("api") in story.actions()
 
 
-def test_what_a_run_died_at_is_no_try_in_vain_and_a_run_that_goes_on_after_it_counts_its_tries(story):
+def test_what_a_run_died_at_is_no_try_in_vain_and_a_run_that_goes_on_after_it_counts_its_tries(
+    story,
+):
     story.begins("R1")
-    story.store.record("run/R1", events.UnitClaimed(run_id="R1", lane="api", iteration=1, unit="P/A1"))
+    story.store.record(
+        "run/R1", events.UnitClaimed(run_id="R1", lane="api", iteration=1, unit="P/A1")
+    )
     story.starts()
     assert story.open() == ["P/A1"], "the run died at it"
     story.fails("R1", "P/A1", "no commit was made")
@@ -340,7 +381,9 @@ def test_a_run_that_comes_to_the_end_of_its_try_ends_a_row_of_deaths(story):
     for number in range(3):
         run_id = f"R{number}"
         story.begins(run_id)
-        claim = events.UnitClaimed(run_id=run_id, lane="api", iteration=1, unit="P/A1", repeated=number > 0)
+        claim = events.UnitClaimed(
+            run_id=run_id, lane="api", iteration=1, unit="P/A1", repeated=number > 0
+        )
         story.store.record(streams.run(run_id), claim)
     assert story.state(Fleet).units["P/A1"].deaths == MOST_DEATHS and story.open() == []
     story.fails("R2", "P/A1", "no commit was made")
@@ -356,7 +399,9 @@ def test_a_run_that_goes_on_after_a_dead_one_asks_about_the_failures_of_both(fai
     failed.fails("R3", "P/A4", "it strayed")
     failed.stops("R3", "consecutive-dirty-zero", "operator")
     (question,) = failed.asked()
-    assert subject.words(question.waits) == ["unit:P/A3", "unit:P/A4"], "the others were asked about"
+    assert subject.words(question.waits) == ["unit:P/A3", "unit:P/A4"], (
+        "the others were asked about"
+    )
 
 
 LAW_STEPS = st.lists(
@@ -393,7 +438,9 @@ def test_an_answered_retry_takes_effect_and_a_start_clears_no_cooldown(steps):
                 others = held_units.gated(story.units, story.state(Fleet), story.state(Decisions))
                 held = {each.name for each in others if each.gated}
                 if step == "retry":
-                    still_asked = any("lane:api" in each.raised.waits for each in open_questions[1:])
+                    still_asked = any(
+                        "lane:api" in each.raised.waits for each in open_questions[1:]
+                    )
                     could_start = [each.lane for each in story.planned() if isinstance(each, Spawn)]
                     assert {*held_units.units_behind(asked)} <= {*story.open(), *held}
                     assert "api" in could_start or held or still_asked
@@ -401,7 +448,9 @@ def test_an_answered_retry_takes_effect_and_a_start_clears_no_cooldown(steps):
                 before = story.resting()
                 story.starts()
                 for closing in story.closings():
-                    story.store.append_all(decisions.expiring(closing.asked, closing.choice, closing.reason))
+                    story.store.append_all(
+                        decisions.expiring(closing.asked, closing.choice, closing.reason)
+                    )
                 assert story.resting() == before
 
 
@@ -420,7 +469,9 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize(("question", "choice"), OTHERS, ids=[question.id for question, _ in OTHERS])
+@pytest.mark.parametrize(
+    ("question", "choice"), OTHERS, ids=[question.id for question, _ in OTHERS]
+)
 def test_an_answer_about_something_else_lets_nothing_go(story, question, choice):
     stuck(story)
     story.ask(question)
@@ -429,7 +480,9 @@ def test_an_answer_about_something_else_lets_nothing_go(story, question, choice)
 
 
 def hit(vendor: str, run: str) -> engine.LimitHit:
-    return engine.LimitHit(vendor=vendor, account="work", ending="auth", found="401", lane="api", run_id=run)
+    return engine.LimitHit(
+        vendor=vendor, account="work", ending="auth", found="401", lane="api", run_id=run
+    )
 
 
 def ended_at_limit(story: Story, vendor: str) -> None:
@@ -445,7 +498,9 @@ def test_a_limit_that_is_put_right_lets_those_go_that_ended_at_it_and_nobody_els
     story.stops("R2", "thrashing", "operator", lane="docs")
     assert story.waits() and story.waits("docs")
     (limit,) = story.state(Quota).limits.values()
-    assert story.questions() == [about_limit(limit).id, "lane-stopped-R2-1"], "one question for each, not two"
+    assert story.questions() == [about_limit(limit).id, "lane-stopped-R2-1"], (
+        "one question for each, not two"
+    )
     story.ask(about_limit(limit))
     story.answer(about_limit(limit).id, "fixed")
     assert not story.waits() and story.waits("docs")
@@ -455,18 +510,29 @@ def test_another_limit_that_is_put_right_lets_nothing_go(story):
     ended_at_limit(story, "acme")
     fact = hit("other", "R9")
     story.store.record(streams.limit(quota.key_of(fact)), fact)
-    other = next(limit for limit in story.state(Quota).limits.values() if limit.key.vendor == "other")
+    other = next(
+        limit for limit in story.state(Quota).limits.values() if limit.key.vendor == "other"
+    )
     story.ask(about_limit(other))
     story.answer(about_limit(other).id, "fixed")
     assert story.waits()
 
 
 def spent(scope: str) -> Story:
-    story = Story(structs.replace(CONFIG, budgets=structs.replace(Budgets(), **{scope: Budget(usd=1.0)})))
+    story = Story(
+        structs.replace(CONFIG, budgets=structs.replace(Budgets(), **{scope: Budget(usd=1.0)}))
+    )
     who = {"run_id": "R1", "lane": "api"}
     story.store.record("run/R1", events.RunBegun(**who, host="h", start_sha=""))
     ended = events.AgentEnded(
-        **who, unit="P/A1", iteration=1, outcome="ok", exit_code=0, claim="", seconds=1, cost_usd=2.0
+        **who,
+        unit="P/A1",
+        iteration=1,
+        outcome="ok",
+        exit_code=0,
+        claim="",
+        seconds=1,
+        cost_usd=2.0,
     )
     story.store.record("run/R1", ended)
     story.stops("R1", "decision-needed", "operator")
@@ -505,9 +571,13 @@ def test_so_many_deaths_as_are_allowed_are_counted_and_fit_into_their_period():
     story = Story(structs.replace(CONFIG, supervise=supervise))
     for number in range(24):
         story.dies(f"R{number}")
-    assert len(story.state(Fleet).starts["api"].unended) == 24 and not story.seen().keeps_dying("api")
+    assert len(story.state(Fleet).starts["api"].unended) == 24 and not story.seen().keeps_dying(
+        "api"
+    )
     story.later_ms = 1_201
-    assert Spawn("api") in story.planned(), "a back-off does not last until the deaths are forgotten"
+    assert Spawn("api") in story.planned(), (
+        "a back-off does not last until the deaths are forgotten"
+    )
     story.dies("R24")
     story.later_ms = 2_500
     assert isinstance(story.planned()[0], GiveUp)
@@ -516,8 +586,12 @@ def test_so_many_deaths_as_are_allowed_are_counted_and_fit_into_their_period():
 def test_runs_that_died_are_forgotten_when_another_begins(story):
     for number in range(50):
         run = {"run_id": f"R{number}", "lane": "api"}
-        story.store.record(streams.run(f"R{number}"), events.RunBegun(**run, host="h", start_sha=""))
-        story.store.record(streams.run(f"R{number}"), events.UnitClaimed(**run, unit="P/A1", iteration=1))
+        story.store.record(
+            streams.run(f"R{number}"), events.RunBegun(**run, host="h", start_sha="")
+        )
+        story.store.record(
+            streams.run(f"R{number}"), events.UnitClaimed(**run, unit="P/A1", iteration=1)
+        )
         story.store.record(streams.run(f"R{number}"), engine.HaltRequested(run_id=f"R{number}"))
     state = story.state(Fleet)
     assert (list(state.runs), list(state.halts)) == (["R49"], ["R49"])
@@ -528,10 +602,16 @@ def test_what_died_is_told_once(story):
     for lane in LANES:
         run = {"run_id": f"R-{lane}", "lane": lane}
         story.store.record(streams.run(f"R-{lane}"), events.RunBegun(**run, host="h", start_sha=""))
-        story.store.record(streams.run(f"R-{lane}"), events.UnitClaimed(**run, unit=f"P/{lane}", iteration=1))
+        story.store.record(
+            streams.run(f"R-{lane}"), events.UnitClaimed(**run, unit=f"P/{lane}", iteration=1)
+        )
     assert observe.found(story.seen()).repeated == ["P/api", "P/docs"]
-    story.store.record("fleet", engine.FleetFound(host="h", adopted=["docs: h:12"], repeated=["P/api"]))
-    assert observe.found(story.seen()).repeated == ["P/docs"], "it was at work then, and has died since"
+    story.store.record(
+        "fleet", engine.FleetFound(host="h", adopted=["docs: h:12"], repeated=["P/api"])
+    )
+    assert observe.found(story.seen()).repeated == ["P/docs"], (
+        "it was at work then, and has died since"
+    )
 
 
 def test_what_had_landed_when_its_run_died_is_skipped_and_what_landed_long_ago_is_no_news(story):
@@ -539,7 +619,9 @@ def test_what_had_landed_when_its_run_died_is_skipped_and_what_landed_long_ago_i
     story.store.record("run/R1", events.RunBegun(**who, host="h", start_sha=""))
     for unit in ("P/A0", "P/A1"):
         story.store.record("run/R1", events.UnitClaimed(**who, unit=unit, iteration=1))
-        story.store.record("run/R1", events.UnitLanded(**who, unit=unit, branch="main", base="a", commit="b"))
+        story.store.record(
+            "run/R1", events.UnitLanded(**who, unit=unit, branch="main", base="a", commit="b")
+        )
     found = observe.found(story.seen())
     assert (found.skipped, found.repeated) == (["P/A1"], [])
 
@@ -561,7 +643,9 @@ def test_what_is_left_says_what_it_waits_for(story):
 
 def test_the_run_that_began_and_never_stopped_is_the_one_to_follow(story):
     for run in ("R1", "R2"):
-        story.store.record(streams.run(run), events.RunBegun(run_id=run, lane="api", host="h", start_sha=""))
+        story.store.record(
+            streams.run(run), events.RunBegun(run_id=run, lane="api", host="h", start_sha="")
+        )
     story.stops("R3", "lane-held", "time")
     assert story.state(Fleet).starts["api"].working == "R2"
     story.stops("R2", "complete", "nobody")

@@ -44,7 +44,12 @@ def up(repository: Repository, act=None, *, until_idle: bool = True) -> Ending:
     world = World(repository.root)
     acting = FleetEffects(world.workspace, world.config, actor="supervisor/test")
     supervisor = Supervisor(
-        host=processes.host(), system=processes.system(), pid=1, target=2, tick_seconds=0.2, until_idle=until_idle
+        host=processes.host(),
+        system=processes.system(),
+        pid=1,
+        target=2,
+        tick_seconds=0.2,
+        until_idle=until_idle,
     )
     performers = dict(acting.performers())
     if act:
@@ -84,15 +89,25 @@ def answer(repository: Repository, choice: str) -> None:
             store.append_all(state.answering(asked, choice, by="person"))
 
 
-def test_setup_and_test_run_in_a_fresh_tree_and_a_restart_on_the_same_tree_costs_nothing(repository):
+def test_setup_and_test_run_in_a_fresh_tree_and_a_restart_on_the_same_tree_costs_nothing(
+    repository,
+):
     seen = repository.home / "seen"
     (repository.root / "ignored").write_text("x")
     (repository.root / ".gitignore").write_text("ignored\nbuilt\n")
-    configure(repository, setup="touch built", test=f"test -e built && test ! -e ignored && pwd >> {seen}")
+    configure(
+        repository, setup="touch built", test=f"test -e built && test ! -e ignored && pwd >> {seen}"
+    )
     check = up_until_checked(repository)
-    assert check.passed and check.sees_tree is None, "there is no program here that could be emptied"
-    story = [line.text for event in World(repository.root).journal.events() if (line := tell(event))]
-    assert any("passes on main" in text and "there is no source file to empty" in text for text in story)
+    assert check.passed and check.sees_tree is None, (
+        "there is no program here that could be emptied"
+    )
+    story = [
+        line.text for event in World(repository.root).journal.events() if (line := tell(event))
+    ]
+    assert any(
+        "passes on main" in text and "there is no source file to empty" in text for text in story
+    )
     tree = find(repository.root).worktrees.with_name("baseline")
     assert seen.read_text().splitlines() == [str(tree)] and not tree.exists()
     assert str(tree) not in repository.git("worktree", "list")
@@ -102,13 +117,18 @@ def test_setup_and_test_run_in_a_fresh_tree_and_a_restart_on_the_same_tree_costs
 
 
 @pytest.mark.parametrize("command", ["echo No tests here >&2; exit 3", "no-such-program"])
-def test_a_red_baseline_stops_the_fleet_with_one_question_before_any_agent_is_paid(repository, command):
+def test_a_red_baseline_stops_the_fleet_with_one_question_before_any_agent_is_paid(
+    repository, command
+):
     configure(repository, test=command)
     ending = up(repository)
     assert ending.why is Why.WORK_LEFT and "environment not ready" in ending.text
     assert repository.starts() == []
     (asked,) = questions(repository).open.values()
-    assert command.partition(";")[0].split()[0] in asked.raised.question and "main" in asked.raised.question
+    assert (
+        command.partition(";")[0].split()[0] in asked.raised.question
+        and "main" in asked.raised.question
+    )
     assert [choice.name for choice in asked.raised.choices] == ["retry", "start", "leave"]
     assert any("No tests" in line or "not found" in line for line in asked.question.output)
 
@@ -118,12 +138,16 @@ def test_the_question_shows_the_tail_of_what_the_command_printed(repository):
     configure(repository, test=noisy)
     assert up(repository).why is Why.WORK_LEFT
     (asked,) = questions(repository).open.values()
-    shown = in_process("decisions", "show", asked.raised.id, "--workspace", str(repository.root)).out
+    shown = in_process(
+        "decisions", "show", asked.raised.id, "--workspace", str(repository.root)
+    ).out
     assert "output   the last 20 lines:\n  line 12\n  line 13\n" in shown
     assert "  line 30\n  red \\u001b[31m\n" in shown and "line 11" not in shown
 
 
-def test_an_acceptance_command_that_cannot_run_is_told_before_an_agent_is_paid_and_a_red_one_is_not(repository):
+def test_an_acceptance_command_that_cannot_run_is_told_before_an_agent_is_paid_and_a_red_one_is_not(
+    repository,
+):
     plan = repository.root / "docs" / "demo-plan.md"
     missing_module = f"{PYTHON} -m no_such_module_here"
     plan.write_text(
@@ -133,11 +157,19 @@ def test_an_acceptance_command_that_cannot_run_is_told_before_an_agent_is_paid_a
     configure(repository, test="true")
     check = up_until_checked(repository)
     assert repository.starts() == []
-    assert check.passed and set(check.missing) == {"DEMO/A2", "DEMO/B1"}, "the work of A1 is only not done yet"
+    assert check.passed and set(check.missing) == {"DEMO/A2", "DEMO/B1"}, (
+        "the work of A1 is only not done yet"
+    )
     assert "No module named no_such_module_here" in check.missing["DEMO/A2"]
     assert "no-such-program" in check.missing["DEMO/B1"]
-    told = [line.text for event in World(repository.root).journal.events() if (line := story.tell(event))]
-    assert any("the acceptance command of DEMO/A2 cannot run: " in line for line in told), "`dos up` prints it"
+    told = [
+        line.text
+        for event in World(repository.root).journal.events()
+        if (line := story.tell(event))
+    ]
+    assert any("the acceptance command of DEMO/A2 cannot run: " in line for line in told), (
+        "`dos up` prints it"
+    )
 
 
 def test_whoever_starts_the_fleet_again_has_a_red_baseline_checked_again(repository):
@@ -257,7 +289,9 @@ def package(repository) -> Repository:
     venv = repository.home / "venv"
     subprocess.run([PYTHON, "-m", "venv", "--without-pip", str(venv)], check=True)
     (site,) = venv.glob("lib/python*/site-packages")
-    (site / "__editable__.shop-1.pth").write_text(f"{root / 'src'}\n")  # what `pip install -e .` leaves
+    (site / "__editable__.shop-1.pth").write_text(
+        f"{root / 'src'}\n"
+    )  # what `pip install -e .` leaves
     repository.commit_all("A package")
     return repository
 
@@ -281,9 +315,7 @@ def test_a_test_that_imports_the_tree_it_runs_in_is_taken(package):
 
 @pytest.mark.soak
 def test_a_runner_that_the_test_command_names_is_not_emptied(package):
-    runner = (
-        "import subprocess, sys\nsys.exit(subprocess.call([sys.executable, '-m', 'unittest', '-q', 'tests.test_price'],"
-    )
+    runner = "import subprocess, sys\nsys.exit(subprocess.call([sys.executable, '-m', 'unittest', '-q', 'tests.test_price'],"
     (package.root / "check.py").write_text(f"{runner} env={{'PYTHONPATH': 'src'}}))\n")
     package.commit_all("A runner")
     configure(package, test=f"{PYTHON} check.py")

@@ -8,7 +8,10 @@ from test_baseline import answer, checks, configure, questions
 from dos.loop.types import StopReason, WorkerStop
 from dos.questions.state import Decisions
 
-WORKS = {"DEMO/A1": [[write("one/a.txt"), commit("Write a")]], "DEMO/A2": [[write("one/b.txt"), commit("Write b")]]}
+WORKS = {
+    "DEMO/A1": [[write("one/a.txt"), commit("Write a")]],
+    "DEMO/A2": [[write("one/b.txt"), commit("Write b")]],
+}
 
 
 @pytest.fixture
@@ -31,7 +34,9 @@ def test_the_work_is_kept_and_asked_about_once_and_no_agent_is_paid_again(broken
     assert unit.refused == 0 and unit.tried is None and unit.intended is not None
     kept = broken.git("for-each-ref", "--format=%(objectname)", "refs/dos/salvage").split()
     assert unit.intended.new in kept
-    assert work(broken, number=2).reason is WorkerStop.DECISION_NEEDED, "and a worker that is started by hand waits too"
+    assert work(broken, number=2).reason is WorkerStop.DECISION_NEEDED, (
+        "and a worker that is started by hand waits too"
+    )
     assert broken.starts() == ["DEMO/A1"] and len(questions(broken).open) == 1
 
 
@@ -52,13 +57,19 @@ def test_after_an_answer_that_changed_nothing_it_is_asked_again_and_still_nobody
     assert work(broken, number=2).reason is WorkerStop.DECISION_NEEDED
     found: Decisions = questions(broken)
     assert len(found.open) == 1 and len(found.answered) == 1
-    assert broken.starts() == ["DEMO/A1"] and [check.passed for check in checks(broken)] == [False, False]
+    assert broken.starts() == ["DEMO/A1"] and [check.passed for check in checks(broken)] == [
+        False,
+        False,
+    ]
 
 
 def test_work_that_breaks_the_tests_itself_is_refused_as_before(repository):
     configure(repository, test="test ! -e one/a.txt")
     repository.play(WORKS)
-    assert work(repository).reason is StopReason.CONSECUTIVE_DIRTY_ZERO or repository.subjects()[0] == "Write b"
+    assert (
+        work(repository).reason is StopReason.CONSECUTIVE_DIRTY_ZERO
+        or repository.subjects()[0] == "Write b"
+    )
     assert fleet(repository).units["DEMO/A1"].refused >= 1
     assert not any(each.raised.about == "baseline" for each in questions(repository).open.values())
     assert checks(repository) == [], "what the base passes is not worth a record of a fault"

@@ -12,7 +12,10 @@ from dos.claims.answer_shape import Answer, Policy, judge, unusable
     [
         ("4", Answer.ANSWER_SHAPED),
         ("Step 1: install it.\nStep 2: run it.", Answer.ANSWER_SHAPED),
-        ("I cannot stress enough that the answer is 4; I will provide the proof.", Answer.ANSWER_SHAPED),
+        (
+            "I cannot stress enough that the answer is 4; I will provide the proof.",
+            Answer.ANSWER_SHAPED,
+        ),
         ("The answer is 4. I cannot provide the proof.", Answer.ANSWER_SHAPED),
         ("Do not let me think for you.", Answer.ANSWER_SHAPED),
         ("Call the function tool_call() to begin.", Answer.ANSWER_SHAPED),
@@ -37,7 +40,10 @@ from dos.claims.answer_shape import Answer, Policy, judge, unusable
 def test_answer(text, answer):
     found = judge(text, Policy())
     assert found.answer is answer
-    assert (found.is_shippable, found.is_disqualified) == (answer is Answer.ANSWER_SHAPED, answer is Answer.NON_ANSWER)
+    assert (found.is_shippable, found.is_disqualified) == (
+        answer is Answer.ANSWER_SHAPED,
+        answer is Answer.NON_ANSWER,
+    )
     assert found.length == len(text.strip()) and found.reason
 
 

@@ -42,10 +42,16 @@ def test_answer(declared, returned, answer, unaccounted):
 
 def test_the_dead_are_told_by_their_class():
     found = judge(Evidence(declared=4, returned=[DEAD, DEAD, EMPTY, UNREAD]))
-    assert (found.dead, found.unreadable, found.dead_classes) == (3, 1, [("RATE_LIMIT", 2), ("NONE", 1)])
+    assert (found.dead, found.unreadable, found.dead_classes) == (
+        3,
+        1,
+        [("RATE_LIMIT", 2), ("NONE", 1)],
+    )
 
 
-@pytest.mark.parametrize(("quorum", "met"), [(None, None), (0.5, True), (0.51, False), (0.0, True), (1.0, False)])
+@pytest.mark.parametrize(
+    ("quorum", "met"), [(None, None), (0.5, True), (0.51, False), (0.0, True), (1.0, False)]
+)
 def test_a_quorum_changes_nothing_but_its_own_answer(quorum, met):
     found = judge(Evidence(declared=2, returned=[OK], min_quorum=quorum))
     assert (found.answer, found.quorum_met) == (Answer.UNDERFILLED, met)
@@ -57,7 +63,10 @@ def test_a_quorum_is_a_part(quorum):
         Evidence(declared=1, min_quorum=quorum)
 
 
-@given(declared=st.integers(1, 9), returned=st.lists(st.sampled_from([OK, DEAD, EMPTY, UNREAD]), max_size=9))
+@given(
+    declared=st.integers(1, 9),
+    returned=st.lists(st.sampled_from([OK, DEAD, EMPTY, UNREAD]), max_size=9),
+)
 def test_nobody_is_counted_twice_and_a_gap_is_always_told(declared, returned):
     found = judge(Evidence(declared=declared, returned=returned))
     assert found.healthy + found.dead + found.unreadable == len(returned)

@@ -51,7 +51,9 @@ def test_answer(seen, answer, dead):
     ],
 )
 def test_a_notice_has_a_class(status, text, cause):
-    found = judge(Evidence(found=True, model="<synthetic>", api_status=status, text=text, has_content=True))
+    found = judge(
+        Evidence(found=True, model="<synthetic>", api_status=status, text=text, has_content=True)
+    )
     assert found.cause == cause
     assert found.envelope["reason_class"] == f"RESULT_DEAD_{cause}"
 

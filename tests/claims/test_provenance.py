@@ -102,7 +102,12 @@ def test_what_is_to_be_new_points_at_nothing():
 
 
 def test_the_task_is_read_too_and_the_origin_is_told():
-    seen = Evidence(tool="close_ticket", arguments={"id": "T-4711"}, results=["nothing"], task="Close T-4711, please.")
+    seen = Evidence(
+        tool="close_ticket",
+        arguments={"id": "T-4711"},
+        results=["nothing"],
+        task="Close T-4711, please.",
+    )
     assert judge(seen).args[0].matched_in == ["TASK_TEXT"]
 
 
@@ -132,12 +137,15 @@ def test_a_piece_of_an_identifier_never_supports_the_whole(number, start, length
     if piece and piece != number:
         assert stance(f"usr_{number}", f"seen: {piece}") is Stance.UNSUPPORTED
         assert (
-            stance(f"usr_{piece}" if len(piece) > 1 else f"usr_0{piece}x", f"seen: usr_{number}") is Stance.UNSUPPORTED
+            stance(f"usr_{piece}" if len(piece) > 1 else f"usr_0{piece}x", f"seen: usr_{number}")
+            is Stance.UNSUPPORTED
         )
 
 
 plain = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
-values = st.recursive(plain, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8)
+values = st.recursive(
+    plain, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8
+)
 
 
 @given(value=values, prior=st.text())

@@ -34,7 +34,9 @@ AUTH1, AUTH2, AUTH3 = (("AUTH", f"AUTH{number}") for number in (1, 2, 3))
 )
 def test_a_marker_is_a_line_of_its_own(line, claimed):
     found = extract(f"before\n{line}\r\nafter")
-    assert [(claim.plan, claim.phase, claim.rung) for claim in found] == ([("A", "B", "marker")] if claimed else [])
+    assert [(claim.plan, claim.phase, claim.rung) for claim in found] == (
+        [("A", "B", "marker")] if claimed else []
+    )
     assert all(claim.confident for claim in found)
 
 
@@ -154,14 +156,22 @@ def test_each_unit_is_spoken_of_by_itself(text):
 
 def test_each_unit_is_named_once_by_its_strongest_rung():
     found = extract(
-        "AUTH1 is done\nDOS-CLAIM: AUTH AUTH1\nAUTH1 shipped\nAUTH2 shipped\nDOS-CLAIM: P X", plan="P", phase="X"
+        "AUTH1 is done\nDOS-CLAIM: AUTH AUTH1\nAUTH1 shipped\nAUTH2 shipped\nDOS-CLAIM: P X",
+        plan="P",
+        phase="X",
     )
     assert [(claim.plan, claim.phase, claim.rung) for claim in found] == [
         ("P", "X", "frontmatter"),
         ("AUTH", "AUTH1", "marker"),
         ("AUTH", "AUTH2", "heuristic"),
     ]
-    assert found[0].to_dict() == {"plan": "P", "phase": "X", "rung": "frontmatter", "raw": "P X", "confident": True}
+    assert found[0].to_dict() == {
+        "plan": "P",
+        "phase": "X",
+        "rung": "frontmatter",
+        "raw": "P X",
+        "confident": True,
+    }
 
 
 @pytest.mark.parametrize(("plan", "phase"), [("P", ""), ("", "X"), ("P", "  "), (" ", " ")])
@@ -173,11 +183,18 @@ NEGATIONS = ["not", "never", "almost", "not yet"]
 LATER = ["once", "if", "when", "unless", "until", "as soon as"]
 DONE = ["done", "shipped", "finished", "landed", "merged", "completed"]
 units = st.builds(
-    lambda letters, number: f"{letters}{number}", st.sampled_from(["AUTH", "BILL", "X_Y"]), st.integers(0, 999)
+    lambda letters, number: f"{letters}{number}",
+    st.sampled_from(["AUTH", "BILL", "X_Y"]),
+    st.integers(0, 999),
 )
 
 
-@given(unit=units, done=st.sampled_from(DONE), denied=st.sampled_from(NEGATIONS), later=st.sampled_from(LATER))
+@given(
+    unit=units,
+    done=st.sampled_from(DONE),
+    denied=st.sampled_from(NEGATIONS),
+    later=st.sampled_from(LATER),
+)
 def test_a_denial_or_a_condition_takes_a_claim_away(unit, done, denied, later):
     assert [phase for _, phase in said(f"{unit} is {done}.")] == [unit]
     assert said(f"{unit} is {denied} {done}.") == []
@@ -200,4 +217,6 @@ def test_any_text_is_read(text, more):
 )  # fmt: skip
 def test_the_time_grows_with_the_length_and_no_faster(piece):
     short, long = (piece * (length // len(piece)) for length in (25_000, 100_000))
-    assert grows_less_than(10, extract, short, long)  # linear is four times, the square would be sixteen
+    assert grows_less_than(
+        10, extract, short, long
+    )  # linear is four times, the square would be sixteen

@@ -51,8 +51,14 @@ def test_nothing_is_said_of_what_is_settled(text):
 
 
 def test_only_its_own_sentence_settles_a_cue():
-    assert judge(Evidence(text="It has been added. I need to test it.")).answer is Answer.DANGLING_INTENT
-    assert judge(Evidence(text="I need to say it has been added. I need to test it.")).answer is Answer.DANGLING_INTENT
+    assert (
+        judge(Evidence(text="It has been added. I need to test it.")).answer
+        is Answer.DANGLING_INTENT
+    )
+    assert (
+        judge(Evidence(text="I need to say it has been added. I need to test it.")).answer
+        is Answer.DANGLING_INTENT
+    )
 
 
 def test_who_went_on_working_did_not_stop():
@@ -66,7 +72,10 @@ def test_only_the_end_is_looked_at():
 
 
 def test_other_cues_can_be_given():
-    assert judge(Evidence(text="More to come."), Policy(cues=("more to come",))).matched_cue == "more to come"
+    assert (
+        judge(Evidence(text="More to come."), Policy(cues=("more to come",))).matched_cue
+        == "more to come"
+    )
     assert judge(Evidence(text="I need to test it."), Policy(cues=())).answer is Answer.ABSTAIN
 
 

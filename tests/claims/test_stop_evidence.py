@@ -32,7 +32,12 @@ EVENTS = {
 @pytest.mark.parametrize("host", EVENTS)
 def test_the_event_of_each_program_is_understood(host):
     found = parse(EVENTS[host])
-    assert (found.session, found.cwd, found.already_continued, found.is_stop) == ("s", "/r", False, True)
+    assert (found.session, found.cwd, found.already_continued, found.is_stop) == (
+        "s",
+        "/r",
+        False,
+        True,
+    )
     assert found.last_message == (None if host in ("claude-code", "cursor") else CLAIM)
     assert found.transcript == ("/t.jsonl" if host == "claude-code" else "")
 
@@ -66,9 +71,14 @@ def test_other_moments_and_turns_cut_short_are_no_stop(event):
 
 
 def test_the_captured_events_of_claude_code():
-    events = [json.decode(line) for line in (FIXTURES / "hooks" / "claude.jsonl").read_bytes().splitlines()]
+    events = [
+        json.decode(line)
+        for line in (FIXTURES / "hooks" / "claude.jsonl").read_bytes().splitlines()
+    ]
     stops = [found for event in events if (found := parse(event)).is_stop]
-    assert [(found.cwd, found.last_message) for found in stops] == [("/repo", "Done. Shipped AUTH1 and AUTH2.")]
+    assert [(found.cwd, found.last_message) for found in stops] == [
+        ("/repo", "Done. Shipped AUTH1 and AUTH2.")
+    ]
 
 
 @given(event=st.dictionaries(
@@ -102,7 +112,14 @@ class Oracle:
     def __call__(self, units):
         self.asked.append(list(units))
         return [
-            shipped.Verdict(answer=self.answer, plan=plan, phase=phase, ref="HEAD", tier=Tier.ABSENT, reason="why")
+            shipped.Verdict(
+                answer=self.answer,
+                plan=plan,
+                phase=phase,
+                ref="HEAD",
+                tier=Tier.ABSENT,
+                reason="why",
+            )
             for plan, phase in units
         ]
 
@@ -112,7 +129,10 @@ def transcript(tmp_path):
     path = tmp_path / "t.jsonl"
     texts = ["DOS-CLAIM: A B", "DOS-CLAIM: C D"]
     path.write_bytes(
-        b"".join(json.encode({"message": {"role": "assistant", "content": text}}) + b"\n" for text in texts)
+        b"".join(
+            json.encode({"message": {"role": "assistant", "content": text}}) + b"\n"
+            for text in texts
+        )
     )
     return str(path)
 
@@ -159,4 +179,7 @@ def test_names_that_no_unit_has_and_claims_beyond_the_bound_are_not_called_true(
     oracle = Oracle(Answer.SHIPPED)
     rows = gather(Ask(event=Event(last_message=text)), oracle).results
     assert len(oracle.asked[0]) == MOST_VERIFIED
-    assert [row.claim.phase for row in rows if row.shipped is None] == ["x" * 5000, *(f"B{200 + n}" for n in range(5))]
+    assert [row.claim.phase for row in rows if row.shipped is None] == [
+        "x" * 5000,
+        *(f"B{200 + n}" for n in range(5)),
+    ]

@@ -28,7 +28,9 @@ def claim(rung=Rung.MARKER, phase="AUTH1"):
 
 
 def truth(answer=Answer.NOT_SHIPPED, tier=Tier.ABSENT, **more):
-    return shipped.Verdict(answer=answer, plan="AUTH", phase="AUTH1", ref="HEAD", tier=tier, reason="why", **more)
+    return shipped.Verdict(
+        answer=answer, plan="AUTH", phase="AUTH1", ref="HEAD", tier=tier, reason="why", **more
+    )
 
 
 LIE = checked(claim(), truth())
@@ -53,7 +55,9 @@ UNTOLD_HINT = checked(claim(Rung.HEURISTIC), truth(Answer.CANNOT_TELL))
         ([UNTOLD_HINT], True, None, 1),
     ],
 )
-def test_a_lie_refuses_prose_only_warns_and_what_cannot_be_told_is_never_fine(rows, ok, strictly, warnings):
+def test_a_lie_refuses_prose_only_warns_and_what_cannot_be_told_is_never_fine(
+    rows, ok, strictly, warnings
+):
     found = judge(Evidence(results=tuple(rows)))
     assert (found.ok, len(found.warnings)) == (ok, warnings)
     assert judge(Evidence(results=tuple(rows)), strict=True).ok is strictly
@@ -78,7 +82,12 @@ def test_a_name_alone_is_not_done_whatever_is_taken_for_shipped_elsewhere(answer
 def test_a_refusal_names_what_is_missing_and_where_it_was_expected():
     row = checked(
         claim(),
-        truth(Answer.UNPROVEN, Tier.NAMED, contradictions=(Contradiction.DOCS_ONLY,), expected=("src/auth/**",)),
+        truth(
+            Answer.UNPROVEN,
+            Tier.NAMED,
+            contradictions=(Contradiction.DOCS_ONLY,),
+            expected=("src/auth/**",),
+        ),
     )
     reason = judge(Evidence(results=(row,))).reason
     assert "AUTH/AUTH1: T1 named only" in reason
@@ -93,7 +102,12 @@ def test_many_lies_are_told_in_a_few_lines():
 def test_the_rows_have_the_keys_that_others_read():
     row = judge(Evidence(results=(LIE,))).to_dict()["results"][0]
     assert row.keys() >= {"plan", "phase", "rung", "raw", "confident", "shipped", "source"}
-    assert (row["shipped"], row["source"], row["rung"], row["tier"]) == (False, "none", "marker", "T0")
+    assert (row["shipped"], row["source"], row["rung"], row["tier"]) == (
+        False,
+        "none",
+        "marker",
+        "T0",
+    )
     assert judge(Evidence(results=(UNTOLD,))).to_dict()["results"][0]["shipped"] is None
     assert judge(Evidence()).to_dict() == {"ok": True, "results": []}
     assert judge(Evidence(results=(TRUE, UNTOLD))).to_dict()["checked"] == 1
@@ -104,7 +118,9 @@ truths = st.builds(
     st.sampled_from(Answer),
     st.sampled_from(Tier),
     contradictions=st.lists(st.sampled_from(Contradiction), unique=True).map(tuple),
-    expected=st.lists(st.sampled_from(["src/auth/**", "docs/a.md", "x" * 300]), max_size=12).map(tuple),
+    expected=st.lists(st.sampled_from(["src/auth/**", "docs/a.md", "x" * 300]), max_size=12).map(
+        tuple
+    ),
     summary=st.sampled_from(["AUTH1: login", "git commit --allow-empty -m AUTH1"]),
 )
 
@@ -125,5 +141,7 @@ def test_it_is_refused_exactly_for_a_binding_claim_that_is_not_done(rows, strict
 
 
 def test_hostile_names_are_shown_harmlessly():
-    row = Checked(claim=Claim(plan="A\x1b[31m", phase="B" * 500, rung=Rung.MARKER, raw=""), shipped=False)
+    row = Checked(
+        claim=Claim(plan="A\x1b[31m", phase="B" * 500, rung=Rung.MARKER, raw=""), shipped=False
+    )
     assert row.name.isprintable() and len(row.name) < 120

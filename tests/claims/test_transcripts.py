@@ -15,21 +15,31 @@ CAPTURED = sorted((Path(__file__).parents[1] / "fixtures" / "agents").glob("*.js
 
 
 def said(text, message_id="", **more):
-    return {"type": "assistant", "message": {"id": message_id, "role": "assistant", "content": text}, **more}
+    return {
+        "type": "assistant",
+        "message": {"id": message_id, "role": "assistant", "content": text},
+        **more,
+    }
 
 
 def block(kind, text="", message_id=""):
     return said([{"type": kind, "text": text}], message_id)
 
 
-RESULT = {"type": "user", "message": {"role": "user", "content": [{"type": "tool_result", "content": "ok"}]}}
+RESULT = {
+    "type": "user",
+    "message": {"role": "user", "content": [{"type": "tool_result", "content": "ok"}]},
+}
 
 
 @pytest.fixture
 def written(tmp_path):
     def write(*records):
         path = tmp_path / "t.jsonl"
-        lines = (record if isinstance(record, bytes) else json.encode(record) + b"\n" for record in records)
+        lines = (
+            record if isinstance(record, bytes) else json.encode(record) + b"\n"
+            for record in records
+        )
         path.write_bytes(b"".join(lines))
         return path
 
@@ -37,7 +47,12 @@ def written(tmp_path):
 
 
 def test_captured_conversations_are_there():
-    assert {path.stem.split("-")[0] for path in CAPTURED} == {"claude", "codex", "gemini", "opencode"}
+    assert {path.stem.split("-")[0] for path in CAPTURED} == {
+        "claude",
+        "codex",
+        "gemini",
+        "opencode",
+    }
 
 
 @pytest.mark.parametrize("path", CAPTURED, ids=lambda path: path.stem)
@@ -67,12 +82,27 @@ def test_the_last_word_of_each_captured_conversation(path):
         ([said("a", "m"), block("tool_use", message_id="m"), said("b", "m")], 1, ["a\nb"]),
         ([said("a", "m"), said("b", "n")], 1, ["b"]),
         ([said("a", "m"), said("b", "n"), said("c", "n")], 2, ["a", "b\nc"]),
-        ([said("a"), b"torn {\n", b"\xff\xfe\n", b"7\n", b"[1]\n", b"[" * 100_000 + b"\n"], 1, ["a"]),
+        (
+            [said("a"), b"torn {\n", b"\xff\xfe\n", b"7\n", b"[1]\n", b"[" * 100_000 + b"\n"],
+            1,
+            ["a"],
+        ),
         ([said("a"), json.encode(said("b"))[:-3]], 1, ["a"]),
         ([said("a"), json.encode(said("b"))], 1, ["b"]),
         ([said(["x", {"type": "text"}, {"type": "text", "text": 3}]), said("  ")], 1, []),
-        ([{"message": {"role": "user", "content": "a"}}, {"message": 3}, {"item": 3, "part": 4}], 1, []),
-        ([{"type": "message", "role": "assistant", "content": c, "delta": True} for c in ("On", "e.")], 1, ["One."]),
+        (
+            [{"message": {"role": "user", "content": "a"}}, {"message": 3}, {"item": 3, "part": 4}],
+            1,
+            [],
+        ),
+        (
+            [
+                {"type": "message", "role": "assistant", "content": c, "delta": True}
+                for c in ("On", "e.")
+            ],
+            1,
+            ["One."],
+        ),
         (
             [
                 {"type": "message", "role": "assistant", "content": "One.", "delta": True},
@@ -95,7 +125,9 @@ def test_results_after_the_last_word_are_counted(written):
     assert read(written(said("a"), RESULT, RESULT)).results_after == 2
 
 
-@pytest.mark.parametrize(("name", "why"), [("nowhere", "not there"), (".", "not a file"), ("a\0b", "not there")])
+@pytest.mark.parametrize(
+    ("name", "why"), [("nowhere", "not there"), (".", "not a file"), ("a\0b", "not there")]
+)
 def test_what_cannot_be_read_is_unknown_and_not_empty(tmp_path, name, why):
     found = read(str(tmp_path / name))
     assert isinstance(found, Unknown) and why in found.why
@@ -119,13 +151,18 @@ def test_a_line_that_is_too_long_is_passed_over(written, monkeypatch):
 
 
 @given(
-    texts=st.lists(st.tuples(st.sampled_from(["a", "b", "", "x" * 90]), st.sampled_from(["", "m", "n"])), max_size=12),
+    texts=st.lists(
+        st.tuples(st.sampled_from(["a", "b", "", "x" * 90]), st.sampled_from(["", "m", "n"])),
+        max_size=12,
+    ),
     turns=st.integers(1, 4),
     tail=st.integers(50, 2000),
 )
 def test_the_end_of_a_file_tells_the_same_as_the_whole(tmp_path_factory, texts, turns, tail):
     path = tmp_path_factory.mktemp("t") / "t.jsonl"
-    path.write_bytes(b"".join(json.encode(said(text, message_id)) + b"\n" for text, message_id in texts))
+    path.write_bytes(
+        b"".join(json.encode(said(text, message_id)) + b"\n" for text, message_id in texts)
+    )
     whole = read(path, last_turns=turns)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(transcripts, "TAIL", tail)

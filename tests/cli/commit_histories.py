@@ -18,13 +18,17 @@ class Told(Struct):
 
 
 def _quoted(path: str) -> bytes:
-    escaped = path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
+    escaped = (
+        path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
+    )
     return f'"{escaped}"'.encode("utf-8", "surrogateescape")
 
 
 def _stream(branch: str, told: Told, number: int, parent: str) -> bytes:
     message = (told.subject + (f"\n\n{told.body}" if told.body else "")).encode()
-    lines = [f"commit refs/heads/{branch}\ncommitter T <t@example.com> {number + 1} +0000\n".encode()]
+    lines = [
+        f"commit refs/heads/{branch}\ncommitter T <t@example.com> {number + 1} +0000\n".encode()
+    ]
     lines.append(b"data %d\n%s\n" % (len(message), message))
     lines.append(f"from {parent}\n".encode() if parent else b"")
     for path, content in told.files.items():
@@ -55,4 +59,6 @@ def add(place: Path, branch: str, told: Told) -> None:
 
 def _import(place: Path, stream: bytes) -> None:
     clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    subprocess.run(["git", "fast-import", "--quiet", "--force"], cwd=place, input=stream, check=True, env=clean)
+    subprocess.run(
+        ["git", "fast-import", "--quiet", "--force"], cwd=place, input=stream, check=True, env=clean
+    )

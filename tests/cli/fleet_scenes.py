@@ -23,7 +23,9 @@ def journal(state: Path) -> Iterator[Store]:
         yield store
 
 
-def hold(store: Store, lane: str, run_id: str = "", *, is_lock: bool = False, pid: int | None = None) -> Lease:
+def hold(
+    store: Store, lane: str, run_id: str = "", *, is_lock: bool = False, pid: int | None = None
+) -> Lease:
     """Held by this very process unless another is named: it lives, by the system's word."""
     holder = process.identify(pid or os.getpid())
     asked = Request(
@@ -36,17 +38,34 @@ def hold(store: Store, lane: str, run_id: str = "", *, is_lock: bool = False, pi
     return taken
 
 
-def work(store: Store, lane: str = "api", run_id: str = RUN, *, agent: str = "command", iteration: int = 1) -> Lease:
+def work(
+    store: Store,
+    lane: str = "api",
+    run_id: str = RUN,
+    *,
+    agent: str = "command",
+    iteration: int = 1,
+) -> Lease:
     """A worker is at a unit, and its agent runs."""
     taken = hold(store, lane, run_id)
     stream, who = streams.run(run_id), {"run_id": run_id, "lane": lane}
     store.record(stream, events.RunBegun(**who, host="h", start_sha=""))
     store.record(stream, events.UnitClaimed(**who, unit="P/U1", iteration=iteration))
-    store.record(stream, events.AgentStarted(**who, unit="P/U1", iteration=iteration, agent=agent, base="b"))
+    store.record(
+        stream, events.AgentStarted(**who, unit="P/U1", iteration=iteration, agent=agent, base="b")
+    )
     return taken
 
 
-def log(state: Path, lane: str, text: str | bytes, run_id: str = RUN, *, iteration: int = 1, attempt: int = 1) -> Path:
+def log(
+    state: Path,
+    lane: str,
+    text: str | bytes,
+    run_id: str = RUN,
+    *,
+    iteration: int = 1,
+    attempt: int = 1,
+) -> Path:
     path = state / "logs" / lane / f"{run_id}-{iteration}.{attempt}.log"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text.encode() if isinstance(text, str) else text)
@@ -54,4 +73,6 @@ def log(state: Path, lane: str, text: str | bytes, run_id: str = RUN, *, iterati
 
 
 def stopped(run_id: str = RUN, lane: str = "api", reason: str = "halted") -> events.RunStopped:
-    return events.RunStopped(run_id=run_id, lane=lane, stop_reason=reason, needs="nobody", reason="a person said so")
+    return events.RunStopped(
+        run_id=run_id, lane=lane, stop_reason=reason, needs="nobody", reason="a person said so"
+    )

@@ -60,7 +60,9 @@ def made(template: Path, place: Path) -> Repository:
 # One entry of a history, as the verbs of a ledger
 
 
-def intent(*steps: str, goal: str = "g", start: str = "start", **regions: str) -> tuple[object, ...]:
+def intent(
+    *steps: str, goal: str = "g", start: str = "start", **regions: str
+) -> tuple[object, ...]:
     return ("INTENT", {"goal": goal, "start": start, "steps": steps, "regions": regions})
 
 
@@ -118,7 +120,9 @@ def _line(repository: Repository, entry: tuple[object, ...]) -> str:
         case _:
             raise AssertionError(entry)
     tagged = {"op": entry[0], "run_id": RUN, "ts": "2026-01-02T03:04:05Z", **record}
-    return json.dumps({**tagged, "schema": {"family": "intent-ledger", "version": 1}}, sort_keys=True)
+    return json.dumps(
+        {**tagged, "schema": {"family": "intent-ledger", "version": 1}}, sort_keys=True
+    )
 
 
 def told(repository: Repository, history: list[tuple[object, ...]]) -> list[Answer]:
@@ -131,9 +135,15 @@ def _told(repository: Repository, entry: tuple[object, ...]) -> Answer:
         case ("INTENT", dict() as said):
             words = ["run", "begin", "--run-id", RUN, "--goal", said["goal"]]
             words += [word for step in said["steps"] for word in ("--step", step)]
-            words += [word for step, glob in said["regions"].items() for word in ("--region", f"{step}={glob}")]
+            words += [
+                word
+                for step, glob in said["regions"].items()
+                for word in ("--region", f"{step}={glob}")
+            ]
             begun = in_process(*words, "--start-sha", repository.sha(said["start"]))
-            return begun if begun.code != 2 else in_process(*words)  # it began before, and where it began stays
+            return (
+                begun if begun.code != 2 else in_process(*words)
+            )  # it began before, and where it began stays
         case ("STEP_CLAIMED", str() as step, str() as commit):
             return in_process("run", "claim", RUN, step, "--sha", repository.sha(commit))
         case ("STEP_VERIFIED", str() as step, str() as commit, _):

@@ -28,10 +28,20 @@ class Screen:
             pytest.skip("reading a screen needs tmux")
         self._socket = socket
         words = [sys.executable, *program] if program else command(*words)
-        line = (
-            f"env TERM=screen LC_ALL=C.UTF-8 {shlex.join(words)}; echo left with $?; stty -a | grep icanon; sleep 600"
+        line = f"env TERM=screen LC_ALL=C.UTF-8 {shlex.join(words)}; echo left with $?; stty -a | grep icanon; sleep 600"
+        self._tmux(
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+            "-x",
+            str(width),
+            "-y",
+            str(height),
+            "-c",
+            str(place),
+            line,
         )
-        self._tmux("-f", "/dev/null", "new-session", "-d", "-x", str(width), "-y", str(height), "-c", str(place), line)
 
     def __enter__(self) -> "Screen":
         return self
@@ -64,7 +74,10 @@ class Screen:
 
     def _tmux(self, *words: str, check: bool = True) -> str:
         done = subprocess.run(
-            ["tmux", "-S", str(self._socket), *words], capture_output=True, text=True, timeout=PATIENCE
+            ["tmux", "-S", str(self._socket), *words],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
         )
         assert not check or done.returncode == 0, done.stderr
         return done.stdout

@@ -7,7 +7,10 @@ from msgspec import json
 A = '[{"lane":"api","lane_kind":"cluster","tree":["api/**"],"loop_ts":"t1"}]'
 GLOBAL = '[{"lane":"global","lane_kind":"global","tree":["**/*"],"loop_ts":"t1"}]'
 ALL = json.encode(
-    [{"lane": lane, "lane_kind": "cluster", "tree": [f"{lane}/**"]} for lane in ("api", "docs", "worker")]
+    [
+        {"lane": lane, "lane_kind": "cluster", "tree": [f"{lane}/**"]}
+        for lane in ("api", "docs", "worker")
+    ]
 ).decode()
 
 
@@ -40,7 +43,16 @@ def test_the_answer_is_json_and_its_exit_code(dos, workspace, state, words, leas
     answer = dos("arbitrate", *words.split(), "--leases", leases)
     assert answer.code == code
     assert {key: answer.json[key] for key in expected} == expected
-    keys = {"outcome", "lane", "lane_kind", "tree", "auto_picked", "reason", "free_clusters", "pick_count"}
+    keys = {
+        "outcome",
+        "lane",
+        "lane_kind",
+        "tree",
+        "auto_picked",
+        "reason",
+        "free_clusters",
+        "pick_count",
+    }
     assert keys <= answer.json.keys()
     assert not state.exists(), "asking leaves no trace"
 
@@ -71,7 +83,9 @@ def test_force_that_changes_nothing_writes_nothing(dos, workspace, state, words,
     assert not state.exists()
 
 
-@pytest.mark.parametrize("budget", ["cluster", "=1", "cluster=x", "cluster=-1", "cluster=1.5", " =2", ""])
+@pytest.mark.parametrize(
+    "budget", ["cluster", "=1", "cluster=x", "cluster=-1", "cluster=1.5", " =2", ""]
+)
 def test_a_budget_that_is_not_a_kind_and_a_number_is_an_error(dos, workspace, budget):
     answer = dos("arbitrate", f"--class-budget={budget}")
     assert answer.code == 2 and "KIND=N" in answer.err
@@ -81,7 +95,9 @@ def test_a_budget_of_zero_is_no_budget(dos, workspace):
     assert dos("arbitrate", "--class-budget", "cluster=0", "--leases", A).code == 0
 
 
-@pytest.mark.parametrize("leases", ["notjson", "{}", "", "[7]", '[{"lane": ""}]', "[" * 5000, '[{"tree": ["a"]}]'])
+@pytest.mark.parametrize(
+    "leases", ["notjson", "{}", "", "[7]", '[{"lane": ""}]', "[" * 5000, '[{"tree": ["a"]}]']
+)
 def test_leases_that_cannot_be_read_are_never_an_empty_world(dos, workspace, leases):
     answer = dos("arbitrate", "--leases", leases)
     assert answer.code == 2 and "live leases" in answer.err
@@ -89,23 +105,39 @@ def test_leases_that_cannot_be_read_are_never_an_empty_world(dos, workspace, lea
 
 def test_plain_output_is_a_sentence_and_explain_says_go_or_stop(dos, workspace):
     go = dos("arbitrate", "--lane", "api", "--output", "plain", "--explain")
-    assert go.code == 0 and go.out.startswith("You can start") and go.out.splitlines()[1].startswith("GO")
-    stop = dos("arbitrate", "--lane", "api", "--exact", "--leases", A, "--output", "plain", "--explain")
-    assert stop.code == 1 and stop.out.startswith("Wait") and stop.out.splitlines()[1].startswith("STOP")
+    assert (
+        go.code == 0
+        and go.out.startswith("You can start")
+        and go.out.splitlines()[1].startswith("GO")
+    )
+    stop = dos(
+        "arbitrate", "--lane", "api", "--exact", "--leases", A, "--output", "plain", "--explain"
+    )
+    assert (
+        stop.code == 1
+        and stop.out.startswith("Wait")
+        and stop.out.splitlines()[1].startswith("STOP")
+    )
     assert dos("arbitrate", "--explain").json["interpretation"].startswith("GO")
 
 
-@pytest.mark.parametrize("flags", [(), ("--json",), ("--output", "json"), ("--output", "text"), ("--pretty",)])
+@pytest.mark.parametrize(
+    "flags", [(), ("--json",), ("--output", "json"), ("--output", "text"), ("--pretty",)]
+)
 def test_text_and_json_are_both_json(dos, workspace, flags):
     answer = dos("arbitrate", *flags)
     assert answer.json["lane"] == "api"
     assert (answer.out.count("\n") > 1) == ("--pretty" in flags)
 
 
-@pytest.mark.parametrize("words", [("arbitrate",), ("lease-lane", "live"), ("journal", "seq"), ("scope-gate",)])
+@pytest.mark.parametrize(
+    "words", [("arbitrate",), ("lease-lane", "live"), ("journal", "seq"), ("scope-gate",)]
+)
 def test_an_output_that_nobody_knows_is_an_error_that_lists_the_known(dos, workspace, words):
     answer = dos(*words, "--output", "nosuch")
-    assert answer.code == 2 and all(name in answer.err for name in ("nosuch", "text", "json", "plain"))
+    assert answer.code == 2 and all(
+        name in answer.err for name in ("nosuch", "text", "json", "plain")
+    )
 
 
 def test_a_workspace_that_is_the_referee_itself_protects_its_own_files(dos, workspace):
@@ -138,7 +170,11 @@ def test_a_workspace_that_is_the_referee_itself_protects_its_own_files(dos, work
 )
 def test_the_scope_gate(dos, workspace, state, words, code, verdict):
     answer = dos("scope-gate", *words.split(), "--json")
-    assert (answer.code, answer.json["verdict"], answer.json["allowed"]) == (code, verdict, code == 0)
+    assert (answer.code, answer.json["verdict"], answer.json["allowed"]) == (
+        code,
+        verdict,
+        code == 0,
+    )
     assert answer.json["scope"]["evidence"].keys() == {"lane", "touched_files", "lane_tree"}
     text = dos("scope-gate", *words.split())
     assert text.out.startswith("ALLOW: " if code == 0 else "REFUSE: ")
@@ -147,7 +183,13 @@ def test_the_scope_gate(dos, workspace, state, words, code, verdict):
 
 @pytest.mark.parametrize(
     "words",
-    ["--lane api", "", "--lane api --base nosuch", "--lane api --head=-x", "--lane api --file a --creep-tolerance -1"],
+    [
+        "--lane api",
+        "",
+        "--lane api --base nosuch",
+        "--lane api --head=-x",
+        "--lane api --file a --creep-tolerance -1",
+    ],
 )
 def test_a_scope_that_cannot_be_judged_is_refused(dos, workspace, words):
     assert dos("scope-gate", *words.split()).code == 2
@@ -186,7 +228,9 @@ def test_lanes_start_where_the_configuration_is(dos, workspace, monkeypatch):
     (inner / "api" / "b.txt").write_text("b\n")
     git("add", "inner/api", cwd=workspace)
     monkeypatch.chdir(inner)
-    assert dos("scope-gate", "--lane", "api", "--staged", "--json").json["scope"]["in_scope_files"] == ["api/b.txt"]
+    assert dos("scope-gate", "--lane", "api", "--staged", "--json").json["scope"][
+        "in_scope_files"
+    ] == ["api/b.txt"]
     assert dos("scope-gate", "--lane", "api", "--file", str(inner / "api" / "b.txt")).code == 0
     git("add", "api", "--all", cwd=workspace)
     (workspace / "api" / "c.txt").write_text("c\n")

@@ -53,13 +53,21 @@ def write(workspace):
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("text", [UNKNOWN_KEY, NOT_TOML], ids=["unknown key", "not TOML"])
 @pytest.mark.parametrize("flags", [(), ("--lenient",)], ids=["strict", "lenient"])
-@pytest.mark.parametrize(("words", "code"), JOURNAL_ONLY.items(), ids=[" ".join(words) for words in JOURNAL_ONLY])
-def test_a_verb_that_needs_only_the_journal_goes_on_with_one_warning(held, write, words, code, flags, text):
+@pytest.mark.parametrize(
+    ("words", "code"), JOURNAL_ONLY.items(), ids=[" ".join(words) for words in JOURNAL_ONLY]
+)
+def test_a_verb_that_needs_only_the_journal_goes_on_with_one_warning(
+    held, write, words, code, flags, text
+):
     before = held(*words).out if words[:2] in (("journal", "tail"), ("journal", "show")) else None
     write(text)
     answer = held(*words, *flags)
     assert answer.code == code, answer
-    assert answer.err.startswith("warning: ") and "dos.toml:" in answer.err and answer.err.count("\n") == 1
+    assert (
+        answer.err.startswith("warning: ")
+        and "dos.toml:" in answer.err
+        and answer.err.count("\n") == 1
+    )
     assert before in (None, answer.out)
 
 
@@ -114,11 +122,15 @@ def test_a_broken_file_without_any_journal_is_an_error(dos, write, state):
 def test_many_errors_are_still_one_line(held, write):
     write("[lanes]\na = 1\nb = 2\n[supervise]\nc = 3\n")
     answer = held("journal", "seq")
-    assert answer.code == 0 and answer.err.count("\n") == 1 and "`dos lint` shows 2 more" in answer.err
+    assert (
+        answer.code == 0 and answer.err.count("\n") == 1 and "`dos lint` shows 2 more" in answer.err
+    )
 
 
 @pytest.mark.parametrize(
-    "words", [("config", "show"), ("man", "lane"), ("completion", "lanes"), ("status",)], ids=" ".join
+    "words",
+    [("config", "show"), ("man", "lane"), ("completion", "lanes"), ("status",)],
+    ids=" ".join,
 )
 def test_reading_the_policy_past_its_errors_has_to_be_asked_for_and_is_said(dos, write, words):
     write(UNKNOWN_KEY)

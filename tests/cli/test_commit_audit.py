@@ -8,7 +8,12 @@ from commanding import git, in_process
 from commit_histories import Told, write
 
 OK, UNWITNESSED, WEAKENED, ABSTAIN = "OK", "CLAIM_UNWITNESSED", "TESTS_WEAKENED", "ABSTAIN"
-WITNESS = {OK: "diff-witnessed", WEAKENED: "diff-witnessed", UNWITNESSED: "subject-only", ABSTAIN: "abstain"}
+WITNESS = {
+    OK: "diff-witnessed",
+    WEAKENED: "diff-witnessed",
+    UNWITNESSED: "subject-only",
+    ABSTAIN: "abstain",
+}
 BASE = {
     "README.md": "# It\n",
     "src/a.py": "def act(value):\n    return value\n",
@@ -17,7 +22,9 @@ BASE = {
 }
 SOURCE = {"src/a.py": "def act(value):\n    return value + 1\n"}
 README = {"README.md": "# It is\n"}
-TEST = {"tests/test_x.py": BASE["tests/test_x.py"] + "\ndef test_more():\n    assert a.act(2) == 2\n"}
+TEST = {
+    "tests/test_x.py": BASE["tests/test_x.py"] + "\ndef test_more():\n    assert a.act(2) == 2\n"
+}
 SHORTER_TEST = {"tests/test_x.py": "import a\n\ndef test_act():\n    assert a.act(1) == 1\n"}
 CI = {".github/workflows/ci.yml": "on: [push, pull_request]\n"}
 NOTHING = {}
@@ -116,7 +123,9 @@ ROWS = [
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    branches = {f"row{number}": [Told(subject, files)] for number, (subject, files, *_) in enumerate(ROWS)}
+    branches = {
+        f"row{number}": [Told(subject, files)] for number, (subject, files, *_) in enumerate(ROWS)
+    }
     return write(tmp_path_factory.mktemp("table") / "repository", BASE, branches)
 
 
@@ -128,7 +137,10 @@ def audit(table, monkeypatch):
 
 @pytest.mark.parametrize(
     ("number", "verdict", "kind"),
-    [pytest.param(number, *row[2:], id=f"{row[0]} | {', '.join(row[1])}") for number, row in enumerate(ROWS)],
+    [
+        pytest.param(number, *row[2:], id=f"{row[0]} | {', '.join(row[1])}")
+        for number, row in enumerate(ROWS)
+    ],
 )
 def test_a_commit_is_judged_by_its_subject_and_its_diff(audit, number, verdict, kind):
     answer = audit(f"row{number}", "--json")
@@ -140,7 +152,9 @@ def test_a_commit_is_judged_by_its_subject_and_its_diff(audit, number, verdict, 
 
 
 def row(subject: str, files: dict) -> str:
-    return f"row{next(number for number, found in enumerate(ROWS) if found[:2] == (subject, files))}"
+    return (
+        f"row{next(number for number, found in enumerate(ROWS) if found[:2] == (subject, files))}"
+    )
 
 
 def test_the_keys_of_a_verdict(audit, table):
@@ -162,7 +176,9 @@ def test_the_keys_of_a_verdict(audit, table):
 
 def test_what_was_weakened_is_named(audit):
     [found] = audit(row("tidy", {"tests/test_x.py": None}), "--json").json
-    assert found["weakened"] == [{"path": "tests/test_x.py", "what": "test file deleted", "detail": "test_act"}]
+    assert found["weakened"] == [
+        {"path": "tests/test_x.py", "what": "test file deleted", "detail": "test_act"}
+    ]
     assert "tests/test_x.py" in found["reason"]
 
 
@@ -183,7 +199,9 @@ def test_a_warning_is_no_failure(audit):
 
 def test_each_commit_is_one_line_of_text(audit):
     found = audit(row("fix: resolve race", NOTHING))
-    assert "UNWITNESSED" in found.out and "[subject only]" in found.out and found.out.count("\n") == 1
+    assert (
+        "UNWITNESSED" in found.out and "[subject only]" in found.out and found.out.count("\n") == 1
+    )
     assert "1 of 1 commits" in found.err
     assert "witnessed" in audit(row("fix: resolve race", SOURCE)).out
     assert "abstain" in audit(row("wip", NOTHING)).out

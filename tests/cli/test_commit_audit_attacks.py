@@ -15,8 +15,12 @@ expect(a(2)).toBe(3);
 """
 GO = "package a\n\nfunc TestA(t *testing.T) {\n\trequire.Equal(t, 1, a())\n}\n"
 NATIVE = "TEST(Suite, Works) {\n  EXPECT_EQ(1, a());\n}\n"
-SHARP = "public class ATests {\n  [Fact]\n  public void Works() {\n    Assert.Equal(1, A());\n  }\n}\n"
-IN_A_STRING = PYTHON.replace("\n\ndef test_act", '\n"""\ndef test_act').replace("== 1\n", '== 1\n"""\n')
+SHARP = (
+    "public class ATests {\n  [Fact]\n  public void Works() {\n    Assert.Equal(1, A());\n  }\n}\n"
+)
+IN_A_STRING = PYTHON.replace("\n\ndef test_act", '\n"""\ndef test_act').replace(
+    "== 1\n", '== 1\n"""\n'
+)
 BASE = {
     "src/a.py": "def act(value):\n    return value\n\n\ndef other(value):\n    return value\n",
     "src/a.ts": "export const a = 1;\n",
@@ -88,7 +92,9 @@ def test_tests_that_ask_for_less_are_found(repository, monkeypatch, files, what)
     ids=lambda value: str(value)[:50],
 )
 def test_what_means_nothing_fixes_nothing(repository, monkeypatch, files):
-    assert audited(repository, monkeypatch, "fix: the race", files)["verdict"] == "CLAIM_UNWITNESSED"
+    assert (
+        audited(repository, monkeypatch, "fix: the race", files)["verdict"] == "CLAIM_UNWITNESSED"
+    )
 
 
 @pytest.mark.parametrize(

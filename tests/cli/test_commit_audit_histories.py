@@ -45,7 +45,11 @@ def verdicts(*words: str) -> list[str]:
 
 
 def test_a_range_is_audited_newest_first(repository):
-    commit(repository, "fix: one", {"src/a.py": "x = 1\n", "tests/test_c.py": "def test():\n    assert 1 + 1 == 2\n"})
+    commit(
+        repository,
+        "fix: one",
+        {"src/a.py": "x = 1\n", "tests/test_c.py": "def test():\n    assert 1 + 1 == 2\n"},
+    )
     commit(repository, "fix: two", {})
     commit(repository, "wip", {})
     assert verdicts("HEAD~3..HEAD") == ["ABSTAIN", "CLAIM_UNWITNESSED", "OK"]
@@ -81,10 +85,20 @@ def test_a_long_range_is_audited_whole(tmp_path, monkeypatch):
     answer = in_process("commit-audit", "main..side", "--sweep", "--json")
     swept = answer.json
     assert answer.code == 1
-    assert (swept["commits"], swept["unwitnessed"], swept["abstained"], swept["tests_weakened"]) == (1200, 900, 299, 1)
+    assert (
+        swept["commits"],
+        swept["unwitnessed"],
+        swept["abstained"],
+        swept["tests_weakened"],
+    ) == (1200, 900, 299, 1)
     assert swept["checkable"] == 901 and swept["drift_rate"] == pytest.approx(900 / 901)
     assert len(swept["unwitnessed_shas"]) == 900 and len(swept["weakened_shas"]) == 1
-    assert swept["by_kind"]["code_effect"] == {"unwitnessed": 900, "witnessed": 0, "abstain": 0, "tests_weakened": 0}
+    assert swept["by_kind"]["code_effect"] == {
+        "unwitnessed": 900,
+        "witnessed": 0,
+        "abstain": 0,
+        "tests_weakened": 0,
+    }
     assert "1200 commits" in in_process("commit-audit", "main..side", "--sweep").out
 
 
@@ -113,10 +127,23 @@ def test_a_merge_does_not_answer_for_the_tests_that_the_other_side_removed(repos
     git("checkout", "--quiet", "main", cwd=repository)
     commit(repository, "less", {"tests/test_b.py": None})
     git("checkout", "--quiet", "feature", cwd=repository)
-    git("merge", "--quiet", "--no-ff", "-m", "Merge branch 'main' into feature", "main", cwd=repository)
+    git(
+        "merge",
+        "--quiet",
+        "--no-ff",
+        "-m",
+        "Merge branch 'main' into feature",
+        "main",
+        cwd=repository,
+    )
     assert verdicts() == ["ABSTAIN"]
     git("merge-base", "--is-ancestor", "main", "HEAD", cwd=repository)
-    commit(repository, "Merge branch 'main' into feature", {"tests/test_a.py": TEST.replace("== 1", "")}, "--amend")
+    commit(
+        repository,
+        "Merge branch 'main' into feature",
+        {"tests/test_a.py": TEST.replace("== 1", "")},
+        "--amend",
+    )
     assert len(git("rev-list", "--parents", "-1", "HEAD", cwd=repository).split()) == 3
     assert verdicts() == ["TESTS_WEAKENED"]
 
@@ -127,7 +154,11 @@ def test_a_commit_whose_parent_is_cut_off_is_not_judged(repository, tmp_path, mo
     git("clone", "--quiet", "--depth", "2", f"file://{repository}", "shallow", cwd=tmp_path)
     monkeypatch.chdir(tmp_path / "shallow")
     answer = in_process("commit-audit", "HEAD~1", "--json")
-    assert (answer.code, answer.json[0]["verdict"], answer.json[0]["limits"]) == (0, "ABSTAIN", ["shallow"])
+    assert (answer.code, answer.json[0]["verdict"], answer.json[0]["limits"]) == (
+        0,
+        "ABSTAIN",
+        ["shallow"],
+    )
     assert "shallow" in answer.json[0]["reason"] and "shallow" in answer.err
     assert verdicts() == ["CLAIM_UNWITNESSED"]
     assert in_process("commit-audit", "HEAD~2..HEAD").code == 2
@@ -168,7 +199,11 @@ def test_a_revert_takes_back_the_tests_with_the_code_and_nothing_more(repository
     commit(repository, "fix: race", more)
     git("revert", "--no-edit", "HEAD", cwd=repository)
     assert verdicts() == ["ABSTAIN"]
-    commit(repository, "add tests", {"tests/test_a.py": TEST + "\n\ndef test_x():\n    assert a.act(3) == 3\n"})
+    commit(
+        repository,
+        "add tests",
+        {"tests/test_a.py": TEST + "\n\ndef test_x():\n    assert a.act(3) == 3\n"},
+    )
     git("revert", "--no-edit", "HEAD", cwd=repository)
     assert verdicts() == ["TESTS_WEAKENED"]
 
@@ -200,7 +235,11 @@ def test_a_file_that_is_not_in_the_clone_is_said(repository):
 def test_bytes_that_are_no_text_can_be_told(tmp_path, monkeypatch):
     named = b"tests/test_\xff.py".decode("utf-8", "surrogateescape")
     base = {named: b"def test_a():\n    assert x == '\xfe'\n"}
-    monkeypatch.chdir(write(tmp_path / "odd", base, {"side": [Told("tidy", {named: b"def test_a():\n    pass\n"})]}))
+    monkeypatch.chdir(
+        write(
+            tmp_path / "odd", base, {"side": [Told("tidy", {named: b"def test_a():\n    pass\n"})]}
+        )
+    )
     answer = in_process("commit-audit", "side", "--json")
     assert answer.json[0]["verdict"] == "TESTS_WEAKENED"
     assert answer.json[0]["weakened"][0]["path"] == "tests/test_\ufffd.py"
@@ -220,7 +259,12 @@ SETTINGS = {
 def as_asked(place: Path, *words: str, **environment: str) -> tuple[int, str]:
     asked = command("commit-audit", *words, "--json")
     done = subprocess.run(
-        asked, cwd=place, capture_output=True, text=True, env=os.environ | environment, timeout=PATIENCE
+        asked,
+        cwd=place,
+        capture_output=True,
+        text=True,
+        env=os.environ | environment,
+        timeout=PATIENCE,
     )
     return done.returncode, done.stdout
 
@@ -241,8 +285,17 @@ def test_nobodys_settings_change_an_answer(repository, tmp_path, monkeypatch):
     assert [code for code, _ in plain] == [1, 0]
 
     other = write(tmp_path / "other", {"x.py": "x = 1\n"}, {})
-    leading = {"GIT_DIR": str(other / ".git"), "GIT_WORK_TREE": str(other), "GIT_EXTERNAL_DIFF": "false"}
-    leading |= {"LC_ALL": "de_DE.UTF-8", "GIT_LITERAL_PATHSPECS": "1", "GIT_DIFF_OPTS": "-u0", "GIT_TRACE": "1"}
+    leading = {
+        "GIT_DIR": str(other / ".git"),
+        "GIT_WORK_TREE": str(other),
+        "GIT_EXTERNAL_DIFF": "false",
+    }
+    leading |= {
+        "LC_ALL": "de_DE.UTF-8",
+        "GIT_LITERAL_PATHSPECS": "1",
+        "GIT_DIFF_OPTS": "-u0",
+        "GIT_TRACE": "1",
+    }
     assert [as_asked(repository, *words, **leading) for words in asked] == plain
     assert [as_asked(repository / "sub", *words) for words in asked] == plain
 
@@ -257,7 +310,9 @@ def test_nobodys_settings_change_an_answer(repository, tmp_path, monkeypatch):
 def test_a_pipe_that_closes_early_is_no_trouble(tmp_path):
     place = write(tmp_path / "long", BASE, {"side": [Told("fix: x", {}) for _ in range(2000)]})
     words = command("commit-audit", "main..side")
-    with subprocess.Popen(words, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        words, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
         assert process.stdout is not None and process.stderr is not None
         assert process.stdout.readline()
         process.stdout.close()

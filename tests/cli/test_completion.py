@@ -65,7 +65,9 @@ def test_bash_offers_what_can_be_typed(words, offered, script, workspace):
 
 
 def test_bash_offers_every_first_word_and_every_flag(script, workspace):
-    assert completed(script, workspace, "dos", "") == list(dict.fromkeys(name.split()[0] for name in VERBS))
+    assert completed(script, workspace, "dos", "") == list(
+        dict.fromkeys(name.split()[0] for name in VERBS)
+    )
     name = "lease-lane acquire"
     flags = {field.flag for field in catalogue.arguments(VERBS[name])}
     assert flags <= set(completed(script, workspace, "dos", *name.split(), "--"))
@@ -95,14 +97,18 @@ def test_a_broken_configuration_completes_to_nothing_and_says_nothing(script, wo
     assert completed(script, workspace, "dos", "worker", "--lane", "") == []
 
 
-@pytest.mark.parametrize(("shell", "flags"), [("bash", ["-n"]), ("zsh", ["-n"]), ("fish", ["--no-execute"])])
+@pytest.mark.parametrize(
+    ("shell", "flags"), [("bash", ["-n"]), ("zsh", ["-n"]), ("fish", ["--no-execute"])]
+)
 def test_the_shell_itself_finds_no_mistake_in_the_script(shell, flags, tmp_path):
     program = shutil.which(shell)
     if program is None:
         pytest.skip(f"there is no {shell} here to read the script")
     path = tmp_path / "script"
     path.write_text(completion.script(shell))
-    done = subprocess.run([program, *flags, str(path)], capture_output=True, text=True, timeout=PATIENCE)
+    done = subprocess.run(
+        [program, *flags, str(path)], capture_output=True, text=True, timeout=PATIENCE
+    )
     assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -103,7 +103,10 @@ def test_the_path_is_printed_whether_or_not_the_file_is_there(workspace, dos):
     assert dos("config", "path").out == f"{workspace / 'dos.toml'}\n"
     (workspace / "dos.toml").unlink()
     answer = dos("config", "path", "--json")
-    assert answer.code == 1 and answer.json == {"path": str(workspace / "dos.toml"), "exists": False}
+    assert answer.code == 1 and answer.json == {
+        "path": str(workspace / "dos.toml"),
+        "exists": False,
+    }
 
 
 def test_a_file_with_errors_is_shown_only_to_those_who_insist(workspace, dos):
@@ -127,9 +130,24 @@ def test_an_unset_can_mend_a_file_with_one_error(workspace, dos):
         (BROKEN, True, 1, "CONFIG_INVALID"),
         ("[lanes", True, 1, "CONFIG_INVALID"),
         ('[lanes]\nconcurrent = ["a"]\n', True, 1, "LANE_WITHOUT_TREE"),
-        ('[lanes]\nautopick = ["a"]\n[lanes.trees]\na = ["a/**"]\n', False, 1, "AUTOPICK_LANE_UNDECLARED"),
-        ('[lanes]\nautopick = ["a"]\n[lanes.trees]\na = ["a/**"]\n', True, 0, "AUTOPICK_LANE_UNDECLARED"),
-        ('[reasons.X]\ncategory = "MISROUTE"\nsee_also = "lane q"\n', False, 0, "REASON_SEE_ALSO_DANGLES"),
+        (
+            '[lanes]\nautopick = ["a"]\n[lanes.trees]\na = ["a/**"]\n',
+            False,
+            1,
+            "AUTOPICK_LANE_UNDECLARED",
+        ),
+        (
+            '[lanes]\nautopick = ["a"]\n[lanes.trees]\na = ["a/**"]\n',
+            True,
+            0,
+            "AUTOPICK_LANE_UNDECLARED",
+        ),
+        (
+            '[reasons.X]\ncategory = "MISROUTE"\nsee_also = "lane q"\n',
+            False,
+            0,
+            "REASON_SEE_ALSO_DANGLES",
+        ),
     ],
 )
 def test_lint_exits_by_the_worst_finding(text, strict, code, kind, workspace, dos):
@@ -145,7 +163,12 @@ def test_lint_exits_by_the_worst_finding(text, strict, code, kind, workspace, do
 def test_the_password_of_the_store_is_never_shown(dos):
     answer = dos("config", "set", "store.url", "postgresql://me:sEcReT@host/db")
     assert answer.code == 0
-    for shown in (answer, dos("config", "show"), dos("config", "get", "store.url"), dos("config", "show", "--json")):
+    for shown in (
+        answer,
+        dos("config", "show"),
+        dos("config", "get", "store.url"),
+        dos("config", "show", "--json"),
+    ):
         assert "sEcReT" not in shown.out + shown.err
 
 
@@ -168,7 +191,9 @@ def test_in_a_linked_worktree_no_file_is_written_that_is_not_read_nor_the_one_th
     monkeypatch.chdir(linked)
     answer = dos(*words)
     assert answer.code == 2
-    assert f"{linked} is a linked worktree" in answer.err and str(workspace / "dos.toml") in answer.err
+    assert (
+        f"{linked} is a linked worktree" in answer.err and str(workspace / "dos.toml") in answer.err
+    )
     assert ((workspace / "dos.toml").read_text(), (linked / "dos.toml").read_text()) == (main, own)
     again = dos("--workspace", str(workspace), "config", "set", "supervise.target", "3")
     assert again.code == 0, "as the hint says"
@@ -189,7 +214,11 @@ def test_what_init_writes_in_a_linked_worktree_is_read_there_where_the_main_chec
 def test_a_bare_repository_has_no_lanes(tmp_path, workspace, dos, monkeypatch):
     bare = tmp_path / "bare.git"
     git("clone", "-q", "--bare", str(workspace), str(bare), cwd=tmp_path)
-    for words, place in ((("init",), bare), (("init", str(bare)), workspace), (("init",), bare / "hooks")):
+    for words, place in (
+        (("init",), bare),
+        (("init", str(bare)), workspace),
+        (("init",), bare / "hooks"),
+    ):
         monkeypatch.chdir(place)
         answer = dos(*words)
         assert (answer.code, "is a bare repository" in answer.err) == (2, True)

@@ -38,7 +38,9 @@ def test_the_exit_code_is_the_action(state, outcome, code, action):
 def test_state_and_outcome_may_be_files(tmp_path):
     (tmp_path / "state.json").write_text('{"consecutive_unclear":2}')
     (tmp_path / "outcome.json").write_text('{"kind":"UNCLEAR"}')
-    answer = decide("--state", str(tmp_path / "state.json"), "--outcome", str(tmp_path / "outcome.json"))
+    answer = decide(
+        "--state", str(tmp_path / "state.json"), "--outcome", str(tmp_path / "outcome.json")
+    )
     assert answer.json["stop_reason"] == "consecutive-unclear"
     assert answer.json["needs"] == "environment"
 
@@ -79,18 +81,32 @@ def test_a_batch_answers_every_line_in_its_place(workspace):
     ]
     text = "\n".join(json.dumps(line) for line in lines) + "\n\n"
     done = subprocess.run(
-        command("decide", "--batch"), input=text, capture_output=True, text=True, timeout=PATIENCE, cwd=workspace
+        command("decide", "--batch"),
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        cwd=workspace,
     )
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 2
-    assert [answer.get("action", "error") for answer in answers] == ["continue", "error", "error", "continue"]
+    assert [answer.get("action", "error") for answer in answers] == [
+        "continue",
+        "error",
+        "error",
+        "continue",
+    ]
     assert answers[1]["line"] == 2
     assert answers[3]["next_mode"] == "replan"
 
 
 def test_a_run_is_decided_step_by_step_from_the_journal(workspace):
     said = [decide("--run", RUN, "--outcome", EMPTY_SHIP).json for _ in range(3)]
-    assert [(each["iteration"], each["action"]) for each in said] == [(1, "continue"), (2, "continue"), (3, "stop")]
+    assert [(each["iteration"], each["action"]) for each in said] == [
+        (1, "continue"),
+        (2, "continue"),
+        (3, "stop"),
+    ]
     assert said[2]["stop_reason"] == "consecutive-dirty-zero"
     after = in_process("decide", "--run", RUN, "--outcome", SHIPPED)
     assert after.code == 2
@@ -119,14 +135,27 @@ def test_an_iteration_ends_once_and_in_order(workspace):
 def test_a_retry_is_another_try_of_the_same_iteration(workspace):
     decide("--run", RUN, "--iteration", "1", "--outcome", OVERLOADED)
     second = decide("--run", RUN, "--iteration", "1", "--attempt", "2", "--outcome", OVERLOADED)
-    assert (second.json["attempt"], second.json["backoff_seconds"], second.json["repeated"]) == (2, 270, False)
+    assert (second.json["attempt"], second.json["backoff_seconds"], second.json["repeated"]) == (
+        2,
+        270,
+        False,
+    )
     third = decide("--run", RUN, "--outcome", SHIPPED)
-    assert (third.json["iteration"], third.json["attempt"], third.json["action"]) == (1, 3, "continue")
+    assert (third.json["iteration"], third.json["attempt"], third.json["action"]) == (
+        1,
+        3,
+        "continue",
+    )
 
 
 def test_the_limits_of_the_workspace_are_those_of_the_run(workspace):
-    (workspace / "dos.toml").write_text((workspace / "dos.toml").read_text() + "\n[loop]\nmax_dirty_zero = 1\n")
-    assert decide("--run", RUN, "--outcome", EMPTY_SHIP).json["stop_reason"] == "consecutive-dirty-zero"
+    (workspace / "dos.toml").write_text(
+        (workspace / "dos.toml").read_text() + "\n[loop]\nmax_dirty_zero = 1\n"
+    )
+    assert (
+        decide("--run", RUN, "--outcome", EMPTY_SHIP).json["stop_reason"]
+        == "consecutive-dirty-zero"
+    )
 
 
 def test_evidence_is_decided_on_and_kept_with_the_decision(workspace):
@@ -152,7 +181,9 @@ def test_a_fence_that_is_lost_writes_no_decision(workspace, monkeypatch):
 
 
 def test_a_run_that_did_all_that_it_declared_stops_by_gits_word_alone(workspace):
-    begun = in_process("run", "begin", "--goal", "one file", "--step", "s1", "--json").json["run_id"]
+    begun = in_process("run", "begin", "--goal", "one file", "--step", "s1", "--json").json[
+        "run_id"
+    ]
     assert decide("--run", begun, "--outcome", SHIPPED).json["action"] == "continue"
     (workspace / "api" / "b.txt").write_text("b")
     git("add", "--all", cwd=workspace)
@@ -184,11 +215,16 @@ def test_a_launch_told_again_is_the_same_although_time_went_by(workspace):
     assert (first["until"], again["repeated"]) == (again["until"], True)
 
 
-@pytest.mark.parametrize("outcome", [SHIPPED, '{"kind":"GATE","verdict":"DRAIN"}'], ids=["goes on", "stops"])
+@pytest.mark.parametrize(
+    "outcome", [SHIPPED, '{"kind":"GATE","verdict":"DRAIN"}'], ids=["goes on", "stops"]
+)
 def test_a_run_without_a_lane_is_nothing_that_a_supervisor_finds(workspace, outcome):
     """It was told at the next start as a lane without a name that is resumed."""
     state = '{"gate_mode":"soft"}'
-    assert decide("--run", RUN, "--state", state, "--outcome", outcome, "--unit", "A/1").code in (0, 3)
+    assert decide("--run", RUN, "--state", state, "--outcome", outcome, "--unit", "A/1").code in (
+        0,
+        3,
+    )
     with World(workspace) as world:
         fleet, _ = fold.current(world.journal, Fleet)
     assert fleet.runs == {} and fleet.starts == {}

@@ -40,10 +40,22 @@ def test_the_document_has_every_key_that_scripts_read(healthy, dos):
         "concurrent": ["api", "docs", "worker"],
         "exclusive": ["global"],
         "autopick": ["api", "docs", "worker"],
-        "trees": {"api": ["api/**"], "docs": ["docs/**"], "worker": ["worker/**"], "global": ["**/*"]},
+        "trees": {
+            "api": ["api/**"],
+            "docs": ["docs/**"],
+            "worker": ["worker/**"],
+            "global": ["**/*"],
+        },
     }
     assert seen["aliases"] == {"backend": "api"}
-    assert seen["paths"].keys() >= {"root", "execution_state", "plans_glob", "next_packets", "runs", "style"}
+    assert seen["paths"].keys() >= {
+        "root",
+        "execution_state",
+        "plans_glob",
+        "next_packets",
+        "runs",
+        "style",
+    }
     assert seen["cooldown"] == {"window_ms": 21_600_000, "error_window_ms": 1_800_000}
     assert seen["lifecycle"]["transitions"] == [
         {"from": "active", "to": "done", "trigger": "all_phases_shipped", "auto": True}
@@ -52,9 +64,19 @@ def test_the_document_has_every_key_that_scripts_read(healthy, dos):
         "target", "count_spinning_as_alive", "reap_stalled", "spin_halt_after_ms", "worker_launch_template",
         "max_concurrency",
     }  # fmt: skip
-    assert seen["verifiability"] == {"commits_read": 2, "ship_shaped": 1, "recognized": 1, "grammar": "grep"}
+    assert seen["verifiability"] == {
+        "commits_read": 2,
+        "ship_shaped": 1,
+        "recognized": 1,
+        "grammar": "grep",
+    }
     assert seen["overlap_policy"].keys() == {"active", "available", "ratio_max", "floor"}
-    assert seen["exit_codes"]["doctor"] == {"reported": 0, "findings": 1, "contract_error": 2, "not_permitted": 77}
+    assert seen["exit_codes"]["doctor"] == {
+        "reported": 0,
+        "findings": 1,
+        "contract_error": 2,
+        "not_permitted": 77,
+    }
     assert seen["journal"].keys() >= {"url", "path", "events", "schema", "size_bytes", "reachable"}
     assert seen["config"] == {"path": str(healthy / "dos.toml"), "exists": True, "problems": []}
     assert len(seen["env"]["digest"]) == 12
@@ -63,7 +85,9 @@ def test_the_document_has_every_key_that_scripts_read(healthy, dos):
 def test_the_hooks_that_guard_the_lanes_are_named(healthy, dos):
     assert "none; `dos hooks git install`" in dos("doctor").out
     dos("hooks", "git", "install")
-    assert "git hooks" in dos("doctor").out and dos("doctor", "--json").json["git_hooks"] == "in place"
+    assert (
+        "git hooks" in dos("doctor").out and dos("doctor", "--json").json["git_hooks"] == "in place"
+    )
 
 
 def test_looking_leaves_no_trace(healthy, dos):
@@ -96,7 +120,11 @@ def test_looking_leaves_no_trace(healthy, dos):
         (configured("worker", '["nowhere/**"]'), "LANE_COVERS_NOTHING", "warn"),
         (configured("worker", '["docs/deep/**"]'), "LANE_REGION_SHADOWED", "warn"),
         (configured("worker", "[]"), "LANE_WITHOUT_TREE", "error"),
-        (configured("exclusive", '["global", "api"]'), "LANE_BOTH_CONCURRENT_AND_EXCLUSIVE", "error"),
+        (
+            configured("exclusive", '["global", "api"]'),
+            "LANE_BOTH_CONCURRENT_AND_EXCLUSIVE",
+            "error",
+        ),
         (configured("autopick", '["elsewhere"]'), "AUTOPICK_LANE_UNDECLARED", "warn"),
         (configured("backend", '"elsewhere"'), "ALIAS_TARGET_UNDECLARED", "warn"),
         (configured("paths.lane_journal", '"x.jsonl"'), "POLICY_UNREAD", "error"),
@@ -104,8 +132,16 @@ def test_looking_leaves_no_trace(healthy, dos):
         (configured("paths.plans_glob", '"none/**/*.md"'), "NO_PLANS", "warn"),
         (configured("paths.plans_glob", '"/etc/*.md"'), "PLANS_GLOB_INVALID", "error"),
         (written("docs/first-plan.md", "# nothing\n"), "PLANS_WITHOUT_UNITS", "warn"),
-        (written("docs/first-plan.md", "## A1: x\n\n- lane: elsewhere\n"), "UNIT_LANE_UNKNOWN", "warn"),
-        (written("docs/first-plan.md", "## A1: x\n\n- agent: codx\n"), "UNIT_AGENT_UNKNOWN", "warn"),
+        (
+            written("docs/first-plan.md", "## A1: x\n\n- lane: elsewhere\n"),
+            "UNIT_LANE_UNKNOWN",
+            "warn",
+        ),
+        (
+            written("docs/first-plan.md", "## A1: x\n\n- agent: codx\n"),
+            "UNIT_AGENT_UNKNOWN",
+            "warn",
+        ),
         (written("docs/first-plan.md", "## A1: x\n\n- agent: codex\n"), "AGENT_MISSING", "error"),
         (troubles.with_agent_on_lane("api", "codx"), "AGENT_UNKNOWN", "error"),
         (troubles.with_agent_on_lane("api", "codex"), "AGENT_MISSING", "error"),
@@ -113,10 +149,26 @@ def test_looking_leaves_no_trace(healthy, dos):
         (written("docs/first-plan.md", "## A1: x\n## A1: y\n"), "UNIT_DUPLICATE", "warn"),
         (written("docs/more-plan.md", "## FIRST FIRST1: y\n"), "UNIT_DUPLICATE", "warn"),
         (written("docs/more-plan.md", "## FIRST1: y\n"), "UNIT_ID_SHARED", "info"),
-        (written("docs/first-plan.md", "## A1: x\n- depends: A2\n"), "UNIT_DEPENDENCY_UNKNOWN", "warn"),
-        (written("docs/first-plan.md", "## A1: x\n- depends: A1\n"), "UNIT_DEPENDENCY_CYCLE", "warn"),
-        (written("docs/first-plan.md", "## A1: x\n- class: purple\n"), "UNIT_CLASS_UNKNOWN", "warn"),
-        (written("docs/first-plan.md", "## A1: x\n- soak until: soon\n"), "UNIT_SOAK_UNREADABLE", "warn"),
+        (
+            written("docs/first-plan.md", "## A1: x\n- depends: A2\n"),
+            "UNIT_DEPENDENCY_UNKNOWN",
+            "warn",
+        ),
+        (
+            written("docs/first-plan.md", "## A1: x\n- depends: A1\n"),
+            "UNIT_DEPENDENCY_CYCLE",
+            "warn",
+        ),
+        (
+            written("docs/first-plan.md", "## A1: x\n- class: purple\n"),
+            "UNIT_CLASS_UNKNOWN",
+            "warn",
+        ),
+        (
+            written("docs/first-plan.md", "## A1: x\n- soak until: soon\n"),
+            "UNIT_SOAK_UNREADABLE",
+            "warn",
+        ),
         (written("docs/first-plan.md", "## A1: x\n## A2-A3: y\n"), "UNIT_RANGE", "warn"),
         (written("docs/first-plan.md", "## A1: x\n~~~\n"), "PLAN_NOT_CLOSED", "warn"),
         (written("docs/first-plan.md", "\0"), "PLAN_UNREADABLE", "warn"),
@@ -153,7 +205,9 @@ def test_a_trouble_is_found_with_one_command_that_clears_it(
     found = finding(answer, kind)
     assert found["severity"] == severity
     assert found["what"] and found["fix"] and "\n" not in found["fix"]
-    is_uncommitted = "PLANS_UNCOMMITTED" in kinds(answer)  # what a trouble changes in a plan or in dos.toml is
+    is_uncommitted = "PLANS_UNCOMMITTED" in kinds(
+        answer
+    )  # what a trouble changes in a plan or in dos.toml is
     assert answer.code == int(is_uncommitted or severity != "info")
     assert answer.json.keys() >= KEYS
     assert found["what"] in dos("doctor").out
@@ -161,7 +215,16 @@ def test_a_trouble_is_found_with_one_command_that_clears_it(
 
 @pytest.mark.parametrize(
     "text",
-    ["[lanes", "\x00", "lanes = 3", "[store]\nurl = 7", '[lanes]\nconcurrent = ["a", "A"]', "= =", "[a.b.c]\n", "x"],
+    [
+        "[lanes",
+        "\x00",
+        "lanes = 3",
+        "[store]\nurl = 7",
+        '[lanes]\nconcurrent = ["a", "A"]',
+        "= =",
+        "[a.b.c]\n",
+        "x",
+    ],
 )
 def test_a_file_that_cannot_be_used_is_a_finding_and_not_the_end(text, healthy, dos):
     (healthy / "dos.toml").write_text(text)
@@ -177,14 +240,18 @@ def test_the_line_of_a_broken_file_is_in_the_command(healthy, dos):
     assert " +4 " in finding(dos("doctor", "--json"), "CONFIG_INVALID")["fix"]
 
 
-@pytest.mark.parametrize("kind", ["LANE_BOTH_CONCURRENT_AND_EXCLUSIVE", "AUTOPICK_LANE_UNDECLARED", "NO_PLANS"])
+@pytest.mark.parametrize(
+    "kind", ["LANE_BOTH_CONCURRENT_AND_EXCLUSIVE", "AUTOPICK_LANE_UNDECLARED", "NO_PLANS"]
+)
 def test_typing_the_command_clears_the_finding(kind, healthy, dos, monkeypatch, tmp_path):
     configured("exclusive", '["global", "api"]')(healthy, monkeypatch, tmp_path)
     configured("autopick", '["api", "elsewhere"]')(healthy, monkeypatch, tmp_path)
     (healthy / "docs" / "first-plan.md").unlink()
     fix = finding(dos("doctor", "--json"), kind)["fix"]
     home = f"{Path(sys.executable).parent}:{REAL_PATH}"
-    subprocess.run(["/bin/sh", "-c", fix], cwd=healthy, check=True, env={"PATH": home}, capture_output=True)
+    subprocess.run(
+        ["/bin/sh", "-c", fix], cwd=healthy, check=True, env={"PATH": home}, capture_output=True
+    )
     assert kind not in kinds(dos("doctor", "--json"))
 
 
@@ -199,17 +266,23 @@ def test_a_subject_that_cannot_be_read_does_not_hide_the_others(healthy, dos, mo
     assert "AGENT_UNKNOWN" in kinds(answer)
 
 
-def test_a_journal_that_cannot_be_read_leaves_the_rest_readable(healthy, dos, monkeypatch, tmp_path):
+def test_a_journal_that_cannot_be_read_leaves_the_rest_readable(
+    healthy, dos, monkeypatch, tmp_path
+):
     troubles.with_damaged_journal(healthy, monkeypatch, tmp_path)
     answer = dos("doctor", "--json")
-    assert [found["kind"] for found in answer.json["findings"]].count("STORE_DAMAGED") == 1  # by all who met it
+    assert [found["kind"] for found in answer.json["findings"]].count(
+        "STORE_DAMAGED"
+    ) == 1  # by all who met it
     assert not any(kind.endswith("_UNREAD") for kind in kinds(answer))
     assert answer.json["journal"]["reachable"] is False
     assert answer.json["journal"]["events"] is None
 
 
 def test_a_server_that_does_not_answer_is_asked_once(healthy, dos, monkeypatch, tmp_path):
-    configured("store.url", '"postgresql://nobody@127.0.0.1:1/none"')(healthy, monkeypatch, tmp_path)
+    configured("store.url", '"postgresql://nobody@127.0.0.1:1/none"')(
+        healthy, monkeypatch, tmp_path
+    )
     asked = []
 
     def refused(*place, **how):
@@ -253,7 +326,9 @@ def test_a_program_that_hangs_is_given_up_on_with_all_it_started(tmp_path):
     found = commands.versions({"hangs": str(hanging)}, timeout_seconds=2)
     assert "2 s" in found["hangs"].why
     child = int((tmp_path / "hangs.child").read_text())
-    deadline = time.monotonic() + PATIENCE  # the system takes its time between the signal and the end
+    deadline = (
+        time.monotonic() + PATIENCE
+    )  # the system takes its time between the signal and the end
     while process.identify(child) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert process.identify(child) is None

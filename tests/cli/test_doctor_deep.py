@@ -22,9 +22,7 @@ from dos.world import World
 
 PYTHON = sys.executable
 TEST = "-m unittest discover -q -s tests"
-PRICE = (
-    "import unittest\nfrom shop.price import total\n\n\nclass Price(unittest.TestCase):\n    def test_total(self):\n"
-)
+PRICE = "import unittest\nfrom shop.price import total\n\n\nclass Price(unittest.TestCase):\n    def test_total(self):\n"
 
 
 @pytest.fixture
@@ -32,9 +30,13 @@ def shop(workspace):
     """A package with a test, in a workspace that nothing else is wrong with."""
     (workspace / "src" / "shop").mkdir(parents=True)
     (workspace / "src" / "shop" / "__init__.py").write_text("")
-    (workspace / "src" / "shop" / "price.py").write_text("def total(items):\n    return sum(items)\n")
+    (workspace / "src" / "shop" / "price.py").write_text(
+        "def total(items):\n    return sum(items)\n"
+    )
     (workspace / "tests").mkdir()
-    (workspace / "tests" / "test_price.py").write_text(PRICE + "        self.assertEqual(total([1, 2]), 3)\n")
+    (workspace / "tests" / "test_price.py").write_text(
+        PRICE + "        self.assertEqual(total([1, 2]), 3)\n"
+    )
     (workspace / ".gitignore").write_text(".venv\n__pycache__\n")
     (workspace / "docs" / "first-plan.md").write_text(troubles.PLAN)
     with (workspace / "dos.toml").open("a") as file:
@@ -94,7 +96,9 @@ def test_without_the_flag_nothing_is_run_and_nothing_is_written(tested, dos):
 def test_a_test_that_imports_another_checkout_does_not_see_the_tree(tested, dos, shop, tmp_path):
     subprocess.run([PYTHON, "-m", "venv", "--without-pip", str(tmp_path / "venv")], check=True)
     (site,) = (tmp_path / "venv").glob("lib/python*/site-packages")
-    (site / "__editable__.shop-1.pth").write_text(f"{shop / 'src'}\n")  # what `pip install -e .` leaves
+    (site / "__editable__.shop-1.pth").write_text(
+        f"{shop / 'src'}\n"
+    )  # what `pip install -e .` leaves
     tested(f"{tmp_path}/venv/bin/python {TEST}")
     answer = dos("doctor", "--deep", "--check", "--json")
     found = finding(answer, "BASELINE_BLIND")
@@ -113,7 +117,9 @@ def test_a_test_that_imports_another_checkout_does_not_see_the_tree(tested, dos,
         ("printf 'told \\033[31m\\n'; exit 3", "exit 3"),
     ],
 )
-def test_a_test_that_fails_before_any_work_is_an_error_with_its_reason_and_output(tested, dos, command, reason):
+def test_a_test_that_fails_before_any_work_is_an_error_with_its_reason_and_output(
+    tested, dos, command, reason
+):
     place = tested(command)
     answer = dos("doctor", "--deep", "--json")
     found = finding(answer, "BASELINE_RED")
@@ -137,7 +143,11 @@ def test_a_missing_setup_that_the_lock_file_suggests_is_the_fix(tested, dos, sho
     (shop / "package-lock.json").write_text("{}")
     tested("node_modules/.bin/mocha")
     found = finding(dos("doctor", "--deep", "--json"), "BASELINE_RED")
-    assert "not found" in found["what"] and "npm ci" in found["fix"] and "workers.setup" in found["fix"]
+    assert (
+        "not found" in found["what"]
+        and "npm ci" in found["fix"]
+        and "workers.setup" in found["fix"]
+    )
 
 
 def test_acceptance_commands_that_cannot_run_are_warned_of_and_red_ones_are_not(tested, dos, shop):
@@ -147,7 +157,10 @@ def test_acceptance_commands_that_cannot_run_are_warned_of_and_red_ones_are_not(
         "A3": "cd src && no-such-linter .",
         "A4": "plainly-missing",  # told without --deep too, and only once
     }
-    text = "".join(f"## {unit}: x\n\n- lane: api\n- acceptance: `{command}`\n\n" for unit, command in units.items())
+    text = "".join(
+        f"## {unit}: x\n\n- lane: api\n- acceptance: `{command}`\n\n"
+        for unit, command in units.items()
+    )
     (shop / "docs" / "first-plan.md").write_text(text)
     tested("test -s src/shop/price.py")
     answer = dos("doctor", "--deep", "--check", "--json")
@@ -155,7 +168,9 @@ def test_acceptance_commands_that_cannot_run_are_warned_of_and_red_ones_are_not(
     assert [each["severity"] for each in found] == ["warn", "warn"] and answer.code == 1
     assert "docs/first-plan.md:6: the acceptance command of FIRST/A2" in found[0]["what"]
     assert "no_such_checker" in found[0]["what"] and "no-such-linter" in found[1]["what"]
-    assert [each["kind"] for each in answer.json["findings"]].count("UNIT_ACCEPTANCE_PROGRAM_MISSING") == 1
+    assert [each["kind"] for each in answer.json["findings"]].count(
+        "UNIT_ACCEPTANCE_PROGRAM_MISSING"
+    ) == 1
     assert set(checks(shop)[0].missing) == {"FIRST/A2", "FIRST/A3"}
 
 
@@ -167,11 +182,17 @@ def test_acceptance_commands_that_cannot_run_are_warned_of_and_red_ones_are_not(
         ({"test": ""}, "dos config set workers.test '\"python3 -m unittest"),
     ],
 )
-def test_where_there_is_nothing_to_run_it_says_which_setting_gives_it_something(tested, dos, keys, fix):
+def test_where_there_is_nothing_to_run_it_says_which_setting_gives_it_something(
+    tested, dos, keys, fix
+):
     place = tested(keys.pop("test"), **keys)
     answer = dos("doctor", "--deep", "--json")
     found = finding(answer, "BASELINE_UNCHECKED")
-    assert found["severity"] == "info" and "had nothing to run" in found["what"] and fix in found["fix"]
+    assert (
+        found["severity"] == "info"
+        and "had nothing to run" in found["what"]
+        and fix in found["fix"]
+    )
     assert checks(place) == []
 
 
@@ -189,7 +210,10 @@ def test_on_a_terminal_it_tells_what_is_run_and_how_long_it_took(tested):
     place = tested(f"PYTHONPATH=src {PYTHON} {TEST}")
     asked = [PYTHON, "-m", "dos", "doctor", "--deep"]
     assert "running the test: PYTHONPATH=src" in (told := on_terminal(asked, place)), told
-    assert "the test passed after" in told and "the test with 1 source file emptied failed after" in told
+    assert (
+        "the test passed after" in told
+        and "the test with 1 source file emptied failed after" in told
+    )
     assert on_terminal([*asked, "--json"], place) == ""
 
 
@@ -213,7 +237,9 @@ def on_terminal(words, place):
 def test_whoever_interrupts_it_finds_nothing_left(tested, tmp_path, number):
     started = tmp_path / "started"
     place = tested(f"setsid sleep 600 & touch {started}; sleep 601")
-    process = subprocess.Popen([PYTHON, "-m", "dos", "doctor", "--deep"], cwd=place, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [PYTHON, "-m", "dos", "doctor", "--deep"], cwd=place, stderr=subprocess.PIPE, text=True
+    )
     deadline = time.monotonic() + PATIENCE
     while not started.exists() and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -69,7 +69,10 @@ def test_the_lease_of_a_dead_process_is_shown_then_revoked(healthy, dos):
     assert live_lanes(healthy) == [] and "LEASE_HOLDER_GONE" not in kinds(answer)
     assert answer.code == 0
     with open_journal(workspace.find(healthy), "", read_only=True) as journal:
-        assert [event.kind for event in journal.load("lane/api")] == ["lease_granted", "lease_revoked"]
+        assert [event.kind for event in journal.load("lane/api")] == [
+            "lease_granted",
+            "lease_revoked",
+        ]
 
 
 def test_the_lease_of_a_living_process_is_left_alone(healthy, dos):
@@ -123,7 +126,9 @@ def test_what_cannot_be_mended_is_said(healthy, dos, monkeypatch, tmp_path):
 
 def test_a_stopped_process_of_this_workspace_is_found(healthy, dos):
     lease_of(healthy, os.getpid(), started=process.identify(os.getpid()).started)
-    waiting = subprocess.Popen(command("lease-lane", "wait", "--lane", "api", "--timeout", "60"), cwd=healthy)
+    waiting = subprocess.Popen(
+        command("lease-lane", "wait", "--lane", "api", "--timeout", "60"), cwd=healthy
+    )
     try:
         os.kill(waiting.pid, signal.SIGSTOP)
         os.waitpid(waiting.pid, os.WUNTRACED)
@@ -161,7 +166,9 @@ def test_our_own_command_lines_are_told_from_others(line, words):
         (("lease-lane", "wait"), 600, False, False),
     ],
 )
-def test_a_worker_that_runs_on_without_a_lease_is_an_orphan(words, age_seconds, holds, orphan, healthy, monkeypatch):
+def test_a_worker_that_runs_on_without_a_lease_is_an_orphan(
+    words, age_seconds, holds, orphan, healthy, monkeypatch
+):
     now = processes_health.age_seconds(Identity(0, 0.0))
     identity = Identity(os.getpid() if holds else 2**22 + 1, now - age_seconds)
     if holds:
@@ -178,7 +185,10 @@ def test_a_worker_that_only_the_journal_knows_is_found_too(healthy, monkeypatch)
     monkeypatch.setattr(processes_health, "SETTLING_SECONDS", 0.0)
     with open_journal(workspace.find(healthy), "") as journal:
         host = process.host()
-        journal.record("spawn/api", SpawnIntended(lane="api", run_id="RID-1", host=host, system=process.system()))
+        journal.record(
+            "spawn/api",
+            SpawnIntended(lane="api", run_id="RID-1", host=host, system=process.system()),
+        )
         fact = WorkerSpawned(
             lane="api", run_id="RID-1", host=host, pid=me.pid, pid_started=me.started, system=process.system()
         )  # fmt: skip

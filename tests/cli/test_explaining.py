@@ -6,7 +6,9 @@ from dos.cli import catalogue
 from dos.loop import tokens
 from dos.verbs.table import ANYBODY, GROUPS, VERBS
 
-FAMILIES = sorted({name.split()[0] for name in VERBS if " " in name and name.split()[0] not in VERBS})
+FAMILIES = sorted(
+    {name.split()[0] for name in VERBS if " " in name and name.split()[0] not in VERBS}
+)
 
 
 @pytest.mark.parametrize("name", VERBS)
@@ -75,7 +77,11 @@ def test_the_scope_gate_lists_what_its_verdict_can_be():
 
 @pytest.mark.parametrize(
     ("words", "names"),
-    [(("lint",), {"lint"}), (("config", "get"), {"config get"}), (("config",), {n for n in VERBS if "config " in n})],
+    [
+        (("lint",), {"lint"}),
+        (("config", "get"), {"config get"}),
+        (("config",), {n for n in VERBS if "config " in n}),
+    ],
 )
 def test_exit_codes_of_one_verb_or_family(words, names, dos):
     assert dos("exit-codes", *words, "--json").json.keys() == names
@@ -164,7 +170,9 @@ def test_every_kind_of_reason_says_what_clears_it(token, kind, clears_by, dos):
 
 def test_a_reason_of_the_workspace_is_explained_too(workspace, dos):
     with (workspace / "dos.toml").open("a") as file:
-        file.write('\n[reasons.VENDOR]\ncategory = "OPERATOR_GATE"\nsummary = "Waits."\nfix = "Call them."\n')
+        file.write(
+            '\n[reasons.VENDOR]\ncategory = "OPERATOR_GATE"\nsummary = "Waits."\nfix = "Call them."\n'
+        )
     row = dos("man", "wedge", "vendor", "--json").json
     assert (row["token"], row["category"], row["fix"], row["built_in"]) == (
         "VENDOR",
@@ -186,7 +194,9 @@ def test_a_reason_names_the_lanes_that_stopped_for_it(workspace, dos):
     from dos.world import open_journal
 
     with open_journal(places.find(workspace), "") as journal:
-        fact = RunStopped(run_id="RID-1", lane="api", stop_reason="blocked", needs="operator", reason="x")
+        fact = RunStopped(
+            run_id="RID-1", lane="api", stop_reason="blocked", needs="operator", reason="x"
+        )
         journal.record("run/RID-1", fact)
     assert dos("man", "wedge", "blocked", "--json").json["live"] == ["api"]
     assert dos("man", "wedge", "drain", "--json").json["live"] == []

@@ -35,13 +35,17 @@ def typed(healthy, monkeypatch, tmp_path):
     script(programs / "dos", f'exec {sys.executable} -m dos "$@"')
     for name in PRETENDED:
         script(programs / name, "exit 0")
-    monkeypatch.setenv("PATH", f"{programs}:{os.path.dirname(shutil.which('git', path=REAL_PATH))}:/usr/bin:/bin")
+    monkeypatch.setenv(
+        "PATH", f"{programs}:{os.path.dirname(shutil.which('git', path=REAL_PATH))}:/usr/bin:/bin"
+    )
     monkeypatch.setenv("EDITOR", "true")
     monkeypatch.setenv("HOME", str(tmp_path))  # where git and others keep what they are told
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
 
     def type_it(line, cwd=healthy):
-        return subprocess.run(["sh", "-c", line], cwd=cwd, capture_output=True, text=True, timeout=PATIENCE)
+        return subprocess.run(
+            ["sh", "-c", line], cwd=cwd, capture_output=True, text=True, timeout=PATIENCE
+        )
 
     return type_it
 
@@ -131,8 +135,14 @@ LEFT_TO_A_PERSON = [
     (written("docs/first-plan.md", "## A1: x\n- class: purple\n"), "UNIT_CLASS_UNKNOWN"),
     (written("docs/first-plan.md", "## A1: x\n- soak until: soon\n"), "UNIT_SOAK_UNREADABLE"),
     (written("docs/first-plan.md", "## A1: x\n- gate: legal\n"), "UNIT_KEY_MISTYPED"),
-    (written("docs/first-plan.md", "## A1: x\n- lane: api\n- paths: docs/a\n"), "UNIT_PATHS_OUTSIDE_LANE"),
-    (written("docs/first-plan.md", "## A1: x\n- acceptance: `no-such`\n"), "UNIT_ACCEPTANCE_PROGRAM_MISSING"),
+    (
+        written("docs/first-plan.md", "## A1: x\n- lane: api\n- paths: docs/a\n"),
+        "UNIT_PATHS_OUTSIDE_LANE",
+    ),
+    (
+        written("docs/first-plan.md", "## A1: x\n- acceptance: `no-such`\n"),
+        "UNIT_ACCEPTANCE_PROGRAM_MISSING",
+    ),
     (written("docs/first-plan.md", "## A1: x\n## A2-A3: y\n"), "UNIT_RANGE"),
     (written("docs/first-plan.md", "## A1: x\n~~~\n"), "PLAN_NOT_CLOSED"),
     (written("docs/more-plan.md", "## FIRST1: y\n"), "UNIT_ID_SHARED"),
@@ -157,7 +167,11 @@ LEFT_TO_A_PERSON = [
 
 def asking(kind):
     """Some are found only by those who ask for what takes long."""
-    return ["doctor", "--json", *(["--deep"] if kind.startswith(("BASELINE_", "ACCEPTANCE_")) else [])]
+    return [
+        "doctor",
+        "--json",
+        *(["--deep"] if kind.startswith(("BASELINE_", "ACCEPTANCE_")) else []),
+    ]
 
 
 def named(value):
@@ -166,7 +180,9 @@ def named(value):
 
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize(("change", "kind"), CLEARED, ids=named)
-def test_what_is_printed_clears_the_finding(change, kind, healthy, typed, dos, monkeypatch, tmp_path):
+def test_what_is_printed_clears_the_finding(
+    change, kind, healthy, typed, dos, monkeypatch, tmp_path
+):
     path = os.environ["PATH"]
     change(healthy, monkeypatch, tmp_path)
     monkeypatch.setenv("PATH", path)
@@ -208,7 +224,9 @@ def test_the_command_of_every_kind_of_finding_is_typed_somewhere():
     for path in (path for folder in folders for path in folder.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             match node:
-                case ast.Call(args=[ast.Constant(value=str(kind)), _, _, _]) if kind.isupper():  # kind, what, why, fix
+                case ast.Call(args=[ast.Constant(value=str(kind)), _, _, _]) if (
+                    kind.isupper()
+                ):  # kind, what, why, fix
                     told.add(kind)
     assert told == {kind for _, kind in [*CLEARED, *LEFT_TO_A_PERSON]} | ELSEWHERE
 
@@ -216,10 +234,16 @@ def test_the_command_of_every_kind_of_finding_is_typed_somewhere():
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("change", "kind"),
-    [row for row in [*CLEARED, *LEFT_TO_A_PERSON] if row[1].startswith(("LANE_", "AUTO", "ALIAS", "CONFIG_I", "CONC"))],
+    [
+        row
+        for row in [*CLEARED, *LEFT_TO_A_PERSON]
+        if row[1].startswith(("LANE_", "AUTO", "ALIAS", "CONFIG_I", "CONC"))
+    ],
     ids=named,
 )
-def test_the_linter_prints_the_same_commands(change, kind, healthy, typed, dos, monkeypatch, tmp_path):
+def test_the_linter_prints_the_same_commands(
+    change, kind, healthy, typed, dos, monkeypatch, tmp_path
+):
     change(healthy, monkeypatch, tmp_path)
     lines = {found["kind"]: found["fix"] for found in dos("doctor", "--json").json["findings"]}
     for found in dos("lint", "--json").json["findings"]:
@@ -228,7 +252,9 @@ def test_the_linter_prints_the_same_commands(change, kind, healthy, typed, dos, 
         assert typed(found["fix"]).returncode == 0
 
 
-def test_typing_what_comes_first_leads_from_nothing_to_a_fleet_that_can_start(typed, dos, monkeypatch, tmp_path):
+def test_typing_what_comes_first_leads_from_nothing_to_a_fleet_that_can_start(
+    typed, dos, monkeypatch, tmp_path
+):
     place = tmp_path / "new"
     (place / "src").mkdir(parents=True)
     (place / "src" / "a.py").touch()
@@ -251,14 +277,20 @@ def test_typing_what_comes_first_leads_from_nothing_to_a_fleet_that_can_start(ty
     assert "claude_code" in dos("config", "get", "workers.agent").out
 
 
-def test_from_another_directory_the_command_leads_to_the_workspace_first(healthy, typed, dos, monkeypatch, tmp_path):
+def test_from_another_directory_the_command_leads_to_the_workspace_first(
+    healthy, typed, dos, monkeypatch, tmp_path
+):
     configured("overlap.policy", '"mine"')(healthy, monkeypatch, tmp_path)
     elsewhere = tmp_path / "else where"
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)
-    fix = finding(dos("doctor", "--workspace", str(healthy), "--json"), "OVERLAP_POLICY_UNKNOWN")["fix"]
+    fix = finding(dos("doctor", "--workspace", str(healthy), "--json"), "OVERLAP_POLICY_UNKNOWN")[
+        "fix"
+    ]
     assert typed(fix, cwd=elsewhere).returncode == 0
-    assert "OVERLAP_POLICY_UNKNOWN" not in kinds(dos("doctor", "--workspace", str(healthy), "--json"))
+    assert "OVERLAP_POLICY_UNKNOWN" not in kinds(
+        dos("doctor", "--workspace", str(healthy), "--json")
+    )
 
 
 def test_a_journal_that_is_begun_anew_keeps_the_old_one_and_lets_workers_land(
@@ -275,22 +307,34 @@ def test_a_journal_that_is_begun_anew_keeps_the_old_one_and_lets_workers_land(
         assert journal.append("s", "k", {}).pos == 1
 
 
-def test_the_doctor_and_the_reaper_call_the_same_lanes_abandoned(healthy, dos, monkeypatch, tmp_path):
+def test_the_doctor_and_the_reaper_call_the_same_lanes_abandoned(
+    healthy, dos, monkeypatch, tmp_path
+):
     troubles.with_lapsed_lease(healthy, monkeypatch, tmp_path)
     troubles.with_lapsed_lock(healthy, monkeypatch, tmp_path)
     dead = subprocess.Popen([sys.executable, "-c", "pass"])
     dead.wait()
     with open_journal(workspace.find(healthy), "") as journal:
-        for lane, pid, ttl_ms in (("docs", dead.pid, 1), ("worker", dead.pid, 600_000), ("global", None, 600_000)):
+        for lane, pid, ttl_ms in (
+            ("docs", dead.pid, 1),
+            ("worker", dead.pid, 600_000),
+            ("global", None, 600_000),
+        ):
             asked = Request(
                 lane=lane, holder=lane, host=process.host(), ttl_ms=ttl_ms, region=region([f"{lane}/**"]), pid=pid,
                 pid_started=1.0, system=process.system(),
             )  # fmt: skip
             journal.acquire(asked, lambda request, live: None)
-    found = {each["what"] for each in dos("doctor", "--json").json["findings"] if each["kind"].startswith("LEASE_")}
+    found = {
+        each["what"]
+        for each in dos("doctor", "--json").json["findings"]
+        if each["kind"].startswith("LEASE_")
+    }
     reaped = {row["lane"] for row in dos("lease-lane", "reap", "--dry-run").json["reaped"]}
     assert reaped == {
-        lane for lane in ("api", "docs", "worker", "global") if any(f"lane {lane!r}" in it for it in found)
+        lane
+        for lane in ("api", "docs", "worker", "global")
+        if any(f"lane {lane!r}" in it for it in found)
     }
     assert reaped == {"api", "docs", "worker"} and any("lock 'archive'" in it for it in found)
 
@@ -304,8 +348,14 @@ def test_no_command_holds_a_placeholder_or_a_hidden_password(healthy, dos, monke
         change(healthy, monkeypatch, tmp_path)
     answer = dos("doctor", "--json")
     for found in answer.json["findings"]:
-        assert not any(word in found["fix"] for word in ("***", "PATH/", "NAME", "USER@", "BRANCH", "secret"))
-    line = next(n for n, text in enumerate((healthy / "dos.toml").read_text().splitlines(), 1) if "secret" in text)
+        assert not any(
+            word in found["fix"] for word in ("***", "PATH/", "NAME", "USER@", "BRANCH", "secret")
+        )
+    line = next(
+        n
+        for n, text in enumerate((healthy / "dos.toml").read_text().splitlines(), 1)
+        if "secret" in text
+    )
     assert f" +{line} " in finding(answer, "STORE_UNREACHABLE")["fix"]
 
 
@@ -323,7 +373,9 @@ def test_a_server_is_asked_without_showing_the_password(healthy, typed, dos, pos
         assert typed(finding(answer, "STORE_DURABILITY")["fix"]).returncode == 0
         assert "STORE_DURABILITY" not in kinds(dos("doctor", "--json"))
     finally:
-        typed(f"psql {url} -c 'ALTER ROLE CURRENT_USER RESET synchronous_commit'")  # other tests share the server
+        typed(
+            f"psql {url} -c 'ALTER ROLE CURRENT_USER RESET synchronous_commit'"
+        )  # other tests share the server
 
 
 def without_privilege():
@@ -360,7 +412,9 @@ def test_what_may_not_be_read_or_written_is_found_and_given_back(name, mode, kin
 
     def findings():
         asked = [*ordinary, sys.executable, "-m", "dos", "doctor", "--json"]
-        done = subprocess.run(asked, cwd=healthy, capture_output=True, text=True, timeout=PATIENCE, check=True)
+        done = subprocess.run(
+            asked, cwd=healthy, capture_output=True, text=True, timeout=PATIENCE, check=True
+        )
         return {found["kind"]: found["fix"] for found in json.loads(done.stdout)["findings"]}
 
     done = subprocess.run([*ordinary, "sh", "-c", findings()[kind]], cwd=healthy, timeout=PATIENCE)

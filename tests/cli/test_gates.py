@@ -15,19 +15,25 @@ def test_a_hook_sees_what_commit_all_is_about_to_commit(workspace):
     hook.chmod(0o755)
     (workspace / "docs" / "a.txt").write_text("stray\n")
     words = ["git", "-c", "user.name=t", "-c", "user.email=t@t", "commit", "-qam", "stray"]
-    done = subprocess.run(words, cwd=workspace, capture_output=True, text=True, env=dict(os.environ))
+    done = subprocess.run(
+        words, cwd=workspace, capture_output=True, text=True, env=dict(os.environ)
+    )
     assert done.returncode != 0
     assert "docs/a.txt" in done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("name", ["api\\\\x", " ", "\u2028"], ids=["backslash", "blank", "separator"])
+@pytest.mark.parametrize(
+    "name", ["api\\\\x", " ", "\u2028"], ids=["backslash", "blank", "separator"]
+)
 def test_a_name_that_only_looks_as_if_it_were_inside_is_outside(dos, workspace, name):
     (workspace / name).write_text("x")
     git("add", "--all", cwd=workspace)
     assert dos("scope-gate", "--lane", "api", "--staged").code == 6
 
 
-@pytest.mark.parametrize("words", [("--file", ""), ("--file", " ", "--staged"), ("--file", "api/a.txt", "--file", "")])
+@pytest.mark.parametrize(
+    "words", [("--file", ""), ("--file", " ", "--staged"), ("--file", "api/a.txt", "--file", "")]
+)
 def test_an_empty_file_name_is_an_error_and_not_a_pass(dos, words):
     assert dos("scope-gate", "--lane", "api", *words).code == 2
 
@@ -62,7 +68,9 @@ def test_init_before_the_first_commit_makes_lanes_of_what_git_would_track(dos, t
     assert dos("init", str(root)).code == 0
     (tmp_path / "empty").mkdir()
     assert dos("init", str(tmp_path / "empty")).code == 0
-    assert 'autopick = ["main"]' in (tmp_path / "empty" / "dos.toml").read_text(), "else a unit has to name its lane"
+    assert 'autopick = ["main"]' in (tmp_path / "empty" / "dos.toml").read_text(), (
+        "else a unit has to name its lane"
+    )
     assert 'shop = ["src/**", "tests/**", ".gitignore"]' in (root / "dos.toml").read_text()
 
 
@@ -71,7 +79,12 @@ def test_init_says_in_words_what_it_cannot_write(dos, workspace):
     shutil.rmtree(workspace / "docs")
     (workspace / "docs").write_text("a file in its place")
     answer = dos("init", "--first-plan")
-    assert answer.code == 2 and "docs" in answer.err and "hint: " in answer.err and "Errno" not in answer.err
+    assert (
+        answer.code == 2
+        and "docs" in answer.err
+        and "hint: " in answer.err
+        and "Errno" not in answer.err
+    )
     assert not (workspace / "dos.toml").exists()
 
 
@@ -79,7 +92,9 @@ def test_the_undo_of_init_can_be_typed_where_a_name_has_blanks(dos, tmp_path):
     place = tmp_path / "a b"
     place.mkdir()
     answer = dos("init", str(place))
-    undo = next(line for line in answer.out.splitlines() if line.startswith("undo: ")).removeprefix("undo: ")
+    undo = next(line for line in answer.out.splitlines() if line.startswith("undo: ")).removeprefix(
+        "undo: "
+    )
     subprocess.run(undo, shell=True, check=True)
     assert list(place.iterdir()) == []
 

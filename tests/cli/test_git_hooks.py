@@ -59,7 +59,9 @@ def test_nothing_is_there_then_it_is_and_then_it_is_gone(dos, hooks):
         ("#!/usr/bin/env python3\nimport sys\n\r\n", 0o700),
     ],
 )
-def test_what_was_there_is_given_back_byte_for_byte_however_often_it_was_installed(dos, hooks, text, mode):
+def test_what_was_there_is_given_back_byte_for_byte_however_often_it_was_installed(
+    dos, hooks, text, mode
+):
     put(hooks / "pre-commit", text, mode)
     before, inode = everything(hooks), (hooks / "pre-commit").stat().st_ino
     for _ in range(2):
@@ -134,7 +136,8 @@ def test_a_configured_folder_is_used_and_named(dos, workspace, hooks, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("folder", "said"), [(".githooks", "a folder of each work tree"), ("/dev/null", "hooks are switched off here")]
+    ("folder", "said"),
+    [(".githooks", "a folder of each work tree"), ("/dev/null", "hooks are switched off here")],
 )
 def test_a_configured_folder_that_cannot_guard_worktrees_is_refused(dos, workspace, folder, said):
     git("config", "core.hooksPath", folder, cwd=workspace)
@@ -168,7 +171,9 @@ def is_binary(path: Path) -> None:
 @pytest.mark.parametrize("name", ["pre-commit", "reference-transaction"])
 @pytest.mark.parametrize("make", [links, leads_nowhere, is_a_folder, is_binary])
 @pytest.mark.parametrize("words", [[], ["--dry-run"]], ids=["really", "dry"])
-def test_a_hook_that_cannot_be_kept_stops_the_installation_before_it_begins(dos, hooks, make, name, words):
+def test_a_hook_that_cannot_be_kept_stops_the_installation_before_it_begins(
+    dos, hooks, make, name, words
+):
     hooks.mkdir(exist_ok=True)
     make(hooks / name)
     before = sorted(each.name for each in hooks.iterdir())
@@ -205,7 +210,8 @@ def test_a_hook_that_another_program_wrote_over_ours_is_left_to_people(dos, hook
     assert removed.code == 1 and "pre-commit.before-dos" in removed.out
     left = everything(hooks)
     assert (
-        left["pre-commit"] == before["pre-commit"] and left["pre-commit.before-dos"] == before["pre-commit.before-dos"]
+        left["pre-commit"] == before["pre-commit"]
+        and left["pre-commit.before-dos"] == before["pre-commit.before-dos"]
     )
 
 
@@ -235,7 +241,9 @@ def test_a_gate_of_another_python_is_written_anew(dos, hooks):
     assert (hooks / "pre-commit").read_bytes() == good
 
 
-@pytest.mark.parametrize("words", [["fly"], ["install", "more"], ["check"], ["check", "post-commit"], []])
+@pytest.mark.parametrize(
+    "words", [["fly"], ["install", "more"], ["check"], ["check", "post-commit"], []]
+)
 def test_words_that_mean_nothing_are_said_so(dos, hooks, words):
     done = dos("hooks", "git", *words)
     assert done.code == 2 and "hint" in done.err

@@ -42,7 +42,15 @@ def worker(state, tmp_path, request):
     script.write_text(WORKER)
 
     def start(lane="api", run_id=RUN, obeys="yes"):
-        words = [sys.executable, str(script), str(request.path.parent), str(state), lane, run_id, obeys]
+        words = [
+            sys.executable,
+            str(script),
+            str(request.path.parent),
+            str(state),
+            lane,
+            run_id,
+            obeys,
+        ]
         process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
         begun.append(process)
         assert process.stdout.readline() == "at work\n"
@@ -55,7 +63,10 @@ def worker(state, tmp_path, request):
 
 
 def written(dos, run_id=RUN):
-    return [(line["kind"], line["body"]) for line in dos("journal", "export", "--stream", f"run/{run_id}").lines]
+    return [
+        (line["kind"], line["body"])
+        for line in dos("journal", "export", "--stream", f"run/{run_id}").lines
+    ]
 
 
 def test_a_run_is_asked_to_stop_and_waited_for(dos, worker):
@@ -65,7 +76,11 @@ def test_a_run_is_asked_to_stop_and_waited_for(dos, worker):
     assert answer.json == {"run_id": RUN, "lane": "api", "halted": True, "stop_reason": "halted"}
     assert process.wait(timeout=PATIENCE) == 0
     asked = dict(written(dos))["halt_requested"]
-    assert (asked["run_id"], asked["reason"], asked.get("resumable", False)) == (RUN, "wrong plan", False)
+    assert (asked["run_id"], asked["reason"], asked.get("resumable", False)) == (
+        RUN,
+        "wrong plan",
+        False,
+    )
     assert "run_suspended" not in dict(written(dos))
 
 
@@ -81,7 +96,9 @@ PLAN = "# A plan\n\n## DEMO A1: first\n- lane: api\n"
 def real_worker(workspace, tmp_path, monkeypatch):
     """A worker as `dos up` starts them, whose agent writes half a file and then never ends."""
     script = tmp_path / "script.json"
-    script.write_bytes(json.encode({"*": [[{"write": "api/half.txt", "text": "half"}, {"hang": True}]]}))
+    script.write_bytes(
+        json.encode({"*": [[{"write": "api/half.txt", "text": "half"}, {"hang": True}]]})
+    )
     with (workspace / "dos.toml").open("a") as file:
         file.write(AGENT.format(script=script))
     (workspace / "docs" / "demo-plan.md").write_text(PLAN)
@@ -95,10 +112,14 @@ def real_worker(workspace, tmp_path, monkeypatch):
     process.communicate()
 
 
-def test_a_real_worker_ends_its_agent_saves_what_it_did_and_gives_its_lane_back(dos, real_worker, workspace, state):
+def test_a_real_worker_ends_its_agent_saves_what_it_did_and_gives_its_lane_back(
+    dos, real_worker, workspace, state
+):
     # Its worktree holds the half of a file before it is asked.
     deadline = time.monotonic() + PATIENCE
-    while '"type":"write"' not in "".join(log.read_text() for log in state.glob("logs/api/*.1.log")):
+    while '"type":"write"' not in "".join(
+        log.read_text() for log in state.glob("logs/api/*.1.log")
+    ):
         assert real_worker.poll() is None, real_worker.stderr.read()
         assert time.monotonic() < deadline
         time.sleep(0.1)
@@ -185,7 +206,8 @@ def test_down_now_reaches_a_worker_that_shows_up_meanwhile(dos, worker, state):
     with journal(state) as store:
         hold(store, "supervisor/here", is_lock=True)
         down = subprocess.Popen(
-            [sys.executable, "-m", "dos", "down", "--now", "--timeout", "60", "--json"], stdout=subprocess.PIPE
+            [sys.executable, "-m", "dos", "down", "--now", "--timeout", "60", "--json"],
+            stdout=subprocess.PIPE,
         )
         while not any(event.kind == "drain_requested" for event in store.load("fleet")):
             store.wait(store.last(), 1)

@@ -37,13 +37,24 @@ def nasty(workspace):
     with open_journal(places.find(workspace), "") as journal:
         for lane in (NASTY_LANE, "api"):
             asked = Request(
-                lane=lane, holder=NASTY, host=NASTY, ttl_ms=10**8, region=region([f"{lane}/**"]), run_id="R"
+                lane=lane,
+                holder=NASTY,
+                host=NASTY,
+                ttl_ms=10**8,
+                region=region([f"{lane}/**"]),
+                run_id="R",
             )
             journal.acquire(asked, lambda asked, live: None)
-        journal.record("x", RunStopped(run_id="R", lane=NASTY, stop_reason=NASTY, needs=NASTY, reason=NASTY))
+        journal.record(
+            "x", RunStopped(run_id="R", lane=NASTY, stop_reason=NASTY, needs=NASTY, reason=NASTY)
+        )
         journal.record("x", LaneFailed(lane=NASTY, reason=NASTY))
-        journal.record("x", LeaseRefused(lane=NASTY, holder=NASTY, reason_class=NASTY, reason=NASTY))
-        journal.record("x", WorkSalvaged(run_id="R", lane=NASTY, ref=NASTY, commit=NASTY, why=NASTY))
+        journal.record(
+            "x", LeaseRefused(lane=NASTY, holder=NASTY, reason_class=NASTY, reason=NASTY)
+        )
+        journal.record(
+            "x", WorkSalvaged(run_id="R", lane=NASTY, ref=NASTY, commit=NASTY, why=NASTY)
+        )
     return workspace
 
 
@@ -85,7 +96,13 @@ def test_json_still_says_exactly_what_was_stored(dos, nasty):
 
 
 def test_a_mistyped_verb_or_option_is_shown_and_not_obeyed(dos):
-    for words in ([NASTY], ["lease-lane", NASTY], ["status", NASTY], ["status", f"--{NASTY}"], ["help", NASTY]):
+    for words in (
+        [NASTY],
+        ["lease-lane", NASTY],
+        ["status", NASTY],
+        ["status", f"--{NASTY}"],
+        ["help", NASTY],
+    ):
         answer = dos(*words)
         assert answer.code == 2 and not ACTS.search(answer.err), words
 
@@ -93,17 +110,25 @@ def test_a_mistyped_verb_or_option_is_shown_and_not_obeyed(dos):
 def test_our_own_colours_are_left_and_only_where_colour_is_wanted(monkeypatch):
     monkeypatch.setenv("DOS_COLOR", "always")
     for colour in view.COLOURS.values():
-        assert harmless(f"{colour}x\x1b[0m\x1b[2J\x1b[5m") == f"{colour}x\x1b[0m\\u001b[2J\\u001b[5m"
+        assert (
+            harmless(f"{colour}x\x1b[0m\x1b[2J\x1b[5m") == f"{colour}x\x1b[0m\\u001b[2J\\u001b[5m"
+        )
     monkeypatch.setenv("DOS_COLOR", "never")
     assert harmless("\x1b[31mx\x1b[0m") == "\\u001b[31mx\\u001b[0m"
 
 
 @pytest.mark.parametrize(
     ("environment", "coloured"),
-    [({"TERM": "xterm"}, True), ({"TERM": "dumb"}, False), ({"TERM": "dumb", "DOS_COLOR": "always"}, True)],
+    [
+        ({"TERM": "xterm"}, True),
+        ({"TERM": "dumb"}, False),
+        ({"TERM": "dumb", "DOS_COLOR": "always"}, True),
+    ],
     ids=str,
 )
-def test_a_dumb_terminal_gets_no_colour_unless_somebody_asks_for_it(workspace, environment, coloured):
+def test_a_dumb_terminal_gets_no_colour_unless_somebody_asks_for_it(
+    workspace, environment, coloured
+):
     assert (b"\x1b[" in at_a_terminal("doctor", cwd=workspace, environment=environment)) is coloured
 
 
@@ -122,4 +147,6 @@ def test_escapes_in_json_are_json():
     from dos.text import visible
 
     encoded = json.encode({"name": NASTY + "\U000e0041"}).decode()
-    assert visible(encoded).isprintable() and json.decode(visible(encoded)) == {"name": NASTY + "\U000e0041"}
+    assert visible(encoded).isprintable() and json.decode(visible(encoded)) == {
+        "name": NASTY + "\U000e0041"
+    }

@@ -19,7 +19,12 @@ from commanding import command, in_process
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 MOMENTS = ("pretool", "posttool", "marker", "session")
-TOOL = {"session_id": "s", "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}}
+TOOL = {
+    "session_id": "s",
+    "hook_event_name": "PreToolUse",
+    "tool_name": "Bash",
+    "tool_input": {"command": "ls"},
+}
 GARBAGE = [b"", b"\n", b"{", b"[]", b"7", b"null", b"\xff\xfe", b"\0", b"[" * 100_000, b'{"cwd": "\\u0000"}',
            b'{"session_id": "a\\u0000b", "cwd": 7, "workspace_roots": [{}]}']  # fmt: skip
 
@@ -30,7 +35,9 @@ def wired() -> list[str]:
 
     def walk(value: object) -> None:
         if isinstance(value, dict):
-            found.extend(text for key, text in value.items() if key == "command" and isinstance(text, str))
+            found.extend(
+                text for key, text in value.items() if key == "command" and isinstance(text, str)
+            )
             for each in value.values():
                 walk(each)
         elif isinstance(value, list):
@@ -38,7 +45,11 @@ def wired() -> list[str]:
                 walk(each)
 
     for path in sorted((FIXTURES / "released_settings").iterdir()):
-        walk(tomllib.loads(path.read_text()) if path.suffix == ".toml" else json.loads(path.read_text()))
+        walk(
+            tomllib.loads(path.read_text())
+            if path.suffix == ".toml"
+            else json.loads(path.read_text())
+        )
     return sorted(set(found))
 
 
@@ -61,7 +72,11 @@ def call(monkeypatch, raw: bytes, *words: str):
 
 
 def faults(dos) -> list[dict]:
-    return [event["body"] for event in dos("journal", "tail", "--json").lines if event["kind"] == "hook_fault"]
+    return [
+        event["body"]
+        for event in dos("journal", "tail", "--json").lines
+        if event["kind"] == "hook_fault"
+    ]
 
 
 def test_the_settings_of_four_hosts_are_all_tried():
@@ -71,7 +86,9 @@ def test_the_settings_of_four_hosts_are_all_tried():
 
 
 @pytest.mark.parametrize("line", wired())
-def test_no_captured_event_is_blocked_by_what_the_released_settings_call(workspace, monkeypatch, line):
+def test_no_captured_event_is_blocked_by_what_the_released_settings_call(
+    workspace, monkeypatch, line
+):
     for event in captured():
         answer = call(monkeypatch, json.dumps(event).encode(), *shlex.split(line)[1:])
         assert answer.code == 0 and "error" not in answer.err, (event, answer)
@@ -121,7 +138,9 @@ def test_whatever_is_typed_wrongly_is_one_line_and_blocks_nothing(workspace, mon
 @pytest.mark.parametrize("moment", [*MOMENTS, "stop"])
 def test_a_broken_workspace_blocks_nothing(workspace, tmp_path, monkeypatch, moment, dos):
     dos("lease-lane", "acquire", "--lane", "api", "--owner", "A")
-    raw = json.dumps({**TOOL, "hook_event_name": "Stop", "last_assistant_message": "DOS-CLAIM: AUTH AUTH2"}).encode()
+    raw = json.dumps(
+        {**TOOL, "hook_event_name": "Stop", "last_assistant_message": "DOS-CLAIM: AUTH AUTH2"}
+    ).encode()
     (workspace / "dos.toml").write_text("[lanes\n")
     assert call(monkeypatch, raw, "hook", moment).code == 0
     (workspace / ".git" / "dos" / "state.db").write_bytes(b"nonsense" * 1000)
@@ -166,12 +185,19 @@ def test_no_journal_is_made_for_a_fault(workspace, state, monkeypatch):
     assert not state.exists()
 
 
-@pytest.mark.parametrize("words", [("pretool",), ("stop",), (), ("nonsense",), ("pretool", "--dialect", "x")])
+@pytest.mark.parametrize(
+    "words", [("pretool",), ("stop",), (), ("nonsense",), ("pretool", "--dialect", "x")]
+)
 def test_on_a_terminal_it_is_a_usage_error(workspace, words):
     controller, terminal = pty.openpty()
     try:
         done = subprocess.run(
-            command("hook", *words), cwd=workspace, stdin=terminal, capture_output=True, text=True, timeout=120
+            command("hook", *words),
+            cwd=workspace,
+            stdin=terminal,
+            capture_output=True,
+            text=True,
+            timeout=120,
         )
     finally:
         os.close(controller)
@@ -182,7 +208,10 @@ def test_on_a_terminal_it_is_a_usage_error(workspace, words):
 def test_as_a_program_runs_it_with_nothing_on_any_stream(workspace):
     """By a shell, `dos` on the path, and with its streams closed: as hosts do."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    for line in ("dos hook pretool --workspace . --dialect codex", "dos hook nonsense <&- 2>&- >&-"):
+    for line in (
+        "dos hook pretool --workspace . --dialect codex",
+        "dos hook nonsense <&- 2>&- >&-",
+    ):
         done = subprocess.run(
             line, shell=True, cwd=workspace, input=json.dumps(TOOL).encode(), env={**os.environ, "PATH": path},
             capture_output=True, timeout=120,

@@ -29,11 +29,17 @@ def repository(workspace):
 
 def stop(where, event, *words):
     raw = event if isinstance(event, bytes) else json.encode(event)
-    return subprocess.run(command("hook", "stop", *words), cwd=where, input=raw, capture_output=True, timeout=PATIENCE)
+    return subprocess.run(
+        command("hook", "stop", *words), cwd=where, input=raw, capture_output=True, timeout=PATIENCE
+    )
 
 
 def claimed(*phases, **more):
-    return {**STOP, "last_assistant_message": "\n".join(f"DOS-CLAIM: AUTH {phase}" for phase in phases), **more}
+    return {
+        **STOP,
+        "last_assistant_message": "\n".join(f"DOS-CLAIM: AUTH {phase}" for phase in phases),
+        **more,
+    }
 
 
 @pytest.mark.parametrize(
@@ -57,8 +63,12 @@ def test_a_claim_that_git_does_not_back_is_refused_in_the_programs_bytes(reposit
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("dialect", ["claude-code", "codex", "gemini", "cursor", "antigravity"])
-@pytest.mark.parametrize("event", [claimed("AUTH1"), claimed("AUTH2", stop_hook_active=True)], ids=["backed", "again"])
-def test_a_claim_that_is_backed_or_was_refused_already_passes_in_silence(repository, dialect, event):
+@pytest.mark.parametrize(
+    "event", [claimed("AUTH1"), claimed("AUTH2", stop_hook_active=True)], ids=["backed", "again"]
+)
+def test_a_claim_that_is_backed_or_was_refused_already_passes_in_silence(
+    repository, dialect, event
+):
     done = stop(repository, event, "--dialect", dialect)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
@@ -93,8 +103,14 @@ def test_prose_is_warned_of_on_stderr(repository):
 
 
 def test_the_captured_lie_of_claude_code(repository):
-    event = next(line for line in (FIXTURES / "hooks" / "claude.jsonl").read_bytes().splitlines() if b'"Stop"' in line)
-    done = stop(repository, event, "--strict")  # its directory is not on this machine, so this one is asked
+    event = next(
+        line
+        for line in (FIXTURES / "hooks" / "claude.jsonl").read_bytes().splitlines()
+        if b'"Stop"' in line
+    )
+    done = stop(
+        repository, event, "--strict"
+    )  # its directory is not on this machine, so this one is asked
     reason = json.decode(done.stdout)["reason"]
     assert "AUTH/AUTH2" in reason and "AUTH/AUTH1" not in reason
 
@@ -112,7 +128,9 @@ def test_the_captured_lie_of_each_program_is_read_from_its_transcript(repository
 def test_json_tells_each_claim(repository):
     found = json.decode(stop(repository, claimed("AUTH1", "AUTH2"), "--json").stdout)
     assert (found["ok"], found["checked"]) == (False, 2) and found["reason"]
-    assert [(row["phase"], row["shipped"], row["source"], row["rung"]) for row in found["results"]] == [
+    assert [
+        (row["phase"], row["shipped"], row["source"], row["rung"]) for row in found["results"]
+    ] == [
         ("AUTH1", True, "grep-subject", "marker"),
         ("AUTH2", False, "none", "marker"),
     ]
@@ -122,7 +140,10 @@ def test_json_tells_each_claim(repository):
 def test_what_cannot_be_told_is_neither_a_lie_nor_fine(tmp_path):
     """Outside of any repository."""
     done = stop(tmp_path, claimed("AUTH2"))
-    assert (done.returncode, done.stdout) == (0, b"") and b"warning: whether AUTH/AUTH2" in done.stderr
+    assert (done.returncode, done.stdout) == (
+        0,
+        b"",
+    ) and b"warning: whether AUTH/AUTH2" in done.stderr
     found = json.decode(stop(tmp_path, claimed("AUTH2"), "--json").stdout)
     assert (found["ok"], found["results"][0]["shipped"]) == (None, None)
 
@@ -139,15 +160,26 @@ def test_the_workspace_is_the_flags_then_the_events_then_the_current_one(reposit
     at = {"cwd": str(repository)}
     assert stop(elsewhere, claimed("AUTH1", **at)).stderr == b""
     assert json.decode(stop(elsewhere, claimed("AUTH2", **at)).stdout)["decision"] == "block"
-    assert b"warning" in stop(repository, claimed("AUTH1", **at), "--workspace", str(elsewhere)).stderr
-    assert stop(elsewhere, claimed("AUTH1", cwd="/nowhere"), "--workspace", str(repository)).stderr == b""
+    assert (
+        b"warning" in stop(repository, claimed("AUTH1", **at), "--workspace", str(elsewhere)).stderr
+    )
+    assert (
+        stop(elsewhere, claimed("AUTH1", cwd="/nowhere"), "--workspace", str(repository)).stderr
+        == b""
+    )
     roots = {"workspacePaths": [str(repository)], "finalModelOutput": "DOS-CLAIM: AUTH AUTH1"}
     assert stop(elsewhere, roots, "--dialect", "antigravity").stderr == b""
 
 
 @pytest.mark.parametrize(
     "words",
-    [("--dialect", "nonsense"), ("--plan", "AUTH"), ("--phase", "AUTH1"), ("--last-turns", "0"), ("--nonsense",)],
+    [
+        ("--dialect", "nonsense"),
+        ("--plan", "AUTH"),
+        ("--phase", "AUTH1"),
+        ("--last-turns", "0"),
+        ("--nonsense",),
+    ],
 )
 def test_a_hook_that_is_wired_wrongly_says_so_and_blocks_nothing(repository, words):
     done = stop(repository, claimed("AUTH2"), *words)
@@ -173,7 +205,11 @@ def test_a_broken_workspace_costs_no_agent_its_work(repository):
 )  # fmt: skip
 def test_no_input_makes_it_speak_or_fail(repository, raw):
     done = stop(repository, raw)
-    assert (done.returncode, done.stdout) == (0, b"") and b"Traceback" not in done.stderr and b"bug" not in done.stderr
+    assert (
+        (done.returncode, done.stdout) == (0, b"")
+        and b"Traceback" not in done.stderr
+        and b"bug" not in done.stderr
+    )
 
 
 fields = st.dictionaries(
@@ -183,7 +219,9 @@ fields = st.dictionaries(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(raw=st.binary(max_size=200) | fields.map(json.encode))
 def test_whatever_is_on_the_input_the_agent_may_stop(workspace, monkeypatch, raw):
     with monkeypatch.context() as patch:
@@ -198,14 +236,25 @@ def test_nothing_that_it_says_is_a_recipe(repository):
     for words in ((), ("--strict",), ("--dialect", "cursor"), ("--json",)):
         done = stop(repository, event, *words)
         reason = str([value for key, value in json.decode(done.stdout).items() if key != "results"])
-        for recipe in ("DOS-CLAIM", "git ", "--allow-empty", "commit", "AUTH2:  ", "Unit:", "subject", "-m "):
+        for recipe in (
+            "DOS-CLAIM",
+            "git ",
+            "--allow-empty",
+            "commit",
+            "AUTH2:  ",
+            "Unit:",
+            "subject",
+            "-m ",
+        ):
             assert recipe not in reason + done.stderr.decode()
 
 
 def test_it_writes_nothing_into_the_workspace(repository, state):
     def all_files():
         return {
-            path: path.read_bytes() for path in repository.rglob("*") if path.is_file() and state not in path.parents
+            path: path.read_bytes()
+            for path in repository.rglob("*")
+            if path.is_file() and state not in path.parents
         }
 
     before = all_files()

@@ -71,7 +71,11 @@ BESIDE = {
     "judge": {"claim": "c", "--judge": "similarity", "--evidence": "c"},
     "judge-eval": {"--cases": "dos.toml"},
     "coverage": {"--declared": "2", "--states": "HEALTHY"},
-    "arg-provenance": {"--tool": "update_user", "--args": '{"user_id": "usr_4711"}', "--prior": "x"},
+    "arg-provenance": {
+        "--tool": "update_user",
+        "--args": '{"user_id": "usr_4711"}',
+        "--prior": "x",
+    },
     "hook stop": {"--plan": "P", "--phase": "1"},
 }
 TRIED = [
@@ -91,10 +95,20 @@ def words(name, field, value):
     """The verb with one of its options set to the value, and whatever else it cannot do without."""
     beside = BESIDE.get(name, {})
     places = [each for each in catalogue.arguments(VERBS[name]) if each.option.positional]
-    flags = [flag if given is None else f"{flag}={given}" for flag, given in beside.items() if flag.startswith("--")]
+    flags = [
+        flag if given is None else f"{flag}={given}"
+        for flag, given in beside.items()
+        if flag.startswith("--")
+    ]
     if not field.option.positional:
-        flags = [flag for flag in flags if not flag.startswith(f"{field.flag}=")] + [f"{field.flag}={value}"]
-    bare = [value if each == field else beside[each.name] for each in places if each == field or each.name in beside]
+        flags = [flag for flag in flags if not flag.startswith(f"{field.flag}=")] + [
+            f"{field.flag}={value}"
+        ]
+    bare = [
+        value if each == field else beside[each.name]
+        for each in places
+        if each == field or each.name in beside
+    ]
     return [*name.split(), *flags, *(["--", *bare] if bare else [])]
 
 
@@ -109,7 +123,9 @@ def busy(dos, workspace):
 
 
 @pytest.mark.sampled(10)
-@pytest.mark.parametrize(("name", "field"), TRIED, ids=[f"{name} {field.typed}" for name, field in TRIED])
+@pytest.mark.parametrize(
+    ("name", "field"), TRIED, ids=[f"{name} {field.typed}" for name, field in TRIED]
+)
 def test_no_value_of_any_option_gets_more_than_a_clear_answer(busy, name, field):
     codes = catalogue.exits(VERBS[name]).values()
     for value in NUMBERS if field.type in (int, float) else TEXTS:
@@ -131,7 +147,9 @@ def test_no_value_of_any_option_gets_more_than_a_clear_answer(busy, name, field)
 def test_an_empty_value_is_a_mistake_and_never_means_not_given(dos, state, name, field):
     for value in ("", "  "):
         answer = dos(*words(name, field, value))
-        assert answer.code == (0 if name.startswith("hook ") else 2) and answer.out == ""  # a hook denies nothing
+        assert (
+            answer.code == (0 if name.startswith("hook ") else 2) and answer.out == ""
+        )  # a hook denies nothing
         assert field.typed in answer.err or field.metavar in answer.err
     assert not state.exists()
 

@@ -33,7 +33,14 @@ NAMED = {
     "owner": ["lease-lane", "acquire", "--lane", "api", "--owner={}"],
     "any owner": ["lease-lane", "acquire", "--any", "--owner={}"],
     "kind": ["lease-lane", "acquire", "--lane=hot", "--tree=lib/**", "--owner=A", "--kind={}"],
-    "own lane": ["lease-lane", "acquire", "--kind=keyword", "--tree=lib/**", "--owner=A", "--lane={}"],
+    "own lane": [
+        "lease-lane",
+        "acquire",
+        "--kind=keyword",
+        "--tree=lib/**",
+        "--owner=A",
+        "--lane={}",
+    ],
     "loop stamp": ["lease-lane", "acquire", "--lane=api", "--owner=A", "--loop-ts={}"],
     "renewed lane": ["lease-lane", "heartbeat", "--owner=A", "--lane={}"],
     "renewing owner": ["lease-lane", "heartbeat", "--lane=api", "--owner={}"],
@@ -80,7 +87,14 @@ NAMED = {
     "exported stream": ["journal", "export", "--stream={}"],
 }
 # A lane that must have been declared, or held before.
-MUST_BE_KNOWN = {"halted lane", "awaited lane", "renewed lane", "adopted lane", "reaped lane", "spawned lane"}
+MUST_BE_KNOWN = {
+    "halted lane",
+    "awaited lane",
+    "renewed lane",
+    "adopted lane",
+    "reaped lane",
+    "spawned lane",
+}
 RUN_IDS = {
     "lease": ["lease-lane", "acquire", "--lane=api", "--owner=A", "--run-id={}"],
     "adopt": ["lease-lane", "adopt", "--lane=api", "--owner=A", "--run-id={}"],
@@ -136,7 +150,9 @@ def test_an_odd_name_is_a_name(dos, tmp_path, slot):
     before = files(tmp_path)
     for name in ODD:
         answer = dos(*filled(NAMED[slot], name))
-        assert answer.code in declared(NAMED[slot]) - (set() if slot in MUST_BE_KNOWN else {2}), answer
+        assert answer.code in declared(NAMED[slot]) - (set() if slot in MUST_BE_KNOWN else {2}), (
+            answer
+        )
         assert "Traceback" not in answer.err and "has a bug" not in answer.err
     assert files(tmp_path) == before
     assert dos("journal", "check").code == 0
@@ -144,7 +160,8 @@ def test_an_odd_name_is_a_name(dos, tmp_path, slot):
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(
-    "run_id", ["../../x", "RID-", "rid-000000001000002", "RID-00000000100000Z/", "RID-0000000010000U2"]
+    "run_id",
+    ["../../x", "RID-", "rid-000000001000002", "RID-00000000100000Z/", "RID-0000000010000U2"],
 )
 @pytest.mark.parametrize("slot", RUN_IDS)
 def test_a_run_id_that_is_none_is_an_error(dos, tmp_path, state, slot, run_id):
@@ -165,7 +182,9 @@ def test_an_odd_owner_can_renew_and_release_what_it_took(dos, workspace, owner):
     assert dos("lease-lane", "release", *who).code == 0
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(slot=st.sampled_from(sorted(NAMED)), name=st.text(max_size=30))
 def test_no_text_breaks_a_verb(workspace, slot, name):
     answer = in_process(*filled(NAMED[slot], name))
@@ -173,7 +192,9 @@ def test_no_text_breaks_a_verb(workspace, slot, name):
     assert "has a bug" not in answer.err
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(leases=st.one_of(st.text(max_size=40), st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5)),
     lambda inner: st.one_of(

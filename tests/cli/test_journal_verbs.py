@@ -26,31 +26,60 @@ def story(dos):
     dos("lease-lane", "heartbeat", "--lane", "api", "--owner", "A")
     dos("lease-lane", "release", "--lane", "docs", "--owner", "B")
     dos("id-alloc", "allocate", "s")
-    return ["lease_granted", "lease_granted", "lease_refused", "lease_renewed", "lease_released", "id_allocated"]
+    return [
+        "lease_granted",
+        "lease_granted",
+        "lease_refused",
+        "lease_renewed",
+        "lease_released",
+        "id_allocated",
+    ]
 
 
 def test_the_tail_is_one_object_a_line(dos, story):
     assert [event["kind"] for event in dos("journal", "tail").lines] == story
     assert [event["pos"] for event in dos("journal", "tail", "2").lines] == [5, 6]
     assert [event["kind"] for event in dos("journal", "tail", "0").lines] == story
-    assert dos("journal", "tail").lines[0].keys() >= {"pos", "stream", "ver", "kind", "at", "at_ms", "actor", "body"}
+    assert dos("journal", "tail").lines[0].keys() >= {
+        "pos",
+        "stream",
+        "ver",
+        "kind",
+        "at",
+        "at_ms",
+        "actor",
+        "body",
+    }
 
 
 def test_the_tail_of_one_stream(dos, story):
-    assert [event["ver"] for event in dos("journal", "tail", "--stream", "lane/api").lines] == [1, 2, 3]
-    assert [event["ver"] for event in dos("journal", "tail", "2", "--stream", "lane/api").lines] == [2, 3]
-    assert [event["ver"] for event in dos("journal", "tail", "0", "--stream", "lane/api").lines] == [1, 2, 3]
+    assert [event["ver"] for event in dos("journal", "tail", "--stream", "lane/api").lines] == [
+        1,
+        2,
+        3,
+    ]
+    assert [
+        event["ver"] for event in dos("journal", "tail", "2", "--stream", "lane/api").lines
+    ] == [2, 3]
+    assert [
+        event["ver"] for event in dos("journal", "tail", "0", "--stream", "lane/api").lines
+    ] == [1, 2, 3]
     assert dos("journal", "tail", "--stream", "lane/nosuch").out == ""
 
 
 def test_the_tail_finds_its_number_of_events_across_gaps(dos, story, state):
-    with open_store("", state_directory=state, workspace_id="") as store, store.backend.write() as tx:
+    with (
+        open_store("", state_directory=state, workspace_id="") as store,
+        store.backend.write() as tx,
+    ):
         tx.delete([3, 4, 5])
     assert [event["pos"] for event in dos("journal", "tail", "2").lines] == [2, 6]
 
 
 def test_following_shows_what_comes_later_and_waits_for_a_journal(dos, workspace):
-    follower = subprocess.Popen(command("journal", "tail", "--follow"), stdout=subprocess.PIPE, text=True)
+    follower = subprocess.Popen(
+        command("journal", "tail", "--follow"), stdout=subprocess.PIPE, text=True
+    )
     try:
         dos("lease-lane", "acquire", "--lane", "api", "--owner", "A")
         first = follower.stdout.readline()
@@ -59,7 +88,10 @@ def test_following_shows_what_comes_later_and_waits_for_a_journal(dos, workspace
     finally:
         follower.terminate()
         follower.wait(PATIENCE)
-    assert [json.decode(line)["kind"] for line in (first, second)] == ["lease_granted", "lease_released"]
+    assert [json.decode(line)["kind"] for line in (first, second)] == [
+        "lease_granted",
+        "lease_released",
+    ]
 
 
 def test_one_event_is_shown_whole(dos, story):
@@ -69,7 +101,9 @@ def test_one_event_is_shown_whole(dos, story):
 
 @pytest.mark.parametrize(("pos", "code"), [("99", 1), ("0", 1), ("-3", 1), ("x", 2), ("9" * 30, 2)])
 def test_an_event_that_is_not_there_is_said(dos, story, pos, code):
-    answer = dos("journal", "show", "--", pos) if pos.startswith("-") else dos("journal", "show", pos)
+    answer = (
+        dos("journal", "show", "--", pos) if pos.startswith("-") else dos("journal", "show", pos)
+    )
     assert answer.code == code and answer.err.startswith("error: ")
 
 
@@ -131,22 +165,40 @@ def test_an_export_is_imported_once(dos, story, tmp_path, workspace):
     again = dos("journal", "import", str(exported), "--workspace", str(other), "--json")
     assert again.json["events"] == 0
     assert dos("id-alloc", "peek", "s", "--workspace", str(other)).json["id"] == 1
-    assert dos("lease-lane", "live", "--workspace", str(other)).json == [], "no lease moves with its event"
+    assert dos("lease-lane", "live", "--workspace", str(other)).json == [], (
+        "no lease moves with its event"
+    )
 
 
 def test_an_export_can_start_after_a_position_and_keep_to_a_stream(dos, story):
     assert [event["pos"] for event in dos("journal", "export", "--after", "4").lines] == [5, 6]
-    assert [event["ver"] for event in dos("journal", "export", "--stream", "lane/api").lines] == [1, 2, 3]
+    assert [event["ver"] for event in dos("journal", "export", "--stream", "lane/api").lines] == [
+        1,
+        2,
+        3,
+    ]
 
 
 def test_the_released_shape_has_the_released_operations(dos, story):
     lines = dos("journal", "export", "--shape", "lane-journal").lines
-    assert [line["op"] for line in lines] == ["ACQUIRE", "ACQUIRE", "REFUSE", "HEARTBEAT", "RELEASE"]
+    assert [line["op"] for line in lines] == [
+        "ACQUIRE",
+        "ACQUIRE",
+        "REFUSE",
+        "HEARTBEAT",
+        "RELEASE",
+    ]
 
 
 @pytest.mark.parametrize(
     "words",
-    [("--shape", "nosuch"), ("--to", "/nosuch/dir/file"), ("--to", "a\0b"), ("--after", "x"), ("--to", ".")],
+    [
+        ("--shape", "nosuch"),
+        ("--to", "/nosuch/dir/file"),
+        ("--to", "a\0b"),
+        ("--after", "x"),
+        ("--to", "."),
+    ],
     ids=str,
 )
 def test_an_export_that_cannot_be_made_leaves_nothing(dos, story, workspace, words):
@@ -157,7 +209,9 @@ def test_an_export_that_cannot_be_made_leaves_nothing(dos, story, workspace, wor
 
 def test_a_released_log_is_read_with_its_torn_and_broken_lines(dos, workspace):
     log = workspace / "lane-journal.jsonl"
-    log.write_text('{"op":"ACQUIRE","lane":"api","loop_ts":"t1","seq":1}\ngarbage\n{"op":"RELEASE","lane":"x"}\n{"to')
+    log.write_text(
+        '{"op":"ACQUIRE","lane":"api","loop_ts":"t1","seq":1}\ngarbage\n{"op":"RELEASE","lane":"x"}\n{"to'
+    )
     done = dos("journal", "import", str(log), "--json").json
     assert (done["lines"], done["unreadable"], done["live"]) == (4, 1, 1)
     [lease] = dos("journal", "replay").json
@@ -213,7 +267,9 @@ def test_an_age_that_is_given_goes_before_the_configured_one(dos, workspace, sta
     assert dos("journal", "prune", "--json").json["removed"] == 0
     assert dos("journal", "prune", "--older-than-days", "10", "--json").json["removed"] == 0
     place = tmp_path / "kept"
-    pruned = dos("journal", "prune", "--older-than-days", "3", "--archive", str(place), "--json").json
+    pruned = dos(
+        "journal", "prune", "--older-than-days", "3", "--archive", str(place), "--json"
+    ).json
     assert pruned["removed"] == 9 and pruned["archived_to"].startswith(str(place))
 
 
@@ -228,7 +284,9 @@ def test_compacting_answers_as_released_versions_did(dos, workspace, state):
     old_journal(state, days=40)
     counts = dos("journal", "compact").json
     assert counts["entries_before"] == 11 and counts["bytes_reclaimed"] >= 0
-    assert counts["entries_after"] == 3, "the grant, its newest renewal, and the note of what was removed"
+    assert counts["entries_after"] == 3, (
+        "the grant, its newest renewal, and the note of what was removed"
+    )
 
 
 @pytest.mark.parametrize("days", ["-1", "nan", "1e9"])
@@ -260,7 +318,9 @@ def test_checking_shows_no_progress_where_nobody_looks(workspace, dos, story):
 
 def test_checking_shows_its_progress_on_a_terminal(workspace, dos, story):
     ours, theirs = pty.openpty()
-    checking = subprocess.Popen(command("journal", "check"), stdout=subprocess.PIPE, stderr=theirs, text=True)
+    checking = subprocess.Popen(
+        command("journal", "check"), stdout=subprocess.PIPE, stderr=theirs, text=True
+    )
     os.close(theirs)
     assert checking.communicate(timeout=PATIENCE)[0].startswith("sound: ")
     assert b"6 of 6 events" in os.read(ours, 4096)
@@ -273,17 +333,23 @@ def test_an_export_to_a_device_goes_through_it(dos, story):
 
 
 @pytest.mark.parametrize("flags", [(), ("--json",)], ids=["text", "json"])
-def test_standard_output_by_its_other_name_gets_the_lines_and_nothing_else(dos, story, tmp_path, flags):
+def test_standard_output_by_its_other_name_gets_the_lines_and_nothing_else(
+    dos, story, tmp_path, flags
+):
     out = tmp_path / "out"
     with out.open("w") as file:
         file.write("before\n")
         file.flush()
         words = command("journal", "export", "--to", "/dev/stdout", *flags)
-        done = subprocess.run(words, stdout=file, stderr=subprocess.PIPE, text=True, timeout=PATIENCE)
+        done = subprocess.run(
+            words, stdout=file, stderr=subprocess.PIPE, text=True, timeout=PATIENCE
+        )
     assert (done.returncode, done.stderr) == (0, "")
     first, *lines = out.read_text().splitlines()
     assert first == "before" and [json.decode(line)["kind"] for line in lines] == story
-    piped = in_its_own_process("journal", "export", "--to", "/dev/stdout", *flags, cwd=tmp_path / "workspace")
+    piped = in_its_own_process(
+        "journal", "export", "--to", "/dev/stdout", *flags, cwd=tmp_path / "workspace"
+    )
     assert [json.decode(line)["kind"] for line in piped.out.splitlines()] == story
 
 
@@ -301,7 +367,11 @@ def test_an_export_takes_the_place_of_an_older_one_and_of_nothing_else(dos, stor
     for place in (older, empty):
         assert dos("journal", "export", "--to", str(place)).code == 0
         assert len(place.read_text().splitlines()) == 6
-    for name, text in {"README.md": "# Read me\n", "package.json": "{\n}\n", "program": "\x7fELF"}.items():
+    for name, text in {
+        "README.md": "# Read me\n",
+        "package.json": "{\n}\n",
+        "program": "\x7fELF",
+    }.items():
         (workspace / name).write_text(text)
         answer = dos("journal", "export", "--to", name)
         assert answer.code == 2 and "is no export" in answer.err
@@ -311,21 +381,36 @@ def test_an_export_takes_the_place_of_an_older_one_and_of_nothing_else(dos, stor
 def test_one_line_is_not_lines(dos, workspace, tmp_path):
     dos("id-alloc", "allocate", "s")
     assert dos("journal", "check").out == "sound: 1 event, 1 stream, 0 leases\n"
-    assert dos("journal", "export", "--to", str(tmp_path / "one")).out == f"1 line written to {tmp_path / 'one'}\n"
-    assert dos("journal", "import", str(tmp_path / "one")).out.startswith("1 line read, 0 events written")
+    assert (
+        dos("journal", "export", "--to", str(tmp_path / "one")).out
+        == f"1 line written to {tmp_path / 'one'}\n"
+    )
+    assert dos("journal", "import", str(tmp_path / "one")).out.startswith(
+        "1 line read, 0 events written"
+    )
 
 
-@pytest.mark.parametrize("words", [("journal", "tail"), ("journal", "export"), ("journal", "seq")], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [("journal", "tail"), ("journal", "export"), ("journal", "seq")], ids=" ".join
+)
 def test_an_answer_that_finds_no_room_is_an_error(dos, story, words):
     with open("/dev/full", "w") as full:
-        done = subprocess.run(command(*words), stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE)
-    assert done.returncode == 2 and "No space left" in done.stderr and len(done.stderr.splitlines()) == 2
+        done = subprocess.run(
+            command(*words), stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE
+        )
+    assert (
+        done.returncode == 2
+        and "No space left" in done.stderr
+        and len(done.stderr.splitlines()) == 2
+    )
 
 
 def test_following_ends_when_nobody_reads(dos, story):
     words = " ".join(command("journal", "tail", "1", "--follow"))
     follower = subprocess.Popen(
-        ["bash", "-c", f"{words} | head -n 1; exit ${{PIPESTATUS[0]}}"], stdout=subprocess.PIPE, text=True
+        ["bash", "-c", f"{words} | head -n 1; exit ${{PIPESTATUS[0]}}"],
+        stdout=subprocess.PIPE,
+        text=True,
     )
     follower.stdout.readline()
     try:

@@ -35,7 +35,10 @@ def install(tmp_path, monkeypatch):
     (site / "jury.py").write_text(PLUGIN)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: jury\nVersion: 1.0\n")
     names = ("Yes", "Raising", "Wrong", "Odd")
-    points = [f"{name.lower()} = jury:{name}" for name in names] + ["abstain = jury:Yes", "absent = no.where:x"]
+    points = [f"{name.lower()} = jury:{name}" for name in names] + [
+        "abstain = jury:Yes",
+        "absent = no.where:x",
+    ]
     (info / "entry_points.txt").write_text("[dos.judges]\n" + "\n".join(points) + "\n")
     monkeypatch.syspath_prepend(str(site))
     monkeypatch.delitem(sys.modules, "jury", raising=False)
@@ -98,12 +101,22 @@ def test_a_program_that_takes_too_long_has_no_opinion(dos, workspace):
 def test_likeness_by_our_measure_or_another(dos, monkeypatch, scorer, limit, evidence, stance):
     monkeypatch.setenv("DOS_SIMILARITY_CMD", scorer)
     monkeypatch.setenv("DOS_SIMILARITY_THRESHOLD", limit)
-    assert opinion(dos("judge", "it shipped", "--judge", "similarity", "--evidence", evidence, "--json")) == stance
+    assert (
+        opinion(
+            dos("judge", "it shipped", "--judge", "similarity", "--evidence", evidence, "--json")
+        )
+        == stance
+    )
 
 
 @pytest.mark.parametrize(
     ("decision", "stance"),
-    [("accept-recommended", "AGREE"), ("escalate", "DISAGREE"), ("defer", "ABSTAIN"), ("yes", "ABSTAIN")],
+    [
+        ("accept-recommended", "AGREE"),
+        ("escalate", "DISAGREE"),
+        ("defer", "ABSTAIN"),
+        ("yes", "ABSTAIN"),
+    ],
 )
 def test_what_a_person_decided_is_an_opinion(dos, decision, stance):
     assert opinion(dos("judge", decision, "--judge", "operator-decision", "--json")) == stance
@@ -111,14 +124,23 @@ def test_what_a_person_decided_is_an_opinion(dos, decision, stance):
 
 @pytest.mark.parametrize(
     ("name", "stance"),
-    [("yes", "AGREE"), ("raising", "ABSTAIN"), ("wrong", "ABSTAIN"), ("odd", "ABSTAIN"), ("abstain", "ABSTAIN")],
+    [
+        ("yes", "AGREE"),
+        ("raising", "ABSTAIN"),
+        ("wrong", "ABSTAIN"),
+        ("odd", "ABSTAIN"),
+        ("abstain", "ABSTAIN"),
+    ],
 )
 def test_other_packages_add_judges_and_shadow_none(dos, install, name, stance):
     assert opinion(dos("judge", "x", "--judge", name, "--json")) == stance
 
 
 def test_a_judge_that_nobody_knows_is_an_error_that_lists_the_known(dos, install):
-    for words in (("judge", "x", "--judge", "nosuch"), ("judge-eval", "--cases", "dos.toml", "--judge", "nosuch")):
+    for words in (
+        ("judge", "x", "--judge", "nosuch"),
+        ("judge-eval", "--cases", "dos.toml", "--judge", "nosuch"),
+    ):
         answer = dos(*words)
         assert answer.code == 2 and "operator-decision" in answer.err and "raising" in answer.err
         assert answer.err.count("warning:") == 1 and "'absent'" in answer.err
@@ -135,17 +157,31 @@ def cases(workspace):
 
 def test_a_judge_is_measured_on_claims_of_known_truth(dos, cases, install):
     shipped = {"claim_text": "login shipped", "truth": True, "evidence": ["login shipped"]}
-    lie = {"claim_text": "login shipped", "truth": False, "evidence": ["login was not shipped"], "extra": 1}
+    lie = {
+        "claim_text": "login shipped",
+        "truth": False,
+        "evidence": ["login was not shipped"],
+        "extra": 1,
+    }
     bare = {"claim_text": "login shipped", "truth": False}
     cases("# claims", shipped, "", lie, bare)
     answer = dos("judge-eval", "--cases", "cases.jsonl", "--judge", "similarity", "--json")
     assert answer.code == 0
     found = answer.json
-    assert (found["n"], found["correct_clear"], found["correct_flag"], found["abstain_false"]) == (3, 1, 1, 1)
+    assert (found["n"], found["correct_clear"], found["correct_flag"], found["abstain_false"]) == (
+        3,
+        1,
+        1,
+        1,
+    )
     assert found["decisive_accuracy"] == 1.0 and found["false_clear_rate"] == 0.0
     assert dos("judge-eval", "--cases", "cases.jsonl").code == 0
     believing = dos("judge-eval", "--cases", "cases.jsonl", "--judge", "yes", "--json")
-    assert (believing.code, believing.json["false_clear"], believing.json["lie_leak_rate"]) == (1, 2, 1.0)
+    assert (believing.code, believing.json["false_clear"], believing.json["lie_leak_rate"]) == (
+        1,
+        2,
+        1.0,
+    )
     assert believing.json["cost_per_claim"] == 0.5
 
 

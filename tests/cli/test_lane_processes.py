@@ -13,14 +13,20 @@ from dos.verbs.table import VERBS
 
 def all_at_once(cwd, lines):
     """Every command is started before any is waited for."""
-    started = [subprocess.Popen(command(*words), cwd=cwd, stdout=subprocess.PIPE, text=True) for words in lines]
+    started = [
+        subprocess.Popen(command(*words), cwd=cwd, stdout=subprocess.PIPE, text=True)
+        for words in lines
+    ]
     ended = [process.communicate(timeout=PATIENCE)[0] for process in started]
     return [process.returncode for process in started], ended
 
 
 @pytest.mark.soak
 def test_eight_processes_that_want_one_lane_get_it_once(workspace, dos):
-    words = [("lease-lane", "acquire", "--lane", "api", "--kind", "keyword", "--owner", f"w{n}") for n in range(8)]
+    words = [
+        ("lease-lane", "acquire", "--lane", "api", "--kind", "keyword", "--owner", f"w{n}")
+        for n in range(8)
+    ]
     codes, _ = all_at_once(workspace, words)
     assert sorted(codes) == [0, 1, 1, 1, 1, 1, 1, 1]
     assert len(dos("lease-lane", "live").json) == 1
@@ -28,12 +34,16 @@ def test_eight_processes_that_want_one_lane_get_it_once(workspace, dos):
 
 
 def test_processes_with_one_owners_name_are_still_several(workspace, dos):
-    codes, _ = all_at_once(workspace, [("lease-lane", "acquire", "--lane", "api", "--owner", "same")] * 6)
+    codes, _ = all_at_once(
+        workspace, [("lease-lane", "acquire", "--lane", "api", "--owner", "same")] * 6
+    )
     assert sorted(codes) == [0, 1, 1, 1, 1, 1]
 
 
 def test_ten_processes_and_three_lanes_make_three_grants(workspace, dos):
-    codes, _ = all_at_once(workspace, [("lease-lane", "acquire", "--owner", f"w{n}") for n in range(10)])
+    codes, _ = all_at_once(
+        workspace, [("lease-lane", "acquire", "--owner", f"w{n}") for n in range(10)]
+    )
     assert sorted(codes) == [0] * 3 + [1] * 7
     live = dos("lease-lane", "live").json
     assert {lease["lane"] for lease in live} == {"api", "docs", "worker"}
@@ -48,13 +58,22 @@ def test_ten_processes_and_three_lanes_make_three_grants(workspace, dos):
 def test_a_subdirectory_and_a_linked_worktree_share_one_journal(workspace, tmp_path, dos):
     tree = tmp_path / "linked"
     git("worktree", "add", "--quiet", str(tree), "-b", "side", cwd=workspace)
-    acquired = in_its_own_process("lease-lane", "acquire", "--lane", "api", "--owner", "A", cwd=workspace / "api")
+    acquired = in_its_own_process(
+        "lease-lane", "acquire", "--lane", "api", "--owner", "A", cwd=workspace / "api"
+    )
     assert acquired.code == 0
     for place in (workspace, workspace / "docs", tree, tree / "docs"):
-        refused = in_its_own_process("lease-lane", "acquire", "--lane", "api", "--owner", "B", cwd=place)
+        refused = in_its_own_process(
+            "lease-lane", "acquire", "--lane", "api", "--owner", "B", cwd=place
+        )
         assert refused.code == 1, place
-        assert [lease["holder"] for lease in in_its_own_process("lease-lane", "live", cwd=place).json] == ["A"]
-    assert in_its_own_process("lease-lane", "release", "--lane", "api", "--owner", "A", cwd=tree).code == 0
+        assert [
+            lease["holder"] for lease in in_its_own_process("lease-lane", "live", cwd=place).json
+        ] == ["A"]
+    assert (
+        in_its_own_process("lease-lane", "release", "--lane", "api", "--owner", "A", cwd=tree).code
+        == 0
+    )
     assert dos("lease-lane", "live").json == []
     assert git("status", "--porcelain", cwd=workspace) == ""
 
@@ -162,7 +181,12 @@ def test_the_reference_transcript(workspace):
     assert code == 0 and expected.items() <= answer.items()
     assert (answer["journaled"], answer["owner"], answer["run_id"]) == (True, "A", minted["run_id"])
     code, answer = said("lease-lane", "acquire", "--lane", "global", "--owner", "G")
-    assert (code, answer["journaled"], answer["lane"], answer["outcome"]) == (1, False, "", "refuse")
+    assert (code, answer["journaled"], answer["lane"], answer["outcome"]) == (
+        1,
+        False,
+        "",
+        "refuse",
+    )
     assert said("lease-lane", "heartbeat", "--lane", "docs", "--owner", "A") == (
         0, {"beat": True, "lane": "docs", "owner": "A"}
     )  # fmt: skip
@@ -186,7 +210,9 @@ def test_every_verb_helps_and_says_its_exit_codes(dos, verb):
 def test_writers_wait_for_one_another_and_none_is_lost(workspace, dos):
     with ThreadPoolExecutor(6) as pool:
         words = [
-            ("lease-lane", "spawn", "--lane", lane, "--owner", f"w{n}") for n in range(4) for lane in ("api", "docs")
+            ("lease-lane", "spawn", "--lane", lane, "--owner", f"w{n}")
+            for n in range(4)
+            for lane in ("api", "docs")
         ]
         answers = list(pool.map(lambda each: in_its_own_process(*each, cwd=workspace), words))
     assert {answer.code for answer in answers} == {0}

@@ -15,7 +15,11 @@ from dos.verbs.context import Desk
 
 
 def records(dos, op):
-    return [line for line in dos("journal", "export", "--shape", "lane-journal").lines if line["op"] == op]
+    return [
+        line
+        for line in dos("journal", "export", "--shape", "lane-journal").lines
+        if line["op"] == op
+    ]
 
 
 def seq(dos):
@@ -40,7 +44,11 @@ def test_a_free_lane_is_granted_and_journaled(dos, workspace):
     answer = dos("lease-lane", "acquire", "--lane", "api", "--kind", "cluster", "--owner", "A")
     assert answer.code == 0
     granted = answer.json
-    assert granted["outcome"] == "acquire" and granted["lane"] == "api" and granted["tree"] == ["api/**"]
+    assert (
+        granted["outcome"] == "acquire"
+        and granted["lane"] == "api"
+        and granted["tree"] == ["api/**"]
+    )
     assert granted["journaled"] is True and granted["owner"] == "A" and granted["fence"] == 1
     assert granted["expires_in_seconds"] == 50 * 60
     [lease] = dos("lease-lane", "live").json
@@ -50,7 +58,17 @@ def test_a_free_lane_is_granted_and_journaled(dos, workspace):
 
 def test_live_has_the_released_keys_and_ours(dos, held):
     [lease] = dos("lease-lane", "live").json
-    released = {"lane", "lane_kind", "tree", "loop_ts", "holder", "host_id", "pid", "acquired_at", "heartbeat_at"}
+    released = {
+        "lane",
+        "lane_kind",
+        "tree",
+        "loop_ts",
+        "holder",
+        "host_id",
+        "pid",
+        "acquired_at",
+        "heartbeat_at",
+    }
     assert released | {"ttl_minutes", "fence", "expires_in_seconds", "lapsed"} <= lease.keys()
     assert lease["pid"] is None, "the command's own pid is dead before anybody reads it"
 
@@ -59,16 +77,27 @@ def test_live_has_the_released_keys_and_ours(dos, held):
 def test_a_held_lane_is_refused_and_one_refusal_is_recorded(dos, held, kind):
     answer = dos("lease-lane", "acquire", "--lane", "api", "--kind", kind, "--owner", "B")
     assert answer.code == 1
-    assert answer.json["outcome"] == "refuse" and answer.json["lane"] == "" and answer.json["journaled"] is False
+    assert (
+        answer.json["outcome"] == "refuse"
+        and answer.json["lane"] == ""
+        and answer.json["journaled"] is False
+    )
     assert answer.json["reason_class"] == "LANE_HELD"
     [refusal] = records(dos, "REFUSE")
-    assert refusal["lane"] == "api" and refusal["holder"] == "B" and refusal["reason_class"] == "LANE_HELD"
+    assert (
+        refusal["lane"] == "api"
+        and refusal["holder"] == "B"
+        and refusal["reason_class"] == "LANE_HELD"
+    )
 
 
 def test_a_refusal_says_that_it_was_written_down_and_that_no_lease_was(dos, held, workspace):
     answer = dos("lease-lane", "acquire", "--lane", "api", "--owner", "B").json
     assert (answer["journaled"], answer["refusal_journaled"]) == (False, True)
-    assert "refusal_journaled" not in dos("lease-lane", "acquire", "--lane", "docs", "--owner", "B").json
+    assert (
+        "refusal_journaled"
+        not in dos("lease-lane", "acquire", "--lane", "docs", "--owner", "B").json
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,7 +118,10 @@ def test_where_a_dead_process_is_in_the_way_reaping_is_advised(dos, child, words
     child.wait()
     dead = dos(*words, "--explain")
     assert dead.code == 1 and "`dos lease-lane reap`" in dead.err and "'A'" in dead.err
-    assert "`dos lease-lane reap`" in dead.json["hint"] and "`dos lease-lane reap`" in dead.json["interpretation"]
+    assert (
+        "`dos lease-lane reap`" in dead.json["hint"]
+        and "`dos lease-lane reap`" in dead.json["interpretation"]
+    )
     dos("lease-lane", "reap")
     assert dos(*words).code == 0
 
@@ -100,7 +132,9 @@ def test_polling_a_held_lane_does_not_grow_the_journal(dos, held):
     for _ in range(5):
         assert dos("lease-lane", "acquire", "--lane", "api", "--owner", "B").code == 1
     assert seq(dos) == before
-    dos("lease-lane", "acquire", "--lane", "docs", "--owner", "C")  # another lease is no other obstacle
+    dos(
+        "lease-lane", "acquire", "--lane", "docs", "--owner", "C"
+    )  # another lease is no other obstacle
     before = seq(dos)
     assert dos("lease-lane", "acquire", "--lane", "api", "--owner", "B").code == 1
     assert seq(dos) == before
@@ -118,7 +152,11 @@ def test_another_obstacle_is_another_refusal(dos, held):
 def test_any_takes_another_lane_and_says_so(dos, held):
     answer = dos("lease-lane", "acquire", "--lane", "api", "--owner", "B", "--any")
     assert answer.code == 0
-    assert (answer.json["lane"], answer.json["requested_lane"], answer.json["substituted"]) == ("docs", "api", True)
+    assert (answer.json["lane"], answer.json["requested_lane"], answer.json["substituted"]) == (
+        "docs",
+        "api",
+        True,
+    )
     assert {lease["lane"] for lease in dos("lease-lane", "live").json} == {"api", "docs"}
 
 
@@ -133,7 +171,10 @@ def test_an_alias_leads_to_its_lane(dos, workspace):
 
 
 def test_an_exclusive_lane_is_journaled_as_exclusive_and_blocks_everything(dos, workspace):
-    assert dos("lease-lane", "acquire", "--lane", "global", "--owner", "G").json["lane_kind"] == "global"
+    assert (
+        dos("lease-lane", "acquire", "--lane", "global", "--owner", "G").json["lane_kind"]
+        == "global"
+    )
     assert dos("lease-lane", "live").json[0]["exclusive"] is True
     answer = dos("lease-lane", "acquire", "--lane", "api", "--owner", "A")
     assert answer.code == 1 and answer.json["reason_class"] == "LANE_EXCLUSIVE"
@@ -150,7 +191,19 @@ def test_a_lane_of_the_callers_own_needs_a_tree_and_may_not_overlap(dos, held):
     assert dos(*words, "--tree", "api/x.py").code == 1
     assert dos(*words, "--tree", "lib/**", "etc/**").code == 0
     assert (
-        dos("lease-lane", "acquire", "--lane", "hot", "--kind", "keyword", "--owner", "C", "--tree", "q/**").code == 1
+        dos(
+            "lease-lane",
+            "acquire",
+            "--lane",
+            "hot",
+            "--kind",
+            "keyword",
+            "--owner",
+            "C",
+            "--tree",
+            "q/**",
+        ).code
+        == 1
     )
 
 
@@ -163,7 +216,9 @@ def test_readers_share_a_lane_and_a_writer_waits_for_them(dos, workspace):
 
 def test_class_budgets_hold_for_leases_too(dos, workspace, held):
     config = workspace / "dos.toml"
-    config.write_text(config.read_text() + '\n[[concurrency_class]]\nname = "cluster"\nmax_concurrent = 1\n')
+    config.write_text(
+        config.read_text() + '\n[[concurrency_class]]\nname = "cluster"\nmax_concurrent = 1\n'
+    )
     answer = dos("lease-lane", "acquire", "--lane", "docs", "--owner", "B")
     assert answer.code == 1 and answer.json["reason_class"] == "CLASS_BUDGET_EXHAUSTED"
 
@@ -187,9 +242,15 @@ def test_a_run_id_is_stored_and_defaults_to_the_launchers(dos, workspace, monkey
     granted = dos("lease-lane", "acquire", "--lane", "api", "--owner", "A", "--run-id", run_id).json
     assert granted["run_id"] == run_id
     monkeypatch.setenv("DISPATCH_RUN_ID", "RID-000000001000002")
-    assert dos("lease-lane", "acquire", "--lane", "docs", "--owner", "B").json["run_id"] == "RID-000000001000002"
+    assert (
+        dos("lease-lane", "acquire", "--lane", "docs", "--owner", "B").json["run_id"]
+        == "RID-000000001000002"
+    )
     monkeypatch.setenv("CID_RUN_ID", "RID-000000001000003")
-    assert dos("lease-lane", "acquire", "--lane", "worker", "--owner", "C").json["run_id"] == "RID-000000001000003"
+    assert (
+        dos("lease-lane", "acquire", "--lane", "worker", "--owner", "C").json["run_id"]
+        == "RID-000000001000003"
+    )
     assert [lease["run_id"][-1] for lease in dos("lease-lane", "live").json][1:] == ["2", "3"]
     monkeypatch.setenv("CID_RUN_ID", "../../escape")
     answer = dos("lease-lane", "acquire", "--owner", "D")
@@ -234,7 +295,9 @@ def test_only_the_exact_holder_can_renew_or_release(dos, held, verb, who):
 
 @pytest.mark.parametrize("verb", ["heartbeat", "release"])
 @pytest.mark.parametrize(
-    "who", [(), ("--lane", "api"), ("--owner", "A"), ("--lane", "api", "--owner", "")], ids=lambda who: " ".join(who)
+    "who",
+    [(), ("--lane", "api"), ("--owner", "A"), ("--lane", "api", "--owner", "")],
+    ids=lambda who: " ".join(who),
 )
 def test_who_does_not_say_who_they_are_is_nobody(dos, held, verb, who):
     assert dos("lease-lane", verb, *who).code == 2
@@ -242,15 +305,28 @@ def test_who_does_not_say_who_they_are_is_nobody(dos, held, verb, who):
 
 
 def test_the_loop_stamp_and_the_fence_find_a_lease(dos, workspace):
-    fence = dos("lease-lane", "acquire", "--lane", "api", "--owner", "A", "--loop-ts", "t1").json["fence"]
-    assert dos("lease-lane", "heartbeat", "--lane", "api", "--owner", "A", "--loop-ts", "t1").code == 0
-    assert dos("lease-lane", "heartbeat", "--fence", str(fence)).json == {"beat": True, "lane": "api", "owner": "A"}
+    fence = dos("lease-lane", "acquire", "--lane", "api", "--owner", "A", "--loop-ts", "t1").json[
+        "fence"
+    ]
+    assert (
+        dos("lease-lane", "heartbeat", "--lane", "api", "--owner", "A", "--loop-ts", "t1").code == 0
+    )
+    assert dos("lease-lane", "heartbeat", "--fence", str(fence)).json == {
+        "beat": True,
+        "lane": "api",
+        "owner": "A",
+    }
     assert dos("lease-lane", "release", "--fence", str(fence)).code == 0
 
 
 def test_a_beat_soon_after_another_writes_nothing(dos, held):
     before = seq(dos)
-    assert dos("lease-lane", "heartbeat", "--lane", "api", "--owner", "A", "--coalesce-within-s", "60").code == 0
+    assert (
+        dos(
+            "lease-lane", "heartbeat", "--lane", "api", "--owner", "A", "--coalesce-within-s", "60"
+        ).code
+        == 0
+    )
     assert seq(dos) == before
 
 
@@ -258,7 +334,19 @@ def test_coalescing_never_lets_a_lease_run_out(dos, workspace):
     dos("lease-lane", "acquire", "--lane", "api", "--owner", "A", "--ttl-minutes", "0.0001")
     dos("lease-lane", "wait", "--lane", "api")
     before = seq(dos)
-    assert dos("lease-lane", "heartbeat", "--lane", "api", "--owner", "A", "--coalesce-within-s", "3600").code == 0
+    assert (
+        dos(
+            "lease-lane",
+            "heartbeat",
+            "--lane",
+            "api",
+            "--owner",
+            "A",
+            "--coalesce-within-s",
+            "3600",
+        ).code
+        == 0
+    )
     assert seq(dos) == before + 1
 
 
@@ -273,7 +361,10 @@ def test_a_lease_is_released_once_and_does_not_come_back(dos, held):
 
 def test_a_spawn_grants_nothing(dos, workspace):
     answer = dos("lease-lane", "spawn", "--lane", "api", "--owner", "A", "--loop-ts", "t1")
-    assert (answer.code, answer.json) == (0, {"recorded": True, "lane": "api", "loop_ts": "t1", "holder": "A"})
+    assert (answer.code, answer.json) == (
+        0,
+        {"recorded": True, "lane": "api", "loop_ts": "t1", "holder": "A"},
+    )
     assert dos("lease-lane", "live").json == []
     dos("lease-lane", "acquire", "--lane", "api", "--owner", "A", "--loop-ts", "t1")
     assert len(dos("lease-lane", "live").json) == 1
@@ -359,7 +450,9 @@ def test_a_refusal_needs_no_lock(dos, locked):
 def test_a_lock_that_is_let_go_in_time_is_waited_for(dos, locked):
     timer = threading.Timer(0.2, fcntl.flock, (locked, fcntl.LOCK_UN))
     timer.start()
-    assert dos("lease-lane", "acquire", "--lane", "docs", "--owner", "B", "--retries", "100").code == 0
+    assert (
+        dos("lease-lane", "acquire", "--lane", "docs", "--owner", "B", "--retries", "100").code == 0
+    )
     timer.join()
 
 

@@ -25,15 +25,21 @@ PLAN = "# Plan\n\n## API1: first\n\n- lane: api\n"
 @pytest.fixture
 def journal(workspace: Path) -> Iterator[Store]:
     config = workspace / "dos.toml"
-    config.write_text(config.read_text() + '\n[workers]\nagent = "claude_code"\nfallback = ["codex"]\n')
+    config.write_text(
+        config.read_text() + '\n[workers]\nagent = "claude_code"\nfallback = ["codex"]\n'
+    )
     (workspace / "docs" / "one-plan.md").write_text(PLAN)
     with open_journal(places.find(workspace), "", actor="fleet") as store:
         yield store
 
 
-def hit(journal: Store, vendor: str, ending: str = "usage_window", *, days: float = 0, found: str = "") -> None:
+def hit(
+    journal: Store, vendor: str, ending: str = "usage_window", *, days: float = 0, found: str = ""
+) -> None:
     resets = journal.now_ms() + int(days * DAY_MS) if days else None
-    fact = LimitHit(vendor=vendor, account="", ending=ending, resets_at_ms=resets, found=found, agent=vendor)
+    fact = LimitHit(
+        vendor=vendor, account="", ending=ending, resets_at_ms=resets, found=found, agent=vendor
+    )
     journal.record(streams.limit(quota.key_of(fact)), fact)
 
 
@@ -45,7 +51,9 @@ def test_nobody_is_limited(dos: Dos, journal: Store) -> None:
     assert (answer.code, "there is no limit" in answer.err) == (2, True)
 
 
-def test_each_says_until_when_with_the_year_who_waits_and_what_clears_it(dos: Dos, journal: Store) -> None:
+def test_each_says_until_when_with_the_year_who_waits_and_what_clears_it(
+    dos: Dos, journal: Store
+) -> None:
     hit(journal, "anthropic", days=400 / 365 * 300, found="resets in a year")
     hit(journal, "openai", "auth", found="401")
     hit(journal, "google", "auth")
@@ -59,7 +67,9 @@ def test_each_says_until_when_with_the_year_who_waits_and_what_clears_it(dos: Do
     assert [row["in_use"] for row in dos("limits", "--all", "--json").json] == [True, True, False]
 
 
-def test_a_plan_that_cannot_be_read_hides_no_limit(dos: Dos, journal: Store, workspace: Path) -> None:
+def test_a_plan_that_cannot_be_read_hides_no_limit(
+    dos: Dos, journal: Store, workspace: Path
+) -> None:
     hit(journal, "anthropic", days=0.5)
     (workspace / "docs" / "two-plan.md").write_bytes(b"\0")
     (row,) = dos("limits", "--json").json

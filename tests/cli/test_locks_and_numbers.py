@@ -42,7 +42,9 @@ def test_the_status_can_be_asked_by_another_age(dos, workspace):
 
 def test_a_lock_that_is_released_is_had_by_who_waits(dos, workspace):
     dos("lease", "acquire", "X")
-    waiting = subprocess.Popen(command("lease", "acquire", "Y", "--retries", "60"), stdout=subprocess.PIPE, text=True)
+    waiting = subprocess.Popen(
+        command("lease", "acquire", "Y", "--retries", "60"), stdout=subprocess.PIPE, text=True
+    )
     dos("lease", "release", "X")
     assert waiting.communicate(timeout=PATIENCE)[0] == "acquired Y\n"
 
@@ -53,14 +55,20 @@ def test_the_archive_lock_stands_in_no_lanes_way(dos, workspace):
     assert [lease["lane"] for lease in dos("lease-lane", "live").json] == ["global"]
 
 
-@pytest.mark.parametrize("words", [("--ttl-seconds", "0"), ("--retries", "-1"), ("--retry-interval", "-1")])
+@pytest.mark.parametrize(
+    "words", [("--ttl-seconds", "0"), ("--retries", "-1"), ("--retry-interval", "-1")]
+)
 def test_times_that_mean_nothing_are_errors(dos, workspace, words):
     assert dos("lease", "acquire", "X", *words).code == 2
 
 
 def test_numbers_start_where_they_are_told_and_go_up(dos, workspace):
     assert dos("id-alloc", "peek", "ticket").json == {"id": None, "scope": "ticket"}
-    assert [dos("id-alloc", "allocate", "ticket", "--start", "7").json["id"] for _ in range(3)] == [7, 8, 9]
+    assert [dos("id-alloc", "allocate", "ticket", "--start", "7").json["id"] for _ in range(3)] == [
+        7,
+        8,
+        9,
+    ]
     assert dos("id-alloc", "peek", "ticket").json == {"id": 9, "scope": "ticket"}
     assert dos("id-alloc", "allocate", "other").json == {"id": 1, "scope": "other"}
 
@@ -115,7 +123,9 @@ def test_a_parent_that_nobody_wrote_down_is_the_root_unless_one_is_named(dos, wo
 
 
 @pytest.mark.parametrize(
-    "words", [("",), ("p", "--parent", "../x"), ("p", "--root", "RID-x"), ("p", "--parent", ""), ()], ids=str
+    "words",
+    [("",), ("p", "--parent", "../x"), ("p", "--root", "RID-x"), ("p", "--parent", ""), ()],
+    ids=str,
 )
 def test_identities_that_are_none_are_errors(dos, workspace, words):
     assert dos("run-id", "mint", *words).code == 2

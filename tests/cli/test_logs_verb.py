@@ -51,7 +51,12 @@ def test_only_the_last_lines_are_shown_however_long_the_log_is(dos, lane, state)
 def test_a_stream_made_for_programs_is_told_in_words(dos, state):
     with journal(state) as store:
         work(store, agent="scripted")
-    said = ["not JSON at all", json.dumps({"type": "say", "text": "I begin"}), json.dumps({"type": "nothing"}), ""]
+    said = [
+        "not JSON at all",
+        json.dumps({"type": "say", "text": "I begin"}),
+        json.dumps({"type": "nothing"}),
+        "",
+    ]
     log(state, "api", "\n".join(said))
     told = dos("logs", "api").out
     assert "I begin" in told and "not JSON at all" in told
@@ -76,7 +81,9 @@ def test_nothing_that_an_agent_prints_acts_on_a_terminal(dos, lane, state):
 
 def test_raw_is_byte_for_byte(workspace, lane, state):
     log(state, "api", HOSTILE + b"\nmore\n")
-    done = subprocess.run(command("logs", "api", "--raw"), cwd=workspace, capture_output=True, timeout=PATIENCE)
+    done = subprocess.run(
+        command("logs", "api", "--raw"), cwd=workspace, capture_output=True, timeout=PATIENCE
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, HOSTILE + b"\nmore\n", b"")
 
 
@@ -116,13 +123,17 @@ def test_what_is_heard_is_told_in_words(heard, told):
     assert [(said.kind, said.text) for said in agent_log.said("{}", heard)] == told
 
 
-@pytest.mark.parametrize(("line", "told"), [("plain words", ["plain words"]), ('{"a": 1}', []), ("  ", []), ("", [])])
+@pytest.mark.parametrize(
+    ("line", "told"), [("plain words", ["plain words"]), ('{"a": 1}', []), ("  ", []), ("", [])]
+)
 def test_a_line_that_nobody_understands_is_shown_unless_it_is_for_programs(line, told):
     assert [said.text for said in agent_log.said(line, ())] == told
 
 
 @pytest.mark.parametrize(
-    "words", [(), ("api", "--lines", "-1"), ("api", "--run", "../x"), ("api", "--raw", "--json"), ("a\nb",)], ids=str
+    "words",
+    [(), ("api", "--lines", "-1"), ("api", "--run", "../x"), ("api", "--raw", "--json"), ("a\nb",)],
+    ids=str,
 )
 def test_what_cannot_be_shown_is_an_error(dos, state, words):
     answer = dos("logs", *words)
@@ -134,7 +145,9 @@ class Followed:
     """The verb in a process of its own; its lines as they come."""
 
     def __init__(self, cwd, *words):
-        self.process = subprocess.Popen(command("logs", *words, "-f"), cwd=cwd, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            command("logs", *words, "-f"), cwd=cwd, stdout=subprocess.PIPE, text=True
+        )
         self._lines: Queue[str] = Queue()
         threading.Thread(target=self._read, daemon=True).start()
 

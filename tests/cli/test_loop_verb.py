@@ -61,7 +61,10 @@ def test_the_json_has_every_key_of_the_plan(dos, workspace, held):
 def test_the_same_moment_gives_the_same_bytes(dos, workspace, held):
     for minutes in (0, 40, 100):
         moment = str(now_ms(minutes))
-        assert len({dos("loop", "--target", "3", "--json", "--now-ms", moment).out for _ in range(3)}) == 1
+        assert (
+            len({dos("loop", "--target", "3", "--json", "--now-ms", moment).out for _ in range(3)})
+            == 1
+        )
 
 
 def test_a_worker_is_flagged_then_reaped_as_time_goes_by(dos, workspace, held):
@@ -102,7 +105,9 @@ def test_a_budget_spreads_workers_before_it_repeats(dos, workspace):
 
 
 def test_a_lane_with_an_odd_name_is_one_word_of_the_command(dos, workspace):
-    (workspace / "dos.toml").write_text('[lanes]\nconcurrent = ["a b; c"]\n[lanes.trees]\n"a b; c" = ["x/**"]\n')
+    (workspace / "dos.toml").write_text(
+        '[lanes]\nconcurrent = ["a b; c"]\n[lanes.trees]\n"a b; c" = ["x/**"]\n'
+    )
     assert "--lane 'a b; c'" in dos("loop").out
 
 
@@ -145,7 +150,17 @@ def test_watching_tells_a_plan_a_line_and_ends_after_so_many(dos, workspace):
 def test_watching_sees_what_is_new_and_time_goes_on_as_told(dos, workspace, held):
     words = ("--watch", "--interval", "0", "--max-ticks", "2", "--now-ms", str(now_ms()))
     assert [line["alive"] for line in dos("loop", *words, "--json").lines] == [1, 1]
-    far = dos("loop", "--watch", "--interval", "0.001", "--max-ticks", "2", "--now-ms", str(now_ms()), "--json")
+    far = dos(
+        "loop",
+        "--watch",
+        "--interval",
+        "0.001",
+        "--max-ticks",
+        "2",
+        "--now-ms",
+        str(now_ms()),
+        "--json",
+    )
     assert len(set(far.out.splitlines())) == 1
 
 
@@ -157,7 +172,10 @@ def test_every_tick_is_told_line_by_line(dos, workspace):
 
 def test_an_interrupt_ends_watching_without_a_word(workspace):
     process = subprocess.Popen(
-        command("loop", "--watch", "--interval", "60"), cwd=workspace, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        command("loop", "--watch", "--interval", "60"),
+        cwd=workspace,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     assert process.stdout.readline().startswith(b"SUPERVISE")
     process.send_signal(signal.SIGINT)
@@ -171,14 +189,18 @@ def test_an_interrupt_ends_watching_without_a_word(workspace):
 @pytest.fixture
 def batch(dos, monkeypatch):
     def ask(*lines: str):
-        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=BytesIO("\n".join(lines).encode())))
+        monkeypatch.setattr(
+            sys, "stdin", SimpleNamespace(buffer=BytesIO("\n".join(lines).encode()))
+        )
         return dos("supervise", "--batch")
 
     return ask
 
 
 def tick(*lanes: dict, target: int = 1, **policy) -> str:
-    line = {"evidence": {"target": target, "lanes": list(lanes)}} | ({"policy": policy} if policy else {})
+    line = {"evidence": {"target": target, "lanes": list(lanes)}} | (
+        {"policy": policy} if policy else {}
+    )
     return json.encode(line).decode()
 
 
@@ -199,7 +221,9 @@ def test_absent_fields_have_their_defaults(batch):
 
 
 def test_an_answer_can_be_asked_again(batch):
-    first = batch(tick({"lane": "a", "tree": ["a/**"], "liveness": "UNKNOWN", "why": "x"}, target=2)).lines[0]
+    first = batch(
+        tick({"lane": "a", "tree": ["a/**"], "liveness": "UNKNOWN", "why": "x"}, target=2)
+    ).lines[0]
     again = batch(json.encode({"evidence": first["evidence"]}).decode()).lines[0]
     assert again == first
 
@@ -227,7 +251,9 @@ def test_a_bad_line_is_answered_by_an_error_and_the_others_all_the_same(batch, l
 
 def test_minutes_are_another_unit_for_the_time_until_a_halt(batch):
     spinner = {"lane": "a", "tree": ["a"], "liveness": "SPINNING", "spinning_age_ms": 90_000}
-    answer = batch(tick(spinner, spin_halt_after_minutes=1.5), tick(spinner, spin_halt_after_minutes=1.6))
+    answer = batch(
+        tick(spinner, spin_halt_after_minutes=1.5), tick(spinner, spin_halt_after_minutes=1.6)
+    )
     assert [len(line["proposed_halt"]) for line in answer.lines] == [1, 0]
 
 

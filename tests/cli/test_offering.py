@@ -45,17 +45,23 @@ def record(workspace):
 )
 def test_a_gate_answers_by_its_exit_code(dos, picks, token, code, tmp_path):
     path = tmp_path / ".dispositions-t1.json"
-    path.write_text(json.dumps({"schema": "oc3-dispositions-v1", "tag": "t1", "dispositions": picks}))
+    path.write_text(
+        json.dumps({"schema": "oc3-dispositions-v1", "tag": "t1", "dispositions": picks})
+    )
     typed, read = dos("gate", "--picks-json", json.dumps(picks)), dos("gate", str(path))
     assert (typed.code, read.code) == (code, code)
     assert typed.out == read.out and typed.out.startswith(f"{token}  ")
     shown = dos("gate", str(path), "--json", "--explain").json
     assert shown.keys() == {"verdict", "reason", "evidence", "interpretation"}
-    assert all(pick.keys() == {"series", "phase", "live", "drop_reason"} for pick in shown["evidence"])
+    assert all(
+        pick.keys() == {"series", "phase", "live", "drop_reason"} for pick in shown["evidence"]
+    )
     assert dos("gate", str(path), "--explain").out.splitlines()[-1].startswith("next: ")
 
 
-@pytest.mark.parametrize(("race", "code"), [('{"schema": "next-up-race-v1"}', 6), ("{", 2), ('{"schema": "x"}', 2)])
+@pytest.mark.parametrize(
+    ("race", "code"), [('{"schema": "next-up-race-v1"}', 6), ("{", 2), ('{"schema": "x"}', 2)]
+)
 def test_a_race_file_beside_the_packet_is_a_race_even_without_the_packet(dos, tmp_path, race, code):
     (tmp_path / ".race-t1.json").write_text(race)
     assert dos("gate", str(tmp_path / ".dispositions-t1.json")).code == code
@@ -130,7 +136,9 @@ def test_an_id_in_two_plans_is_ambiguous(dos, plan, workspace):
 
 def landing(workspace):
     sha = git("rev-parse", "HEAD", cwd=workspace).strip()
-    return UnitLanded(run_id="RID-1", lane="docs", unit="AUTH/AUTH1", branch="main", base="a", commit=sha)
+    return UnitLanded(
+        run_id="RID-1", lane="docs", unit="AUTH/AUTH1", branch="main", base="a", commit=sha
+    )
 
 
 def test_what_has_landed_is_held(dos, plan, record, workspace):
@@ -141,7 +149,11 @@ def test_what_has_landed_is_held(dos, plan, record, workspace):
 
 
 def test_what_landed_and_is_gone_waits_for_a_person(dos, plan, record, workspace):
-    record(UnitLanded(run_id="RID-1", lane="docs", unit="AUTH/AUTH1", branch="main", base="a", commit="c0ffee"))
+    record(
+        UnitLanded(
+            run_id="RID-1", lane="docs", unit="AUTH/AUTH1", branch="main", base="a", commit="c0ffee"
+        )
+    )
     answer = dos("pickable", "AUTH1")
     assert answer.code == 11 and "c0ffee is not on the target branch any more" in answer.out
     assert "held" in dos("status").out
@@ -191,14 +203,18 @@ def test_what_the_plan_says_of_a_unit_holds_it(dos, plan, workspace, field, code
 
 
 def test_a_soak_ends_and_a_dependency_lands(dos, plan, record, workspace):
-    (workspace / "docs" / "auth-plan.md").write_text(f"{PLAN}\n- depends: AUTH1\n- soak until: 2026-01-31\n")
+    (workspace / "docs" / "auth-plan.md").write_text(
+        f"{PLAN}\n- depends: AUTH1\n- soak until: 2026-01-31\n"
+    )
     assert dos("pickable", "AUTH2", "--now-ms", str(SOAKED_MS - 1)).code == 12
     assert dos("pickable", "AUTH2", "--now-ms", str(SOAKED_MS)).code == 13
     record(landing(workspace))
     assert dos("pickable", "AUTH2", "--now-ms", str(SOAKED_MS)).code == 0
 
 
-def test_a_unit_that_may_stand_in_a_plan_that_cannot_be_read_is_not_just_unknown(dos, plan, workspace):
+def test_a_unit_that_may_stand_in_a_plan_that_cannot_be_read_is_not_just_unknown(
+    dos, plan, workspace
+):
     (workspace / "docs" / "other-plan.md").write_bytes(b"\0")
     answer = dos("pickable", "NOSUCH")
     assert answer.code == 2 and "other-plan.md" in answer.err
@@ -209,7 +225,12 @@ def test_the_board_says_of_each_unit_what_holds_it(dos, workspace):
         "## AUTH1: a\n- lane: nobody\n## AUTH2: b\n- gated: ask\n## AUTH3: c\n- depends: AUTH2\n## AUTH4: d\n"
     )
     rows = dos("status", "--json").json["units"]
-    assert [row["held"] for row in rows] == ["UNPARSEABLE", "OPERATOR_GATED", "DEPENDENCY_UNMET", ""]
+    assert [row["held"] for row in rows] == [
+        "UNPARSEABLE",
+        "OPERATOR_GATED",
+        "DEPENDENCY_UNMET",
+        "",
+    ]
     assert [row["state"] for row in rows] == ["held", "held", "held", "open"]
     for row in rows:
         assert (dos("pickable", row["unit"], "--json").json["reason"] or "") == row["held"]
@@ -233,12 +254,21 @@ def test_an_attempt_makes_a_unit_rest_and_go_last(dos, plan, state):
     assert noted.code == 0 and noted.json["unit_id"] == "AUTH/AUTH1" and noted.json["lane"] == "api"
     for word in ("AUTH1", "AUTH/AUTH1"):
         rests = dos("cooldown", word, "--json")
-        assert rests.code == 3 and rests.json["state"] == "RECENTLY_ATTEMPTED" and rests.json["count"] == 1
+        assert (
+            rests.code == 3
+            and rests.json["state"] == "RECENTLY_ATTEMPTED"
+            and rests.json["count"] == 1
+        )
         assert dos("pick-priority", word).code == 3
     held = dos("pickable", "AUTH1")
     until = second_stamp(rests.json["until_ms"])
-    assert held.code == 23 and held.out.startswith(f"HELD(COOLDOWN)  it was just tried; it rests until {until}\n")
-    assert f"waiting: on cooldown until {until}: 1 attempt" in held.out and "dos up --retry AUTH/AUTH1" in held.out
+    assert held.code == 23 and held.out.startswith(
+        f"HELD(COOLDOWN)  it was just tried; it rests until {until}\n"
+    )
+    assert (
+        f"waiting: on cooldown until {until}: 1 attempt" in held.out
+        and "dos up --retry AUTH/AUTH1" in held.out
+    )
     packet = dos("packet", "--write", "--json").json
     assert [pick["phase_id"] for pick in packet["picks"]] == ["AUTH2"] and packet["left"] == 0
     assert packet["dispositions"][0]["drop_reason"] == "cooldown"
@@ -326,8 +356,13 @@ def test_a_lane_that_never_ran_is_worth_it(dos, state):
     assert not state.exists()
 
 
-def test_a_stop_that_wants_mending_routes_to_that_until_a_person_starts_the_fleet_again(dos, record):
-    record(RunBegun(run_id="RID-1", lane="api", host="h", start_sha="a"), stopped("consecutive-dirty-zero"))
+def test_a_stop_that_wants_mending_routes_to_that_until_a_person_starts_the_fleet_again(
+    dos, record
+):
+    record(
+        RunBegun(run_id="RID-1", lane="api", host="h", start_sha="a"),
+        stopped("consecutive-dirty-zero"),
+    )
     answer = dos("health", "--lane", "api")
     assert answer.code == 3 and answer.json["cause_key"] == "post_stop_respawn_no_operator_action"
     assert "RID-1: consecutive-dirty-zero" in answer.json["evidence"][0]
@@ -343,10 +378,14 @@ def test_a_stop_that_wants_mending_routes_to_that_until_a_person_starts_the_flee
         ("rate-limited", 5, 0), ("complete", 5, 0), ("iteration-cap", 5, 0), ("lane-held", 5, 0), ("unheard-of", 3, 3),
     ],
 )  # fmt: skip
-def test_runs_that_stop_again_and_again_for_the_same_speak_against_a_launch(dos, record, reason, times, code):
+def test_runs_that_stop_again_and_again_for_the_same_speak_against_a_launch(
+    dos, record, reason, times, code
+):
     for number in range(times):
         run_id = f"RID-{number}"
-        record(RunBegun(run_id=run_id, lane="api", host="h", start_sha="a"), stopped(reason, run_id))
+        record(
+            RunBegun(run_id=run_id, lane="api", host="h", start_sha="a"), stopped(reason, run_id)
+        )
     answer = dos("health", "--lane", "api")
     assert answer.code == code and answer.json["runs_considered"] == times
     assert answer.json["blocker_runs"] in (0, times)

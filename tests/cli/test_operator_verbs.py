@@ -55,7 +55,9 @@ def take(workspace, lane="api", *, pid=None, key="secret", is_lock=False, system
 def child(workspace, *words, **environment):
     """A `dos` that descends from this process, with nothing of its environment."""
     kept = {"PATH": os.environ["PATH"], "HOME": str(workspace)} | environment
-    return subprocess.run(command(*words), cwd=workspace, env=kept, capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        command(*words), cwd=workspace, env=kept, capture_output=True, text=True, timeout=120
+    )
 
 
 def paused(workspace) -> bool:
@@ -67,7 +69,16 @@ def test_the_table_says_which_verbs_are_for_people():
     listed = [part.split() for part in OPERATORS.split("/")]
     wanted = {*listed[0], *(" ".join(words) for words in listed[1:])}
     assert wanted <= set(GUARDED)
-    for name in ("status", "top", "verify", "lease-lane heartbeat", "hook stop", "config get", "journal tail", "lint"):
+    for name in (
+        "status",
+        "top",
+        "verify",
+        "lease-lane heartbeat",
+        "hook stop",
+        "config get",
+        "journal tail",
+        "lint",
+    ):
         assert VERBS[name].who == ANYBODY
 
 
@@ -78,7 +89,10 @@ def test_who_carries_a_key_is_refused_and_nothing_is_changed(workspace, monkeypa
     monkeypatch.setenv(KEY_VARIABLE, "secret")
     answer = in_process(*name.split(), *WORDS.get(name, []))
     assert (answer.code, answer.out) == (REFUSED, "")
-    assert f"dos {name} is for people" in answer.err and "the agent on lane worker (run R1)" in answer.err
+    assert (
+        f"dos {name} is for people" in answer.err
+        and "the agent on lane worker (run R1)" in answer.err
+    )
     assert "Ask a person to type it" in answer.err
     monkeypatch.delenv(KEY_VARIABLE)
     assert sorted(path for path in workspace.rglob("*") if ".git/dos" not in str(path)) == before
@@ -86,7 +100,9 @@ def test_who_carries_a_key_is_refused_and_nothing_is_changed(workspace, monkeypa
         assert [event.kind for event in journal.events()] == ["lease_granted"]
 
 
-def test_any_key_is_refused_also_where_there_is_no_journal_and_no_repository(workspace, tmp_path, monkeypatch):
+def test_any_key_is_refused_also_where_there_is_no_journal_and_no_repository(
+    workspace, tmp_path, monkeypatch
+):
     monkeypatch.setenv(KEY_VARIABLE, "of another workspace, or of a lease that is over")
     assert in_process("pause").code == REFUSED
     monkeypatch.chdir(tmp_path)
@@ -102,7 +118,10 @@ def test_any_key_is_refused_also_where_there_is_no_journal_and_no_repository(wor
 def test_who_descends_from_a_worker_is_refused_though_its_environment_is_empty(workspace, words):
     take(workspace)
     done = child(workspace, *words)
-    assert done.returncode == REFUSED and f"process {os.getpid()}, which it descends from" in done.stderr
+    assert (
+        done.returncode == REFUSED
+        and f"process {os.getpid()}, which it descends from" in done.stderr
+    )
     assert "the agent on lane api (run R1)" in done.stderr
     assert not paused(workspace) and "9" not in (workspace / "dos.toml").read_text()
 
@@ -112,9 +131,13 @@ def test_a_worker_is_known_by_what_it_runs_also_when_it_has_lost_its_lease(works
     code = "import subprocess, sys; sys.exit(subprocess.run([sys.executable, '-m', 'dos', 'pause'], env={}).returncode)"
     script = workspace / "dos"
     script.write_text(code)
-    done = subprocess.run([sys.executable, str(script), "worker", "--lane", "api"], cwd=workspace, capture_output=True)
+    done = subprocess.run(
+        [sys.executable, str(script), "worker", "--lane", "api"], cwd=workspace, capture_output=True
+    )
     assert done.returncode == REFUSED and b"the agent on lane api" in done.stderr
-    done = subprocess.run([sys.executable, str(script), "status"], cwd=workspace, capture_output=True)
+    done = subprocess.run(
+        [sys.executable, str(script), "status"], cwd=workspace, capture_output=True
+    )
     assert done.returncode == 0
 
 
@@ -124,7 +147,9 @@ def test_the_agent_of_another_workspace_is_an_agent_here_too(workspace, tmp_path
     script.write_text(
         f"import subprocess, sys\nsys.exit(subprocess.run([sys.executable, *{words}], env={{}}).returncode)"
     )
-    done = subprocess.run([sys.executable, str(script), "worker", "--lane", "web"], cwd=tmp_path, capture_output=True)
+    done = subprocess.run(
+        [sys.executable, str(script), "worker", "--lane", "web"], cwd=tmp_path, capture_output=True
+    )
     assert done.returncode == REFUSED and b"the agent on lane web" in done.stderr
     assert not paused(workspace)
 

@@ -11,20 +11,30 @@ def written(dos):
     return [(line["kind"], line["body"].get("lane", "")) for line in lines]
 
 
-@pytest.mark.parametrize(("words", "lane"), [((), None), (("api",), "api"), (("backend",), "api"), (("API",), "api")])
+@pytest.mark.parametrize(
+    ("words", "lane"), [((), None), (("api",), "api"), (("backend",), "api"), (("API",), "api")]
+)
 def test_a_pause_is_asked_for_once_and_ended_once(dos, workspace, words, lane):
     first, second = dos("pause", *words, "--json"), dos("pause", *words, "--json")
     assert (first.code, second.code) == (0, 0)
     assert (first.json["paused_now"], second.json["paused_now"]) == (True, False)
     assert first.json["lane"] == lane
-    assert dos("resume", *words, "--json").json == {"resumed": True, "lane": lane, "fleet_paused": False}
+    assert dos("resume", *words, "--json").json == {
+        "resumed": True,
+        "lane": lane,
+        "fleet_paused": False,
+    }
     assert written(dos) == [("pause_requested", lane or ""), ("pause_ended", lane or "")]
     assert dos("pause", *words, "--json").json["paused_now"]
 
 
 def test_it_says_what_it_means_and_how_it_ends(dos, workspace):
     told = dos("pause", "--reason", "lunch").out
-    assert "the fleet is paused" in told and "finishes that, then holds" in told and "`dos resume`" in told
+    assert (
+        "the fleet is paused" in told
+        and "finishes that, then holds" in told
+        and "`dos resume`" in told
+    )
     seen = dos("top", "--json").json
     assert seen["paused"].endswith("lunch") and {row["state"] for row in seen["rows"]} == {"paused"}
 
@@ -39,7 +49,9 @@ def test_a_lane_that_is_not_paused_is_left_as_it_is(dos, workspace):
 @pytest.mark.parametrize(
     "fact",
     [
-        RunStopped(run_id=RUN, lane="api", stop_reason="halted", needs="operator", reason="wrong plan"),
+        RunStopped(
+            run_id=RUN, lane="api", stop_reason="halted", needs="operator", reason="wrong plan"
+        ),
         LaneFailed(lane="api", reason="its workers died"),
     ],
 )
@@ -62,7 +74,9 @@ def test_the_fleets_pause_outlasts_that_of_a_lane(dos, workspace):
 
 
 @pytest.mark.parametrize("paused", [(), ("api",)])
-def test_a_fleet_that_is_not_paused_and_no_run_is_a_mistake_that_writes_nothing(dos, workspace, paused):
+def test_a_fleet_that_is_not_paused_and_no_run_is_a_mistake_that_writes_nothing(
+    dos, workspace, paused
+):
     for lane in paused:
         dos("pause", lane)
     before = dos("journal", "seq").out
@@ -75,7 +89,8 @@ def test_a_fleet_that_is_not_paused_and_no_run_is_a_mistake_that_writes_nothing(
 def test_a_run_can_be_named_without_its_flag(dos, workspace):
     run = dos("run", "begin", "--goal", "g", "--step", "s", "--json").json["run_id"]
     assert (
-        dos("resume", run, "--no-record", "--json").json == dos("resume", "--run-id", run, "--no-record", "--json").json
+        dos("resume", run, "--no-record", "--json").json
+        == dos("resume", "--run-id", run, "--no-record", "--json").json
     )
 
 
@@ -90,7 +105,11 @@ def test_a_run_can_be_named_without_its_flag(dos, workspace):
 )  # fmt: skip
 def test_what_means_nothing_is_an_error_and_pauses_nobody(dos, state, words):
     answer = dos(*words)
-    assert (answer.code, answer.out) == (2, "") and answer.err.startswith("error: ") and "hint: " in answer.err
+    assert (
+        (answer.code, answer.out) == (2, "")
+        and answer.err.startswith("error: ")
+        and "hint: " in answer.err
+    )
     assert not state.exists()
 
 

@@ -22,7 +22,14 @@ from dos.journal.events.fleet import (
     UnitClaimed,
     UnitLanded,
 )
-from dos.journal.events.limits import DecisionAnswered, HaltRequested, LimitHit, LimitLifted, RunParked, RunUnparked
+from dos.journal.events.limits import (
+    DecisionAnswered,
+    HaltRequested,
+    LimitHit,
+    LimitLifted,
+    RunParked,
+    RunUnparked,
+)
 from dos.journal.store import Entry, Store
 from dos.limits.accounts import RunAccount
 from dos.limits.budget import Row
@@ -64,7 +71,9 @@ def test_nothing_to_decide_is_said_and_makes_no_journal(dos: Dos, state: Path) -
     assert not state.exists()
 
 
-def test_the_list_says_what_waits_since_when_and_what_happens_without_an_answer(dos: Dos, journal: Store) -> None:
+def test_the_list_says_what_waits_since_when_and_what_happens_without_an_answer(
+    dos: Dos, journal: Store
+) -> None:
     ask(journal, FAILED, SPINS)
     said = dos("decisions").out
     assert "2 questions for a person" in said
@@ -72,7 +81,9 @@ def test_the_list_says_what_waits_since_when_and_what_happens_without_an_answer(
     assert "expires 2027-01-15T08:00:00Z, then: leave" in said
     assert "dos decide-for lane-failed-api-1 retry|leave" in said
     first, second = dos("decisions", "--json").json
-    assert (first["id"], first["kind"]) == ("spinning-RID-1-1", "LIVENESS"), "who spins costs money all the time"
+    assert (first["id"], first["kind"]) == ("spinning-RID-1-1", "LIVENESS"), (
+        "who spins costs money all the time"
+    )
     assert (second["waits"], second["expires_at"], second["answer"]) == (["lane:api"], None, None)
     assert second["proposed_command"] == "dos decide-for lane-failed-api-1 retry"
 
@@ -103,7 +114,9 @@ def test_one_question_is_shown_by_its_id_and_by_its_number(dos: Dos, journal: St
 
 
 @pytest.mark.parametrize("words", [("decide-for",), ("decisions", "answer")])
-def test_the_first_answer_counts_and_the_second_is_told_so(dos: Dos, journal: Store, words: tuple[str, ...]) -> None:
+def test_the_first_answer_counts_and_the_second_is_told_so(
+    dos: Dos, journal: Store, words: tuple[str, ...]
+) -> None:
     ask(journal, FAILED)
     first = dos(*words, FAILED.id, "retry", "--by", "ann")
     assert (first.code, first.out) == (0, "lane-failed-api-1: retry; free to go on: lane:api\n")
@@ -139,7 +152,9 @@ def test_an_answer_to_nothing_or_that_is_none_changes_nothing(
 def test_the_lane_that_waits_stands_for_the_one_question_about_it(dos: Dos, journal: Store) -> None:
     ask(journal, FAILED, SPINS)
     assert dos("decide-for", "docs", "leave").code == 2, "nothing waits for that one"
-    assert dos("decide-for", "2", "retry").code == 2, "the list may have changed since it was printed"
+    assert dos("decide-for", "2", "retry").code == 2, (
+        "the list may have changed since it was printed"
+    )
     assert dos("decide-for", "api", "retry", "--json").json["id"] == FAILED.id
 
 
@@ -158,13 +173,22 @@ def test_what_follows_from_an_answer_is_written_with_it(dos: Dos, journal: Store
 
 
 @pytest.mark.soak
-def test_a_question_is_answered_once_however_many_processes_answer_it(workspace: Path, journal: Store) -> None:
+def test_a_question_is_answered_once_however_many_processes_answer_it(
+    workspace: Path, journal: Store
+) -> None:
     row = Row(account=RunAccount(run_id="RID-1"), measure="usd", spent=10, limit=10)
     question = BudgetSpent.ask(row)
     ask(journal, question)
     racers = [
         subprocess.Popen(
-            command("decide-for", question.id, "raise" if number % 2 else "stop", "--by", f"p{number}", "--json"),
+            command(
+                "decide-for",
+                question.id,
+                "raise" if number % 2 else "stop",
+                "--by",
+                f"p{number}",
+                "--json",
+            ),
             cwd=workspace,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -173,7 +197,9 @@ def test_a_question_is_answered_once_however_many_processes_answer_it(workspace:
         for number in range(RACERS)
     ]
     ended = [(racer.communicate(timeout=PATIENCE), racer.returncode) for racer in racers]
-    assert sorted(code for _, code in ended) == [0] + [1] * (RACERS - 1), [errors for (_, errors), _ in ended]
+    assert sorted(code for _, code in ended) == [0] + [1] * (RACERS - 1), [
+        errors for (_, errors), _ in ended
+    ]
     said = [json.decode(out)["answer"] for (out, _), _ in ended]
     assert all(each == said[0] for each in said), "all are told the same answer"
     winner = next(json.decode(out)["answer"]["by"] for (out, _), code in ended if code == 0)
@@ -183,9 +209,17 @@ def test_a_question_is_answered_once_however_many_processes_answer_it(workspace:
 
 def test_an_answer_is_there_after_everybody_has_gone(workspace: Path, journal: Store) -> None:
     ask(journal, FAILED)
-    assert in_its_own_process("decide-for", FAILED.id, "leave", "--by", "ann", cwd=workspace).code == 0
+    assert (
+        in_its_own_process("decide-for", FAILED.id, "leave", "--by", "ann", cwd=workspace).code == 0
+    )
     (row,) = in_its_own_process("decisions", "--all", "--json", cwd=workspace).json
-    assert row["answer"] | {"at": ""} == {"choice": "leave", "by": "ann", "at": "", "expired": False, "reason": ""}
+    assert row["answer"] | {"at": ""} == {
+        "choice": "leave",
+        "by": "ann",
+        "at": "",
+        "expired": False,
+        "reason": "",
+    }
 
 
 # What it cost
@@ -199,11 +233,20 @@ def write(journal: Store, at_s: int, *facts: Fact) -> None:
     journal.append_all(entries)
 
 
-def iteration(journal: Store, at_s: int, number: int, unit: str, usd: float | None, *, lands: bool) -> None:
+def iteration(
+    journal: Store, at_s: int, number: int, unit: str, usd: float | None, *, lands: bool
+) -> None:
     who = {"run_id": "RID-1", "lane": "api", "unit": unit}
     usage = [] if usd is None else [Usage(model="m", input_tokens=1000)]
     ended = AgentEnded(
-        **who, iteration=number, outcome="ok", exit_code=0, claim="", seconds=60.0, usage=usage, cost_usd=usd
+        **who,
+        iteration=number,
+        outcome="ok",
+        exit_code=0,
+        claim="",
+        seconds=60.0,
+        usage=usage,
+        cost_usd=usd,
     )
     landed = [UnitLanded(**who, branch="main", base="", commit="c")] if lands else []
     write(
@@ -212,7 +255,9 @@ def iteration(journal: Store, at_s: int, number: int, unit: str, usd: float | No
         AgentStarted(**who, iteration=number, agent="a", base=""),
         ended,
         *landed,
-        IterationCommitted(**who, iteration=number, outcome="SHIPPED", action="continue", reason=""),
+        IterationCommitted(
+            **who, iteration=number, outcome="SHIPPED", action="continue", reason=""
+        ),
     )
 
 
@@ -224,14 +269,23 @@ def paid(journal: Store) -> None:
     write(journal, 130, RunParked(run_id="RID-1", lane="api", why="quota"))
     write(journal, 190, RunUnparked(run_id="RID-1", lane="api"))
     iteration(journal, 86_400, 3, "U2", 4.0, lands=True)
-    write(journal, 86_500, RunStopped(run_id="RID-1", lane="api", stop_reason="drained", needs="nobody", reason=""))
+    write(
+        journal,
+        86_500,
+        RunStopped(run_id="RID-1", lane="api", stop_reason="drained", needs="nobody", reason=""),
+    )
 
 
 @pytest.mark.usefixtures("paid")
 def test_costs_are_told_for_each_landed_unit_and_what_came_to_nothing_apart(dos: Dos) -> None:
     told = dos("costs", "--json").json
     first, second = told["rows"]
-    assert (first["name"], first["total"]["usd"], first["rejected"]["usd"], first["landed"]["usd"]) == (
+    assert (
+        first["name"],
+        first["total"]["usd"],
+        first["rejected"]["usd"],
+        first["landed"]["usd"],
+    ) == (
         "U1",
         2,
         1.5,
@@ -254,7 +308,9 @@ def test_costs_are_told_for_each_landed_unit_and_what_came_to_nothing_apart(dos:
         ("unit", {"U1": 2.0, "U2": 4.0}),
     ],
 )
-def test_costs_by_anything_add_up_to_the_same(dos: Dos, by: str, expected: dict[str, float]) -> None:
+def test_costs_by_anything_add_up_to_the_same(
+    dos: Dos, by: str, expected: dict[str, float]
+) -> None:
     told = dos("costs", "--by", by, "--json").json
     assert {row["name"]: row["total"]["usd"] for row in told["rows"]} == expected
     assert told["total"]["total"]["usd"] == 6.0
@@ -265,7 +321,10 @@ def test_since_counts_only_what_was_spent_after_it(dos: Dos) -> None:
     told = dos("costs", "--since", "2027-01-16", "--json").json
     assert [row["name"] for row in told["rows"]] == ["U2"]
     assert (told["total"]["total"]["usd"], told["since"]) == (4.0, "2027-01-16T00:00:00Z")
-    assert dos("costs", "--since", "2099-01-01").out == "no agent has been started since 2099-01-01T00:00:00Z\n"
+    assert (
+        dos("costs", "--since", "2099-01-01").out
+        == "no agent has been started since 2099-01-01T00:00:00Z\n"
+    )
     assert dos("costs", "--since", "yesterday").code == 2
     assert dos("costs", "--by", "moon").code == 2
 
@@ -330,11 +389,23 @@ def test_units_that_wait_for_a_person_are_listed_with_what_waits_behind_them_unt
     dos: Dos, held: Path
 ) -> None:
     rows = {row["detail"]["unit"]: row for row in dos("decisions", "--json").json}
-    assert list(rows) == ["AUTH/A1", "AUTH/A4", "AUTH/A5"], "what waits for another unit waits for no person"
+    assert list(rows) == ["AUTH/A1", "AUTH/A4", "AUTH/A5"], (
+        "what waits for another unit waits for no person"
+    )
     gated = rows["AUTH/A1"]
-    assert (gated["kind"], gated["reason_token"], gated["lane"]) == ("UNIT_HELD", "OPERATOR_GATED", "api")
-    assert gated["waits"] == ["unit:AUTH/A1", "unit:AUTH/A2", "unit:AUTH/A3"] and "which vendor" in gated["question"]
-    assert gated["source_path"].startswith("docs/auth-plan.md:") and "docs/auth-plan.md" in gated["proposed_command"]
+    assert (gated["kind"], gated["reason_token"], gated["lane"]) == (
+        "UNIT_HELD",
+        "OPERATOR_GATED",
+        "api",
+    )
+    assert (
+        gated["waits"] == ["unit:AUTH/A1", "unit:AUTH/A2", "unit:AUTH/A3"]
+        and "which vendor" in gated["question"]
+    )
+    assert (
+        gated["source_path"].startswith("docs/auth-plan.md:")
+        and "docs/auth-plan.md" in gated["proposed_command"]
+    )
     assert (rows["AUTH/A4"]["kind"], rows["AUTH/A4"]["reason_token"]) == ("SOAK_GATE", "SOAK_OPEN")
     assert rows["AUTH/A5"]["reason_token"] == "DRAFT_CLASS"
     shown = dos("decisions", "show", gated["id"])
@@ -343,11 +414,15 @@ def test_units_that_wait_for_a_person_are_listed_with_what_waits_behind_them_unt
     assert "2 units wait for it: AUTH/A2, AUTH/A3" in shown.out and "remove `gated`" in shown.out
     refused = dos("decide-for", gated["id"], "retry")
     assert (refused.code, refused.out) == (2, "") and "docs/auth-plan.md" in refused.err
-    held.write_text(HELD_PLAN.replace("- gated: which vendor\n", "").replace("- class: draft\n", ""))
+    held.write_text(
+        HELD_PLAN.replace("- gated: which vendor\n", "").replace("- class: draft\n", "")
+    )
     assert ids(dos) == ["unit-held-AUTH/A4-1"]
 
 
-def test_a_unit_at_which_runs_died_is_tried_again_on_a_persons_word(dos: Dos, held: Path, journal: Store) -> None:
+def test_a_unit_at_which_runs_died_is_tried_again_on_a_persons_word(
+    dos: Dos, held: Path, journal: Store
+) -> None:
     claim = {"run_id": "RID-1", "lane": "api", "unit": "AUTH/A1", "iteration": 1, "repeated": True}
     held.write_text(HELD_PLAN.replace("- gated: which vendor\n", ""))
     for _ in range(2):
@@ -358,33 +433,75 @@ def test_a_unit_at_which_runs_died_is_tried_again_on_a_persons_word(dos: Dos, he
     assert dos("decide-for", "unit-held-AUTH/A1-1", "retry").code == 1
 
 
-def test_a_unit_that_a_question_is_about_is_listed_once(dos: Dos, held: Path, journal: Store) -> None:
+def test_a_unit_that_a_question_is_about_is_listed_once(
+    dos: Dos, held: Path, journal: Store
+) -> None:
     ask(journal, LandingConflict.ask("AUTH/A1", ["red"]))
     assert [name for name in ids(dos) if "A1" in name] == ["landing-conflict-AUTH/A1-1"]
 
 
-def test_a_proposed_halt_is_on_the_list_until_it_is_answered_or_its_run_has_stopped(dos: Dos, journal: Store) -> None:
+def test_a_proposed_halt_is_on_the_list_until_it_is_answered_or_its_run_has_stopped(
+    dos: Dos, journal: Store
+) -> None:
     run_id = dos("run-id", "mint", "w").json["run_id"]
     dos("lease-lane", "acquire", "--lane", "api", "--owner", "A", "--run-id", run_id)
     for _ in range(2):
-        assert dos("halt", "--handle", "4711", "--lane", "api", "--run-id", run_id, "--reason", "it spins").code == 0
+        assert (
+            dos(
+                "halt",
+                "--handle",
+                "4711",
+                "--lane",
+                "api",
+                "--run-id",
+                run_id,
+                "--reason",
+                "it spins",
+            ).code
+            == 0
+        )
     (row,) = dos("decisions", "--json").json
     assert (row["kind"], row["run_id"], row["lane"]) == ("HALT_PROPOSED", run_id, "api")
-    assert "it spins" in row["question"] and [choice["name"] for choice in row["choices"]] == ["halt", "leave"]
+    assert "it spins" in row["question"] and [choice["name"] for choice in row["choices"]] == [
+        "halt",
+        "leave",
+    ]
     assert dos("decide-for", row["id"], "halt", "--by", "ann").code == 0
     assert journal.load(streams.run(run_id))[-1].kind == HaltRequested.kind
     assert ids(dos) == [] and dos("decisions", "--all", "--json").json[0]["answer"]["by"] == "ann"
     assert dos("decide-for", row["id"], "leave").code == 1, "the first answer counts"
-    dos("halt", "--handle", "4711", "--lane", "api", "--run-id", run_id, "--reason", "it spins again")
+    dos(
+        "halt",
+        "--handle",
+        "4711",
+        "--lane",
+        "api",
+        "--run-id",
+        run_id,
+        "--reason",
+        "it spins again",
+    )
     assert len(ids(dos)) == 1
-    stopped = RunStopped(run_id=run_id, lane="api", stop_reason="halted", needs="operator", reason="so")
+    stopped = RunStopped(
+        run_id=run_id, lane="api", stop_reason="halted", needs="operator", reason="so"
+    )
     journal.record(streams.run(run_id), stopped)
     assert ids(dos) == []
 
 
-def test_a_proposal_about_a_process_says_the_command_and_goes_with_the_process(dos: Dos, journal: Store) -> None:
+def test_a_proposal_about_a_process_says_the_command_and_goes_with_the_process(
+    dos: Dos, journal: Store
+) -> None:
     with subprocess.Popen(["sleep", "600"]) as process:
-        dos("halt", "--handle", str(process.pid), "--reason", "too loud", "--command", f"kill {process.pid}")
+        dos(
+            "halt",
+            "--handle",
+            str(process.pid),
+            "--reason",
+            "too loud",
+            "--command",
+            f"kill {process.pid}",
+        )
         (row,) = dos("decisions", "--json").json
         assert row["proposed_command"] == f"kill {process.pid}"
         assert f"     kill {process.pid}\n" in dos("decisions").out
@@ -392,13 +509,19 @@ def test_a_proposal_about_a_process_says_the_command_and_goes_with_the_process(d
     assert ids(dos) == []
 
 
-def test_a_run_by_hand_that_needs_a_person_is_listed_until_its_lane_goes_on(dos: Dos, journal: Store) -> None:
+def test_a_run_by_hand_that_needs_a_person_is_listed_until_its_lane_goes_on(
+    dos: Dos, journal: Store
+) -> None:
     run_id = dos("run-id", "mint", "loop").json["run_id"]
     zero = '{"kind":"SHIPPED","measurement_expected":true,"packet_judge":"SHIPPED-DIRTY","ship_count":0}'
     for _ in range(3):
         dos("decide", "--run", run_id, "--lane", "api", "--outcome", zero)
     (row,) = dos("decisions", "--json").json
-    assert (row["kind"], row["reason_token"], row["run_id"]) == ("RUN_STOPPED", "consecutive-dirty-zero", run_id)
+    assert (row["kind"], row["reason_token"], row["run_id"]) == (
+        "RUN_STOPPED",
+        "consecutive-dirty-zero",
+        run_id,
+    )
     assert row["proposed_command"] == f"dos why {run_id}"
     journal.record("run/RID-2", RunBegun(run_id="RID-2", lane="docs", host="h", start_sha=""))
     assert len(ids(dos)) == 1
@@ -407,7 +530,16 @@ def test_a_run_by_hand_that_needs_a_person_is_listed_until_its_lane_goes_on(dos:
 
 
 def test_a_loop_can_put_something_on_the_list(dos: Dos, journal: Store) -> None:
-    words = ("decisions", "add", "--kind", "flag", "--lane", "api", "--text", "the vendor's key is over")
+    words = (
+        "decisions",
+        "add",
+        "--kind",
+        "flag",
+        "--lane",
+        "api",
+        "--text",
+        "the vendor's key is over",
+    )
     added = dos(*words, "--command", "dos limits", "--json").json
     assert (added["added"], dos(*words, "--json").json) == (True, added | {"added": False})
     (row,) = dos("decisions", "--json").json
@@ -419,16 +551,26 @@ def test_a_loop_can_put_something_on_the_list(dos: Dos, journal: Store) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"--kind": "two words"}, {"--kind": "ARBITER_REFUSE"}, {"--lane": "nosuch"}, {"--text": " "}, {"--text": "a\0b"}],
+    [
+        {"--kind": "two words"},
+        {"--kind": "ARBITER_REFUSE"},
+        {"--lane": "nosuch"},
+        {"--text": " "},
+        {"--text": "a\0b"},
+    ],
 )
-def test_what_cannot_be_put_on_the_list_changes_nothing(dos: Dos, journal: Store, change: dict[str, str]) -> None:
+def test_what_cannot_be_put_on_the_list_changes_nothing(
+    dos: Dos, journal: Store, change: dict[str, str]
+) -> None:
     words = {"--kind": "flag", "--lane": "api", "--text": "x"} | change
     answer = dos("decisions", "add", *(word for pair in words.items() for word in pair))
     assert (answer.code, answer.out, journal.last()) == (2, "", 0)
     assert answer.err.startswith("error: ")
 
 
-def test_a_broken_dos_toml_hides_held_units_and_says_so(dos: Dos, held: Path, journal: Store) -> None:
+def test_a_broken_dos_toml_hides_held_units_and_says_so(
+    dos: Dos, held: Path, journal: Store
+) -> None:
     ask(journal, FAILED)
     config = held.parent.parent / "dos.toml"
     config.write_text(config.read_text() + "\n[nosuch]\nkey = 1\n")
@@ -445,7 +587,10 @@ def test_outside_of_git_the_questions_are_listed_shown_and_answered_all_the_same
     (place / "docs" / "a-plan.md").write_text("# A\n\n- **A1** log in\n")
     (place / "dos.toml").write_bytes((workspace / "dos.toml").read_bytes())
     monkeypatch.chdir(place)
-    assert dos("decisions", "add", "--kind", "flag", "--lane", "api", "--text", "the key is over").code == 0
+    assert (
+        dos("decisions", "add", "--kind", "flag", "--lane", "api", "--text", "the key is over").code
+        == 0
+    )
     listed = dos("decisions", "--json")
     assert listed.code == 0 and "not listed" in listed.err
     [row] = listed.json

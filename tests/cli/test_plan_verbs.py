@@ -48,12 +48,23 @@ def landed(place, *units, claims=()):
     sha = git("rev-parse", "HEAD", cwd=place).strip()
     with open_journal(find(place), "") as journal:
         for unit in units:
-            fact = UnitLanded(run_id="RID-1", lane="api", unit=unit, branch="main", base="", commit=sha)
+            fact = UnitLanded(
+                run_id="RID-1", lane="api", unit=unit, branch="main", base="", commit=sha
+            )
             journal.record(streams.unit(unit), fact)
         for unit in claims:
-            asked = Request(lane="api", holder="h", host="h", ttl_ms=60_000, region=region(["api/**"]), run_id="RID-2")
+            asked = Request(
+                lane="api",
+                holder="h",
+                host="h",
+                ttl_ms=60_000,
+                region=region(["api/**"]),
+                run_id="RID-2",
+            )
             journal.acquire(asked, admission.judge)
-            journal.record("run/RID-2", UnitClaimed(run_id="RID-2", lane="api", unit=unit, iteration=1))
+            journal.record(
+                "run/RID-2", UnitClaimed(run_id="RID-2", lane="api", unit=unit, iteration=1)
+            )
     return sha
 
 
@@ -110,7 +121,9 @@ def test_enumerate_in_words(dos, plans):
     assert [line.split()[1] for line in lines[1:]] == ["AUTH1", "AUTH2", "AUTH2.1", "AUTH3"]
 
 
-def test_a_document_is_found_from_any_folder_by_the_name_that_the_board_shows(dos, plans, monkeypatch):
+def test_a_document_is_found_from_any_folder_by_the_name_that_the_board_shows(
+    dos, plans, monkeypatch
+):
     monkeypatch.chdir(plans / "api")
     assert dos("enumerate", "docs/auth-plan.md").code == 0
 
@@ -124,7 +137,9 @@ def test_the_grammar_of_the_workspace_is_used(dos, plans):
 def test_every_reader_of_one_document_finds_the_same_units(dos, plans):
     board = [row["phase"] for row in dos("plan", "--json").json["phases"]]
     assert dos("enumerate", "docs/auth-plan.md", "--json").json["units"] == board
-    assert [row["unit"].rpartition("/")[2] for row in dos("status", "--json").json["units"]] == board
+    assert [
+        row["unit"].rpartition("/")[2] for row in dos("status", "--json").json["units"]
+    ] == board
 
 
 # plan
@@ -133,7 +148,15 @@ def test_every_reader_of_one_document_finds_the_same_units(dos, plans):
 def test_the_board_sets_claims_beside_the_truth(dos, plans):
     sha = landed(plans, "AUTH/AUTH2", claims=["AUTH/AUTH2.1"])
     seen = dos("plan", "--json").json
-    assert seen.keys() >= {"workspace", "now", "plan_source", "initialized", "phases", "activity", "summary"}
+    assert seen.keys() >= {
+        "workspace",
+        "now",
+        "plan_source",
+        "initialized",
+        "phases",
+        "activity",
+        "summary",
+    }
     assert [(row["phase"], row["divergence"], row["is_divergent"]) for row in seen["phases"]] == [
         ("AUTH1", "⚠over-claim", True),
         ("AUTH2", "✓under-claim", True),
@@ -149,7 +172,12 @@ def test_the_board_sets_claims_beside_the_truth(dos, plans):
         "plan", "phase", "doc_path", "claimed_status", "oracle_shipped", "oracle_source", "oracle_sha", "divergence",
         "is_divergent", "lane", "lane_chip", "decision_ref",
     }  # fmt: skip
-    assert (row["oracle_sha"], row["oracle_shipped"], row["lane"], row["lane_chip"]) == (sha, True, "api", "🟢 HELD")
+    assert (row["oracle_sha"], row["oracle_shipped"], row["lane"], row["lane_chip"]) == (
+        sha,
+        True,
+        "api",
+        "🟢 HELD",
+    )
     assert (seen["plan_source"], seen["initialized"]) == ("markdown", True)
     assert seen["activity"][0]["subject"] == "Plan"
 
@@ -182,7 +210,11 @@ def test_a_truth_that_cannot_be_read_is_no_divergence(dos, plans):
     landed(plans, "AUTH/AUTH1")
     lost_target(plans)
     row = dos("plan", "--json").json["phases"][0]
-    assert (row["divergence"], row["is_divergent"], row["oracle_shipped"]) == ("?unknown", False, None)
+    assert (row["divergence"], row["is_divergent"], row["oracle_shipped"]) == (
+        "?unknown",
+        False,
+        None,
+    )
 
 
 def test_pairs_can_be_asked_for(dos, plans):
@@ -205,11 +237,21 @@ def test_the_board_leaves_no_trace(dos, plans):
 
 def test_the_board_says_what_is_wrong_with_the_plans(dos, plans):
     (plans / "docs" / "b-plan.md").write_text("## B1: x\n- depends: NOBODY1\n")
-    assert "docs/b-plan.md:1: unit B/B1 depends on 'NOBODY1', which no plan declares" in dos("plan").out
+    assert (
+        "docs/b-plan.md:1: unit B/B1 depends on 'NOBODY1', which no plan declares"
+        in dos("plan").out
+    )
 
 
 @pytest.mark.parametrize(
-    "words", [["--source", "jira"], ["--source", "command"], ["--interval", "0.1"], ["--interval", "nan"], ["a\nb"]]
+    "words",
+    [
+        ["--source", "jira"],
+        ["--source", "command"],
+        ["--interval", "0.1"],
+        ["--interval", "nan"],
+        ["a\nb"],
+    ],
 )
 def test_a_board_that_cannot_be_drawn_is_an_error(dos, plans, words):
     answer = dos("plan", *words)
@@ -219,7 +261,9 @@ def test_a_board_that_cannot_be_drawn_is_an_error(dos, plans, words):
 def test_on_a_terminal_the_board_is_drawn_again_until_it_is_interrupted(plans):
     master, slave = pty.openpty()
     words = [sys.executable, "-m", "dos", "plan", "--interval", "0.5"]
-    with subprocess.Popen(words, cwd=plans, stdin=slave, stdout=slave, stderr=slave, start_new_session=True) as child:
+    with subprocess.Popen(
+        words, cwd=plans, stdin=slave, stdout=slave, stderr=slave, start_new_session=True
+    ) as child:
         os.close(slave)
         seen = b""
         deadline = time.monotonic() + PATIENCE
@@ -259,7 +303,11 @@ def test_a_packet_is_written_and_the_gate_reads_it(dos, plans):
 
 def test_without_write_a_packet_is_only_shown(dos, plans):
     answer = dos("packet")
-    assert answer.code == 0 and "### 1. AUTH AUTH2 — sessions" in answer.out and answer.out.endswith("verdict=LIVE\n")
+    assert (
+        answer.code == 0
+        and "### 1. AUTH AUTH2 — sessions" in answer.out
+        and answer.out.endswith("verdict=LIVE\n")
+    )
     assert not (plans / ".dos").exists()
 
 
@@ -281,7 +329,9 @@ def test_a_scope_is_a_lane_or_a_plan(dos, plans, scope, picked):
     assert [pick["phase_id"] for pick in answer.json["picks"]] == picked
 
 
-@pytest.mark.parametrize("words", [["--scope", "nope"], ["--scope", ""], ["--limit", "0"], ["--limit", "-3"]])
+@pytest.mark.parametrize(
+    "words", [["--scope", "nope"], ["--scope", ""], ["--limit", "0"], ["--limit", "-3"]]
+)
 def test_a_packet_of_nothing_that_exists_is_an_error(dos, plans, words):
     answer = dos("packet", "--write", *words)
     assert answer.code == 2 and answer.err.startswith("error: ")
@@ -323,7 +373,9 @@ def test_a_race_beside_the_dispositions_is_the_answer(dos, plans):
 def test_packets_of_one_day_are_numbered_and_never_written_over(dos, plans):
     words = [sys.executable, "-m", "dos", "packet", "--write", "--json"]
     children = [subprocess.Popen(words, cwd=plans, stdout=subprocess.PIPE) for _ in range(4)]
-    written = [json.decode(child.communicate(timeout=PATIENCE)[0])["paths"]["packet"] for child in children]
+    written = [
+        json.decode(child.communicate(timeout=PATIENCE)[0])["paths"]["packet"] for child in children
+    ]
     assert len(set(written)) == 4
     assert sorted(name.rpartition("-")[2] for name in written) == ["1.md", "2.md", "3.md", "4.md"]
     assert not list((plans / ".dos" / "verdicts").glob(".writing-*"))
@@ -376,7 +428,9 @@ def test_reconcile_answers_by_its_exit_code(dos, plans, words, code, state):
 def test_reconcile_without_a_truth_to_be_read(dos, plans):
     landed(plans, "AUTH/AUTH2")
     lost_target(plans)
-    answer = dos("reconcile", "AUTH2", "--claimed-done", "--plan", "AUTH", "--phase", "AUTH2", "--json")
+    answer = dos(
+        "reconcile", "AUTH2", "--claimed-done", "--plan", "AUTH", "--phase", "AUTH2", "--json"
+    )
     assert (answer.code, answer.json["keeps_in_residual"]) == (5, True)
 
 

@@ -21,7 +21,9 @@ def run_id(dos):
 
 @pytest.fixture
 def held(dos, run_id):
-    assert dos("lease-lane", "acquire", "--lane", "api", "--owner", "A", "--run-id", run_id).code == 0
+    assert (
+        dos("lease-lane", "acquire", "--lane", "api", "--owner", "A", "--run-id", run_id).code == 0
+    )
     return run_id
 
 
@@ -52,7 +54,11 @@ def test_the_journal_alone_says_what_a_run_does(dos, workspace, held):
     answer = dos("liveness", "--run-id", held, "--json")
     assert (answer.code, answer.json["verdict"]) == (0, "ADVANCING")
     seen = answer.json["evidence"]
-    assert (seen["commits_since_start"], seen["journal_events_since"], seen["process_alive"]) == (1, 0, None)
+    assert (seen["commits_since_start"], seen["journal_events_since"], seen["process_alive"]) == (
+        1,
+        0,
+        None,
+    )
     assert 0 <= seen["last_heartbeat_age_ms"] < 60_000
     assert 0 <= seen["progress_age_ms"] < 60_000
 
@@ -90,7 +96,9 @@ def test_a_run_is_stalled_as_soon_as_its_process_is_gone_and_not_before(dos, run
     words = ("--lane", "api", "--owner", "A", "--run-id", run_id, "--pid", str(child.pid))
     try:
         assert dos("lease-lane", "acquire", *words).code == 0
-        assert dos("liveness", "--run-id", run_id, "--json").json["evidence"]["process_alive"] is True
+        assert (
+            dos("liveness", "--run-id", run_id, "--json").json["evidence"]["process_alive"] is True
+        )
         assert dos("liveness", "--run-id", run_id).code == 0
     finally:
         child.kill()
@@ -106,7 +114,9 @@ def test_a_start_commit_stands_in_for_a_lease(dos, workspace, run_id):
     for flags, count in (((), 2), (("--lane", "api"), 1)):
         answer = dos("liveness", "--run-id", run_id, "--start-sha", start, "--json", *flags)
         assert answer.json["evidence"]["commits_since_start"] == count
-    assert dos("liveness", "--run-id", run_id, "--json").json["evidence"]["commits_since_start"] == 0
+    assert (
+        dos("liveness", "--run-id", run_id, "--json").json["evidence"]["commits_since_start"] == 0
+    )
 
 
 def test_unreadable_git_is_unknown(dos, workspace, held):
@@ -138,7 +148,11 @@ TABLE = [
     (("convergence",), 0, "INSUFFICIENT"),
     (("convergence", "--residuals", "4,3,4,3"), 3, "THRASHING"),
     (("convergence", "--residuals", "3, 3, 3, 3"), 4, "STARVED"),
-    (("convergence", "--residuals", "3,3", "--max-nonconverging", "1", "--window", "2"), 4, "STARVED"),
+    (
+        ("convergence", "--residuals", "3,3", "--max-nonconverging", "1", "--window", "2"),
+        4,
+        "STARVED",
+    ),
     (("productivity",), 0, "PRODUCTIVE"),
     (("productivity", "--deltas", ""), 0, "PRODUCTIVE"),
     (("productivity", "--deltas", "900,900,0"), 0, "PRODUCTIVE"),
@@ -152,7 +166,11 @@ TABLE = [
     (("efficiency", "--tokens", "5000", "--min-tokens", "5001"), 0, "EFFICIENT"),
     (("improve",), 3, "REVERT"),
     (("improve", "--suite-passed", "--work", "5"), 3, "REVERT"),
-    (("improve", "--suite-passed", "--truth-clean", "--work", "5", "--baseline-work", "4"), 0, "KEEP"),
+    (
+        ("improve", "--suite-passed", "--truth-clean", "--work", "5", "--baseline-work", "4"),
+        0,
+        "KEEP",
+    ),
     (("improve", "--narrated", "KEEP it", "--consecutive-reverts", "2"), 4, "ESCALATE"),
     (("improve", "--max-reverts", "1"), 4, "ESCALATE"),
     (("breaker",), 0, "CLOSED"),
@@ -243,7 +261,10 @@ def test_the_tables_of_dos_toml_say_what_is_usual_and_flags_go_before_them(dos, 
     assert dos(*good, "--max-reverts", "2").code == 3
     assert dos(*good, "--efficiency-floor", "0").code == 0
     assert dos("breaker", "--consecutive", "1", "--json").json["escalation"] == "HUMAN"
-    assert dos("breaker", "--consecutive", "1", "--on-trip", "none", "--json").json["escalation"] == "NONE"
+    assert (
+        dos("breaker", "--consecutive", "1", "--on-trip", "none", "--json").json["escalation"]
+        == "NONE"
+    )
     assert dos("breaker", "--consecutive", "1", "--max-consecutive", "5").code == 0
 
 
@@ -267,11 +288,17 @@ def test_a_reason_that_stopped_two_runs_recurs(dos, workspace):
     )
     with open_journal(places.find(workspace), "") as journal:
         for run_id, reason, needs in stops:
-            fact = RunStopped(run_id=run_id, lane="api", stop_reason=reason, needs=needs, reason=f"why {reason}")
+            fact = RunStopped(
+                run_id=run_id, lane="api", stop_reason=reason, needs=needs, reason=f"why {reason}"
+            )
             journal.record(streams.run(run_id), fact)
     last = dos("recurring", "--json")
     assert last.code == 3
-    assert (last.json["cause_key"], last.json["runs_affected"], last.json["example"]) == ("blocked", 2, "why blocked")
+    assert (last.json["cause_key"], last.json["runs_affected"], last.json["example"]) == (
+        "blocked",
+        2,
+        "why blocked",
+    )
     assert [dos("recurring", run_id).code for run_id in ids] == [0, 0, 0, 3]
     assert dos("recurring", "--min-recurrence", "3").code == 0
 

@@ -87,9 +87,16 @@ def test_every_answer_is_signed(shipped, tmp_path, command, verdict, code):
     answer = attest(command=command)
     assert (answer.code, answer.json["verdict"]) == (code, verdict)
     assert answer.json["commit"] == at
-    assert (answer.json["believe"], answer.json["refuted"]) == (verdict == "CONFIRMED", verdict == "REFUTED")
+    assert (answer.json["believe"], answer.json["refuted"]) == (
+        verdict == "CONFIRMED",
+        verdict == "REFUTED",
+    )
     found = verify(answer.out, tmp_path=tmp_path)
-    assert (found.code, found.json["valid"], found.json["adverse"]) == (0, True, verdict == "REFUTED")
+    assert (found.code, found.json["valid"], found.json["adverse"]) == (
+        0,
+        True,
+        verdict == "REFUTED",
+    )
 
 
 def test_without_a_claim_nothing_is_run(shipped, tmp_path):
@@ -104,7 +111,11 @@ def test_a_command_that_takes_too_long_says_nothing(shipped):
         file.write("\n[workers]\nwall_seconds = 1\n")
     commit(shipped, "Less time")
     answer = attest(command="sleep 60")
-    assert (answer.code, answer.json["verdict"], answer.json["exit_code"]) == (3, "UNWITNESSED", None)
+    assert (answer.code, answer.json["verdict"], answer.json["exit_code"]) == (
+        3,
+        "UNWITNESSED",
+        None,
+    )
 
 
 def bound(answer):
@@ -136,7 +147,9 @@ def test_a_plan_that_nobody_committed_binds_nothing(workspace, keys):
     assert bound(attest("--unit", "AUTH/AUTH1")) == (False, "unit")
 
 
-@pytest.mark.parametrize(("command", "is_bound"), [("make check", True), ("true", False), ("echo fine; exit 0", False)])
+@pytest.mark.parametrize(
+    ("command", "is_bound"), [("make check", True), ("true", False), ("echo fine; exit 0", False)]
+)
 def test_the_tests_of_the_workspace_bind_if_they_can_fail(shipped, command, is_bound):
     with (shipped / "dos.toml").open("a") as file:
         file.write(f'\n[workers]\ntest = "{command}"\n')
@@ -200,25 +213,41 @@ def test_bad_words_are_refused(shipped, words):
 
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize(
-    "flag", ["claim", "unit", "commit", "narrated", "accept-cmd", "before", "key-file", "timestamp", "out"]
+    "flag",
+    ["claim", "unit", "commit", "narrated", "accept-cmd", "before", "key-file", "timestamp", "out"],
 )
 def test_no_value_of_any_option_gets_more_than_a_clear_answer(shipped, tmp_path, flag):
     git("worktree", "add", "--quiet", "--detach", str(tmp_path / "tree"), cwd=shipped)
     for number, value in enumerate(TEXTS):
         beside = {"claim": "c", "workspace": str(tmp_path / "tree")}
         beside |= {"after": "dos.toml"} if flag == "before" else {"accept-cmd": "test -d api"}
-        answer = in_process("attest", *(f"--{name}={given}" for name, given in (beside | {flag: value}).items()))
+        answer = in_process(
+            "attest", *(f"--{name}={given}" for name, given in (beside | {flag: value}).items())
+        )
         assert answer.code in (0, 1, 2, 3), (number, answer)
         assert not PYTHONISMS.search(answer.out + answer.err), (number, answer)
         assert not CONTROLS.search(answer.out + answer.err), (number, answer)
-        assert answer.code != 2 or (answer.err.startswith("error: ") and "hint: " in answer.err), (number, answer)
+        assert answer.code != 2 or (answer.err.startswith("error: ") and "hint: " in answer.err), (
+            number,
+            answer,
+        )
 
 
-def test_outside_of_a_repository_and_in_a_shallow_clone_there_is_nothing_to_tie_it_to(shipped, tmp_path):
+def test_outside_of_a_repository_and_in_a_shallow_clone_there_is_nothing_to_tie_it_to(
+    shipped, tmp_path
+):
     (tmp_path / "plain").mkdir()
     words = ("attest", "--claim", "x", "--accept-cmd", "true", "--workspace")
     assert in_process(*words, str(tmp_path / "plain")).code == 2
-    git("clone", "--quiet", "--depth", "1", f"file://{shipped}", str(tmp_path / "shallow"), cwd=tmp_path)
+    git(
+        "clone",
+        "--quiet",
+        "--depth",
+        "1",
+        f"file://{shipped}",
+        str(tmp_path / "shallow"),
+        cwd=tmp_path,
+    )
     answer = in_process(*words, str(tmp_path / "shallow"))
     assert answer.code == 2
     assert "shallow" in answer.err
@@ -271,7 +300,10 @@ def test_it_changes_no_file_of_the_workspace(shipped, tmp_path):
 
 
 def test_a_key_is_its_owners_alone_and_is_never_overwritten(keys):
-    assert (keys.stat().st_mode & 0o777, (keys / "receipt-key").stat().st_mode & 0o777) == (0o700, 0o600)
+    assert (keys.stat().st_mode & 0o777, (keys / "receipt-key").stat().st_mode & 0o777) == (
+        0o700,
+        0o600,
+    )
     before = (keys / "receipt-key").read_bytes()
     assert in_process("receipt-key", "make").code == 2
     assert (keys / "receipt-key").read_bytes() == before
@@ -305,7 +337,9 @@ def test_without_a_key_nothing_is_signed_and_nothing_is_run(workspace, tmp_path,
     assert not (workspace / "ran").exists()
 
 
-def test_a_shared_secret_of_the_released_kind_is_refused_and_not_shown(shipped, tmp_path, monkeypatch):
+def test_a_shared_secret_of_the_released_kind_is_refused_and_not_shown(
+    shipped, tmp_path, monkeypatch
+):
     monkeypatch.setenv("DOS_ATTEST_KEY", "hunter2hunter2")
     answer = attest()
     assert answer.code == 2
@@ -342,7 +376,9 @@ def test_a_key_that_others_can_read_or_that_lies_in_the_tree_signs_nothing(shipp
 
 
 def test_without_the_package_the_line_to_type_is_said(shipped, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "cryptography.hazmat.primitives.asymmetric.ed25519", None)
+    monkeypatch.setitem(
+        __import__("sys").modules, "cryptography.hazmat.primitives.asymmetric.ed25519", None
+    )
     answer = attest()
     assert answer.code == 2
     assert "pip install" in answer.err
@@ -352,7 +388,9 @@ def test_without_the_package_the_line_to_type_is_said(shipped, monkeypatch):
 def test_the_doctor_says_why_receipts_are_not_signed(shipped, keys, monkeypatch, trouble):
     def found():
         answer = in_process("doctor", "--json")
-        return [each["fix"] for each in answer.json["findings"] if each["kind"] == "RECEIPTS_UNSIGNED"]
+        return [
+            each["fix"] for each in answer.json["findings"] if each["kind"] == "RECEIPTS_UNSIGNED"
+        ]
 
     assert found() == []
     if trouble == "read by others":
@@ -387,7 +425,11 @@ def test_a_refuted_claim_cannot_be_made_a_confirmed_one_by_moving_fields(shipped
         "timestamp": "2031-01-31T09:30:00Z witness_surface=false verdict=REFUTED",
     }  # fmt: skip
     lined = forged | {"timestamp": "2031-01-31T09:30:00Z\nverdict=REFUTED\nbelieve=false"}
-    for each in (forged, lined, refuted | {"verdict": "CONFIRMED", "believe": True, "refuted": False}):
+    for each in (
+        forged,
+        lined,
+        refuted | {"verdict": "CONFIRMED", "believe": True, "refuted": False},
+    ):
         answer = verify(each, tmp_path=tmp_path)
         assert (answer.code, answer.json["valid"], answer.json["adverse"]) == (1, False, False)
 
@@ -395,7 +437,11 @@ def test_a_refuted_claim_cannot_be_made_a_confirmed_one_by_moving_fields(shipped
 def test_a_receipt_of_the_released_kind_is_invalid_though_its_secret_is_known(shipped, tmp_path):
     names = ["schema", "claim", "narrated", "witness_surface", "witness_author", "accountability_tier", "verdict",
              "believe", "refuted", "timestamp", "algorithm"]  # fmt: skip
-    old = dict.fromkeys(names, "x") | {"schema": "dos.attest/receipt@1", "algorithm": "HMAC-SHA256", "believe": True}
+    old = dict.fromkeys(names, "x") | {
+        "schema": "dos.attest/receipt@1",
+        "algorithm": "HMAC-SHA256",
+        "believe": True,
+    }
     signed = "\n".join(f"{name}={old[name]}" for name in names).encode()
     old["signature"] = hmac.new(b"secret", signed, "sha256").hexdigest()
     answer = verify(old, tmp_path=tmp_path)
@@ -403,7 +449,9 @@ def test_a_receipt_of_the_released_kind_is_invalid_though_its_secret_is_known(sh
     assert "forged" in answer.json["reason"]
 
 
-@pytest.mark.parametrize("text", ["", "not JSON", "[]", "null", "{}", '{"schema": "other"}', "[" * 100_000])
+@pytest.mark.parametrize(
+    "text", ["", "not JSON", "[]", "null", "{}", '{"schema": "other"}', "[" * 100_000]
+)
 def test_what_is_no_receipt_at_all_is_a_contract_error(shipped, tmp_path, text):
     assert verify(text, tmp_path=tmp_path).code == 2
 
@@ -452,13 +500,17 @@ def test_it_is_good_for_its_own_repository_commit_unit_and_branch(shipped, recei
 
 
 def test_objects_that_were_replaced_are_not_looked_at(shipped, receipt, tmp_path):
-    orphan = git("commit-tree", "-m", "Another beginning", f"{head(shipped)}^{{tree}}", cwd=shipped).strip()
+    orphan = git(
+        "commit-tree", "-m", "Another beginning", f"{head(shipped)}^{{tree}}", cwd=shipped
+    ).strip()
     git("replace", "--graft", head(shipped), orphan, cwd=shipped)
     assert git("rev-list", "--count", "HEAD", cwd=shipped).strip() == "2"
     assert verify(receipt, tmp_path=tmp_path).code == 0
 
 
-def test_a_clone_can_check_it_and_a_shallow_one_says_that_it_cannot(shipped, receipt, keys, tmp_path):
+def test_a_clone_can_check_it_and_a_shallow_one_says_that_it_cannot(
+    shipped, receipt, keys, tmp_path
+):
     public = tmp_path / "runner.pub"
     shutil.copy(keys / "receipt-key.pub", public)
     git("clone", "--quiet", str(shipped), str(tmp_path / "clone"), cwd=tmp_path)
@@ -466,8 +518,19 @@ def test_a_clone_can_check_it_and_a_shallow_one_says_that_it_cannot(shipped, rec
     git("branch", "--quiet", "-D", "main", cwd=tmp_path / "clone")
     words = ("--key-file", str(public), "--workspace")
     answer = verify(receipt, *words, str(tmp_path / "clone"), tmp_path=tmp_path)
-    assert (answer.code, answer.json["checked"]) == (0, ["signature", "repository", "tree", "base", "ancestry"])
-    git("clone", "--quiet", "--depth", "1", f"file://{shipped}", str(tmp_path / "shallow"), cwd=tmp_path)
+    assert (answer.code, answer.json["checked"]) == (
+        0,
+        ["signature", "repository", "tree", "base", "ancestry"],
+    )
+    git(
+        "clone",
+        "--quiet",
+        "--depth",
+        "1",
+        f"file://{shipped}",
+        str(tmp_path / "shallow"),
+        cwd=tmp_path,
+    )
     answer = verify(receipt, *words, str(tmp_path / "shallow"), tmp_path=tmp_path)
     assert (answer.code, "shallow" in answer.err) == (2, True)
 
@@ -494,7 +557,9 @@ def test_a_key_in_the_judged_tree_is_trusted_by_nobody(shipped, keys, tmp_path):
         (shipped / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(tmp_path / "evil.pub", shipped / name)
     with (shipped / "dos.toml").open("a") as file:
-        file.write(f'\n[receipts]\nkey_file = "{tmp_path}/evil"\ntrusted = ["{tmp_path}/evil.pub"]\n')
+        file.write(
+            f'\n[receipts]\nkey_file = "{tmp_path}/evil"\ntrusted = ["{tmp_path}/evil.pub"]\n'
+        )
     assert verify(forged, tmp_path=tmp_path).code == 1
 
 
@@ -529,14 +594,24 @@ def test_notes_at_a_commit_are_checked_and_what_is_adverse_comes_first(shipped, 
     good, bad = attest("--unit", "AUTH/AUTH1").out, attest(command="false").out
     for text in (good, '{"schema": "dos.receipt@2"}\n', bad):
         (tmp_path / "note").write_text(text)
-        git("notes", "--ref=dos-receipts", "append", "-F", str(tmp_path / "note"), "HEAD", cwd=shipped)
+        git(
+            "notes",
+            "--ref=dos-receipts",
+            "append",
+            "-F",
+            str(tmp_path / "note"),
+            "HEAD",
+            cwd=shipped,
+        )
     answer = in_process("verify-receipt", "--commit", "HEAD", "--json")
     assert (answer.code, answer.json["valid"], answer.json["adverse"]) == (0, True, True)
     answer = in_process("verify-receipt", "--commit", "HEAD", "--unit", "AUTH/AUTH1", "--json")
     assert (answer.code, answer.json["adverse"], answer.json["bound"]) == (0, False, True)
 
 
-SLOW_OK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SLOW_OK = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 @SLOW_OK
@@ -547,7 +622,14 @@ def test_any_bytes_at_all_get_an_answer(shipped, tmp_path, data):
     assert answer.code in (1, 2), answer.err
 
 
-VALUES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=10) | st.lists(st.text(max_size=4))
+VALUES = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=10)
+    | st.lists(st.text(max_size=4))
+)
 
 
 @SLOW_OK
@@ -556,7 +638,9 @@ def test_any_change_of_any_field_gets_an_answer_and_it_is_no(shipped, tmp_path, 
     if not (tmp_path / "whole.json").exists():
         (tmp_path / "whole.json").write_text(attest("--unit", "AUTH/AUTH1").out)
     whole = json.loads((tmp_path / "whole.json").read_text())
-    changed = whole | data.draw(st.dictionaries(st.sampled_from(sorted(whole)), VALUES, min_size=1, max_size=3))
+    changed = whole | data.draw(
+        st.dictionaries(st.sampled_from(sorted(whole)), VALUES, min_size=1, max_size=3)
+    )
     if json.dumps(changed, sort_keys=True) == json.dumps(whole, sort_keys=True):
         return
     assert verify(changed, tmp_path=tmp_path).code in (1, 2)
@@ -571,14 +655,17 @@ def ssh_key(tmp_path, monkeypatch):
         pytest.skip("there is no ssh-keygen here")
     monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
     path = tmp_path / "id_ed25519"
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "somebody", "-f", str(path)], check=True)
+    subprocess.run(
+        ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "somebody", "-f", str(path)],
+        check=True,
+    )
     return path
 
 
 def fingerprint(path):
-    return subprocess.run(["ssh-keygen", "-l", "-f", path], check=True, capture_output=True, text=True).stdout.split()[
-        1
-    ]
+    return subprocess.run(
+        ["ssh-keygen", "-l", "-f", path], check=True, capture_output=True, text=True
+    ).stdout.split()[1]
 
 
 @pytest.mark.parametrize(("words", "algorithm"), [((), "ED25519"), (("--ssh-sign",), "SSHSIG")])
@@ -602,8 +689,17 @@ def test_every_bit_of_a_signature_of_ssh_counts(shipped, ssh_key, tmp_path):
     for each in [*flipped, raw + b"\0", raw[:-1], raw + raw]:
         changed = made | {"signature": b64encode(each).decode()}
         assert verify(changed, "--key-file", f"{ssh_key}.pub", tmp_path=tmp_path).code == 1, each
-    for text in (made["signature"] + "\n", " " + made["signature"], made["signature"].rstrip("=") + "A"):
-        assert verify(made | {"signature": text}, "--key-file", f"{ssh_key}.pub", tmp_path=tmp_path).code == 1
+    for text in (
+        made["signature"] + "\n",
+        " " + made["signature"],
+        made["signature"].rstrip("=") + "A",
+    ):
+        assert (
+            verify(
+                made | {"signature": text}, "--key-file", f"{ssh_key}.pub", tmp_path=tmp_path
+            ).code
+            == 1
+        )
 
 
 def test_our_own_key_is_one_that_ssh_reads(keys, ssh_key):
@@ -612,7 +708,10 @@ def test_our_own_key_is_one_that_ssh_reads(keys, ssh_key):
 
 
 def test_a_locked_key_and_one_of_another_kind_are_named_as_such(shipped, ssh_key, tmp_path):
-    for words, why in ((["-t", "ed25519", "-N", "secret"], "passphrase"), (["-t", "ecdsa", "-N", ""], "no Ed25519")):
+    for words, why in (
+        (["-t", "ed25519", "-N", "secret"], "passphrase"),
+        (["-t", "ecdsa", "-N", ""], "no Ed25519"),
+    ):
         path = tmp_path / words[1] / "key"
         path.parent.mkdir()
         subprocess.run(["ssh-keygen", "-q", *words, "-f", str(path)], check=True)

@@ -13,14 +13,23 @@ from dos.verify.shipped import Answer, Contradiction, Source, Tier, Verdict
 
 
 def test_the_module_by_its_released_name_is_the_command(workspace):
-    done = subprocess.run([sys.executable, "-m", "dos.cli", "version"], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-m", "dos.cli", "version"], capture_output=True, text=True, timeout=120
+    )
     assert (done.returncode, done.stdout) == (0, in_process("version").out)
-    assert words_of(["/usr/bin/python3", "-m", "dos.cli", "worker", "--lane", "x"]) == ["worker", "--lane", "x"]
+    assert words_of(["/usr/bin/python3", "-m", "dos.cli", "worker", "--lane", "x"]) == [
+        "worker",
+        "--lane",
+        "x",
+    ]
 
 
 def test_what_is_nothing_is_an_empty_string_as_released(workspace):
     assert in_process("reconcile", "A", "--oracle-shipped", "--json").json["flag"] == ""
-    assert in_process("reconcile", "A", "--claimed-done", "--no-oracle-shipped", "--json").json["flag"] != ""
+    assert (
+        in_process("reconcile", "A", "--claimed-done", "--no-oracle-shipped", "--json").json["flag"]
+        != ""
+    )
     assert in_process("reward", "--no-claim", "--json").json["accountability"] == ""
     assert in_process("answer-shape", "--text", "The answer is 42.", "--json").json["matched"] == ""
     minted = in_process("run-id", "mint", "p", "--write", "--json").json["run_id"]
@@ -46,7 +55,9 @@ def test_top_has_the_released_keys_beside_ours(workspace):
     assert isinstance(held["heartbeat_age_ms"], int)
     assert (free["chip"], free["holder"], free["heartbeat_age_ms"]) == ("⚪ FREE", "", None)
     assert [lane for lane, row in lanes.items() if row["is_exclusive"]] == ["global"]
-    assert found["activity"] == [{"sha": git("log", "-1", "--format=%h", cwd=workspace).strip(), "subject": "Begin"}]
+    assert found["activity"] == [
+        {"sha": git("log", "-1", "--format=%h", cwd=workspace).strip(), "subject": "Begin"}
+    ]
     assert found["verdicts"] == []
 
 
@@ -57,10 +68,19 @@ def test_json_says_by_its_token_how_a_unit_is_known_to_have_shipped_and_the_text
         source=source, sha="7fe0962", contradictions=(Contradiction.CONFIG_DIRTY,), limits=("shallow",),
     )  # fmt: skip
     text = verify.line(verdict, {"7fe0962": "7fe0962"})
-    notes = "[the history is cut off, dos.toml on disk would judge otherwise than the committed one]"
-    assert text == f"SHIPPED AUTH AUTH1 7fe0962  {words(source)}; T4 live: 12 of 12 lines stand {notes}"
+    notes = (
+        "[the history is cut off, dos.toml on disk would judge otherwise than the committed one]"
+    )
+    assert (
+        text
+        == f"SHIPPED AUTH AUTH1 7fe0962  {words(source)}; T4 live: 12 of 12 lines stand {notes}"
+    )
     data = verify.data(verdict, {"7fe0962": "7fe0962"})
-    assert (data["source"], data["limits"], data["contradictions"]) == (source, ["shallow"], ["config_dirty"])
+    assert (data["source"], data["limits"], data["contradictions"]) == (
+        source,
+        ["shallow"],
+        ["config_dirty"],
+    )
 
 
 def test_of_a_unit_that_nothing_shows_the_text_names_no_source(workspace):

@@ -19,7 +19,9 @@ STOPPED = events.FleetStopped(host="h", reason="nothing is left to do")
 
 
 def landed(unit: str = "P/U1", commit: str = "c" * 40, branch: str = "main") -> events.UnitLanded:
-    return events.UnitLanded(run_id=RUN, lane="api", unit=unit, branch=branch, base="", commit=commit)
+    return events.UnitLanded(
+        run_id=RUN, lane="api", unit=unit, branch=branch, base="", commit=commit
+    )
 
 
 def write(state: Path, *facts: envelope.Fact) -> None:
@@ -49,8 +51,22 @@ def test_a_start_that_found_nothing_to_do_says_why(dos: Dos, state: Path) -> Non
 
 
 def test_the_last_session_is_told_and_no_other_unless_it_was_killed(dos: Dos, state: Path) -> None:
-    write(state, STARTED, landed("P/OLD"), STOPPED, STARTED, landed("P/ONE"), STARTED, landed("P/TWO"), STOPPED)
-    assert units(dos("report", "--json")) == units(dos("report", "--since", "last", "--json")) == ["P/ONE", "P/TWO"]
+    write(
+        state,
+        STARTED,
+        landed("P/OLD"),
+        STOPPED,
+        STARTED,
+        landed("P/ONE"),
+        STARTED,
+        landed("P/TWO"),
+        STOPPED,
+    )
+    assert (
+        units(dos("report", "--json"))
+        == units(dos("report", "--since", "last", "--json"))
+        == ["P/ONE", "P/TWO"]
+    )
     assert "started again once" in dos("report").out
 
 
@@ -70,7 +86,9 @@ def test_a_position_and_a_date_say_from_when_on(dos: Dos, state: Path) -> None:
 def test_a_time_ago_says_from_when_on(dos: Dos, state: Path) -> None:
     write(state, landed("P/ONE"))
     assert (
-        units(dos("report", "--since", "8h", "--json")) == units(dos("report", "--since", "2d", "--json")) == ["P/ONE"]
+        units(dos("report", "--since", "8h", "--json"))
+        == units(dos("report", "--since", "2d", "--json"))
+        == ["P/ONE"]
     )
     assert units(dos("report", "--since", "0m", "--json")) == []
 
@@ -82,7 +100,8 @@ def test_a_start_after_which_nobody_worked_says_where_the_rest_is(dos: Dos, stat
 
 
 @pytest.mark.parametrize(
-    "since", ["yesterday", "3", "9" * 30, "²", "1.5", "2026-13-01", "\x1b[31m", "20260801", "-1", ""]
+    "since",
+    ["yesterday", "3", "9" * 30, "²", "1.5", "2026-13-01", "\x1b[31m", "20260801", "-1", ""],
 )
 def test_a_since_that_is_none_is_refused_with_examples(dos: Dos, state: Path, since: str) -> None:
     write(state, landed(), landed())
@@ -93,7 +112,9 @@ def test_a_since_that_is_none_is_refused_with_examples(dos: Dos, state: Path, si
     assert "\x1b" not in answer.err
 
 
-def test_a_landing_is_told_with_the_verdict_of_verify_itself(dos: Dos, workspace: Path, state: Path) -> None:
+def test_a_landing_is_told_with_the_verdict_of_verify_itself(
+    dos: Dos, workspace: Path, state: Path
+) -> None:
     (workspace / "api" / "hello.py").write_text("def hello():\n    return 'hello'\n")
     git("add", "--all", cwd=workspace)
     git("commit", "--quiet", "--message", "P U1: say hello", cwd=workspace)
@@ -118,7 +139,9 @@ def test_a_branch_that_is_gone_leaves_the_proof_unknown(dos: Dos, state: Path) -
 
 
 def test_what_waits_for_a_person_is_told_whenever_it_was_asked(dos: Dos, state: Path) -> None:
-    asked = DecisionRaised(id="d-1", about="budget", question="Go on?", choices=[Choice(name="yes")], waits=["fleet"])
+    asked = DecisionRaised(
+        id="d-1", about="budget", question="Go on?", choices=[Choice(name="yes")], waits=["fleet"]
+    )
     write(state, asked, STARTED)
     assert "Go on?  (dos decisions show d-1)" in dos("report").out
     assert [each["id"] for each in dos("report", "--json").json["questions"]] == ["d-1"]
@@ -134,7 +157,9 @@ def test_an_agent_at_work_is_part_of_it(dos: Dos, state: Path) -> None:
 # The page
 
 
-def test_the_page_is_written_and_may_be_written_again(dos: Dos, workspace: Path, state: Path) -> None:
+def test_the_page_is_written_and_may_be_written_again(
+    dos: Dos, workspace: Path, state: Path
+) -> None:
     write(state, landed("P/U1"))
     answer = dos("report", "--html", "report.html")
     assert (answer.code, answer.out) == (0, "the report is in report.html\n")
@@ -145,7 +170,9 @@ def test_the_page_is_written_and_may_be_written_again(dos: Dos, workspace: Path,
     assert [path.name for path in workspace.iterdir() if "report" in path.name] == ["report.html"]
 
 
-@pytest.mark.parametrize("there", [b"", b"mine\n", b"<!doctype html>\n<p>" + HEAD.encode(), b"\xff\x00" * 10])
+@pytest.mark.parametrize(
+    "there", [b"", b"mine\n", b"<!doctype html>\n<p>" + HEAD.encode(), b"\xff\x00" * 10]
+)
 def test_a_file_that_is_not_ours_is_left_alone(dos: Dos, workspace: Path, there: bytes) -> None:
     (workspace / "mine.html").write_bytes(there)
     answer = dos("report", "--html", "mine.html")
@@ -155,8 +182,12 @@ def test_a_file_that_is_not_ours_is_left_alone(dos: Dos, workspace: Path, there:
     assert (workspace / "mine.html").read_bytes() == there
 
 
-@pytest.mark.parametrize("name", ["nowhere/report.html", "api", ".", "/dev/null", "a\0b", "x" * 300, "dangling"])
-def test_what_cannot_be_a_page_is_refused_and_no_folder_is_made(dos: Dos, workspace: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["nowhere/report.html", "api", ".", "/dev/null", "a\0b", "x" * 300, "dangling"]
+)
+def test_what_cannot_be_a_page_is_refused_and_no_folder_is_made(
+    dos: Dos, workspace: Path, name: str
+) -> None:
     (workspace / "dangling").symlink_to("elsewhere.html")
     before = sorted(workspace.iterdir())
     answer = dos("report", "--html", name)

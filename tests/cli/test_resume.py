@@ -27,8 +27,12 @@ from dos.journal.events.fleet import LandingIntended
 REGION = intent(*STEPS, s1="api/**")
 BARE = intent()
 LOST = intent(start=UNKNOWN_SHA)
-NEWER = raw('{"op": "STEP_CLAIMED", "step_id": "s1", "schema": {"family": "intent-ledger", "version": 2}}')
-STRANGE = raw('{"op": "STEP_VERIFIED", "step_id": "s1", "schema": {"family": "recipes", "version": 1}}')
+NEWER = raw(
+    '{"op": "STEP_CLAIMED", "step_id": "s1", "schema": {"family": "intent-ledger", "version": 2}}'
+)
+STRANGE = raw(
+    '{"op": "STEP_VERIFIED", "step_id": "s1", "schema": {"family": "recipes", "version": 1}}'
+)
 DONE = [ALL, verified("s1", "c1"), verified("s2", "c2"), verified("s3", "c3")]
 OLD = [ALL, *(verified(step, "root") for step in STEPS)]
 
@@ -99,17 +103,29 @@ def resume_at(resume_sha):
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize(("number", "history", "flags", "verdict", "resume_sha", "residual"), GOLDEN + IN_A_FILE)
-def test_golden_cases_by_an_imported_ledger(dos, repository, number, history, flags, verdict, resume_sha, residual):
+@pytest.mark.parametrize(
+    ("number", "history", "flags", "verdict", "resume_sha", "residual"), GOLDEN + IN_A_FILE
+)
+def test_golden_cases_by_an_imported_ledger(
+    dos, repository, number, history, flags, verdict, resume_sha, residual
+):
     assert imported(repository, history).code == 0
-    check(repository, dos("resume", "--run-id", RUN, "--json", *flags), verdict, resume_sha, residual)
+    check(
+        repository, dos("resume", "--run-id", RUN, "--json", *flags), verdict, resume_sha, residual
+    )
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize(("number", "history", "flags", "verdict", "resume_sha", "residual"), GOLDEN)
-def test_golden_cases_by_the_verbs(dos, repository, number, history, flags, verdict, resume_sha, residual):
+@pytest.mark.parametrize(
+    ("number", "history", "flags", "verdict", "resume_sha", "residual"), GOLDEN
+)
+def test_golden_cases_by_the_verbs(
+    dos, repository, number, history, flags, verdict, resume_sha, residual
+):
     told(repository, history)
-    check(repository, dos("resume", "--run-id", RUN, "--json", *flags), verdict, resume_sha, residual)
+    check(
+        repository, dos("resume", "--run-id", RUN, "--json", *flags), verdict, resume_sha, residual
+    )
 
 
 # Around them
@@ -124,7 +140,9 @@ def events(dos):
 
 
 @pytest.mark.parametrize(
-    ("history", "suspended"), [([ALL, SUSPENDED], True), ([ALL, SUSPENDED, ALL], False)], ids=["suspended", "again"]
+    ("history", "suspended"),
+    [([ALL, SUSPENDED], True), ([ALL, SUSPENDED, ALL], False)],
+    ids=["suspended", "again"],
 )
 def test_a_suspension_lasts_until_the_run_is_declared_again(dos, repository, history, suspended):
     imported(repository, history)
@@ -136,7 +154,11 @@ def test_a_second_resume_proposes_nothing_and_writes_nothing(dos, repository):
     assert resumed(dos)["proposed_now"]
     before = events(dos)
     again = resumed(dos)
-    assert (again["already_proposed"], again["proposed_now"], again["verdict"]) == (True, False, "RESUMABLE")
+    assert (again["already_proposed"], again["proposed_now"], again["verdict"]) == (
+        True,
+        False,
+        "RESUMABLE",
+    )
     assert events(dos) == before
 
 
@@ -186,7 +208,11 @@ def test_a_run_that_was_gone_on_with_leads_to_its_successor(dos, repository):
     assert (found["already_proposed"], found["proposed_now"]) == (True, False)
     assert found["proposed_command"] == f"dos resume --run-id {successor}"
     assert dos(*found["proposed_command"].split()[1:]).code == 0
-    for words in (("run", "begin", "--resumes", RUN), ("run", "claim", RUN, "s1"), ("run", "suspend", RUN)):
+    for words in (
+        ("run", "begin", "--resumes", RUN),
+        ("run", "claim", RUN, "s1"),
+        ("run", "suspend", RUN),
+    ):
         refused = dos(*words)
         assert refused.code == 1 and successor in refused.err
 
@@ -218,7 +244,11 @@ def test_another_commit_in_the_lane_after_the_point_is_a_divergence(dos, reposit
     assert resumed(dos, "--no-record")["verdict"] == "RESUMABLE"
     stranger = repository.commit("theirs", "api/5")
     answer = dos("resume", "--run-id", RUN, "--json")
-    assert (answer.code, answer.json["verdict"], answer.json["proposed_now"]) == (3, "DIVERGED", False)
+    assert (answer.code, answer.json["verdict"], answer.json["proposed_now"]) == (
+        3,
+        "DIVERGED",
+        False,
+    )
     assert stranger[:9] in answer.json["reason"]
     refused = dos("run", "begin", "--resumes", RUN)
     assert refused.code == 1 and "--approve" in refused.err
@@ -247,8 +277,12 @@ def test_what_the_run_landed_is_no_divergence(dos, repository):
     dos("run", "begin", "--run-id", RUN, "--lane", "api", "--step", "s1")
     before, landed = repository.sha("c3"), repository.commit("landed", "api/4")
     assert resumed(dos, "--no-record")["verdict"] == "DIVERGED"
-    fact = LandingIntended(run_id=RUN, lane="api", unit="P/U", iteration=1, branch="main", old=before, new=landed)
-    with open_store("", state_directory=repository.place / ".git" / "dos", workspace_id="") as store:
+    fact = LandingIntended(
+        run_id=RUN, lane="api", unit="P/U", iteration=1, branch="main", old=before, new=landed
+    )
+    with open_store(
+        "", state_directory=repository.place / ".git" / "dos", workspace_id=""
+    ) as store:
         store.record(streams.run(RUN), fact)
     assert resumed(dos)["verdict"] == "RESUMABLE"
 
@@ -283,6 +317,10 @@ def test_where_git_cannot_be_read_nothing_is_known(dos, repository):
     imported(repository, DONE)
     (repository.place / ".git" / "HEAD").write_text("ref: refs/heads/nowhere\n")
     answer = dos("resume", "--run-id", RUN, "--json")
-    assert (answer.code, answer.json["verdict"], answer.json["proposed_now"]) == (5, "UNKNOWN", False)
+    assert (answer.code, answer.json["verdict"], answer.json["proposed_now"]) == (
+        5,
+        "UNKNOWN",
+        False,
+    )
     assert dos("complete", "--run-id", RUN).code == 4
     assert dos("run", "begin", "--resumes", RUN).code == 1

@@ -13,7 +13,13 @@ CONTENDERS = 8
 def race(workspace, *words):
     """All at once, each in a process of its own; exit code, stdout and stderr of each."""
     started = [
-        subprocess.Popen(command(*words), cwd=workspace, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            command(*words),
+            cwd=workspace,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         for _ in range(CONTENDERS)
     ]
     said = [each.communicate(timeout=PATIENCE) for each in started]
@@ -43,20 +49,27 @@ def test_one_of_many_goes_on_with_the_run(workspace, left_behind):
     assert all(winners[0] in error for error in losers)
     # And nobody else has left a trace: neither a second successor nor a run that was only half begun.
     resumed = in_process("journal", "export", "--stream", f"run/{left_behind}").lines
-    assert [line["body"]["successor"] for line in resumed if line["kind"] == "run_resumed"] == winners
+    assert [
+        line["body"]["successor"] for line in resumed if line["kind"] == "run_resumed"
+    ] == winners
     assert in_process("trace", left_behind, "--json").json["spine"]["descendants"] == winners
 
 
 @pytest.mark.soak
 def test_steps_that_are_verified_at_once_are_all_kept(workspace, dos):
     steps = [f"s{number}" for number in range(CONTENDERS)]
-    run_id = dos("run", "begin", "--goal", "g", *(word for step in steps for word in ("--step", step))).out.strip()
+    run_id = dos(
+        "run", "begin", "--goal", "g", *(word for step in steps for word in ("--step", step))
+    ).out.strip()
     (workspace / "api" / "b.txt").write_text("b\n")
     subprocess.run(["git", "add", "--all"], cwd=workspace, check=True)
     who = ["-c", "user.name=T", "-c", "user.email=t@example.com"]
-    subprocess.run(["git", *who, "commit", "--quiet", "--message", "All"], cwd=workspace, check=True)
+    subprocess.run(
+        ["git", *who, "commit", "--quiet", "--message", "All"], cwd=workspace, check=True
+    )
     started = [
-        subprocess.Popen(command("run", "verify", run_id, step, "--sha", "HEAD"), cwd=workspace) for step in steps
+        subprocess.Popen(command("run", "verify", run_id, step, "--sha", "HEAD"), cwd=workspace)
+        for step in steps
     ]
     assert [each.wait(timeout=PATIENCE) for each in started] == [0] * CONTENDERS
     assert dos("complete", "--run-id", run_id).code == 0

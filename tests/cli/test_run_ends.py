@@ -19,7 +19,9 @@ def begin(dos, *words):
 
 
 def stored(dos, stream):
-    return [(line["kind"], line["body"]) for line in dos("journal", "export", "--stream", stream).lines]
+    return [
+        (line["kind"], line["body"]) for line in dos("journal", "export", "--stream", stream).lines
+    ]
 
 
 # Halting
@@ -28,7 +30,15 @@ def stored(dos, stream):
 def test_a_halt_is_written_down_and_signals_nobody(dos, workspace):
     sleeper = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     try:
-        answer = dos("halt", "--handle", str(sleeper.pid), "--reason", "spin", "--command", f"kill {sleeper.pid}")
+        answer = dos(
+            "halt",
+            "--handle",
+            str(sleeper.pid),
+            "--reason",
+            "spin",
+            "--command",
+            f"kill {sleeper.pid}",
+        )
         assert answer.code == 0 and answer.json.keys() == HALT_KEYS
         assert answer.json["recorded"] and answer.json["command"] == f"kill {sleeper.pid}"
         assert sleeper.poll() is None
@@ -44,9 +54,22 @@ def test_without_a_reason_it_says_who_asked(dos, workspace, words, reason):
     assert stored(dos, "halts")[0][1]["reason"] == reason
 
 
-@pytest.mark.parametrize("words", [("--lane", "api"), ("--loop-ts", "T1"), ()], ids=["lane", "stamp", "process"])
+@pytest.mark.parametrize(
+    "words", [("--lane", "api"), ("--loop-ts", "T1"), ()], ids=["lane", "stamp", "process"]
+)
 def test_the_lease_that_is_meant_is_found(dos, workspace, words):
-    taken = ("--lane", "api", "--owner", "A", "--loop-ts", "T1", "--run-id", RUN, "--pid", str(os.getpid()))
+    taken = (
+        "--lane",
+        "api",
+        "--owner",
+        "A",
+        "--loop-ts",
+        "T1",
+        "--run-id",
+        RUN,
+        "--pid",
+        str(os.getpid()),
+    )
     assert dos("lease-lane", "acquire", *taken).code == 0
     answer = dos("halt", "--handle", str(os.getpid()), *words)
     assert (answer.json["lane"], answer.json["loop_ts"]) == ("api", "T1")
@@ -114,12 +137,18 @@ def test_the_last_turn_is_stamped_when_none_is_named(dos, transcript):
     assert suspend(dos, transcript).json["checkpoint_turn"] == 3
 
 
-def test_a_conversation_that_goes_on_is_still_anchored_and_one_that_was_rewritten_is_not(dos, transcript):
+def test_a_conversation_that_goes_on_is_still_anchored_and_one_that_was_rewritten_is_not(
+    dos, transcript
+):
     begin(dos)
     suspend(dos, transcript, "--checkpoint-turn", "1")
     with transcript.open("a") as file:
         file.write('{"turn": 4}\n')
-    assert dos("rewind", "--run-id", RUN, "--fire", "STARVED", "--json").json["dropped_turns"] == [2, 3, 4]
+    assert dos("rewind", "--run-id", RUN, "--fire", "STARVED", "--json").json["dropped_turns"] == [
+        2,
+        3,
+        4,
+    ]
     transcript.write_text(transcript.read_text().replace('{"turn":   1}', '{"turn": 1}'))
     assert dos("rewind", "--run-id", RUN, "--fire", "STARVED").code == 3
     transcript.unlink()
@@ -166,7 +195,11 @@ def test_only_the_three_causes_are_taken(dos, workspace, words):
 
 
 def said(text="done", model="m", **top):
-    return {"type": "assistant", "message": {"role": "assistant", "model": model, "content": text}, **top}
+    return {
+        "type": "assistant",
+        "message": {"role": "assistant", "model": model, "content": text},
+        **top,
+    }
 
 
 def blocks(*found):
@@ -198,11 +231,18 @@ LIMIT = said("API Error: 429", model="<synthetic>", isApiErrorMessage=True, apiE
 )
 def test_the_last_word_decides(dos, workspace, records, state, code, cause):
     path = workspace / "t.jsonl"
-    lines = [record if isinstance(record, str) else json.encode(record).decode() for record in records]
+    lines = [
+        record if isinstance(record, str) else json.encode(record).decode() for record in records
+    ]
     path.write_text("\n".join(lines) + "\n")
     answer = dos("verify-result", "--transcript", str(path), "--json")
     found = answer.json
-    assert (answer.code, found["state"], found["class"], found["dead"]) == (code, state, cause, code == 3)
+    assert (answer.code, found["state"], found["class"], found["dead"]) == (
+        code,
+        state,
+        cause,
+        code == 3,
+    )
     assert found["envelope"]["verdict"] == ("WEDGE" if code else "LIVE")
     assert found.keys() == {"state", "dead", "class", "api_status", "reason", "envelope"}
     text = dos("verify-result", "--transcript", str(path)).out
@@ -233,6 +273,8 @@ def test_a_transcript_that_cannot_be_read_calls_nobody_dead(dos, workspace, path
 )
 def test_the_event_of_a_hook_names_the_transcript(workspace, event, code):
     (workspace / "t.jsonl").write_bytes(json.encode(LIMIT) + b"\n")
-    done = subprocess.run(command("verify-result"), cwd=workspace, input=event, capture_output=True, timeout=PATIENCE)
+    done = subprocess.run(
+        command("verify-result"), cwd=workspace, input=event, capture_output=True, timeout=PATIENCE
+    )
     assert done.returncode == code, done
     assert b"Traceback" not in done.stderr and b"has a bug" not in done.stderr

@@ -17,7 +17,19 @@ SPENT = (
 def decided(workspace):
     """Three ships that landed nothing, the second one after an overload."""
     for outcome in (EMPTY_SHIP, '{"kind":"OVERLOADED"}', EMPTY_SHIP, EMPTY_SHIP):
-        in_process("decide", "--run", RUN, "--lane", "api", "--unit", "P/1", "--evidence", SPENT, "--outcome", outcome)
+        in_process(
+            "decide",
+            "--run",
+            RUN,
+            "--lane",
+            "api",
+            "--unit",
+            "P/1",
+            "--evidence",
+            SPENT,
+            "--outcome",
+            outcome,
+        )
     return workspace
 
 
@@ -85,7 +97,9 @@ def test_a_replay_under_the_same_policy_has_no_difference(decided):
         ("[liveness]\nwindow_minutes = 10\n", 1, "spinning"),
     ],
 )
-def test_a_replay_under_another_policy_names_the_first_difference(decided, tmp_path, toml, iteration, replayed):
+def test_a_replay_under_another_policy_names_the_first_difference(
+    decided, tmp_path, toml, iteration, replayed
+):
     (tmp_path / "other.toml").write_text(toml)
     answer = in_process("replay", RUN, "--policy", str(tmp_path / "other.toml"), "--json")
     assert answer.code == 3

@@ -21,7 +21,15 @@ def repository(workspace) -> Repository:
 
 
 def begin(dos, *words):
-    return dos("run", "begin", *MOMENT, "--goal", "g", *(word for step in STEPS for word in ("--step", step)), *words)
+    return dos(
+        "run",
+        "begin",
+        *MOMENT,
+        "--goal",
+        "g",
+        *(word for step in STEPS for word in ("--step", step)),
+        *words,
+    )
 
 
 def facts(dos, kind):
@@ -37,7 +45,10 @@ def test_a_new_run_is_made_up_and_printed(dos, repository):
     run_id = answer.out.strip()
     assert answer.code == 0 and run_id.startswith("RID-")
     found = dos("trace", run_id, "--json").json
-    assert (found["intent"]["goal"], found["intent"]["start_sha"]) == ("ship it", repository.sha("start"))
+    assert (found["intent"]["goal"], found["intent"]["start_sha"]) == (
+        "ship it",
+        repository.sha("start"),
+    )
     assert found["spine"]["process_id"] == "PROC-run"
 
 
@@ -182,7 +193,10 @@ def half(repository):
         (branch, "NOT_THERE"),
         (lambda repository: repository.commit("empty"), "EMPTY"),
         (lambda repository: repository.commit("docs", "docs/1"), "OUTSIDE"),
-        (lambda repository: (repository.commit("c1", "api/1"), repository.revert("c1"))[0], "UNDONE"),
+        (
+            lambda repository: (repository.commit("c1", "api/1"), repository.revert("c1"))[0],
+            "UNDONE",
+        ),
         (rewritten, "UNDONE"),
         (removed, "UNDONE"),
         (half, "UNDONE"),
@@ -226,7 +240,10 @@ def merge(repository):
     "make",
     [
         lambda repository: repository.commit("c1", "api/1"),
-        lambda repository: (repository.commit("c1", "api/1", "a\n"), repository.commit("c2", "api/1", "b\n"))[0],
+        lambda repository: (
+            repository.commit("c1", "api/1", "a\n"),
+            repository.commit("c2", "api/1", "b\n"),
+        )[0],
         moved,
         reverted_twice,
         deletion,
@@ -298,7 +315,12 @@ def test_who_lost_its_lease_writes_nothing_of_its_run(dos, repository, monkeypat
     monkeypatch.setenv("DOS_FENCE", str(lease["fence"]))
     assert dos("run", "claim", RUN, "s1").code == 0
     dos("lease-lane", "release", "--lane", "api", "--owner", "A")
-    for words in (("claim", RUN, "s1"), ("verify", RUN, "s1"), ("suspend", RUN), ("end", RUN, "--result", "failed")):
+    for words in (
+        ("claim", RUN, "s1"),
+        ("verify", RUN, "s1"),
+        ("suspend", RUN),
+        ("end", RUN, "--result", "failed"),
+    ):
         assert dos("run", *words).code == 1
     monkeypatch.setenv("DOS_FENCE", "x")
     assert dos("run", "claim", RUN, "s1").code == 2
@@ -318,7 +340,9 @@ def test_a_run_is_complete_only_by_gits_word(dos, repository):
     assert dos("resume", *MOMENT, "--json").json["verdict"] == "COMPLETE"
 
 
-@pytest.mark.parametrize(("result", "verdict"), [("failed", "RESUMABLE"), ("abandoned", "UNRESUMABLE")])
+@pytest.mark.parametrize(
+    ("result", "verdict"), [("failed", "RESUMABLE"), ("abandoned", "UNRESUMABLE")]
+)
 def test_what_failed_can_go_on_and_what_was_abandoned_cannot(dos, repository, result, verdict):
     begin(dos)
     assert dos("run", "end", RUN, "--result", result).code == 0
@@ -333,7 +357,11 @@ def test_completion_counts_what_is_done_beyond_a_gap(dos, repository):
     for step in ("s1", "s3"):
         dos("run", "verify", RUN, step, "--sha", "HEAD")
     found = dos("complete", *MOMENT, "--json").json
-    assert (found["verified"], found["residual"], found["fraction_done"]) == (["s1", "s3"], ["s2"], 0.6667)
+    assert (found["verified"], found["residual"], found["fraction_done"]) == (
+        ["s1", "s3"],
+        ["s2"],
+        0.6667,
+    )
     text = dos("complete", *MOMENT).out
     assert "verified : 2/3 (67%)" in text and "residual : s2" in text
     assert dos("resume", *MOMENT, "--json").json["residual"] == ["s2", "s3"]
@@ -349,7 +377,9 @@ def test_a_run_without_steps_is_never_complete(dos, repository, words, code, sta
         dos("run", "begin", *MOMENT, *words)
     answer = dos("complete", *MOMENT, "--json")
     assert (answer.code, answer.json["state"], answer.json["is_done"]) == (code, state, False)
-    assert answer.json["residual"] == (["g"] if words else []) and "fraction_done" not in answer.json
+    assert (
+        answer.json["residual"] == (["g"] if words else []) and "fraction_done" not in answer.json
+    )
 
 
 def test_divergence_changes_the_reason_of_completion_and_not_the_answer(dos, repository):
@@ -391,5 +421,9 @@ def test_what_could_not_be_written_has_its_own_code(dos, locked, words):
 
 def test_a_proposal_that_could_not_be_written_is_not_taken_for_an_end(dos, locked):
     answer = dos("resume", "--run-id", RUN, "--json")
-    assert (answer.code, answer.json["verdict"], answer.json["proposed_now"]) == (5, "UNKNOWN", False)
+    assert (answer.code, answer.json["verdict"], answer.json["proposed_now"]) == (
+        5,
+        "UNKNOWN",
+        False,
+    )
     assert dos("resume", "--run-id", RUN, "--no-record").code == 0

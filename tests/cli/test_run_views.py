@@ -18,7 +18,9 @@ def repository(workspace) -> Repository:
 
 
 def begin(dos, *words):
-    return dos("run", "begin", "--run-id", RUN, "--goal", "g", "--step", "s1", "--step", "s2", *words)
+    return dos(
+        "run", "begin", "--run-id", RUN, "--goal", "g", "--step", "s1", "--step", "s2", *words
+    )
 
 
 def keys(value):
@@ -106,7 +108,9 @@ def test_a_run_is_found_by_its_leases_alone(dos, repository):
 def test_families_are_followed_up_and_down(dos, repository):
     top = dos("run-id", "mint", "top", "--write").json["run_id"]
     middle = dos("run-id", "mint", "middle", "--parent", top, "--write").json["run_id"]
-    low = [dos("run-id", "mint", "low", "--parent", middle, "--write").json["run_id"] for _ in range(2)]
+    low = [
+        dos("run-id", "mint", "low", "--parent", middle, "--write").json["run_id"] for _ in range(2)
+    ]
     found = dos("trace", middle, "--json").json["spine"]
     assert (found["ancestors"], found["descendants"], found["root_id"]) == ([top], sorted(low), top)
     assert dos("trace", low[0], "--json").json["spine"]["ancestors"] == [middle, top]
@@ -193,7 +197,9 @@ def test_a_suspended_run_has_stopped_unless_somebody_says_otherwise(dos, reposit
 )
 def test_the_exit_code_says_whether_it_moves(dos, repository, hours, beat, verdict, code):
     run_id = dos("run", "begin", "--goal", "g").out.strip()
-    now = dos("status", run_id, "--json").json["liveness"]["evidence"]["run_started_ms"] + int(hours * HOUR_MS)
+    now = dos("status", run_id, "--json").json["liveness"]["evidence"]["run_started_ms"] + int(
+        hours * HOUR_MS
+    )
     words = ("--last-heartbeat-age-ms", str(beat)) if beat is not None else ()
     answer = dos("status", run_id, "--now-ms", str(now), *words, "--json")
     assert (answer.code, answer.json["liveness"]["verdict"]) == (code, verdict)
@@ -201,14 +207,21 @@ def test_the_exit_code_says_whether_it_moves(dos, repository, hours, beat, verdi
 
 
 @pytest.mark.parametrize(
-    "words", [("",), ("RID-x",), ("--stopped",), ("--now-ms", "0"), (RUN, "--now-ms", "-1")], ids=str
+    "words",
+    [("",), ("RID-x",), ("--stopped",), ("--now-ms", "0"), (RUN, "--now-ms", "-1")],
+    ids=str,
 )
 def test_a_status_of_nothing_is_an_error(dos, workspace, words):
     assert dos("status", *words).code == 2
 
 
 def test_reading_writes_nothing(dos, repository, state):
-    for words in (("status", RUN), ("trace", RUN), ("complete", "--run-id", RUN), ("rewind", "--run-id", RUN)):
+    for words in (
+        ("status", RUN),
+        ("trace", RUN),
+        ("complete", "--run-id", RUN),
+        ("rewind", "--run-id", RUN),
+    ):
         dos(*words)
     assert not state.exists()
 
@@ -216,7 +229,12 @@ def test_reading_writes_nothing(dos, repository, state):
 def test_a_trace_tells_what_was_decided(dos, workspace):
     dos("decide", "--run", RUN, "--unit", "P/1", "--outcome", '{"kind":"UNCLEAR"}')
     (made,) = dos("trace", RUN, "--json").json["decisions"]
-    assert (made["iteration"], made["unit"], made["outcome"], made["action"]) == (1, "P/1", "UNCLEAR", "continue")
+    assert (made["iteration"], made["unit"], made["outcome"], made["action"]) == (
+        1,
+        "P/1",
+        "UNCLEAR",
+        "continue",
+    )
     assert "no clear result; continue" in dos("trace", RUN).out
 
 
@@ -226,7 +244,9 @@ def test_the_commits_of_a_run_are_those_that_touch_its_lane(dos, workspace):
         (workspace / place / "new.txt").write_text("x")
         git("add", "--all", cwd=workspace)
         git("commit", "--quiet", "--message", f"Change {place}", cwd=workspace)
-    assert [commit["subject"] for commit in dos("trace", RUN, "--json").json["git"]["commits"]] == ["Change api"]
+    assert [commit["subject"] for commit in dos("trace", RUN, "--json").json["git"]["commits"]] == [
+        "Change api"
+    ]
 
 
 def test_a_run_of_which_nothing_is_written_is_said_to_be_unknown(dos, workspace):

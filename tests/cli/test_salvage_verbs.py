@@ -26,18 +26,33 @@ def saved(workspace: Path) -> list[str]:
     git("init", "--quiet", "docs/nested", cwd=begin())
     begin()
     with open_store("", state_directory=state, workspace_id="") as store:
-        store.append("run/RUN", "unit_claimed", {"run_id": "RUN", "lane": "api", "unit": "P/U", "iteration": 1})
+        store.append(
+            "run/RUN",
+            "unit_claimed",
+            {"run_id": "RUN", "lane": "api", "unit": "P/U", "iteration": 1},
+        )
         for number in (1, 2):
             ref = f"refs/dos/salvage/RUN/{number}"
             commit = git("rev-parse", ref, cwd=workspace).strip()
-            fact = {"run_id": "RUN", "lane": "api", "ref": ref, "commit": commit, "why": "left uncommitted"}
+            fact = {
+                "run_id": "RUN",
+                "lane": "api",
+                "ref": ref,
+                "commit": commit,
+                "why": "left uncommitted",
+            }
             store.append("run/RUN", "work_salvaged", fact)
-    return [*git("for-each-ref", "--format=%(objectname)", "refs/dos/salvage/", cwd=workspace).split(), "folder"]
+    return [
+        *git("for-each-ref", "--format=%(objectname)", "refs/dos/salvage/", cwd=workspace).split(),
+        "folder",
+    ]
 
 
 def number_of(dos, name: str) -> str:
     return next(
-        str(each["number"]) for each in dos("salvage", "list", "--json").json["salvaged"] if name in each["ref"]
+        str(each["number"])
+        for each in dos("salvage", "list", "--json").json["salvaged"]
+        if name in each["ref"]
     )
 
 
@@ -51,7 +66,10 @@ def test_the_list_says_of_each_what_is_known_the_newest_first(dos, saved):
     answer = dos("salvage", "list")
     assert answer.code == 0 and answer.out.index("RUN/2 ") < answer.out.index("RUN/1 ")
     assert "api P/U: left uncommitted" in answer.out and "1 file, 7 bytes" in answer.out
-    rows = {row["ref"].rpartition("/")[2]: row for row in dos("salvage", "list", "--json").json["salvaged"]}
+    rows = {
+        row["ref"].rpartition("/")[2]: row
+        for row in dos("salvage", "list", "--json").json["salvaged"]
+    }
     assert rows["2"] | {"at": "", "at_ms": 0, "number": 0} == {
         "number": 0,
         "ref": "refs/dos/salvage/RUN/2",
@@ -111,7 +129,11 @@ def test_a_conflict_changes_nothing_and_names_the_files(dos, saved, workspace):
     (workspace / "api" / "a.txt").write_text("other\n")
     git("commit", "--quiet", "--all", "--message", "Other", cwd=workspace)
     answer = dos("salvage", "apply", "RUN/1", "--json")
-    assert answer.code == 1 and answer.json["conflicts"] == ["api/a.txt"] and answer.json["applied"] is False
+    assert (
+        answer.code == 1
+        and answer.json["conflicts"] == ["api/a.txt"]
+        and answer.json["applied"] is False
+    )
     assert git("status", "--porcelain", cwd=workspace) == ""
 
 
@@ -137,8 +159,12 @@ def test_nothing_goes_without_a_yes(dos, saved, workspace):
 
 
 def test_what_goes_is_named_with_how_to_have_it_back(dos, saved, workspace):
-    answer = dos("salvage", "drop", number_of(dos, "RUN/1"), number_of(dos, "RUN/2"), "--yes", "--json")
-    assert answer.code == 0 and {each["commit"] for each in answer.json["dropped"]} == set(saved[:2])
+    answer = dos(
+        "salvage", "drop", number_of(dos, "RUN/1"), number_of(dos, "RUN/2"), "--yes", "--json"
+    )
+    assert answer.code == 0 and {each["commit"] for each in answer.json["dropped"]} == set(
+        saved[:2]
+    )
     assert git("for-each-ref", "refs/dos/salvage/", cwd=workspace) == ""
     for each in answer.json["dropped"]:
         subprocess.run(each["undo"], shell=True, cwd=workspace, check=True)

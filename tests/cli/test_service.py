@@ -51,15 +51,35 @@ def lines(path):
 def test_systemd_starts_it_again_and_lets_the_workers_live(install, home, workspace):
     answer, path = install("--kind", "systemd", "--target", "2")
     assert answer.code == 0 and answer.json["written"] and not answer.json["started"]
-    assert path.parent == home / ".config" / "systemd" / "user" and path.name.startswith("dos-workspace-")
+    assert path.parent == home / ".config" / "systemd" / "user" and path.name.startswith(
+        "dos-workspace-"
+    )
     found = lines(path)
-    assert {"Restart=always", "RestartPreventExitStatus=0", "KillMode=process", "WantedBy=default.target"} <= set(found)
+    assert {
+        "Restart=always",
+        "RestartPreventExitStatus=0",
+        "KillMode=process",
+        "WantedBy=default.target",
+    } <= set(found)
     [command] = [line for line in found if line.startswith("ExecStart=")]
-    words = [sys.executable, "-P", "-m", "dos", "--workspace", workspace, "up", "--plain", "--service", JOURNAL]
+    words = [
+        sys.executable,
+        "-P",
+        "-m",
+        "dos",
+        "--workspace",
+        workspace,
+        "up",
+        "--plain",
+        "--service",
+        JOURNAL,
+    ]
     assert command == "ExecStart=" + " ".join(f'"{word}"' for word in [*words, "--target", "2"])
     for name in ("PATH", "XDG_STATE_HOME"):  # the worktrees lie where the user has them
         assert f'Environment="{name}={os.environ[name]}"' in found
-    assert [" ".join(each.split()[:2]) for each in answer.json["commands"]] == ["systemctl --user"] * 2
+    assert [" ".join(each.split()[:2]) for each in answer.json["commands"]] == [
+        "systemctl --user"
+    ] * 2
 
 
 def test_launchd_does_the_same(install, home, workspace):
@@ -129,7 +149,10 @@ def test_two_workspaces_of_one_name_are_two_services(dos, install, workspace, tm
 def test_for_the_whole_machine_it_runs_as_the_owner_of_the_workspace(install, workspace):
     answer, path = install("--system", "--kind", "systemd", "--dry-run")
     assert path.parent == Path("/etc/systemd/system")
-    assert f"User={workspace.owner()}" in answer.json["file"] and "multi-user.target" in answer.json["file"]
+    assert (
+        f"User={workspace.owner()}" in answer.json["file"]
+        and "multi-user.target" in answer.json["file"]
+    )
     answer, path = install("--system", "--kind", "launchd", "--dry-run")
     assert path.parent == Path("/Library/LaunchDaemons")
     assert plistlib.loads(answer.json["file"].encode())["UserName"] == workspace.owner()
@@ -167,7 +190,9 @@ def test_the_link_by_which_it_was_started_goes_with_it(dos, install):
 
 
 @pytest.mark.parametrize(
-    "words", [("--user", "--system"), ("--target", "0"), ("--kind", "cron"), ("--target", "many")], ids=str
+    "words",
+    [("--user", "--system"), ("--target", "0"), ("--kind", "cron"), ("--target", "many")],
+    ids=str,
 )
 def test_what_means_nothing_is_an_error_and_writes_nothing(dos, home, words):
     answer = dos("service", "install", *words)
@@ -190,7 +215,9 @@ def test_a_broken_configuration_is_not_installed(dos, home, workspace):
 ODD = "a b%h$HOME\"\\q'"
 
 
-def test_systemd_itself_reads_the_file_also_of_an_odd_place(dos, home, workspace, tmp_path, monkeypatch):
+def test_systemd_itself_reads_the_file_also_of_an_odd_place(
+    dos, home, workspace, tmp_path, monkeypatch
+):
     analyze = shutil.which("systemd-analyze", path=os.defpath)
     if analyze is None:
         pytest.skip("there is no systemd-analyze here")
@@ -201,7 +228,9 @@ def test_systemd_itself_reads_the_file_also_of_an_odd_place(dos, home, workspace
     running = tmp_path / "running"
     running.mkdir(mode=0o700)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(running))
-    done = subprocess.run([analyze, "verify", "--user", path], capture_output=True, text=True, timeout=PATIENCE)
+    done = subprocess.run(
+        [analyze, "verify", "--user", path], capture_output=True, text=True, timeout=PATIENCE
+    )
     mine = [line for line in done.stderr.splitlines() if Path(path).name in line]
     if done.returncode and not mine:
         pytest.skip(f"systemd-analyze cannot run here: {done.stderr[:200]}")

@@ -46,7 +46,9 @@ def test_who_went_on_working_does_not_dangle(dos, workspace):
     said = {"message": {"role": "assistant", "content": "I need to test it."}}
     result = {"message": {"role": "user", "content": [{"type": "tool_result"}]}}
     (workspace / "t.jsonl").write_bytes(json.encode(said) + b"\n" + json.encode(result) + b"\n")
-    assert dos("claims", "--transcript", "t.jsonl", "--json").json["dangling"]["verdict"] == "ABSTAIN"
+    assert (
+        dos("claims", "--transcript", "t.jsonl", "--json").json["dangling"]["verdict"] == "ABSTAIN"
+    )
 
 
 def test_text_comes_from_a_file_or_the_input(dos, workspace, typed):
@@ -82,7 +84,11 @@ def test_what_cannot_be_read_is_a_mistake_and_not_silence(dos, workspace, words)
         (("--declared", "4", "--transcripts-glob", str(AGENTS / "*-ok.jsonl")), 0, "FULL"),
         (("--declared", "3", "--transcripts-glob", str(AGENTS / "*-ok.jsonl")), 3, "OVERFILLED"),
         (("--declared", "5", "--transcripts-glob", str(AGENTS / "*-ok.jsonl")), 3, "UNDERFILLED"),
-        (("--declared", "2", "--transcript", str(AGENTS / "claude-ok.jsonl"), "nowhere.jsonl"), 3, "UNDERFILLED"),
+        (
+            ("--declared", "2", "--transcript", str(AGENTS / "claude-ok.jsonl"), "nowhere.jsonl"),
+            3,
+            "UNDERFILLED",
+        ),
         (("--declared", "1", "--transcript", str(AGENTS / "claude-429.jsonl")), 3, "STARVED"),
         (("--declared", "0", "--states", "HEALTHY"), 0, "EMPTY"),
         (("--declared", "2", "--states", "healthy, EMPTY"), 3, "UNDERFILLED"),
@@ -143,7 +149,14 @@ def test_answer_shape(dos, workspace, typed, words, code, state):
     typed(b"from the input")
     answer = dos("answer-shape", *words, "--json")
     assert (answer.code, answer.json["state"]) == (code, state)
-    assert answer.json.keys() == {"state", "length", "matched", "is_shippable", "is_disqualified", "reason"}
+    assert answer.json.keys() == {
+        "state",
+        "length",
+        "matched",
+        "is_shippable",
+        "is_disqualified",
+        "reason",
+    }
 
 
 def test_a_pattern_that_is_none_is_warned_of(dos, workspace):
@@ -203,4 +216,7 @@ def test_nothing_is_written_by_any_of_them(dos, workspace, state):
     dos("coverage", "--declared", "1", "--states", "HEALTHY")
     dos("answer-shape", "--text", "x")
     dos(*CALL)
-    assert sorted(path for path in workspace.rglob("*") if ".git" not in path.parts) == before and not state.exists()
+    assert (
+        sorted(path for path in workspace.rglob("*") if ".git" not in path.parts) == before
+        and not state.exists()
+    )

@@ -36,7 +36,9 @@ def run(*words, cwd, environment=None, **settings):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("words", [["--help"], ["--version"], ["status"], ["exit-codes"], ["doctor", "--help"]])
+@pytest.mark.parametrize(
+    "words", [["--help"], ["--version"], ["status"], ["exit-codes"], ["doctor", "--help"]]
+)
 def test_a_reader_that_went_away_is_no_error(words, workspace):
     reading, writing = os.pipe()
     os.close(reading)
@@ -58,14 +60,18 @@ def test_a_reader_that_went_away_does_not_change_the_verdict(workspace):
 
 def test_the_first_line_can_be_taken_with_head(workspace):
     words = " ".join(f"'{word}'" for word in command("exit-codes"))
-    done = subprocess.run(["sh", "-c", f"{words} | head -1"], cwd=workspace, capture_output=True, timeout=PATIENCE)
+    done = subprocess.run(
+        ["sh", "-c", f"{words} | head -1"], cwd=workspace, capture_output=True, timeout=PATIENCE
+    )
     assert done.stderr == b"" and done.stdout.count(b"\n") == 1
 
 
 @pytest.mark.parametrize("words", [["--version"], ["status"]])
 def test_a_closed_output_is_no_error(words, workspace):
     line = " ".join(f"'{word}'" for word in command(*words))
-    done = subprocess.run(["sh", "-c", f"{line} >&-"], cwd=workspace, capture_output=True, timeout=PATIENCE)
+    done = subprocess.run(
+        ["sh", "-c", f"{line} >&-"], cwd=workspace, capture_output=True, timeout=PATIENCE
+    )
     assert (done.returncode, done.stderr) == (0, b"")
 
 
@@ -102,7 +108,10 @@ sys.exit(run(["sleep"]))
 
 def test_an_interrupt_ends_it_with_130_and_without_a_word(workspace):
     child = subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED], cwd=workspace, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-c", INTERRUPTED],
+        cwd=workspace,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     assert child.stdout.readline() == b"asleep\n"
     child.send_signal(signal.SIGINT)
@@ -110,7 +119,13 @@ def test_an_interrupt_ends_it_with_130_and_without_a_word(workspace):
     assert (child.returncode, out, err) == (130, b"", b"")
 
 
-ASCII = {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii", "PYTHONCOERCECLOCALE": "0"}
+ASCII = {
+    "LC_ALL": "C",
+    "LANG": "C",
+    "PYTHONUTF8": "0",
+    "PYTHONIOENCODING": "ascii",
+    "PYTHONCOERCECLOCALE": "0",
+}
 
 
 @pytest.mark.parametrize("words", [["--help"], ["doctor"], ["man", "lane"], ["status"], ["lint"]])
@@ -134,7 +149,11 @@ def at_a_terminal(*words, cwd, environment):
     """What a person would see: the output of a process whose stdout is a terminal."""
     screen, inside = pty.openpty()
     child = subprocess.Popen(
-        command(*words), cwd=cwd, env={**os.environ, "TERM": "xterm", **environment}, stdin=inside, stdout=inside
+        command(*words),
+        cwd=cwd,
+        env={**os.environ, "TERM": "xterm", **environment},
+        stdin=inside,
+        stdout=inside,
     )
     os.close(inside)
     seen = b""
@@ -165,7 +184,9 @@ def at_a_terminal(*words, cwd, environment):
         ({"DOS_COLOR": "false"}, True, False),
     ],
 )
-def test_colour_is_for_those_who_look_and_did_not_say_no(environment, terminal, coloured, workspace):
+def test_colour_is_for_those_who_look_and_did_not_say_no(
+    environment, terminal, coloured, workspace
+):
     if terminal:
         seen = at_a_terminal("doctor", cwd=workspace, environment=environment)
     else:
@@ -283,12 +304,25 @@ def imported(*words, cwd):
         text=True,
         timeout=PATIENCE,
     )
-    return {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
+    return {
+        line.rpartition("|")[2].strip()
+        for line in done.stderr.splitlines()
+        if line.startswith("import time:")
+    }
 
 
 @pytest.mark.parametrize("words", [["--version"], ["--help"], [], ["config"]])
 def test_the_first_page_of_help_costs_next_to_nothing(words, workspace):
-    heavy = {"msgspec", "argparse", "importlib.metadata", "typing", "re", "pathlib", "sqlite3", "dos.config.schema"}
+    heavy = {
+        "msgspec",
+        "argparse",
+        "importlib.metadata",
+        "typing",
+        "re",
+        "pathlib",
+        "sqlite3",
+        "dos.config.schema",
+    }
     assert not imported(*words, cwd=workspace) & heavy
 
 
@@ -339,11 +373,25 @@ def test_the_first_page_of_help_costs_next_to_nothing(words, workspace):
         ),
         (
             ["lease-lane", "acquire", "--owner", "A"],
-            {"psutil", "subprocess", "hashlib", "difflib", "dos.fleet.io", "dos.landing", "dos.agents.io"},
+            {
+                "psutil",
+                "subprocess",
+                "hashlib",
+                "difflib",
+                "dos.fleet.io",
+                "dos.landing",
+                "dos.agents.io",
+            },
         ),
-        (["run-id", "mint", "p"], {"psutil", "subprocess", "hashlib", "dos.fleet.io", "dos.landing", "dos.agents.io"}),
+        (
+            ["run-id", "mint", "p"],
+            {"psutil", "subprocess", "hashlib", "dos.fleet.io", "dos.landing", "dos.agents.io"},
+        ),
         (["version"], {"sqlite3", "dos.config.schema", "dos.journal.store", "psutil"}),
-        (["completion", "lanes"], {"sqlite3", "psutil", "dos.fleet.io", "dos.landing", "dos.agents.io", "tomlkit"}),
+        (
+            ["completion", "lanes"],
+            {"sqlite3", "psutil", "dos.fleet.io", "dos.landing", "dos.agents.io", "tomlkit"},
+        ),
     ],
 )
 def test_a_verb_imports_what_it_needs_and_no_more(words, unneeded, workspace):

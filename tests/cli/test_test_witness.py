@@ -17,7 +17,10 @@ PASSING = "grep -q new code/it"
 @pytest.fixture
 def changed(dos, workspace):
     """A commit with a test that is red without it."""
-    for files in ({"code/it": "old", "tests/test_it.sh": "true"}, {"code/it": "new", "tests/test_it.sh": PASSING}):
+    for files in (
+        {"code/it": "old", "tests/test_it.sh": "true"},
+        {"code/it": "new", "tests/test_it.sh": PASSING},
+    ):
         for name, text in files.items():
             (workspace / name).parent.mkdir(exist_ok=True)
             (workspace / name).write_text(f"{text}\n")
@@ -40,7 +43,10 @@ def test_told_outcomes_exit_with_their_answer(dos, state, baseline, candidate, c
     answer = dos("test-witness", "--baseline", baseline, "--candidate", candidate, "--json")
     assert answer.code == code
     assert answer.json["evidence"]["rung"] == "AGENT_AUTHORED" and not answer.json["witnesses"]
-    assert dos("test-witness", "--baseline", baseline, "--candidate", candidate, "--forgeable").code == 6
+    assert (
+        dos("test-witness", "--baseline", baseline, "--candidate", candidate, "--forgeable").code
+        == 6
+    )
     assert not state.exists()
 
 
@@ -58,7 +64,11 @@ def test_nothing_told_is_nothing_known(dos):
 def test_a_run_answers_with_its_table_and_writes_nothing_down(dos, state, changed):
     answer = dos("test-witness", "run", "--cmd", "sh tests/test_it.sh", "--repeat", "1")
     assert answer.code == 0 and answer.out.startswith("DISCRIMINATES")
-    rows = [line.split() for line in answer.out.splitlines() if " tests " in line and line.startswith("  ")]
+    rows = [
+        line.split()
+        for line in answer.out.splitlines()
+        if " tests " in line and line.startswith("  ")
+    ]
     assert rows == [["old", "tests", "pass", "pass"], ["new", "tests", "fail", "pass"]]
     assert "new tests on old code, run 1: fail" in answer.err
     assert not state.exists()
@@ -70,7 +80,11 @@ def test_a_run_says_everything_in_json_and_nothing_beside_it(dos, changed):
     said = answer.json
     assert answer.code == 0 and answer.err == ""
     assert said["verdict"] == "DISCRIMINATES" and said["witnesses"] and said["assert_level"]
-    assert said["commit"] == changed and said["command"] == "sh {tests}" and said["command_from"] == "--cmd"
+    assert (
+        said["commit"] == changed
+        and said["command"] == "sh {tests}"
+        and said["command_from"] == "--cmd"
+    )
     assert said["network"] in ("off", "on") and said["weakened"] == [] and said["recorded"] is None
     assert said["tests"] == {"changed": ["tests/test_it.sh"], "deleted": []}
     assert {cell: [run["outcome"] for run in runs] for cell, runs in said["cells"].items()} == {
@@ -95,7 +109,9 @@ def test_the_workspace_says_how_it_is_tested(dos, workspace, changed):
     assert dos("config", "set", "workers.test", "sh tests/test_it.sh").code == 0
     answer = dos("test-witness", "run", "--json", "--repeat", "1")
     assert answer.code == 0 and answer.json["command_from"] == "dos.toml [workers] test"
-    (workspace / "docs" / "a-plan.md").write_text("## AUTH1: log in\n- lane: api\n- acceptance: `false`\n")
+    (workspace / "docs" / "a-plan.md").write_text(
+        "## AUTH1: log in\n- lane: api\n- acceptance: `false`\n"
+    )
     answer = dos("test-witness", "run", "--json", "--repeat", "1", "--unit", "AUTH1")
     assert answer.code == 6 and answer.json["command"] == "false"
     assert answer.json["command_from"].startswith("docs/a-plan.md:")
@@ -111,8 +127,18 @@ def test_a_measured_witness_is_found_by_its_commit_newest_first(dos, workspace, 
     with World(workspace) as world:
         newest, oldest = recorded.of_commit(world, changed)
         assert recorded.of_commit(world, "0" * 40) == []
-    assert (oldest.verdict, oldest.witnesses, oldest.is_bound, oldest.unit) == ("DISCRIMINATES", True, True, "")
-    assert (newest.verdict, newest.witnesses, newest.is_bound, newest.unit) == ("ABSTAIN", False, False, "AUTH/AUTH1")
+    assert (oldest.verdict, oldest.witnesses, oldest.is_bound, oldest.unit) == (
+        "DISCRIMINATES",
+        True,
+        True,
+        "",
+    )
+    assert (newest.verdict, newest.witnesses, newest.is_bound, newest.unit) == (
+        "ABSTAIN",
+        False,
+        False,
+        "AUTH/AUTH1",
+    )
     assert oldest.tree == git("rev-parse", f"{changed}^{{tree}}", cwd=workspace).strip()
     assert oldest.rung == "OS_RECORDED" and oldest.network in ("off", "on")
     assert dos("journal", "check").code == 0
@@ -161,7 +187,9 @@ def test_what_cannot_be_meant_is_said_and_nothing_is_run(dos, state, changed, tm
 
 
 def test_outside_of_git_there_is_nothing_to_run(tmp_path):
-    assert in_process("test-witness", "run", "--cmd", "true", "--workspace", str(tmp_path)).code == 2
+    assert (
+        in_process("test-witness", "run", "--cmd", "true", "--workspace", str(tmp_path)).code == 2
+    )
 
 
 def test_a_broken_policy_stops_a_run_that_goes_by_it(dos, workspace, changed):
@@ -173,7 +201,9 @@ def test_a_commit_that_names_its_unit_is_tried_with_that_units_command(dos, work
     plan = "## AUTH AUTH1: log in\n\n- acceptance: `sh tests/test_it.sh`\n"
     (workspace / "docs").mkdir(exist_ok=True)
     (workspace / "docs" / "auth-plan.md").write_text(plan)
-    assert dos("test-witness", "run", "--repeat", "1").code == 2, "nothing says how the tests are run"
+    assert dos("test-witness", "run", "--repeat", "1").code == 2, (
+        "nothing says how the tests are run"
+    )
     git("commit", "--quiet", "--amend", "--message", "change\n\nUnit: AUTH/AUTH1", cwd=workspace)
     answer = dos("test-witness", "run", "--repeat", "1", "--json")
     assert (answer.code, answer.json["command_from"]) == (0, "docs/auth-plan.md:1")

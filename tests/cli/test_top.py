@@ -9,7 +9,9 @@ from dos.journal import streams
 from dos.journal.events import fleet as events
 from dos.machine import process
 
-LANDED = events.UnitLanded(run_id=RUN, lane="api", unit="P/U1", branch="main", base="b", commit="c" * 40)
+LANDED = events.UnitLanded(
+    run_id=RUN, lane="api", unit="P/U1", branch="main", base="b", commit="c" * 40
+)
 
 
 @pytest.fixture
@@ -64,7 +66,12 @@ def test_it_keeps_to_the_width_that_it_is_given(workspace, fleet, columns, monke
 
 def test_a_terminal_that_speaks_no_utf8_gets_ascii(workspace, fleet, monkeypatch):
     fleet.record("spawn/api", events.LaneFailed(lane="docs", reason="ünlucky " * 40))
-    for name, value in {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii", "COLUMNS": "70"}.items():
+    for name, value in {
+        "LC_ALL": "C",
+        "PYTHONUTF8": "0",
+        "PYTHONIOENCODING": "ascii",
+        "COLUMNS": "70",
+    }.items():
         monkeypatch.setenv(name, value)
     answer = in_its_own_process("top", cwd=workspace)
     assert answer.code == 0 and answer.out.isascii()
@@ -84,7 +91,9 @@ def test_on_a_terminal_it_follows_what_happens_and_q_leaves(workspace, tmp_path,
         screen.press("q")
         lines = screen.shows("left with 0")
         screen.shows("icanon")
-        assert not any("-icanon" in line or "-echo " in line for line in screen.lines()), "the terminal is as it was"
+        assert not any("-icanon" in line or "-echo " in line for line in screen.lines()), (
+            "the terminal is as it was"
+        )
         assert not any(line.startswith("api ") for line in lines), "the page is gone"
 
 
@@ -137,5 +146,9 @@ def test_a_story_goes_by_above_the_fleet(workspace, tmp_path, fleet):
         assert story and len(table) == 1 and max(story) < table[0], lines
         screen.shows("the report")
         told = screen.history()
-        assert [line for line in told if line.startswith("story ")] == [f"story {number}" for number in range(60)]
-        assert len([line for line in told if line.startswith("api ")]) == 1, "the last table stays, and no other"
+        assert [line for line in told if line.startswith("story ")] == [
+            f"story {number}" for number in range(60)
+        ]
+        assert len([line for line in told if line.startswith("api ")]) == 1, (
+            "the last table stays, and no other"
+        )

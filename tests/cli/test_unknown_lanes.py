@@ -18,14 +18,22 @@ MISTYPED = [
 def test_a_mistyped_lane_is_bad_input_and_nothing_is_written(dos, state, words):
     answer = dos(*words, "--lane", "apii")
     assert answer.code == 2
-    assert answer.err.startswith("error: ") and "'apii'" in answer.err and "api" in answer.err.replace("apii", "")
+    assert (
+        answer.err.startswith("error: ")
+        and "'apii'" in answer.err
+        and "api" in answer.err.replace("apii", "")
+    )
     assert "hint: " in answer.err
     assert not state.exists()
 
 
 def test_the_scope_gate_keeps_its_verdict_and_names_the_nearest_lane(dos):
     answer = dos("scope-gate", "--lane", "apii", "--file", "api/a")
-    assert answer.code == 6 and answer.out.startswith("REFUSE: ") and "did you mean 'api'?" in answer.err
+    assert (
+        answer.code == 6
+        and answer.out.startswith("REFUSE: ")
+        and "did you mean 'api'?" in answer.err
+    )
 
 
 @pytest.mark.parametrize("verb", ["heartbeat", "release"])
@@ -40,7 +48,9 @@ def test_a_lane_of_the_callers_own_is_known_from_its_first_lease_on(dos, verb):
 
 def test_a_lane_that_was_taken_out_of_the_file_can_still_be_given_back(dos, workspace):
     assert dos("lease-lane", "acquire", "--lane", "api", "--owner", "A").code == 0
-    (workspace / "dos.toml").write_text('[lanes]\nconcurrent = ["docs"]\n[lanes.trees]\ndocs = ["docs/**"]\n')
+    (workspace / "dos.toml").write_text(
+        '[lanes]\nconcurrent = ["docs"]\n[lanes.trees]\ndocs = ["docs/**"]\n'
+    )
     assert dos("lease-lane", "release", "--lane", "api", "--owner", "A").code == 0
     assert dos("lease-lane", "release", "--lane", "api", "--owner", "A").code == 1
 

@@ -27,7 +27,18 @@ def watch(dos):
 @pytest.fixture
 def run_id(dos):
     found = dos("run-id", "mint", "x").json["run_id"]
-    taken = dos("lease-lane", "acquire", "--lane", "api", "--owner", "A", "--run-id", found, "--loop-ts", "t1")
+    taken = dos(
+        "lease-lane",
+        "acquire",
+        "--lane",
+        "api",
+        "--owner",
+        "A",
+        "--run-id",
+        found,
+        "--loop-ts",
+        "t1",
+    )
     assert taken.code == 0
     return found
 
@@ -75,7 +86,9 @@ def test_how_soon_it_is_proposed_again_can_be_said(dos, watch, run_id):
 def test_a_stalled_run_within_its_budget_is_left_alone(watch, run_id):
     told = watch("--discover", "--budget-ms", str(60 * MINUTE), minutes=45).json
     assert (told["stalled_within_budget"], told["proposed_halts"]) == ([run_id], [])
-    assert watch("--discover", "--budget-ms", str(30 * MINUTE), minutes=45).json["proposed_halts"] == [run_id]
+    assert watch("--discover", "--budget-ms", str(30 * MINUTE), minutes=45).json[
+        "proposed_halts"
+    ] == [run_id]
 
 
 def test_a_young_run_that_never_gave_a_sign_of_life_is_left_alone(dos, watch, workspace, state):
@@ -86,10 +99,14 @@ def test_a_young_run_that_never_gave_a_sign_of_life_is_left_alone(dos, watch, wo
 
 
 def test_a_run_that_ended_has_nothing_to_be_stopped(dos, watch, run_id, state):
-    stopped = RunStopped(run_id=run_id, lane="api", stop_reason="drain", needs="nobody", reason="no unit is left")
+    stopped = RunStopped(
+        run_id=run_id, lane="api", stop_reason="drain", needs="nobody", reason="no unit is left"
+    )
     with open_store("", state_directory=state, workspace_id="") as journal:
         journal.record(streams.run(run_id), stopped)
-    assert watch("--track", run_id, minutes=45).json["proposed_halts"] == [run_id], "it still holds its lane"
+    assert watch("--track", run_id, minutes=45).json["proposed_halts"] == [run_id], (
+        "it still holds its lane"
+    )
     dos("lease-lane", "release", "--lane", "api", "--owner", "A")
     told = watch("--track", run_id, minutes=90).json
     assert (told["verdicts"], told["proposed_halts"]) == ({run_id: "STALLED"}, [])
@@ -102,18 +119,26 @@ def test_what_follows_a_run_tells_more_of_it(dos, watch, workspace):
     told = watch("--track", f"{found}::api:{stamp}:job 7", minutes=40)
     assert told.json["proposed_halts"] == [found]
     [halt] = halts(dos, found)
-    assert (halt["body"]["handle"], halt["body"]["lane"], halt["body"]["loop_ts"]) == ("job 7", "api", stamp)
+    assert (halt["body"]["handle"], halt["body"]["lane"], halt["body"]["loop_ts"]) == (
+        "job 7",
+        "api",
+        stamp,
+    )
 
 
 def test_commits_since_a_named_one_are_progress(dos, watch, workspace):
     found = dos("run-id", "mint", "x").json["run_id"]
     start = git("rev-parse", "HEAD", cwd=workspace).strip()
     assert watch("--track", f"{found}:{start}:docs", minutes=25).json["advancing"] == [found]
-    assert watch("--track", f"{found}:{start}:docs", minutes=45).json["verdicts"] == {found: "STALLED"}
+    assert watch("--track", f"{found}:{start}:docs", minutes=45).json["verdicts"] == {
+        found: "STALLED"
+    }
     (workspace / "docs" / "b.txt").write_text("b\n")
     git("add", "docs", cwd=workspace)
     git("commit", "--quiet", "--message", "Work", cwd=workspace)
-    assert watch("--track", f"{found}:{start}:api", minutes=29).json["advancing"] == [found], "too early to accuse"
+    assert watch("--track", f"{found}:{start}:api", minutes=29).json["advancing"] == [found], (
+        "too early to accuse"
+    )
     found_docs = watch("--track", f"{found}:{start}:docs", minutes=29.9).json
     assert found_docs["advancing"] == [found]
 
@@ -121,7 +146,11 @@ def test_commits_since_a_named_one_are_progress(dos, watch, workspace):
 def test_a_lease_without_a_run_and_a_name_that_is_no_run_are_skipped(dos, watch, workspace):
     dos("lease-lane", "acquire", "--lane", "docs", "--owner", "A")
     answer = watch("--discover", "--track", "not-a-run")
-    assert (answer.code, answer.json["watched"], answer.json["skipped"]) == (0, 0, ["not-a-run", "docs"])
+    assert (answer.code, answer.json["watched"], answer.json["skipped"]) == (
+        0,
+        0,
+        ["not-a-run", "docs"],
+    )
 
 
 def test_a_run_is_watched_once(watch, run_id):

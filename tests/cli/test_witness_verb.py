@@ -55,7 +55,9 @@ def install(tmp_path, monkeypatch):
         info.mkdir(parents=True)
         (site / "publisher.py").write_text(PLUGIN)
         (info / "METADATA").write_text("Metadata-Version: 2.1\nName: publisher\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text("[dos.evidence_sources]\n" + "\n".join(points) + "\n")
+        (info / "entry_points.txt").write_text(
+            "[dos.evidence_sources]\n" + "\n".join(points) + "\n"
+        )
         monkeypatch.syspath_prepend(str(site))
         monkeypatch.delitem(sys.modules, "publisher", raising=False)
 
@@ -77,7 +79,11 @@ def said(answer):
     """The verdict, who decided, and each witness's stance and rung."""
     found = answer.json
     assert found.keys() == KEYS
-    return found["verdict"], found["witness"], [(each["stance"], each["accountability"]) for each in found["evidence"]]
+    return (
+        found["verdict"],
+        found["witness"],
+        [(each["stance"], each["accountability"]) for each in found["evidence"]],
+    )
 
 
 @pytest.mark.parametrize(
@@ -132,7 +138,18 @@ def test_git_says_which_commits_a_branch_contains(dos, workspace):
     assert ask("side") == (1, [("REFUTED", SYSTEM)])
     assert ask(f"{side}:side") == (0, [("ATTESTED", SYSTEM)])
     assert ask("main:side") == (0, [("ATTESTED", SYSTEM)])
-    for empty in ("HEAD", "HEAD~0", "main", "@", "main:main", "f" * 40, "nosuch", f"{first}:nosuch", "--all", "a b"):
+    for empty in (
+        "HEAD",
+        "HEAD~0",
+        "main",
+        "@",
+        "main:main",
+        "f" * 40,
+        "nosuch",
+        f"{first}:nosuch",
+        "--all",
+        "a b",
+    ):
         assert ask(empty) == (3, [("NO_SIGNAL", SYSTEM)]), empty
 
 
@@ -141,8 +158,18 @@ def test_a_shallow_clone_refutes_nothing(dos, workspace, tmp_path):
     git("commit", "--allow-empty", "--quiet", "--message", "Side", cwd=workspace)
     side = head(workspace)
     git("checkout", "--quiet", "main", cwd=workspace)
-    git("clone", "--quiet", "--depth=1", "--no-single-branch", f"file://{workspace}", str(tmp_path / "c"), cwd=tmp_path)
-    answer = dos("--workspace", str(tmp_path / "c"), "witness", "k", "--source", f"git={side}", "--json")
+    git(
+        "clone",
+        "--quiet",
+        "--depth=1",
+        "--no-single-branch",
+        f"file://{workspace}",
+        str(tmp_path / "c"),
+        cwd=tmp_path,
+    )
+    answer = dos(
+        "--workspace", str(tmp_path / "c"), "witness", "k", "--source", f"git={side}", "--json"
+    )
     assert (answer.code, said(answer)[2]) == (3, [("NO_SIGNAL", SYSTEM)])
 
 
@@ -158,7 +185,9 @@ def test_a_file_that_the_claimant_can_write_proves_nothing(dos, workspace, tmp_p
     assert dos("witness", "k", "--source", f"file={kept}/log").code == 3  # nobody committed that
     settle(workspace, "")
     assert dos("witness", "k", "--source", f"file={kept}/log").code == 0
-    assert dos("witness", "k", "--source", f"file={workspace}/api/a.txt").code == 3  # a place in reach is none
+    assert (
+        dos("witness", "k", "--source", f"file={workspace}/api/a.txt").code == 3
+    )  # a place in reach is none
     (kept / "link").symlink_to(workspace / "api" / "a.txt")
     assert dos("witness", "k", "--source", f"file={kept}/link").code == 3
     (workspace / "out").symlink_to(kept)
@@ -181,14 +210,31 @@ def test_two_snapshots_show_what_came_changed_and_went(dos, workspace, tmp_path)
     pair = f"{kept}/a||{kept}/b"
     assert dos("witness", "new", "--source", f"state-diff={pair}").code == 3
     settle(workspace, f"[evidence]\nplaces = ['{kept}']")
-    expected = {"new": 0, "old": 0, "same": 1, "gone": 1, "never": 1, "-gone": 0, "-same": 1, "-never": 1}
+    expected = {
+        "new": 0,
+        "old": 0,
+        "same": 1,
+        "gone": 1,
+        "never": 1,
+        "-gone": 0,
+        "-same": 1,
+        "-never": 1,
+    }
     for key, code in expected.items():
         assert dos("witness", "--source", f"state-diff={pair}", "--", key).code == code, key
     assert dos("witness", "x", "--source", f"state_diff={pair}||new").code == 0
-    for silent in (f"{kept}/a||{kept}/list", f"{kept}/a||{kept}/none", f"{kept}/a", "||", f"{kept}/a||api/a.txt"):
+    for silent in (
+        f"{kept}/a||{kept}/list",
+        f"{kept}/a||{kept}/none",
+        f"{kept}/a",
+        "||",
+        f"{kept}/a||api/a.txt",
+    ):
         assert dos("witness", "new", "--source", f"state-diff={silent}").code == 3, silent
     (workspace / "c").write_text('{"mine": 1}')
-    assert dos("witness", "mine", "--source", f"state-diff={kept}/a||c").code == 3  # one of the two is mine
+    assert (
+        dos("witness", "mine", "--source", f"state-diff={kept}/a||c").code == 3
+    )  # one of the two is mine
 
 
 BIBTEX = """@article{knuth84, title = {Literate {Programming}}, doi = "10.1093/comjnl/27.2.97"}
@@ -215,7 +261,11 @@ def test_citations_are_looked_up_where_the_policy_says(dos, workspace, tmp_path)
 @pytest.mark.parametrize(
     ("printed", "subject", "code"),
     [
-        ('{"citations": ["c1"], "name": "One", "text": "all that it says", "whole": true}', "c1||One||all that it", 0),
+        (
+            '{"citations": ["c1"], "name": "One", "text": "all that it says", "whole": true}',
+            "c1||One||all that it",
+            0,
+        ),
         (
             '{"citations": ["c1"], "name": "One", "text": "all that it says", "whole": true}',
             "c1||One||something else",
@@ -234,7 +284,9 @@ def test_a_command_gives_the_works_under_a_citation(dos, workspace, printed, sub
     assert dos("witness", "k", "--source", f"citation={subject}").code == code
     with (workspace / "dos.toml").open("a") as file:
         file.write("places = ['/var/lib/x']\n")
-    assert dos("witness", "k", "--source", f"citation={subject}").code == 3  # another policy than the committed one
+    assert (
+        dos("witness", "k", "--source", f"citation={subject}").code == 3
+    )  # another policy than the committed one
 
 
 GH = """#!{python}
@@ -262,7 +314,9 @@ def gh(tmp_path, monkeypatch):
     def pages(*pages, total=None):
         whole = sum(map(len, pages)) if total is None else total
         for number, checks in enumerate(pages, 1):
-            (folder / f"page{number}").write_bytes(json.encode({"total_count": whole, "check_runs": checks}))
+            (folder / f"page{number}").write_bytes(
+                json.encode({"total_count": whole, "check_runs": checks})
+            )
         return folder / "asked"
 
     return pages
@@ -338,12 +392,19 @@ def test_a_policy_that_nobody_committed_proves_nothing(dos, workspace, gh):
 
 
 def test_checks_from_a_command_of_the_user(dos, workspace):
-    words = json.encode(["echo", '[{"name": "t", "status": "completed", "conclusion": "success"}]', "{sha}"])
+    words = json.encode(
+        ["echo", '[{"name": "t", "status": "completed", "conclusion": "success"}]', "{sha}"]
+    )
     settle(workspace, f"[ci]\ncommand = {words.decode()}")
-    assert "not a list of checks" in dos("witness", "k", "--source", "ci=HEAD").out  # the hash stands behind it
+    assert (
+        "not a list of checks" in dos("witness", "k", "--source", "ci=HEAD").out
+    )  # the hash stands behind it
     git("reset", "--quiet", "--hard", "HEAD~1", cwd=workspace)
     words = json.encode(
-        ["echo", '[{"name": "t", "status": "completed", "conclusion": "success", "head_sha": "{sha}"}]']
+        [
+            "echo",
+            '[{"name": "t", "status": "completed", "conclusion": "success", "head_sha": "{sha}"}]',
+        ]
     )
     settle(workspace, f"[ci]\ncommand = {words.decode()}")
     answer = dos("witness", "k", "--source", "ci=HEAD", "--json")
@@ -356,13 +417,18 @@ def test_checks_from_a_file_are_those_of_the_commits_that_it_names(dos, workspac
     assert dos("witness", "k", "--source", "ci=HEAD").code == 3
     kept.write_bytes(json.encode([check("t")]))
     assert dos("witness", "k", "--source", "ci=HEAD").code == 3  # it may be of any commit
-    kept.write_bytes(json.encode({"check_runs": [check("t", head_sha=head(workspace)), check("u", "failure")]}))
+    kept.write_bytes(
+        json.encode({"check_runs": [check("t", head_sha=head(workspace)), check("u", "failure")]})
+    )
     assert dos("witness", "k", "--source", "ci=HEAD").code == 0
     git("reset", "--quiet", "--hard", "HEAD~1", cwd=workspace)
     settle(workspace, "[ci]\nfile = 'checks.json'")
     (workspace / "checks.json").write_bytes(json.encode([check("t", head_sha=head(workspace))]))
     answer = dos("witness", "k", "--source", "ci=HEAD", "--json")
-    assert (answer.code, said(answer)[2]) == (3, [("ATTESTED", AGENT)])  # anybody writes the work tree
+    assert (answer.code, said(answer)[2]) == (
+        3,
+        [("ATTESTED", AGENT)],
+    )  # anybody writes the work tree
 
 
 def test_a_branch_cannot_commit_the_policy_that_it_is_judged_by(dos, workspace, tmp_path):
@@ -393,7 +459,10 @@ def test_other_packages_add_witnesses(dos, install, made, stance, rung, code):
     answer = dos("witness", "pkg-1.0", "--source", "mine", "--json")
     assert (answer.code, said(answer)[2]) == (code, [(stance, rung)])
     [fact] = answer.json["evidence"]
-    assert (fact["source_name"], fact["subject"]) == ("mine", "pkg-1.0")  # it speaks under its own name
+    assert (fact["source_name"], fact["subject"]) == (
+        "mine",
+        "pkg-1.0",
+    )  # it speaks under its own name
 
 
 def test_one_that_cannot_be_loaded_is_said_once_and_left_out(dos, install):
@@ -405,14 +474,20 @@ def test_one_that_cannot_be_loaded_is_said_once_and_left_out(dos, install):
 
 
 def test_what_is_built_in_cannot_be_shadowed(dos, install):
-    install("null = publisher:Registry", "ci_status = publisher:Registry", "git = publisher:Registry")
+    install(
+        "null = publisher:Registry", "ci_status = publisher:Registry", "git = publisher:Registry"
+    )
     assert dos("witness", "k", "--source", "null").code == 3
     assert dos("witness", "k", "--source", "ci_status").code == 3
 
 
 def test_what_is_asked_wrongly_lists_what_there_is(dos, install):
     install("mine = publisher:Registry")
-    for words in (("k",), ("k", "--source", "nosuch"), ("k", "--source", "exit=false", "--source", "nosuch")):
+    for words in (
+        ("k",),
+        ("k", "--source", "nosuch"),
+        ("k", "--source", "exit=false", "--source", "nosuch"),
+    ):
         answer = dos("witness", *words)
         assert answer.code == 2 and "state-diff" in answer.err and "mine" in answer.err
 
@@ -424,7 +499,14 @@ def test_a_blank_claim_claims_nothing_and_asks_nobody(dos, workspace):
 
 
 def test_witnesses_that_contradict_each_other_confirm_nothing(dos, workspace):
-    words = ("--source", "exit=test -e api/a.txt", "--source", f"git={head(workspace)}", "--source", "exit=test -e no")
+    words = (
+        "--source",
+        "exit=test -e api/a.txt",
+        "--source",
+        f"git={head(workspace)}",
+        "--source",
+        "exit=test -e no",
+    )
     answer = dos("witness", "k", *words, "--json")
     found = answer.json
     assert (answer.code, found["believe"], found["refuted"]) == (1, False, True)
@@ -433,7 +515,16 @@ def test_witnesses_that_contradict_each_other_confirm_nothing(dos, workspace):
 
 def test_to_ask_changes_nothing(dos, workspace, state):
     before = sorted(str(path) for path in workspace.rglob("*"))
-    dos("witness", "k", "--source", f"git={head(workspace)}", "--source", "tests=HEAD", "--source", "ci=HEAD")
+    dos(
+        "witness",
+        "k",
+        "--source",
+        f"git={head(workspace)}",
+        "--source",
+        "tests=HEAD",
+        "--source",
+        "ci=HEAD",
+    )
     assert sorted(str(path) for path in workspace.rglob("*")) == before
 
 
@@ -460,6 +551,8 @@ def test_only_what_is_measured_makes_an_example_good_or_bad(dos, workspace, word
     assert not (workspace / "made").exists()
 
 
-@pytest.mark.parametrize("words", [("--claim", "--no-claim"), ("--source", "git"), ("--witness", "maybe")])
+@pytest.mark.parametrize(
+    "words", [("--claim", "--no-claim"), ("--source", "git"), ("--witness", "maybe")]
+)
 def test_an_example_is_asked_about_properly(dos, words):
     assert dos("reward", *words).code == 2

@@ -73,7 +73,9 @@ def with_old_git(place, monkeypatch, tmp_path):
     folder = on_path(monkeypatch, tmp_path, "cat", "sh")
     real = shutil.which("git", path=REAL_PATH)
     old = folder / "git"
-    old.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo "git version 2.30.2" && exit\nexec {real} "$@"\n')
+    old.write_text(
+        f'#!/bin/sh\n[ "$1" = --version ] && echo "git version 2.30.2" && exit\nexec {real} "$@"\n'
+    )
     old.chmod(0o755)
 
 
@@ -83,7 +85,10 @@ def configured(key, value):
         table, _, name = key.rpartition(".")
         assert f"[{table}]" not in text or f"\n{name} = " in text or table == "workers"
         if f"\n{name} = " in text:
-            lines = [f"{name} = {value}" if line.startswith(f"{name} = ") else line for line in text.splitlines()]
+            lines = [
+                f"{name} = {value}" if line.startswith(f"{name} = ") else line
+                for line in text.splitlines()
+            ]
             text = "\n".join(lines) + "\n"
         elif table == "workers":
             text = text.replace("[workers]\n", f"[workers]\n{name} = {value}\n")
@@ -103,7 +108,9 @@ def with_blind_test(place, monkeypatch, tmp_path):
 
 
 def with_acceptance_that_cannot_run(place, monkeypatch, tmp_path):
-    written("docs/first-plan.md", "## A1: x\n- acceptance: `cd . && no-such`\n")(place, monkeypatch, tmp_path)
+    written("docs/first-plan.md", "## A1: x\n- acceptance: `cd . && no-such`\n")(
+        place, monkeypatch, tmp_path
+    )
     configured("workers.test", '"true"')(place, monkeypatch, tmp_path)
 
 
@@ -124,7 +131,9 @@ def with_uncommitted_agent(place, monkeypatch, tmp_path):
 def with_unscripted_agent(place, monkeypatch, tmp_path):
     configured("workers.agent", '"scripted"')(place, monkeypatch, tmp_path)
     text = (place / "dos.toml").read_text()
-    (place / "dos.toml").write_text("\n".join(line for line in text.splitlines() if not line.startswith("command =")))
+    (place / "dos.toml").write_text(
+        "\n".join(line for line in text.splitlines() if not line.startswith("command ="))
+    )
 
 
 def written(name, text):
@@ -235,7 +244,13 @@ def with_lapsed_lock(place, monkeypatch, tmp_path):
 
 def lease(place, lane, *, is_lock, host="elsewhere", ttl_ms=1, **more):
     asked = Request(
-        lane=lane, holder="some one", host=host, ttl_ms=ttl_ms, region=region([f"{lane}/**"]), is_lock=is_lock, **more
+        lane=lane,
+        holder="some one",
+        host=host,
+        ttl_ms=ttl_ms,
+        region=region([f"{lane}/**"]),
+        is_lock=is_lock,
+        **more,
     )
     with open_journal(workspace.find(place), "") as journal:
         journal.acquire(asked, lambda request, live: None)
@@ -311,7 +326,9 @@ def with_newer_journal(place, monkeypatch, tmp_path):
 def with_event_from_the_future(place, monkeypatch, tmp_path):
     with open_journal(workspace.find(place), "") as journal:
         journal.append("s", "k", {})
-    an_hour_ago = time.time_ns() - 3_600 * 10**9  # it stands still: what is said must be the same twice
+    an_hour_ago = (
+        time.time_ns() - 3_600 * 10**9
+    )  # it stands still: what is said must be the same twice
     monkeypatch.setattr(clock.time, "time_ns", lambda: an_hour_ago)
 
 
@@ -320,7 +337,9 @@ def on_a_network(place, monkeypatch, tmp_path):
 
 
 def on_a_full_disk(place, monkeypatch, tmp_path):
-    monkeypatch.setattr(filesystem, "room", lambda path: Room(free_bytes=5_000_000, free_files=10**6))
+    monkeypatch.setattr(
+        filesystem, "room", lambda path: Room(free_bytes=5_000_000, free_files=10**6)
+    )
 
 
 def read_only(place, monkeypatch, tmp_path):
@@ -342,5 +361,9 @@ def of_another_user(place, monkeypatch, tmp_path):
 def without_identity(place, monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    for words in (["--unset", "user.email"], ["--unset", "user.name"], ["user.useConfigOnly", "true"]):
+    for words in (
+        ["--unset", "user.email"],
+        ["--unset", "user.name"],
+        ["user.useConfigOnly", "true"],
+    ):
         subprocess.run(["git", "config", *words], cwd=place, check=True)

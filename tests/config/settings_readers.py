@@ -67,12 +67,20 @@ class Module:
         self.dotted = f"dos.{str(path.relative_to(SOURCE)).removesuffix('.py').replace('/', '.')}"
         self.words = frozenset(re.findall(r"\w+", text))
         nodes = list(ast.walk(ast.parse(text)))
-        checks = [node for node in nodes if isinstance(node, ast.FunctionDef) and node.name == "__post_init__"]
+        checks = [
+            node
+            for node in nodes
+            if isinstance(node, ast.FunctionDef) and node.name == "__post_init__"
+        ]
         checking = {id(node) for check in checks for node in ast.walk(check)}
         self.imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
         self.classes = [node for node in nodes if isinstance(node, ast.ClassDef)]
         self.bindings = [node for node in nodes if isinstance(node, BINDINGS)]
-        self.uses = [node for node in nodes if isinstance(node, ast.Attribute | ast.Call) and id(node) not in checking]
+        self.uses = [
+            node
+            for node in nodes
+            if isinstance(node, ast.Attribute | ast.Call) and id(node) not in checking
+        ]
 
 
 @cache
@@ -81,7 +89,11 @@ def modules() -> list[Module]:
     words = ["config", "_config", "policy", *(table.__name__ for table in holders())]
     named = re.compile(rf"\b({'|'.join(words)})\b")
     paths = [path for path in sorted(SOURCE.rglob("*.py")) if path.name != "__init__.py"]
-    read = [(path, path.read_text()) for path in paths if not str(path.relative_to(SOURCE)).startswith(SHOWN_ONLY)]
+    read = [
+        (path, path.read_text())
+        for path in paths
+        if not str(path.relative_to(SOURCE)).startswith(SHOWN_ONLY)
+    ]
     return [Module(path, text) for path, text in read if named.search(text)]
 
 
@@ -105,7 +117,9 @@ def read_fields(table: Table) -> frozenset[str]:
 @cache
 def _taken_anywhere(table: Table) -> frozenset[str]:
     told = holders()[table] | {table.__module__.rpartition(".")[2], table.__name__}
-    return frozenset(each for module in modules() if module.words & told for each in _taken(table, module))
+    return frozenset(
+        each for module in modules() if module.words & told for each in _taken(table, module)
+    )
 
 
 def _aliases(table: Table, module: Module) -> set[str]:
@@ -126,18 +140,30 @@ def _taken(table: Table, module: Module) -> Iterator[str]:
     """The attributes that a module takes from values of the table; all of its fields where one is named at run time."""
     aliases = _aliases(table, module)
     names = _names(table, module, aliases)
-    defined = [each for each in module.classes if each.name == table.__name__ and each.name in aliases]
+    defined = [
+        each for each in module.classes if each.name == table.__name__ and each.name in aliases
+    ]
     own = {id(node) for each in defined if table is not Config for node in ast.walk(each)}
     for node in module.uses:
         if id(node) in own:
             continue
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and _last(node.value) in names:
+        if (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.ctx, ast.Load)
+            and _last(node.value) in names
+        ):
             yield node.attr
         if isinstance(node, ast.Call):
-            if _last(node.func) in ("getattr", "asdict") and node.args and _last(node.args[0]) in names:
+            if (
+                _last(node.func) in ("getattr", "asdict")
+                and node.args
+                and _last(node.args[0]) in names
+            ):
                 yield from (field.name for field in structs.fields(table))
             elif isinstance(node.func, ast.Attribute) and _last(node.func.value) in names:
-                yield from (each.value for each in node.args if isinstance(each, ast.Constant))  # as in limit("a_key")
+                yield from (
+                    each.value for each in node.args if isinstance(each, ast.Constant)
+                )  # as in limit("a_key")
 
 
 def _names(table: Table, module: Module, aliases: set[str]) -> set[str]:
@@ -152,12 +178,19 @@ def _names(table: Table, module: Module, aliases: set[str]) -> set[str]:
                 case ast.AnnAssign(target=target, annotation=kind) if _mentions(kind, aliases):
                     names.add(_last(target))
                 case ast.Assign(targets=[target], value=value):
-                    names |= {_last(left) for left, right in _pairs(target, value) if _from(right, names)}
+                    names |= {
+                        _last(left) for left, right in _pairs(target, value) if _from(right, names)
+                    }
                 case ast.NamedExpr(target=target, value=value) if _from(value, names):
                     names.add(_last(target))
-                case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
+                case (
+                    ast.For(target=target, iter=value)
+                    | ast.comprehension(target=target, iter=value)
+                ):
                     if _from(value, names):
-                        names |= {each.id for each in ast.walk(target) if isinstance(each, ast.Name)}
+                        names |= {
+                            each.id for each in ast.walk(target) if isinstance(each, ast.Name)
+                        }
     return names
 
 
@@ -190,7 +223,11 @@ def _from(value: ast.expr, names: set[str]) -> bool:
 
 
 def _mentions(kind: ast.expr, aliases: set[str]) -> bool:
-    text = kind.value if isinstance(kind, ast.Constant) and isinstance(kind.value, str) else ast.unparse(kind)
+    text = (
+        kind.value
+        if isinstance(kind, ast.Constant) and isinstance(kind.value, str)
+        else ast.unparse(kind)
+    )
     return any(re.search(rf"(?<![\w.]){re.escape(alias)}\b", text) for alias in aliases)
 
 
@@ -206,10 +243,14 @@ def _methods(table: Table) -> dict[str, set[str]]:
     """Each method of a table with what it takes from itself."""
     path = SOURCE.parent / (table.__module__.replace(".", "/") + ".py")
     tree = ast.parse(path.read_text())
-    (body,) = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == table.__name__]
+    (body,) = [
+        node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == table.__name__
+    ]
     return {
         method.name: {
-            node.attr for node in ast.walk(method) if isinstance(node, ast.Attribute) and _last(node.value) == "self"
+            node.attr
+            for node in ast.walk(method)
+            if isinstance(node, ast.Attribute) and _last(node.value) == "self"
         }
         for method in body.body
         if isinstance(method, ast.FunctionDef) and not method.name.startswith("__")

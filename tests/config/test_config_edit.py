@@ -54,13 +54,20 @@ def file(tmp_path: Path) -> Path:
 def changed_lines(path: Path) -> tuple[list[str], list[str]]:
     """The lines that went away and the lines that came, in their places; blank ones count."""
     diff = list(difflib.ndiff(TEXT.split("\n"), path.read_text().split("\n")))
-    return [line[2:] for line in diff if line[0] == "-"], [line[2:] for line in diff if line[0] == "+"]
+    return [line[2:] for line in diff if line[0] == "-"], [
+        line[2:] for line in diff if line[0] == "+"
+    ]
 
 
 @pytest.mark.parametrize(
     ("key", "value", "gone", "came"),
     [
-        ("supervise.target", "5", ["  target   =   2   # at night 4"], ["  target   =   5   # at night 4"]),
+        (
+            "supervise.target",
+            "5",
+            ["  target   =   2   # at night 4"],
+            ["  target   =   5   # at night 4"],
+        ),
         ("supervise.reap_stalled", "false", ["reap_stalled = true"], ["reap_stalled = false"]),
         ("workers.agent", "codex", ["agent = 'claude_code'"], ['agent = "codex"']),
         ("workers.agent", "'codex'", ["agent = 'claude_code'"], ["agent = 'codex'"]),
@@ -74,7 +81,12 @@ def changed_lines(path: Path) -> tuple[list[str], list[str]]:
         ("lanes.aliases.ui", "web", [], ["", "[lanes.aliases]", 'ui = "web"']),
         ("retention.runs_keep_last", "none", [], ["[retention]", 'runs_keep_last = "none"', ""]),
         ("retention.runs_keep_last", "7", [], ["[retention]", "runs_keep_last = 7", ""]),
-        ("reasons.VENDOR.category", "MISROUTE", [], ["[reasons.VENDOR]", 'category = "MISROUTE"', ""]),
+        (
+            "reasons.VENDOR.category",
+            "MISROUTE",
+            [],
+            ["[reasons.VENDOR]", 'category = "MISROUTE"', ""],
+        ),
         ("verify.require", "witnessed", [], ["[verify]", 'require = "witnessed"', ""]),
         ("ci.repo", "owner/name", [], ["[ci]", 'repo = "owner/name"', ""]),
     ],
@@ -110,7 +122,10 @@ def _set_some(path: Path, number: int) -> None:
 
 def test_changes_made_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
     path = tmp_path / "dos.toml"
-    changing = [multiprocessing.get_context("fork").Process(target=_set_some, args=(path, n)) for n in range(4)]
+    changing = [
+        multiprocessing.get_context("fork").Process(target=_set_some, args=(path, n))
+        for n in range(4)
+    ]
     for process in changing:
         process.start()
     for process in changing:
@@ -164,7 +179,9 @@ def test_one_entry_is_taken_out_of_a_list_and_the_rest_stays(file: Path) -> None
         ("verify.require", "x", "is not set"),
     ],
 )
-def test_an_entry_that_is_not_there_cannot_be_taken_out(file: Path, key: str, entry: str, said: str) -> None:
+def test_an_entry_that_is_not_there_cannot_be_taken_out(
+    file: Path, key: str, entry: str, said: str
+) -> None:
     with pytest.raises(BadInput, match=said):
         unset_value(file, key, entry)
     assert file.read_text() == TEXT
@@ -205,7 +222,9 @@ def test_a_change_that_would_not_load_is_refused_and_changes_nothing(
     assert os.listdir(file.parent) == ["dos.toml"]
 
 
-@pytest.mark.parametrize("key", ["supervise.max_concurrency", "verify", "nothing.at.all", "supervise.target.deep"])
+@pytest.mark.parametrize(
+    "key", ["supervise.max_concurrency", "verify", "nothing.at.all", "supervise.target.deep"]
+)
 def test_unsetting_what_is_not_set_is_an_error(file: Path, key: str) -> None:
     with pytest.raises(BadInput, match="is not set in this file"):
         unset_value(file, key)
@@ -222,12 +241,24 @@ def test_unsetting_what_is_not_set_is_an_error(file: Path, key: str) -> None:
             "intervention = { A = {rank = 1}, B = {rank = 2}} # x\n",
         ),
         ("marker.max_streak = 1\n", "marker.max_streak", "2", "marker.max_streak = 2\n"),
-        ("[precursor.aliases]\na = ['b']\n[supervise]\ntarget = 3\n[precursor]\n", "supervise.target", "4", None),
+        (
+            "[precursor.aliases]\na = ['b']\n[supervise]\ntarget = 3\n[precursor]\n",
+            "supervise.target",
+            "4",
+            None,
+        ),
         ("[marker]\nmax_streak = 1", "marker.max_streak", "2", "[marker]\nmax_streak = 2\n"),
-        ("[marker]\nmax_streak = 1\n\n\n", "marker.max_streak", "2", "[marker]\nmax_streak = 2\n\n\n"),
+        (
+            "[marker]\nmax_streak = 1\n\n\n",
+            "marker.max_streak",
+            "2",
+            "[marker]\nmax_streak = 2\n\n\n",
+        ),
     ],
 )
-def test_odd_layouts_are_kept(tmp_path: Path, before: str, key: str, value: str, after: str | None) -> None:
+def test_odd_layouts_are_kept(
+    tmp_path: Path, before: str, key: str, value: str, after: str | None
+) -> None:
     path = tmp_path / "dos.toml"
     path.write_text(before)
     set_value(path, key, value)
@@ -304,7 +335,9 @@ def test_a_full_disk_leaves_the_old_file(file: Path, monkeypatch: pytest.MonkeyP
     assert os.listdir(file.parent) == ["dos.toml"]
 
 
-def test_a_file_that_somebody_changed_meanwhile_is_not_overwritten(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_somebody_changed_meanwhile_is_not_overwritten(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real = os.fchmod
 
     def another_writer(handle: int, mode: int) -> None:

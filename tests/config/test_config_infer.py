@@ -18,9 +18,13 @@ def made(root: Path, *folders: str) -> Path:
     return root
 
 
-def test_every_folder_at_the_top_is_a_lane_and_the_whole_tree_is_an_exclusive_one(tmp_path: Path) -> None:
+def test_every_folder_at_the_top_is_a_lane_and_the_whole_tree_is_an_exclusive_one(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "README.md").write_text("")
-    lanes = infer_lanes_from_directory(made(tmp_path, "src", "docs", ".github", "node_modules", "venv", "build"))
+    lanes = infer_lanes_from_directory(
+        made(tmp_path, "src", "docs", ".github", "node_modules", "venv", "build")
+    )
     assert lanes == Lanes(
         concurrent=("docs", "src"),
         exclusive=("global",),
@@ -30,7 +34,9 @@ def test_every_folder_at_the_top_is_a_lane_and_the_whole_tree_is_an_exclusive_on
 
 
 @pytest.mark.parametrize("folders", [(), (".git",), ("dist", "target")])
-def test_without_a_folder_there_is_one_exclusive_lane(tmp_path: Path, folders: tuple[str, ...]) -> None:
+def test_without_a_folder_there_is_one_exclusive_lane(
+    tmp_path: Path, folders: tuple[str, ...]
+) -> None:
     only = Lanes(exclusive=("main",), trees={"main": ("**/*",)})
     assert infer_lanes_from_directory(made(tmp_path, *folders)) == only
 
@@ -62,7 +68,9 @@ def test_a_linked_folder_is_no_lane(tmp_path: Path) -> None:
     assert infer_lanes_from_directory(tmp_path).concurrent == ("src",)
 
 
-@pytest.mark.parametrize("name", ["a*b", "a[b", "a{b", "q?", "new\nline", " padded ", "x" * 150, "back\\slash", "~"])
+@pytest.mark.parametrize(
+    "name", ["a*b", "a[b", "a{b", "q?", "new\nline", " padded ", "x" * 150, "back\\slash", "~"]
+)
 def test_a_name_that_cannot_be_a_lane_or_reads_as_a_pattern_is_left_to_the_lane_for_everything(
     tmp_path: Path, name: str
 ) -> None:
@@ -119,12 +127,16 @@ def test_given_lanes_are_written_as_given(tmp_path: Path) -> None:
 
 def test_every_table_of_the_scaffold_is_explained_in_one_line(tmp_path: Path) -> None:
     lines = scaffold(made(tmp_path, "src")).splitlines()
-    headers = [place for place, line in enumerate(lines) if line.startswith("[") and "." not in line]
+    headers = [
+        place for place, line in enumerate(lines) if line.startswith("[") and "." not in line
+    ]
     assert len(headers) == 5
     assert all(lines[place - 1].startswith("# ") for place in headers)
 
 
-FOLDER_NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="/\0"), min_size=1, max_size=8)
+FOLDER_NAMES = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="/\0"), min_size=1, max_size=8
+)
 
 
 @settings(deadline=None, max_examples=60)

@@ -98,7 +98,9 @@ def test_a_key_is_found_on_its_line(key: tuple[str | int, ...], line: int, newli
 
 
 def test_nothing_inside_a_text_or_a_comment_is_taken_for_a_key() -> None:
-    assert {key[-1] for key in key_lines(EVERYTHING)}.isdisjoint({"fake", "also", "not", "brackets"})
+    assert {key[-1] for key in key_lines(EVERYTHING)}.isdisjoint(
+        {"fake", "also", "not", "brackets"}
+    )
 
 
 def test_a_key_that_was_not_written_is_placed_at_the_nearest_table_around_it() -> None:
@@ -146,9 +148,13 @@ def test_a_written_value_reads_back_as_itself(value: Any) -> None:
 
 @settings(deadline=None)
 @given(st.dictionaries(TEXT, VALUES, max_size=5), st.booleans())
-def test_every_key_of_any_table_is_found_on_the_line_it_was_written(tables: dict[str, Any], nested: bool) -> None:
+def test_every_key_of_any_table_is_found_on_the_line_it_was_written(
+    tables: dict[str, Any], nested: bool
+) -> None:
     header = ["[outer]"] if nested else []
-    text = "\n".join([*header, *(f"{key_text((name,))} = {value_text(value)}" for name, value in tables.items())])
+    text = "\n".join(
+        [*header, *(f"{key_text((name,))} = {value_text(value)}" for name, value in tables.items())]
+    )
     lines = key_lines(text)
     outer = ("outer",) if nested else ()
     for place, (name, value) in enumerate(tables.items(), start=1 + len(header)):

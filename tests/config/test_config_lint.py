@@ -18,7 +18,9 @@ TREES = {"api": ("src/api/**",), "web": ("web/**",), "global": ("**/*",)}
 
 def found(lanes: Lanes, **tables: object) -> list[tuple[str, str, str]]:
     config = Config(lanes=lanes, **tables)  # type: ignore[arg-type]
-    return [(finding.severity.value, finding.kind.value, finding.subject) for finding in lint(config)]
+    return [
+        (finding.severity.value, finding.kind.value, finding.subject) for finding in lint(config)
+    ]
 
 
 def two(**trees: tuple[str, ...]) -> Lanes:
@@ -53,7 +55,10 @@ def two(**trees: tuple[str, ...]) -> Lanes:
         (two(a=("src/api/x/**",), b=("src/api/**",)), [("warn", "LANE_REGION_SHADOWED", "a")]),
         (two(a=("**/*",), b=("src/api/**",)), [("warn", "LANE_REGION_SHADOWED", "b")]),
         (two(b=("src/**",), a=("src/**",)), [("warn", "CONCURRENT_LANES_OVERLAP", "a+b")]),
-        (two(a=("src/**", "x/**"), b=("src/api/**", "y/**")), [("warn", "CONCURRENT_LANES_OVERLAP", "a+b")]),
+        (
+            two(a=("src/**", "x/**"), b=("src/api/**", "y/**")),
+            [("warn", "CONCURRENT_LANES_OVERLAP", "a+b")],
+        ),
         (two(a=("src/**",), b=("SRC/*.py",)), [("warn", "CONCURRENT_LANES_OVERLAP", "a+b")]),
         (two(a=("src/**",), b=("srcx/**",)), []),
         (
@@ -61,7 +66,12 @@ def two(**trees: tuple[str, ...]) -> Lanes:
             [("warn", "LANE_REGION_SHADOWED", name) for name in ("b", "c", "c")],
         ),
         (
-            Lanes(concurrent=("z", "y"), autopick=("x",), aliases={"w": "gone"}, trees={"y": ("y/**",)}),
+            Lanes(
+                concurrent=("z", "y"),
+                autopick=("x",),
+                aliases={"w": "gone"},
+                trees={"y": ("y/**",)},
+            ),
             [
                 ("error", "LANE_WITHOUT_TREE", "x"),
                 ("error", "LANE_WITHOUT_TREE", "z"),
@@ -82,9 +92,17 @@ def test_a_lane_without_a_tree_is_told_every_role_it_has() -> None:
 
 @pytest.mark.parametrize(
     ("reference", "dangles"),
-    [("lane gone", True), ("lane API", False), ("lane <name>", False), ("dos man wedge", False), ("lanes", False)],
+    [
+        ("lane gone", True),
+        ("lane API", False),
+        ("lane <name>", False),
+        ("dos man wedge", False),
+        ("lanes", False),
+    ],
 )
-def test_a_reason_that_refers_to_a_lane_nobody_declared_is_said(reference: str, dangles: bool) -> None:
+def test_a_reason_that_refers_to_a_lane_nobody_declared_is_said(
+    reference: str, dangles: bool
+) -> None:
     reasons = {"VENDOR": Reason(category="MISROUTE", see_also=(reference,))}
     findings = found(Lanes(**CLEAN, trees=TREES), reasons=reasons)
     assert findings == ([("info", "REASON_SEE_ALSO_DANGLES", "VENDOR")] if dangles else [])
@@ -102,14 +120,21 @@ def test_what_cannot_be_read_is_listed_as_errors_beside_the_rest() -> None:
         ("CONFIG_INVALID", "surprise"),
         ("LANE_WITHOUT_TREE", "a"),
     ]
-    assert findings[0].detail.startswith("dos.toml:3: ") and "Did you mean `target`?" in findings[0].detail
+    assert (
+        findings[0].detail.startswith("dos.toml:3: ")
+        and "Did you mean `target`?" in findings[0].detail
+    )
     assert findings[0].fix.endswith(" +3 dos.toml")
 
 
 def test_a_file_that_is_not_toml_is_one_error() -> None:
     loaded = parse("[supervise", Path("dos.toml"), lenient=True)
     (finding,) = lint(loaded.config, problems=loaded.problems)
-    assert (finding.kind, finding.severity, finding.subject) == (Kind.CONFIG_INVALID, Severity.ERROR, "dos.toml")
+    assert (finding.kind, finding.severity, finding.subject) == (
+        Kind.CONFIG_INVALID,
+        Severity.ERROR,
+        "dos.toml",
+    )
 
 
 def test_the_json_form_counts_every_severity() -> None:
@@ -128,7 +153,9 @@ def test_the_json_form_counts_every_severity() -> None:
     ],
 )
 def test_what_fails_the_verb(kind: Kind, fail: bool, strict_fail: bool) -> None:
-    severity = {"LANE": Severity.ERROR, "CONC": Severity.WARN, "REAS": Severity.INFO}[kind.value[:4]]
+    severity = {"LANE": Severity.ERROR, "CONC": Severity.WARN, "REAS": Severity.INFO}[
+        kind.value[:4]
+    ]
     findings = [Finding(kind=kind, severity=severity, subject="s", detail="d", fix="f")]
     assert (fails(findings), fails(findings, strict=True)) == (fail, strict_fail)
     assert not fails([])
@@ -139,7 +166,9 @@ FOLDERS = st.sampled_from(["a/**", "a/b/**", "a/b/c.py", "b/**", "c/*", "**/*", 
 
 @settings(deadline=None)
 @given(st.lists(FOLDERS, min_size=1, max_size=3), st.lists(FOLDERS, min_size=1, max_size=3))
-def test_a_pair_of_lanes_has_one_finding_exactly_when_their_regions_overlap(one: list[str], other: list[str]) -> None:
+def test_a_pair_of_lanes_has_one_finding_exactly_when_their_regions_overlap(
+    one: list[str], other: list[str]
+) -> None:
     findings = lint(Config(lanes=two(a=tuple(one), b=tuple(other))))
     assert len(findings) == int(regions.overlaps(regions.region(one), regions.region(other)))
 
@@ -148,7 +177,9 @@ def test_a_pair_of_lanes_has_one_finding_exactly_when_their_regions_overlap(one:
 def test_ten_thousand_lanes_are_not_compared_with_one_another() -> None:
     names = [f"lane{number}" for number in range(10_000)]
     trees = {name: (f"src/{name}/**", f"tests/{name}/**") for name in names}
-    assert lint(Config(lanes=Lanes(concurrent=tuple(names), autopick=tuple(names), trees=trees))) == []
+    assert (
+        lint(Config(lanes=Lanes(concurrent=tuple(names), autopick=tuple(names), trees=trees))) == []
+    )
 
 
 @pytest.mark.soak
@@ -172,9 +203,18 @@ def test_when_everything_collides_only_so_many_pairs_are_listed() -> None:
     [
         (Lanes(concurrent=("a",)), "dos config set lanes.trees.a '[\"A/**\"]'"),
         (Lanes(concurrent=("b",)), "${EDITOR:-vi} dos.toml"),
-        (Lanes(exclusive=("a",), autopick=("b c",), trees={"b c": ("b/**",)}), "dos config unset lanes.autopick 'b c'"),
-        (Lanes(exclusive=("a",), autopick=("-b",), trees={"-b": ("b/**",)}), "dos config unset -- lanes.autopick -b"),
-        (Lanes(exclusive=("a",), aliases={"it's": "gone"}), """dos config unset 'lanes.aliases."it'"'"'s"'"""),
+        (
+            Lanes(exclusive=("a",), autopick=("b c",), trees={"b c": ("b/**",)}),
+            "dos config unset lanes.autopick 'b c'",
+        ),
+        (
+            Lanes(exclusive=("a",), autopick=("-b",), trees={"-b": ("b/**",)}),
+            "dos config unset -- lanes.autopick -b",
+        ),
+        (
+            Lanes(exclusive=("a",), aliases={"it's": "gone"}),
+            """dos config unset 'lanes.aliases."it'"'"'s"'""",
+        ),
     ],
 )
 def test_the_fix_is_a_command(lanes: Lanes, fix: str) -> None:

@@ -116,7 +116,10 @@ def test_a_complete_file_loads_without_a_warning(tmp_path: Path) -> None:
     assert loaded.config.roster() == ["api", "worker", "web", "docs", "infra", "global"]
     assert loaded.config.canonical_lane("UI") == "web"
     assert loaded.config.class_budgets() == {"cluster": 3}
-    assert [move.trigger for move in loaded.config.lifecycle.transitions] == ["approved", "all_phases_shipped"]
+    assert [move.trigger for move in loaded.config.lifecycle.transitions] == [
+        "approved",
+        "all_phases_shipped",
+    ]
 
 
 def test_without_a_file_everything_is_default(tmp_path: Path) -> None:
@@ -131,7 +134,9 @@ def test_an_empty_file_is_all_defaults(tmp_path: Path, content: bytes) -> None:
 
 @pytest.mark.parametrize("before", [b"", b"\xef\xbb\xbf"])
 @pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
-def test_a_byte_order_mark_and_either_newline_are_read(tmp_path: Path, before: bytes, newline: bytes) -> None:
+def test_a_byte_order_mark_and_either_newline_are_read(
+    tmp_path: Path, before: bytes, newline: bytes
+) -> None:
     text = newline.join([b"[supervise]", b"target = 7", b""])
     assert load(written(tmp_path, before + text)).config.supervise.target == 7
 
@@ -155,7 +160,9 @@ def test_a_byte_order_mark_and_either_newline_are_read(tmp_path: Path, before: b
         (b"[" + b"a." * 300_000 + b"a]", "dos.toml:1: a key has more than 200 parts"),
     ],
 )
-def test_a_file_that_is_not_toml_is_one_error_with_its_place(tmp_path: Path, content: bytes, said: str) -> None:
+def test_a_file_that_is_not_toml_is_one_error_with_its_place(
+    tmp_path: Path, content: bytes, said: str
+) -> None:
     assert said in refusal(written(tmp_path, content)).message
 
 
@@ -189,7 +196,9 @@ def test_a_directory_in_its_place_is_an_error(tmp_path: Path) -> None:
 def test_a_pipe_in_its_place_is_an_error_and_nothing_waits_for_it(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "dos.toml")
     code = "import sys, pathlib\nfrom dos.config.load import load\nload(pathlib.Path(sys.argv[1]))"
-    done = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, timeout=PATIENCE)
+    done = subprocess.run(
+        [sys.executable, "-c", code, tmp_path], capture_output=True, text=True, timeout=PATIENCE
+    )
     assert "not a file" in done.stderr
 
 
@@ -205,7 +214,9 @@ def test_a_device_in_its_place_is_an_error(tmp_path: Path) -> None:
     assert "not a file" in refusal(tmp_path).message
 
 
-def test_a_link_to_a_file_is_read_and_a_link_to_nowhere_is_not_taken_for_no_file(tmp_path: Path) -> None:
+def test_a_link_to_a_file_is_read_and_a_link_to_nowhere_is_not_taken_for_no_file(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "real.toml").write_text("[supervise]\ntarget = 4\n")
     (tmp_path / "dos.toml").symlink_to("real.toml")
     assert load(tmp_path).config.supervise.target == 4
@@ -236,10 +247,25 @@ def test_a_link_to_itself_is_an_error(tmp_path: Path) -> None:
         ("target = 3", "dos.toml:1", "`target`", "[supervise]"),
         ("[verify]\nposture = 'gate'", "dos.toml:2", "`posture`", "[enforcement]"),
         ("[paths]\nplan_glob = 'x'", "dos.toml:2", "`plan_glob`", "`plans_glob`"),
-        ("[supervise]\ntarget = 1 # ok\nmax_concurency = 3", "dos.toml:3", "`max_concurency`", "`max_concurrency`"),
+        (
+            "[supervise]\ntarget = 1 # ok\nmax_concurency = 3",
+            "dos.toml:3",
+            "`max_concurency`",
+            "`max_concurrency`",
+        ),
         ("[reasons.X]\ncategory = 'MISROUTE'\nsummry = ''", "dos.toml:3", "`summry`", "`summary`"),
-        ("[intervention.X]\nrank = 5\ndispatch = false", "dos.toml:3", "`dispatch`", "`dispatches`"),
-        ("[[concurrency_class]]\nname = 'a'\nmax_concurrent = 1\nmax = 2", "dos.toml:4", "`max`", "knows name"),
+        (
+            "[intervention.X]\nrank = 5\ndispatch = false",
+            "dos.toml:3",
+            "`dispatch`",
+            "`dispatches`",
+        ),
+        (
+            "[[concurrency_class]]\nname = 'a'\nmax_concurrent = 1\nmax = 2",
+            "dos.toml:4",
+            "`max`",
+            "knows name",
+        ),
         (
             "[lifecycle]\ntransitions = [\n  {from='active', to='done', trigger='t', auto_=true},\n]",
             "dos.toml:3",
@@ -292,7 +318,9 @@ def test_a_lenient_load_leaves_bad_tables_at_their_defaults_and_lists_every_prob
 
 
 @pytest.mark.parametrize("content", [b"[supervise", b"\x00", b"\xff\xfe"])
-def test_a_lenient_load_of_a_file_that_is_not_toml_is_all_defaults_and_says_so(tmp_path: Path, content: bytes) -> None:
+def test_a_lenient_load_of_a_file_that_is_not_toml_is_all_defaults_and_says_so(
+    tmp_path: Path, content: bytes
+) -> None:
     loaded = load(written(tmp_path, content), lenient=True)
     assert loaded.config == Config()
     assert loaded.path == tmp_path / "dos.toml"
@@ -303,7 +331,10 @@ def test_a_lenient_load_of_a_file_that_is_not_toml_is_all_defaults_and_says_so(t
     ("text", "said"),
     [
         ("[cooldown]\nwindow_ms = 1\nwindow_hours = 1", "window_hours has no effect"),
-        ("[cooldown]\nerror_window_ms = 1\nerror_window_minutes = 1", "error_window_minutes has no effect"),
+        (
+            "[cooldown]\nerror_window_ms = 1\nerror_window_minutes = 1",
+            "error_window_minutes has no effect",
+        ),
         ("[lanes]\nconcurrent = ['a', 'b']\naliases = {A = 'b', c = 'b'}", "A has no effect"),
     ],
 )
@@ -312,18 +343,28 @@ def test_a_key_that_changes_nothing_is_warned_about(text: str, said: str) -> Non
     assert said in warning
 
 
-def test_loading_a_good_file_imports_neither_the_editor_nor_the_spelling_checker(tmp_path: Path) -> None:
+def test_loading_a_good_file_imports_neither_the_editor_nor_the_spelling_checker(
+    tmp_path: Path,
+) -> None:
     written(tmp_path, COMPLETE.encode())
     code = (
         "import sys, pathlib\nfrom dos.config.load import load\nload(pathlib.Path(sys.argv[1]))\n"
         "print([name for name in ('difflib', 'tomlkit') if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, timeout=PATIENCE)
+    done = subprocess.run(
+        [sys.executable, "-c", code, tmp_path], capture_output=True, text=True, timeout=PATIENCE
+    )
     assert done.stdout.strip() == "[]", done.stderr
 
 
 TABLES = list(Config.__struct_fields__)
-KEYS = sorted({name for field in TABLES for name in getattr(type(getattr(Config(), field)), "__struct_fields__", ())})
+KEYS = sorted(
+    {
+        name
+        for field in TABLES
+        for name in getattr(type(getattr(Config(), field)), "__struct_fields__", ())
+    }
+)
 WORDS = st.one_of(st.sampled_from(KEYS), st.sampled_from(TABLES), st.text(max_size=6))
 SCALARS = st.one_of(
     st.booleans(),
@@ -353,12 +394,19 @@ def answered(text: str) -> Loaded | None:
 @settings(deadline=None)
 @given(st.dictionaries(st.one_of(st.sampled_from(TABLES), WORDS), VALUES, max_size=4))
 def test_any_tables_either_load_or_are_one_clear_error(tables: dict[str, object]) -> None:
-    answered("\n".join(f"{key_text((name,))} = {value_text(value)}" for name, value in tables.items()))
+    answered(
+        "\n".join(f"{key_text((name,))} = {value_text(value)}" for name, value in tables.items())
+    )
 
 
 @settings(deadline=None)
-@given(st.sampled_from(TABLES), st.dictionaries(st.sampled_from(KEYS), SCALARS | st.lists(SCALARS, max_size=3)))
-def test_any_keys_in_a_table_either_load_or_are_one_error_with_a_line(table: str, keys: dict[str, object]) -> None:
+@given(
+    st.sampled_from(TABLES),
+    st.dictionaries(st.sampled_from(KEYS), SCALARS | st.lists(SCALARS, max_size=3)),
+)
+def test_any_keys_in_a_table_either_load_or_are_one_error_with_a_line(
+    table: str, keys: dict[str, object]
+) -> None:
     lines = [f"[{table}]", *(f"{name} = {value_text(value)}" for name, value in keys.items())]
     try:
         parse("\n".join(lines), FILE)
@@ -376,7 +424,9 @@ def test_any_text_either_loads_or_is_one_clear_error(text: str) -> None:
 
 @settings(deadline=None)
 @given(st.binary(max_size=40))
-def test_any_bytes_either_load_or_are_one_clear_error(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+def test_any_bytes_either_load_or_are_one_clear_error(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes
+) -> None:
     root = tmp_path_factory.mktemp("loaded", numbered=True)
     (root / "dos.toml").write_bytes(content)
     try:

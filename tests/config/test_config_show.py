@@ -86,4 +86,6 @@ def test_an_empty_lanes_table_changes_nothing() -> None:
 
 
 def test_the_json_form_has_the_same_rows() -> None:
-    assert {"key": "supervise.target", "value": 3, "origin": "dos.toml:3"} in as_json(rows(parse(TEXT, FILE)))
+    assert {"key": "supervise.target", "value": 3, "origin": "dos.toml:3"} in as_json(
+        rows(parse(TEXT, FILE))
+    )

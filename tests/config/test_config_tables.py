@@ -170,7 +170,9 @@ DEFAULTS = {
     "cooldown.error_window_ms": None,
     "cooldown.error_window_minutes": 30,
     "lifecycle.classes": ["active", "done"],
-    "lifecycle.transitions": [{"from": "active", "to": "done", "trigger": "all_phases_shipped", "auto": True}],
+    "lifecycle.transitions": [
+        {"from": "active", "to": "done", "trigger": "all_phases_shipped", "auto": True}
+    ],
     "lifecycle.veto_class": "",
     "lifecycle.max_transitions_per_cycle": 5,
     "lifecycle.per_plan_cooldown_hours": 72,
@@ -208,9 +210,31 @@ def test_without_a_file_every_key_has_its_default(tmp_path: Path) -> None:
     rules = shown.pop("morphology")
     assert msgspec.json.decode(msgspec.json.encode(shown)) == DEFAULTS
     assert [rule["substring"] for rule in rules] == [
-        *("FALSE_SHIPPED", "FALSE_SHIP", "STALE_STAMP", "STAMP_DRIFT", "STAMPING_DRIFT", "OPERATOR", "SOAK"),
-        *("INFLIGHT", "IN_FLIGHT", "LEASE_HELD", "GATE", "GATED", "DRAINED", "DRAIN", "NO_DISPATCHABLE"),
-        *("MISROUTE", "MISROUTED", "MIS_ROUTE", "MIS_ROUTED"),  # rules match whole words, so each form is one
+        *(
+            "FALSE_SHIPPED",
+            "FALSE_SHIP",
+            "STALE_STAMP",
+            "STAMP_DRIFT",
+            "STAMPING_DRIFT",
+            "OPERATOR",
+            "SOAK",
+        ),
+        *(
+            "INFLIGHT",
+            "IN_FLIGHT",
+            "LEASE_HELD",
+            "GATE",
+            "GATED",
+            "DRAINED",
+            "DRAIN",
+            "NO_DISPATCHABLE",
+        ),
+        *(
+            "MISROUTE",
+            "MISROUTED",
+            "MIS_ROUTE",
+            "MIS_ROUTED",
+        ),  # rules match whole words, so each form is one
     ]
 
 
@@ -233,8 +257,16 @@ REFUSED = [
     ("[overlap]\npolicy = ''", 2, "overlap.policy"),
     ("[[concurrency_class]]\nname = 'a'", 1, "max_concurrent"),
     ("[[concurrency_class]]\nmax_concurrent = 1", 1, "name"),
-    ("[[concurrency_class]]\nname = 'a'\nmax_concurrent = -1", 3, "concurrency_class[0].max_concurrent"),
-    ("[[concurrency_class]]\nname = 'a'\nmax_concurrent = true", 3, "concurrency_class[0].max_concurrent"),
+    (
+        "[[concurrency_class]]\nname = 'a'\nmax_concurrent = -1",
+        3,
+        "concurrency_class[0].max_concurrent",
+    ),
+    (
+        "[[concurrency_class]]\nname = 'a'\nmax_concurrent = true",
+        3,
+        "concurrency_class[0].max_concurrent",
+    ),
     ("[concurrency_class]\nname = 'a'", 1, "list of tables"),
     ("[retention]\nruns_keep_last = -2", 2, "retention.runs_keep_last"),
     ("[retention]\nruns_keep_last = 'all'", 2, '"none"'),
@@ -268,13 +300,21 @@ REFUSED = [
     ("[lifecycle]\nclasses = []", 2, "empty"),
     ("[lifecycle]\nclasses = ['a', 'a']", 2, "twice"),
     ("[lifecycle]\nveto_class = 'x'", 2, "lifecycle.veto_class"),
-    ("[lifecycle]\ntransitions = [{from='x', to='done', trigger='t'}]", 2, "lifecycle.transitions[0].from"),
+    (
+        "[lifecycle]\ntransitions = [{from='x', to='done', trigger='t'}]",
+        2,
+        "lifecycle.transitions[0].from",
+    ),
     ("[lifecycle]\ntransitions = [{from='active', to='done'}]", 2, "`trigger`"),
     ("[reasons.X]\nsummary = 'no category'", 1, "`category`"),
     ("[reasons.X]\ncategory = 'OTHER'", 2, "reasons.X.category"),
     ("[reasons]\nX = 3", 2, "reasons.X must be a table"),
     ("[reasons.self_modify]\ncategory = 'MISROUTE'", 1, "built in"),
-    ("[reasons.AB]\ncategory = 'MISROUTE'\n[reasons.ab]\ncategory = 'MISROUTE'", 3, "differ only by case"),
+    (
+        "[reasons.AB]\ncategory = 'MISROUTE'\n[reasons.ab]\ncategory = 'MISROUTE'",
+        3,
+        "differ only by case",
+    ),
     ("[[reasons.morphology]]\nsubstring = ''\ncategory = 'MISROUTE'", 2, "morphology[0].substring"),
     ("[[reasons.morphology]]\nsubstring = 'A'\ncategory = 'X'", 3, "morphology[0].category"),
     ("[intervention.NUDGE]\nsummary = 'no rank'", 1, "`rank`"),
@@ -346,8 +386,16 @@ def test_a_bad_value_is_one_error_with_its_line_and_a_hint(text: str, line: int,
 ACCEPTED = [
     ("[supervise]\ntarget = 0", lambda c: c.supervise.target, 0),
     ("[supervise]\nspin_halt_after_ms = 0", lambda c: c.supervise.spin_halt_after, timedelta()),
-    ("[supervise]\nspin_halt_after_ms = 1.9", lambda c: c.supervise.spin_halt_after, timedelta(milliseconds=1)),
-    ("[supervise]\nspin_halt_after_minutes = 0.5", lambda c: c.supervise.spin_halt_after, timedelta(seconds=30)),
+    (
+        "[supervise]\nspin_halt_after_ms = 1.9",
+        lambda c: c.supervise.spin_halt_after,
+        timedelta(milliseconds=1),
+    ),
+    (
+        "[supervise]\nspin_halt_after_minutes = 0.5",
+        lambda c: c.supervise.spin_halt_after,
+        timedelta(seconds=30),
+    ),
     ("", lambda c: c.supervise.spin_halt_after, None),
     ("[overlap]\nratio_max = 0.2", lambda c: c.overlap.tolerance, 0.2),
     ("[overlap]\nratio_max = 0.9", lambda c: c.overlap.tolerance, 1 / 3),
@@ -355,23 +403,51 @@ ACCEPTED = [
     ("[retention]\nruns_keep_last = 'none'", lambda c: c.retention.limit("runs_keep_last"), None),
     ("[retention]\nruns_keep_last = -1", lambda c: c.retention.limit("runs_keep_last"), None),
     ("[retention]\nruns_keep_last = 0", lambda c: c.retention.limit("runs_keep_last"), 0),
-    ("[retention]\njournal_max_age_days = -1", lambda c: c.retention.limit("journal_max_age_days"), None),
-    ("[retention]\njournal_max_age_days = 0.5", lambda c: c.retention.limit("journal_max_age_days"), 0.5),
+    (
+        "[retention]\njournal_max_age_days = -1",
+        lambda c: c.retention.limit("journal_max_age_days"),
+        None,
+    ),
+    (
+        "[retention]\njournal_max_age_days = 0.5",
+        lambda c: c.retention.limit("journal_max_age_days"),
+        0.5,
+    ),
     ("", lambda c: c.cooldown.window, timedelta(hours=6)),
     ("", lambda c: c.cooldown.error_window, timedelta(minutes=30)),
     ("[cooldown]\nwindow_hours = 0.5", lambda c: c.cooldown.window, timedelta(minutes=30)),
     ("[cooldown]\nwindow_ms = 1500", lambda c: c.cooldown.window, timedelta(milliseconds=1500)),
-    ("[cooldown]\nwindow_ms = 5\nwindow_hours = 2", lambda c: c.cooldown.window, timedelta(milliseconds=5)),
+    (
+        "[cooldown]\nwindow_ms = 5\nwindow_hours = 2",
+        lambda c: c.cooldown.window,
+        timedelta(milliseconds=5),
+    ),
     ("[cooldown]\nerror_window_ms = 0", lambda c: c.cooldown.error_window, timedelta()),
     ("[stamp]\nsubject_dirs = 'docs'", lambda c: c.stamp.subject_dirs, ("docs",)),
     ("[data_class]\naudit_patterns = 'logs'", lambda c: c.data_class.audit_patterns, ("logs",)),
     ("[marker]\narm_on_env = 'LOOP'", lambda c: c.marker.arm_on_env, ("LOOP",)),
-    ("[reasons.X]\ncategory='MISROUTE'\nsee_also='lane a'", lambda c: c.reasons["X"].see_also, ("lane a",)),
+    (
+        "[reasons.X]\ncategory='MISROUTE'\nsee_also='lane a'",
+        lambda c: c.reasons["X"].see_also,
+        ("lane a",),
+    ),
     ("[intervention.X]\nrank=5\nsee_also='y'", lambda c: c.intervention["X"].see_also, ("y",)),
     ("[reasons]\nmorphology = []", lambda c: c.morphology, ()),
-    ("[[morphology]]\nsubstring='A'\ncategory='MISROUTE'", lambda c: [r.substring for r in c.morphology], ["A"]),
-    ("[reasons]\nmorphology = [['A', 'MISROUTE']]", lambda c: [r.substring for r in c.morphology], ["A"]),
-    ("[reasons.morphology]\nA = 'MISROUTE'", lambda c: [r.category for r in c.morphology], ["MISROUTE"]),
+    (
+        "[[morphology]]\nsubstring='A'\ncategory='MISROUTE'",
+        lambda c: [r.substring for r in c.morphology],
+        ["A"],
+    ),
+    (
+        "[reasons]\nmorphology = [['A', 'MISROUTE']]",
+        lambda c: [r.substring for r in c.morphology],
+        ["A"],
+    ),
+    (
+        "[reasons.morphology]\nA = 'MISROUTE'",
+        lambda c: [r.category for r in c.morphology],
+        ["MISROUTE"],
+    ),
     (
         "[reasons.X]\ncategory='MISROUTE'\n[[reasons.morphology]]\nsubstring='A'\ncategory='MISROUTE'",
         lambda c: list(c.reasons),
@@ -388,9 +464,17 @@ ACCEPTED = [
     ("[liveness]\nwindow_minutes = 5", lambda c: c.liveness.window_ms, 300_000),
     ("[ci]\nrepo = 'a/b'\nrequired = ['t']", lambda c: (c.ci.repo, c.ci.required), ("a/b", ("t",))),
     ("[ci]\nrepo = 'git.example.com/a/b'", lambda c: c.ci.repo, "git.example.com/a/b"),
-    ("[evidence]\nplaces = ['/var/lib/deploys']", lambda c: c.evidence.places, ("/var/lib/deploys",)),
+    (
+        "[evidence]\nplaces = ['/var/lib/deploys']",
+        lambda c: c.evidence.places,
+        ("/var/lib/deploys",),
+    ),
     ("[judges]\ncommand = ['ask', '-']", lambda c: c.judges.command, ("ask", "-")),
-    ("[precursor.requires]\nwrite = ['read']", lambda c: c.precursor.requires, {"write": ("read",)}),
+    (
+        "[precursor.requires]\nwrite = ['read']",
+        lambda c: c.precursor.requires,
+        {"write": ("read",)},
+    ),
     ("[lanes]", lambda c: c.lanes.concurrent, ("main",)),
     ("[lanes]\nconcurrent = ['api']", lambda c: (c.lanes.exclusive, c.lanes.trees), ((), {})),
 ]
@@ -404,7 +488,9 @@ def test_a_good_value_is_read(text: str, read: object, value: object) -> None:
 
 def test_of_two_caps_for_one_kind_the_last_wins_and_zero_is_no_cap() -> None:
     entries = [("a", 1), ("b", 2), ("a", 3), ("c", 0)]
-    text = "\n".join(f"[[concurrency_class]]\nname = '{name}'\nmax_concurrent = {cap}" for name, cap in entries)
+    text = "\n".join(
+        f"[[concurrency_class]]\nname = '{name}'\nmax_concurrent = {cap}" for name, cap in entries
+    )
     assert config(text).class_budgets() == {"a": 3, "b": 2}
 
 
@@ -440,7 +526,9 @@ docs = "Api"
         ("", None),
     ],
 )
-def test_a_name_in_any_case_or_an_alias_leads_to_the_declared_lane(name: str, lane: str | None) -> None:
+def test_a_name_in_any_case_or_an_alias_leads_to_the_declared_lane(
+    name: str, lane: str | None
+) -> None:
     assert config(LANES).canonical_lane(name) == lane
 
 
@@ -452,12 +540,16 @@ def test_known_lanes_are_all_that_lead_somewhere() -> None:
     assert config(LANES).known_lanes() == ["Api", "api-2", "docs", "ghost", "infra", "spare", "svc"]
 
 
-@pytest.mark.parametrize(("name", "alone"), [("infra", True), ("INFRA", True), ("Api", False), ("nobody", False)])
+@pytest.mark.parametrize(
+    ("name", "alone"), [("infra", True), ("INFRA", True), ("Api", False), ("nobody", False)]
+)
 def test_only_a_lane_listed_as_exclusive_runs_alone(name: str, alone: bool) -> None:
     assert config(LANES).is_exclusive(name) is alone
 
 
-def test_a_lane_has_its_region_an_unknown_one_without_a_tree_and_none_when_nobody_declared_it() -> None:
+def test_a_lane_has_its_region_an_unknown_one_without_a_tree_and_none_when_nobody_declared_it() -> (
+    None
+):
     lanes = config(LANES)
     api, infra = lanes.lane_region("svc"), lanes.lane_region("infra")
     assert api is not None
@@ -492,7 +584,9 @@ fallback = ["codex"]
         ("web", "codex", ("codex",)),
     ],
 )
-def test_the_agent_of_a_unit_comes_before_that_of_its_lane_and_that_before_the_usual_one(lane, unit_agent, asked):
+def test_the_agent_of_a_unit_comes_before_that_of_its_lane_and_that_before_the_usual_one(
+    lane, unit_agent, asked
+):
     assert config(AGENTS + 'backend = "gemini"\n').agent_names(lane, unit_agent) == asked
 
 
@@ -500,7 +594,10 @@ def test_the_agent_of_a_unit_comes_before_that_of_its_lane_and_that_before_the_u
     ("written", "said"),
     [
         ('apy = "codex"', "dos.toml:12: lanes.agents.apy: there is no lane 'apy' to give an agent"),
-        ('api = " codex"', "dos.toml:12: lanes.agents.api: the agent name ' codex' has spaces around it"),
+        (
+            'api = " codex"',
+            "dos.toml:12: lanes.agents.api: the agent name ' codex' has spaces around it",
+        ),
         ('api = ""', "dos.toml:12: "),
         ("api = 3", "dos.toml:12: "),
         (

@@ -158,35 +158,47 @@ def test_every_file_is_in_one_lane_and_a_feature_with_its_test_too(tmp_path, nam
         assert lanes_of(lanes, code) == lanes_of(lanes, its_test) != [], (code, its_test)
     commands = infer_commands(tmp_path)
     assert (commands.setup, commands.test) == (setup, test)
-    config = parse(scaffold(tmp_path, lanes=lanes, setup=setup, test=test), tmp_path / "dos.toml").config
+    config = parse(
+        scaffold(tmp_path, lanes=lanes, setup=setup, test=test), tmp_path / "dos.toml"
+    ).config
     assert (config.lanes, config.workers.setup, config.workers.test) == (lanes, setup, test)
     assert [found for found in lint(config) if found.severity is not Severity.INFO] == []
 
 
 def test_more_parts_than_lanes_are_together_in_the_main_one(tmp_path):
-    tracked = made(tmp_path, {f"part{number:02}/a.py": "" for number in range(20)} | {"setup.cfg": ""})
+    tracked = made(
+        tmp_path, {f"part{number:02}/a.py": "" for number in range(20)} | {"setup.cfg": ""}
+    )
     lanes = infer_lanes(tmp_path, tracked, cap=4)
     assert len(lanes.concurrent) == 4
     assert all(len(lanes_of(lanes, path)) == 1 for path in tracked)
 
 
 def test_two_packages_of_one_name_are_two_lanes(tmp_path):
-    texts = files("a/core/package.json", "b/core/package.json") | {"package.json": '{"workspaces": ["*/core"]}'}
+    texts = files("a/core/package.json", "b/core/package.json") | {
+        "package.json": '{"workspaces": ["*/core"]}'
+    }
     assert infer_lanes(tmp_path, made(tmp_path, texts)).concurrent == ("core", "b-core")
 
 
 def test_without_anything_but_root_files_one_worker_has_it_all(tmp_path):
     found = infer_lanes(tmp_path, made(tmp_path, files("a.py", "b.py")))
-    assert (found.exclusive, found.autopick) == (("main",), ("main",)), "a unit that names no lane is offered there"
+    assert (found.exclusive, found.autopick) == (("main",), ("main",)), (
+        "a unit that names no lane is offered there"
+    )
 
 
 def test_code_at_the_top_gives_the_lane_the_name_of_the_project(tmp_path):
     texts = files("index.js", "example/parse.js", "test/parse.js") | {"package.json": PACKAGE}
-    assert infer_lanes(tmp_path / "minimist", made(tmp_path / "minimist", texts)).concurrent == ("minimist",)
+    assert infer_lanes(tmp_path / "minimist", made(tmp_path / "minimist", texts)).concurrent == (
+        "minimist",
+    )
 
 
 def test_requirements_for_types_and_documents_are_not_installed_to_run_the_tests(tmp_path):
-    texts = files("requirements-mypy.txt", "requirements/docs.txt", "requirements/test.txt", "tests/test_a.py")
+    texts = files(
+        "requirements-mypy.txt", "requirements/docs.txt", "requirements/test.txt", "tests/test_a.py"
+    )
     made(tmp_path, texts | {"pytest.ini": ""})
     assert infer_commands(tmp_path).setup == f"{VENV} && {PIP} -r requirements/test.txt pytest"
 
@@ -197,7 +209,10 @@ def test_requirements_for_types_and_documents_are_not_installed_to_run_the_tests
         ({"foo.py": "", "test_foo.py": "def test_foo(): pass\n"}, ".venv/bin/python -m pytest -q"),
         ({"foo.py": "", "test_foo.py": "import unittest\n"}, "python3 -m unittest"),
         ({"foo/__init__.py": "", "foo/tests/test_a.py": ""}, ".venv/bin/python -m pytest -q"),
-        ({"src/foo/__init__.py": "", "src/foo/test/test_a.py": ""}, ".venv/bin/python -m pytest -q"),
+        (
+            {"src/foo/__init__.py": "", "src/foo/test/test_a.py": ""},
+            ".venv/bin/python -m pytest -q",
+        ),
         ({"tools/tests/test_a.py": ""}, ""),
         ({"Makefile": "test check: deps\r\n\tx\r\n"}, "make test"),
         ({"Makefile": ".PHONY: test\nA = test: b\ntest := 1\ntest ::= 1\n\techo test: no\n"}, ""),
@@ -210,15 +225,25 @@ def test_the_test_command_is_found_where_people_keep_their_tests(tmp_path, texts
 
 
 def test_the_package_at_the_root_of_a_workspace_has_a_lane_with_its_tests(tmp_path):
-    texts = files("src/main.rs", "tests/cli.rs", "crates/grep/Cargo.toml", "crates/grep/src/lib.rs", "docs/a.md")
-    tracked = made(tmp_path, texts | {"Cargo.toml": '[package]\n[workspace]\nmembers = ["crates/*"]\n'})
+    texts = files(
+        "src/main.rs",
+        "tests/cli.rs",
+        "crates/grep/Cargo.toml",
+        "crates/grep/src/lib.rs",
+        "docs/a.md",
+    )
+    tracked = made(
+        tmp_path, texts | {"Cargo.toml": '[package]\n[workspace]\nmembers = ["crates/*"]\n'}
+    )
     trees = infer_lanes(tmp_path, tracked).trees
     assert trees["src"] == ("src/**", "tests/**", "Cargo.toml")
     assert trees["grep"] == ("crates/grep/**",)
 
 
 def test_a_folder_of_tests_named_after_its_component_is_in_the_lane_of_that(tmp_path):
-    found = infer_lanes(tmp_path, ["Shop.sln", "Shop/Cart.cs", "Shop.Tests/CartTests.cs", "Api/A.cs", "latest/a.cs"])
+    found = infer_lanes(
+        tmp_path, ["Shop.sln", "Shop/Cart.cs", "Shop.Tests/CartTests.cs", "Api/A.cs", "latest/a.cs"]
+    )
     assert found.concurrent == ("Api", "Shop", "latest")
     assert found.trees["Shop"] == ("Shop/**", "Shop.Tests/**")
 
@@ -248,12 +273,25 @@ def test_what_is_inferred_runs_in_a_fresh_worktree_and_leaves_nothing_for_git_to
             "tests/test_x.py": "import parser\n\n\ndef test_x():\n    assert parser.x == 1\n",
         },
     )
-    for words in (["init", "-q"], ["add", "--all"], ["commit", "-qm", "Begin"], ["worktree", "add", "-q", str(fresh)]):
-        subprocess.run(["git", "-c", "user.name=T", "-c", "user.email=t@example.com", *words], cwd=place, check=True)
+    for words in (
+        ["init", "-q"],
+        ["add", "--all"],
+        ["commit", "-qm", "Begin"],
+        ["worktree", "add", "-q", str(fresh)],
+    ):
+        subprocess.run(
+            ["git", "-c", "user.name=T", "-c", "user.email=t@example.com", *words],
+            cwd=place,
+            check=True,
+        )
     commands = infer_commands(fresh)
     subprocess.run(commands.setup, shell=True, cwd=fresh, check=True)
     assert subprocess.run(commands.test, shell=True, cwd=fresh).returncode == 0
     (fresh / "src" / "parser" / "__init__.py").write_text("x = 2\n")
-    assert subprocess.run(commands.test, shell=True, cwd=fresh).returncode == 1, "it tests the tree that it is run in"
-    status = subprocess.run(["git", "status", "--porcelain"], cwd=fresh, capture_output=True, text=True, check=True)
+    assert subprocess.run(commands.test, shell=True, cwd=fresh).returncode == 1, (
+        "it tests the tree that it is run in"
+    )
+    status = subprocess.run(
+        ["git", "status", "--porcelain"], cwd=fresh, capture_output=True, text=True, check=True
+    )
     assert status.stdout == " M src/parser/__init__.py\n"

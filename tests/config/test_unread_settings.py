@@ -11,7 +11,9 @@ from dos.config.load import parse
 
 def test_every_key_is_read_or_is_listed_as_unread():
     nobody = [
-        ".".join(path) for path, table, name in leaves() if not is_unread(path) and not is_read(path, table, name)
+        ".".join(path)
+        for path, table, name in leaves()
+        if not is_unread(path) and not is_read(path, table, name)
     ]
     assert nobody == [], "nothing reads these: read them, or list them in NOT_YET_READ"
 
@@ -26,14 +28,22 @@ def test_what_is_listed_exists_and_is_read_by_nobody(key):
 
 def test_a_reader_is_found_by_what_it_takes_a_field_from_and_not_by_its_name():
     read = {".".join(path): is_read(path, table, name) for path, table, name in leaves()}
-    assert read["quota.jitter_seconds"] and read["cooldown.error_window_minutes"] and read["units.kind"]
+    assert (
+        read["quota.jitter_seconds"]
+        and read["cooldown.error_window_minutes"]
+        and read["units.kind"]
+    )
     assert not read["enumerate.style"], "documents have a style of their own, which somebody reads"
     assert not read["noop_streak.max_streak"], "a verdict reads it, and nobody hands it the table"
 
 
 def test_the_posture_that_nobody_reads_is_an_error_with_its_fix():
     loaded = parse('[enforcement]\nposture = "observe"\n', Path("dos.toml"))
-    (found,) = [each for each in lint(loaded.config, written=loaded.origins) if each.kind is Kind.POLICY_UNREAD]
+    (found,) = [
+        each
+        for each in lint(loaded.config, written=loaded.origins)
+        if each.kind is Kind.POLICY_UNREAD
+    ]
     assert (found.severity, found.subject) == (Severity.ERROR, "enforcement.posture")
     assert "decides nothing" in found.detail and found.fix == "dos config unset enforcement.posture"
 
@@ -55,7 +65,9 @@ from = "a"
 to = "b"
 trigger = "x"
 """
-    assert [".".join(map(str, key)) for key in unread_keys(parse(text, Path("dos.toml")).origins)] == [
+    assert [
+        ".".join(map(str, key)) for key in unread_keys(parse(text, Path("dos.toml")).origins)
+    ] == [
         "data_class.trajectory_patterns",
         "lifecycle.transitions",
         "paths.lane_journal",

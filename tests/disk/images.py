@@ -22,7 +22,9 @@ Sectors = set[int]
 class Image(Struct, frozen=True, kw_only=True):
     """One state of the directory after a power cut at one point of the log."""
 
-    point: int  # the cut came after this operation, by its index in the log, and before the next one
+    point: (
+        int  # the cut came after this operation, by its index in the log, and before the next one
+    )
     manner: str
     directories: tuple[str, ...]
     files: dict[str, bytes]
@@ -55,7 +57,9 @@ class DataChange:
         self.doomed = False
         end = offset + len(data or b"")
         # A change of size lies in no sector of the data; -1 stands for the size itself.
-        self.sectors = {-1} if data is None else set(range(offset // SECTOR, (end + SECTOR - 1) // SECTOR))
+        self.sectors = (
+            {-1} if data is None else set(range(offset // SECTOR, (end + SECTOR - 1) // SECTOR))
+        )
 
 
 class FileNode:
@@ -94,7 +98,11 @@ class FileNode:
                 reached |= arrived
                 plan.append((change, change.sectors & reached))
         content = _applied(self.settled, list(reversed(plan)))
-        newest = _applied(self.settled, [(change, change.sectors) for change in self.changes]) if grown else b""
+        newest = (
+            _applied(self.settled, [(change, change.sectors) for change in self.changes])
+            if grown
+            else b""
+        )
         return content.ljust(len(newest), b"\0")
 
 
@@ -134,7 +142,11 @@ class Disk:
     def follow(self, operation: Operation) -> None:
         match operation.kind:
             case Kind.FOUND | Kind.FOUND_DIRECTORY:
-                node: Node = DirectoryNode() if operation.kind is Kind.FOUND_DIRECTORY else FileNode(operation.data)
+                node: Node = (
+                    DirectoryNode()
+                    if operation.kind is Kind.FOUND_DIRECTORY
+                    else FileNode(operation.data)
+                )
                 if isinstance(node, FileNode):
                     # Two names of one file share its inode.
                     node = self.nodes.setdefault(operation.inode, node)
@@ -154,11 +166,19 @@ class Disk:
                 self._settle(lambda change: change.node is file and not change.path)
             case Kind.SYNC_DIRECTORY:
                 folder = self.names.get(operation.path)  # None: the recorded directory itself
-                self._settle(lambda change: change.node is folder or operation.path in map(_parent, change.names))
+                self._settle(
+                    lambda change: (
+                        change.node is folder or operation.path in map(_parent, change.names)
+                    )
+                )
             case Kind.RENAME if isinstance(self._named(operation), DirectoryNode):
-                raise ValueError(f"{operation.path}: renamed, and it is a directory: that is not modelled")
+                raise ValueError(
+                    f"{operation.path}: renamed, and it is a directory: that is not modelled"
+                )
             case Kind.RENAME:
-                self._rename(NameChange(self._named(operation), path=operation.path, target=operation.target))
+                self._rename(
+                    NameChange(self._named(operation), path=operation.path, target=operation.target)
+                )
             case Kind.LINK:
                 self._rename(NameChange(self._named(operation), target=operation.target))
             case Kind.UNLINK:
@@ -183,7 +203,9 @@ class Disk:
                     contents[node] = node.content(luck.kept(node.changes), grown=luck.grows())
                 files[path] = contents[node]
         directories = tuple(sorted(reachable - {""}))
-        return Image(point=point, manner=luck.manner, directories=directories, files=files, acks=acks)
+        return Image(
+            point=point, manner=luck.manner, directories=directories, files=files, acks=acks
+        )
 
     @property
     def unsettled(self) -> bool:
@@ -212,7 +234,9 @@ class Disk:
 
     def _named(self, operation: Operation) -> Node:
         if operation.path not in self.names:
-            raise ValueError(f"{operation.path}: {operation.kind.name}, but nobody was seen to create it")
+            raise ValueError(
+                f"{operation.path}: {operation.kind.name}, but nobody was seen to create it"
+            )
         return self.names[operation.path]
 
 
@@ -236,10 +260,15 @@ class Luck:
     def kept(self, changes: Sequence[DataChange]) -> list[Sectors]:
         match self.manner:
             case "scattered":
-                return [{sector for sector in change.sectors if self._spared()} for change in changes]
+                return [
+                    {sector for sector in change.sectors if self._spared()} for change in changes
+                ]
             case "reordered":
                 last = len(changes) - 1
-                return [change.sectors if at == last or self._spared() else set() for at, change in enumerate(changes)]
+                return [
+                    change.sectors if at == last or self._spared() else set()
+                    for at, change in enumerate(changes)
+                ]
             case "torn":
                 return self._torn(changes)
             case _:
@@ -254,7 +283,10 @@ class Luck:
             return []
         torn = self.rng.choice((len(changes) - 1, self.rng.randrange(len(changes))))
         earlier_are_there = self.rng.random() < 0.5
-        kept = [change.sectors if earlier_are_there or self._spared() else set() for change in changes[:torn]]
+        kept = [
+            change.sectors if earlier_are_there or self._spared() else set()
+            for change in changes[:torn]
+        ]
         sectors = sorted(changes[torn].sectors)
         if self.rng.random() < 0.5:
             kept.append(set(sectors[: self.rng.randrange(len(sectors) + 1)]))
@@ -269,7 +301,9 @@ def crash_images(operations: Sequence[Operation], rng: Random, per_point: int) -
     for disk, at, acks in _points(operations):
         manners = ["nothing unsynced", "everything"]
         if disk.unsettled:
-            manners += [rng.choice(("lost", "reordered", "torn", "scattered")) for _ in range(per_point)]
+            manners += [
+                rng.choice(("lost", "reordered", "torn", "scattered")) for _ in range(per_point)
+            ]
         for manner in manners:
             image = disk.image(Luck(manner, rng), point=at, acks=tuple(acks))
             digest = image.digest()
@@ -289,8 +323,14 @@ def _points(operations: Sequence[Operation]) -> Iterator[tuple[Disk, int, list[s
     disk = Disk()
     acks: list[str] = []
     # The -shm file of a database is shared memory: it is made anew after a crash.
-    relevant = [(at, operation) for at, operation in enumerate(operations) if not operation.path.endswith("-shm")]
-    for (at, operation), following in zip_longest(relevant, (operation for _, operation in relevant[1:])):
+    relevant = [
+        (at, operation)
+        for at, operation in enumerate(operations)
+        if not operation.path.endswith("-shm")
+    ]
+    for (at, operation), following in zip_longest(
+        relevant, (operation for _, operation in relevant[1:])
+    ):
         acks += operation.acknowledgements
         if operation.error:
             disk.fail(operation)
@@ -313,7 +353,11 @@ def _applied(content: bytes, plan: Sequence[tuple[DataChange, Sectors]]) -> byte
             continue
         end = change.offset + len(change.data)
         whole = len(sectors) == len(change.sectors)
-        pieces = [(change.offset, end)] if whole else [(at * SECTOR, (at + 1) * SECTOR) for at in sorted(sectors)]
+        pieces = (
+            [(change.offset, end)]
+            if whole
+            else [(at * SECTOR, (at + 1) * SECTOR) for at in sorted(sectors)]
+        )
         for piece_start, piece_end in pieces:
             start, stop = max(change.offset, piece_start), min(end, piece_end)
             result.extend(bytes(max(0, start - len(result))))

@@ -38,7 +38,11 @@ class Limited(Struct, frozen=True, kw_only=True):
 
 def file_size_limit(directory: Path, size_bytes: int) -> Limited:
     """No file may grow past this size: a write there fails with EFBIG."""
-    return Limited(directory=directory, how="file size", prefix=(sys.executable, "-c", LIMITED, str(size_bytes)))
+    return Limited(
+        directory=directory,
+        how="file size",
+        prefix=(sys.executable, "-c", LIMITED, str(size_bytes)),
+    )
 
 
 @contextmanager
@@ -46,8 +50,18 @@ def full_disk(size_bytes: int = 1 << 20) -> Iterator[Limited]:
     """A disk with room for so many bytes: a small tmpfs, or where none can be mounted, a limit on each file."""
     with tempfile.TemporaryDirectory(prefix="small-disk-") as temporary:
         directory = Path(temporary)
-        mount = [shutil.which("mount") or "", "-t", "tmpfs", "-o", f"size={size_bytes},mode=755", "tmpfs", temporary]
-        mounted = mount[0] and subprocess.run(mount, capture_output=True, check=False).returncode == 0
+        mount = [
+            shutil.which("mount") or "",
+            "-t",
+            "tmpfs",
+            "-o",
+            f"size={size_bytes},mode=755",
+            "tmpfs",
+            temporary,
+        ]
+        mounted = (
+            mount[0] and subprocess.run(mount, capture_output=True, check=False).returncode == 0
+        )
         if not mounted:
             yield file_size_limit(directory, size_bytes)
             return
@@ -82,7 +96,9 @@ def _powerless_prefix(directory: Path) -> tuple[str, ...]:
     for prefix in ways if os.geteuid() == 0 else ways[:1]:
         if prefix and not os.access(setpriv, os.X_OK):
             continue
-        tried = subprocess.run([*prefix, sys.executable, "-c", probe, str(directory)], capture_output=True, check=False)
+        tried = subprocess.run(
+            [*prefix, sys.executable, "-c", probe, str(directory)], capture_output=True, check=False
+        )
         if tried.returncode == 0:
             return prefix
     pytest.skip(f"{directory}: no way to start a program that can read it and cannot write it")

@@ -9,8 +9,12 @@ from pathlib import Path
 from msgspec import Struct
 
 MAGIC = b"DISKLOG1"
-HEADER = struct.Struct("<8sQQQ")  # magic, end of the last whole record, operations counted, reserved
-RECORD = struct.Struct("<IiQQqIIII")  # kind, error, number, inode, offset, pid, lengths of path, target and data
+HEADER = struct.Struct(
+    "<8sQQQ"
+)  # magic, end of the last whole record, operations counted, reserved
+RECORD = struct.Struct(
+    "<IiQQqIIII"
+)  # kind, error, number, inode, offset, pid, lengths of path, target and data
 
 
 class Kind(IntEnum):
@@ -35,7 +39,9 @@ class Operation(Struct, frozen=True, kw_only=True):
     inode: int = 0
     offset: int = 0
     data: bytes = b""
-    number: int = 0  # what `at` counts in a run; 0 for an acknowledgement and for what was there before
+    number: int = (
+        0  # what `at` counts in a run; 0 for an acknowledgement and for what was there before
+    )
     error: int = 0  # the errno of an operation that failed, injected or real
     pid: int = 0
 
@@ -101,7 +107,9 @@ def _present(disk_dir: Path) -> Iterator[Operation]:
 
 def _packed(operation: Operation) -> bytes:
     path = os.fsencode(operation.path)
-    head = RECORD.pack(operation.kind, 0, 0, operation.inode, 0, 0, len(path), 0, len(operation.data))
+    head = RECORD.pack(
+        operation.kind, 0, 0, operation.inode, 0, 0, len(path), 0, len(operation.data)
+    )
     return head + path + operation.data
 
 

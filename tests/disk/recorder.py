@@ -46,7 +46,9 @@ def build_shim(tmp: Path) -> Path | None:
     if compiler is None or not sys.platform.startswith("linux"):
         return None
     shim = tmp / "shim.so"
-    subprocess.run([compiler, "-shared", "-fPIC", "-O2", str(SOURCE), "-o", str(shim), "-ldl"], check=True)
+    subprocess.run(
+        [compiler, "-shared", "-fPIC", "-O2", str(SOURCE), "-o", str(shim), "-ldl"], check=True
+    )
     return shim
 
 

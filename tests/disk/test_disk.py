@@ -14,7 +14,18 @@ from pathlib import Path
 import pytest
 from patience import PATIENCE
 
-from disk.recorder import Fault, Image, Kind, Operation, counted, crash_images, environment, final_image, read_log, run
+from disk.recorder import (
+    Fault,
+    Image,
+    Kind,
+    Operation,
+    counted,
+    crash_images,
+    environment,
+    final_image,
+    read_log,
+    run,
+)
 
 Recorded = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -108,7 +119,11 @@ def images(disk: Path, per_point: int = 4) -> Iterator[Image]:
 
 
 def present(disk: Path) -> dict[str, bytes]:
-    files = (path for path in disk.rglob("*") if path.is_file() and path.name != "ACK" and path.suffix != ".db-shm")
+    files = (
+        path
+        for path in disk.rglob("*")
+        if path.is_file() and path.name != "ACK" and path.suffix != ".db-shm"
+    )
     return {str(path.relative_to(disk)): path.read_bytes() for path in files}
 
 
@@ -122,12 +137,19 @@ def test_every_call_that_changes_a_file_is_in_the_log(disk: Path, recorded: Reco
     assert present(disk)["folder/moved"] == b"inside, renamed while open and by a child"
     seen = Counter(operation.kind for operation in operations_on(disk))
     assert seen[Kind.SYNC] == 2 and seen[Kind.SYNC_DIRECTORY] == 1 and seen[Kind.TRUNCATE] == 4
-    assert seen[Kind.RENAME] == 1 and seen[Kind.LINK] == 1 and seen[Kind.UNLINK] == 2 and seen[Kind.MAKE_DIRECTORY] == 2
+    assert (
+        seen[Kind.RENAME] == 1
+        and seen[Kind.LINK] == 1
+        and seen[Kind.UNLINK] == 2
+        and seen[Kind.MAKE_DIRECTORY] == 2
+    )
 
 
 @pytest.mark.parametrize("mode", ["WAL", "DELETE"])
 def test_every_write_of_sqlite_is_in_the_log(disk: Path, recorded: Recorded, mode: str) -> None:
-    recorded(DATABASE.replace("journal_mode=WAL", f"journal_mode={mode}") + "os._exit(0)", "FULL", 20)
+    recorded(
+        DATABASE.replace("journal_mode=WAL", f"journal_mode={mode}") + "os._exit(0)", "FULL", 20
+    )
     assert everything_at_the_end(disk) == present(disk)
     assert set(present(disk)) == ({"store.db", "store.db-wal"} if mode == "WAL" else {"store.db"})
 
@@ -135,7 +157,9 @@ def test_every_write_of_sqlite_is_in_the_log(disk: Path, recorded: Recorded, mod
 def test_what_was_there_before_belongs_to_the_images(disk: Path, recorded: Recorded) -> None:
     (disk / "folder").mkdir()
     (disk / "folder" / "log").write_bytes(b"old")
-    recorded("import os, sys; os.pwrite(os.open(sys.argv[1] + '/folder/log', os.O_WRONLY), b'new', 0)")
+    recorded(
+        "import os, sys; os.pwrite(os.open(sys.argv[1] + '/folder/log', os.O_WRONLY), b'new', 0)"
+    )
     assert [(image.manner, image.files) for image in images(disk, per_point=0)] == [
         ("nothing unsynced", {"folder/log": b"old"}),
         ("everything", {"folder/log": b"new"}),
@@ -154,7 +178,9 @@ def test_processes_at_once_are_recorded_in_one_order(disk: Path, disk_shim: Path
     writers = [subprocess.Popen(argv, env=variables) for _ in range(4)]
     assert [writer.wait(PATIENCE) for writer in writers] == [0, 0, 0, 0]
     assert everything_at_the_end(disk) == present(disk)
-    numbers = [operation.number for operation in operations_on(disk) if operation.kind is not Kind.ACK]
+    numbers = [
+        operation.number for operation in operations_on(disk) if operation.kind is not Kind.ACK
+    ]
     assert numbers == list(range(1, counted(operations_on(disk)) + 1))
 
 
@@ -163,7 +189,9 @@ def test_threads_at_once_are_recorded_in_one_order(disk: Path, recorded: Recorde
     starts = "workers = [threading.Thread(target=work) for _ in range(4)]\nfor each in workers: each.start()\n"
     recorded(f"import threading\ndef work():\n{body}\n{starts}", "honest", 25)
     assert everything_at_the_end(disk) == present(disk)
-    assert Counter(present(disk)["log"].split()) == {str(number).encode(): 4 for number in range(25)}
+    assert Counter(present(disk)["log"].split()) == {
+        str(number).encode(): 4 for number in range(25)
+    }
 
 
 def test_a_log_inside_the_recorded_directory_is_refused(disk: Path) -> None:
@@ -175,24 +203,35 @@ def lost_numbers(image: Image) -> set[str]:
     return set(image.acks) - set(image.files.get("log", b"").decode().splitlines())
 
 
-def test_a_program_that_acknowledges_what_it_did_not_sync_is_caught(disk: Path, recorded: Recorded) -> None:
+def test_a_program_that_acknowledges_what_it_did_not_sync_is_caught(
+    disk: Path, recorded: Recorded
+) -> None:
     recorded(COUNTER, "hasty", 8)
     assert any(lost_numbers(image) for image in images(disk))
 
 
-def test_a_program_that_syncs_before_it_acknowledges_is_never_caught(disk: Path, recorded: Recorded) -> None:
+def test_a_program_that_syncs_before_it_acknowledges_is_never_caught(
+    disk: Path, recorded: Recorded
+) -> None:
     recorded(COUNTER, "honest", 8)
     seen = list(images(disk))
     assert not any(lost_numbers(image) for image in seen)
     assert seen[-1].acks == tuple(map(str, range(8)))
 
 
-@pytest.mark.parametrize(("synced", "caught"), [("file folder", False), ("file", True), ("folder", True), ("", True)])
-def test_replacing_a_file_needs_both_syncs(disk: Path, recorded: Recorded, synced: str, caught: bool) -> None:
+@pytest.mark.parametrize(
+    ("synced", "caught"), [("file folder", False), ("file", True), ("folder", True), ("", True)]
+)
+def test_replacing_a_file_needs_both_syncs(
+    disk: Path, recorded: Recorded, synced: str, caught: bool
+) -> None:
     recorded(REPLACE, synced)
     # The next text may be there before it is acknowledged; anything but a whole text never may.
     whole = [b"first" * 300, b"second" * 300]
-    found = (not image.acks or image.files.get("state") in whole[len(image.acks) - 1 :] for image in images(disk, 8))
+    found = (
+        not image.acks or image.files.get("state") in whole[len(image.acks) - 1 :]
+        for image in images(disk, 8)
+    )
     assert all(found) is not caught
 
 
@@ -201,7 +240,10 @@ def lost_rows(image: Image, directory: Path) -> set[str]:
     database = sqlite3.connect(directory / "store.db", isolation_level=None)
     try:
         database.execute("PRAGMA synchronous=OFF")
-        if not image.acks and not database.execute("SELECT 1 FROM sqlite_master WHERE name='event'").fetchone():
+        if (
+            not image.acks
+            and not database.execute("SELECT 1 FROM sqlite_master WHERE name='event'").fetchone()
+        ):
             return set()
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         return set(image.acks) - {str(seq) for (seq,) in database.execute("SELECT seq FROM event")}
@@ -209,11 +251,18 @@ def lost_rows(image: Image, directory: Path) -> set[str]:
         database.close()
 
 
-def test_sqlite_loses_nothing_acknowledged_when_it_syncs_fully(disk: Path, recorded: Recorded, tmp_path: Path) -> None:
+def test_sqlite_loses_nothing_acknowledged_when_it_syncs_fully(
+    disk: Path, recorded: Recorded, tmp_path: Path
+) -> None:
     recorded(DATABASE, "FULL", 20)
-    assert sum(path.path == "store.db" for path in operations_on(disk)) > 3  # it was checkpointed on the way
+    assert (
+        sum(path.path == "store.db" for path in operations_on(disk)) > 3
+    )  # it was checkpointed on the way
     for number, image in enumerate(images(disk, per_point=3)):
-        assert lost_rows(image, tmp_path / "images" / str(number)) == set(), (image.point, image.manner)
+        assert lost_rows(image, tmp_path / "images" / str(number)) == set(), (
+            image.point,
+            image.manner,
+        )
 
 
 @pytest.mark.parametrize("synchronous", ["OFF", "NORMAL"])
@@ -221,7 +270,11 @@ def test_sqlite_is_caught_when_it_does_not_sync_each_commit(
     disk: Path, recorded: Recorded, tmp_path: Path, synchronous: str
 ) -> None:
     recorded(DATABASE, synchronous, 6)
-    bare = (image for image in images(disk, per_point=0) if image.manner == "nothing unsynced" and image.acks)
+    bare = (
+        image
+        for image in images(disk, per_point=0)
+        if image.manner == "nothing unsynced" and image.acks
+    )
     damage = []
     for number, image in enumerate(bare):
         try:
@@ -232,11 +285,15 @@ def test_sqlite_is_caught_when_it_does_not_sync_each_commit(
 
 
 def outcomes(disk: Path) -> dict[int, int]:
-    return {operation.number: operation.error for operation in operations_on(disk) if operation.number}
+    return {
+        operation.number: operation.error for operation in operations_on(disk) if operation.number
+    }
 
 
 @pytest.mark.parametrize(("fail", "code"), [("enospc", errno.ENOSPC), ("eio", errno.EIO)])
-@pytest.mark.parametrize(("at", "kind"), [(1, Kind.CREATE), (2, Kind.WRITE), (3, Kind.SYNC), (6, Kind.WRITE)])
+@pytest.mark.parametrize(
+    ("at", "kind"), [(1, Kind.CREATE), (2, Kind.WRITE), (3, Kind.SYNC), (6, Kind.WRITE)]
+)
 def test_an_error_strikes_at_the_operation_asked_for(
     disk: Path, recorded: Recorded, fail: Fault, code: int, at: int, kind: Kind
 ) -> None:
@@ -262,7 +319,13 @@ def attempt(call, *arguments):
 
 def test_a_fault_for_some_operations_goes_away_again(disk: Path, recorded: Recorded) -> None:
     recorded(STUBBORN, "hasty", 3, fail="enospc", at=3, fail_for=4)
-    assert [error for _, error in sorted(outcomes(disk).items())] == [0, 0, *[errno.ENOSPC] * 4, 0, 0]
+    assert [error for _, error in sorted(outcomes(disk).items())] == [
+        0,
+        0,
+        *[errno.ENOSPC] * 4,
+        0,
+        0,
+    ]
     assert present(disk) == {"log": b"0\n1\n2\n"}
 
 
@@ -292,17 +355,24 @@ def test_a_kill_comes_just_before_or_just_after_the_operation(
 def test_a_kill_takes_one_process_or_all_that_go_on(
     disk: Path, disk_shim: Path, fail_for: int | None, survivors: int
 ) -> None:
-    disturbed = environment(disk, log_of(disk), shim=disk_shim, fail="kill", at=10, fail_for=fail_for)
+    disturbed = environment(
+        disk, log_of(disk), shim=disk_shim, fail="kill", at=10, fail_for=fail_for
+    )
     argv = [sys.executable, "-c", COUNTER, str(disk), "honest", "40"]
     writers = [subprocess.Popen(argv, env={**os.environ, **disturbed}) for _ in range(3)]
     assert sorted(writer.wait(PATIENCE) for writer in writers).count(0) == survivors
     assert everything_at_the_end(disk) == present(disk)
 
 
-def test_sqlite_is_whole_after_kills_and_a_power_cut_after_them(disk: Path, recorded: Recorded, tmp_path: Path) -> None:
+def test_sqlite_is_whole_after_kills_and_a_power_cut_after_them(
+    disk: Path, recorded: Recorded, tmp_path: Path
+) -> None:
     recorded(DATABASE, "FULL", 3)
     for at in range(1, counted(operations_on(disk)) + 1, 5):
         recorded(DATABASE, "FULL", 3, fails=True, fail="kill", at=at)
     assert everything_at_the_end(disk) == present(disk)
     for number, image in enumerate(images(disk, per_point=1)):
-        assert lost_rows(image, tmp_path / "images" / str(number)) == set(), (image.point, image.manner)
+        assert lost_rows(image, tmp_path / "images" / str(number)) == set(), (
+            image.point,
+            image.manner,
+        )

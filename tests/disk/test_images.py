@@ -101,7 +101,9 @@ ZERO = bytes(512)
         ),
     ],
 )  # fmt: skip
-def test_a_file_is_left_in_just_these_states(operations: list[Operation], possible: set[bytes]) -> None:
+def test_a_file_is_left_in_just_these_states(
+    operations: list[Operation], possible: set[bytes]
+) -> None:
     assert contents_at_the_end(*operations) == possible
 
 
@@ -174,7 +176,9 @@ def test_shared_memory_is_in_no_image() -> None:
         ([folder("d"), rename("d", "e")], "not modelled"),
     ],
 )
-def test_a_log_that_cannot_be_understood_is_refused(operations: list[Operation], complaint: str) -> None:
+def test_a_log_that_cannot_be_understood_is_refused(
+    operations: list[Operation], complaint: str
+) -> None:
     with pytest.raises(ValueError, match=complaint):
         images(*operations)
 
@@ -204,7 +208,9 @@ steps = st.lists(
 
 
 @given(steps, st.integers(0, 2**32))
-def test_every_sector_is_one_of_its_versions_since_its_last_sync(operations: list[Operation], seed: int) -> None:
+def test_every_sector_is_one_of_its_versions_since_its_last_sync(
+    operations: list[Operation], seed: int
+) -> None:
     versions: list[list[list[bytes]]] = []  # after each operation: of each sector, what it may hold
     content = bytearray(SIZE)
     possible = [[bytes(512)] for _ in range(4)]
@@ -224,7 +230,9 @@ def test_every_sector_is_one_of_its_versions_since_its_last_sync(operations: lis
 
 
 @given(steps, st.integers(0, 2**32))
-def test_the_same_seed_leaves_the_same_images_and_none_twice(operations: list[Operation], seed: int) -> None:
+def test_the_same_seed_leaves_the_same_images_and_none_twice(
+    operations: list[Operation], seed: int
+) -> None:
     first = images(found(bytes(SIZE)), *operations, per_point=3, seed=seed)
     assert first == images(found(bytes(SIZE)), *operations, per_point=3, seed=seed)
     digests = [image.digest() for image in first]

@@ -35,7 +35,9 @@ print(open(sys.argv[1] + "/old").read())
 
 def said(limited: Limited, program: str) -> list[str]:
     argv = limited.command([sys.executable, "-c", program, str(limited.directory)])
-    return subprocess.run(argv, capture_output=True, text=True, check=True, timeout=PATIENCE).stdout.split()
+    return subprocess.run(
+        argv, capture_output=True, text=True, check=True, timeout=PATIENCE
+    ).stdout.split()
 
 
 def test_a_full_disk_has_room_for_just_so_much() -> None:
@@ -72,4 +74,8 @@ def test_a_read_only_directory_can_be_read_and_not_written(tmp_path: Path) -> No
     with read_only(tmp_path) as limited:
         assert said(limited, TOUCH) == [str(errno.EACCES), str(errno.EACCES), "kept"]
     assert [path.stat().st_mode for path in (tmp_path, tmp_path / "old")] == before
-    assert said(Limited(directory=tmp_path, how="permissions"), TOUCH) == ["allowed", "allowed", "kept"]
+    assert said(Limited(directory=tmp_path, how="permissions"), TOUCH) == [
+        "allowed",
+        "allowed",
+        "kept",
+    ]

@@ -75,7 +75,11 @@ def test_what_is_printed_removes_the_other_package_and_brings_ours_back(tmp_path
 
     def typed(line: str) -> None:
         done = subprocess.run(
-            ["sh", "-c", line], env={**os.environ, **settings}, capture_output=True, text=True, timeout=PATIENCE
+            ["sh", "-c", line],
+            env={**os.environ, **settings},
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
         )
         assert done.returncode == 0, (line, done.stderr)
 

@@ -34,8 +34,12 @@ def test_how_much_room_is_enough(room, expected, tmp_path):
 def test_a_large_journal_is_one_that_holds_much_and_not_one_that_held_much(tmp_path, monkeypatch):
     monkeypatch.setattr(disk, "LARGE_JOURNAL_BYTES", 300_000)
     with World(tmp_path) as world, open_journal(world.workspace, "") as journal:
-        journal.append_all([Entry(stream="s", kind="k", body={"text": "x" * 1000}) for _ in range(500)])
-        assert [found.kind for found in disk.examine(world) if found.kind.startswith("JOURNAL")] == ["JOURNAL_LARGE"]
+        journal.append_all(
+            [Entry(stream="s", kind="k", body={"text": "x" * 1000}) for _ in range(500)]
+        )
+        assert [
+            found.kind for found in disk.examine(world) if found.kind.startswith("JOURNAL")
+        ] == ["JOURNAL_LARGE"]
         with journal.backend.write() as tx:
             tx.delete(range(1, 490))
         assert disk.stored_bytes(store.file(world)) > 300_000
@@ -89,8 +93,12 @@ def test_a_program_can_be_given_the_url_without_its_password(url, left):
     assert passwordless(url) == left
 
 
-NAMES = st.lists(st.sampled_from(["a", "b", "A", "é", "c.", "d.py"]), min_size=1, max_size=3).map("/".join)
-GLOBS = st.sampled_from(["a/**", "A/b/**", "a/*.py", "**/*.py", "é/**", "c/**", "b", "a/b/d.py", "?/b", "{a,b}/**"])
+NAMES = st.lists(st.sampled_from(["a", "b", "A", "é", "c.", "d.py"]), min_size=1, max_size=3).map(
+    "/".join
+)
+GLOBS = st.sampled_from(
+    ["a/**", "A/b/**", "a/*.py", "**/*.py", "é/**", "c/**", "b", "a/b/d.py", "?/b", "{a,b}/**"]
+)
 
 
 @given(st.lists(NAMES, max_size=6), GLOBS)
@@ -101,7 +109,9 @@ def test_a_lane_covers_what_its_globs_match_however_the_files_are_ordered(paths,
 
 def test_questions_are_put_at_once_and_the_first_failure_is_told():
     both = Barrier(2)  # neither gets past it alone
-    assert at_once.ask([lambda: both.wait(PATIENCE) * 0 + 1, lambda: both.wait(PATIENCE) * 0 + 2]) == [1, 2]
+    assert at_once.ask(
+        [lambda: both.wait(PATIENCE) * 0 + 1, lambda: both.wait(PATIENCE) * 0 + 2]
+    ) == [1, 2]
 
     def fails():
         raise GitFailed("no")

@@ -48,14 +48,20 @@ KILL_THE_WORKER = {"run": "kill -9 $(cut -d' ' -f4 /proc/$PPID/stat)"}  # the ag
 
 
 class EngineFleet:
-    def __init__(self, home: Path, lanes: Mapping[str, int], *, tables: str = "", ttl: float = 30.0) -> None:
+    def __init__(
+        self, home: Path, lanes: Mapping[str, int], *, tables: str = "", ttl: float = 30.0
+    ) -> None:
         self.home = home
         self.root = home / "repository"
         self.script = home / "script.json"
         self.words = home / "words"
         self.points = home / "points"
         self.lanes = list(lanes)
-        self.units = [f"WORK/{lane.upper()}{number}" for lane, most in lanes.items() for number in range(1, most + 1)]
+        self.units = [
+            f"WORK/{lane.upper()}{number}"
+            for lane, most in lanes.items()
+            for number in range(1, most + 1)
+        ]
         self.started: list[subprocess.Popen[bytes]] = []
         self.environment = {
             **os.environ,
@@ -91,7 +97,9 @@ class EngineFleet:
         self.script.write_text(json.dumps(script))
 
     def git(self, *words: str) -> str:
-        return subprocess.run(["git", *words], cwd=self.root, check=True, capture_output=True, text=True).stdout.strip()
+        return subprocess.run(
+            ["git", *words], cwd=self.root, check=True, capture_output=True, text=True
+        ).stdout.strip()
 
     def dos(self, *words: str, seconds: float = PATIENCE) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

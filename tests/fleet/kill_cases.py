@@ -42,7 +42,9 @@ def problems_of(home: Path, cases: Mapping[str, Case]) -> dict[str, list[str]]:
     return {name: each for name, each in zip(cases, found, strict=True) if each}
 
 
-def killed_at(point: str, *, units: int = 1, script: Mapping[str, Any] | None = None, deaths: int = 1) -> Case:
+def killed_at(
+    point: str, *, units: int = 1, script: Mapping[str, Any] | None = None, deaths: int = 1
+) -> Case:
     """At a fault point; `deaths` counts all that die, also by the script.
 
     Whether a fleet comes to a boundary may depend on who was quicker: one that did not is told, and another is tried.
@@ -53,10 +55,16 @@ def killed_at(point: str, *, units: int = 1, script: Mapping[str, Any] | None = 
             with EngineFleet(home / str(number), {"one": units}) as fleet:
                 if script:
                     fleet.play(script)
-                found = [*_went_on(fleet, point), *broken(fleet), *_done_too_often(fleet, point, deaths)]
+                found = [
+                    *_went_on(fleet, point),
+                    *broken(fleet),
+                    *_done_too_often(fleet, point, deaths),
+                ]
                 if found or _came_to(fleet, point):
                     return found
-                warnings.warn(f"fleet {number + 1} ended well without coming to {point}", stacklevel=2)
+                warnings.warn(
+                    f"fleet {number + 1} ended well without coming to {point}", stacklevel=2
+                )
         return [f"{TRIES} fleets ended well, and nobody came to {point}: {fleet.story()}"]
 
     return case
@@ -118,7 +126,9 @@ def _done_too_often(fleet: EngineFleet, point: str, deaths: int) -> Iterator[str
             case "agent_started" if event.body["unit"] in landing:
                 yield f"{event.body['unit']} was done again although its landing had begun"
     begun = sum(each.startswith("supervisor:SpawnWorker:before:") for each in fleet.passed())
-    most = deaths if point.startswith("supervisor:") else 1 + deaths  # workers outlive their supervisor
+    most = (
+        deaths if point.startswith("supervisor:") else 1 + deaths
+    )  # workers outlive their supervisor
     if begun > most:
         yield f"{begun} workers were started; {most} would have done"
 
@@ -132,4 +142,6 @@ def boundaries(fleet: EngineFleet, role: str) -> list[str]:
     sure = {"Pause": 3, "ObserveFleet": 3, "RevokeLease": len(fleet.facts("lease_revoked"))}
     mine = [point for point in fleet.passed() if point.startswith(f"{role}:")]
     after = [point.split(":") for point in mine if ":after:" in point]
-    return mine[:1] + [":".join(each) for each in after if int(each[3]) <= sure.get(each[1], int(each[3]))]
+    return mine[:1] + [
+        ":".join(each) for each in after if int(each[3]) <= sure.get(each[1], int(each[3]))
+    ]

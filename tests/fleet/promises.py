@@ -43,15 +43,23 @@ def _running(fleet: EngineFleet) -> Iterator[str]:
 
 
 def _landed(fleet: EngineFleet, recorded: list[Event], *, all_landed: bool) -> Iterator[str]:
-    on_main = fleet.git("log", "--format=%H %(trailers:key=Unit,valueonly,separator=%x20)", "main").splitlines()
+    on_main = fleet.git(
+        "log", "--format=%H %(trailers:key=Unit,valueonly,separator=%x20)", "main"
+    ).splitlines()
     units = Counter(unit for line in on_main for unit in line.split()[1:])
     yield from (f"{unit} is on main {times} times" for unit, times in units.items() if times > 1)
     yield from (f"{unit} did not land" for unit in fleet.units if all_landed and unit not in units)
     commits = {line.split()[0] for line in on_main}
     for kind in ("unit_landed", "receipt_issued"):
-        told = [(event.body["unit"], event.body["commit"]) for event in recorded if event.kind == kind]
+        told = [
+            (event.body["unit"], event.body["commit"]) for event in recorded if event.kind == kind
+        ]
         yield from (f"{unit}: {kind} {n} times" for (unit, _), n in Counter(told).items() if n > 1)
-        yield from (f"{unit}: {kind} {commit}, which is not on main" for unit, commit in told if commit not in commits)
+        yield from (
+            f"{unit}: {kind} {commit}, which is not on main"
+            for unit, commit in told
+            if commit not in commits
+        )
         yield from (f"{unit} is on main without {kind}" for unit in units if unit not in dict(told))
 
 
@@ -104,14 +112,22 @@ def _lost(fleet: EngineFleet) -> Iterator[str]:
     with_state = Path(fleet.environment["XDG_STATE_HOME"])
     for folder in (with_state, places.state / "salvage"):
         kept += "".join(path.read_text() for path in folder.rglob("*.txt"))
-    yield from (f"an edit was lost: {line}" for line in fleet.edits() if line.split()[0] not in kept)
+    yield from (
+        f"an edit was lost: {line}" for line in fleet.edits() if line.split()[0] not in kept
+    )
 
 
 def _worktrees(fleet: EngineFleet) -> Iterator[str]:
     """At most one for each lane, all of them git's, none locked."""
     listed = fleet.git("worktree", "list", "--porcelain").splitlines()
-    yield from (f"a worktree is {line}" for line in listed if line.startswith(("locked", "prunable")))
-    known = {Path(line.partition(" ")[2]) for line in listed if line.startswith("worktree ")} - {fleet.root}
+    yield from (
+        f"a worktree is {line}" for line in listed if line.startswith(("locked", "prunable"))
+    )
+    known = {Path(line.partition(" ")[2]) for line in listed if line.startswith("worktree ")} - {
+        fleet.root
+    }
     there = set(Path(fleet.environment["XDG_STATE_HOME"]).glob("dos/*/worktrees/*"))
     yield from (f"nobody's worktree: {path}" for path in there ^ known)
-    yield from (f"no lane has the worktree {path}" for path in known if path.name not in fleet.lanes)
+    yield from (
+        f"no lane has the worktree {path}" for path in known if path.name not in fleet.lanes
+    )

@@ -36,7 +36,9 @@ def budget(request) -> Budget:
 @pytest.fixture
 def fleet(budget, tmp_path) -> Iterator[EngineFleet]:
     most = 2 * budget.agents + 2
-    with EngineFleet(tmp_path / "fleet", {"one": most}, tables=f"[budgets.day]\n{budget.table}") as made:
+    with EngineFleet(
+        tmp_path / "fleet", {"one": most}, tables=f"[budgets.day]\n{budget.table}"
+    ) as made:
         costs = {unit: budget.costs[at % len(budget.costs)] for at, unit in enumerate(made.units)}
         made.play({unit: [paid(cost)] for unit, cost in costs.items()})
         yield made
@@ -58,7 +60,10 @@ def test_a_budget_warns_pauses_asks_and_is_remembered(fleet, budget):
 
     assert fleet.until_idle() == WORK_LEFT, fleet.story()
     [asked] = fleet.facts("decision_raised")
-    assert asked["about"] == "budget" and (asked["detail"]["spent"], asked["detail"]["limit"]) == (5, 5)
+    assert asked["about"] == "budget" and (asked["detail"]["spent"], asked["detail"]["limit"]) == (
+        5,
+        5,
+    )
     assert len(fleet.agent_starts()) == budget.agents, "it was not forgotten"
     assert len(told(fleet, "budget_warned")) == 1, "nobody is told twice"
 
@@ -84,7 +89,9 @@ def test_a_running_fleet_stops_for_the_question_and_goes_on_by_the_answer(fleet,
     fleet.up("--target", "1")
     [asked] = wait_for(lambda: fleet.facts("decision_raised"), "a person is asked")
     [stopped] = wait_for(lambda: fleet.facts("run_stopped"), "the run stops")
-    assert stopped["stop_reason"] == "decision-needed" and len(fleet.agent_starts()) == budget.agents
+    assert (
+        stopped["stop_reason"] == "decision-needed" and len(fleet.agent_starts()) == budget.agents
+    )
     assert told(fleet, "budget_warned") == [(4, 5)] and told(fleet, "budget_spent") == [(5, 5)]
     fleet.dos("decisions", "answer", asked["id"], "raise")
     wait_for(lambda: len(fleet.agent_starts()) > budget.agents, "it goes on")

@@ -4,7 +4,15 @@ import time
 
 import pytest
 
-from dos.errors import DosError, Fenced, GitUnanswered, OutcomeUnknown, StoreBusy, StoreFull, StoreUnreachable
+from dos.errors import (
+    DosError,
+    Fenced,
+    GitUnanswered,
+    OutcomeUnknown,
+    StoreBusy,
+    StoreFull,
+    StoreUnreachable,
+)
 from dos.fleet import effects
 from dos.fleet.io.drive import Patience, drive
 
@@ -15,7 +23,9 @@ class Away:
     def __init__(self, *failures: DosError) -> None:
         self.failures = list(failures)
         self.happened: list[str] = []
-        self.patience = Patience(60, prove=self.prove, pause=lambda seconds: self.happened.append("pause"))
+        self.patience = Patience(
+            60, prove=self.prove, pause=lambda seconds: self.happened.append("pause")
+        )
 
     def prove(self, doubtful: bool) -> None:
         if doubtful:
@@ -29,7 +39,13 @@ class Away:
 
 
 @pytest.mark.parametrize(
-    "failure", [StoreUnreachable("away"), StoreBusy("busy"), OutcomeUnknown("who knows"), GitUnanswered("it died")]
+    "failure",
+    [
+        StoreUnreachable("away"),
+        StoreBusy("busy"),
+        OutcomeUnknown("who knows"),
+        GitUnanswered("it died"),
+    ],
 )
 def test_it_is_tried_again_and_the_lease_is_proven_first(failure):
     store = Away(failure, failure)

@@ -17,7 +17,9 @@ from dos.testing.simulator.world.clock import VirtualClock
 from dos.world import World
 
 BY_A_WORKER = (worker, dispatch, land, journal_writer, replan, incidents)
-EFFECTS = {each for each in vars(effects).values() if isinstance(each, type) and issubclass(each, Effect)} - {Effect}
+EFFECTS = {
+    each for each in vars(effects).values() if isinstance(each, type) and issubclass(each, Effect)
+} - {Effect}
 
 
 @pytest.fixture
@@ -42,7 +44,9 @@ def performed(kind: type[WorkerEffects], world: World) -> set[type]:
 def asked_for(*modules) -> set[type]:
     """The effects that the modules make."""
     trees = [ast.parse(inspect.getsource(module)) for module in modules]
-    names = {node.attr for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    names = {
+        node.attr for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Attribute)
+    }
     return {each for each in EFFECTS if each.__name__ in names}
 
 
@@ -52,7 +56,9 @@ def test_every_effect_is_performed_by_a_fleet_and_by_the_simulator(world, simula
     assert set(simulation.fleets.table()) == EFFECTS
 
 
-def test_what_a_worker_asks_for_is_performed_by_workers_that_are_real_and_simulated(world, simulation):
+def test_what_a_worker_asks_for_is_performed_by_workers_that_are_real_and_simulated(
+    world, simulation
+):
     by_workers = asked_for(*BY_A_WORKER)
     assert by_workers | asked_for(supervisor) == EFFECTS  # else one is never asked for
     assert performed(WorkerEffects, world) == by_workers

@@ -17,7 +17,14 @@ from test_idle_fleet import at_rest, started
 SECONDS = float(os.environ.get("DOS_SOAK_SECONDS") or long(100, 3_600))
 LANES = 50
 UNITS = 10  # of each lane: more than can be done
-SLEEPS = (40, 70, 100, 50, 80, 60)  # of the agents: so many workers share a machine only if they mostly wait
+SLEEPS = (
+    40,
+    70,
+    100,
+    50,
+    80,
+    60,
+)  # of the agents: so many workers share a machine only if they mostly wait
 KILL_EVERY_SECONDS = 3.0
 SUPERVISOR_DIES_AT = (0.15, 0.4)  # of the time
 MOST_OF_A_CORE = 0.10  # one that looks too often, or never rests, takes a whole one
@@ -28,13 +35,17 @@ class Supervised(Struct, kw_only=True):
     """A supervisor while it lived."""
 
     process: psutil.Process
-    seen: list[tuple[float, float, int]] = field(default_factory=list)  # when, seconds of a core so far, bytes
+    seen: list[tuple[float, float, int]] = field(
+        default_factory=list
+    )  # when, seconds of a core so far, bytes
 
     def look(self) -> None:
         try:
             with self.process.oneshot():
                 used = self.process.cpu_times()
-                self.seen.append((time.monotonic(), used.user + used.system, self.process.memory_info().rss))
+                self.seen.append(
+                    (time.monotonic(), used.user + used.system, self.process.memory_info().rss)
+                )
         except psutil.NoSuchProcess:
             return
 
@@ -111,7 +122,9 @@ def busy(tmp_path) -> Iterator[EngineFleet]:
     lanes = {f"l{number:02}": UNITS for number in range(LANES)}
     with EngineFleet(tmp_path / "busy", lanes, ttl=30.0) as fleet:
         config = fleet.root / "dos.toml"
-        config.write_text(config.read_text().replace("[supervise]", "[supervise]\nrestart_intensity = 20"))
+        config.write_text(
+            config.read_text().replace("[supervise]", "[supervise]\nrestart_intensity = 20")
+        )
         del fleet.environment["DOS_FAULT_LOG"]
         work = {sleep: [EDIT, {"sleep": sleep}, COMMIT, DONE] for sleep in SLEEPS}
         fleet.play({unit: [work[SLEEPS[at % len(SLEEPS)]]] for at, unit in enumerate(fleet.units)})
@@ -139,5 +152,9 @@ def test_fifty_workers_under_random_kills(busy, resting):
     assert min(chaos.killed.values()) > 0 and len(busy.facts("unit_landed")) > LANES * watched / 300
     cores = sum(each.core_seconds for each in chaos.supervisors) / watched
     assert cores < MOST_OF_A_CORE, f"the supervisors took {cores:.1%} of a core"
-    grown = {each.process.pid: each.growth_bytes for each in chaos.supervisors if each.lived_seconds > watched / 4}
+    grown = {
+        each.process.pid: each.growth_bytes
+        for each in chaos.supervisors
+        if each.lived_seconds > watched / 4
+    }
     assert grown and max(grown.values()) < MOST_GROWTH_BYTES, grown

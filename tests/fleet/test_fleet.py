@@ -49,13 +49,18 @@ def test_a_killed_worker_is_reaped_and_its_unit_done_once(fleet):
     )
     process = fleet.up("--until-idle", "--target", "2")
     worker = fleet.worker_at("one")
-    wait_for(lambda: "DEMO/A1" in fleet.repository.starts(), "the agent hangs, as its script says for the first time")
+    wait_for(
+        lambda: "DEMO/A1" in fleet.repository.starts(),
+        "the agent hangs, as its script says for the first time",
+    )
     os.kill(worker, signal.SIGKILL)
     story, _ = process.communicate(timeout=PATIENCE)
     assert landed(fleet) == EVERYTHING
     assert "its worker died" in story
     assert sorted(fleet.repository.subjects()) == ["Begin", "Write a", "Write b", "Write c"]
-    issued = [event["body"]["unit"] for event in history(fleet) if event["kind"] == "receipt_issued"]
+    issued = [
+        event["body"]["unit"] for event in history(fleet) if event["kind"] == "receipt_issued"
+    ]
     assert sorted(issued) == EVERYTHING, "one receipt for each"
     assert fleet.stray_processes() == []
 
@@ -79,7 +84,9 @@ def test_workers_outlive_a_killed_supervisor_and_the_next_one_adopts_them(fleet)
     fleet.up("--until-idle", "--target", "2").communicate(timeout=PATIENCE)
     assert landed(fleet) == EVERYTHING
     assert sorted(fleet.repository.subjects()) == ["Begin", "Write a", "Write b", "Write c"]
-    starts = [event["body"]["lane"] for event in history(fleet) if event["kind"] == "worker_spawned"]
+    starts = [
+        event["body"]["lane"] for event in history(fleet) if event["kind"] == "worker_spawned"
+    ]
     assert sorted(starts) == ["one", "two"], "nothing was started twice"
 
 
@@ -108,7 +115,10 @@ def test_down_lets_the_workers_finish_and_leaves_nothing_running(fleet):
     down = fleet.begin("down")
     wait_for(lambda: any(event["kind"] == "drain_requested" for event in history(fleet)))
     fleet.repository.let_go()
-    assert (down.communicate(timeout=PATIENCE)[0], down.returncode) == ("everything has stopped\n", 0)
+    assert (down.communicate(timeout=PATIENCE)[0], down.returncode) == (
+        "everything has stopped\n",
+        0,
+    )
     process.communicate(timeout=PATIENCE)
     assert "DEMO/A1" in landed(fleet), "what was being worked on was finished"
     assert "DEMO/A2" not in landed(fleet), "nothing new was begun"
@@ -162,7 +172,11 @@ def test_a_setup_that_fails_is_told_and_asked_about_and_locks_nothing(fleet):
     before = config.read_text()
     config.write_text(before + 'setup = "echo no network; exit 3"\n')
     fleet.up("--until-idle", "--target", "1").communicate(timeout=PATIENCE)
-    stops = {event["body"]["lane"]: event["body"] for event in history(fleet) if event["kind"] == "run_stopped"}
+    stops = {
+        event["body"]["lane"]: event["body"]
+        for event in history(fleet)
+        if event["kind"] == "run_stopped"
+    }
     assert {stop["stop_reason"] for stop in stops.values()} == {"not-ready"}
     assert "no network" in stops["one"]["reason"]
     asked = [event["body"] for event in history(fleet) if event["kind"] == "decision_raised"]
@@ -181,7 +195,9 @@ def test_workers_that_end_well_are_not_counted_as_dying(fleet):
     config.write_text(config.read_text() + "max_iterations = 1\n")
     plan = fleet.repository.root / "docs" / "demo-plan.md"
     plan.write_text("".join(f"## DEMO U{n}: unit\n- lane: one\n" for n in range(5)))
-    fleet.repository.play({"*": [[{"run": "date +%N > one/$(basename $DOS_UNIT)"}, commit("A unit")]]})
+    fleet.repository.play(
+        {"*": [[{"run": "date +%N > one/$(basename $DOS_UNIT)"}, commit("A unit")]]}
+    )
     fleet.up("--until-idle").communicate(timeout=PATIENCE)
     assert len(landed(fleet)) == 5
 
@@ -200,8 +216,12 @@ def test_two_lanes_that_land_at_once_both_land(fleet):
     config = fleet.repository.root / "dos.toml"
     config.write_text(config.read_text() + 'test = "sleep 0.4"\n')
     plan = fleet.repository.root / "docs" / "demo-plan.md"
-    plan.write_text("".join(f"## DEMO U{n}: unit\n- lane: {'one' if n % 2 else 'two'}\n" for n in range(6)))
-    fleet.repository.play({"*": [[{"run": "date +%N > $DOS_LANE/$(basename $DOS_UNIT)"}, commit("A unit")]]})
+    plan.write_text(
+        "".join(f"## DEMO U{n}: unit\n- lane: {'one' if n % 2 else 'two'}\n" for n in range(6))
+    )
+    fleet.repository.play(
+        {"*": [[{"run": "date +%N > $DOS_LANE/$(basename $DOS_UNIT)"}, commit("A unit")]]}
+    )
     fleet.up("--until-idle", "--target", "2").communicate(timeout=PATIENCE)
     assert len(landed(fleet)) == 6
 
@@ -232,7 +252,9 @@ def test_settings_that_contradict_one_another_are_refused(fleet):
 
 
 @pytest.mark.soak
-def test_for_those_who_merge_by_pull_request_each_unit_waits_on_a_branch_and_is_not_done_again(fleet):
+def test_for_those_who_merge_by_pull_request_each_unit_waits_on_a_branch_and_is_not_done_again(
+    fleet,
+):
     config = fleet.repository.root / "dos.toml"
     config.write_text(config.read_text() + 'landing = "branch"\n')
     assert fleet.dos("up", "--until-idle").returncode == 0
@@ -250,7 +272,11 @@ def test_an_agent_does_not_outlive_its_killed_worker(fleet):
     worker = psutil.Process(fleet.worker_at("one"))
 
     def agents() -> list[psutil.Process]:
-        return [child for child in worker.children(recursive=True) if "scripted" in " ".join(words(child))]
+        return [
+            child
+            for child in worker.children(recursive=True)
+            if "scripted" in " ".join(words(child))
+        ]
 
     found = wait_for(agents)
     worker.kill()
@@ -276,26 +302,34 @@ def test_without_an_agent_it_says_what_to_set(fleet):
 @pytest.mark.soak
 def test_a_worker_that_waits_for_its_provider_hears_a_drain_at_once(fleet):
     config = fleet.repository.root / "dos.toml"
-    config.write_text(config.read_text().replace("backoff_seconds = [0.1]", "backoff_seconds = [600]"))
+    config.write_text(
+        config.read_text().replace("backoff_seconds = [0.1]", "backoff_seconds = [600]")
+    )
     fleet.repository.play({"*": [[{"overloaded": True}]]})
     process = fleet.up("--target", "1")
     wait_for(lambda: any(event["kind"] == "iteration_committed" for event in history(fleet)))
     done = fleet.dos("down", "--timeout", "300")  # it would wait for ten
     assert (done.returncode, done.stdout) == (0, "everything has stopped\n")
     process.communicate(timeout=PATIENCE)
-    assert [event["body"]["stop_reason"] for event in history(fleet) if event["kind"] == "run_stopped"] == [
-        "drain-requested"
-    ]
+    assert [
+        event["body"]["stop_reason"] for event in history(fleet) if event["kind"] == "run_stopped"
+    ] == ["drain-requested"]
 
 
 @pytest.mark.soak
-def test_a_stopped_worker_whose_lane_was_taken_over_never_wakes_in_the_worktree_of_its_successor(fleet):
+def test_a_stopped_worker_whose_lane_was_taken_over_never_wakes_in_the_worktree_of_its_successor(
+    fleet,
+):
     config = fleet.repository.root / "dos.toml"
     config.write_text(config.read_text().replace("ttl_seconds = 30", "ttl_seconds = 2"))
-    fleet.repository.play({"DEMO/A1": [[{"hang": True}], [write("one/a.txt"), commit("Write a")]], "*": [[]]})
+    fleet.repository.play(
+        {"DEMO/A1": [[{"hang": True}], [write("one/a.txt"), commit("Write a")]], "*": [[]]}
+    )
     process = fleet.up("--target", "1")
     worker = psutil.Process(fleet.worker_at("one"))
-    wait_for(lambda: fleet.repository.starts())  # the agent hangs, as its script says for the first time
+    wait_for(
+        lambda: fleet.repository.starts()
+    )  # the agent hangs, as its script says for the first time
     worker.suspend()
     wait_for(lambda: "DEMO/A1" in landed(fleet))
     assert not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE
@@ -319,7 +353,9 @@ def test_a_worker_that_is_told_to_end_takes_with_it_all_that_it_started(fleet):
 
 
 @pytest.mark.soak
-def test_what_the_agent_of_a_killed_worker_started_is_ended_though_nobody_follows_on_its_lane(fleet):
+def test_what_the_agent_of_a_killed_worker_started_is_ended_though_nobody_follows_on_its_lane(
+    fleet,
+):
     fleet.repository.play({"*": [[DETACHES]]})
     process = fleet.up("--target", "1")
     worker = fleet.worker_at("one")
@@ -335,10 +371,14 @@ def test_what_the_agent_of_a_killed_worker_started_is_ended_though_nobody_follow
 @pytest.mark.soak
 def test_the_logs_of_a_lane_are_those_of_its_last_runs(fleet):
     config = fleet.repository.root / "dos.toml"
-    config.write_text(config.read_text() + "max_iterations = 1\n\n[retention]\nruns_keep_last = 3\n")
+    config.write_text(
+        config.read_text() + "max_iterations = 1\n\n[retention]\nruns_keep_last = 3\n"
+    )
     plan = fleet.repository.root / "docs" / "demo-plan.md"
     plan.write_text("".join(f"## DEMO U{n}: unit\n- lane: one\n" for n in range(5)))
-    fleet.repository.play({"*": [[{"run": "date +%N > one/$(basename $DOS_UNIT)"}, commit("A unit")]]})
+    fleet.repository.play(
+        {"*": [[{"run": "date +%N > one/$(basename $DOS_UNIT)"}, commit("A unit")]]}
+    )
     logs = fleet.repository.root / ".git" / "dos" / "logs" / "one"
     logs.mkdir(parents=True)
     (logs / "a note of mine.log").touch()
@@ -346,7 +386,9 @@ def test_the_logs_of_a_lane_are_those_of_its_last_runs(fleet):
     runs = [event["body"]["run_id"] for event in history(fleet) if event["kind"] == "run_begun"]
     assert len(runs) == 5
     left = {file.name for file in logs.iterdir()}
-    assert left == {"a note of mine.log"} | {f"{run}{end}" for run in runs[-3:] for end in (".worker.log", "-1.1.log")}
+    assert left == {"a note of mine.log"} | {
+        f"{run}{end}" for run in runs[-3:] for end in (".worker.log", "-1.1.log")
+    }
 
 
 def test_status_says_who_keeps_the_fleet_going(fleet):
@@ -365,7 +407,9 @@ def test_status_says_who_keeps_the_fleet_going(fleet):
 @pytest.mark.soak
 def test_units_that_nobody_will_ever_take_are_named(fleet):
     plan = fleet.repository.root / "docs" / "demo-plan.md"
-    plan.write_text(plan.read_text() + "\n## DEMO X1: lost\n- lane: nowhere\n\n## DEMO A1: twin\n- lane: one\n")
+    plan.write_text(
+        plan.read_text() + "\n## DEMO X1: lost\n- lane: nowhere\n\n## DEMO A1: twin\n- lane: one\n"
+    )
     lost = "docs/demo-plan.md:17: unit DEMO/X1 names the lane 'nowhere', which is not declared"
     twin = "docs/demo-plan.md:20: unit DEMO/A1 has its heading in line 3 already"
     assert sorted(fleet.status()["warnings"]) == [lost, twin]

@@ -44,7 +44,10 @@ def halt_once_it_is_there(repository: Repository, *, resumable: bool) -> threadi
             time.sleep(0.05)
         world = World(repository.root)
         with open_journal(world.workspace, world.config.store.url, actor="person") as store:
-            store.record(streams.run(run_of(1)), HaltRequested(run_id=run_of(1), reason="enough", resumable=resumable))
+            store.record(
+                streams.run(run_of(1)),
+                HaltRequested(run_id=run_of(1), reason="enough", resumable=resumable),
+            )
 
     watching = threading.Thread(target=watch, daemon=True)
     watching.start()
@@ -88,7 +91,9 @@ def test_a_halted_run_lands_nothing_and_its_unit_is_offered_again(repository, wh
     state = fold.current(World(repository.root).journal, Fleet)[0]
     if where != "setup":
         assert repository.git("show", f"{state.salvaged[0]}:one/a.txt") == "x"
-        assert state.salvaged[0] in state.units["DEMO/A1"].tries[0], "the next agent is told where it lies"
+        assert state.salvaged[0] in state.units["DEMO/A1"].tries[0], (
+            "the next agent is told where it lies"
+        )
     (repository.home / "quick").touch()
     assert work(repository, 2).reason == "complete"
     assert sorted(repository.subjects()[:2]) == ["Write a", "Write b"]
@@ -100,5 +105,7 @@ def test_a_halted_run_commits_no_iteration_and_nothing_is_held_against_the_unit(
     halt_once_it_is_there(repository, resumable=False)
     work(repository, 1)
     kinds = [event.kind for event in World(repository.root).journal.events()]
-    assert not {"work_measured", "iteration_committed", "unit_attempted", "landing_intended"} & set(kinds)
+    assert not {"work_measured", "iteration_committed", "unit_attempted", "landing_intended"} & set(
+        kinds
+    )
     assert kinds[-2:] == ["run_stopped", "lease_released"]

@@ -16,7 +16,9 @@ def run(answer: str, age_minutes: int = 60, **more) -> Watched:
         commits_since_start=0,
         progress_age_ms=more.pop("progress_age_ms", None),
     )
-    return Watched(run_id="RID-0MC0FFEE00000AB", verdict=Verdict(answer=Answer(answer)), seen=seen, **more)
+    return Watched(
+        run_id="RID-0MC0FFEE00000AB", verdict=Verdict(answer=Answer(answer)), seen=seen, **more
+    )
 
 
 BUDGET = Policy(budget_ms=60 * MINUTE)

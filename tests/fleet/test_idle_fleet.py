@@ -31,7 +31,9 @@ def resting(fleet: EngineFleet) -> list[dict[str, Any]]:
 
 
 def started(fleet: EngineFleet) -> dict[str, int]:
-    return {"agents": len(fleet.agent_starts())} | {kind: len(fleet.facts(kind)) for kind in STARTED}
+    return {"agents": len(fleet.agent_starts())} | {
+        kind: len(fleet.facts(kind)) for kind in STARTED
+    }
 
 
 def stays_at_rest(fleet: EngineFleet, seconds: float) -> None:
@@ -56,7 +58,10 @@ def test_a_fleet_at_rest_starts_nobody(tmp_path, why):
 @pytest.mark.soak
 def test_fleets_that_rest_for_long_start_nobody(tmp_path):
     lanes = {"one": 1, "two": 1}
-    with EngineFleet(tmp_path / "idle", lanes) as idle, EngineFleet(tmp_path / "gated", lanes) as gated:
+    with (
+        EngineFleet(tmp_path / "idle", lanes) as idle,
+        EngineFleet(tmp_path / "gated", lanes) as gated,
+    ):
         at_rest(idle, "idle")
         at_rest(gated, "gated")
         before = started(idle), started(gated)

@@ -34,7 +34,9 @@ def forging(repository: Repository, *, hidden: bool = False, count: int = 3) -> 
     variable = "env -u GIT_REFLOG_ACTION " if hidden else ""
     steps = [f"cd {repository.root}"]
     for number in range(count):
-        steps.append(f"echo {number} > one/a.txt && git add -A && {variable}git commit -qm 'Write a' -m 'Unit: {UNIT}'")
+        steps.append(
+            f"echo {number} > one/a.txt && git add -A && {variable}git commit -qm 'Write a' -m 'Unit: {UNIT}'"
+        )
     return {"run": " && ".join(steps)}
 
 
@@ -61,8 +63,12 @@ def answer(repository: Repository, choice: str) -> None:
         store.append_all(decisions.answering(asked, choice, by="tester"))
 
 
-@pytest.mark.parametrize("hidden", [False, True], ids=["by its reflog entry", "by the unit that it names"])
-def test_commits_of_an_agent_on_the_branch_of_the_user_are_an_incident_and_no_landing(one_unit, hidden):
+@pytest.mark.parametrize(
+    "hidden", [False, True], ids=["by its reflog entry", "by the unit that it names"]
+)
+def test_commits_of_an_agent_on_the_branch_of_the_user_are_an_incident_and_no_landing(
+    one_unit, hidden
+):
     before = one_unit.git("rev-parse", "main")
     one_unit.play({UNIT: [[forging(one_unit, hidden=hidden), {"say": "DEMO/A1 is shipped."}]]})
     work(one_unit)
@@ -93,12 +99,21 @@ def test_an_incident_is_told_by_the_report_and_by_why(one_unit):
     told = summary.render(summary.report(events))
     assert "incidents: an agent changed your branch or checkout by itself: 1" in told
     run_id = happened(one_unit, "agent_started")[0]["run_id"]
-    story = explain.render(explain.story(run_id, [event for event in events if event.stream == streams.run(run_id)]))
-    assert "incident: the reflog says that its agent moved the branch main; it counts as no landing" in story
+    story = explain.render(
+        explain.story(run_id, [event for event in events if event.stream == streams.run(run_id)])
+    )
+    assert (
+        "incident: the reflog says that its agent moved the branch main; it counts as no landing"
+        in story
+    )
 
 
-def test_nobody_works_on_the_unit_until_a_person_has_answered_and_then_it_lands_by_its_own_work(one_unit):
-    one_unit.play({UNIT: [[forging(one_unit)], [write("one/a.txt", "better\n"), commit("Write a")]]})
+def test_nobody_works_on_the_unit_until_a_person_has_answered_and_then_it_lands_by_its_own_work(
+    one_unit,
+):
+    one_unit.play(
+        {UNIT: [[forging(one_unit)], [write("one/a.txt", "better\n"), commit("Write a")]]}
+    )
     work(one_unit)
     work(one_unit, number=2)
     assert len(happened(one_unit, "agent_started")) == 1, "it waits for the answer"
@@ -126,7 +141,9 @@ def test_an_agent_that_moves_the_checkout_of_the_user_is_an_incident_too(one_uni
     (found,) = happened(one_unit, "incident_found")
     assert found["branch"] == "HEAD"
     assert "commits" not in found
-    assert [fact["unit"] for fact in happened(one_unit, "unit_landed")] == [UNIT], "its own work lands"
+    assert [fact["unit"] for fact in happened(one_unit, "unit_landed")] == [UNIT], (
+        "its own work lands"
+    )
 
 
 @pytest.mark.soak
@@ -142,7 +159,9 @@ def test_commits_and_edits_of_the_user_ask_nothing_and_are_listed(one_unit):
         lines = own_commits.gather(world, list(world.journal.events()))
     assert [line.split(" ", 1)[1] for line in lines] == ["My own work", "committed: notes.txt"]
     words = [sys.executable, "-m", "dos", "report", "--since", "0", "--json"]
-    told = json.loads(subprocess.run(words, cwd=one_unit.root, check=True, capture_output=True).stdout)
+    told = json.loads(
+        subprocess.run(words, cwd=one_unit.root, check=True, capture_output=True).stdout
+    )
     assert told["own"] == lines
     assert told["incidents"] == []
 
@@ -162,7 +181,9 @@ def test_a_landing_that_is_begun_between_two_looks_is_no_incident(one_unit):
         one_unit.git("commit", "-qm", "Write a", "-m", f"Unit: {UNIT}")
         state = looking.known(fleet, units, acting._landing_on, "main", Decisions(), {run_id})
         assert looking.incidents == []
-        assert not state.units[UNIT].landed, "it is not believed before the journal was read once more"
+        assert not state.units[UNIT].landed, (
+            "it is not believed before the journal was read once more"
+        )
         fleet.units[UNIT] = fold_of(landed=one_unit.git("rev-parse", "main"))
         state = looking.known(fleet, units, acting._landing_on, "main", Decisions(), {run_id})
         assert looking.incidents == []
@@ -199,7 +220,9 @@ def test_the_reflogs_are_read_again_only_when_they_have_changed(one_unit, monkey
     asked = []
     real = Writer.attempt
     monkeypatch.setattr(
-        Writer, "attempt", lambda self, *words, **more: asked.append(words) or real(self, *words, **more)
+        Writer,
+        "attempt",
+        lambda self, *words, **more: asked.append(words) or real(self, *words, **more),
     )
     watch.by_reflogs(Fleet())
     assert asked == []
@@ -228,4 +251,7 @@ def test_a_run_that_an_agent_made_up_is_no_run(repository, monkeypatch):
     (found,) = incidents.IncidentWatch(Writer(repository.root), "main").by_reflogs(Fleet())
     assert found.id == f"unknown-{repository.git('rev-parse', '--short=9', 'HEAD')}"
     assert incidents.recording(found).stream == "fleet"
-    assert "An agent of an unknown run put 1 commit on the branch main" in incidents.question(found).text
+    assert (
+        "An agent of an unknown run put 1 commit on the branch main"
+        in incidents.question(found).text
+    )

@@ -36,7 +36,10 @@ def log_of(fleet: Fleet) -> str:
 
 def lock(fleet: Fleet) -> Lease | None:
     with World(fleet.repository.root) as world:
-        return next((each for each in world.journal.leases(locks=True) if each.lane in streams.supervisor), None)
+        return next(
+            (each for each in world.journal.leases(locks=True) if each.lane in streams.supervisor),
+            None,
+        )
 
 
 def on_terminal(fleet: Fleet, *words: str) -> tuple[subprocess.Popen[bytes], int]:
@@ -62,7 +65,10 @@ def test_a_closed_terminal_does_not_end_it_and_its_log_takes_over(waiting, words
     process, master = on_terminal(waiting, *words)
     waiting.worker_at("one")
     os.close(master)
-    wait_for(lambda: "the terminal was closed; the supervisor goes on" in log_of(waiting), "the log takes over")
+    wait_for(
+        lambda: "the terminal was closed; the supervisor goes on" in log_of(waiting),
+        "the log takes over",
+    )
     waiting.repository.let_go()
     wait_for(lambda: landed(waiting) == ["DEMO/A1"], "its unit lands")
     wait_for(lambda: "DEMO/A1 landed on main" in log_of(waiting), "the log tells of it")
@@ -79,7 +85,9 @@ def test_a_lost_lease_is_printed_and_has_an_exit_code_of_its_own(waiting):
         wait_for(lambda: revoked(journal, held.fence), "its lock is taken away")
     said, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 4, said
-    assert "dos up ended: the supervisor lost its lease" in said and "Start it again: dos up" in said
+    assert (
+        "dos up ended: the supervisor lost its lease" in said and "Start it again: dos up" in said
+    )
 
 
 def revoked(journal: Store, fence: int) -> bool:

@@ -33,18 +33,27 @@ SIZES = [pytest.param(SOME, id="some"), pytest.param(HALFWAY, id="all", marks=py
 
 @pytest.mark.soak
 def test_a_worker_killed(tmp_path):
-    assert problems_of(tmp_path, {when: killed_at(f"worker:{point}") for when, point in WORKER.items()}) == {}
+    assert (
+        problems_of(
+            tmp_path, {when: killed_at(f"worker:{point}") for when, point in WORKER.items()}
+        )
+        == {}
+    )
 
 
 @pytest.mark.soak
 def test_a_supervisor_killed(tmp_path):
-    cases = {point: killed_at(f"supervisor:{point}", script=DIES_ONCE, deaths=2) for point in SUPERVISOR}
+    cases = {
+        point: killed_at(f"supervisor:{point}", script=DIES_ONCE, deaths=2) for point in SUPERVISOR
+    }
     assert problems_of(tmp_path, cases) == {}
 
 
 @pytest.mark.soak
 def test_a_machine_killed(tmp_path):
-    assert problems_of(tmp_path, {point: killed_at(f"all:worker:{point}") for point in MACHINE}) == {}
+    assert (
+        problems_of(tmp_path, {point: killed_at(f"all:worker:{point}") for point in MACHINE}) == {}
+    )
 
 
 @pytest.mark.soak
@@ -63,7 +72,9 @@ def test_a_worker_killed_beside_its_agent(tmp_path, moments):
 def test_workers_outlive_their_supervisor_and_the_next_one_adopts_them(tmp_path):
     with EngineFleet(tmp_path / "fleet", {"one": 1, "two": 1}) as fleet:
         seen = tmp_path / "seen"
-        fleet.play({"*": [[EDIT, {"run": f"until test -e {seen}; do sleep 0.1; done"}, COMMIT, DONE]]})
+        fleet.play(
+            {"*": [[EDIT, {"run": f"until test -e {seen}; do sleep 0.1; done"}, COMMIT, DONE]]}
+        )
         first = fleet.up("--target", "2")
         wait_for(lambda: len(fleet.edits()) == 2, "both agents are at work")
         first.kill()
@@ -94,7 +105,10 @@ def test_killed_at_every_boundary_of_an_iteration(tmp_path, who):
     units = long(1, 2)
     points = points_of(tmp_path, units, "worker")
     assert len(points) > 20
-    assert problems_of(tmp_path, {point: killed_at(f"{who}{point}", units=units) for point in points}) == {}
+    assert (
+        problems_of(tmp_path, {point: killed_at(f"{who}{point}", units=units) for point in points})
+        == {}
+    )
 
 
 @pytest.mark.soak

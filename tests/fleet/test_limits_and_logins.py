@@ -53,7 +53,10 @@ def test_a_limit_until_next_year_is_asked_about_and_its_lift_wakes_everybody_at_
     assert [choice["name"] for choice in asked["choices"]] == ["lift", "wait"]
 
     assert year in fleet.dos("limits").stdout and year in fleet.dos("top", "--once").stdout
-    assert max(each["until_ms"] for each in facts(fleet, "run_parked")) < time.time_ns() // 10**6 + 3_601_000
+    assert (
+        max(each["until_ms"] for each in facts(fleet, "run_parked"))
+        < time.time_ns() // 10**6 + 3_601_000
+    )
 
     lifted = fleet.dos("limits", "lift")
     assert (lifted.returncode, asked["id"] in lifted.stdout) == (0, True)
@@ -93,7 +96,9 @@ class Claude:
         self.home = home
         program = home / "claude"
         captures = Path(__file__).parent.parent / "fixtures" / "agents"
-        program.write_text(CLAUDE.format(python=sys.executable, home=str(home), captures=str(captures), work=WORK))
+        program.write_text(
+            CLAUDE.format(python=sys.executable, home=str(home), captures=str(captures), work=WORK)
+        )
         program.chmod(0o755)
         edit(
             fleet.repository,
@@ -133,9 +138,13 @@ def test_a_login_is_seen_by_the_next_look(repository, claude):
 
 
 @pytest.mark.soak
-def test_who_is_not_logged_in_is_named_with_the_command_and_a_login_lets_the_fleet_go_on(fleet, claude):
+def test_who_is_not_logged_in_is_named_with_the_command_and_a_login_lets_the_fleet_go_on(
+    fleet, claude
+):
     process = fleet.up("--target", "2")
-    wait_for(lambda: any(each["about"] == "limit" for each in facts(fleet, "decision_raised")), PATIENCE)
+    wait_for(
+        lambda: any(each["about"] == "limit" for each in facts(fleet, "decision_raised")), PATIENCE
+    )
     (asked,) = [each for each in facts(fleet, "decision_raised") if each["about"] == "limit"]
     assert asked["question"].startswith("claude is not logged in")
     assert "`claude auth login`" in asked["question"]
@@ -146,7 +155,9 @@ def test_who_is_not_logged_in_is_named_with_the_command_and_a_login_lets_the_fle
 
     claude.log_in()
     wait_for(lambda: landed(fleet) == EVERYTHING, PATIENCE)
-    assert fold.current(World(fleet.repository.root).journal, Decisions)[0].open == {}, "nobody need answer any more"
+    assert fold.current(World(fleet.repository.root).journal, Decisions)[0].open == {}, (
+        "nobody need answer any more"
+    )
     assert fleet.dos("down").returncode == 0
     story, _ = process.communicate(timeout=PATIENCE)
     assert "claude is not logged in; log in with `claude auth login`" in story
@@ -171,7 +182,11 @@ def test_one_agent_sees_at_the_start_whether_somebody_has_logged_in(fleet, claud
 def test_a_limit_of_an_agent_that_is_not_used_any_more_is_not_shown(fleet, claude):
     assert fleet.up("--until-idle", "--target", "1").wait(timeout=PATIENCE) == 3
     assert "claude is not logged in" in fleet.dos("top", "--once").stdout
-    edit(fleet.repository, 'agent = "claude_code"\n', f'agent = "scripted"\ncommand = ["{fleet.repository.script}"]\n')
+    edit(
+        fleet.repository,
+        'agent = "claude_code"\n',
+        f'agent = "scripted"\ncommand = ["{fleet.repository.script}"]\n',
+    )
     assert "logged in" not in fleet.dos("limits").stdout
     assert "limit: " not in fleet.dos("top", "--once").stdout
     assert "no lane uses it" in fleet.dos("limits", "--all").stdout

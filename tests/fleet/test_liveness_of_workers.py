@@ -16,7 +16,9 @@ MINUTE = 60_000
 
 def dos(repository, *words):
     command = [sys.executable, "-m", "dos", *words]
-    return subprocess.run(command, cwd=repository.root, capture_output=True, text=True, timeout=PATIENCE)
+    return subprocess.run(
+        command, cwd=repository.root, capture_output=True, text=True, timeout=PATIENCE
+    )
 
 
 def liveness(repository, run_id, *flags):
@@ -35,7 +37,9 @@ def test_a_worker_advances_while_it_commits_and_is_stalled_as_soon_as_it_is_kill
     repository.play({"DEMO/A1": [[write("one/a.txt"), commit("Half of it"), {"hang": True}]]})
     run_id = json.loads(dos(repository, "run-id", "mint", "worker-one", "--json").stdout)["run_id"]
     command = [sys.executable, "-m", "dos", "worker", "--lane", "one", "--run-id", run_id]
-    worker = subprocess.Popen(command, cwd=repository.root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    worker = subprocess.Popen(
+        command, cwd=repository.root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     try:
         deadline = time.monotonic() + PATIENCE
         while not (seen := liveness(repository, run_id))["evidence"]["commits_since_start"]:
@@ -45,7 +49,12 @@ def test_a_worker_advances_while_it_commits_and_is_stalled_as_soon_as_it_is_kill
         assert seen["verdict"] == "ADVANCING"
         assert seen["evidence"]["process_alive"] is True
         assert repository.subjects() == ["Begin"]  # nothing has landed yet
-        later = ("--now-ms", str(time.time_ns() // 1_000_000 + 31 * MINUTE), "--last-heartbeat-age-ms", "0")
+        later = (
+            "--now-ms",
+            str(time.time_ns() // 1_000_000 + 31 * MINUTE),
+            "--last-heartbeat-age-ms",
+            "0",
+        )
         assert liveness(repository, run_id, *later)["verdict"] == "SPINNING"
         os.kill(worker.pid, signal.SIGKILL)
         worker.wait()

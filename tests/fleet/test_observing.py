@@ -33,7 +33,9 @@ def supervisor(repository):
 
 
 def spawned(supervisor: FleetEffects, host: str, system: str) -> None:
-    supervisor.store.record("spawn/one", events.SpawnIntended(lane="one", run_id="R", host=host, system=system))
+    supervisor.store.record(
+        "spawn/one", events.SpawnIntended(lane="one", run_id="R", host=host, system=system)
+    )
     fact = events.WorkerSpawned(
         lane="one", run_id="R", host=host, pid=NO_SUCH_PROCESS, pid_started=1.0, system=system
     )  # fmt: skip
@@ -41,7 +43,9 @@ def spawned(supervisor: FleetEffects, host: str, system: str) -> None:
 
 
 def observed(supervisor: FleetEffects) -> Fleet:
-    lease = supervisor.take_lease(effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True))
+    lease = supervisor.take_lease(
+        effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True)
+    )
     return supervisor.observe(effects.ObserveFleet(lease=lease))
 
 
@@ -64,9 +68,13 @@ def test_only_its_own_system_can_say_that_a_worker_is_gone(supervisor, host, sys
 
 
 @pytest.mark.parametrize("hours", [-1, 1])
-def test_a_host_whose_clock_is_wrong_does_not_take_a_start_for_an_old_one(repository, postgres, monkeypatch, hours):
+def test_a_host_whose_clock_is_wrong_does_not_take_a_start_for_an_old_one(
+    repository, postgres, monkeypatch, hours
+):
     config = repository.root / "dos.toml"
-    config.write_text(f'[store]\nurl = "{postgres.createdb(f"clock_{time.time_ns()}")}"\n\n{config.read_text()}')
+    config.write_text(
+        f'[store]\nurl = "{postgres.createdb(f"clock_{time.time_ns()}")}"\n\n{config.read_text()}'
+    )
     world = World(repository.root)
     acting = FleetEffects(world.workspace, world.config, actor="supervisor/here")
     spawned(acting, "elsewhere", "elsewhere-0123456789ab")
@@ -89,14 +97,20 @@ def test_what_happened_and_who_holds_what_are_of_one_moment(supervisor, reposito
         return really(event)
 
     monkeypatch.setattr(fold, "readable", read_while_it_ends)
-    lease = supervisor.take_lease(effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True))
-    seen = [supervisor.observe(effects.ObserveFleet(lease=lease)).lanes[0].liveness for _ in range(2)]
+    lease = supervisor.take_lease(
+        effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True)
+    )
+    seen = [
+        supervisor.observe(effects.ObserveFleet(lease=lease)).lanes[0].liveness for _ in range(2)
+    ]
     worker.close()
     assert seen == ["ADVANCING", None]
 
 
 def test_what_is_written_during_a_tick_wakes_the_next(supervisor, monkeypatch):
-    lease = supervisor.take_lease(effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True))
+    lease = supervisor.take_lease(
+        effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True)
+    )
     supervisor.observe(effects.ObserveFleet(lease=lease))
     seen = supervisor.store.last()
     spawned(supervisor, "elsewhere", "elsewhere-0123456789ab")
@@ -128,31 +142,46 @@ def test_a_worker_that_cannot_be_started_is_told_and_ends_nobody(supervisor, cap
         ),
     ],
 )
-def test_a_unit_that_nobody_will_take_is_named_with_its_reason(repository: Repository, lanes, unit, why):
+def test_a_unit_that_nobody_will_take_is_named_with_its_reason(
+    repository: Repository, lanes, unit, why
+):
     (repository.root / "dos.toml").write_text(f"[lanes]\n{lanes}\n")
     (repository.root / "docs" / "demo-plan.md").write_text(f"# Plan\n\n## DEMO A1: first\n{unit}\n")
     world = World(repository.root)
     found = survey.never_offered(world.workspace, world.config)
     assert len(found) == bool(why)
-    assert all(line.startswith("docs/demo-plan.md:3: unit DEMO/A1 ") and why in line for line in found)
+    assert all(
+        line.startswith("docs/demo-plan.md:3: unit DEMO/A1 ") and why in line for line in found
+    )
 
 
 def test_a_fleet_whose_workers_keep_dying_asks_before_it_is_idle(supervisor):
     system = process.system()
     for lane in supervisor.config.roster():
         for number in range(supervisor.config.supervise.restart_intensity):
-            start = events.SpawnIntended(lane=lane, run_id=f"R{number}", host=process.host(), system=system)
+            start = events.SpawnIntended(
+                lane=lane, run_id=f"R{number}", host=process.host(), system=system
+            )
             supervisor.store.record(f"spawn/{lane}", start)
-    lease = supervisor.take_lease(effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True))
+    lease = supervisor.take_lease(
+        effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True)
+    )
     seen = supervisor.observe(effects.ObserveFleet(lease=lease))
     assert seen.dying and not seen.idle
 
 
 def test_a_start_that_is_told_late_says_nothing_of_the_newest(supervisor):
-    newest = events.SpawnIntended(lane="one", run_id="NEWEST", host="elsewhere", system="elsewhere-0123456789ab")
+    newest = events.SpawnIntended(
+        lane="one", run_id="NEWEST", host="elsewhere", system="elsewhere-0123456789ab"
+    )
     supervisor.store.record("spawn/one", newest)
     late = events.WorkerSpawned(
-        lane="one", run_id="OLD", host=process.host(), pid=NO_SUCH_PROCESS, pid_started=1.0, system=process.system()
+        lane="one",
+        run_id="OLD",
+        host=process.host(),
+        pid=NO_SUCH_PROCESS,
+        pid_started=1.0,
+        system=process.system(),
     )
     supervisor.store.record("spawn/one", late)
     assert pending(supervisor)
@@ -161,9 +190,15 @@ def test_a_start_that_is_told_late_says_nothing_of_the_newest(supervisor):
 def test_a_supervisor_starts_nobody_where_no_plan_declares_a_unit(supervisor, repository):
     """A loop of somebody's own brings its work along; a worker of the fleet would come in vain, again and again."""
     (repository.root / "docs" / "demo-plan.md").write_text("# Nothing yet\n")
-    lease = supervisor.take_lease(effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True))
+    lease = supervisor.take_lease(
+        effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True)
+    )
     seen = supervisor.observe(effects.ObserveFleet(lease=lease))
-    assert not [action for action in reconcile.plan(seen.lanes, 2).actions if isinstance(action, reconcile.Spawn)]
+    assert not [
+        action
+        for action in reconcile.plan(seen.lanes, 2).actions
+        if isinstance(action, reconcile.Spawn)
+    ]
     with World(repository.root) as world:
         verdict, _ = reader.plan(world, world.config.supervise.policy(target=2))
     assert [row.lane for row in verdict.spawn] == ["one", "two"]
@@ -192,7 +227,9 @@ def test_a_lane_that_was_spelled_otherwise_when_it_was_leased_is_the_same_lane(s
     assert seen.leases == {"one": held}
 
 
-def test_a_worker_whose_lease_was_over_for_a_moment_is_not_taken_for_dead_afterwards(supervisor, monkeypatch):
+def test_a_worker_whose_lease_was_over_for_a_moment_is_not_taken_for_dead_afterwards(
+    supervisor, monkeypatch
+):
     """The look at git came just before the renewal, and is good for a minute."""
     held = hold(supervisor, "one", pid=os.getpid())
     really = liveness.Moment.__init__
@@ -205,11 +242,15 @@ def test_a_worker_whose_lease_was_over_for_a_moment_is_not_taken_for_dead_afterw
         patched.setattr(liveness.Moment, "__init__", late)
         observed(supervisor)
     supervisor.store.renew([held.fence])
-    assert not [each for each in reconcile.plan(observed(supervisor).lanes, 2).actions if each.lane == "one"]
+    assert not [
+        each for each in reconcile.plan(observed(supervisor).lanes, 2).actions if each.lane == "one"
+    ]
 
 
 @pytest.mark.parametrize("lives", [True, False])
-def test_a_lease_that_is_over_at_another_moment_counts_as_one_that_is_over_now(supervisor, repository, lives):
+def test_a_lease_that_is_over_at_another_moment_counts_as_one_that_is_over_now(
+    supervisor, repository, lives
+):
     """A worker that lives here loses it to whoever comes first, and is never called dead."""
     held = hold(supervisor, "one", pid=os.getpid() if lives else None, ttl_ms=1000)
     later_ms = supervisor.store.now_ms() + 3_600_000

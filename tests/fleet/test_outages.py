@@ -57,7 +57,9 @@ def shorten_leases(repository: Repository, seconds: int) -> None:
 
 
 def starts(fleet: Fleet) -> list[str]:
-    return sorted(event["body"]["lane"] for event in history(fleet) if event["kind"] == "worker_spawned")
+    return sorted(
+        event["body"]["lane"] for event in history(fleet) if event["kind"] == "worker_spawned"
+    )
 
 
 @pytest.mark.soak
@@ -93,24 +95,36 @@ def test_connections_that_are_cut_again_and_again_end_nobody(shared, postgres):
     assert landed(shared) == EVERYTHING and sorted(shared.repository.subjects()) == ONCE_EACH
     assert starts(shared) == ["one", "two"]
     kinds = [event["kind"] for event in history(shared)]
-    assert (kinds.count("unit_landed"), kinds.count("fleet_started"), kinds.count("fleet_stopped")) == (3, 1, 1)
+    assert (
+        kinds.count("unit_landed"),
+        kinds.count("fleet_started"),
+        kinds.count("fleet_stopped"),
+    ) == (3, 1, 1)
 
 
 @pytest.mark.soak
-def test_when_it_stays_away_longer_than_a_lease_lasts_the_workers_stop_and_the_supervisor_waits(shared, postgres):
+def test_when_it_stays_away_longer_than_a_lease_lasts_the_workers_stop_and_the_supervisor_waits(
+    shared, postgres
+):
     shorten_leases(shared.repository, 2)
     shared.repository.play({**TAKES_A_WHILE, "DEMO/A1": [[HANGS], *TAKES_A_WHILE["DEMO/A1"]]})
     process = shared.up("--until-idle", "--target", "2")
     wait_for(lambda: "sleep 900" in shared.stray_processes(), "the agent is at work")
     postgres.stop()
     try:
-        wait_for(lambda: not any("worker" in each or "sleep" in each for each in shared.stray_processes()))
+        wait_for(
+            lambda: (
+                not any("worker" in each or "sleep" in each for each in shared.stray_processes())
+            )
+        )
         assert process.poll() is None
     finally:
         postgres.start()
     story, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, story
-    assert story.count("waiting until it is back") == story.count("the journal is back after") == 1, story
+    assert (
+        story.count("waiting until it is back") == story.count("the journal is back after") == 1
+    ), story
     assert landed(shared) == EVERYTHING and sorted(shared.repository.subjects()) == ONCE_EACH
     assert [event["kind"] for event in history(shared)].count("fleet_started") == 1
 
@@ -166,7 +180,9 @@ def answers_are_lost(monkeypatch) -> list[int]:
     return commits
 
 
-def test_a_worker_that_never_hears_that_it_was_heard_says_everything_once(repository, answers_are_lost):
+def test_a_worker_that_never_hears_that_it_was_heard_says_everything_once(
+    repository, answers_are_lost
+):
     world = World(repository.root)
     acting = WorkerEffects(world.workspace, world.config, actor="test")
     stop = drive(new_worker().work(), acting.performers())
@@ -182,10 +198,14 @@ def test_a_worker_that_never_hears_that_it_was_heard_says_everything_once(reposi
 
 
 @pytest.mark.soak
-def test_a_supervisor_that_never_hears_that_it_was_heard_starts_each_worker_once(repository, answers_are_lost):
+def test_a_supervisor_that_never_hears_that_it_was_heard_starts_each_worker_once(
+    repository, answers_are_lost
+):
     world = World(repository.root)
     acting = FleetEffects(world.workspace, world.config, actor="test")
-    supervisor = Supervisor(host="here", system="here-1", pid=os.getpid(), target=2, tick_seconds=0.2, until_idle=True)
+    supervisor = Supervisor(
+        host="here", system="here-1", pid=os.getpid(), target=2, tick_seconds=0.2, until_idle=True
+    )
     assert drive(supervisor.supervise(), acting.performers()).why is Why.IDLE
     acting.close()
     said = kinds(repository)
@@ -196,7 +216,9 @@ def test_a_supervisor_that_never_hears_that_it_was_heard_starts_each_worker_once
     assert sorted(repository.subjects()) == ONCE_EACH
 
 
-def test_a_revocation_whose_answer_was_lost_counts_and_one_that_another_made_does_not(repository, answers_are_lost):
+def test_a_revocation_whose_answer_was_lost_counts_and_one_that_another_made_does_not(
+    repository, answers_are_lost
+):
     world = World(repository.root)
     holder = WorkerEffects(world.workspace, world.config, actor="test")
     lease = holder.performers()[effects.TakeLease](effects.TakeLease(lane="one", run_id=""))

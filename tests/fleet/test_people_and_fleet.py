@@ -52,8 +52,14 @@ def could_start(seen, name: str) -> bool:
 
 def answer(repository: Repository, about: str, choice: str) -> None:
     journal = World(repository.root).journal
-    asked = next(each for each in fold.current(journal, Decisions)[0].open.values() if each.raised.about == about)
-    with_writer = WorkerEffects(World(repository.root).workspace, World(repository.root).config, actor="person")
+    asked = next(
+        each
+        for each in fold.current(journal, Decisions)[0].open.values()
+        if each.raised.about == about
+    )
+    with_writer = WorkerEffects(
+        World(repository.root).workspace, World(repository.root).config, actor="person"
+    )
     try:
         with_writer.store.append_all(decisions.answering(asked, choice, by="tester"))
     finally:
@@ -81,7 +87,9 @@ def test_what_cannot_land_twice_is_asked_about_and_goes_on_when_a_person_says_so
     assert "Write a" in repository.subjects()
 
 
-def test_an_account_without_credit_stops_the_lane_and_starts_nobody_until_it_is_put_right(repository):
+def test_an_account_without_credit_stops_the_lane_and_starts_nobody_until_it_is_put_right(
+    repository,
+):
     repository.play({"*": [[{"ending": "spend_stop"}], [write("two/c.txt"), commit("Write c")]]})
     stop = work(repository)
     assert stop.needs == "environment"
@@ -107,7 +115,11 @@ def test_a_run_that_is_halted_stops_its_agent_and_keeps_what_it_did(repository):
 
     stop = work(repository, wrap=wrap)
     assert (stop.reason, stop.detail) == (WorkerStop.HALTED, "enough")
-    saved = [event.body["ref"] for event in World(repository.root).journal.events() if event.kind == "work_salvaged"]
+    saved = [
+        event.body["ref"]
+        for event in World(repository.root).journal.events()
+        if event.kind == "work_salvaged"
+    ]
     assert repository.git("show", f"{saved[0]}:one/half.txt") == "x"
     assert not could_start(observe(repository), "one"), "nobody takes its place by himself"
 
@@ -142,14 +154,22 @@ def test_nobody_is_started_on_what_is_paused(repository, fleet):
 
 
 @pytest.mark.soak
-def test_a_unit_that_was_taken_out_again_is_asked_about_and_done_again_only_on_a_persons_word(repository):
-    own = [write("one/a.txt"), write("one/a.py", "def answer():\n    return 42\n"), commit("Write a")]
+def test_a_unit_that_was_taken_out_again_is_asked_about_and_done_again_only_on_a_persons_word(
+    repository,
+):
+    own = [
+        write("one/a.txt"),
+        write("one/a.py", "def answer():\n    return 42\n"),
+        commit("Write a"),
+    ]
     repository.play({"DEMO/A1": [own], "DEMO/A2": [[write("one/b.txt"), commit("Write b")]]})
     work(repository)
     repository.git("revert", "--no-edit", "HEAD~1")
     found = observe(repository).questions
     assert [(type(each), each.waits) for each in found] == [(UnitUndone, (Unit("DEMO/A1"),))]
-    acting = WorkerEffects(World(repository.root).workspace, World(repository.root).config, actor="test")
+    acting = WorkerEffects(
+        World(repository.root).workspace, World(repository.root).config, actor="test"
+    )
     acting.store.append_all([structs.replace(decisions.raising(each)) for each in found])
     acting.close()
     assert not could_start(observe(repository), "one")

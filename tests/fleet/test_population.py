@@ -64,11 +64,51 @@ HALT = {"spin_halt_after_ms": 60_000}
         # Who runs alone is started only when nobody else is there, counted or not.
         ("a A, b SP, rel - rel/** E", 2, UNCOUNTED, "FILLING", "1/2", "", "", "b", ""),
         ("a - (), b - ()", 2, {}, "TARGET_UNREACHABLE", "0/1", "a", "", "", ""),
-        ("auto - () R, global - ALL E", 8, {"max_concurrency": 8}, "FILLING", "0/8", "auto*8", "", "", ""),
+        (
+            "auto - () R, global - ALL E",
+            8,
+            {"max_concurrency": 8},
+            "FILLING",
+            "0/8",
+            "auto*8",
+            "",
+            "",
+            "",
+        ),
         ("auto A () R", 5, {"max_concurrency": 5}, "FILLING", "1/5", "auto*4", "", "", ""),
-        ("auto - () R", 20, {"max_concurrency": 5}, "TARGET_UNREACHABLE", "0/5", "auto*5", "", "", ""),
-        ("api - a/**, auto - () R", 4, {"max_concurrency": 4}, "FILLING", "0/4", "api auto*3", "", "", ""),
-        ("global - ALL E", 8, {"max_concurrency": 8}, "TARGET_UNREACHABLE", "0/1", "global", "", "", ""),
+        (
+            "auto - () R",
+            20,
+            {"max_concurrency": 5},
+            "TARGET_UNREACHABLE",
+            "0/5",
+            "auto*5",
+            "",
+            "",
+            "",
+        ),
+        (
+            "api - a/**, auto - () R",
+            4,
+            {"max_concurrency": 4},
+            "FILLING",
+            "0/4",
+            "api auto*3",
+            "",
+            "",
+            "",
+        ),
+        (
+            "global - ALL E",
+            8,
+            {"max_concurrency": 8},
+            "TARGET_UNREACHABLE",
+            "0/1",
+            "global",
+            "",
+            "",
+            "",
+        ),
         # Without a budget no lane is repeatable.
         ("a - R, b - R", 2, {}, "FILLING", "0/2", "a b", "", "", ""),
     ],
@@ -76,7 +116,9 @@ HALT = {"spin_halt_after_ms": 60_000}
 def test_the_plan(roster, target, policy, answer, counts, spawn, reap, flag, halt):
     verdict = tick(roster, target, **policy)
     assert (verdict.answer, f"{verdict.alive}/{verdict.admissible}") == (answer, counts)
-    found = [names(rows) for rows in (verdict.spawn, verdict.reap, verdict.flag, verdict.proposed_halt)]
+    found = [
+        names(rows) for rows in (verdict.spawn, verdict.reap, verdict.flag, verdict.proposed_halt)
+    ]
     assert found == [spawn, reap, flag, halt]
     assert verdict.target == verdict.evidence.target == target
 
@@ -87,14 +129,26 @@ def test_the_plan(roster, target, policy, answer, counts, spawn, reap, flag, hal
         ("a ST", 1, UNREAPED, {"a": "reap_stalled is off"}),
         ("a SP", 1, UNCOUNTED, {"a": "not counted"}),
         ("a SP, a2 - a/x/**", 1, UNCOUNTED, {"a": "not counted", "a2": "overlaps a"}),
-        ("a -, b - R, rel A rel/** E", 3, {"max_concurrency": 3}, {"a": "rel runs alone", "b": "rel runs alone"}),
-        ("a A, rel - rel/** E, b A, c SP", 4, UNCOUNTED, {"rel": "runs alone, and a", "c": "not counted"}),
+        (
+            "a -, b - R, rel A rel/** E",
+            3,
+            {"max_concurrency": 3},
+            {"a": "rel runs alone", "b": "rel runs alone"},
+        ),
+        (
+            "a A, rel - rel/** E, b A, c SP",
+            4,
+            UNCOUNTED,
+            {"rel": "runs alone, and a", "c": "not counted"},
+        ),
         ("P - s/**, Q - s/api/**", 2, {}, {"Q": "overlaps P"}),
         ("a A, t - ()", 2, {}, {"t": "its own region is unknown"}),
         ("a A, b -", 2, {}, {}),
     ],
 )
-def test_whoever_gets_no_worker_while_one_is_missing_is_listed_with_the_reason(roster, target, policy, blocked):
+def test_whoever_gets_no_worker_while_one_is_missing_is_listed_with_the_reason(
+    roster, target, policy, blocked
+):
     verdict = tick(roster, target, **policy)
     assert {row.lane for row in verdict.blocked} == set(blocked)
     for row in verdict.blocked:
@@ -265,7 +319,10 @@ def test_the_json_is_the_record():
 
 
 def test_only_the_deciding_key_of_a_verdict_is_required():
-    assert msgspec.json.decode(b'{"verdict": "AT_TARGET"}', type=SuperviseVerdict).answer is Answer.AT_TARGET
+    assert (
+        msgspec.json.decode(b'{"verdict": "AT_TARGET"}', type=SuperviseVerdict).answer
+        is Answer.AT_TARGET
+    )
 
 
 def test_tokens_are_strings():
@@ -320,7 +377,10 @@ def test_lists_are_taken_for_tuples():
         ([("b", ["s/**"], False), ("a", ["s/x/**"], True)], []),
         ([("b", [], False), ("a", ["x"], False)], [("a", "b")]),
         ([("b", ["/abs"], False), ("a", ["x"], False)], [("a", "b")]),
-        ([("c", ["**/*"], False), ("b", ["b"], False), ("a", ["a"], False)], [("a", "c"), ("b", "c")]),
+        (
+            [("c", ["**/*"], False), ("b", ["b"], False), ("a", ["a"], False)],
+            [("a", "c"), ("b", "c")],
+        ),
         ([("a", ["a"], False), ("a", ["a"], False)], []),
         ([("a", ["x", "y"], False), ("b", ["x", "y"], False)], [("a", "b")]),
     ],

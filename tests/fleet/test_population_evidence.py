@@ -30,7 +30,13 @@ class Scene(Repository):
     def lanes(self, config: Config = CONFIG, **more) -> list[LaneLiveness]:
         return list(self.plan(config, **more)[0].evidence.lanes)
 
-    def plan(self, config: Config = CONFIG, *, max_concurrency: int | None = None, now_ms: int | None = None):
+    def plan(
+        self,
+        config: Config = CONFIG,
+        *,
+        max_concurrency: int | None = None,
+        now_ms: int | None = None,
+    ):
         policy = SupervisePolicy(target=2, max_concurrency=max_concurrency)
         return reader.plan(self.world(config), policy, now_ms=now_ms)
 
@@ -45,7 +51,9 @@ class Scene(Repository):
         return found
 
     def launch(self, lane: str = "api", run_id: str = RUN) -> None:
-        self.journal.record(streams.spawn(lane), SpawnIntended(lane=lane, run_id=run_id, host="here"))
+        self.journal.record(
+            streams.spawn(lane), SpawnIntended(lane=lane, run_id=run_id, host="here")
+        )
 
 
 @pytest.fixture
@@ -60,7 +68,9 @@ def test_the_roster_is_the_concurrent_lanes_and_then_the_exclusive_ones(scene):
         ("docs", False, ("docs/**",)),
         ("global", True, ("**/*",)),
     ]
-    assert all(entry.liveness is None and not entry.pending and not entry.repeatable for entry in entries)
+    assert all(
+        entry.liveness is None and not entry.pending and not entry.repeatable for entry in entries
+    )
 
 
 def test_a_worker_that_commits_in_its_region_advances_for_hours_without_another_sign(scene):
@@ -90,17 +100,23 @@ def test_a_lease_that_is_over_by_the_stores_clock_is_dead(scene):
 
 
 def test_a_process_that_is_gone_is_dead_at_once_and_one_that_is_there_is_not(scene):
-    scene.lease("api", host=process.host(), system=process.system(), pid=os.getpid(), pid_started=1.0)
+    scene.lease(
+        "api", host=process.host(), system=process.system(), pid=os.getpid(), pid_started=1.0
+    )
     assert scene.lane("api").liveness == "STALLED"
     here = process.identify(os.getpid())
-    scene.lease("docs", host=process.host(), system=process.system(), pid=here.pid, pid_started=here.started)
+    scene.lease(
+        "docs", host=process.host(), system=process.system(), pid=here.pid, pid_started=here.started
+    )
     scene.pass_time(40 * MINUTE)
     assert scene.lane("docs").liveness == "SPINNING"
 
 
 def test_a_silent_worker_whose_process_is_there_is_not_dead(scene):
     mine = process.identify(os.getpid())
-    scene.lease("api", host=process.host(), system=process.system(), pid=mine.pid, pid_started=mine.started)
+    scene.lease(
+        "api", host=process.host(), system=process.system(), pid=mine.pid, pid_started=mine.started
+    )
     scene.pass_time(50 * MINUTE)
     assert scene.lane("api").liveness == "SPINNING"
 
@@ -133,7 +149,12 @@ def test_a_journal_that_cannot_be_read_frees_no_lane(scene, monkeypatch):
 def test_a_lease_off_the_roster_is_listed_with_its_own_region(scene):
     scene.lease("hot", "api/x.py")
     entry = scene.lanes()[-1]
-    assert (entry.lane, entry.off_roster, entry.tree, entry.liveness) == ("hot", True, ("api/x.py",), "ADVANCING")
+    assert (entry.lane, entry.off_roster, entry.tree, entry.liveness) == (
+        "hot",
+        True,
+        ("api/x.py",),
+        "ADVANCING",
+    )
 
 
 def test_a_lease_that_was_granted_on_other_paths_holds_both(scene):
@@ -178,7 +199,9 @@ def test_a_launch_without_a_run_has_come_when_anybody_has_the_lane(scene):
 
 def test_a_launch_whose_run_stopped_without_a_lane_is_over(scene):
     scene.launch()
-    stopped = RunStopped(run_id=RUN, lane="api", stop_reason="lane-held", needs="time", reason="held")
+    stopped = RunStopped(
+        run_id=RUN, lane="api", stop_reason="lane-held", needs="time", reason="held"
+    )
     scene.journal.record(streams.run(RUN), stopped)
     assert not scene.lane("api").pending
 
@@ -186,7 +209,12 @@ def test_a_launch_whose_run_stopped_without_a_lane_is_over(scene):
 def test_a_launch_whose_process_is_gone_is_over(scene):
     scene.launch()
     worker = WorkerSpawned(
-        lane="api", run_id=RUN, host=process.host(), system=process.system(), pid=os.getpid(), pid_started=1.0
+        lane="api",
+        run_id=RUN,
+        host=process.host(),
+        system=process.system(),
+        pid=os.getpid(),
+        pid_started=1.0,
     )
     scene.journal.record("spawn/api", worker)
     assert not scene.lane("api").pending
@@ -197,7 +225,9 @@ def test_a_lane_that_is_reaped_and_launched_again_is_launched_once(scene):
     lease = scene.lease("api", ttl_ms=SECOND)
     scene.pass_time(2 * SECOND)
     scene.journal.revoke(lease.fence, version=lease.version, reason="its lease is over")
-    scene.journal.record("spawn/api", WorkerReaped(lane="api", run_id="", lease=lease.fence, reason="dead"))
+    scene.journal.record(
+        "spawn/api", WorkerReaped(lane="api", run_id="", lease=lease.fence, reason="dead")
+    )
     assert not scene.lane("api").pending
     scene.launch(run_id="")
     assert scene.lane("api").pending
@@ -233,7 +263,9 @@ def test_each_launch_and_each_lease_of_a_repeatable_lane_is_listed(scene):
     scene.launch("auto", OTHER)
     entries = scene.lanes(max_concurrency=4)
     auto = [(entry.pending, entry.liveness) for entry in entries if entry.lane == "auto"]
-    assert auto == [(True, None), (False, None)], "one has come, one is on its way, and the name can be used again"
+    assert auto == [(True, None), (False, None)], (
+        "one has come, one is on its way, and the name can be used again"
+    )
 
 
 def test_the_name_for_any_lane_is_nobody_elses(scene):
@@ -254,4 +286,7 @@ def test_the_moment_can_be_given(scene):
     scene.lease("api", ttl_ms=2 * MINUTE)
     scene.launch("docs")
     later = scene.lanes(now_ms=START + 3 * MINUTE)
-    assert [(entry.liveness, entry.pending) for entry in later[:2]] == [("STALLED", False), (None, False)]
+    assert [(entry.liveness, entry.pending) for entry in later[:2]] == [
+        ("STALLED", False),
+        (None, False),
+    ]

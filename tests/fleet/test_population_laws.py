@@ -15,17 +15,38 @@ from msgspec import json, structs
 
 from dos import regions
 from dos.fleet.population import placement
-from dos.population import LaneLiveness, SuperviseEvidence, SupervisePolicy, SuperviseVerdict, supervise
+from dos.population import (
+    LaneLiveness,
+    SuperviseEvidence,
+    SupervisePolicy,
+    SuperviseVerdict,
+    supervise,
+)
 from dos.regions import Region
 
-GLOBS = ("a/**", "a/b/**", "a/b/c/**", "b/**", "c/**", "**/*", "d/x.py", "/not/inside", "a/b/c/d/**", "b/a/**")
+GLOBS = (
+    "a/**",
+    "a/b/**",
+    "a/b/c/**",
+    "b/**",
+    "c/**",
+    "**/*",
+    "d/x.py",
+    "/not/inside",
+    "a/b/c/d/**",
+    "b/a/**",
+)
 STATES = st.sampled_from([None, None, "ADVANCING", "SPINNING", "STALLED", "UNKNOWN"])
 
 
 @st.composite
 def ticks(draw: st.DrawFn) -> tuple[SuperviseEvidence, SupervisePolicy]:
     count = draw(st.integers(0, 10) | st.integers(17, 24))
-    roles = draw(st.lists(st.sampled_from(["", "", "", "repeatable", "is_exclusive", "off_roster"]), min_size=1))
+    roles = draw(
+        st.lists(
+            st.sampled_from(["", "", "", "repeatable", "is_exclusive", "off_roster"]), min_size=1
+        )
+    )
     lanes = []
     for _ in range(count):
         number = draw(st.integers(0, count))
@@ -77,35 +98,52 @@ def check(seen: SuperviseEvidence, policy: SupervisePolicy) -> None:
     assert json.decode(json.encode(verdict), type=SuperviseVerdict) == verdict
 
 
-def check_places(verdict: SuperviseVerdict, seen: SuperviseEvidence, policy: SupervisePolicy) -> None:
+def check_places(
+    verdict: SuperviseVerdict, seen: SuperviseEvidence, policy: SupervisePolicy
+) -> None:
     """Who is started overlaps nobody who stays and nobody else who is started; who runs alone, runs alone."""
     by_name: dict[str, list[LaneLiveness]] = {}
     for entry in seen.lanes:
         by_name.setdefault(entry.lane, []).append(entry)
     started = [by_name[row.lane] for row in verdict.spawn]
     fixed = [lane for lane in started if not repeats(lane, policy)]
-    held = [entry for entry in seen.lanes if stays(entry, policy) and not stands_for_none(by_name[entry.lane], policy)]
+    held = [
+        entry
+        for entry in seen.lanes
+        if stays(entry, policy) and not stands_for_none(by_name[entry.lane], policy)
+    ]
     for lane in fixed:
         for entry in lane:
             assert all(regions.disjoint(region_of(entry), region_of(other)) for other in held)
     for one, other in combinations(fixed, 2):
-        assert all(regions.disjoint(region_of(mine), region_of(its)) for mine in one for its in other)
+        assert all(
+            regions.disjoint(region_of(mine), region_of(its)) for mine in one for its in other
+        )
     there = [entry for entry in seen.lanes if stays(entry, policy)]
     assert not started or not any(
-        entry.is_exclusive and not (entry.liveness == "STALLED" and not entry.pending) for entry in there
+        entry.is_exclusive and not (entry.liveness == "STALLED" and not entry.pending)
+        for entry in there
     )
     if any(entry.is_exclusive for lane in started for entry in lane):
         assert len(started) == 1 and not there
 
 
-def check_counts(verdict: SuperviseVerdict, seen: SuperviseEvidence, policy: SupervisePolicy) -> None:
+def check_counts(
+    verdict: SuperviseVerdict, seen: SuperviseEvidence, policy: SupervisePolicy
+) -> None:
     assert verdict.alive + len(verdict.spawn) <= max(seen.target, verdict.alive)
     assert verdict.alive + len(verdict.spawn) <= max(verdict.admissible, verdict.alive)
-    assert len(verdict.hold) + len(verdict.reap) + free(seen) == len(seen.lanes), "every entry is in one of three"
+    assert len(verdict.hold) + len(verdict.reap) + free(seen) == len(seen.lanes), (
+        "every entry is in one of three"
+    )
     assert len(verdict.flag) >= sum(e.liveness == "SPINNING" and not e.pending for e in seen.lanes)
     assert verdict.blocked == () or verdict.alive + len(verdict.spawn) < seen.target
     order = {entry.lane: place for place, entry in reversed(list(enumerate(seen.lanes)))}
-    repeats = {entry.lane for entry in seen.lanes if entry.repeatable and policy.max_concurrency is not None}
+    repeats = {
+        entry.lane
+        for entry in seen.lanes
+        if entry.repeatable and policy.max_concurrency is not None
+    }
     repeats -= {entry.lane for entry in seen.lanes if entry.is_exclusive}
     shared = [row.lane in repeats for row in verdict.spawn]
     assert shared == sorted(shared), "lanes come first, then names that workers share"
@@ -117,15 +155,23 @@ def free(seen: SuperviseEvidence) -> int:
     return sum(entry.liveness is None and not entry.pending for entry in seen.lanes)
 
 
-def check_unknown(verdict: SuperviseVerdict, seen: SuperviseEvidence, policy: SupervisePolicy) -> None:
-    unknown = {entry.lane for entry in seen.lanes if entry.liveness == "UNKNOWN" and not entry.pending}
+def check_unknown(
+    verdict: SuperviseVerdict, seen: SuperviseEvidence, policy: SupervisePolicy
+) -> None:
+    unknown = {
+        entry.lane for entry in seen.lanes if entry.liveness == "UNKNOWN" and not entry.pending
+    }
     assert not unknown & {row.lane for row in verdict.spawn}
     dead = [entry.lane for entry in seen.lanes if entry.liveness == "STALLED" and not entry.pending]
-    assert [row.lane for row in verdict.reap] == (dead if policy.reap_stalled else []), "only the dead are reaped"
+    assert [row.lane for row in verdict.reap] == (dead if policy.reap_stalled else []), (
+        "only the dead are reaped"
+    )
     assert unknown <= {row.lane for row in verdict.hold}
 
 
-def check_next_tick(verdict: SuperviseVerdict, seen: SuperviseEvidence, policy: SupervisePolicy) -> None:
+def check_next_tick(
+    verdict: SuperviseVerdict, seen: SuperviseEvidence, policy: SupervisePolicy
+) -> None:
     """Done as it was planned, the plan is done: the next look starts nobody."""
     left = [
         entry if stays(entry, policy) else structs.replace(entry, liveness=None)
@@ -167,7 +213,10 @@ def test_of_few_lanes_the_largest_set_that_comes_first_is_placed(lanes, held, mo
         subset
         for size in range(len(lanes) + 1)
         for subset in combinations(range(len(lanes)), size)
-        if all(regions.disjoint(candidates[one], candidates[other]) for one, other in combinations(subset, 2))
+        if all(
+            regions.disjoint(candidates[one], candidates[other])
+            for one, other in combinations(subset, 2)
+        )
     ]
     assert placement.capacity(candidates) == max(map(len, fitting))
     beside = [
@@ -184,7 +233,10 @@ def test_of_few_lanes_the_largest_set_that_comes_first_is_placed(lanes, held, mo
         assert other < len(taken) or other - len(taken) in placed.chosen
 
 
-@given(st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=4), min_size=17, max_size=40), st.integers(0, 40))
+@given(
+    st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=4), min_size=17, max_size=40),
+    st.integers(0, 40),
+)
 def test_of_many_lanes_with_one_folder_each_as_many_as_possible_are_placed(folders, most):
     """Where each lane is one folder, the folders with none inside are all that can be had."""
     candidates = [placement.region_of(("/".join(folder) + "/**",)) for folder in folders]
@@ -205,7 +257,10 @@ def test_a_plan_asks_nothing_of_the_outside(monkeypatch):
         raise AssertionError("a plan reached the outside")
 
     lanes = tuple(
-        LaneLiveness(lane=f"lane{n}", tree=(f"fresh{n}/**",), liveness="SPINNING" if n % 3 else None) for n in range(30)
+        LaneLiveness(
+            lane=f"lane{n}", tree=(f"fresh{n}/**",), liveness="SPINNING" if n % 3 else None
+        )
+        for n in range(30)
     )
     with monkeypatch.context() as walls:
         walls.setattr(builtins, "open", outside)

@@ -21,12 +21,18 @@ from dos.fleet.io import preload
 preload.load()
 print(*(name for name in sys.modules if name.split(".")[0] == "dos"))
 """
-BY_THE_STORE = {"dos.journal.backends.postgres"}  # imported as the journal is opened, where it is in use
+BY_THE_STORE = {
+    "dos.journal.backends.postgres"
+}  # imported as the journal is opened, where it is in use
 
 
 def loaded(verb: str) -> set[str]:
     done = subprocess.run(
-        [sys.executable, "-c", LOAD.format(verb=verb)], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-c", LOAD.format(verb=verb)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
     )
     return set(done.stdout.split())
 
@@ -54,7 +60,11 @@ def is_module(name: str) -> bool:
 def test_what_a_worker_and_a_supervisor_import_at_use_is_there_before_they_take_a_lease():
     for verb in ("worker", "up"):
         there = loaded(verb)
-        missing = {module: left for module in there if (left := imported_at_use(module) - there - BY_THE_STORE)}
+        missing = {
+            module: left
+            for module in there
+            if (left := imported_at_use(module) - there - BY_THE_STORE)
+        }
         assert missing == {}, verb
 
 

@@ -34,8 +34,14 @@ def work(repository: Repository, lane: str = "one"):
 
 
 def committed(repository: Repository) -> list[tuple[str, str]]:
-    found = [event.body for event in World(repository.root).journal.events() if event.kind == "iteration_committed"]
-    return [(each["outcome"], (each["judged"] or {}).get("replan_productivity") or "") for each in found]
+    found = [
+        event.body
+        for event in World(repository.root).journal.events()
+        if event.kind == "iteration_committed"
+    ]
+    return [
+        (each["outcome"], (each["judged"] or {}).get("replan_productivity") or "") for each in found
+    ]
 
 
 def test_an_agent_refills_the_plan_and_the_unit_it_found_lands(drained):
@@ -55,14 +61,22 @@ def test_an_agent_refills_the_plan_and_the_unit_it_found_lands(drained):
 def test_an_agent_that_says_it_found_work_and_did_not_is_not_believed(drained):
     drained.play({"REPLAN/one": [[{"say": "I have added ten units!"}]]})
     stop = work(drained)
-    assert stop.reason in (StopReason.BENIGN_DRAIN, StopReason.REPLAN_STALLED, StopReason.DRAINED_TWICE)
+    assert stop.reason in (
+        StopReason.BENIGN_DRAIN,
+        StopReason.REPLAN_STALLED,
+        StopReason.DRAINED_TWICE,
+    )
     assert {why for kind, why in committed(drained) if kind == "REPLAN_DONE"} == {"UNPRODUCTIVE"}
     assert drained.subjects() == ["Nothing to do", "Begin"]
 
 
 @pytest.mark.soak
 def test_grooming_the_plan_is_no_leave_to_change_anything_else(drained):
-    stray = [write("docs/demo-plan.md", REFILLED), write("one/a.txt"), commit("Find work, and do it")]
+    stray = [
+        write("docs/demo-plan.md", REFILLED),
+        write("one/a.txt"),
+        commit("Find work, and do it"),
+    ]
     drained.play({"REPLAN/one": [stray]})
     work(drained)
     assert drained.subjects() == ["Nothing to do", "Begin"]

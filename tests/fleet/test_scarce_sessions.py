@@ -91,7 +91,9 @@ class Executor:
 @pytest.mark.parametrize(("code", "counted"), [(JOURNAL_AWAY, 0), (1, 1)])
 def test_a_worker_that_found_the_journal_away_is_no_death_of_its_lane(repository, code, counted):
     world = World(repository.root)
-    acting = FleetEffects(world.workspace, world.config, actor="supervisor/here", executor=Executor(code))
+    acting = FleetEffects(
+        world.workspace, world.config, actor="supervisor/here", executor=Executor(code)
+    )
     lease = acting.take_lease(effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True))
     acting.store.record("spawn/one", events.SpawnIntended(lane="one", run_id="R", host="h"))
     acting.spawn(effects.SpawnWorker(lane="one", run_id="R"))
@@ -100,7 +102,9 @@ def test_a_worker_that_found_the_journal_away_is_no_death_of_its_lane(repository
     acting.watch.look()
     starts = acting.watch.state(Fleet).starts["one"]
     assert len(starts.unended) == counted
-    assert (starts.stopped is not None and starts.stopped.reason == "journal-away") is (code == JOURNAL_AWAY)
+    assert (starts.stopped is not None and starts.stopped.reason == "journal-away") is (
+        code == JOURNAL_AWAY
+    )
     acting.close()
 
 

@@ -16,7 +16,9 @@ def lane(name: str, *globs: str, **more) -> LaneLiveness:
     return LaneLiveness(lane=name, tree=globs or (f"{name}/**",), **more)
 
 
-def actions(*lanes: LaneLiveness, target: int = 2, policy: SupervisePolicy = SupervisePolicy()) -> list:
+def actions(
+    *lanes: LaneLiveness, target: int = 2, policy: SupervisePolicy = SupervisePolicy()
+) -> list:
     return list(plan(lanes, target, policy).actions)
 
 
@@ -33,7 +35,9 @@ def test_a_lane_that_waits_gets_no_worker_and_the_plan_says_for_what():
 
 def test_a_held_and_a_pending_lane_count_and_keep_their_region():
     assert actions(lane("a", liveness="ADVANCING"), lane("b", pending=True), lane("c")) == []
-    assert actions(lane("a", "src/**", liveness="ADVANCING"), lane("b", "src/api/**"), lane("c")) == [Spawn("c")]
+    assert actions(
+        lane("a", "src/**", liveness="ADVANCING"), lane("b", "src/api/**"), lane("c")
+    ) == [Spawn("c")]
 
 
 def test_the_dead_are_reaped_and_their_lane_is_filled_at_once():
@@ -115,8 +119,12 @@ def test_what_is_started_overlaps_nothing_and_never_exceeds_the_target(lanes, ta
 def test_the_actions_are_those_of_the_population_plan(lanes, target):
     verdict = supervise(SuperviseEvidence(lanes=lanes, target=target))
     found = plan(lanes, target).actions
-    assert [each.lane for each in found if isinstance(each, Spawn)] == [row.lane for row in verdict.spawn]
-    assert [each.lane for each in found if isinstance(each, Reap)] == [row.lane for row in verdict.reap]
+    assert [each.lane for each in found if isinstance(each, Spawn)] == [
+        row.lane for row in verdict.spawn
+    ]
+    assert [each.lane for each in found if isinstance(each, Reap)] == [
+        row.lane for row in verdict.reap
+    ]
     excess = {row.lane for row in verdict.flag if row.reason.startswith("one of")}
     flagged = {each.lane for each in found if isinstance(each, Flag)}
     assert flagged == {row.lane for row in verdict.flag} - excess

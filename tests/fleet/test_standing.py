@@ -45,7 +45,12 @@ OLD = 16 * MINUTE
         (seen(process_alive=False, last_heartbeat_age_ms=OLD), "STALLED", None),
         (seen(process_alive=False, last_heartbeat_age_ms=None), "STALLED", None),
         (
-            seen(process_alive=False, last_heartbeat_age_ms=OLD, progress_age_ms=0, commits_since_start=1),
+            seen(
+                process_alive=False,
+                last_heartbeat_age_ms=OLD,
+                progress_age_ms=0,
+                commits_since_start=1,
+            ),
             "STALLED",
             None,
         ),
@@ -54,7 +59,15 @@ OLD = 16 * MINUTE
         (seen(lapsed=True, commits_since_start=Unknown("no git")), "STALLED", None),
         (seen(lapsed=True, progress_age_ms=0, commits_since_start=1), "STALLED", None),
         (seen(commits_since_start=Unknown("no git")), "UNKNOWN", None),
-        (seen(commits_since_start=Unknown("no git"), process_alive=False, last_heartbeat_age_ms=OLD), "UNKNOWN", None),
+        (
+            seen(
+                commits_since_start=Unknown("no git"),
+                process_alive=False,
+                last_heartbeat_age_ms=OLD,
+            ),
+            "UNKNOWN",
+            None,
+        ),
     ],
 )
 def test_standing(evidence, answer, age):
@@ -82,4 +95,6 @@ def test_only_whose_process_is_gone_or_whose_lease_is_over_is_stalled(evidence):
     if found.answer == "STALLED":
         assert evidence.lapsed or evidence.process_alive is False
     if found.answer == "ADVANCING":
-        assert liveness.judge(evidence).answer == "ADVANCING", "nobody is thought better of than by a look"
+        assert liveness.judge(evidence).answer == "ADVANCING", (
+            "nobody is thought better of than by a look"
+        )

@@ -33,7 +33,9 @@ BUSY = structs.replace(NOTHING, busy=True, idle=False)
 class System:
     """Shows one fleet after the other, and writes down what is recorded."""
 
-    def __init__(self, *shown: Fleet | Exception, system: str = "h-1", store: Store | None = None) -> None:
+    def __init__(
+        self, *shown: Fleet | Exception, system: str = "h-1", store: Store | None = None
+    ) -> None:
         self.shown = list(shown)
         self.system = system
         self.store = store or Store(MemoryBackend(), actor="supervisor")
@@ -43,7 +45,13 @@ class System:
 
     def run(self, *, policy: SupervisePolicy = SupervisePolicy(), target: int = 1):
         supervisor = Supervisor(
-            host="h", system=self.system, pid=1, target=target, tick_seconds=1.0, until_idle=True, policy=policy
+            host="h",
+            system=self.system,
+            pid=1,
+            target=target,
+            tick_seconds=1.0,
+            until_idle=True,
+            policy=policy,
         )
         return drive(
             supervisor.supervise(),
@@ -60,7 +68,9 @@ class System:
         )
 
     def take(self, effect):
-        asked = Request(lane=effect.lane, holder="h:1", host="h", ttl_ms=1000, region=region([]), is_lock=True)
+        asked = Request(
+            lane=effect.lane, holder="h:1", host="h", ttl_ms=1000, region=region([]), is_lock=True
+        )
         return self.store.acquire(asked, lambda *_: None)
 
     def record(self, effect):
@@ -81,7 +91,9 @@ class System:
         return [event.kind for event in self.store.events()]
 
 
-@pytest.mark.parametrize("error", [GitFailed("git took too long", hint=""), BadInput("a plan is unreadable", hint="")])
+@pytest.mark.parametrize(
+    "error", [GitFailed("git took too long", hint=""), BadInput("a plan is unreadable", hint="")]
+)
 def test_a_look_that_fails_is_told_once_and_the_next_one_counts(error):
     system = System(BUSY, error, error, BUSY, error, NOTHING)
     assert system.run().why is Why.IDLE
@@ -91,7 +103,9 @@ def test_a_look_that_fails_is_told_once_and_the_next_one_counts(error):
 
 
 @pytest.mark.parametrize(
-    "shown", [[GitFailed("no git", hint="")], [BUSY, StoreFailed("the disk is full", hint="")]], ids=["first", "store"]
+    "shown",
+    [[GitFailed("no git", hint="")], [BUSY, StoreFailed("the disk is full", hint="")]],
+    ids=["first", "store"],
 )
 def test_whoever_typed_it_is_told_of_a_first_look_that_fails_and_a_store_that_fails_ends_it(shown):
     system = System(*shown)
@@ -102,7 +116,11 @@ def test_whoever_typed_it_is_told_of_a_first_look_that_fails_and_a_store_that_fa
 def test_it_ends_with_what_is_left_and_what_that_waits_for():
     left = {
         "P/A1": (Waiting(on=WaitsOn.GATE, subject="P/A1", why="its plan is a draft"),),
-        "P/A2": (Waiting(on=WaitsOn.DEPENDENCY, subject="P/A2", why="what it builds on has not shipped: P/A1"),),
+        "P/A2": (
+            Waiting(
+                on=WaitsOn.DEPENDENCY, subject="P/A2", why="what it builds on has not shipped: P/A1"
+            ),
+        ),
         "P/A3": (Waiting(on=WaitsOn.GATE, subject="P/A3", why="a person has to decide first"),),
     }
     system = System(structs.replace(NOTHING, left=left))
@@ -124,7 +142,9 @@ def test_a_run_that_spins_again_is_asked_about_again_and_the_question_comes_befo
     def spinning() -> Fleet:
         state = fold.current(system.store, State)[0].runs["R1"]
         ordinal = state.landed + 1
-        asked = fold.current(system.store, Decisions)[0].knows(SpinningQuestion.id_of("R1", ordinal))
+        asked = fold.current(system.store, Decisions)[0].knows(
+            SpinningQuestion.id_of("R1", ordinal)
+        )
         run = LiveRun(
             lease=lease, is_flagged=state.flagged, is_asked_about=asked, expires_ms=5, ordinal=ordinal
         )  # fmt: skip
@@ -169,13 +189,17 @@ def test_the_dead_are_not_reaped_where_that_is_configured():
 
 
 @pytest.mark.parametrize(
-    "found", [None, starting.Found(adopted=["api: h:7"], fenced=[], resumed=[], repeated=[], skipped=[])]
+    "found",
+    [None, starting.Found(adopted=["api: h:7"], fenced=[], resumed=[], repeated=[], skipped=[])],
 )
 def test_supervisors_of_several_hosts_all_end_by_themselves_whoever_came_last(found):
     """The second starts while the first waits for its next tick, and the third while the second does."""
     store = Store(MemoryBackend(), actor="supervisor")
     first = structs.replace(BUSY, found=found)
-    systems = [System(first, structs.replace(NOTHING, found=found), system=f"h-{n}", store=store) for n in range(3)]
+    systems = [
+        System(first, structs.replace(NOTHING, found=found), system=f"h-{n}", store=store)
+        for n in range(3)
+    ]
     endings = []
     for system, following in itertools.pairwise(systems):
         system.pause = lambda effect, following=following: endings.append(following.run())
@@ -215,9 +239,13 @@ def test_a_drain_that_is_asked_for_after_the_look_concerns_the_worker_that_is_st
     asked = Request(lane="api", holder="h:2", host="h", ttl_ms=1000, region=region([]), run_id="R0")
     lease = system.store.acquire(asked, lambda *_: None)
     assert fold.current(system.store, State)[0].orders(lease).drain
-    by_the_next = events.SpawnIntended(lane="api", run_id="R1", host="h", supervisor=system.store.last())
+    by_the_next = events.SpawnIntended(
+        lane="api", run_id="R1", host="h", supervisor=system.store.last()
+    )
     system.store.record("spawn/api", by_the_next)
-    assert not fold.current(system.store, State)[0].orders(structs.replace(lease, run_id="R1")).drain
+    assert (
+        not fold.current(system.store, State)[0].orders(structs.replace(lease, run_id="R1")).drain
+    )
 
 
 def test_a_supervisor_whose_lease_was_taken_says_that_it_is_lost():

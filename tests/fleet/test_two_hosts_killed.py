@@ -16,7 +16,9 @@ def hosts_of(fleet: EngineFleet, kind: str) -> dict[str, str]:
 def test_what_a_dead_host_was_at_is_done_by_the_other_when_its_leases_have_run_out(tmp_path):
     go_on = tmp_path / "go-on"
     with EngineFleet(tmp_path / "fleet", {"one": 2, "two": 2}, ttl=4.0) as fleet:
-        fleet.play({"*": [[EDIT, {"run": f"until test -e {go_on}; do sleep 0.1; done"}, COMMIT, DONE]]})
+        fleet.play(
+            {"*": [[EDIT, {"run": f"until test -e {go_on}; do sleep 0.1; done"}, COMMIT, DONE]]}
+        )
         fleet.up("--target", "1", **LEFT)
         wait_for(lambda: len(fleet.edits()) == 1, "the left host is at work")
         right = fleet.up("--target", "2", "--until-idle", **RIGHT)
@@ -26,10 +28,16 @@ def test_what_a_dead_host_was_at_is_done_by_the_other_when_its_leases_have_run_o
         fleet.kill(fleet.processes(**LEFT))  # the agents die with their workers
         go_on.touch()
         assert right.wait(timeout=PATIENCE) == 0, fleet.story()
-        assert set(hosts_of(fleet, "worker_spawned").values()) == {"right"}, "the newest worker of each lane"
+        assert set(hosts_of(fleet, "worker_spawned").values()) == {"right"}, (
+            "the newest worker of each lane"
+        )
         reaped = [fact["reason"] for fact in fleet.facts("worker_reaped")]
-        assert set(reaped) <= {"its lease is over"}, "of another host nobody can say that a process is gone"
-        assert len(fleet.facts("lease_expired")) + len(reaped) == 1, "the one lease ended once, by its time"
+        assert set(reaped) <= {"its lease is over"}, (
+            "of another host nobody can say that a process is gone"
+        )
+        assert len(fleet.facts("lease_expired")) + len(reaped) == 1, (
+            "the one lease ended once, by its time"
+        )
         assert broken(fleet) == []
 
 

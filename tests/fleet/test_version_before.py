@@ -20,9 +20,18 @@ class OldWorkspace:
     def __init__(self, root: Path) -> None:
         self.root = root
         git("init", "--quiet", "--initial-branch", "main", cwd=self._made(root))
-        git("fetch", "--quiet", "--update-head-ok", str(FIXTURE / "repository.bundle"), "refs/*:refs/*", cwd=root)
+        git(
+            "fetch",
+            "--quiet",
+            "--update-head-ok",
+            str(FIXTURE / "repository.bundle"),
+            "refs/*:refs/*",
+            cwd=root,
+        )
         git("reset", "--quiet", "--hard", "main", cwd=root)
-        git("update-ref", "-d", "refs/landing", cwd=root)  # the commit is in no branch, as it was then
+        git(
+            "update-ref", "-d", "refs/landing", cwd=root
+        )  # the commit is in no branch, as it was then
         shutil.copy(FIXTURE / "state.db", self._made(root / ".git" / "dos") / "state.db")
 
     def _made(self, folder: Path) -> Path:
@@ -79,7 +88,9 @@ def test_it_is_finished(old):
     git("commit", "--quiet", "--message", "Choose a vendor", cwd=old.root)
     question = old.dos("decisions", "--json").json[0]["id"]
     assert old.dos("decisions", "answer", question, "retry").code == 0
-    ended = in_its_own_process("up", "--until-idle", "--plain", "--target", "1", "--tick", "0.2", cwd=old.root)
+    ended = in_its_own_process(
+        "up", "--until-idle", "--plain", "--target", "1", "--tick", "0.2", cwd=old.root
+    )
     assert ended.code == 0, ended.out + ended.err
     assert old.events()[: len(before)] == before
     assert old.units("unit_landed") == Counter(["OLD/API1", "OLD/API2", "OLD/DOC1", "OLD/WEB1"])

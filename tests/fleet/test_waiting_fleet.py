@@ -54,17 +54,23 @@ def test_a_unit_that_waits_for_another_lane_is_done_when_that_has_landed_and_nob
 def test_a_plan_that_is_no_draft_any_more_is_worked_on_though_a_run_had_stopped_for_it(fleet):
     plan(fleet, ACROSS.replace("- depends: DEMO/A1", "- class: draft"))
     waits = [fleet.repository.waits, write("one/a.py", CODE), commit("Write a")]
-    fleet.repository.play(WORKS | {"DEMO/A1": [waits]})  # so that the fleet is not idle before the plan has changed
+    fleet.repository.play(
+        WORKS | {"DEMO/A1": [waits]}
+    )  # so that the fleet is not idle before the plan has changed
     process = fleet.up("--until-idle", "--target", "2")
     wait_for(lambda: [event for event in of(fleet, "run_stopped") if event["lane"] == "two"])
     plan(fleet, ACROSS.replace("- depends: DEMO/A1", ""))
-    (asked,) = wait_for(lambda: of(fleet, "decision_raised"), "somebody is asked whether the edit counts")
+    (asked,) = wait_for(
+        lambda: of(fleet, "decision_raised"), "somebody is asked whether the edit counts"
+    )
     assert asked["about"] == "plan_changed"
     assert fleet.dos("decisions", "answer", asked["id"], "use").returncode == 0
     fleet.repository.let_go()
     story, _ = process.communicate(timeout=PATIENCE)
     assert landed(fleet) == ["DEMO/A1", "DEMO/B1", "DEMO/B2"], story
-    assert of(fleet, "decision_raised") == [asked], "nobody is asked about the lane that had stopped"
+    assert of(fleet, "decision_raised") == [asked], (
+        "nobody is asked about the lane that had stopped"
+    )
 
 
 @pytest.mark.soak
@@ -95,7 +101,10 @@ def test_a_lane_that_nobody_will_work_on_is_asked_about_though_its_units_rest(fl
     assert stuck(fleet).startswith("lane-stopped-")
     (asked,) = of(fleet, "decision_raised")
     assert asked["waits"] == ["unit:DEMO/A1"]
-    assert "DEMO/A1 (3 attempts, last: its agent ended with crash: no commit was made" in asked["question"]
+    assert (
+        "DEMO/A1 (3 attempts, last: its agent ended with crash: no commit was made"
+        in asked["question"]
+    )
 
 
 @pytest.mark.soak
@@ -105,7 +114,10 @@ def test_no_restart_clears_a_cooldown_and_an_answer_does_also_while_nothing_runs
     process = fleet.up("--until-idle")
     story, _ = process.communicate(timeout=PATIENCE)
     assert (process.returncode, len(of(fleet, "agent_started"))) == (3, agents), story
-    assert "1 unit left: 1 on cooldown (DEMO/A1: 3 attempts" in story and "dos up --retry DEMO/A1" in story
+    assert (
+        "1 unit left: 1 on cooldown (DEMO/A1: 3 attempts" in story
+        and "dos up --retry DEMO/A1" in story
+    )
     (answered,) = of(fleet, "decision_answered")
     assert (answered["id"], answered["choice"], answered["expired"]) == (question, "leave", True)
     process = fleet.up("--until-idle", "--retry", "A1")
@@ -125,7 +137,9 @@ def test_an_answer_that_is_given_while_nothing_runs_counts_at_the_next_start(fle
 @pytest.mark.soak
 def test_units_that_fail_hold_back_no_other_unit_of_their_lane(fleet):
     names = ("A1", "A2", "A3", "A4")
-    plan(fleet, "# A plan\n" + "".join(f"\n## DEMO {name}: of one\n- lane: one\n" for name in names))
+    plan(
+        fleet, "# A plan\n" + "".join(f"\n## DEMO {name}: of one\n- lane: one\n" for name in names)
+    )
     fleet.repository.play({"DEMO/A4": WORKS["DEMO/A1"], "*": [[FAILS]]})
     process = fleet.up("--until-idle")
     story, _ = process.communicate(timeout=PATIENCE)
@@ -137,7 +151,9 @@ def test_units_that_fail_hold_back_no_other_unit_of_their_lane(fleet):
 
 def test_a_unit_on_a_lane_without_workers_is_left_and_the_exit_code_says_so(fleet):
     config = fleet.repository.root / "dos.toml"
-    config.write_text(config.read_text().replace('concurrent = ["one", "two"]', 'concurrent = ["one"]'))
+    config.write_text(
+        config.read_text().replace('concurrent = ["one", "two"]', 'concurrent = ["one"]')
+    )
     plan(fleet, "# A plan\n\n## DEMO B1: of two\n- lane: two\n")
     story, _ = (process := fleet.up("--until-idle")).communicate(timeout=PATIENCE)
     assert process.returncode == 3, story
@@ -167,6 +183,11 @@ def test_a_crash_takes_nothing_back_of_what_a_run_had_counted(fleet):
     story, _ = process.communicate(timeout=PATIENCE)
     committed = of(fleet, "iteration_committed")
     assert [each["iteration"] for each in committed] == [1, 2, 3], story
-    assert committed[0]["run_id"] == first["run_id"] != committed[1]["run_id"] == committed[2]["run_id"]
+    assert (
+        committed[0]["run_id"]
+        == first["run_id"]
+        != committed[1]["run_id"]
+        == committed[2]["run_id"]
+    )
     assert [each["state"].get("consecutive_unclear", 0) for each in committed] == [0, 1, 2]
     assert of(fleet, "run_stopped")[0]["stop_reason"] == "consecutive-unclear"

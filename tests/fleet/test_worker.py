@@ -59,7 +59,9 @@ def questions(repository) -> dict[str, str]:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("ignored", [False, True])
-def test_work_waits_until_what_the_user_has_not_committed_is_out_of_its_way(repository, impatient, ignored):
+def test_work_waits_until_what_the_user_has_not_committed_is_out_of_its_way(
+    repository, impatient, ignored
+):
     if ignored:
         (repository.root / ".git" / "info" / "exclude").write_text("a.txt\n")
     mine = repository.root / "one" / "a.txt"
@@ -73,7 +75,9 @@ def test_work_waits_until_what_the_user_has_not_committed_is_out_of_its_way(repo
         mine.unlink()
 
     assert work(repository, performers=parking(make_way)).reason is StopReason.COMPLETE
-    assert seen == [("mine\n", ["Write b", "Begin"], {"landing_blocked": ""})], "the rest of the lane went on"
+    assert seen == [("mine\n", ["Write b", "Begin"], {"landing_blocked": ""})], (
+        "the rest of the lane went on"
+    )
     assert repository.subjects() == ["Write a", "Write b", "Begin"]
     assert repository.starts().count("DEMO/A1") == 1, "nobody did it again"
     assert questions(repository) == {"landing_blocked": "retry"}
@@ -127,7 +131,14 @@ def test_nothing_lands_beneath_a_merge_that_the_user_has_not_finished(repository
 
     assert work(repository, performers=parking(finish)).reason is StopReason.COMPLETE
     assert seen == [["This line", "Begin"]]
-    assert set(repository.subjects()) == {"Write a", "Write b", "Merge", "This line", "Another line", "Begin"}
+    assert set(repository.subjects()) == {
+        "Write a",
+        "Write b",
+        "Merge",
+        "This line",
+        "Another line",
+        "Begin",
+    }
     assert sorted(repository.starts()) == ["DEMO/A1", "DEMO/A2"]
 
 
@@ -141,7 +152,12 @@ def test_the_users_next_commit_takes_nothing_back(repository):
 
 
 def test_acceptance_sees_the_commit_and_not_what_lies_around(repository):
-    repository.play({"DEMO/A1": [[write("one/other.txt"), commit("Not it"), write("one/a.txt")]], "*": [[{"say": ""}]]})
+    repository.play(
+        {
+            "DEMO/A1": [[write("one/other.txt"), commit("Not it"), write("one/a.txt")]],
+            "*": [[{"say": ""}]],
+        }
+    )
     work(repository)
     assert repository.subjects() == ["Begin"]
 
@@ -150,7 +166,9 @@ def test_acceptance_sees_the_commit_and_not_what_lies_around(repository):
 def test_a_branch_of_the_users_that_the_agent_checks_out_is_not_moved(repository):
     repository.git("branch", "feature")
     before = repository.git("rev-parse", "feature")
-    repository.play({"*": [[{"run": "git checkout -q feature"}, write("two/x.txt"), {"say": "done"}]]})
+    repository.play(
+        {"*": [[{"run": "git checkout -q feature"}, write("two/x.txt"), {"say": "done"}]]}
+    )
     work(repository)
     assert repository.git("rev-parse", "feature") == before
 
@@ -195,14 +213,21 @@ def test_a_claim_that_git_does_not_bear_out_does_not_land(repository, steps, why
 @pytest.mark.soak
 def test_a_stray_file_whose_name_is_not_text_is_told_all_the_same(repository):
     command = "printf x > \"$(printf 'two/odd-\\377.txt')\""
-    repository.play({"DEMO/A1": [[{"run": command}, commit("Odd")]], "DEMO/A2": [[{"say": "nothing"}]]})
+    repository.play(
+        {"DEMO/A1": [[{"run": command}, commit("Odd")]], "DEMO/A2": [[{"say": "nothing"}]]}
+    )
     assert work(repository).reason is StopReason.CONSECUTIVE_DIRTY_ZERO
     assert any("two/odd-\ufffd.txt" in why for why in fleet(repository).units["DEMO/A1"].tries)
 
 
 @pytest.mark.soak
 def test_what_an_agent_left_behind_is_saved_before_the_worktree_is_cleared(repository):
-    repository.play({"DEMO/A1": [[write("one/half.txt", "half\n"), {"crash": True}]], "DEMO/A2": [[{"crash": True}]]})
+    repository.play(
+        {
+            "DEMO/A1": [[write("one/half.txt", "half\n"), {"crash": True}]],
+            "DEMO/A2": [[{"crash": True}]],
+        }
+    )
     work(repository)
     saved = fleet(repository).salvaged
     assert saved
@@ -296,7 +321,10 @@ def count_effects(repository) -> int:
     counted = []
 
     def counting(performers):
-        return {kind: (lambda effect, do=do: (counted.append(1), do(effect))[1]) for kind, do in performers.items()}
+        return {
+            kind: (lambda effect, do=do: (counted.append(1), do(effect))[1])
+            for kind, do in performers.items()
+        }
 
     work(repository, performers=counting)
     return len(counted)
@@ -346,7 +374,9 @@ def kill_and_go_on(repository, boundary: int, units: dict[str, str]) -> None:
                 raise Killed
             return answer
 
-        return {kind: (lambda effect, do=do: perform(effect, do)) for kind, do in performers.items()}
+        return {
+            kind: (lambda effect, do=do: perform(effect, do)) for kind, do in performers.items()
+        }
 
     with pytest.raises(Killed):
         work(repository, performers=dying)
@@ -359,11 +389,15 @@ def kill_and_go_on(repository, boundary: int, units: dict[str, str]) -> None:
     assert repository.subjects() == [*reversed(units), *before], "each unit landed exactly once"
     happened = list(World(repository.root).journal.events())
     for kind in ("unit_landed", "receipt_issued"):
-        assert sorted(event.body["unit"] for event in happened if event.kind == kind) == sorted(units.values())
+        assert sorted(event.body["unit"] for event in happened if event.kind == kind) == sorted(
+            units.values()
+        )
     for event in happened:
         if event.kind == "receipt_issued":
             noted = repository.git("notes", "--ref=dos-receipts", "show", event.body["commit"])
-            assert json.decode(noted) == event.body["receipt"], "one line, and the same as in the journal"
+            assert json.decode(noted) == event.body["receipt"], (
+                "one line, and the same as in the journal"
+            )
             assert event.body["receipt"]["signature"]
 
 
@@ -384,11 +418,15 @@ def test_a_unit_at_which_runs_keep_dying_is_set_aside_for_a_person(repository):
         acting.close()
     stop = work(repository, number=9)
     assert stop.reason is StopReason.PICK_HELD_INVARIANT
-    assert repository.subjects() == ["Write b", "Begin"], "the other unit of the lane is not held up"
+    assert repository.subjects() == ["Write b", "Begin"], (
+        "the other unit of the lane is not held up"
+    )
 
 
 @pytest.mark.soak
-def test_an_overloaded_provider_is_asked_again_for_the_same_unit_and_nothing_is_held_against_it(repository):
+def test_an_overloaded_provider_is_asked_again_for_the_same_unit_and_nothing_is_held_against_it(
+    repository,
+):
     repository.play(
         {
             "DEMO/A1": [[{"overloaded": True}], [write("one/a.txt"), commit("Write a")]],
@@ -397,10 +435,20 @@ def test_an_overloaded_provider_is_asked_again_for_the_same_unit_and_nothing_is_
     )
     stop = work(repository)
     limits = [kind for kind in kinds(repository) if kind.startswith("limit_")]
-    assert (stop.reason, limits) == (StopReason.COMPLETE, ["limit_hit", "limit_probed", "limit_lifted"])
+    assert (stop.reason, limits) == (
+        StopReason.COMPLETE,
+        ["limit_hit", "limit_probed", "limit_lifted"],
+    )
     assert repository.subjects() == ["Write b", "Write a", "Begin"]
-    ended = [event.body for event in World(repository.root).journal.events() if event.kind == "agent_ended"]
-    assert [(each["unit"], each["outcome"]) for each in ended[:2]] == [("DEMO/A1", "overloaded"), ("DEMO/A1", "ok")]
+    ended = [
+        event.body
+        for event in World(repository.root).journal.events()
+        if event.kind == "agent_ended"
+    ]
+    assert [(each["unit"], each["outcome"]) for each in ended[:2]] == [
+        ("DEMO/A1", "overloaded"),
+        ("DEMO/A1", "ok"),
+    ]
     assert fleet(repository).units["DEMO/A1"].tries == []
 
 
@@ -420,7 +468,11 @@ def test_a_unit_that_another_lane_is_at_is_not_taken_when_the_plan_moves_it(repo
         return {**performers, effects.RunAgent: run}
 
     work(repository, performers=move_the_unit)
-    claims = [event.body["unit"] for event in World(repository.root).journal.events() if event.kind == "unit_claimed"]
+    claims = [
+        event.body["unit"]
+        for event in World(repository.root).journal.events()
+        if event.kind == "unit_claimed"
+    ]
     assert claims.count("DEMO/A1") == 1
 
 
@@ -441,7 +493,9 @@ def test_of_two_lanes_that_claim_one_unit_at_once_one_goes_on(repository, monkey
         def claim(effect):
             if waiting and late:  # after the stream was looked at, and before the claim is written
                 check = survey.check_claim
-                monkeypatch.setattr(survey, "check_claim", lambda *seen: (check(*seen), waiting and waiting.pop()()))
+                monkeypatch.setattr(
+                    survey, "check_claim", lambda *seen: (check(*seen), waiting and waiting.pop()())
+                )
             elif waiting:
                 waiting.pop()()
             return real(effect)
@@ -452,14 +506,22 @@ def test_of_two_lanes_that_claim_one_unit_at_once_one_goes_on(repository, monkey
         work(repository, performers=racing)
     finally:
         other.close()
-    claims = [event.body for event in World(repository.root).journal.events() if event.kind == "unit_claimed"]
-    assert [(each["unit"], each["run_id"]) for each in claims if each["unit"] == "DEMO/A1"] == [("DEMO/A1", "R2")]
+    claims = [
+        event.body
+        for event in World(repository.root).journal.events()
+        if event.kind == "unit_claimed"
+    ]
+    assert [(each["unit"], each["run_id"]) for each in claims if each["unit"] == "DEMO/A1"] == [
+        ("DEMO/A1", "R2")
+    ]
     assert repository.starts() == ["DEMO/A2"]
 
 
 def test_an_outage_does_not_make_a_back_off_longer(repository, monkeypatch):
     acting, clock = open_effects(repository), [0.0]
-    monkeypatch.setattr("dos.fleet.io.worker_effects.time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(
+        "dos.fleet.io.worker_effects.time", SimpleNamespace(monotonic=lambda: clock[0])
+    )
 
     def wait(after, seconds):
         clock[0] += seconds
@@ -495,7 +557,16 @@ def test_a_workspace_below_the_top_of_its_repository_lands_too(tmp_path):
     outer.commit_all("Move down")
     world = World(inner)
     acting = WorkerEffects(world.workspace, world.config, actor="test")
-    outer.play({"*": [[{"run": "mkdir -p inner/one; echo x | tee inner/one/a.txt > inner/one/b.txt"}, commit("Both")]]})
+    outer.play(
+        {
+            "*": [
+                [
+                    {"run": "mkdir -p inner/one; echo x | tee inner/one/a.txt > inner/one/b.txt"},
+                    commit("Both"),
+                ]
+            ]
+        }
+    )
     (inner / "docs" / "demo-plan.md").write_text("## DEMO A1: first\n- lane: one\n")
     stop = drive(new_worker().work(), acting.performers())
     acting.close()

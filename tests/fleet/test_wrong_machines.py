@@ -42,7 +42,9 @@ def fill(directory: Path) -> Path:
 
 
 @pytest.mark.soak
-def test_without_room_for_the_journal_everybody_stops_and_with_room_everything_goes_on(on_a_small_disk):
+def test_without_room_for_the_journal_everybody_stops_and_with_room_everything_goes_on(
+    on_a_small_disk,
+):
     fleet, disk = on_a_small_disk
     supervisor = fleet.up("--target", "2")
     wait_for(lambda: len(fleet.edits()) == 2, "both agents are at work")
@@ -71,11 +73,17 @@ def test_a_journal_that_cannot_be_read_starts_nothing_until_it_can(tmp_path):
         fleet.up("--target", "1")
         wait_for(fleet.edits, "the agent is at work")
         fleet.kill_everything()
-        journal = {path: path.read_bytes() for path in (fleet.root / ".git" / "dos").glob("state.db*")}
+        journal = {
+            path: path.read_bytes() for path in (fleet.root / ".git" / "dos").glob("state.db*")
+        }
         for path, whole in journal.items():
             path.write_bytes(b"not a journal" * 100 + whole[1300:])
         assert fleet.until_idle() == 2
-        assert fleet.story().startswith("error: ") and "hint: " in fleet.story() and "Traceback" not in fleet.story()
+        assert (
+            fleet.story().startswith("error: ")
+            and "hint: " in fleet.story()
+            and "Traceback" not in fleet.story()
+        )
         assert len(fleet.agent_starts()) == 1 and fleet.processes() == []
         for path, whole in journal.items():
             path.write_bytes(whole)
@@ -102,7 +110,11 @@ def test_clocks_that_jump_by_hours_rob_nobody(tmp_path):
         assert supervisor.returncode == 0, fleet.story()
         wall = [event.at_ms for event in fleet.events()]
         assert jumps > 4 and max(wall) - min(wall) > 2 * HOUR_SECONDS * 1000, "the clocks did jump"
-        granted = [fact["asked"]["lane"] for fact in fleet.facts("lease_granted") if fact["asked"]["run_id"]]
+        granted = [
+            fact["asked"]["lane"]
+            for fact in fleet.facts("lease_granted")
+            if fact["asked"]["run_id"]
+        ]
         assert sorted(granted) == ["one", "two"] and len(fleet.agent_starts()) == 4
         assert fleet.facts("lease_expired") == fleet.facts("lease_revoked") == []
         assert broken(fleet) == []

@@ -32,7 +32,11 @@ class DyingGit:
         program = self.folder / "git"
         program.write_text(
             SCRIPT.format(
-                git=shutil.which("git"), calls=self.calls, deaths=self.deaths, seed=seed, share=round(share * 1000)
+                git=shutil.which("git"),
+                calls=self.calls,
+                deaths=self.deaths,
+                seed=seed,
+                share=round(share * 1000),
             )
         )
         program.chmod(0o755)

@@ -52,15 +52,22 @@ def test_a_worker_lands_every_unit_once_with_one_agent_each(repository, dying, s
 @pytest.mark.soak
 def test_a_fleet_lands_every_unit_and_no_worker_dies(fleet, dying):
     lanes = {"one": "A", "two": "B", "three": "C"}
-    units = [(lane, f"{letter}{number}") for lane, letter in lanes.items() for number in range(1, 9)]
-    plan = "".join(f"## DEMO {unit}: write it\n- lane: {lane}\n- paths: {lane}/**\n\n" for lane, unit in units)
+    units = [
+        (lane, f"{letter}{number}") for lane, letter in lanes.items() for number in range(1, 9)
+    ]
+    plan = "".join(
+        f"## DEMO {unit}: write it\n- lane: {lane}\n- paths: {lane}/**\n\n" for lane, unit in units
+    )
     root = fleet.repository.root
     (root / "docs" / "demo-plan.md").write_text(f"# A plan\n\n{plan}")
     config = (root / "dos.toml").read_text().replace('"two"]', '"two", "three"]')
     (root / "dos.toml").write_text(config.replace("[leases]", 'three = ["three/**"]\n\n[leases]'))
     fleet.repository.commit_all("Plan")
     fleet.repository.play(
-        {f"DEMO/{unit}": [[write(f"{lane}/{unit}.txt"), commit(f"Write {unit}")]] for lane, unit in units}
+        {
+            f"DEMO/{unit}": [[write(f"{lane}/{unit}.txt"), commit(f"Write {unit}")]]
+            for lane, unit in units
+        }
     )
     git = dying(seed=3)
     told, _ = (process := fleet.up("--until-idle", "--target", "3")).communicate(timeout=600)
@@ -89,10 +96,14 @@ def test_a_lost_race_is_a_no_and_is_told_at_once(repository):
     assert git.swap_ref("refs/dos/probe", base, None) == ""
     assert git.swap_ref("refs/dos/probe", base, None) == "", "it is there already"
     assert "cannot lock ref" in git.swap_ref("refs/dos/probe", blob, None)
-    assert "cannot lock ref" in git.swap_ref("refs/dos/probe", blob, base, verified=f"verify refs/heads/main {blob}\n")
+    assert "cannot lock ref" in git.swap_ref(
+        "refs/dos/probe", blob, base, verified=f"verify refs/heads/main {blob}\n"
+    )
     assert git.object_of("refs/dos/probe") == base
     assert "cannot lock ref" in git.swap_ref("refs/dos/probe", None, blob)
-    assert git.swap_ref("refs/dos/probe", None, base) == "" and git.object_of("refs/dos/probe") is None
+    assert (
+        git.swap_ref("refs/dos/probe", None, base) == "" and git.object_of("refs/dos/probe") is None
+    )
     assert git.swap_ref("refs/dos/probe", base, "0" * 40) == ""
 
 
@@ -125,7 +136,9 @@ def test_no_change_of_a_ref_is_lost_to_another(repository):
         lambda git: git.submodules(),
         lambda git: Objects(git).commit("HEAD"),
         lambda git: branch.check_fence(git, "one", 1),
-        lambda git: branch.has_landed(git, branch.Landing(unit="U", branch="main", base="", commit="HEAD")),
+        lambda git: branch.has_landed(
+            git, branch.Landing(unit="U", branch="main", base="", commit="HEAD")
+        ),
     ],
 )
 def test_no_question_is_answered_by_a_git_that_dies(repository, dying, ask):
@@ -162,7 +175,9 @@ def test_that_an_object_is_malformed_is_an_answer_and_costs_no_second_try(reposi
 
     monkeypatch.setattr(Writer, "once", once)
     with pytest.raises(MalformedObject):
-        Writer(repository.root).run("hash-object", "-t", "commit", "-w", "--stdin", feed="tree 123\n\nx\n")
+        Writer(repository.root).run(
+            "hash-object", "-t", "commit", "-w", "--stdin", feed="tree 123\n\nx\n"
+        )
     assert len(seen) == 1
 
 
@@ -177,7 +192,10 @@ def test_an_absence_is_an_answer_and_costs_no_second_try(repository, monkeypatch
     monkeypatch.setattr(Writer, "once", once)
     git, absent = Writer(repository.root), "0123456789" * 4
     assert git.commit_of("refs/heads/none") is None and git.commit_of(absent) is None
-    assert git.is_ancestor("9876543210" * 4, "HEAD") is False and git.is_ancestor("HEAD", "refs/heads/gone") is False
+    assert (
+        git.is_ancestor("9876543210" * 4, "HEAD") is False
+        and git.is_ancestor("HEAD", "refs/heads/gone") is False
+    )
     assert git.attempt("config", "--get", "no.thing").stdout == ""
     assert git.submodules() == {}
     with pytest.raises(GitFailed) as failed:
@@ -188,12 +206,22 @@ def test_an_absence_is_an_answer_and_costs_no_second_try(repository, monkeypatch
 def test_the_table_knows_every_command_that_we_run():
     known = {rule.command for rule in exit_codes.RULES}
     texts = {path: path.read_text() for path in sorted(Path(dos.__file__).parent.rglob("*.py"))}
-    calling = {path: text for path, text in texts.items() if re.search(r"\.\s*(run|attempt|once)\b", text)}
+    calling = {
+        path: text for path, text in texts.items() if re.search(r"\.\s*(run|attempt|once)\b", text)
+    }
     assert len(calling) > 50
     for path, text in calling.items():
         for node in ast.walk(ast.parse(text)):
-            called = node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
-            if called in ("run", "attempt", "once") and node.args and isinstance(node.args[0], ast.Constant):
+            called = (
+                node.func.attr
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+                else ""
+            )
+            if (
+                called in ("run", "attempt", "once")
+                and node.args
+                and isinstance(node.args[0], ast.Constant)
+            ):
                 word = node.args[0].value
                 if isinstance(word, str) and word != "-c":
                     assert word.split(" ")[0] in known, f"{path}:{node.lineno} git {word}"
@@ -216,7 +244,9 @@ def test_a_signal_is_named(repository, dying):
     made = dying(share=ALWAYS)
     made.calls.write_bytes(b"xxx")
     assert Writer(repository.root).once("rev-parse", "HEAD").returncode < 0
-    assert subprocess.run(["git", "--version"], capture_output=True).returncode == 0, "an agent's own git lives"
+    assert subprocess.run(["git", "--version"], capture_output=True).returncode == 0, (
+        "an agent's own git lives"
+    )
 
 
 def test_worktrees_are_not_listed_while_one_is_made(repository, tmp_path):
@@ -235,10 +265,15 @@ def test_worktrees_are_not_listed_while_one_is_made(repository, tmp_path):
         assert reader.is_alive() and not found
         half.write_text(whole)
     reader.join(PATIENCE)
-    assert [lines[0] for lines in found[0]] == [f"worktree {repository.root}", f"worktree {tmp_path / 'lane'}"]
+    assert [lines[0] for lines in found[0]] == [
+        f"worktree {repository.root}",
+        f"worktree {tmp_path / 'lane'}",
+    ]
 
 
-def test_worktrees_that_others_make_by_hand_are_listed_by_a_second_try(repository, tmp_path, monkeypatch):
+def test_worktrees_that_others_make_by_hand_are_listed_by_a_second_try(
+    repository, tmp_path, monkeypatch
+):
     git = Writer(repository.root)
     repository.git("worktree", "add", "--quiet", "--detach", str(tmp_path / "theirs"))
     half = repository.root / ".git" / "worktrees" / "theirs" / "commondir"

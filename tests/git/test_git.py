@@ -13,7 +13,9 @@ from dos.unknown import Unknown
 @pytest.fixture
 def repository(tmp_path):
     for words in (["init", "-q", "-b", "main"], ["commit", "-q", "--allow-empty", "-m", "one"]):
-        subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@t", *words], cwd=tmp_path, check=True)
+        subprocess.run(
+            ["git", "-c", "user.name=t", "-c", "user.email=t@t", *words], cwd=tmp_path, check=True
+        )
     return tmp_path
 
 
@@ -71,7 +73,10 @@ def test_a_history_that_was_cut_off_has_no_first_commit(repository, tmp_path_fac
                    cwd=repository, check=True)  # fmt: skip
     shallow, whole = (tmp_path_factory.mktemp(name) for name in ("shallow", "whole"))
     for depth, target in (("1", shallow), ("2", whole)):
-        subprocess.run(["git", "clone", "-q", "--depth", depth, f"file://{repository}", str(target)], check=True)
+        subprocess.run(
+            ["git", "clone", "-q", "--depth", depth, f"file://{repository}", str(target)],
+            check=True,
+        )
     assert isinstance(Writer(shallow).root_commit(), Unknown)
     assert Writer(whole).root_commit() == Writer(repository).root_commit(), (
         "what was not cut off is as good as a whole one"

@@ -16,13 +16,25 @@ def repository(tmp_path):
 
 
 def _commit(git, message):
-    git.run("-c", "user.name=T", "-c", "user.email=t@t", "commit", "--quiet", "--allow-empty", "--message", message)
+    git.run(
+        "-c",
+        "user.name=T",
+        "-c",
+        "user.email=t@t",
+        "commit",
+        "--quiet",
+        "--allow-empty",
+        "--message",
+        message,
+    )
 
 
 def read(git, monkeypatch=None):
     place = workspace.find(git.tree)
     if monkeypatch:
-        monkeypatch.setattr(Reader, "once", lambda *arguments, **settings: pytest.fail("git was started"))
+        monkeypatch.setattr(
+            Reader, "once", lambda *arguments, **settings: pytest.fail("git was started")
+        )
     return head.commit(place)
 
 
@@ -82,7 +94,9 @@ def test_a_branch_without_a_commit_has_none(repository):
     assert read(repository) == ""
 
 
-@pytest.mark.parametrize("text", ["", "garbage", "ref: refs/heads/../../x", "ref: refs/heads/.invalid", "ref: HEAD"])
+@pytest.mark.parametrize(
+    "text", ["", "garbage", "ref: refs/heads/../../x", "ref: refs/heads/.invalid", "ref: HEAD"]
+)
 def test_what_is_not_plain_is_left_to_git(repository, text):
     (repository.tree / ".git" / "HEAD").write_text(text)
     assert read(repository) == (repository.commit_of("HEAD") or "")

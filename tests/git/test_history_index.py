@@ -28,7 +28,9 @@ SAFE = ("-c", "user.name=t", "-c", "user.email=t@t", "-c", "core.fsync=none")
 def git(root, *arguments, feed=None):
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     own = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
-    done = subprocess.run(["git", *SAFE, *arguments], cwd=root, input=feed, capture_output=True, env=kept | own)
+    done = subprocess.run(
+        ["git", *SAFE, *arguments], cwd=root, input=feed, capture_output=True, env=kept | own
+    )
     assert done.returncode == 0, (arguments, done.stderr)
     return done.stdout.decode().strip()
 
@@ -41,7 +43,9 @@ def grow(root, messages, *, branch="main", begin="", start=1_700_000_000):
         head = f"commit refs/heads/{branch}\ncommitter A <a@b> {start + 60 * number} +0000\ndata {len(text)}\n"
         link = f"from {begin}\n" if begin and not number else ""
         own = f"value_{start}_{number} = {number}\n"
-        file = f"M 644 inline src/{branch}{start}/{number // 100}/{number}.py\ndata {len(own)}\n{own}"
+        file = (
+            f"M 644 inline src/{branch}{start}/{number // 100}/{number}.py\ndata {len(own)}\n{own}"
+        )
         parts.append(head.encode() + text + f"\n{link}{file}\n".encode())
     git(root, "-c", "fastimport.unpackLimit=100", "fast-import", "--quiet", feed=b"".join(parts))
     return git(root, "rev-parse", f"refs/heads/{branch}")
@@ -136,10 +140,14 @@ def test_a_side_branch_is_looked_at_without_following_it(root, base, asked):
 def test_a_branch_far_away_is_followed_there_and_back(root, base, monkeypatch):
     monkeypatch.setattr(message_index, "_MANY", 2)
     main = grow(root, ["begin", "AUTH1: do it", "more", "AUTH1: again"])
-    side = grow(root, ["x", "AUTH1: do it", "y"], branch="side", begin="main~3", start=1_800_000_000)
+    side = grow(
+        root, ["x", "AUTH1: do it", "y"], branch="side", begin="main~3", start=1_800_000_000
+    )
     for tip in (main, side, main, side, git(root, "rev-parse", "main^"), main):
         there = git(root, "rev-list", tip).split()
-        assert set(plain(root, tip)) <= set(found(root, tip, base)) <= set(there)  # it may point at more, never at less
+        assert (
+            set(plain(root, tip)) <= set(found(root, tip, base)) <= set(there)
+        )  # it may point at more, never at less
         assert tip_of(base) == tip
 
 
@@ -274,7 +282,10 @@ def build(root, tip, path, mode="go"):
 def long(tmp_path_factory):
     root = tmp_path_factory.mktemp("long")
     git(root, "init", "--quiet", "--initial-branch=main")
-    texts = ["AUTH1: do it" if number == 2_000 else f"PART{number % 9}: part {number}" for number in range(5_600)]
+    texts = [
+        "AUTH1: do it" if number == 2_000 else f"PART{number % 9}: part {number}"
+        for number in range(5_600)
+    ]
     tip = grow(root, texts)
     return root, tip, plain(root, tip)
 
@@ -320,7 +331,9 @@ def answers(root, *, uses_index=True, unit=UNIT):
 
 def test_work_trees_on_other_branches_share_it(root, tmp_path):
     grow(root, ["begin", "AUTH1: do it", "more"])
-    grow(root, ["x", "AUTH1: do it differently"], branch="side", begin="main^^", start=1_800_000_000)
+    grow(
+        root, ["x", "AUTH1: do it differently"], branch="side", begin="main^^", start=1_800_000_000
+    )
     grow(root, ["y"], branch="bare", begin="main^^", start=1_800_000_000)
     git(root, "reset", "--hard", "--quiet")
     (root / ".git/dos").mkdir()
@@ -349,7 +362,14 @@ def test_who_is_newest_does_not_depend_on_when_it_was_read(root):
 
 def test_longer_hashes_are_kept_whole(tmp_path):
     made = subprocess.run(
-        ["git", "init", "--quiet", "--object-format=sha256", "--initial-branch=main", str(tmp_path / "work")],
+        [
+            "git",
+            "init",
+            "--quiet",
+            "--object-format=sha256",
+            "--initial-branch=main",
+            str(tmp_path / "work"),
+        ],
         capture_output=True,
     )
     if made.returncode != 0:

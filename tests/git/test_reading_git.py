@@ -67,7 +67,9 @@ def repository(tmp_path):
     """With two commits, one file staged, one edited, and one that only looks edited: git would note that it is not."""
 
     def git(*words: str) -> None:
-        subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@t", *words], cwd=tmp_path, check=True)
+        subprocess.run(
+            ["git", "-c", "user.name=t", "-c", "user.email=t@t", *words], cwd=tmp_path, check=True
+        )
 
     git("init", "-q", "-b", "main")
     git("config", "user.name", "t")
@@ -90,7 +92,9 @@ def contents(repository: Path) -> dict[str, str]:
 
 
 def public(kind: type) -> set[str]:
-    return {name for name, _ in inspect.getmembers(kind, inspect.isfunction) if not name.startswith("_")}
+    return {
+        name for name, _ in inspect.getmembers(kind, inspect.isfunction) if not name.startswith("_")
+    }
 
 
 def test_the_tables_are_complete():
@@ -98,7 +102,9 @@ def test_the_tables_are_complete():
     assert set(COMMANDS) == set(get_args(Reads))
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if name not in ("run", "attempt", "once")])
+@pytest.mark.parametrize(
+    "name", [name for name in METHODS if name not in ("run", "attempt", "once")]
+)
 def test_no_method_of_a_reader_changes_the_repository(repository, name):
     before = contents(repository)
     getattr(Reader(repository), name)(*METHODS[name])

@@ -40,7 +40,9 @@ class Agent:
         self.repository = repository
         self.place = workspace.find(repository.root)
         self.lease = self.take()
-        made = worktree.prepare(Writer(repository.root), self.place.state, lane="one", run_id="R", target="main")
+        made = worktree.prepare(
+            Writer(repository.root), self.place.state, lane="one", run_id="R", target="main"
+        )
         self.tree = Path(made.path)
         worktree.mark_ready(Writer(self.tree))
         install.install(install.find(self.place).directory)
@@ -50,16 +52,29 @@ class Agent:
         with open_journal(self.place, "") as journal:
             for lease in journal.leases():
                 journal.release(lease.fence)
-            taken = journal.acquire(request(config, "one", run_id="R"), rules(self.place.root, config))
+            taken = journal.acquire(
+                request(config, "one", run_id="R"), rules(self.place.root, config)
+            )
         assert isinstance(taken, Lease)
         branch.raise_fence(Writer(self.repository.root), "one", taken.fence)
         return taken
 
-    def run(self, *words: str, cwd: Path | None = None, **marks: str) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *words: str, cwd: Path | None = None, **marks: str
+    ) -> subprocess.CompletedProcess[str]:
         carried = orphans.marks(str(self.repository.root), self.lease) | marks
-        environment = {name: value for name, value in os.environ.items() if not name.startswith(("DOS_", "GIT_"))}
+        environment = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("DOS_", "GIT_"))
+        }
         return subprocess.run(
-            words, cwd=cwd or self.tree, env=environment | carried, capture_output=True, text=True, timeout=PATIENCE
+            words,
+            cwd=cwd or self.tree,
+            env=environment | carried,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
         )
 
     def git(self, *words: str, cwd: Path | None = None) -> str:
@@ -78,7 +93,8 @@ class Agent:
     def refs(self) -> str:
         shown = ["git", "show-ref", "--head"]
         seen = [
-            subprocess.run(shown, cwd=tree, capture_output=True, text=True) for tree in (self.tree, self.place.root)
+            subprocess.run(shown, cwd=tree, capture_output=True, text=True)
+            for tree in (self.tree, self.place.root)
         ]
         return seen[0].stdout + seen[1].stdout
 
@@ -106,7 +122,9 @@ def test_a_commit_inside_of_the_lane_passes(agent, path):
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("path", ["two/new", "new", 'two/a "quoted"\n\tname', "one\\new", "onemore/new"])
+@pytest.mark.parametrize(
+    "path", ["two/new", "new", 'two/a "quoted"\n\tname', "one\\new", "onemore/new"]
+)
 @pytest.mark.parametrize(
     "way", [["commit", "-qm", "x"], ["commit", "-qm", "x", "--no-verify"]], ids=["asked", "unasked"]
 )
@@ -162,7 +180,9 @@ def test_what_is_committed_past_the_index_is_judged_by_what_is_committed(agent):
     assert "two/keep" in agent.refused("commit", "-qm", "x", "two/keep")
 
 
-@pytest.mark.parametrize("words", [["commit", "-qm", "x"], ["commit", "-qm", "x", "--no-verify"], ["tag", "t"]])
+@pytest.mark.parametrize(
+    "words", [["commit", "-qm", "x"], ["commit", "-qm", "x", "--no-verify"], ["tag", "t"]]
+)
 def test_an_agent_whose_lane_was_taken_over_can_commit_nothing(agent, words):
     agent.write("one/new")
     agent.take()
@@ -192,7 +212,14 @@ def test_where_neither_the_journal_nor_the_policy_can_be_read_nothing_passes(age
 
 
 @pytest.mark.parametrize(
-    "marks", [{"DOS_LANE": ""}, {"DOS_FENCE": ""}, {"DOS_FENCE": "x"}, {"DOS_WORKSPACE": ""}, {"DOS_WORKSPACE": "/no"}]
+    "marks",
+    [
+        {"DOS_LANE": ""},
+        {"DOS_FENCE": ""},
+        {"DOS_FENCE": "x"},
+        {"DOS_WORKSPACE": ""},
+        {"DOS_WORKSPACE": "/no"},
+    ],
 )
 def test_half_a_mark_is_no_pass(agent, marks):
     agent.write("one/new")
@@ -258,7 +285,9 @@ def test_the_users_own_tree_is_not_for_an_agent_to_commit_in(agent):
 
 def test_a_push_into_the_repository_by_an_agent_is_refused(agent, tmp_path):
     agent.git("clone", "-q", str(agent.place.root), str(tmp_path / "clone"))
-    agent.refused("push", "-q", str(agent.place.root), "HEAD:refs/heads/new", cwd=tmp_path / "clone")
+    agent.refused(
+        "push", "-q", str(agent.place.root), "HEAD:refs/heads/new", cwd=tmp_path / "clone"
+    )
 
 
 def test_a_repository_that_is_not_the_workspaces_is_not_guarded(agent, tmp_path):
@@ -266,7 +295,17 @@ def test_a_repository_that_is_not_the_workspaces_is_not_guarded(agent, tmp_path)
     other = tmp_path / "other"
     agent.git("init", "-q", str(other))
     agent.git("config", "core.hooksPath", str(agent.place.common / "hooks"), cwd=other)
-    agent.git("-c", "user.name=T", "-c", "user.email=t@e", "commit", "-qm", "x", "--allow-empty", cwd=other)
+    agent.git(
+        "-c",
+        "user.name=T",
+        "-c",
+        "user.email=t@e",
+        "commit",
+        "-qm",
+        "x",
+        "--allow-empty",
+        cwd=other,
+    )
     agent.git("branch", "new", cwd=other)
 
 
@@ -365,7 +404,10 @@ def test_where_no_program_can_answer_an_agent_is_refused_in_words(agent, tmp_pat
     agent.write("one/new")
     bare = {"PATH": "/usr/bin:/bin"}
     done = agent.run("git", "commit", "-qm", "x", **bare)
-    assert done.returncode != 0 and "the program that checks what agents commit is gone: /nowhere/python" in done.stderr
+    assert (
+        done.returncode != 0
+        and "the program that checks what agents commit is gone: /nowhere/python" in done.stderr
+    )
     stand_in = tmp_path / "dos"
     stand_in.write_text('#!/bin/sh\necho "$@" > "$0.asked"\n')
     stand_in.chmod(0o755)
@@ -435,7 +477,9 @@ class Sharing(Agent):
 
     def __init__(self, repository: Repository) -> None:
         config = repository.root / "dos.toml"
-        config.write_text(config.read_text().replace("[workers]", '[workers]\nisolation = "shared"'))
+        config.write_text(
+            config.read_text().replace("[workers]", '[workers]\nisolation = "shared"')
+        )
         repository.commit_all("Share the tree")
         super().__init__(repository)
         self.tree = repository.root

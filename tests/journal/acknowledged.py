@@ -122,7 +122,11 @@ class Ledger:
         """What was acknowledged and is not there, in words."""
         found = {event.pos: event for event in store.events()}
         archived = _archived(archive)
-        problems = [f"{ack} is not there" for pos, ack in self.events.items() if not _same(found.get(pos), ack)]
+        problems = [
+            f"{ack} is not there"
+            for pos, ack in self.events.items()
+            if not _same(found.get(pos), ack)
+        ]
         problems += [f"event {pos} was removed and is back" for pos in self.gone & found.keys()]
         for fence, lane in self.granted.items():
             kind = found[fence].kind if fence in found else archived.get(fence)
@@ -132,10 +136,20 @@ class Ledger:
 
     def _missing_leases(self, store: Store) -> list[str]:
         live = {lease.fence: lease for lease in store.leases()}
-        lost = [fence for fence in self.granted if fence not in live and fence not in self.maybe_ended]
+        lost = [
+            fence for fence in self.granted if fence not in live and fence not in self.maybe_ended
+        ]
         back = [fence for fence in self.ended if fence in live]
-        late = [fence for fence, version in self.versions.items() if fence in live and live[fence].version < version]
-        return [f"fences lost {lost}, back {back}, renewals undone {late}"] if lost or back or late else []
+        late = [
+            fence
+            for fence, version in self.versions.items()
+            if fence in live and live[fence].version < version
+        ]
+        return (
+            [f"fences lost {lost}, back {back}, renewals undone {late}"]
+            if lost or back or late
+            else []
+        )
 
     def _missing_snapshot(self, store: Store) -> list[str]:
         with store.backend.read() as view:
@@ -154,7 +168,11 @@ def halves(store: Store) -> list[str]:
         if isinstance(event.body, dict) and "batch" in event.body:
             parts[event.body["batch"]] += 1
             sizes[event.body["batch"]] = event.body["of"]
-    problems = [f"{parts[batch]} of {size} of batch {batch}" for batch, size in sizes.items() if parts[batch] != size]
+    problems = [
+        f"{parts[batch]} of {size} of batch {batch}"
+        for batch, size in sizes.items()
+        if parts[batch] != size
+    ]
     if fold.current(store, Leases)[0] != fold.fold(Leases(), happened):
         problems.append("the snapshot of the leases is not what their events say")
     return problems + [problem.what for problem in check(store).problems]
@@ -163,7 +181,11 @@ def halves(store: Store) -> list[str]:
 def problems(directory: Path, ledger: Ledger) -> list[str]:
     """As the next process finds it: what is missing, what is half there, what keeps it from going on."""
     with opened(directory) as store:
-        return [*ledger.missing(store, directory / "archive"), *halves(store), *goes_on(store, ledger)]
+        return [
+            *ledger.missing(store, directory / "archive"),
+            *halves(store),
+            *goes_on(store, ledger),
+        ]
 
 
 def goes_on(store: Store, ledger: Ledger, name: str = "after") -> list[str]:
@@ -179,26 +201,36 @@ def goes_on(store: Store, ledger: Ledger, name: str = "after") -> list[str]:
     if not isinstance(lease, Lease):
         return [*problems, f"nothing can be leased: {lease.detail}"]
     if not ledger.highest < event.pos < lease.fence:
-        problems.append(f"event {event.pos} and fence {lease.fence} do not come after {ledger.highest}")
+        problems.append(
+            f"event {event.pos} and fence {lease.fence} do not come after {ledger.highest}"
+        )
     store.release(lease.fence)
     return problems
 
 
 def opened(directory: Path, *, reading: bool = False) -> Store:
-    return open_store("", state_directory=directory, workspace_id="", actor="test", read_only=reading)
+    return open_store(
+        "", state_directory=directory, workspace_id="", actor="test", read_only=reading
+    )
 
 
 def write(store: Store, number: str, size: int = 0) -> Appended:
-    return appended(store.append("run/a", "written", {"number": number, "filler": "x" * size}, key=number))
+    return appended(
+        store.append("run/a", "written", {"number": number, "filler": "x" * size}, key=number)
+    )
 
 
-def writer_command(directory: Path, acknowledgements: Path | str, seed: str, steps: int | str) -> list[str]:
+def writer_command(
+    directory: Path, acknowledgements: Path | str, seed: str, steps: int | str
+) -> list[str]:
     program = Path(__file__).with_name("writer.py")
     return [sys.executable, str(program), str(directory), str(acknowledgements), seed, str(steps)]
 
 
 def asked(lane: str, holder: str) -> Request:
-    return Request(lane=lane, holder=holder, host="here", ttl_ms=3_600_000, region=region([f"{lane}/**"]))
+    return Request(
+        lane=lane, holder=holder, host="here", ttl_ms=3_600_000, region=region([f"{lane}/**"])
+    )
 
 
 def first_version(directory: Path) -> list[Ack]:
@@ -209,7 +241,11 @@ def first_version(directory: Path) -> list[Ack]:
         patched.setattr("dos.journal.backends.sqlite_open.VERSION", 1)
         with opened(directory) as store:
             said: list[Ack] = [
-                appended(store.append(streams.run(at % 3), "written", {"number": f"old-{at}"}, key=f"old-{at}"))
+                appended(
+                    store.append(
+                        streams.run(at % 3), "written", {"number": f"old-{at}"}, key=f"old-{at}"
+                    )
+                )
                 for at in range(20)
             ]
             for lane in ("old", "older"):

@@ -11,7 +11,9 @@ from dos.journal.backends.open import open_store
 
 
 def main(url: str, directory: str, workspace: str, stream: str, count: str) -> None:
-    with open_store(url, state_directory=Path(directory), workspace_id=workspace, actor=f"{os.getpid()}") as store:
+    with open_store(
+        url, state_directory=Path(directory), workspace_id=workspace, actor=f"{os.getpid()}"
+    ) as store:
         os.write(1, b"ready\n")
         sys.stdin.readline()  # all start together
         for number in range(int(count)):

@@ -109,7 +109,9 @@ def _take(store: Store, clock: FakeClock, step: Step, number: int) -> None:
     match step.what, lease:
         case (("acquire" | "acquire with a run"), _):
             if with_run:
-                store.record(streams.spawn(lane), SpawnIntended(lane=lane, run_id=with_run, host="h1"))
+                store.record(
+                    streams.spawn(lane), SpawnIntended(lane=lane, run_id=with_run, host="h1")
+                )
             store.acquire(request(lane, f"H{number}", run_id=with_run), admit)
         case "share", _:
             store.acquire(request(lane, f"H{number}", mode=Mode.SHARED), admit)
@@ -118,8 +120,14 @@ def _take(store: Store, clock: FakeClock, step: Step, number: int) -> None:
         case "reboot", _:
             clock.started = f"boot-{number}"
         case (("refuse" | "keyed refusal"), _):
-            fact = LeaseRefused(lane=lane, holder=f"H{number}", reason_class="LANE_HELD", reason="held")
-            store.record(streams.lease(lane), fact, key=f"try-{number}" if step.what.startswith("keyed") else None)
+            fact = LeaseRefused(
+                lane=lane, holder=f"H{number}", reason_class="LANE_HELD", reason="held"
+            )
+            store.record(
+                streams.lease(lane),
+                fact,
+                key=f"try-{number}" if step.what.startswith("keyed") else None,
+            )
         case "renew", Lease():
             store.renew([lease.fence])
         case "release", Lease():
@@ -130,17 +138,35 @@ def _take(store: Store, clock: FakeClock, step: Step, number: int) -> None:
         case "revoke", Lease():
             store.revoke(lease.fence, version=lease.version, reason="stalled")
         case (("adopt" | "adopt with a run"), Lease()):
-            asked = request(lease.lane, f"H{number}", region=lease.region, mode=lease.mode, is_lock=lease.is_lock)
+            asked = request(
+                lease.lane,
+                f"H{number}",
+                region=lease.region,
+                mode=lease.mode,
+                is_lock=lease.is_lock,
+            )
             if with_run:
-                asked = request(lease.lane, f"H{number}", region=lease.region, mode=lease.mode, run_id=with_run)
+                asked = request(
+                    lease.lane, f"H{number}", region=lease.region, mode=lease.mode, run_id=with_run
+                )
             if not (with_run and lease.is_lock):
                 store.adopt(lease.fence, asked, version=lease.version)
         case "other", _:
             try:
-                store.append(streams.run(lane), "of_tomorrow", {"number": number}, fence=lease.fence if lease else None)
+                store.append(
+                    streams.run(lane),
+                    "of_tomorrow",
+                    {"number": number},
+                    fence=lease.fence if lease else None,
+                )
             except Fenced:
-                assert (lease and lease.boot != clock.boot()) or _written_under_newer(store, lane, lease)
+                assert (lease and lease.boot != clock.boot()) or _written_under_newer(
+                    store, lane, lease
+                )
 
 
 def _written_under_newer(store: Store, lane: str, lease: Lease | None) -> bool:
-    return any(event.fence and lease and event.fence > lease.fence for event in store.load(streams.run(lane)))
+    return any(
+        event.fence and lease and event.fence > lease.fence
+        for event in store.load(streams.run(lane))
+    )

@@ -11,12 +11,21 @@ def rec(op, lane="api", loop_ts="t1", **fields):
 
 
 def acquire(lane="api", loop_ts="t1", **body):
-    lease = {"lane": lane, "loop_ts": loop_ts, "lane_kind": "cluster", "tree": [f"{lane}/**"], **body}
+    lease = {
+        "lane": lane,
+        "loop_ts": loop_ts,
+        "lane_kind": "cluster",
+        "tree": [f"{lane}/**"],
+        **body,
+    }
     return rec("ACQUIRE", lane, loop_ts, lease=lease)
 
 
 def written(path, records, end="\n"):
-    lines = [record if isinstance(record, str) else json.dumps(record, sort_keys=True) for record in records]
+    lines = [
+        record if isinstance(record, str) else json.dumps(record, sort_keys=True)
+        for record in records
+    ]
     path.write_text("\n".join(lines) + end, encoding="utf-8")
     return path
 

@@ -34,7 +34,9 @@ LANES = {
 def main(url: str, directory: str, seed: str, seconds: str) -> None:
     dice = random.Random(seed)
     counts = {"granted": 0, "refused": 0, "renewed": 0, "lost": 0, "written": 0}
-    store = open_store(url, state_directory=Path(directory), workspace_id="race", actor=f"racer-{seed}")
+    store = open_store(
+        url, state_directory=Path(directory), workspace_id="race", actor=f"racer-{seed}"
+    )
     until = time.monotonic() + float(seconds)
     while time.monotonic() < until:
         contend(store, dice, seed, counts)
@@ -45,7 +47,9 @@ def main(url: str, directory: str, seed: str, seconds: str) -> None:
 def contend(store: Store, dice: random.Random, seed: str, counts: dict[str, int]) -> None:
     name = dice.choices(list(LANES), weights=[4, 4, 2, 4, 4, 4, 1, 1, 4])[0]
     globs, extra = LANES[name]
-    asked = Request(lane=name, holder=seed, host="race", ttl_ms=TTL_MS, region=region(globs), **extra)
+    asked = Request(
+        lane=name, holder=seed, host="race", ttl_ms=TTL_MS, region=region(globs), **extra
+    )
     lease = store.acquire(asked, partial(admission.judge, budgets={"cluster": 6}))
     if isinstance(lease, Refusal):
         counts["refused"] += 1
@@ -62,7 +66,9 @@ def contend(store: Store, dice: random.Random, seed: str, counts: dict[str, int]
             counts["lost"] += 1
             return
         if dice.random() < 0.02:
-            time.sleep(1.5 * TTL_MS / 1000)  # a pause longer than the lease: it may be taken over meanwhile
+            time.sleep(
+                1.5 * TTL_MS / 1000
+            )  # a pause longer than the lease: it may be taken over meanwhile
     if dice.random() < 0.9:
         try:
             store.release(lease.fence)

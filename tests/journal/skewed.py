@@ -25,7 +25,9 @@ from dos.regions import region  # noqa: E402
 
 
 def acquire(store: Store, ttl_ms: int) -> Lease | Refusal:
-    asked = Request(lane="api", holder=sys.argv[1], host="here", ttl_ms=ttl_ms, region=region(["api/**"]))
+    asked = Request(
+        lane="api", holder=sys.argv[1], host="here", ttl_ms=ttl_ms, region=region(["api/**"])
+    )
     return store.acquire(asked, admission.judge)
 
 
@@ -80,7 +82,9 @@ def take(store: Store) -> None:
 def main(_skew: str, rule: str, url: str, directory: str, workspace: str, mode: str) -> None:
     if rule == "wall":
         SystemClock.lease_ms = SystemClock.wall_ms  # type: ignore[method-assign]
-    with open_store(url, state_directory=Path(directory), workspace_id=workspace, actor="skewed") as store:
+    with open_store(
+        url, state_directory=Path(directory), workspace_id=workspace, actor="skewed"
+    ) as store:
         name, _, amount = mode.partition(" ")
         match name:
             case "contend":

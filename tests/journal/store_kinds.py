@@ -74,7 +74,9 @@ class Sqlite(Kind):
         self.path = directory / "state.db"
 
     def open(self, actor: str = "test") -> Store:
-        return open_store("", state_directory=self.directory, workspace_id="", actor=actor, clock=self.clock)
+        return open_store(
+            "", state_directory=self.directory, workspace_id="", actor=actor, clock=self.clock
+        )
 
     def another(self) -> Kind:
         return Sqlite(self.directory / "another", self.clock)
@@ -103,7 +105,9 @@ class Postgres(Kind):
         self.workspace = f"workspace-{next(_numbers)}"
 
     def open(self, actor: str = "test") -> Store:
-        return open_store(self.url, state_directory=Path("/nowhere"), workspace_id=self.workspace, actor=actor)
+        return open_store(
+            self.url, state_directory=Path("/nowhere"), workspace_id=self.workspace, actor=actor
+        )
 
     def another(self) -> Kind:
         return Postgres(self.url)
@@ -126,9 +130,20 @@ class Postgres(Kind):
 admit = admission.judge
 
 
-def asking(lane: str = "api", holder: str = "A", *, globs: Sequence[str] | None = None, **changes: Any) -> Request:
+def asking(
+    lane: str = "api", holder: str = "A", *, globs: Sequence[str] | None = None, **changes: Any
+) -> Request:
     tree = region([f"{lane}/**"] if globs is None else globs)
-    return Request(**{"lane": lane, "holder": holder, "host": "h1", "ttl_ms": LONG_MS, "region": tree, **changes})
+    return Request(
+        **{
+            "lane": lane,
+            "holder": holder,
+            "host": "h1",
+            "ttl_ms": LONG_MS,
+            "region": tree,
+            **changes,
+        }
+    )
 
 
 def reading(lane: str = "api", holder: str = "A", **changes: Any) -> Request:

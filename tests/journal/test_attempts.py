@@ -56,18 +56,32 @@ def test_what_cannot_be_read_was_not_tried(changes):
 def test_an_imported_log_counts_like_our_own_attempts(tmp_path):
     store = memory_store()
     store.record("unit/U", UnitAttempted(unit="U", outcome="error"))
-    rows = [ROW, ROW | {"outcome": "shipped", "attempted_at_ms": 5}, ROW | {"schema": TAG | {"version": 2}}, "garbage"]
-    path = written(tmp_path / "lane-journal.jsonl", [*rows, ROW | {"op": "RELEASE", "lane": "api", "loop_ts": "t"}])
+    rows = [
+        ROW,
+        ROW | {"outcome": "shipped", "attempted_at_ms": 5},
+        ROW | {"schema": TAG | {"version": 2}},
+        "garbage",
+    ]
+    path = written(
+        tmp_path / "lane-journal.jsonl",
+        [*rows, ROW | {"op": "RELEASE", "lane": "api", "loop_ts": "t"}],
+    )
     import_lines(store, path)
     import_lines(store, path)  # a second time changes nothing
     state, _ = fold.current(store, Attempts)
     assert state.count("U") == 3
-    assert {each.outcome: each.at_ms for each in state.of("U")} == {"error": START_MS, "drained": 1000, "shipped": 5}
+    assert {each.outcome: each.at_ms for each in state.of("U")} == {
+        "error": START_MS,
+        "drained": 1000,
+        "shipped": 5,
+    }
 
 
 def test_our_attempts_are_written_in_the_shape_of_released_logs_and_read_back(tmp_path):
     store, other = memory_store(), memory_store()
-    fact = UnitAttempted(unit="U", outcome="blocked", lane="api", run_id="RID-1", loop_ts="t", host="h")
+    fact = UnitAttempted(
+        unit="U", outcome="blocked", lane="api", run_id="RID-1", loop_ts="t", host="h"
+    )
     store.record("unit/U", fact)
     (record,) = exported(store, shape="lane-journal")
     assert record == {
@@ -98,7 +112,9 @@ def check_fold(steps, cut, later_ms, error_window_ms):
     assert fold.decode(Attempts, fold.encode(state)) == state
     now_ms, policy = clock.wall_ms() + later_ms, Policy(error_window_ms=error_window_ms)
     listed = state.of("U")
-    folded = Evidence(unit_id="U", attempts=listed, now_ms=now_ms, unlisted=state.count("U") - len(listed))
+    folded = Evidence(
+        unit_id="U", attempts=listed, now_ms=now_ms, unlisted=state.count("U") - len(listed)
+    )
     whole = Evidence(unit_id="U", attempts=tuple(every), now_ms=now_ms)
     assert cooldown.judge(folded, policy) == cooldown.judge(whole, policy)
 
@@ -114,7 +130,9 @@ def test_the_fold_knows_all_that_a_cooldown_needs(steps, cut, later_ms, error_wi
 @pytest.mark.soak
 @settings(max_examples=EXAMPLES)
 @given(STEPS, st.integers(0, 12), LATER, LATER)
-def test_the_fold_knows_all_that_a_cooldown_needs_in_many_histories(steps, cut, later_ms, error_window_ms):
+def test_the_fold_knows_all_that_a_cooldown_needs_in_many_histories(
+    steps, cut, later_ms, error_window_ms
+):
     check_fold(steps, cut, later_ms, error_window_ms)
 
 

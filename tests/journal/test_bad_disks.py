@@ -8,7 +8,18 @@ import sys
 from pathlib import Path
 
 import pytest
-from acknowledged import Ack, Appended, Failed, Granted, Ledger, Opened, decode, opened, problems, writer_command
+from acknowledged import (
+    Ack,
+    Appended,
+    Failed,
+    Granted,
+    Ledger,
+    Opened,
+    decode,
+    opened,
+    problems,
+    writer_command,
+)
 from amounts import long
 from disk.limits import Limited, file_size_limit, full_disk
 from disk.recorder import Fault, Kind, Operation, counted, crash_images, read_log, run
@@ -52,11 +63,15 @@ class Faulty:
         self.state = self.disk / "state"
         argv = writer_command(self.state, self.disk / "ACK", "w", steps)
         variables = {**STUBBORN, **(extra or {})}
-        done = run(argv, self.disk, place / "log", fail, at, variables, shim=shim, fail_for=fail_for)
+        done = run(
+            argv, self.disk, place / "log", fail, at, variables, shim=shim, fail_for=fail_for
+        )
         assert (done.returncode, done.stderr) == (0, ""), f"{fail} at operation {at}"
         self.operations = read_log(place / "log")
         said = self.disk / "ACK"
-        self.acks: list[Ack] = [decode(line) for line in said.read_text().splitlines()] if said.exists() else []
+        self.acks: list[Ack] = (
+            [decode(line) for line in said.read_text().splitlines()] if said.exists() else []
+        )
         self.failures = [ack for ack in self.acks if isinstance(ack, Failed)]
 
     def struck(self, at: int) -> Operation | None:
@@ -64,7 +79,9 @@ class Faulty:
 
     def lost_by_a_power_cut(self, scratch: Path) -> list[str]:
         """At the end, with nothing but what was synced: a sync that failed may not have been taken for one that did."""
-        images = [image for image in crash_images(self.operations, random.Random(3), 0) if image.acks]
+        images = [
+            image for image in crash_images(self.operations, random.Random(3), 0) if image.acks
+        ]
         found: list[str] = []
         for image in [image for image in images if image.point == images[-1].point]:
             image.write_to(scratch)
@@ -105,9 +122,13 @@ EVERYWHERE = [
 
 def assert_faults_are_survived(runs: list[Faulty], fail: Fault, fail_for: int | None) -> None:
     if fail == "short":
-        assert not any(faulty.failures for faulty in runs), "what was not taken at once is written again"
+        assert not any(faulty.failures for faulty in runs), (
+            "what was not taken at once is written again"
+        )
         return
-    assert sum(bool(faulty.failures) for faulty in runs) > len(runs) / 4  # a checkpoint that fails is tried again
+    assert (
+        sum(bool(faulty.failures) for faulty in runs) > len(runs) / 4
+    )  # a checkpoint that fails is tried again
     if fail_for == 1:
         # The same store object: only the step that met the fault is missing.
         assert all(len(faulty.failures) <= 1 for faulty in runs)
@@ -131,7 +152,9 @@ def test_a_fault_at_any_operation_is_told_and_survived(
 ) -> None:
     dense = (fail, fail_for, steps) in (("eio", 1, STEPS), ("enospc", 1, STEPS))
     every = long(5, 1) if dense else long(12, 3)
-    runs = strike_everywhere(tmp_path, disk_shim, fail, fail_for, steps, writes=every, others=long(2, 1))
+    runs = strike_everywhere(
+        tmp_path, disk_shim, fail, fail_for, steps, writes=every, others=long(2, 1)
+    )
     assert len(runs) > 200 / every
     assert_faults_are_survived(runs, fail, fail_for)
 
@@ -160,23 +183,35 @@ def test_a_commit_whose_sync_failed_is_not_acknowledged_by_the_next_sync(
             goes_on = told  # it has a key, so it was asked for again
             assert isinstance(said, Appended)
         else:
-            assert isinstance(said, Failed) and said.error == "OutcomeUnknown", "nobody knows whether it was written"
-        assert Kind.SYNC_DIRECTORY in [each.kind for each in later[:goes_on]], "and the store is opened anew"
-        assert any(isinstance(ack, Appended | Granted) for ack in faulty.acks[-2:]), "and the ones after it are"
+            assert isinstance(said, Failed) and said.error == "OutcomeUnknown", (
+                "nobody knows whether it was written"
+            )
+        assert Kind.SYNC_DIRECTORY in [each.kind for each in later[:goes_on]], (
+            "and the store is opened anew"
+        )
+        assert any(isinstance(ack, Appended | Granted) for ack in faulty.acks[-2:]), (
+            "and the ones after it are"
+        )
         assert faulty.lost_by_a_power_cut(tmp_path / "image") == []
 
 
 def test_the_first_acknowledgement_waits_for_the_directory(tmp_path: Path, disk_shim: Path) -> None:
     healthy = Faulty(tmp_path / "healthy", disk_shim, "eio", steps="append")
     opening = next(at for at, each in enumerate(healthy.operations) if each.kind is Kind.ACK)
-    synced = [each for each in healthy.operations[:opening] if each.kind is Kind.SYNC_DIRECTORY and each.path]
+    synced = [
+        each
+        for each in healthy.operations[:opening]
+        if each.kind is Kind.SYNC_DIRECTORY and each.path
+    ]
     made = [each.path for each in healthy.operations[:opening] if each.kind is Kind.CREATE]
     assert healthy.operations.index(synced[-1]) == opening - 1 and "state/state.db-wal" in made
     faulty = Faulty(tmp_path / "faulty", disk_shim, "eio", synced[-1].number, steps="append")
     assert [type(ack) for ack in faulty.acks] == [Failed, Opened, Appended]
 
 
-def test_a_disk_that_cannot_keep_a_log_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_cannot_keep_a_log_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """SQLite then says so only in its answer, and goes on in a mode in which a failing disk lost events."""
     connect = sqlite3.connect
 
@@ -222,7 +257,9 @@ for number in range(3):
 def filled(small: Limited) -> list[Ack]:
     (small.directory / "ballast").write_bytes(b"x" * 300_000)
     argv = [sys.executable, "-c", FILL, str(small.directory), *TESTS]
-    done = subprocess.run(small.command(argv), capture_output=True, text=True, check=False, timeout=PATIENCE)
+    done = subprocess.run(
+        small.command(argv), capture_output=True, text=True, check=False, timeout=PATIENCE
+    )
     assert (done.returncode, done.stderr) == (0, "")
     return [decode(line) for line in done.stdout.splitlines()]
 
@@ -250,7 +287,10 @@ def test_a_disk_too_full_for_a_store_is_told() -> None:
     with full_disk(1 << 20) as small:
         if small.how != "tmpfs":
             pytest.skip("no small disk can be mounted here")
-        with (small.directory / "ballast").open("wb", buffering=0) as ballast, pytest.raises(OSError):
+        with (
+            (small.directory / "ballast").open("wb", buffering=0) as ballast,
+            pytest.raises(OSError),
+        ):
             while True:
                 ballast.write(b"x" * 4096)
         for reading in (False, True):

@@ -36,7 +36,9 @@ except DosError as error:
 
 
 def looked(limited: Limited, directory: Path, purpose: str) -> str:
-    argv = limited.command([sys.executable, "-c", LOOK, str(directory), purpose, str(Path(__file__).parent)])
+    argv = limited.command(
+        [sys.executable, "-c", LOOK, str(directory), purpose, str(Path(__file__).parent)]
+    )
     done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout.strip()
@@ -116,7 +118,9 @@ def test_the_command_line_looks_at_a_read_only_repository(tmp_path: Path) -> Non
     def status(limited: Limited) -> subprocess.CompletedProcess[str]:
         program = "import sys; from dos.cli.main import run; sys.exit(run(['status', '--json']))"
         argv = limited.command([sys.executable, "-c", program])
-        return subprocess.run(argv, cwd=repository, capture_output=True, text=True, check=False, timeout=PATIENCE)
+        return subprocess.run(
+            argv, cwd=repository, capture_output=True, text=True, check=False, timeout=PATIENCE
+        )
 
     with read_only(repository) as limited:
         seen = status(limited)
@@ -141,7 +145,9 @@ def test_a_store_that_is_removed_takes_no_more(state: Path) -> None:
             with pytest.raises(StoreUnreachable, match="removed") as refused:
                 attempt()
             assert refused.value.hint
-    assert not state.exists(), "nobody makes an empty one in its place behind the back of those who use it"
+    assert not state.exists(), (
+        "nobody makes an empty one in its place behind the back of those who use it"
+    )
     assert problems(state, Ledger()) == []
 
 
@@ -175,7 +181,11 @@ def test_a_store_whose_log_is_removed_takes_no_more(state: Path) -> None:
 
 
 def test_a_store_that_is_removed_during_a_commit_acknowledges_nothing(state: Path) -> None:
-    with opened(state) as store, pytest.raises(StoreUnreachable, match="removed"), store.backend.write() as tx:
+    with (
+        opened(state) as store,
+        pytest.raises(StoreUnreachable, match="removed"),
+        store.backend.write() as tx,
+    ):
         tx.drop_lease(1)
         shutil.rmtree(state)
 

@@ -127,7 +127,9 @@ def test_a_lease_that_the_table_tells_otherwise_is_found():
     lease = granted(store, request())
     with store.backend.write() as tx:
         tx.update_lease(structs.replace(lease, holder="somebody else"))
-    assert problems(store) == ["the lease table and the events disagree about the lease with fence 1"]
+    assert problems(store) == [
+        "the lease table and the events disagree about the lease with fence 1"
+    ]
 
 
 def test_a_change_of_a_lease_that_is_not_live_is_found():
@@ -189,7 +191,9 @@ def test_a_fact_without_the_fields_of_its_kind_is_found_and_the_walk_goes_on():
 
 def _slip_in(store: Store, stream: str, fence: int) -> None:
     with store.backend.write() as tx:
-        tx.insert(Entry(stream=stream, kind="step", body={}, fence=fence), tx.head(stream) + 1, "", b"{}")
+        tx.insert(
+            Entry(stream=stream, kind="step", body={}, fence=fence), tx.head(stream) + 1, "", b"{}"
+        )
 
 
 # Damaged files
@@ -287,12 +291,16 @@ def test_a_file_that_is_damaged_beyond_reading_is_reported_and_not_raised(file):
 
 def test_a_damaged_lease_table_is_reported(file):
     overwrite(file, "UPDATE lease SET body = 'nonsense'")
-    assert [problem.what for problem in checked(file) if "lease table cannot be read" in problem.what]
+    assert [
+        problem.what for problem in checked(file) if "lease table cannot be read" in problem.what
+    ]
 
 
 def test_a_lease_deleted_behind_the_back_of_the_journal_is_reported(file):
     overwrite(file, "DELETE FROM lease")
-    assert checked(file) == [Problem(1, "the lease with fence 1 is live and missing from the lease table")]
+    assert checked(file) == [
+        Problem(1, "the lease with fence 1 is live and missing from the lease table")
+    ]
 
 
 def test_a_store_that_is_only_busy_is_not_called_damaged(file, monkeypatch):

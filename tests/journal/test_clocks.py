@@ -25,7 +25,9 @@ BRIEF_MS = 600
 
 
 @contextmanager
-def contender(kind: Kind, skew_seconds: int, mode: str, rule: str = "own") -> Iterator[subprocess.Popen[str]]:
+def contender(
+    kind: Kind, skew_seconds: int, mode: str, rule: str = "own"
+) -> Iterator[subprocess.Popen[str]]:
     words = [sys.executable, str(SKEWED), str(skew_seconds), rule, *kind.arguments(), mode]
     process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
@@ -57,14 +59,22 @@ def contended(kind: Kind, rule: str, seconds: float) -> list[list[int]]:
     """An hour ahead against an hour behind; of each how often it was granted, refused and robbed."""
     opened(kind).close()
     mode = f"contend {seconds}"
-    with contender(kind, HOUR_SECONDS, mode, rule) as ahead, contender(kind, -HOUR_SECONDS, mode, rule) as behind:
-        return [[int(word) for word in each.communicate(timeout=PATIENCE)[0].split()] for each in (ahead, behind)]
+    with (
+        contender(kind, HOUR_SECONDS, mode, rule) as ahead,
+        contender(kind, -HOUR_SECONDS, mode, rule) as behind,
+    ):
+        return [
+            [int(word) for word in each.communicate(timeout=PATIENCE)[0].split()]
+            for each in (ahead, behind)
+        ]
 
 
 @pytest.mark.soak
 def test_two_wrong_wall_clocks_race_for_a_lane_and_nobody_is_robbed(kept: Kind) -> None:
     counts = contended(kept, "own", 2)
-    assert all(granted > 5 and refused > 0 and lost == 0 for granted, refused, lost in counts), counts
+    assert all(granted > 5 and refused > 0 and lost == 0 for granted, refused, lost in counts), (
+        counts
+    )
     with opened(kept) as store:
         assert lanes.LeaseExpired.kind not in kinds(store)
         assert check(store).problems == []
@@ -80,7 +90,9 @@ def test_a_store_whose_leases_follow_the_wall_clock_is_caught(tmp_path: Path) ->
 
 
 @pytest.mark.sampled(4)
-@pytest.mark.parametrize("skew", [HOUR_SECONDS, -HOUR_SECONDS], ids=["holder ahead", "holder behind"])
+@pytest.mark.parametrize(
+    "skew", [HOUR_SECONDS, -HOUR_SECONDS], ids=["holder ahead", "holder behind"]
+)
 def test_a_dead_holder_keeps_its_lane_for_its_time_and_no_longer(kept: Kind, skew: int) -> None:
     with contender(kept, skew, f"hold {BRIEF_MS}") as holder:
         before = time.monotonic()
@@ -141,7 +153,9 @@ def embedded(tmp_path: Path, clock: FakeClock) -> Iterator[Store]:
         assert check(store).problems == []
 
 
-@pytest.mark.parametrize(("slept_ms", "lapsed"), [(999, False), (1000, True), (30 * 24 * HOUR_SECONDS * 1000, True)])
+@pytest.mark.parametrize(
+    ("slept_ms", "lapsed"), [(999, False), (1000, True), (30 * 24 * HOUR_SECONDS * 1000, True)]
+)
 def test_a_lease_can_be_taken_from_its_last_millisecond_on(
     embedded: Store, clock: FakeClock, slept_ms: int, lapsed: bool
 ) -> None:
@@ -152,7 +166,10 @@ def test_a_lease_can_be_taken_from_its_last_millisecond_on(
         return
     assert grant(embedded, asking(holder="B")).fence > lease.fence
     assert embedded.renew([lease.fence]).lost == [lease.fence]
-    for refused in (lambda: embedded.release(lease.fence), lambda: embedded.append("w", "k", {}, fence=lease.fence)):
+    for refused in (
+        lambda: embedded.release(lease.fence),
+        lambda: embedded.append("w", "k", {}, fence=lease.fence),
+    ):
         with pytest.raises(Fenced):
             refused()
 
@@ -170,8 +187,12 @@ def test_a_lease_that_ran_out_and_was_not_taken_is_renewed_for_its_whole_time(
     assert refuse(embedded, asking(holder="B")).blocked_by == lease.fence
 
 
-@pytest.mark.parametrize("step_ms", [-10 * 365 * 24 * HOUR_SECONDS * 1000, 10 * 365 * 24 * HOUR_SECONDS * 1000])
-def test_a_step_of_the_wall_clock_moves_no_lease(embedded: Store, clock: FakeClock, step_ms: int) -> None:
+@pytest.mark.parametrize(
+    "step_ms", [-10 * 365 * 24 * HOUR_SECONDS * 1000, 10 * 365 * 24 * HOUR_SECONDS * 1000]
+)
+def test_a_step_of_the_wall_clock_moves_no_lease(
+    embedded: Store, clock: FakeClock, step_ms: int
+) -> None:
     lease = grant(embedded, asking(ttl_ms=1000))
     clock.wall_error_ms = step_ms
     assert refuse(embedded, asking(holder="B")).blocked_by == lease.fence
@@ -179,7 +200,9 @@ def test_a_step_of_the_wall_clock_moves_no_lease(embedded: Store, clock: FakeClo
     assert grant(embedded, asking(holder="B")).fence > lease.fence
 
 
-def test_a_restart_voids_a_lease_whatever_the_new_clock_says(embedded: Store, clock: FakeClock) -> None:
+def test_a_restart_voids_a_lease_whatever_the_new_clock_says(
+    embedded: Store, clock: FakeClock
+) -> None:
     """The clock of a machine that has just started is far behind the end of a lease from before."""
     clock.advance(30 * 24 * HOUR_SECONDS * 1000)
     lease = grant(embedded, asking())

@@ -10,7 +10,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from acknowledged import Ack, Ledger, decode, first_version, halves, opened, problems, writer_command
+from acknowledged import (
+    Ack,
+    Ledger,
+    decode,
+    first_version,
+    halves,
+    opened,
+    problems,
+    writer_command,
+)
 from amounts import long
 from disk.recorder import Image, Kind, counted, crash_images, environment, read_log, run
 from patience import PATIENCE
@@ -31,7 +40,9 @@ def disk(tmp_path: Path) -> Path:
 def scratch() -> Iterator[Path]:
     """Where the images are opened: in memory if it can be, since nothing there has to survive anything."""
     memory = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as directory:
+    with tempfile.TemporaryDirectory(
+        dir=memory if os.access(memory, os.W_OK) else None
+    ) as directory:
         yield Path(directory)
 
 
@@ -51,7 +62,12 @@ class Recording:
         assert done.returncode == 0, done.stderr
 
     def write_and_die(self, seed: str, at: int) -> None:
-        assert run(self.command(seed), self.disk, self.log, "kill", at, OFTEN, shim=self.shim).returncode == -9
+        assert (
+            run(
+                self.command(seed), self.disk, self.log, "kill", at, OFTEN, shim=self.shim
+            ).returncode
+            == -9
+        )
 
     def write_together(self, *seeds: str) -> None:
         variables = {**os.environ, **OFTEN, **environment(self.disk, self.log, shim=self.shim)}
@@ -101,7 +117,11 @@ def lost(image: Image, ledger: Ledger, directory: Path) -> list[str]:
     """What is wrong with a store after the cut, found as the next process would: by opening it and going on."""
     image.write_to(directory)
     try:
-        seen = _seen_by_a_reader(directory / "state", ledger) if image.point % 4 == 0 or not image.acks else []
+        seen = (
+            _seen_by_a_reader(directory / "state", ledger)
+            if image.point % 4 == 0 or not image.acks
+            else []
+        )
         return seen + problems(directory / "state", ledger)
     except DosError as error:
         return [f"{type(error).__name__}: {error}"]
@@ -123,7 +143,9 @@ def assert_nothing_is_lost(recording: Recording, scratch: Path, per_point: int) 
     ledger = Ledger()
     for image in recording.images(per_point):
         ledger = recording.ledger(image)
-        assert lost(image, ledger, scratch / "image") == [], f"{image.manner}, after operation {image.point}"
+        assert lost(image, ledger, scratch / "image") == [], (
+            f"{image.manner}, after operation {image.point}"
+        )
         counts.update(["images", image.manner])
         points.add(image.point)
     assert set(ledger.counts) == SAID, "the last image owes something of everything"
@@ -138,7 +160,10 @@ def test_a_power_cut_loses_nothing_and_the_next_process_goes_on(
     recording = record(disk, disk_shim, 14)
     counts = assert_nothing_is_lost(recording, scratch, per_point=1)
     assert counts["points"] > 150 and counts["images"] > 250
-    assert all(counts[manner] > 10 for manner in ("nothing unsynced", "everything", "lost", "torn", "scattered"))
+    assert all(
+        counts[manner] > 10
+        for manner in ("nothing unsynced", "everything", "lost", "torn", "scattered")
+    )
 
 
 @pytest.mark.soak
@@ -154,17 +179,26 @@ def test_a_power_cut_loses_nothing_in_many_more_ways(
 
 def test_the_recordings_hold_what_they_are_about(disk: Path, disk_shim: Path) -> None:
     seen = Counter((each.kind, each.path) for each in read_log(fresh(disk, disk_shim, 42).log))
-    assert seen[Kind.MAKE_DIRECTORY, "state"] == 1 and seen[Kind.CREATE, "state/state.db"] == 1, "it was made"
+    assert seen[Kind.MAKE_DIRECTORY, "state"] == 1 and seen[Kind.CREATE, "state/state.db"] == 1, (
+        "it was made"
+    )
     assert seen[Kind.WRITE, "state/state.db"] > 40, "it was checkpointed on the way"
-    assert seen[Kind.CREATE, "state/state.db-wal"] > 2 and seen[Kind.UNLINK, "state/state.db-wal"] > 2
+    assert (
+        seen[Kind.CREATE, "state/state.db-wal"] > 2 and seen[Kind.UNLINK, "state/state.db-wal"] > 2
+    )
 
 
 @pytest.mark.parametrize("bug", ["synchronous=OFF", "synchronous=NORMAL"])
-def test_a_store_that_does_not_sync_each_commit_is_caught(disk: Path, disk_shim: Path, scratch: Path, bug: str) -> None:
+def test_a_store_that_does_not_sync_each_commit_is_caught(
+    disk: Path, disk_shim: Path, scratch: Path, bug: str
+) -> None:
     recording = Recording(disk, disk_shim, 14)
     recording.write("1", pragma={"WRITER_PRAGMA": bug})
     bare = [image for image in recording.images(per_point=0) if image.manner == "nothing unsynced"]
-    assert any("is not there" in " ".join(lost(image, recording.ledger(image), scratch / "image")) for image in bare)
+    assert any(
+        "is not there" in " ".join(lost(image, recording.ledger(image), scratch / "image"))
+        for image in bare
+    )
 
 
 def test_a_store_that_loses_its_log_is_caught(disk: Path, disk_shim: Path, scratch: Path) -> None:

@@ -9,7 +9,17 @@ from typing import ClassVar
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lease_histories import DAY_MS, FakeClock, admit, granted, lock, memory_store, play, request, steps
+from lease_histories import (
+    DAY_MS,
+    FakeClock,
+    admit,
+    granted,
+    lock,
+    memory_store,
+    play,
+    request,
+    steps,
+)
 from msgspec import Struct
 
 from dos.errors import JournalTooNew
@@ -194,7 +204,9 @@ def test_of_those_that_look_at_the_same_moment_one_writes_the_snapshot(counts, m
 
 
 @given(history=steps, first=st.integers(0, 80), second=st.integers(0, 80), cut=st.integers(0, 80))
-def test_what_is_watched_from_snapshots_of_different_ages_is_a_full_fold(history, first, second, cut):
+def test_what_is_watched_from_snapshots_of_different_ages_is_a_full_fold(
+    history, first, second, cut
+):
     clock = FakeClock()
     told = memory_store(clock)
     play(told, clock, history)
@@ -270,7 +282,9 @@ def test_a_snapshot_from_within_a_pruned_part_is_not_used():
 def test_the_code_hash_follows_the_source_of_the_state(tmp_path, monkeypatch):
     def hashed(extra: str) -> str:
         source = tmp_path / "counting.py"
-        source.write_text(f"class Counted:\n    name = 'counted'\n    def apply(self, event): ...\n{extra}")
+        source.write_text(
+            f"class Counted:\n    name = 'counted'\n    def apply(self, event): ...\n{extra}"
+        )
         spec = importlib.util.spec_from_file_location("counting", source)
         module = importlib.util.module_from_spec(spec)
         monkeypatch.setitem(sys.modules, "counting", module)

@@ -79,7 +79,8 @@ def _there(store: Store, ack: Ack) -> bool:
     match ack:
         case Appended():
             return any(
-                event.pos == ack.pos and event.key == ack.key for event in store.load(ack.stream, ack.ver - 1, 1)
+                event.pos == ack.pos and event.key == ack.key
+                for event in store.load(ack.stream, ack.ver - 1, 1)
             )
         case Granted():
             return store.last() >= ack.fence
@@ -110,7 +111,12 @@ def kill_again_and_again(directory: Path, kills: int, full_check_every: int) -> 
 
 def test_nothing_acknowledged_is_lost_by_kills(tmp_path: Path) -> None:
     counts = kill_again_and_again(tmp_path, kills=45, full_check_every=15)
-    assert counts["Appended"] > 200 and counts["Granted"] > 30 and counts["Kept"] > 10 and counts["Pruned"] > 10
+    assert (
+        counts["Appended"] > 200
+        and counts["Granted"] > 30
+        and counts["Kept"] > 10
+        and counts["Pruned"] > 10
+    )
 
 
 @pytest.mark.soak
@@ -156,7 +162,9 @@ def kill_at(place: Path, shim: Path, fail: Fault, at: int) -> list[Ack]:
         pytest.param("kill-after", 1, id="after each operation", marks=pytest.mark.soak),
     ],
 )
-def test_a_kill_at_an_operation_loses_nothing(tmp_path: Path, disk_shim: Path, fail: Fault, every: int) -> None:
+def test_a_kill_at_an_operation_loses_nothing(
+    tmp_path: Path, disk_shim: Path, fail: Fault, every: int
+) -> None:
     whole = kill_at(tmp_path / "whole", disk_shim, fail, 100_000)
     operations = counted(read_log(tmp_path / "whole" / "log"))
     assert operations > 60 and Ledger(whole).counts["Opened"] == 1

@@ -31,7 +31,10 @@ def test_every_fold_has_the_landing_that_was_intended(made: list[Landing]) -> No
     store.record(streams.run(RUN), RunBegun(**WHO, host="h", start_sha=""))
     for each in made:
         words = {"unit": each.unit, "branch": each.branch, "receipt": each.receipt}
-        store.record(streams.run(RUN), LandingIntended(**WHO, **words, iteration=1, old=each.base, new=each.commit))
+        store.record(
+            streams.run(RUN),
+            LandingIntended(**WHO, **words, iteration=1, old=each.base, new=each.commit),
+        )
 
     plain = [structs.replace(each, receipt=None) for each in made]
     assert run_stream.read(store, RUN).landings == plain

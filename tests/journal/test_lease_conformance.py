@@ -32,12 +32,32 @@ def lease_or_refusal(store: Store, asked) -> RefusalReason | None:
         (asking("api"), asking("API", "B"), RefusalReason.LANE_HELD),
         (asking("api"), asking("api", "B", globs=["elsewhere/**"]), RefusalReason.LANE_HELD),
         (asking("api"), asking("docs", "B"), None),
-        (asking("a", globs=["src/**"]), asking("b", "B", globs=["src/api/**"]), RefusalReason.REGION_OVERLAP),
-        (asking("a", globs=["src/api/**"]), asking("b", "B", globs=["src/**"]), RefusalReason.REGION_OVERLAP),
+        (
+            asking("a", globs=["src/**"]),
+            asking("b", "B", globs=["src/api/**"]),
+            RefusalReason.REGION_OVERLAP,
+        ),
+        (
+            asking("a", globs=["src/api/**"]),
+            asking("b", "B", globs=["src/**"]),
+            RefusalReason.REGION_OVERLAP,
+        ),
         (asking("a", globs=["src/api/**"]), asking("b", "B", globs=["src/apis/**"]), None),
-        (asking("a", globs=["src/API/**"]), asking("b", "B", globs=["SRC/api/x"]), RefusalReason.REGION_OVERLAP),
-        (asking("a", globs=["docs/**", "x"]), asking("b", "B", globs=["y", "docs/a"]), RefusalReason.REGION_OVERLAP),
-        (asking("a", globs=["src/é/**"]), asking("b", "B", globs=["src/e/**", "src/ê/**", "src/🦊/**"]), None),
+        (
+            asking("a", globs=["src/API/**"]),
+            asking("b", "B", globs=["SRC/api/x"]),
+            RefusalReason.REGION_OVERLAP,
+        ),
+        (
+            asking("a", globs=["docs/**", "x"]),
+            asking("b", "B", globs=["y", "docs/a"]),
+            RefusalReason.REGION_OVERLAP,
+        ),
+        (
+            asking("a", globs=["src/é/**"]),
+            asking("b", "B", globs=["src/e/**", "src/ê/**", "src/🦊/**"]),
+            None,
+        ),
         (asking("a"), asking("b", "B", globs=["**/*"]), RefusalReason.REGION_OVERLAP),
         (asking("a"), asking("b", "B", globs=[]), RefusalReason.REGION_UNKNOWN),
         (asking("a"), asking("b", "B", exclusive=True), RefusalReason.LANE_EXCLUSIVE),
@@ -46,8 +66,16 @@ def lease_or_refusal(store: Store, asked) -> RefusalReason | None:
         (reading("api"), reading("api", "B"), None),
         (reading("a", globs=["src/**"]), reading("b", "B", globs=["src/api/**"]), None),
         (reading("api"), asking("api", "B"), RefusalReason.LANE_HELD),
-        (reading("a", globs=["src/**"]), asking("b", "B", globs=["src/api/**"]), RefusalReason.REGION_OVERLAP),
-        (asking("a", globs=["src/**"]), reading("b", "B", globs=["src/api/**"]), RefusalReason.REGION_OVERLAP),
+        (
+            reading("a", globs=["src/**"]),
+            asking("b", "B", globs=["src/api/**"]),
+            RefusalReason.REGION_OVERLAP,
+        ),
+        (
+            asking("a", globs=["src/**"]),
+            reading("b", "B", globs=["src/api/**"]),
+            RefusalReason.REGION_OVERLAP,
+        ),
         (locking("archive"), locking("archive", "B"), RefusalReason.LANE_HELD),
         (locking("archive"), locking("other", "B"), None),
         (locking("api"), asking("api", "B"), None),
@@ -62,7 +90,9 @@ def test_a_second_lease_is_granted_or_refused(store, held, asked, answer):
     if answer:
         assert written(store) == before, "a refusal writes nothing"
         store.release(first.fence)
-        assert lease_or_refusal(store, asked) == (answer if answer is RefusalReason.REGION_UNKNOWN else None)
+        assert lease_or_refusal(store, asked) == (
+            answer if answer is RefusalReason.REGION_UNKNOWN else None
+        )
 
 
 def test_a_class_may_hold_as_many_lanes_as_its_budget(store):
@@ -87,7 +117,16 @@ def test_a_lapsed_lease_that_could_come_back_counts_in_the_budget_or_is_ended(ki
 
 def test_a_grant_says_what_was_asked_and_its_fence_is_its_position(store):
     store.append("a", "k", {})
-    asked = asking("API", "B", globs=["src/Api/**"], run_id="r1", pid=7, pid_started=1.5, start_sha="abc", loop_ts="t")
+    asked = asking(
+        "API",
+        "B",
+        globs=["src/Api/**"],
+        run_id="r1",
+        pid=7,
+        pid_started=1.5,
+        start_sha="abc",
+        loop_ts="t",
+    )
     lease = store.acquire(asked, admit, requested_lane="any")
     assert isinstance(lease, Lease)
     event = store.load(streams.lease("API"))[-1]
@@ -136,7 +175,9 @@ def adopted(store: Store, lease: Lease) -> None:
 
 ENDINGS: dict[str, Callable[[Store, Lease], object]] = {
     "released": lambda store, lease: store.release(lease.fence),
-    "revoked": lambda store, lease: store.revoke(lease.fence, version=lease.version, reason="stalled"),
+    "revoked": lambda store, lease: store.revoke(
+        lease.fence, version=lease.version, reason="stalled"
+    ),
     "adopted": adopted,
     "expired": lambda store, lease: grant(store, asking(lease.lane, "B")),
 }
@@ -153,7 +194,10 @@ def test_a_write_under_a_lease_that_is_gone_is_fenced_and_writes_nothing(kind, s
         store.append("run", "k", {}, fence=lease.fence)
     with pytest.raises(Fenced):
         store.append_all(
-            [Entry(stream="a", kind="k", body={}), Entry(stream="b", kind="k", body={}, fence=lease.fence)]
+            [
+                Entry(stream="a", kind="k", body={}),
+                Entry(stream="b", kind="k", body={}, fence=lease.fence),
+            ]
         )
     with pytest.raises(Fenced):
         store.release(lease.fence)
@@ -175,7 +219,9 @@ def test_a_fence_older_than_the_newest_on_the_stream_is_fenced(store):
     with pytest.raises(Fenced, match="newer fence"):
         store.append("shared", "k", {}, fence=older.fence)
     with pytest.raises(Fenced, match="newer fence"):
-        store.append_all([Entry(stream="x", kind="k", body={}, fence=lease.fence) for lease in (newer, older)])
+        store.append_all(
+            [Entry(stream="x", kind="k", body={}, fence=lease.fence) for lease in (newer, older)]
+        )
     store.append("other", "k", {}, fence=older.fence)
     assert store.load("x") == []
 
@@ -307,7 +353,9 @@ def test_a_revocation_is_refused_when_the_holder_has_beaten_since(store):
 
 def test_an_adopted_lease_has_a_new_fence_and_locks_the_old_holder_out(store):
     old = grant(store, asking(globs=["src/**", "docs/**"]))
-    new = store.adopt(old.fence, asking(holder="B", globs=["src/**", "docs/**"]), version=old.version)
+    new = store.adopt(
+        old.fence, asking(holder="B", globs=["src/**", "docs/**"]), version=old.version
+    )
     assert new.fence > old.fence and new.holder == "B"
     assert store.leases() == [new]
     assert store.append("run", "k", {}, fence=new.fence)
@@ -316,7 +364,12 @@ def test_an_adopted_lease_has_a_new_fence_and_locks_the_old_holder_out(store):
 
 @pytest.mark.parametrize(
     "changes",
-    [{"lane": "docs"}, {"region": region(["elsewhere/**"])}, {"mode": Mode.SHARED}, {"exclusive": True}],
+    [
+        {"lane": "docs"},
+        {"region": region(["elsewhere/**"])},
+        {"mode": Mode.SHARED},
+        {"exclusive": True},
+    ],
     ids=lambda changes: next(iter(changes)),
 )
 def test_a_lease_cannot_be_adopted_for_something_else(store, changes):

@@ -50,13 +50,16 @@ def test_a_path_belongs_to_the_deepest_and_latest_mount_above_it(path, found):
 
 
 @pytest.mark.parametrize(
-    "kind", ["nfs", "nfs4", "cifs", "smb3", "fuse.sshfs", "9p", "afs", "lustre", "ceph", "glusterfs"]
+    "kind",
+    ["nfs", "nfs4", "cifs", "smb3", "fuse.sshfs", "9p", "afs", "lustre", "ceph", "glusterfs"],
 )
 def test_network_file_systems_are_known(kind):
     assert network_filesystem(Path("/x/y"), f"1 1 0:1 / /x rw - {kind} source rw") == kind
 
 
-@pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs", "zfs", "tmpfs", "overlay", "apfs", "fuse.encfs", "virtiofs"])
+@pytest.mark.parametrize(
+    "kind", ["ext4", "xfs", "btrfs", "zfs", "tmpfs", "overlay", "apfs", "fuse.encfs", "virtiofs"]
+)
 def test_local_file_systems_are_let_through(kind):
     assert network_filesystem(Path("/x/y"), f"1 1 0:1 / /x rw - {kind} source rw") is None
 
@@ -76,7 +79,12 @@ def test_sqlite_on_a_network_file_system_is_refused_before_anything_is_made(tmp_
 
 @pytest.mark.parametrize(
     ("url", "name"),
-    [("", "state.db"), ("sqlite:other.db", "other.db"), ("sqlite:deep/x.db", "deep/x.db"), ("sqlite:./y.db", "y.db")],
+    [
+        ("", "state.db"),
+        ("sqlite:other.db", "other.db"),
+        ("sqlite:deep/x.db", "deep/x.db"),
+        ("sqlite:./y.db", "y.db"),
+    ],
 )
 def test_a_relative_file_lies_in_the_state_directory(tmp_path, url, name):
     with open_store(url, state_directory=tmp_path, workspace_id="", actor="me") as store:
@@ -88,7 +96,9 @@ def test_a_relative_file_lies_in_the_state_directory(tmp_path, url, name):
 @pytest.mark.parametrize("slashes", ["", "//"])
 def test_an_absolute_file_lies_where_it_says(tmp_path, slashes):
     place = tmp_path / "a b" / "x.db"
-    open_store(f"sqlite:{slashes}{place}", state_directory=Path("/nowhere"), workspace_id="").close()
+    open_store(
+        f"sqlite:{slashes}{place}", state_directory=Path("/nowhere"), workspace_id=""
+    ).close()
     assert place.exists()
 
 

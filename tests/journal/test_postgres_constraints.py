@@ -32,7 +32,8 @@ def insert_path(kind: Postgres, path: str, *, shared: bool = False) -> None:
             (kind.workspace, row[0], shared),
         )
         connection.execute(
-            "INSERT INTO dos.lease_path VALUES (%s, %s, %s, %s)", (kind.workspace, row[0], path.encode(), shared)
+            "INSERT INTO dos.lease_path VALUES (%s, %s, %s, %s)",
+            (kind.workspace, row[0], path.encode(), shared),
         )
 
 
@@ -52,7 +53,9 @@ def insert_path(kind: Postgres, path: str, *, shared: bool = False) -> None:
         (asking("src/🦊"), "src/🦊/x/", False, True),
     ],
 )
-def test_a_lease_inserted_past_the_rules_is_refused_where_it_overlaps(store, kind, held, path, shared, refused):
+def test_a_lease_inserted_past_the_rules_is_refused_where_it_overlaps(
+    store, kind, held, path, shared, refused
+):
     grant(store, held)
     if refused:
         with pytest.raises(psycopg.errors.ExclusionViolation):

@@ -84,7 +84,9 @@ def test_a_schema_of_another_program_is_refused_and_untouched(new_database):
     run(new_database, "CREATE TABLE dos.event(theirs int)")
     with pytest.raises(StoreFailed, match="another program"):
         Postgres(new_database).open()
-    assert run(new_database, "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'dos'") == [(1,)]
+    assert run(
+        new_database, "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'dos'"
+    ) == [(1,)]
 
 
 def test_a_database_that_cannot_hold_every_name_is_refused(postgres):
@@ -97,7 +99,10 @@ def test_a_server_that_takes_no_writes_is_read_only(new_database):
     kind = Postgres(new_database)
     with kind.open() as store:
         store.append("a", "k", 1)
-    run(new_database, f'ALTER DATABASE "{new_database.rpartition("/")[2]}" SET default_transaction_read_only = on')
+    run(
+        new_database,
+        f'ALTER DATABASE "{new_database.rpartition("/")[2]}" SET default_transaction_read_only = on',
+    )
     with kind.open() as store:
         assert [event.body for event in store.load("a")] == [1]
         for use in (lambda: store.append("a", "k", 2), lambda: grant(store, asking())):

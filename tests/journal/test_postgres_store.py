@@ -108,7 +108,12 @@ def test_a_server_that_is_not_there_is_unreachable_until_it_is(mortal):
     with kind.open() as store:
         store.append("a", "k", 1)
         mortal.stop()
-        for use in (store.last, lambda: store.append("a", "k", 2), lambda: store.wait(0, 1), kind.open):
+        for use in (
+            store.last,
+            lambda: store.append("a", "k", 2),
+            lambda: store.wait(0, 1),
+            kind.open,
+        ):
             with pytest.raises(StoreUnreachable) as caught:
                 use()
             assert "127.0.0.1" in str(caught.value) and caught.value.hint
@@ -145,7 +150,11 @@ def test_a_commit_cut_off_without_a_key_has_an_unknown_outcome(kind, wire, deliv
 def test_a_line_cut_before_the_commit_is_begun_anew(kind, wire, delivered):
     with over(wire, kind) as store:
         store.append("a", "k", 0)
-        for use in (lambda: store.append("a", "k", 1).ver, store.last, lambda: len(store.load("a"))):
+        for use in (
+            lambda: store.append("a", "k", 1).ver,
+            store.last,
+            lambda: len(store.load("a")),
+        ):
             wire.cut(at_trip=1, delivered=delivered)
             assert use()
         assert [event.body for event in store.load("a")] == [0, 1]
@@ -265,7 +274,9 @@ def test_the_clock_of_the_client_counts_for_nothing(kind, monkeypatch):
     monkeypatch.setattr(time, "time", lambda: real() / 1e9 + 3600)
     with kind.open() as store:
         lease = grant(store, asking(ttl_ms=60_000))
-        [[server_ms]] = run(kind.url, "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")
+        [[server_ms]] = run(
+            kind.url, "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+        )
         assert abs(lease.granted_ms - server_ms) < 60_000
         assert 0 < lease.expires_ms - server_ms <= 60_000
         assert not store.lapsed(lease)
@@ -288,7 +299,9 @@ def test_commits_wait_for_the_disk_whatever_the_default_is(new_database):
         backend = PostgresBackend(new_database, workspace="w")
         with backend.read() as view:
             assert view._ask("SELECT current_setting('synchronous_commit')") == [(used,)]
-        noted = [note for note in backend.durability_notes() if note.setting == "synchronous_commit"]
+        noted = [
+            note for note in backend.durability_notes() if note.setting == "synchronous_commit"
+        ]
         assert bool(noted) == (given != used)
         backend.close()
 
@@ -358,7 +371,9 @@ def test_a_store_carried_over_a_fork_is_refused_and_stays_the_parents(store):
     results = context.Queue()
     process = context.Process(target=child, args=(store, results))
     process.start()
-    assert [results.get(timeout=PATIENCE) for _ in range(3)] == ["a store was carried over a fork"] * 3
+    assert [results.get(timeout=PATIENCE) for _ in range(3)] == [
+        "a store was carried over a fork"
+    ] * 3
     process.join()
     assert store.append("a", "k", 2).ver == 2
 

@@ -37,7 +37,9 @@ def test_a_dry_run_says_what_would_go_and_touches_nothing(store, clock, tmp_path
     granted(store, lock(holder="B"))
     clock.advance(2 * DAY_MS)
     before = list(store.events())
-    found = prune(store, older_than_ms=0, now_ms=clock.wall_ms(), archive=tmp_path / "old", dry_run=True)
+    found = prune(
+        store, older_than_ms=0, now_ms=clock.wall_ms(), archive=tmp_path / "old", dry_run=True
+    )
     assert (found.examined, found.removed, found.kept, found.archived_to) == (3, 2, 1, None)
     assert list(store.events()) == before
     assert not (tmp_path / "old").exists()
@@ -78,8 +80,12 @@ def test_nothing_is_removed_that_could_not_be_archived(store, clock, tmp_path):
 def test_the_archive_is_on_the_disk_before_the_delete(store, clock, tmp_path, monkeypatch):
     order = []
     sync, delete = os.fsync, Rows.delete
-    monkeypatch.setattr(os, "fsync", lambda handle: (order.append(os.fstat(handle).st_ino), sync(handle)))
-    monkeypatch.setattr(Rows, "delete", lambda rows, gone: (order.append("delete"), delete(rows, gone)))
+    monkeypatch.setattr(
+        os, "fsync", lambda handle: (order.append(os.fstat(handle).st_ino), sync(handle))
+    )
+    monkeypatch.setattr(
+        Rows, "delete", lambda rows, gone: (order.append("delete"), delete(rows, gone))
+    )
     store.release(granted(store, lock()).fence)
     granted(store, lock(holder="B"))
     clock.advance(2 * DAY_MS)
@@ -182,7 +188,9 @@ def _write_lease(tx, lane, run_id, renewals):
     def put(fact):
         nonlocal version
         version += 1
-        return tx.insert(Entry(stream=stream, kind=fact.kind, body=fact), version, "", encoding.encode(fact)).pos
+        return tx.insert(
+            Entry(stream=stream, kind=fact.kind, body=fact), version, "", encoding.encode(fact)
+        ).pos
 
     fence = put(LeaseGranted(asked=request(lane, run_id=run_id), boot="b", expires_ms=0))
     for _ in range(renewals):

@@ -32,7 +32,9 @@ def url(request):
     return request.getfixturevalue("postgres").createdb(f"race_{random.getrandbits(32):x}")
 
 
-def race(url: str, directory: Path, *, contenders: int, seconds: float, kills_per_second: float) -> dict[str, int]:
+def race(
+    url: str, directory: Path, *, contenders: int, seconds: float, kills_per_second: float
+) -> dict[str, int]:
     """Let them race and kill some at random; what the survivors counted."""
     dice = random.Random(7)
     deadline = time.monotonic() + seconds
@@ -77,7 +79,9 @@ def assert_history_is_sound(url: str, directory: Path) -> None:
                     for fence, other in live.items():
                         clash = regions.conflict(asked.region, asked.mode, other.region, other.mode)
                         assert not clash, f"{event.pos} overlaps {fence}"
-                        assert not (asked.exclusive or other.exclusive), f"{event.pos} beside {fence}, one runs alone"
+                        assert not (asked.exclusive or other.exclusive), (
+                            f"{event.pos} beside {fence}, one runs alone"
+                        )
                     live[event.pos] = asked
                 case lanes.LeaseReleased(lease=fence) | lanes.LeaseExpired(lease=fence):
                     del live[fence]
@@ -89,8 +93,17 @@ def assert_history_is_sound(url: str, directory: Path) -> None:
 def assert_everything_is_free_after_a_lease_time(url: str, directory: Path) -> None:
     time.sleep(TTL_MS / 1000 + 0.1)
     with open_store(url, state_directory=directory, workspace_id="race") as store:
-        asked = Request(lane="last", holder="test", host="race", ttl_ms=TTL_MS, region=region(["**/*"]), exclusive=True)
-        assert isinstance(store.acquire(asked, admission.judge), Lease), "a dead holder kept its lane"
+        asked = Request(
+            lane="last",
+            holder="test",
+            host="race",
+            ttl_ms=TTL_MS,
+            region=region(["**/*"]),
+            exclusive=True,
+        )
+        assert isinstance(store.acquire(asked, admission.judge), Lease), (
+            "a dead holder kept its lane"
+        )
 
 
 def race_until(url: str, directory: Path, floors: dict[str, int], **how: float) -> None:

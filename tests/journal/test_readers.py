@@ -74,7 +74,9 @@ def test_a_reader_hands_out_the_facts_that_its_type_names():
     for path, text in texts().items():
         for node in ast.walk(ast.parse(text)) if "FactReader(" in text else ():
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "FactReader":
-                assert f"FactReader[{ast.unparse(node.args[0])}] = FactReader(" in text, f"{path}:{node.lineno}"
+                assert f"FactReader[{ast.unparse(node.args[0])}] = FactReader(" in text, (
+                    f"{path}:{node.lineno}"
+                )
 
 
 def test_there_are_readers_to_be_found():
@@ -82,7 +84,11 @@ def test_there_are_readers_to_be_found():
 
 
 def test_only_readers_decode_facts():
-    users = {path for path, text in texts().items() if "events.decode import" in text or "import decode\n" in text}
+    users = {
+        path
+        for path, text in texts().items()
+        if "events.decode import" in text or "import decode\n" in text
+    }
     assert users == DECODE_EVERYTHING
 
 
@@ -108,7 +114,11 @@ def classes_in(match: ast.Match) -> set[str]:
 def is_closed(match: ast.Match) -> bool:
     """Its last case takes the rest and hands it to a function: `assert_never`, or one that takes just those kinds."""
     last = match.cases[-1]
-    takes_all = isinstance(last.pattern, ast.MatchAs) and last.pattern.pattern is None and last.guard is None
+    takes_all = (
+        isinstance(last.pattern, ast.MatchAs)
+        and last.pattern.pattern is None
+        and last.guard is None
+    )
     handed_on = isinstance(last.body[0], ast.Expr) and isinstance(last.body[0].value, ast.Call)
     return takes_all and handed_on and len(last.body) == 1
 
@@ -120,7 +130,10 @@ def test_whoever_tells_facts_apart_has_a_case_for_each():
         if " match " not in text or "events" not in text:
             continue
         module = ast.parse(text)
-        facts, matches = facts_of(module), (node for node in ast.walk(module) if isinstance(node, ast.Match))
+        facts, matches = (
+            facts_of(module),
+            (node for node in ast.walk(module) if isinstance(node, ast.Match)),
+        )
         on_facts += [(path, match) for match in matches if facts & classes_in(match)]
     assert len(on_facts) > 30
     assert [f"{path}:{match.lineno}" for path, match in on_facts if not is_closed(match)] == []

@@ -3,7 +3,17 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lease_histories import DAY_MS, FakeClock, admit, granted, lock, memory_store, play, request, steps
+from lease_histories import (
+    DAY_MS,
+    FakeClock,
+    admit,
+    granted,
+    lock,
+    memory_store,
+    play,
+    request,
+    steps,
+)
 from log_files import K, acquire, exported, keys, rec, written
 
 from dos.journal.events.lanes import LeaseRefused
@@ -33,27 +43,54 @@ DEAF = [rec(op) for op in ("REFUSE", "HALT", "ENFORCE", "ATTEMPT", "SPAWN", "NOV
         (3, [acquire(), rec("SCAVENGE")], [], {}),
         (4, [acquire(), rec("RELEASE", loop_ts="t2")], [K], {}),
         (5, [rec("RELEASE"), acquire()], [K], {}),
-        (6, [acquire(holder="H"), acquire("b"), acquire(holder="H2")], [K, ("t1", "b")], {"holder": "H2"}),
+        (
+            6,
+            [acquire(holder="H"), acquire("b"), acquire(holder="H2")],
+            [K, ("t1", "b")],
+            {"holder": "H2"},
+        ),
         (7, [acquire(), acquire(loop_ts="t2")], [K, ("t2", "api")], {}),
-        (8, [acquire("a"), acquire("b"), rec("RELEASE", "a"), acquire("a")], [("t1", "b"), ("t1", "a")], {}),
+        (
+            8,
+            [acquire("a"), acquire("b"), rec("RELEASE", "a"), acquire("a")],
+            [("t1", "b"), ("t1", "a")],
+            {},
+        ),
         (9, [acquire(), rec("HEARTBEAT", heartbeat_at=HB, ts=T)], [K], {"heartbeat_at": HB}),
         (10, [acquire(), rec("HEARTBEAT", ts=T)], [K], {"heartbeat_at": T}),
         (11, [rec("HEARTBEAT", heartbeat_at=HB)], [], {}),
         (
             12,
-            [acquire(pid=1, host_id="h1"), rec("ADOPT", holder="N", pid=2, host_id="h2", heartbeat_at=HB)],
+            [
+                acquire(pid=1, host_id="h1"),
+                rec("ADOPT", holder="N", pid=2, host_id="h2", heartbeat_at=HB),
+            ],
             [K],
             {"holder": "N", "pid": 2, "host_id": "h2", "heartbeat_at": HB, "tree": ["api/**"]},
         ),
-        (13, [acquire(pid=1, holder="H"), rec("ADOPT", holder="N", pid=None)], [K], {"holder": "N", "pid": 1}),
+        (
+            13,
+            [acquire(pid=1, holder="H"), rec("ADOPT", holder="N", pid=None)],
+            [K],
+            {"holder": "N", "pid": 1},
+        ),
         (14, [rec("ADOPT", holder="N")], [], {}),
         (14, [acquire(), rec("RELEASE"), rec("ADOPT", holder="N")], [], {}),
         (14, [acquire(), rec("SCAVENGE"), rec("ADOPT", holder="N")], [], {}),
         (15, [acquire(holder="H"), *DEAF], [K], {"holder": "H"}),
-        (16, [acquire("old"), rec("CHECKPOINT", leases=[{"lane": "n", "loop_ts": "t9"}])], [("t9", "n")], {}),
+        (
+            16,
+            [acquire("old"), rec("CHECKPOINT", leases=[{"lane": "n", "loop_ts": "t9"}])],
+            [("t9", "n")],
+            {},
+        ),
         (
             17,
-            [rec("CHECKPOINT", leases=[{"lane": "n", "loop_ts": "t9"}]), acquire(), rec("RELEASE", "n", "t9")],
+            [
+                rec("CHECKPOINT", leases=[{"lane": "n", "loop_ts": "t9"}]),
+                acquire(),
+                rec("RELEASE", "n", "t9"),
+            ],
             [K],
             {},
         ),
@@ -67,7 +104,12 @@ DEAF = [rec(op) for op in ("REFUSE", "HALT", "ENFORCE", "ATTEMPT", "SPAWN", "NOV
         (20, [{"op": "ACQUIRE", "holder": "H"}], [], {}),
         (21, [acquire(loop_ts="")], [("", "api")], {}),
         (22, [rec("acquire")], [], {}),
-        (23, [acquire(), "garbage", "", "[1,2]", acquire("b"), '{"op": "REL'], [K, ("t1", "b")], {}),
+        (
+            23,
+            [acquire(), "garbage", "", "[1,2]", acquire("b"), '{"op": "REL'],
+            [K, ("t1", "b")],
+            {},
+        ),
         (24, [rec("SPAWN"), acquire()], [K], {}),
         (25, [acquire(), acquire("b"), rec("CHECKPOINT", leases=[], seq_watermark=41)], [], {}),
         (
@@ -89,7 +131,9 @@ def test_golden_cases_of_replay(tmp_path, number, records, live, shown):
 
 
 def test_the_golden_file_reads_as_good_corrupt_good(tmp_path):
-    store, _ = through_a_file(tmp_path, [acquire(), "garbage", "", "[1,2]", acquire("b"), '{"op": "REL'], end="")
+    store, _ = through_a_file(
+        tmp_path, [acquire(), "garbage", "", "[1,2]", acquire("b"), '{"op": "REL'], end=""
+    )
     records = list(imported(store, "lane-journal.jsonl"))
     assert [record["op"] for record in records] == ["ACQUIRE", "_CORRUPT", "ACQUIRE"]
     assert (records[1]["_raw"], records[1]["_line"]) == ("garbage", 2)
@@ -101,7 +145,14 @@ def test_the_golden_file_reads_as_good_corrupt_good(tmp_path):
         ([], 1),
         ([acquire(), acquire("b")], 1),
         ([{**acquire(), "seq": 1}, {**acquire("b"), "seq": 2}], 3),
-        ([{**acquire(), "seq": 1}, {**acquire("b"), "seq": 2}, rec("CHECKPOINT", leases=[], seq_watermark=41)], 42),
+        (
+            [
+                {**acquire(), "seq": 1},
+                {**acquire("b"), "seq": 2},
+                rec("CHECKPOINT", leases=[], seq_watermark=41),
+            ],
+            42,
+        ),
         ([rec("CHECKPOINT", leases=[], seq_watermark=41), {**acquire(), "seq": 5}], 42),
         ([{"seq": "x"}, {"seq": None}, {"seq": [1]}, {"seq": True}, {"seq": 3.0}], 4),
     ],
@@ -113,12 +164,32 @@ def test_the_next_number_of_a_log_follows_its_highest(tmp_path, records, followi
 
 
 anything = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3) | st.sampled_from(["t1", "api"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=3)
+    | st.sampled_from(["t1", "api"]),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
     max_leaves=5,
 )
-ops = st.sampled_from(["ACQUIRE", "RELEASE", "HEARTBEAT", "SCAVENGE", "RECONCILE", "ADOPT", "CHECKPOINT"])
-names = ("lane", "loop_ts", "lease", "leases", "holder", "pid", "heartbeat_at", "ts", "seq", "seq_watermark")
+ops = st.sampled_from(
+    ["ACQUIRE", "RELEASE", "HEARTBEAT", "SCAVENGE", "RECONCILE", "ADOPT", "CHECKPOINT"]
+)
+names = (
+    "lane",
+    "loop_ts",
+    "lease",
+    "leases",
+    "holder",
+    "pid",
+    "heartbeat_at",
+    "ts",
+    "seq",
+    "seq_watermark",
+)
 wild = st.fixed_dictionaries({}, optional={"op": ops | anything, **dict.fromkeys(names, anything)})
 
 
@@ -138,7 +209,9 @@ def test_replay_does_not_write_into_a_checkpoint():
 
 
 @pytest.mark.parametrize(
-    "value", [10**5000, {"a": 1}, [1], float("nan"), float("inf"), True], ids=lambda value: type(value).__name__
+    "value",
+    [10**5000, {"a": 1}, [1], float("nan"), float("inf"), True],
+    ids=lambda value: type(value).__name__,
 )
 def test_replay_takes_names_that_are_no_names(value):
     assert replay([rec("ACQUIRE", value, value), rec("CHECKPOINT", leases=[{"lane": value}])]) == []
@@ -194,7 +267,9 @@ def test_lease_events_become_the_records_of_the_released_log():
     first = granted(store, request(pid=1))
     store.renew([first.fence])
     second = store.adopt(first.fence, request(holder="B", loop_ts="t-A", pid=2), version=2)
-    store.record("lane/api", LeaseRefused(lane="api", holder="C", reason_class="LANE_HELD", reason="held"))
+    store.record(
+        "lane/api", LeaseRefused(lane="api", holder="C", reason_class="LANE_HELD", reason="held")
+    )
     store.release(second.fence, "done")
     third = granted(store, request(holder="D"))
     store.revoke(third.fence, version=third.version, reason="stalled")
@@ -226,7 +301,9 @@ def test_the_exported_lane_log_replays_to_the_live_leases(history):
         return [lease[name] for name in facts]
 
     replayed_log = replay(exported(store, shape="lane-journal"))
-    assert sorted(map(told, replayed_log)) == sorted(told(released_shape(lease)) for lease in store.leases())
+    assert sorted(map(told, replayed_log)) == sorted(
+        told(released_shape(lease)) for lease in store.leases()
+    )
 
 
 def test_an_adoption_without_a_process_is_an_end_and_a_beginning():

@@ -70,7 +70,11 @@ def test_a_record_is_a_fact_of_its_run(said, fact):
 
 
 anything = (
-    st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=3) | st.lists(st.text(max_size=2), max_size=2)
+    st.none()
+    | st.booleans()
+    | st.integers(-5, 5)
+    | st.text(max_size=3)
+    | st.lists(st.text(max_size=2), max_size=2)
 )
 names = (
     "goal", "plan", "phase", "start_sha", "declared_steps", "step_regions", "env", "step_id", "sha", "via", "verdicts",
@@ -78,7 +82,10 @@ names = (
 )  # fmt: skip
 wild = st.fixed_dictionaries(
     {"op": st.sampled_from(sorted(released_runs.OPS)) | anything},
-    optional={name: anything | st.dictionaries(st.text(max_size=2), anything, max_size=2) for name in names},
+    optional={
+        name: anything | st.dictionaries(st.text(max_size=2), anything, max_size=2)
+        for name in names
+    },
 )
 
 
@@ -123,10 +130,16 @@ def test_a_record_keeps_its_time(text, at_ms):
 def test_the_lines_are_kept_beside_what_they_say(tmp_path):
     store = memory_store()
     path = ledger(
-        tmp_path, [record("INTENT", goal="g", ts="2026-01-02T03:04:05Z"), record("STEP_CLAIMED", step_id="s1")]
+        tmp_path,
+        [
+            record("INTENT", goal="g", ts="2026-01-02T03:04:05Z"),
+            record("STEP_CLAIMED", step_id="s1"),
+        ],
     )
     assert import_lines(store, path).events == 4
-    assert [event.kind for event in store.load(f"import/{ID}/intent.jsonl")] == ["line_imported"] * 2
+    assert [event.kind for event in store.load(f"import/{ID}/intent.jsonl")] == [
+        "line_imported"
+    ] * 2
     told = store.load(run_stream.stream(ID))
     assert [event.kind for event in told] == ["intent_declared", "step_claimed"]
     assert told[0].at_ms == 1767323045000
@@ -138,8 +151,18 @@ def test_the_lines_are_kept_beside_what_they_say(tmp_path):
 @pytest.mark.parametrize(
     ("folder", "name", "records", "run"),
     [
-        (ID, "intent.jsonl", [{"op": "INTENT", "goal": "g"}], ID),  # an untagged record, by its folder
-        ("elsewhere", "saved.jsonl", [record("INTENT", goal="g")], ID),  # any file, by what its records say
+        (
+            ID,
+            "intent.jsonl",
+            [{"op": "INTENT", "goal": "g"}],
+            ID,
+        ),  # an untagged record, by its folder
+        (
+            "elsewhere",
+            "saved.jsonl",
+            [record("INTENT", goal="g")],
+            ID,
+        ),  # any file, by what its records say
         (ID, "intent.jsonl", [record("INTENT", goal="g", run_id=OTHER)], OTHER),
         ("elsewhere", "intent.jsonl", [{"op": "INTENT", "goal": "g"}], ""),
         (ID, "lane-journal.jsonl", [{"op": "INTENT", "goal": "g"}], ""),
@@ -157,16 +180,26 @@ def test_which_run_a_ledger_is_about(tmp_path, folder, name, records, run):
     ("line", "unreadable", "newer"),
     [
         ("garbage", 1, False),
-        ({"op": "INTENT", "goal": "x", "schema": {"family": "intent-ledger", "version": 2}}, 1, True),
+        (
+            {"op": "INTENT", "goal": "x", "schema": {"family": "intent-ledger", "version": 2}},
+            1,
+            True,
+        ),
         ({"op": "INTENT", "goal": "x", "schema": {"family": "recipes", "version": 1}}, 1, False),
-        ({"op": "INTENT", "goal": "x", "schema": {"family": "lane-journal", "version": 1}}, 1, False),
+        (
+            {"op": "INTENT", "goal": "x", "schema": {"family": "lane-journal", "version": 1}},
+            1,
+            False,
+        ),
         ("[1]", 0, False),
         ("", 0, False),
     ],
 )
 def test_a_line_that_cannot_be_read_is_counted_and_says_nothing(tmp_path, line, unreadable, newer):
     store = memory_store()
-    import_lines(store, ledger(tmp_path, [record("INTENT", goal="g"), line, record("INTENT", plan="P")]))
+    import_lines(
+        store, ledger(tmp_path, [record("INTENT", goal="g"), line, record("INTENT", plan="P")])
+    )
     run = run_stream.read(store, ID)
     assert (run.goal, run.plan) == ("g", "P")
     assert (run.unreadable_lines, run.unreadable_newer) == (unreadable, newer)
@@ -175,7 +208,11 @@ def test_a_line_that_cannot_be_read_is_counted_and_says_nothing(tmp_path, line, 
 def test_a_run_that_was_exported_and_imported_is_the_same_run(tmp_path):
     source, target = memory_store(), memory_store()
     import_lines(
-        source, ledger(tmp_path, [record("INTENT", goal="g", declared_steps=["s1"]), "garbage", record("SUSPEND")])
+        source,
+        ledger(
+            tmp_path,
+            [record("INTENT", goal="g", declared_steps=["s1"]), "garbage", record("SUSPEND")],
+        ),
     )
     import_lines(target, moved(tmp_path, source))
     assert run_stream.read(target, ID) == run_stream.read(source, ID)

@@ -3,7 +3,17 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lease_histories import DAY_MS, HOUR_MS, FakeClock, granted, many_steps, memory_store, play, request, steps
+from lease_histories import (
+    DAY_MS,
+    HOUR_MS,
+    FakeClock,
+    granted,
+    many_steps,
+    memory_store,
+    play,
+    request,
+    steps,
+)
 
 from dos.errors import BadInput
 from dos.fleet.state.fleet import Fleet
@@ -40,7 +50,9 @@ def folded(store: Store) -> list[fold.State]:
     older_than_ms=st.sampled_from((0, DAY_MS, 5 * DAY_MS)),
     batch=st.sampled_from((1, 2, 5000)),
 )
-def test_pruning_changes_no_fold_and_everything_goes_on(history, later, snapshot_at, idle_ms, older_than_ms, batch):
+def test_pruning_changes_no_fold_and_everything_goes_on(
+    history, later, snapshot_at, idle_ms, older_than_ms, batch
+):
     clock = FakeClock()
     store = memory_store(clock)
     play(store, clock, history)
@@ -74,7 +86,11 @@ def test_pruning_changes_no_fold_and_everything_goes_on(history, later, snapshot
 
 @pytest.mark.soak
 @settings(deadline=None, max_examples=150)
-@given(history=many_steps, stop_after=st.integers(1, 10), idle_ms=st.sampled_from((0, 2 * DAY_MS, 9 * DAY_MS)))
+@given(
+    history=many_steps,
+    stop_after=st.integers(1, 10),
+    idle_ms=st.sampled_from((0, 2 * DAY_MS, 9 * DAY_MS)),
+)
 def test_a_pruning_that_is_cut_off_anywhere_changes_no_fold(history, stop_after, idle_ms):
     clock = FakeClock()
     store = memory_store(clock)
@@ -166,13 +182,19 @@ def test_the_lease_of_a_run_stays_and_its_renewals_go(store, clock):
     store.renew([lease.fence])
     store.release(lease.fence)
     granted(store, request(holder="B"))
-    assert pruned_kinds(store, clock) == ["spawn_intended", "lease_granted", "lease_released", "lease_granted"]
+    assert pruned_kinds(store, clock) == [
+        "spawn_intended",
+        "lease_granted",
+        "lease_released",
+        "lease_granted",
+    ]
 
 
 def test_refusals_go(store, clock):
     for _ in range(3):
         store.record(
-            streams.lease("api"), LeaseRefused(lane="api", holder="A", reason_class="LANE_HELD", reason="held")
+            streams.lease("api"),
+            LeaseRefused(lane="api", holder="A", reason_class="LANE_HELD", reason="held"),
         )
     assert len(pruned_kinds(store, clock)) == 1
 

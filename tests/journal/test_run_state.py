@@ -38,7 +38,9 @@ def changed(*steps, by=""):
     return run_events.ExtentChanged(run_id=ID, steps=list(steps), regions={}, approved_by=by)
 
 
-SUSPENDED = run_events.RunSuspended(run_id=ID, reason="night", transcript_digest="d", checkpoint_turn=3, transcript="t")
+SUSPENDED = run_events.RunSuspended(
+    run_id=ID, reason="night", transcript_digest="d", checkpoint_turn=3, transcript="t"
+)
 PROPOSED = run_events.ResumeProposed(run_id=ID)
 
 
@@ -52,7 +54,8 @@ def test_what_was_said_last_counts_and_what_is_empty_says_nothing():
 
 
 @pytest.mark.parametrize(
-    "first", [declared(start_sha="a"), events.RunBegun(run_id=ID, lane="api", host="h", start_sha="a")]
+    "first",
+    [declared(start_sha="a"), events.RunBegun(run_id=ID, lane="api", host="h", start_sha="a")],
 )
 def test_where_it_began_is_not_moved(first):
     assert folded(first, declared(goal="g", start_sha="b")).start_sha == "a"
@@ -90,14 +93,18 @@ def test_suspending_keeps_a_checkpoint_and_declaring_again_drops_it():
 
 
 @pytest.mark.parametrize(
-    ("then", "proposed"), [([], True), ([SUSPENDED], False), ([declared("s1")], False), ([SUSPENDED, PROPOSED], True)]
+    ("then", "proposed"),
+    [([], True), ([SUSPENDED], False), ([declared("s1")], False), ([SUSPENDED, PROPOSED], True)],
 )
 def test_a_proposal_stands_until_the_run_is_suspended_or_declared_again(then, proposed):
     assert folded(declared("s1"), PROPOSED, *then).proposed == proposed
 
 
 def test_the_first_successor_stays():
-    assert folded(declared("s1"), resumed("A"), resumed("B"), SUSPENDED, declared("s1")).successor == "A"
+    assert (
+        folded(declared("s1"), resumed("A"), resumed("B"), SUSPENDED, declared("s1")).successor
+        == "A"
+    )
 
 
 def test_claims_and_verifications_are_kept_apart():
@@ -164,7 +171,11 @@ facts = st.one_of(
     st.sampled_from([SUSPENDED, PROPOSED, resumed("A"), resumed("B")]),
 )  # fmt: skip
 approved = st.builds(
-    run_events.ExtentChanged, run_id=st.just(ID), steps=names, regions=regions, approved_by=st.just("W")
+    run_events.ExtentChanged,
+    run_id=st.just(ID),
+    steps=names,
+    regions=regions,
+    approved_by=st.just("W"),
 )
 
 

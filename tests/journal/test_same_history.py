@@ -12,7 +12,12 @@ from dos.journal.store import Store
 
 # The server's clock is not ours to move: time stands still, and no machine restarts.
 timeless = st.lists(
-    st.builds(Step, st.sampled_from([what for what in WHATS if what != "reboot"]), st.integers(0, 5), st.just(0)),
+    st.builds(
+        Step,
+        st.sampled_from([what for what in WHATS if what != "reboot"]),
+        st.integers(0, 5),
+        st.just(0),
+    ),
     max_size=30,
 )
 
@@ -24,11 +29,23 @@ def journal(store: Store) -> list[tuple]:
 
     def plain(value: object, name: str = "") -> object:
         if isinstance(value, dict):
-            return {key: plain(each, key) for key, each in value.items() if key not in ("expires_ms", "boot")}
+            return {
+                key: plain(each, key)
+                for key, each in value.items()
+                if key not in ("expires_ms", "boot")
+            }
         return ranks[value] if name in ("lease", "previous") and isinstance(value, int) else value
 
     return [
-        (event.stream, event.ver, event.kind, event.actor, event.key, ranks.get(event.fence or 0), plain(event.body))
+        (
+            event.stream,
+            event.ver,
+            event.kind,
+            event.actor,
+            event.key,
+            ranks.get(event.fence or 0),
+            plain(event.body),
+        )
         for event in events
     ]
 
@@ -50,7 +67,9 @@ def test_sqlite_writes_what_memory_writes(history):
         assert played(kind.open(), kind.clock, history) == expected
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(history=timeless)
 def test_postgres_writes_what_memory_writes(shared_database, history):
     clock = FakeClock()

@@ -16,7 +16,15 @@ from lease_histories import FakeClock
 from patience import PATIENCE
 from store_kinds import Sqlite, asking, grant, listed_leases, locking, reading, written
 
-from dos.errors import Internal, JournalCorrupt, JournalTooNew, StoreBusy, StoreFailed, StoreReadOnly, StoreUnreachable
+from dos.errors import (
+    Internal,
+    JournalCorrupt,
+    JournalTooNew,
+    StoreBusy,
+    StoreFailed,
+    StoreReadOnly,
+    StoreUnreachable,
+)
 from dos.journal.backends.sqlite import SqliteBackend
 from dos.journal.backends.sqlite_open import APPLICATION_ID, STEPS, VERSION
 from dos.journal.store import Store
@@ -71,7 +79,9 @@ def test_a_file_of_the_first_version_is_brought_up_to_date_and_keeps_everything(
     assert run(path, "PRAGMA user_version") == [(VERSION,)]
     with opened(path) as store:
         assert store.append("run", "k", {}, fence=held.fence).ver == 2
-        assert store.acquire(asking("other", globs=["src/x"]), lambda asked, live: None if not live else live[0])
+        assert store.acquire(
+            asking("other", globs=["src/x"]), lambda asked, live: None if not live else live[0]
+        )
 
 
 def test_a_newer_file_is_refused_and_untouched(path):
@@ -94,7 +104,9 @@ def test_a_database_of_another_program_is_refused_and_untouched(path, read_only)
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("content", [b"not a database at all\n" * 100, b"SQLite format 3\0" + b"\xff" * 4000])
+@pytest.mark.parametrize(
+    "content", [b"not a database at all\n" * 100, b"SQLite format 3\0" + b"\xff" * 4000]
+)
 def test_a_file_that_is_no_database_is_refused_and_untouched(path, content):
     path.write_bytes(content)
     with pytest.raises(JournalCorrupt, match=r"state\.db is damaged"):
@@ -118,7 +130,10 @@ def test_every_bit_of_a_stored_event_is_guarded(path):
             damaged = bytearray(image)
             damaged[place + 5] ^= 1 << bit
             path.write_bytes(damaged)
-            with opened(path) as store, pytest.raises(JournalCorrupt, match=rf"event {event.pos} |damaged"):
+            with (
+                opened(path) as store,
+                pytest.raises(JournalCorrupt, match=rf"event {event.pos} |damaged"),
+            ):
                 store.tail()
     path.write_bytes(image)
     with opened(path) as store:
@@ -141,7 +156,9 @@ def test_a_damaged_lease_is_named(path):
                 use()
 
 
-@pytest.mark.parametrize("name", ["a b?c#d%20e.db", 'it\'s "é🦊".db', "file:x?mode=memory", ":memory:", "-wal", "%"])
+@pytest.mark.parametrize(
+    "name", ["a b?c#d%20e.db", 'it\'s "é🦊".db', "file:x?mode=memory", ":memory:", "-wal", "%"]
+)
 def test_any_path_names_a_file(tmp_path, name):
     path = tmp_path / "some dir?#%" / name
     with opened(path) as store:
@@ -230,7 +247,9 @@ def insert_path(path: Path, prefix: str, *, shared: bool) -> None:
         (asking("src/🦊"), "src/🦊/x/", False, True),
     ],
 )
-def test_a_lease_inserted_past_the_rules_is_refused_where_it_overlaps(path, held, prefix, shared, refused):
+def test_a_lease_inserted_past_the_rules_is_refused_where_it_overlaps(
+    path, held, prefix, shared, refused
+):
     with opened(path) as store:
         grant(store, held)
         if refused:
@@ -274,14 +293,19 @@ def test_processes_that_open_a_new_file_at_once_make_one_journal(tmp_path):
     for attempt in range(3):
         words = [sys.executable, "-c", OPEN_AND_APPEND, str(tmp_path / f"{attempt}")]
         processes = [
-            subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(3)
+            subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            for _ in range(3)
         ]
         time.sleep(0.2)  # most of them have started; the race is for the file
         for process in processes:
             assert process.stdin is not None
             process.stdin.write("\n")
             process.stdin.flush()
-        assert sorted(process.communicate(timeout=PATIENCE)[0] for process in processes) == ["1\n", "2\n", "3\n"]
+        assert sorted(process.communicate(timeout=PATIENCE)[0] for process in processes) == [
+            "1\n",
+            "2\n",
+            "3\n",
+        ]
 
 
 def test_threads_that_open_a_new_file_at_once_make_one_journal(tmp_path):
@@ -315,7 +339,9 @@ def test_a_store_carried_over_a_fork_is_refused_and_stays_the_parents(path):
         with store.backend.write() as tx:
             process = context.Process(target=child, args=(store, results))
             process.start()
-            assert [results.get(timeout=PATIENCE) for _ in range(3)] == ["a store was carried over a fork"] * 3
+            assert [results.get(timeout=PATIENCE) for _ in range(3)] == [
+                "a store was carried over a fork"
+            ] * 3
             process.join()
             # The child has not opened the gate under the parent.
             with pytest.raises(StoreBusy):
@@ -335,7 +361,9 @@ with store.backend.write():
 
 
 def test_a_writer_stopped_inside_makes_others_give_up_and_a_killed_one_lets_them_in(path):
-    holder = subprocess.Popen([sys.executable, "-c", HOLD, str(path.parent)], stdout=subprocess.PIPE, text=True)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(path.parent)], stdout=subprocess.PIPE, text=True
+    )
     try:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "inside\n"

@@ -31,7 +31,9 @@ def test_versions_count_from_one_in_each_stream(store):
 
 
 @pytest.mark.parametrize(("there", "expected"), [(0, 1), (0, -1), (2, 0), (2, 1), (2, 3)])
-def test_an_append_at_another_version_than_expected_conflicts_and_writes_nothing(store, there, expected):
+def test_an_append_at_another_version_than_expected_conflicts_and_writes_nothing(
+    store, there, expected
+):
     for _ in range(there):
         store.append("a", "k", {})
     with pytest.raises(Conflict, match=f"at version {there}, not at {expected}"):
@@ -81,7 +83,17 @@ def test_what_is_appended_comes_back_whole(store):
 
 @pytest.mark.parametrize(
     "text",
-    ["\0", "a\0b", "line\u2028separator\u2029", "🦊" * 3, "\x7f\x1b[31m", "ſs İ", "\ufeff", "x" * 10_000, "𝄞\uffff"],
+    [
+        "\0",
+        "a\0b",
+        "line\u2028separator\u2029",
+        "🦊" * 3,
+        "\x7f\x1b[31m",
+        "ſs İ",
+        "\ufeff",
+        "x" * 10_000,
+        "𝄞\uffff",
+    ],
     ids=ascii,
 )
 def test_any_text_in_a_body_comes_back_as_it_was(store, text):
@@ -146,7 +158,12 @@ def test_all_streams_are_read_in_the_order_of_writing(store):
 def test_an_empty_journal_has_nothing(store):
     assert (store.last(), store.tail(), store.load("a"), store.leases()) == (0, [], [], [])
     with store.backend.read() as view:
-        assert (view.count(0), view.streams(""), view.head("a"), view.fence_floor("a")) == (0, [], 0, 0)
+        assert (view.count(0), view.streams(""), view.head("a"), view.fence_floor("a")) == (
+            0,
+            [],
+            0,
+            0,
+        )
 
 
 def test_a_record_of_a_newer_schema_is_not_guessed_at(kind):
@@ -159,7 +176,9 @@ def test_a_record_of_a_newer_schema_is_not_guessed_at(kind):
 
 def test_several_records_are_written_together(store):
     store.append("a", "k", 0)
-    found = store.append_all([Entry(stream=stream, kind="k", body=1, key="x") for stream in ("a", "b", "a")])
+    found = store.append_all(
+        [Entry(stream=stream, kind="k", body=1, key="x") for stream in ("a", "b", "a")]
+    )
     assert [(event.stream, event.ver) for event in found] == [("a", 2), ("b", 1), ("a", 2)]
     assert len(store.tail()) == 3
     assert store.append_all([]) == []
@@ -169,7 +188,10 @@ def test_either_all_records_are_written_or_none(store):
     store.append("b", "k", {})
     with pytest.raises(Conflict):
         store.append_all(
-            [Entry(stream="a", kind="k", body={}, key="x"), Entry(stream="b", kind="k", body={}, expect=0)]
+            [
+                Entry(stream="a", kind="k", body={}, key="x"),
+                Entry(stream="b", kind="k", body={}, expect=0),
+            ]
         )
     assert written(store) == [("b", 1, "k")]
     assert store.append("a", "k", {}, key="x").ver == 1
@@ -213,13 +235,24 @@ def test_a_transaction_sees_what_it_wrote(store):
 def test_a_transaction_sees_which_leases_it_ended_and_changed(store):
     kept, ended = grant(store, asking("a")), grant(store, asking("b"))
     changed = structs.replace(kept, holder="B")
-    with pytest.raises(ZeroDivisionError), store.backend.write(Foreseen(leases=True, fences=[ended.fence])) as tx:
+    with (
+        pytest.raises(ZeroDivisionError),
+        store.backend.write(Foreseen(leases=True, fences=[ended.fence])) as tx,
+    ):
         assert tx.leases() == [kept, ended]
         tx.drop_lease(ended.fence)
         tx.update_lease(changed)
-        assert (tx.lease(kept.fence), tx.lease(ended.fence), tx.leases()) == (changed, None, [changed])
+        assert (tx.lease(kept.fence), tx.lease(ended.fence), tx.leases()) == (
+            changed,
+            None,
+            [changed],
+        )
         tx.last()  # also once they are sent
-        assert (tx.lease(kept.fence), tx.lease(ended.fence), tx.leases()) == (changed, None, [changed])
+        assert (tx.lease(kept.fence), tx.lease(ended.fence), tx.leases()) == (
+            changed,
+            None,
+            [changed],
+        )
         raise ZeroDivisionError
     assert store.leases() == [kept, ended]
 
@@ -298,15 +331,23 @@ def test_a_view_stays_as_it_was_while_others_write(kept):
 
 def test_a_changed_byte_is_found_and_named_and_the_rest_stays_readable(kept):
     with kept.open() as store:
-        positions = [store.append("a", "k", {"n": number}, key=f"{number}").pos for number in range(3)]
+        positions = [
+            store.append("a", "k", {"n": number}, key=f"{number}").pos for number in range(3)
+        ]
         kept.overwrite_body(positions[1], b'{"n":7}')
-        for read in (lambda: store.load("a"), store.tail, lambda: store.append("a", "k", {}, key="1")):
+        for read in (
+            lambda: store.load("a"),
+            store.tail,
+            lambda: store.append("a", "k", {}, key="1"),
+        ):
             with pytest.raises(JournalCorrupt, match=rf"event {positions[1]} \(k on a\)"):
                 read()
         assert [event.body for event in store.tail(after=positions[1])] == [{"n": 2}]
         assert [event.body for event in store.load("a", limit=1)] == [{"n": 0}]
         with store.backend.read() as view:
-            assert [event.pos for event, crc in view.raw(0, 9) if event.checksum() != crc] == [positions[1]]
+            assert [event.pos for event, crc in view.raw(0, 9) if event.checksum() != crc] == [
+                positions[1]
+            ]
 
 
 # Many at once
@@ -340,7 +381,11 @@ def test_processes_lose_and_repeat_nothing(kept):
         processes = [start_appender(kept, "a", 25) for _ in range(4)]
         for process in processes:
             go(process)
-        said = [int(line) for process in processes for line in process.communicate(timeout=PATIENCE)[0].splitlines()]
+        said = [
+            int(line)
+            for process in processes
+            for line in process.communicate(timeout=PATIENCE)[0].splitlines()
+        ]
         assert [process.returncode for process in processes] == [0] * 4
         assert sorted(said) == list(range(1, 101))
         assert versions_are_gapless(store, "a", 100)

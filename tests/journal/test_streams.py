@@ -24,7 +24,9 @@ def test_no_two_families_have_one_word():
     assert len({family.word for family in FAMILIES}) == len(FAMILIES)
 
 
-keys = st.builds(Key, vendor=st.text("ab/%", min_size=1), account=st.text("ab/%"), model=st.text("ab/%"))
+keys = st.builds(
+    Key, vendor=st.text("ab/%", min_size=1), account=st.text("ab/%"), model=st.text("ab/%")
+)
 
 
 @given(keys, keys)

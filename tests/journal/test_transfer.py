@@ -25,7 +25,9 @@ from dos.journal.transfer.transfer import export, import_lines, imported, replay
 
 
 def test_importing_twice_changes_nothing(tmp_path):
-    path = written(tmp_path / "lane-journal.jsonl", [acquire(), "garbage", acquire("b"), acquire("b")])
+    path = written(
+        tmp_path / "lane-journal.jsonl", [acquire(), "garbage", acquire("b"), acquire("b")]
+    )
     store = memory_store()
     first = import_lines(store, path)
     assert (first.lines, first.events, first.unreadable, first.live) == (4, 4, 1, 2)
@@ -59,8 +61,17 @@ def test_every_run_has_its_own_intent_log(tmp_path):
     for run in ("RID-1", "RID-2"):
         (tmp_path / run).mkdir()
         records = [
-            {"op": "INTENT", "goal": "ship", "run_id": run, "schema": {"family": "intent-ledger", "version": 1}},
-            {"op": "STEP_CLAIMED", "step_id": "s1", "schema": {"family": "intent-ledger", "version": 2}},
+            {
+                "op": "INTENT",
+                "goal": "ship",
+                "run_id": run,
+                "schema": {"family": "intent-ledger", "version": 1},
+            },
+            {
+                "op": "STEP_CLAIMED",
+                "step_id": "s1",
+                "schema": {"family": "intent-ledger", "version": 2},
+            },
             {"op": "STEP_VERIFIED", "step_id": "s1", "schema": {"family": "recipes", "version": 1}},
             "garbage",
             {"op": "SUSPEND", "reason": "night"},
@@ -68,7 +79,13 @@ def test_every_run_has_its_own_intent_log(tmp_path):
         found = import_lines(store, written(tmp_path / run / "intent.jsonl", records))
         assert (found.events, found.unreadable, found.live) == (5, 3, 0)
     records = list(imported(store, "RID-2/intent.jsonl"))
-    assert [record["op"] for record in records] == ["INTENT", "_CORRUPT", "_CORRUPT", "_CORRUPT", "SUSPEND"]
+    assert [record["op"] for record in records] == [
+        "INTENT",
+        "_CORRUPT",
+        "_CORRUPT",
+        "_CORRUPT",
+        "SUSPEND",
+    ]
     assert [record.get("_unreadable") for record in records[1:4]] == [
         {"readability": "UNREADABLE_NEWER"},
         {"readability": "WRONG_FAMILY"},
@@ -86,7 +103,9 @@ def test_lines_are_split_at_line_feeds_only_and_bad_bytes_are_replaced(tmp_path)
     store = memory_store()
     assert import_lines(store, path).unreadable == 1
     assert [lease["holder"] for lease in replayed(store)] == [owner, "x\ufffdy"]
-    assert [r["_raw"] for r in imported(store, path.name) if r["op"] == "_CORRUPT"] == ["\\xff\\xfe\\x00"]
+    assert [r["_raw"] for r in imported(store, path.name) if r["op"] == "_CORRUPT"] == [
+        "\\xff\\xfe\\x00"
+    ]
 
 
 def test_a_line_that_is_nested_too_deeply_is_kept_as_text(tmp_path):
@@ -109,9 +128,13 @@ def test_zeros_at_the_end_of_a_log_are_a_torn_line(tmp_path):
 def test_many_lines_are_written_in_batches(tmp_path, monkeypatch):
     monkeypatch.setattr(transfer, "BATCH_LINES", 7)
     write, sizes = transfer._write, []
-    monkeypatch.setattr(transfer, "_write", lambda store, batch: (sizes.append(len(batch)), write(store, batch))[1])
+    monkeypatch.setattr(
+        transfer, "_write", lambda store, batch: (sizes.append(len(batch)), write(store, batch))[1]
+    )
     store = memory_store()
-    found = import_lines(store, written(tmp_path / "log.jsonl", [acquire(f"lane{n}") for n in range(50)]))
+    found = import_lines(
+        store, written(tmp_path / "log.jsonl", [acquire(f"lane{n}") for n in range(50)])
+    )
     assert (found.events, found.live) == (50, 50)
     assert sizes == [7] * 7 + [1]
     assert check(store).problems == []
@@ -175,7 +198,9 @@ def test_a_name_that_cannot_be_stored_is_refused(tmp_path):
 def test_a_line_has_all_of_an_event():
     store = memory_store()
     lease = granted(store, request())
-    store.append("run/1", "step", {"text": "a\u2028b\u0085c\u2029d\x0be é"}, key="k", fence=lease.fence)
+    store.append(
+        "run/1", "step", {"text": "a\u2028b\u0085c\u2029d\x0be é"}, key="k", fence=lease.fence
+    )
     assert exported(store)[1] == {
         "pos": 2, "stream": "run/1", "ver": 1, "kind": "step",
         "at": "2023-11-14T22:13:20.000Z", "at_ms": 1_700_000_000_000,
@@ -228,7 +253,9 @@ def test_our_own_lines_imported_twice_change_nothing(tmp_path):
     import_lines(target, path)
     before = list(target.events())
     assert import_lines(target, path).events == 0
-    assert import_lines(target, path.rename(tmp_path / "renamed.jsonl")).events == 1  # the grant, in another file
+    assert (
+        import_lines(target, path.rename(tmp_path / "renamed.jsonl")).events == 1
+    )  # the grant, in another file
     assert [event for event in target.events() if event.stream == "run/1"] == before[1:]
 
 
@@ -244,7 +271,9 @@ def test_a_journal_that_reads_its_own_export_does_not_change(tmp_path):
 
 def test_an_imported_log_stays_imported_when_its_journal_moves(tmp_path):
     source, target = memory_store(), memory_store()
-    import_lines(source, written(tmp_path / "lane-journal.jsonl", [acquire(), "garbage", acquire("b")]))
+    import_lines(
+        source, written(tmp_path / "lane-journal.jsonl", [acquire(), "garbage", acquire("b")])
+    )
     import_lines(target, moved(tmp_path, source))
     assert replayed(target) == replayed(source)
     assert len(replayed(target)) == 2
@@ -260,7 +289,10 @@ def test_what_moves_folds_as_it_did_but_for_the_leases(tmp_path_factory, history
 
     def others(store):
         kept = (event for event in store.events() if not event.kind.startswith(("lease_", "line_")))
-        return [(event.stream, event.ver, event.kind, event.at_ms, event.actor, event.raw) for event in kept]
+        return [
+            (event.stream, event.ver, event.kind, event.at_ms, event.actor, event.raw)
+            for event in kept
+        ]
 
     assert sorted(others(target)) == sorted(others(source))
     assert fold.current(target, Leases)[0].live == {}
@@ -329,7 +361,9 @@ def test_an_archive_of_a_pruning_can_be_imported(tmp_path):
 
 
 def test_the_embedded_store_imports_as_memory_does(tmp_path):
-    path = written(tmp_path / "lane-journal.jsonl", [acquire(), "garbage", acquire("b"), rec("RELEASE")])
+    path = written(
+        tmp_path / "lane-journal.jsonl", [acquire(), "garbage", acquire("b"), rec("RELEASE")]
+    )
     with Store(SqliteBackend(tmp_path / "state.db")) as store:
         assert import_lines(store, path).events == 4
         assert import_lines(store, path).events == 0
@@ -343,13 +377,18 @@ def test_the_shared_store_imports_as_memory_does(tmp_path, postgres):
     source = memory_store()
     granted(source, request())
     source.append("run/1", "step", {"zero": "\0"}, key="first")
-    path = written(tmp_path / "lane-journal.jsonl", [acquire(holder="a\0b"), "garb\0age", acquire("b"), rec("RELEASE")])
+    path = written(
+        tmp_path / "lane-journal.jsonl",
+        [acquire(holder="a\0b"), "garb\0age", acquire("b"), rec("RELEASE")],
+    )
     with Store(PostgresBackend(postgres.createdb("transfer"), workspace="w")) as store:
         assert import_lines(store, path).events == 4
         assert import_lines(store, path).events == 0
         assert keys(replayed(store)) == [("t1", "b")]
         assert import_lines(store, moved(tmp_path, source)).events == 2
         assert import_lines(store, tmp_path / "export.jsonl").events == 0
-        assert [event.at_ms for event in store.load("run/1")] == [event.at_ms for event in source.load("run/1")]
+        assert [event.at_ms for event in store.load("run/1")] == [
+            event.at_ms for event in source.load("run/1")
+        ]
         assert check(store).problems == []
         assert len(exported(store)) == 6

@@ -16,7 +16,16 @@ names = st.text("abc-", min_size=1, max_size=8)
 
 def stored(kind: str, body: object, key: str | None = None) -> Event:
     return Event(
-        pos=1, stream="s", ver=1, kind=kind, at_ms=0, actor="", fence=None, key=key, schema=1, raw=json.encode(body)
+        pos=1,
+        stream="s",
+        ver=1,
+        kind=kind,
+        at_ms=0,
+        actor="",
+        fence=None,
+        key=key,
+        schema=1,
+        raw=json.encode(body),
     )
 
 
@@ -25,16 +34,23 @@ def read(fact: Fact, key: str | None = None) -> Fact | None:
 
 
 def salvaged(why: str, **more: object) -> dict[str, object]:
-    return {"run_id": "R", "lane": "api", "ref": "refs/dos/salvage/R/1", "commit": "c", "why": why, **more}
+    return {
+        "run_id": "R",
+        "lane": "api",
+        "ref": "refs/dos/salvage/R/1",
+        "commit": "c",
+        "why": why,
+        **more,
+    }
 
 
 @given(words)
 def test_whose_work_was_saved_was_said_at_the_beginning_of_why(rest: str):
     old = decode(stored(WorkSalvaged.kind, salvaged(f"left by an earlier run{rest}")))
     assert isinstance(old, WorkSalvaged) and old.earlier
-    assert decode(stored(WorkSalvaged.kind, salvaged(f"its run was stopped{rest}"))) == WorkSalvaged(
-        **salvaged(f"its run was stopped{rest}")
-    )
+    assert decode(
+        stored(WorkSalvaged.kind, salvaged(f"its run was stopped{rest}"))
+    ) == WorkSalvaged(**salvaged(f"its run was stopped{rest}"))
 
 
 @given(st.lists(st.tuples(names, names)))
@@ -53,7 +69,11 @@ def test_the_host_of_a_login_stood_before_its_digest(host: str, digest: str):
 
 @given(st.integers(0, 2**50), st.integers(0, 9))
 def test_when_a_run_had_moved_last_stood_in_the_key_of_a_proposal(moved_ms: int, count: int):
-    old = decode(stored(HaltProposed.kind, {"handle": "1", "owner": "watchdog"}, f"watchdog/{moved_ms}/{count}"))
+    old = decode(
+        stored(
+            HaltProposed.kind, {"handle": "1", "owner": "watchdog"}, f"watchdog/{moved_ms}/{count}"
+        )
+    )
     assert isinstance(old, HaltProposed) and old.moved_ms == moved_ms
     by_hand = decode(stored(HaltProposed.kind, {"handle": "1"}, f"watchdog/{moved_ms}/{count}"))
     assert isinstance(by_hand, HaltProposed) and by_hand.moved_ms is None

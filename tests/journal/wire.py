@@ -29,7 +29,10 @@ class Wire:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._listener.close()
         self._cut()
@@ -53,8 +56,12 @@ class Wire:
                     each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 with self._lock:
                     self._open += [client, server]
-                threading.Thread(target=self._pass_requests, args=(client, server), daemon=True).start()
-                threading.Thread(target=self._pass_answers, args=(client, server), daemon=True).start()
+                threading.Thread(
+                    target=self._pass_requests, args=(client, server), daemon=True
+                ).start()
+                threading.Thread(
+                    target=self._pass_answers, args=(client, server), daemon=True
+                ).start()
 
     def _pass_requests(self, client: socket.socket, server: socket.socket) -> None:
         with suppress(OSError):

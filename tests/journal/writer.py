@@ -66,23 +66,32 @@ class Writer:
         self.say(acknowledged.appended(self.store.append(self._stream(), "written", self._body())))
 
     def append_keyed(self) -> None:
-        event = self.store.append(self._stream(), "written", self._body(), key=f"key-{self.seed}-{self.number}")
+        event = self.store.append(
+            self._stream(), "written", self._body(), key=f"key-{self.seed}-{self.number}"
+        )
         self.say(acknowledged.appended(event))
 
     def append_fenced(self) -> None:
         if lease := self._own():
-            event = self.store.append(f"work/{lease.lane}", "written", self._body(), fence=lease.fence)
+            event = self.store.append(
+                f"work/{lease.lane}", "written", self._body(), fence=lease.fence
+            )
             self.say(acknowledged.appended(event))
 
     def append_batch(self) -> None:
         count = self.dice.randrange(2, 7)
         batch = {"batch": f"{self.seed}-{self.number}", "of": count}
-        entries = [Entry(stream=self._stream(), kind="written", body=self._body() | batch) for _ in range(count)]
+        entries = [
+            Entry(stream=self._stream(), kind="written", body=self._body() | batch)
+            for _ in range(count)
+        ]
         for event in self.store.append_all(entries):
             self.say(acknowledged.appended(event))
 
     def acquire(self) -> None:
-        lease = self.store.acquire(asked(f"{self.dice.choice(LANES)}-{self.name}", self.name), admission.judge)
+        lease = self.store.acquire(
+            asked(f"{self.dice.choice(LANES)}-{self.name}", self.name), admission.judge
+        )
         if isinstance(lease, Lease):
             self.say(acknowledged.Granted(lease.fence, lease.lane))
 
@@ -106,7 +115,9 @@ class Writer:
         """As if it were later: nothing of the last week could go."""
         before = {event.pos for event in self.store.events()}
         later_ms = time.time_ns() // 1_000_000 + 2 * WEEK_MS
-        retention.prune(self.store, older_than_ms=WEEK_MS, archive=self.directory / "archive", now_ms=later_ms)
+        retention.prune(
+            self.store, older_than_ms=WEEK_MS, archive=self.directory / "archive", now_ms=later_ms
+        )
         self.say(acknowledged.Pruned(sorted(before - {event.pos for event in self.store.events()})))
 
     def reopen(self) -> None:
@@ -178,7 +189,11 @@ def write_stubbornly(directory: Path, say: Say, seed: str, steps: str) -> None:
 def main(directory: str, acknowledgements: str, seed: str, steps: str) -> None:
     if pragma := os.environ.get("WRITER_PRAGMA"):
         run_pragma(pragma)
-    file = 1 if acknowledgements == "-" else os.open(acknowledgements, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    file = (
+        1
+        if acknowledgements == "-"
+        else os.open(acknowledgements, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    )
 
     def say(ack: Ack) -> None:
         os.write(file, json.encode(ack) + b"\n")

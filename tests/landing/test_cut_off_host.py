@@ -27,7 +27,8 @@ from dos.world import World
 pytestmark = [
     pytest.mark.soak,
     pytest.mark.skipif(
-        not shutil.which("ip") or os.geteuid() != 0, reason="needs iproute2, and root to make network namespaces"
+        not shutil.which("ip") or os.geteuid() != 0,
+        reason="needs iproute2, and root to make network namespaces",
     ),
 ]
 
@@ -51,7 +52,9 @@ class Cable:
         ip("-n", self.space, "addr", "add", f"{far}/30", "dev", self.far)
         ip("-n", self.space, "link", "set", self.far, "up")
         ip("-n", self.space, "link", "set", "lo", "up")
-        ip("-n", self.space, "route", "add", "default", "via", self.address)  # to our other ends as well
+        ip(
+            "-n", self.space, "route", "add", "default", "via", self.address
+        )  # to our other ends as well
 
     def pull(self) -> None:
         ip("-n", self.space, "link", "set", self.far, "down")
@@ -96,7 +99,14 @@ def serve_git(address: str, folder: Path) -> tuple[subprocess.Popen[bytes], int]
         port = free.getsockname()[1]
     daemon = subprocess.Popen(
         [
-            *("git", "daemon", "--export-all", "--enable=receive-pack", "--reuseaddr", f"--listen={address}"),
+            *(
+                "git",
+                "daemon",
+                "--export-all",
+                "--enable=receive-pack",
+                "--reuseaddr",
+                f"--listen={address}",
+            ),
             *(f"--port={port}", f"--base-path={folder}", str(folder)),
         ],
         start_new_session=True,
@@ -112,7 +122,19 @@ class FarHost(Host):
     def up(self, *words: str) -> None:
         self.log = (self.tree.parent / f"{self.name}.log").open("w")
         self.process = subprocess.Popen(
-            ["ip", "netns", "exec", self.space, sys.executable, "-m", "dos", "up", "--tick", "0.3", *words],
+            [
+                "ip",
+                "netns",
+                "exec",
+                self.space,
+                sys.executable,
+                "-m",
+                "dos",
+                "up",
+                "--tick",
+                "0.3",
+                *words,
+            ],
             cwd=self.tree,
             env=self.environment(),
             stdout=self.log,
@@ -141,11 +163,15 @@ def hosts(cable, postgres, tmp_path) -> Iterator[tuple[FarHost, Host]]:
     publish_plan(remote, url)
     made = FarHost(remote, "far", cable.space), Host(remote, "near")
     for host in made:
-        git(host.tree, "remote", "set-url", "origin", f"git://{cable.address}:{git_port}/remote.git")
+        git(
+            host.tree, "remote", "set-url", "origin", f"git://{cable.address}:{git_port}/remote.git"
+        )
     yield made
     for host in made:
         host.close()
-    os.killpg(daemon.pid, signal.SIGKILL)  # `git daemon` is one process, and the server it starts another
+    os.killpg(
+        daemon.pid, signal.SIGKILL
+    )  # `git daemon` is one process, and the server it starts another
     daemon.wait()
     door.close()
 
@@ -158,7 +184,9 @@ def test_the_lanes_of_a_host_that_is_cut_off_move_and_it_lands_nothing_late(host
     cable.pull()
     near.up("--target", "4")
     wait_for(lambda: holders(remote)["near"] == 4)
-    (tmp_path / "go").touch()  # also for the agents that nobody can reach: they commit, and their workers want to land
+    (
+        tmp_path / "go"
+    ).touch()  # also for the agents that nobody can reach: they commit, and their workers want to land
     wait_for(lambda: everything_landed(remote))
     assert near.process.wait(PATIENCE) == 0
     cable.plug_in()

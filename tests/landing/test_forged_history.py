@@ -56,7 +56,9 @@ def share(repository: Repository, remote: str) -> None:
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("attack", ATTACKS)
 @pytest.mark.parametrize("shared", [False, True], ids=["here", "on a remote"])
-def test_a_forged_history_does_not_land_and_the_branch_keeps_its_commits(repository, tmp_path, attack, shared):
+def test_a_forged_history_does_not_land_and_the_branch_keeps_its_commits(
+    repository, tmp_path, attack, shared
+):
     plan = repository.root / "docs" / "demo-plan.md"
     if attack != "shallow":  # the oracle sees through an orphan by the paths that it changes
         plan.write_text(plan.read_text().replace("- paths: one/**\n", ""))
@@ -68,7 +70,9 @@ def test_a_forged_history_does_not_land_and_the_branch_keeps_its_commits(reposit
         repository.git("push", "--quiet", "origin", "main")
     before = repository.git("rev-parse", "main")
     steps = [{"run": ATTACKS[attack]}]
-    repository.play({"DEMO/A1": [steps] * 9, "DEMO/A2": [[write("one/b.txt"), commit("Write b")]] * 9})
+    repository.play(
+        {"DEMO/A1": [steps] * 9, "DEMO/A2": [[write("one/b.txt"), commit("Write b")]] * 9}
+    )
     work(repository)
     assert repository.git("merge-base", "--is-ancestor", before, "main") == ""
     assert "Write a" not in repository.subjects()
@@ -107,11 +111,17 @@ def orphan(clone: Clone, base: str) -> str:
 
 def test_a_push_that_takes_commits_away_is_refused_by_us(clone, tmp_path):
     honest = clone.work("one/a.txt")
-    forged = Landing(unit="DEMO/A1", branch="main", base=honest.base, commit=orphan(clone, honest.base))
+    forged = Landing(
+        unit="DEMO/A1", branch="main", base=honest.base, commit=orphan(clone, honest.base)
+    )
     told = git(clone.tree, "merge-base", "--is-ancestor", forged.base, forged.commit)
     assert told == "", "a git that believes grafts takes it for a fast-forward"
     refused = clone.lands(forged, fence=7)
-    assert isinstance(refused, NotLanded) and "was not built on" in refused.reason and not refused.retryable
+    assert (
+        isinstance(refused, NotLanded)
+        and "was not built on" in refused.reason
+        and not refused.retryable
+    )
     assert git(tmp_path / "remote.git", "rev-parse", "main") == honest.base
     assert clone.lands(honest, fence=7) is None
     assert git(tmp_path / "remote.git", "rev-parse", "main") == honest.commit
@@ -153,19 +163,32 @@ def test_ancestry_is_read_from_the_commits_whatever_their_dates_say(repository):
 
 def ours_in_a_lane(repository: Repository) -> Writer:
     made = worktree.prepare(
-        Writer(repository.root), repository.root / ".git" / "dos", lane="one", run_id="RUN", target="main"
+        Writer(repository.root),
+        repository.root / ".git" / "dos",
+        lane="one",
+        run_id="RUN",
+        target="main",
     )
     return Writer(Path(made.path))
 
 
-def test_hooks_aliases_editors_and_variables_of_others_have_no_part_in_our_git(repository, tmp_path, monkeypatch):
+def test_hooks_aliases_editors_and_variables_of_others_have_no_part_in_our_git(
+    repository, tmp_path, monkeypatch
+):
     ran = tmp_path / "ran"
     hooks = repository.root / ".git" / "hooks"
     hooks.mkdir(exist_ok=True)
     for name in ("post-checkout", "reference-transaction", "pre-commit"):
         (hooks / name).write_text(f"#!/bin/sh\ntouch {ran}\n")
         (hooks / name).chmod(0o755)
-    for key in ("core.fsmonitor", "core.editor", "sequence.editor", "core.pager", "alias.status", "diff.external"):
+    for key in (
+        "core.fsmonitor",
+        "core.editor",
+        "sequence.editor",
+        "core.pager",
+        "alias.status",
+        "diff.external",
+    ):
         repository.git("config", key, f"touch {ran}")
     for name in ("GIT_EXTERNAL_DIFF", "GIT_EDITOR", "GIT_PAGER"):
         monkeypatch.setenv(name, f"touch {ran}")
@@ -173,7 +196,13 @@ def test_hooks_aliases_editors_and_variables_of_others_have_no_part_in_our_git(r
     monkeypatch.setenv("GIT_CONFIG_KEY_0", "core.hooksPath")
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", str(hooks))
     ours = Writer(repository.root)
-    worktree.save_changes(ours_in_a_lane(repository), repository.root / ".git" / "dos", run_id="R", why="", base="HEAD")
+    worktree.save_changes(
+        ours_in_a_lane(repository),
+        repository.root / ".git" / "dos",
+        run_id="R",
+        why="",
+        base="HEAD",
+    )
     (repository.root / "one" / "new.txt").write_text("x\n")
     assert ours.dirty_paths() == ["one/new.txt"]
     assert conflict_text.told(ours) == ""
@@ -189,13 +218,17 @@ def test_a_filter_that_an_agent_configures_is_not_run_by_our_git(repository, tmp
     ran = tmp_path / "ran"
     evil = f"git config filter.evil.smudge 'touch {ran}; cat'; git config merge.evil.driver 'touch {ran}; true'"
     attributes = write("one/.gitattributes", "* filter=evil merge=evil\n")
-    repository.play({"DEMO/A1": [[{"run": evil}, attributes, write("one/a.txt"), commit("Write a")]]})
+    repository.play(
+        {"DEMO/A1": [[{"run": evil}, attributes, write("one/a.txt"), commit("Write a")]]}
+    )
     work(repository)
     assert "Write a" in repository.subjects() and not ran.exists()
 
 
 @pytest.mark.parametrize("included_before", [False, True])
-def test_a_filter_that_an_agent_includes_from_another_file_is_not_run_by_our_git(repository, tmp_path, included_before):
+def test_a_filter_that_an_agent_includes_from_another_file_is_not_run_by_our_git(
+    repository, tmp_path, included_before
+):
     ran, shared = tmp_path / "ran", repository.root / ".gitconfig"
     (repository.root / ".gitattributes").write_text("one/a.txt filter=evil\n")
     (repository.root / "one" / "a.txt").write_text("a\n")
@@ -222,7 +255,9 @@ def test_a_credential_helper_that_an_agent_configures_is_not_asked_by_our_git(re
     assert "username=person" in ours.run("credential", "fill", feed=asked)
     repository.git("config", "--add", "credential.helper", f"!touch {ran}; false")
     repository.git("config", "credential.https://example.invalid.helper", f"!touch {ran}; false")
-    assert "username=person" in ours.run("credential", "fill", feed=asked), "what a person configured before is asked"
+    assert "username=person" in ours.run("credential", "fill", feed=asked), (
+        "what a person configured before is asked"
+    )
     assert not ran.exists()
 
 

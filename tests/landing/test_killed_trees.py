@@ -51,7 +51,9 @@ def killed_at(number: int, *, done: bool) -> Iterator[None]:
 
 def prepare(repository: Repository, run_id: str = "RUN") -> effects.Worktree:
     git = Writer(repository.root)
-    return worktree.prepare(git, repository.root / ".git" / "dos", lane="one", run_id=run_id, target="main")
+    return worktree.prepare(
+        git, repository.root / ".git" / "dos", lane="one", run_id=run_id, target="main"
+    )
 
 
 def lane(repository: Repository) -> Writer:
@@ -59,7 +61,9 @@ def lane(repository: Repository) -> Writer:
 
 
 def run_git(tree: Writer, *words: str, check: bool = True) -> str:
-    return subprocess.run(["git", *words], cwd=tree.tree, check=check, capture_output=True, text=True).stdout.strip()
+    return subprocess.run(
+        ["git", *words], cwd=tree.tree, check=check, capture_output=True, text=True
+    ).stdout.strip()
 
 
 def edit_plainly(tree: Writer) -> set[str]:
@@ -89,7 +93,15 @@ def edit_amid_a_rebase(tree: Writer) -> set[str]:
     (tree.tree / "one" / "keep").write_text("token-committed\n")
     run_git(tree, "commit", "-qam", "One")
     (tree.tree / "two" / "keep").write_text("token-stashed\n")
-    stops = ["-c", "sequence.editor=sed -i s/^pick/edit/", "rebase", "-q", "--interactive", "--autostash", "HEAD~"]
+    stops = [
+        "-c",
+        "sequence.editor=sed -i s/^pick/edit/",
+        "rebase",
+        "-q",
+        "--interactive",
+        "--autostash",
+        "HEAD~",
+    ]
     run_git(tree, *stops, check=False)
     (tree.tree / "one" / "new").write_text("token-new\n")
     return {"token-committed", "token-stashed", "token-new"}
@@ -180,7 +192,9 @@ def test_killed_before_any_command_while_an_earlier_runs_worktree_is_cleared(tmp
 def test_killed_before_or_after_any_command_whatever_was_left(tmp_path, edit, act, done):
     """In a soak each of them dies at every third command, and all together at each."""
     every = long(3, 1)
-    check_all_kills(tmp_path, edit, act, done=done, first=1 + (EDITS.index(edit) + done) % every, every=every)
+    check_all_kills(
+        tmp_path, edit, act, done=done, first=1 + (EDITS.index(edit) + done) % every, every=every
+    )
 
 
 @pytest.mark.soak
@@ -211,7 +225,9 @@ print("done")
 
 def preparing(repository: Repository, lane: str) -> subprocess.Popen[str]:
     words = [sys.executable, "-c", PREPARE, str(repository.root), lane]
-    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    return subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
 
 
 @pytest.mark.soak
@@ -230,7 +246,10 @@ def test_a_holder_that_does_not_move_is_an_error_and_not_a_hang(repository, monk
     monkeypatch.setattr(worktree, "BUSY_SECONDS", 0.05)
     state = repository.root / ".git" / "dos"
     state.mkdir()
-    with worktree._alone(state / "worktrees.gate"), pytest.raises(GitFailed, match="has been making a worktree"):
+    with (
+        worktree._alone(state / "worktrees.gate"),
+        pytest.raises(GitFailed, match="has been making a worktree"),
+    ):
         prepare(repository)
 
 
@@ -254,4 +273,8 @@ def test_killed_at_any_moment(tmp_path, seed, with_git):
     maker.wait()
     check_usable(repository)
     assert found(repository, tokens) == tokens
-    assert [each for each in psutil.process_iter(["cwd"]) if each.info["cwd"] == str(lane(repository).tree)] == []
+    assert [
+        each
+        for each in psutil.process_iter(["cwd"])
+        if each.info["cwd"] == str(lane(repository).tree)
+    ] == []

@@ -24,7 +24,9 @@ def git(repository) -> Writer:
 @pytest.fixture
 def worktree(repository) -> Worktree:
     state = repository.root / ".git" / "dos"
-    return worktrees.prepare(Writer(repository.root), state, lane="one", run_id="RUN", target="main")
+    return worktrees.prepare(
+        Writer(repository.root), state, lane="one", run_id="RUN", target="main"
+    )
 
 
 def commit(place: Path, name: str, text: str, subject: str = "Work") -> str:
@@ -87,7 +89,9 @@ def test_a_branch_that_holds_other_work_is_not_moved(repository, git, worktree):
     assert repository.git("rev-parse", BRANCH) == theirs
 
 
-def test_a_branch_that_the_work_holds_is_moved_unless_somebody_looks_at_it(repository, git, worktree):
+def test_a_branch_that_the_work_holds_is_moved_unless_somebody_looks_at_it(
+    repository, git, worktree
+):
     repository.git("checkout", "--quiet", "-b", BRANCH)
     ready = delivered(worktree)
     refused = branch.to_branch(git, lane="one", fence=7, landing=ready)
@@ -117,7 +121,9 @@ def test_a_branch_in_the_way_of_the_name_is_said(repository, git, worktree):
     assert refused and "dos" in refused.reason
 
 
-def test_what_was_intended_for_the_target_itself_never_moves_it_from_here(repository, git, worktree):
+def test_what_was_intended_for_the_target_itself_never_moves_it_from_here(
+    repository, git, worktree
+):
     repository.git("checkout", "--quiet", "--detach")
     ready = branch.prepare("DEMO/A1", worktree, commit(Path(worktree.path), "one/a.txt", "x\n"))
     assert isinstance(ready, Landing) and ready.branch == "main"
@@ -128,7 +134,9 @@ def test_what_was_intended_for_the_target_itself_never_moves_it_from_here(reposi
 # What does not fit any more
 
 
-def clash(repository: Repository, worktree: Worktree, names: list[str], lines: int = 1) -> NotLanded:
+def clash(
+    repository: Repository, worktree: Worktree, names: list[str], lines: int = 1
+) -> NotLanded:
     for name in names:
         commit(Path(worktree.path), name, "ours\n" * lines, "Ours")
     head = Writer(Path(worktree.path)).run("rev-parse", "HEAD").strip()
@@ -145,7 +153,10 @@ def clash(repository: Repository, worktree: Worktree, names: list[str], lines: i
 def test_a_conflict_is_told_with_its_files_and_lines(repository, worktree):
     refused = clash(repository, worktree, ["one/keep"])
     assert refused.conflict and not refused.retryable
-    assert "it does not fit on 'main' any more" in refused.reason and "1 file in conflict: one/keep" in refused.reason
+    assert (
+        "it does not fit on 'main' any more" in refused.reason
+        and "1 file in conflict: one/keep" in refused.reason
+    )
     assert "theirs" in refused.reason and "ours" in refused.reason
 
 
@@ -158,8 +169,20 @@ def test_a_long_conflict_is_cut_and_says_so(repository, worktree):
 def test_a_conflict_in_what_is_no_text_can_be_written_down(repository, worktree):
     for place, text in ((Path(worktree.path), b"ours \xff\n"), (repository.root, b"theirs \xfe\n")):
         (place / "one" / "keep").write_bytes(text)
-        Writer(place).run("-c", "user.name=a", "-c", "user.email=a@a", "commit", "--quiet", "--all", "--message", "x")
-    refused = branch.prepare("DEMO/A1", worktree, Writer(Path(worktree.path)).run("rev-parse", "HEAD").strip())
+        Writer(place).run(
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@a",
+            "commit",
+            "--quiet",
+            "--all",
+            "--message",
+            "x",
+        )
+    refused = branch.prepare(
+        "DEMO/A1", worktree, Writer(Path(worktree.path)).run("rev-parse", "HEAD").strip()
+    )
     assert isinstance(refused, NotLanded) and refused.conflict
     assert refused.reason.encode()
 
@@ -207,7 +230,9 @@ def test_an_ignored_file_on_the_way_to_a_new_one_is_not_lost(repository, git, wo
     path.write_text("x\n")
     inside = Writer(Path(worktree.path))
     inside.run("add", "--force", "--all")
-    inside.run("-c", "user.name=a", "-c", "user.email=a@a", "commit", "--quiet", "--message", "Work")
+    inside.run(
+        "-c", "user.name=a", "-c", "user.email=a@a", "commit", "--quiet", "--message", "Work"
+    )
     ready = branch.prepare("DEMO/A1", worktree, inside.run("rev-parse", "HEAD").strip())
     assert isinstance(ready, Landing)
     refused = branch.move_branch(git, lane="one", fence=7, landing=ready)

@@ -55,7 +55,9 @@ class Contender:
         self.write(engine_events.LandingQueued(**self.who, unit=f"DEMO/{self.lane}", branch="main"))
 
     def ahead(self, seconds: float = 0.0) -> int:
-        return self.acting.await_turn(effects.AwaitTurn(lease=self.lease, run_id=self.run_id, seconds=seconds))
+        return self.acting.await_turn(
+            effects.AwaitTurn(lease=self.lease, run_id=self.run_id, seconds=seconds)
+        )
 
 
 @pytest.fixture
@@ -70,10 +72,14 @@ def pair(repository):
 
 UNIT = {"unit": "DEMO/one"}
 ENDS = {
-    "landed": lambda it: it.write(events.UnitLanded(**it.who, **UNIT, commit="c", branch="main", base="b")),
+    "landed": lambda it: it.write(
+        events.UnitLanded(**it.who, **UNIT, commit="c", branch="main", base="b")
+    ),
     "refused": lambda it: it.write(events.LandingRefused(**it.who, **UNIT, reason="red")),
     "deferred": lambda it: it.write(engine_events.LandingDeferred(**it.who, **UNIT, branch="main")),
-    "released": lambda it: it.acting.release_lease(effects.ReleaseLease(lease=it.lease, reason="done")),
+    "released": lambda it: it.acting.release_lease(
+        effects.ReleaseLease(lease=it.lease, reason="done")
+    ),
 }
 
 
@@ -90,11 +96,16 @@ def test_who_queued_first_goes_first_and_the_next_is_woken_when_that_is_over(pai
 def test_a_holder_that_was_killed_is_passed_at_once_though_its_lease_stands(repository):
     second = Contender(repository, "two")
     dead = structs.replace(
-        request(second.acting.config, "one", run_id="RID-dead"), pid=NO_SUCH_PROCESS, pid_started=1.0, ttl_ms=600_000
+        request(second.acting.config, "one", run_id="RID-dead"),
+        pid=NO_SUCH_PROCESS,
+        pid_started=1.0,
+        ttl_ms=600_000,
     )
     held = second.acting.store.acquire(dead, admission.judge)
     assert isinstance(held, Lease)
-    queued = engine_events.LandingQueued(run_id="RID-dead", lane="one", unit="DEMO/A1", branch="main")
+    queued = engine_events.LandingQueued(
+        run_id="RID-dead", lane="one", unit="DEMO/A1", branch="main"
+    )
     second.acting.store.record("run/RID-dead", queued, fence=held.fence)
     second.queue()
     assert second.ahead() == 0
@@ -109,7 +120,9 @@ def test_a_holder_elsewhere_is_waited_for_until_its_lease_is_over(repository):
     )  # fmt: skip
     held = second.acting.store.acquire(elsewhere, admission.judge)
     assert isinstance(held, Lease)
-    queued = engine_events.LandingQueued(run_id="RID-far", lane="one", unit="DEMO/A1", branch="main")
+    queued = engine_events.LandingQueued(
+        run_id="RID-far", lane="one", unit="DEMO/A1", branch="main"
+    )
     second.acting.store.record("run/RID-far", queued, fence=held.fence)
     second.queue()
     assert second.ahead() == 1
@@ -199,7 +212,9 @@ def test_an_index_that_stays_locked_leaves_everything_as_it_was(repository, read
     assert move(repository, ready) is None and status(repository) == ""
 
 
-def test_a_branch_that_cannot_move_leaves_nothing_staged_though_the_index_is_busy(repository, ready, monkeypatch):
+def test_a_branch_that_cannot_move_leaves_nothing_staged_though_the_index_is_busy(
+    repository, ready, monkeypatch
+):
     lock = repository.root / ".git" / "index.lock"
 
     def refuse(git, lane, fence, landing):
@@ -227,7 +242,11 @@ def test_files_of_the_users_own_stay_when_a_landing_comes_too_late(repository, r
     (repository.root / "two" / "mine.txt").write_text("mine\n")
     repository.git("add", "two/mine.txt")
     tree = repository.git("rev-parse", f"{ready.base}^{{tree}}")
-    repository.git("update-ref", "refs/heads/main", repository.git("commit-tree", tree, "-p", ready.base, "-m", "x"))
+    repository.git(
+        "update-ref",
+        "refs/heads/main",
+        repository.git("commit-tree", tree, "-p", ready.base, "-m", "x"),
+    )
     before = status(repository)
     assert move(repository, ready).moved and status(repository) == before == "A  two/mine.txt"
 
@@ -260,10 +279,16 @@ def many_lanes(home: Path) -> Repository:
         (made.root / lane / "keep").touch()
     trees = "\n".join(f'{lane} = ["{lane}/**"]' for lane in LANES)
     config = CONFIG.format(
-        lanes=json.dumps(LANES), trees=trees, target=len(LANES), script=made.script, runs=home / "runs"
+        lanes=json.dumps(LANES),
+        trees=trees,
+        target=len(LANES),
+        script=made.script,
+        runs=home / "runs",
     )
     (made.root / "dos.toml").write_text(config)
-    plan = "".join(f"\n## MANY {lane.upper()}: x\n- lane: {lane}\n- paths: {lane}/**\n" for lane in LANES)
+    plan = "".join(
+        f"\n## MANY {lane.upper()}: x\n- lane: {lane}\n- paths: {lane}/**\n" for lane in LANES
+    )
     (made.root / "docs" / "demo-plan.md").write_text(f"# Many\n{plan}")
     made.play({"*": [[made.waits, {"run": "echo x > $DOS_LANE/new.txt"}, {"commit": "Work"}]]})
     made.commit_all("Lanes")
@@ -271,7 +296,9 @@ def many_lanes(home: Path) -> Repository:
 
 
 @pytest.mark.soak
-def test_many_that_are_done_at_once_land_in_order_each_tested_once_and_a_killed_one_frees_its_turn(tmp_path):
+def test_many_that_are_done_at_once_land_in_order_each_tested_once_and_a_killed_one_frees_its_turn(
+    tmp_path,
+):
     repository = many_lanes(tmp_path)
     command = [sys.executable, "-m", "dos", "up", "--until-idle", "--tick", "0.3", "--plain"]
     with (tmp_path / "story").open("wb") as story:
@@ -283,7 +310,11 @@ def test_many_that_are_done_at_once_land_in_order_each_tested_once_and_a_killed_
 
             def first_turn() -> str:
                 runs = tmp_path / "runs"
-                return runs.read_text().split()[0] if runs.exists() and runs.read_text().strip() else ""
+                return (
+                    runs.read_text().split()[0]
+                    if runs.exists() and runs.read_text().strip()
+                    else ""
+                )
 
             lane = wait_for(first_turn, "somebody tests what is to land")
             [held] = [each for each in world.journal.leases() if each.lane == lane]
@@ -298,8 +329,12 @@ def test_many_that_are_done_at_once_land_in_order_each_tested_once_and_a_killed_
     assert sorted(landed) == sorted(f"MANY/{lane.upper()}" for lane in LANES)
     died = [body["lane"] for kind, body in facts if kind == "worker_reaped"]
     assert died in ([lane], []), "no other worker dies"
-    queued = [body["unit"] for kind, body in facts if kind == "landing_queued" and body["lane"] != lane]
+    queued = [
+        body["unit"] for kind, body in facts if kind == "landing_queued" and body["lane"] != lane
+    ]
     assert [unit for unit in landed if unit in queued] == queued, "nobody is overtaken"
     runs = Counter((tmp_path / "runs").read_text().split())
-    assert all(count == 1 for name, count in runs.items() if name != lane), "no test is repeated for a lost race"
+    assert all(count == 1 for name, count in runs.items() if name != lane), (
+        "no test is repeated for a lost race"
+    )
     assert status(repository) == ""

@@ -30,7 +30,10 @@ def test_work_that_is_accepted_and_in_its_lane_is_committed_for_its_agent(reposi
     assert work(repository).reason is StopReason.COMPLETE
     assert repository.starts() == ["DEMO/A1", "DEMO/A2"], "nobody is paid again"
     told = repository.git(
-        "log", "-1", "--format=%an|%cn|%(trailers:key=Unit,valueonly)|%(trailers:key=Committed-by)", "main~1"
+        "log",
+        "-1",
+        "--format=%an|%cn|%(trailers:key=Unit,valueonly)|%(trailers:key=Committed-by)",
+        "main~1",
     )
     assert told.replace("\n", "") == "Tester|dos|DEMO/A1|Committed-by: dos"
     assert repository.git("show", "main:one/a.txt") == "first"
@@ -60,7 +63,9 @@ def test_what_the_acceptance_command_stages_is_not_in_the_commit_that_is_named(r
     check = write("one/check.sh", "echo 1 > one/unseen.txt && git add one/unseen.txt\n")
     repository.play({"DEMO/A1": [[check, {"run": f"git add -A; {COMMIT} -m 'Add a file'"}]]})
     assert work(repository).reason is StopReason.COMPLETE
-    assert repository.git("ls-tree", "-r", "--name-only", "main", "one/") == "one/check.sh\none/keep"
+    assert (
+        repository.git("ls-tree", "-r", "--name-only", "main", "one/") == "one/check.sh\none/keep"
+    )
 
 
 def test_a_commit_is_named_whatever_it_holds(repository):
@@ -70,13 +75,21 @@ def test_a_commit_is_named_whatever_it_holds(repository):
     )
     author = ("--author=A B <a@example.invalid>", "--date=2020-01-02T03:04:05+0600")
     long = repository.home / "message"
-    long.write_text(f"Add a file\n\n# {'x' * 200_000}\n")  # longer than a word on a command line may be
-    repository.git("commit", "--quiet", "--allow-empty", "--cleanup=verbatim", *author, "-F", str(long))
+    long.write_text(
+        f"Add a file\n\n# {'x' * 200_000}\n"
+    )  # longer than a word on a command line may be
+    repository.git(
+        "commit", "--quiet", "--allow-empty", "--cleanup=verbatim", *author, "-F", str(long)
+    )
     old = repository.git("rev-parse", "HEAD")
     new = left_work.name(inside, old, unit)
     same = "%T %P %an %ae %ad %s"
-    assert repository.git("log", "-1", f"--format={same}", new) == repository.git("log", "-1", f"--format={same}", old)
-    assert repository.git("log", "-1", "--format=%cn|%(trailers:key=Unit,valueonly)", new).split() == ["dos|DEMO/A1"]
+    assert repository.git("log", "-1", f"--format={same}", new) == repository.git(
+        "log", "-1", f"--format={same}", old
+    )
+    assert repository.git(
+        "log", "-1", "--format=%cn|%(trailers:key=Unit,valueonly)", new
+    ).split() == ["dos|DEMO/A1"]
     assert f"# {'x' * 200_000}\n" in repository.git("log", "-1", "--format=%B", new)
     assert repository.git("rev-parse", "HEAD") == old
 
@@ -90,7 +103,9 @@ def test_left_work_that_was_committed_already_is_not_committed_again(repository)
     repository.git("add", "--all")
     saved = repository.git("commit-tree", repository.git("write-tree"), "-p", "HEAD", "-m", "saved")
     made = left_work.commit(inside, saved, unit, {})
-    assert left_work.commit(inside, saved, unit, {}) == made, "git died before it said that it was there"
+    assert left_work.commit(inside, saved, unit, {}) == made, (
+        "git died before it said that it was there"
+    )
     assert repository.git("rev-parse", f"{made}^") == repository.git("rev-parse", "HEAD^")
 
 
@@ -123,10 +138,14 @@ def test_no_name_is_added(repository, last):
 )
 def test_what_cannot_be_taken_lies_before_the_next_agent(repository, left):
     seen = repository.home / "seen"
-    look = {"run": f"cat one/half.txt >> {seen}; ls two >> {seen}; git status --porcelain -uall >> {seen}"}
+    look = {
+        "run": f"cat one/half.txt >> {seen}; ls two >> {seen}; git status --porcelain -uall >> {seen}"
+    }
     repository.play({"DEMO/A1": [left, [look, write("one/a.txt"), commit("Write a")]], **SECOND})
     assert work(repository).reason is StopReason.COMPLETE
-    assert seen.read_text().splitlines() == ["half", "keep", "?? one/half.txt"], "and nothing of what lay outside"
+    assert seen.read_text().splitlines() == ["half", "keep", "?? one/half.txt"], (
+        "and nothing of what lay outside"
+    )
     assert "Committed-by" not in repository.git("log", "--format=%B", "main")
     assert repository.git("show", "main:one/half.txt") == "half"
     assert "junk.txt" not in repository.git("ls-tree", "-r", "--name-only", "main")
@@ -134,7 +153,9 @@ def test_what_cannot_be_taken_lies_before_the_next_agent(repository, left):
 
 @pytest.mark.soak
 def test_the_next_agent_is_told_that_the_last_one_forgot_to_commit(repository):
-    repository.play({"DEMO/A1": [[write("one/half.txt")], [write("one/a.txt"), commit("Write a")]], **SECOND})
+    repository.play(
+        {"DEMO/A1": [[write("one/half.txt")], [write("one/a.txt"), commit("Write a")]], **SECOND}
+    )
     prompts = []
 
     def listening(performers):
@@ -147,7 +168,11 @@ def test_the_next_agent_is_told_that_the_last_one_forgot_to_commit(repository):
         return {**performers, effects.RunAgent: run}
 
     work(repository, performers=listening)
-    assert [any("forgot to commit" in each for each in told) for name, told in prompts if name == "DEMO/A1"] == [
+    assert [
+        any("forgot to commit" in each for each in told)
+        for name, told in prompts
+        if name == "DEMO/A1"
+    ] == [
         False,
         True,
     ]
@@ -179,10 +204,18 @@ def test_changes_beside_a_commit_are_the_agents_own_business(repository):
 @pytest.mark.soak
 def test_an_agent_that_was_cut_off_is_not_committed_for(repository):
     repository.play(
-        {"DEMO/A1": [[*FORGETS, {"crash": True}], [write("one/a.txt", "2\n"), commit("Write a")]], **SECOND}
+        {
+            "DEMO/A1": [
+                [*FORGETS, {"crash": True}],
+                [write("one/a.txt", "2\n"), commit("Write a")],
+            ],
+            **SECOND,
+        }
     )
     work(repository)
-    assert facts(repository, WorkCommitted) == [] and repository.git("show", "main:one/a.txt") == "2"
+    assert (
+        facts(repository, WorkCommitted) == [] and repository.git("show", "main:one/a.txt") == "2"
+    )
 
 
 @pytest.mark.sampled(8)
@@ -207,11 +240,13 @@ def test_a_worker_that_dies_on_the_way_loses_nothing(repository, at, when):
     acting.store.release(acting.store.leases()[0].fence)
     acting.close()
     saved = [
-        f"{ref}:one/a.txt" for ref in repository.git("for-each-ref", "--format=%(refname)", "refs/dos/salvage").split()
+        f"{ref}:one/a.txt"
+        for ref in repository.git("for-each-ref", "--format=%(refname)", "refs/dos/salvage").split()
     ]
     assert work(repository, number=2).reason is StopReason.COMPLETE
     saved += [
-        f"{ref}:one/a.txt" for ref in repository.git("for-each-ref", "--format=%(refname)", "refs/dos/salvage").split()
+        f"{ref}:one/a.txt"
+        for ref in repository.git("for-each-ref", "--format=%(refname)", "refs/dos/salvage").split()
     ]
     assert "first" in [repository.git("show", each) for each in saved]
     assert repository.git("show", "main:one/a.txt") == "first" and len(repository.subjects()) == 3

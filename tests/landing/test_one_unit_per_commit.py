@@ -36,7 +36,9 @@ SIX = "Do six\n\nUnit: DEMO/A1\nUnit: DEMO/A2\nUnit: DEMO/A3\nUnit: DEMO/B1\nUni
 
 def said(message: str) -> dict[str, str]:
     text = message.replace("'", "'\\''")
-    return {"run": f"git add -A; git -c user.name=A -c user.email=a@example.invalid commit -qm '{text}'"}
+    return {
+        "run": f"git add -A; git -c user.name=A -c user.email=a@example.invalid commit -qm '{text}'"
+    }
 
 
 @pytest.fixture
@@ -59,14 +61,24 @@ def tries(repository: Repository) -> list[str]:
 def test_a_commit_that_names_six_units_ships_none_and_its_agent_is_told(planned):
     planned.play(
         {
-            "DEMO/A1": [[write("one/a.py", CODE), said(SIX)], [write("one/a.py", CODE), commit("Do A1")]],
-            "*": [[write("one/b.py", CODE), commit("Do it")], [write("one/c.py", CODE), commit("Do it")]],
+            "DEMO/A1": [
+                [write("one/a.py", CODE), said(SIX)],
+                [write("one/a.py", CODE), commit("Do A1")],
+            ],
+            "*": [
+                [write("one/b.py", CODE), commit("Do it")],
+                [write("one/c.py", CODE), commit("Do it")],
+            ],
         }
     )
     work(planned)
     assert "Do six" not in planned.subjects() and "Do A1" in planned.subjects()
     (first, *_) = tries(planned)
-    assert "names DEMO/A2, DEMO/A3, DEMO/B1" in first and "for DEMO/A1 alone" in first and "--amend" in first
+    assert (
+        "names DEMO/A2, DEMO/A3, DEMO/B1" in first
+        and "for DEMO/A1 alone" in first
+        and "--amend" in first
+    )
     shown = planned.git("log", "--format=%(trailers:key=Unit,valueonly)", "main").split()
     assert len(shown) == len(set(shown)), "each unit by a commit of its own"
     assert isinstance(truths(planned, "B1")["DEMO/B1"], NotLanded)
@@ -74,7 +86,12 @@ def test_a_commit_that_names_six_units_ships_none_and_its_agent_is_told(planned)
 
 @pytest.mark.soak
 def test_each_commit_of_the_work_is_looked_at(planned):
-    hidden = [write("one/a.py", CODE), said("Do A2\n\nUnit: DEMO/A2"), write("one/b.py", CODE), commit("Do A1")]
+    hidden = [
+        write("one/a.py", CODE),
+        said("Do A2\n\nUnit: DEMO/A2"),
+        write("one/b.py", CODE),
+        commit("Do A1"),
+    ]
     planned.play({"DEMO/A1": [hidden] * 9, "*": []})
     work(planned)
     assert planned.subjects() == ["Plan", "Begin"]
@@ -86,7 +103,12 @@ def test_a_plan_that_an_agent_edits_on_disk_hides_no_name(planned):
     with open_effects(planned).store as store:
         approve.approve(workspace.find(planned.root), load(planned.root), store, by="me")
     edit = {"run": f"sed -i 's/A2/A7/' {planned.root}/docs/demo-plan.md"}
-    planned.play({"DEMO/A1": [[write("one/a.py", CODE), edit, said("DEMO A2: do it\n\nUnit: DEMO/A1")]], "*": []})
+    planned.play(
+        {
+            "DEMO/A1": [[write("one/a.py", CODE), edit, said("DEMO A2: do it\n\nUnit: DEMO/A1")]],
+            "*": [],
+        }
+    )
     work(planned)
     assert "names DEMO/A2" in tries(planned)[0]
     assert planned.subjects() == ["Plan", "Begin"]
@@ -94,7 +116,9 @@ def test_a_plan_that_an_agent_edits_on_disk_hides_no_name(planned):
 
 def test_a_grammar_that_only_a_commit_between_declares_hides_no_name(planned):
     base, settings = planned.git("rev-parse", "HEAD"), (planned.root / "dos.toml").read_text()
-    (planned.root / "dos.toml").write_text(f'{settings}\n[stamp]\nbookkeeping_prefixes = ["DEMO A2"]\n')
+    (planned.root / "dos.toml").write_text(
+        f'{settings}\n[stamp]\nbookkeeping_prefixes = ["DEMO A2"]\n'
+    )
     (planned.root / "one" / "b.py").write_text(CODE)
     planned.commit_all("DEMO A2: do it")
     (planned.root / "dos.toml").write_text(settings)
@@ -110,7 +134,9 @@ def test_a_grammar_that_only_a_commit_between_declares_hides_no_name(planned):
 
 @pytest.mark.soak
 def test_a_landing_is_for_the_unit_that_was_claimed_whatever_is_planned_later(planned):
-    planned.play({"DEMO/A1": [[write("one/a.py", CODE), said("DEMO A9: do it\n\nUnit: DEMO/A1")]], "*": []})
+    planned.play(
+        {"DEMO/A1": [[write("one/a.py", CODE), said("DEMO A9: do it\n\nUnit: DEMO/A1")]], "*": []}
+    )
     work(planned)
     with (planned.root / "docs" / "demo-plan.md").open("a") as plan:
         plan.write("\n## DEMO A9: later\n- lane: one\n\n## DEMO A8: by hand\n- lane: one\n")
@@ -118,14 +144,14 @@ def test_a_landing_is_for_the_unit_that_was_claimed_whatever_is_planned_later(pl
     planned.commit_all("DEMO A8: by hand")
     found = truths(planned, "A1", "A8", "A9")
     assert isinstance(found["DEMO/A1"], Landed) and isinstance(found["DEMO/A8"], Landed)
-    assert isinstance(found["DEMO/A9"], NotLanded) and "was landed for DEMO/A1" in found["DEMO/A9"].why
+    assert (
+        isinstance(found["DEMO/A9"], NotLanded) and "was landed for DEMO/A1" in found["DEMO/A9"].why
+    )
 
 
 @pytest.mark.soak
 def test_honest_work_that_speaks_of_others_lands(planned):
-    text = (
-        "DEMO A1: see A2\n\nDEMO/A2 will need this, and DEMO A3 too.\n- not DEMO A3: that comes later\n\nUnit: DEMO/A1"
-    )
+    text = "DEMO A1: see A2\n\nDEMO/A2 will need this, and DEMO A3 too.\n- not DEMO A3: that comes later\n\nUnit: DEMO/A1"
     planned.play({"DEMO/A1": [[write("one/a.py", CODE), said(text)]], "*": []})
     work(planned)
     assert "DEMO A1: see A2" in planned.subjects()
@@ -156,7 +182,11 @@ def test_a_commit_outside_of_the_lane_never_counts(planned):
     (planned.root / "one" / "b.py").write_text(CODE)
     planned.commit_all("DEMO B1: by hand")
     found = truths(planned, "B1")["DEMO/B1"]
-    assert isinstance(found, NotLanded) and "changes nothing in its lane" in found.why and found.is_claimed
+    assert (
+        isinstance(found, NotLanded)
+        and "changes nothing in its lane" in found.why
+        and found.is_claimed
+    )
 
 
 @pytest.mark.soak

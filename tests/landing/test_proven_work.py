@@ -31,7 +31,8 @@ def work(repository: Repository):
     run_id = run_ids.mint(1_700_000_000_000, 1, "test").run_id
     try:
         return drive(
-            Worker(lane="one", run_id=run_id, state=LoopState(gate_mode=Mode.SOFT)).work(), acting.performers()
+            Worker(lane="one", run_id=run_id, state=LoopState(gate_mode=Mode.SOFT)).work(),
+            acting.performers(),
         )
     finally:
         acting.close()
@@ -44,7 +45,11 @@ def verified(repository: Repository, unit: str = "A1") -> str:
 
 def measured(repository: Repository) -> list[tuple[str, str]]:
     happened = World(repository.root).journal.events()
-    return [(each.body["verdict"], each.body["reason"]) for each in happened if each.kind == "work_measured"]
+    return [
+        (each.body["verdict"], each.body["reason"])
+        for each in happened
+        if each.kind == "work_measured"
+    ]
 
 
 def tries(repository: Repository) -> list[str]:
@@ -74,11 +79,23 @@ CODE = "def answer():\n    return 42\n"
         ([write("one/sub/a.py", CODE), JUNK, commit("Do A1")], "the commit is empty"),
         ([write("one/sub/a.py", "# a comment\n"), commit("Do A1")], "only comments"),
         (
-            [write("one/sub/a.py", CODE), commit("Do A1"), write("one/sub/a.py", ""), write("one/sub/b", "x"), JUNK],
+            [
+                write("one/sub/a.py", CODE),
+                commit("Do A1"),
+                write("one/sub/a.py", ""),
+                write("one/sub/b", "x"),
+                JUNK,
+            ],
             "none of its 2 lines is left",
         ),
     ],
-    ids=["no trailer", "outside of the paths", "the trailer on nothing", "only comments", "taken out again"],
+    ids=[
+        "no trailer",
+        "outside of the paths",
+        "the trailer on nothing",
+        "only comments",
+        "taken out again",
+    ],
 )
 def test_what_the_oracle_does_not_call_shipped_does_not_land(planned, steps, why):
     planned.play({"DEMO/A1": [steps]})
@@ -92,7 +109,14 @@ def test_what_the_oracle_does_not_call_shipped_does_not_land(planned, steps, why
 
 @pytest.mark.soak
 def test_an_agent_that_forgot_the_trailer_is_told_the_very_line(planned):
-    planned.play({"DEMO/A1": [[write("one/sub/a.py", CODE), JUNK], [write("one/sub/a.py", CODE), commit("Do A1")]]})
+    planned.play(
+        {
+            "DEMO/A1": [
+                [write("one/sub/a.py", CODE), JUNK],
+                [write("one/sub/a.py", CODE), commit("Do A1")],
+            ]
+        }
+    )
     work(planned)
     assert "`Unit: DEMO/A1`" in tries(planned)[0]
     assert planned.subjects() == ["Do A1", "Plan", "Begin"]
@@ -108,7 +132,9 @@ def test_whatever_lands_is_shipped_by_the_word_of_the_oracle(repository):
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(
-    "cut_off", [{"crash": True}, {"limit": 0.1}, {"ending": "turn_cap"}], ids=["killed", "limit", "cap"]
+    "cut_off",
+    [{"crash": True}, {"limit": 0.1}, {"ending": "turn_cap"}],
+    ids=["killed", "limit", "cap"],
 )
 def test_half_done_work_of_an_agent_that_was_cut_off_is_kept_and_told_of(planned, cut_off):
     half = [write("one/sub/half.py", CODE), commit("wip: half of it"), cut_off]
@@ -127,7 +153,12 @@ def test_what_an_agent_did_not_commit_before_it_was_ended_is_named_to_the_next_o
     config.write_text(config.read_text() + "silence_seconds = 1\n")
     planned.commit_all("Short")
     planned.play(
-        {"DEMO/A1": [[write("one/sub/half.py", CODE), {"hang": True}], [write("one/sub/a.py", CODE), commit("A1")]]}
+        {
+            "DEMO/A1": [
+                [write("one/sub/half.py", CODE), {"hang": True}],
+                [write("one/sub/a.py", CODE), commit("A1")],
+            ]
+        }
     )
     work(planned)
     (told,) = tries(planned)
@@ -159,5 +190,7 @@ def test_a_receipt_and_its_landing_are_written_together(repository):
     kinds = ("receipt_issued", "unit_landed")
     landed = [event for event in World(repository.root).journal.events() if event.kind in kinds]
     assert [each.kind for each in landed] == ["receipt_issued", "unit_landed"] * 2
-    assert all(second.pos == first.pos + 1 for first, second in zip(landed[::2], landed[1::2], strict=True))
+    assert all(
+        second.pos == first.pos + 1 for first, second in zip(landed[::2], landed[1::2], strict=True)
+    )
     assert json.encode(landed[0].body["receipt"])

@@ -27,11 +27,15 @@ def everything(repository: Repository) -> list[Saved]:
 
 def prepare(repository: Repository, run_id: str = "RUN") -> Path:
     return Path(
-        worktree.prepare(Writer(repository.root), state(repository), lane="one", run_id=run_id, target="main").path
+        worktree.prepare(
+            Writer(repository.root), state(repository), lane="one", run_id=run_id, target="main"
+        ).path
     )
 
 
-def save(repository: Repository, name: str = "one/keep", text: str = "saved\n", run_id: str = "RUN") -> Saved:
+def save(
+    repository: Repository, name: str = "one/keep", text: str = "saved\n", run_id: str = "RUN"
+) -> Saved:
     """What an agent left uncommitted."""
     path = prepare(repository, run_id) / name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -42,9 +46,14 @@ def save(repository: Repository, name: str = "one/keep", text: str = "saved\n", 
 
 def everywhere(repository: Repository) -> dict[str, str]:
     """The tree, the index and the refs."""
-    files = (path for path in repository.root.rglob("*") if path.is_file() and ".git" not in path.parts)
+    files = (
+        path for path in repository.root.rglob("*") if path.is_file() and ".git" not in path.parts
+    )
     found = {str(path): path.read_text() for path in files}
-    return found | {"index": repository.git("ls-files", "--stage"), "refs": repository.git("for-each-ref")}
+    return found | {
+        "index": repository.git("ls-files", "--stage"),
+        "refs": repository.git("for-each-ref"),
+    }
 
 
 def test_what_a_run_left_is_listed_with_its_run_lane_and_unit(repository):
@@ -69,7 +78,16 @@ def test_what_an_earlier_run_left_is_nobodys_unit(repository):
 def test_a_commit_that_names_its_unit_is_known_by_that(repository):
     tree = prepare(repository)
     (tree / "one" / "keep").write_text("x\n")
-    words = ["git", "-c", "user.name=a", "-c", "user.email=a@a", "commit", "-qam", "Work\n\nUnit: DEMO/A1"]
+    words = [
+        "git",
+        "-c",
+        "user.name=a",
+        "-c",
+        "user.email=a@a",
+        "commit",
+        "-qam",
+        "Work\n\nUnit: DEMO/A1",
+    ]
     subprocess.run(words, cwd=tree, check=True)
     prepare(repository)
     assert everything(repository)[0].unit == "DEMO/A1"
@@ -104,7 +122,9 @@ def test_one_is_found_by_number_ref_the_end_of_it_or_commit(repository):
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("asked", ["0", "2", "", "-1", "RUN", "RUN/2", "main", "HEAD", "x\ny", "refs/heads/main"])
+@pytest.mark.parametrize(
+    "asked", ["0", "2", "", "-1", "RUN", "RUN/2", "main", "HEAD", "x\ny", "refs/heads/main"]
+)
 def test_what_is_not_there_is_answered_with_what_is(repository, asked):
     save(repository)
     with pytest.raises(BadInput, match=r"there is 1 \(RUN/1\)"):
@@ -141,10 +161,20 @@ def test_what_was_stashed_by_a_rebase_comes_back(repository):
     (tree / "one" / "keep").write_text("x\n")
     Writer(tree).run("-c", "user.name=a", "-c", "user.email=a@a", "commit", "-qam", "One")
     (tree / "two" / "keep").write_text("stashed\n")
-    stops = ["git", "-c", "sequence.editor=sed -i s/^pick/edit/", "rebase", "-qi", "--autostash", "HEAD~"]
+    stops = [
+        "git",
+        "-c",
+        "sequence.editor=sed -i s/^pick/edit/",
+        "rebase",
+        "-qi",
+        "--autostash",
+        "HEAD~",
+    ]
     subprocess.run(stops, cwd=tree, capture_output=True)
     prepare(repository)
-    [saved] = [each for each in everything(repository) if "rebase" in each.why or "autostash" in each.why]
+    [saved] = [
+        each for each in everything(repository) if "rebase" in each.why or "autostash" in each.why
+    ]
     assert salvage.apply(repository.root, saved).files == ["two/keep"]
 
 
@@ -206,7 +236,9 @@ def test_an_ignored_file_where_a_folder_would_be_is_not_lost(repository):
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("dry_run", [False, True])
-@pytest.mark.parametrize("disturb", [conflicting, edited, staged, untracked, ignored, merging, a_folder])
+@pytest.mark.parametrize(
+    "disturb", [conflicting, edited, staged, untracked, ignored, merging, a_folder]
+)
 def test_what_would_be_harmed_is_named_and_nothing_is_changed(repository, disturb, dry_run):
     tree = prepare(repository)
     (tree / "one" / "keep").write_text("saved\n")

@@ -22,7 +22,8 @@ from dos.world import World
 LANES = ("one", "two", "three", "four")
 UNITS = {f"DEMO/{lane.upper()}{number}": lane for lane in LANES for number in (1, 2)}
 PLAN = "# A plan\n" + "".join(
-    f"\n## DEMO {name.removeprefix('DEMO/')}: x\n- lane: {lane}\n- paths: {lane}/**\n" for name, lane in UNITS.items()
+    f"\n## DEMO {name.removeprefix('DEMO/')}: x\n- lane: {lane}\n- paths: {lane}/**\n"
+    for name, lane in UNITS.items()
 )
 CONFIG = """[lanes]
 concurrent = {lanes}
@@ -55,7 +56,11 @@ class Host:
         git(self.tree, "config", "user.email", f"{name}@example.invalid")
 
     def environment(self) -> dict[str, str]:
-        kept = {key: value for key, value in os.environ.items() if not key.startswith(("DOS_", "DISPATCH_"))}
+        kept = {
+            key: value
+            for key, value in os.environ.items()
+            if not key.startswith(("DOS_", "DISPATCH_"))
+        }
         return kept | {"DISPATCH_HOST_ID": self.name, "A_HOST_AT": str(self.tree)}
 
     def up(self, *words: str) -> None:
@@ -105,10 +110,15 @@ def publish_plan(remote: Path, url: str) -> None:
     (seed / "docs" / "demo-plan.md").write_text(PLAN)
     trees = "\n".join(f'{lane} = ["{lane}/**"]' for lane in LANES)
     script = tmp_path / "script.json"
-    text = CONFIG.format(lanes=list(LANES), trees=trees, url=url, script=script, target=4).replace("'", '"')
+    text = CONFIG.format(lanes=list(LANES), trees=trees, url=url, script=script, target=4).replace(
+        "'", '"'
+    )
     (seed / "dos.toml").write_text(text)
     wait = {"run": f"until test -e {tmp_path}/go; do sleep 0.1; done"}
-    steps = {unit: [wait, write(f"{lane}/{unit[-1]}.txt"), commit(f"Write {unit}")] for unit, lane in UNITS.items()}
+    steps = {
+        unit: [wait, write(f"{lane}/{unit[-1]}.txt"), commit(f"Write {unit}")]
+        for unit, lane in UNITS.items()
+    }
     script.write_bytes(json.encode({unit: [each] for unit, each in steps.items()}))
     git(seed, "add", "--all")
     git(seed, "commit", "-qm", "The plan")
@@ -126,7 +136,11 @@ def hosts(remote, postgres, tmp_path) -> Iterator[tuple[Host, Host]]:
 
 
 def subjects(remote: Path) -> Counter[str]:
-    return Counter(line for line in git(remote, "log", "--format=%s", "main").splitlines() if line.startswith("Write"))
+    return Counter(
+        line
+        for line in git(remote, "log", "--format=%s", "main").splitlines()
+        if line.startswith("Write")
+    )
 
 
 def everything_landed(remote: Path) -> bool:
@@ -142,7 +156,9 @@ def holders(remote: Path) -> Counter[str]:
 def questions(host: Host) -> list[str]:
     """What somebody was asked: that a unit was taken out again, when only the word of it had not come this far yet."""
     with World(host.tree) as world:
-        return [str(event.body) for event in world.journal.events() if event.kind == "decision_raised"]
+        return [
+            str(event.body) for event in world.journal.events() if event.kind == "decision_raised"
+        ]
 
 
 @pytest.mark.soak

@@ -54,8 +54,12 @@ def measure(repository: Repository, worktree: Worktree, *, passed: bool = True) 
 
 
 def everything(repository: Repository) -> dict[str, str]:
-    files = (path for path in repository.root.rglob("*") if path.is_file() and ".git" not in path.parts)
-    return {str(path): path.read_text() for path in files} | {"HEAD": repository.git("rev-parse", "HEAD")}
+    files = (
+        path for path in repository.root.rglob("*") if path.is_file() and ".git" not in path.parts
+    )
+    return {str(path): path.read_text() for path in files} | {
+        "HEAD": repository.git("rev-parse", "HEAD")
+    }
 
 
 def test_a_lane_begins_in_the_tree_as_it_is(repository):
@@ -84,7 +88,10 @@ def merging(repository: Repository) -> None:
         (lambda repository: put(repository, "one/new"), "one/new in .* that nobody committed"),
         (lambda repository: [put(repository, f"one/{n}") for n in range(3)], "one/0 and 2 more in"),
         (nested, "one/nested/"),
-        (lambda repository: repository.git("checkout", "--quiet", "-b", "other"), "on the branch 'other'"),
+        (
+            lambda repository: repository.git("checkout", "--quiet", "-b", "other"),
+            "on the branch 'other'",
+        ),
         (lambda repository: repository.git("checkout", "--quiet", "--detach"), "is on no branch"),
         (merging, "in the middle of something .MERGE_HEAD."),
     ],
@@ -137,7 +144,9 @@ def test_what_others_commit_meanwhile_is_not_this_lanes(repository):
 def test_a_commit_that_names_the_unit_is_its_own_also_outside_of_the_lane(repository):
     made = prepare(repository)
     head = commit(repository, "two/a", unit="DEMO/A1")
-    assert shared_tree.share_of(Writer(repository.root), made.base, head, "DEMO/A1", LEASE).strays == ["two/a"]
+    assert shared_tree.share_of(
+        Writer(repository.root), made.base, head, "DEMO/A1", LEASE
+    ).strays == ["two/a"]
 
 
 def test_acceptance_beside_uncommitted_changes_is_no_witness_for_the_commit(repository):

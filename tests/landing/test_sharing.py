@@ -56,7 +56,9 @@ class Clone:
         (place / path).write_text(f"by {self.tree.name}\n")
         git(place, "add", "--all")
         git(place, "commit", "-qm", f"Write {path}")
-        return Landing(unit="DEMO/A1", branch="main", base=old, commit=git(place, "rev-parse", "HEAD"))
+        return Landing(
+            unit="DEMO/A1", branch="main", base=old, commit=git(place, "rev-parse", "HEAD")
+        )
 
     def holds(self, lane: str, fence: int) -> None:
         local.raise_fence(self.git, lane, fence)
@@ -66,7 +68,9 @@ class Clone:
         return remote_push.push(self.git, "origin", lane=lane, fence=fence, landing=landing)
 
     def follows(self, commit: str, *, lane: str = "one", fence: int) -> str:
-        return remote_push.follow(self.git, lane=lane, fence=fence, branch="main", commit=commit, why="DEMO/A1")
+        return remote_push.follow(
+            self.git, lane=lane, fence=fence, branch="main", commit=commit, why="DEMO/A1"
+        )
 
 
 @pytest.fixture
@@ -178,7 +182,9 @@ def test_a_fence_only_goes_up(remote, here, there):
     here.holds("two", 3)  # another lane is another matter
 
 
-def test_what_the_old_holder_landed_before_the_takeover_is_recognised_and_not_done_again(remote, here, there):
+def test_what_the_old_holder_landed_before_the_takeover_is_recognised_and_not_done_again(
+    remote, here, there
+):
     here.holds("one", 5)
     landing = here.work("one/a")
     assert here.lands(landing, fence=5) is None  # and it dies before it writes that down
@@ -380,7 +386,16 @@ print("landed" if refused is None else "again" if refused.retryable else refused
 def race(landers: list[tuple[Clone, str, int, Landing]]) -> list[str]:
     started = [
         subprocess.Popen(
-            [sys.executable, "-c", LANDER, str(clone.tree), lane, str(fence), landing.base, landing.commit],
+            [
+                sys.executable,
+                "-c",
+                LANDER,
+                str(clone.tree),
+                lane,
+                str(fence),
+                landing.base,
+                landing.commit,
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -418,7 +433,9 @@ def test_of_two_that_think_they_hold_one_lane_only_the_newer_lands(remote, here,
         mine = here.work(f"one/{number}")
         there.holds("one", 10 * number + 9)
         theirs = there.work(f"one/{number}", base=mine.base)
-        answers = race([(here, "one", 10 * number + 5, mine), (there, "one", 10 * number + 9, theirs)])
+        answers = race(
+            [(here, "one", 10 * number + 5, mine), (there, "one", 10 * number + 9, theirs)]
+        )
         assert answers[1] == "landed" and "taken over" in answers[0]
         assert head(remote) == theirs.commit
 
@@ -432,7 +449,9 @@ def test_once_a_takeover_is_known_nothing_that_the_killed_holder_began_lands_any
     here.holds("one", 5)
     landing = here.work("one/a")
     words = [sys.executable, "-c", LANDER, str(here.tree), "one", "5", landing.base, landing.commit]
-    worker = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
+    worker = subprocess.Popen(
+        words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True
+    )
     time.sleep(milliseconds / 1000)
     begun = psutil.Process(worker.pid).children(recursive=True)
     worker.kill()
@@ -461,15 +480,21 @@ class Host:
     def __exit__(self, *ended: object) -> None:
         self.journal.close()
 
-    def take(self, monkeypatch: pytest.MonkeyPatch, lane: str = "one", ttl_ms: int = 60_000) -> Lease | Refusal:
+    def take(
+        self, monkeypatch: pytest.MonkeyPatch, lane: str = "one", ttl_ms: int = 60_000
+    ) -> Lease | Refusal:
         monkeypatch.setenv("DISPATCH_HOST_ID", self.name)
-        asked = structs.replace(request(self.config, lane, run_id=f"RUN-{self.name}"), ttl_ms=ttl_ms)
+        asked = structs.replace(
+            request(self.config, lane, run_id=f"RUN-{self.name}"), ttl_ms=ttl_ms
+        )
         return self.journal.acquire(asked, rules(self.place.root, self.config))
 
 
 def test_clones_of_one_remote_share_one_journal(postgres, here, there, monkeypatch):
     url = postgres.createdb(f"journal_{time.time_ns()}")
-    assert workspace_id(workspace.find(here.tree), url) == workspace_id(workspace.find(there.tree), url)
+    assert workspace_id(workspace.find(here.tree), url) == workspace_id(
+        workspace.find(there.tree), url
+    )
     with Host(here, url, "host-a") as a, Host(there, url, "host-b") as b:
         taken = a.take(monkeypatch)
         assert isinstance(taken, Lease) and taken.host == "host-a"
@@ -491,7 +516,9 @@ def test_a_host_that_is_cut_off_can_do_no_more_harm_once_its_lane_was_taken_over
         here.holds("one", old.fence)
         late = here.work("one/late")
 
-        new = b.take(monkeypatch)  # by the store's clock its time is over, whatever the clocks of the hosts say
+        new = b.take(
+            monkeypatch
+        )  # by the store's clock its time is over, whatever the clocks of the hosts say
         assert isinstance(new, Lease) and new.fence > old.fence
         there.holds("one", new.fence)
 

@@ -41,11 +41,23 @@ class SmallHost(Host):
         self.cable = cable
 
     def environment(self) -> dict[str, str]:
-        return super().environment() | {"DISPATCH_HOST_ID": "twin"}  # as machines made from one image
+        return super().environment() | {
+            "DISPATCH_HOST_ID": "twin"
+        }  # as machines made from one image
 
     def up(self, *words: str) -> None:
         self.log = (self.tree.parent / f"{self.name}.log").open("a")
-        apart = ["ip", "netns", "exec", self.cable.space, "unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
+        apart = [
+            "ip",
+            "netns",
+            "exec",
+            self.cable.space,
+            "unshare",
+            "--pid",
+            "--fork",
+            "--mount-proc",
+            "--kill-child",
+        ]
         self.process = subprocess.Popen(
             [*apart, sys.executable, "-m", "dos", "up", "--tick", "0.3", *words],
             cwd=self.tree, env=self.environment(), stdout=self.log, stderr=subprocess.STDOUT,
@@ -59,7 +71,10 @@ def hosts(postgres, tmp_path) -> Iterator[list[SmallHost]]:
         try:
             cables.extend(Cable(which) for which in range(COUNT))
             subprocess.run(
-                ["unshare", "--pid", "--fork", "--mount-proc", "true"], check=True, capture_output=True, text=True
+                ["unshare", "--pid", "--fork", "--mount-proc", "true"],
+                check=True,
+                capture_output=True,
+                text=True,
             )
         except subprocess.CalledProcessError as error:
             pytest.skip(f"this machine lets nobody make namespaces: {error.stderr.strip()}")
@@ -95,18 +110,25 @@ def all_stay(hosts: list[SmallHost]) -> None:
     """Through many ticks and several leases' time, by the renewals of each one's lock."""
 
     def said() -> str:
-        return "\n".join((host.tree.parent / f"{host.name}.log").read_text()[-2000:] for host in hosts)
+        return "\n".join(
+            (host.tree.parent / f"{host.name}.log").read_text()[-2000:] for host in hosts
+        )
 
     def stay() -> bool:
         with World(hosts[0].tree) as world:
-            events = [event for event in world.journal.events(before) if event.kind == "lease_renewed"]
+            events = [
+                event for event in world.journal.events(before) if event.kind == "lease_renewed"
+            ]
         renewed = Counter(event.body["lease"] for event in events)
         assert [host.process.poll() for host in hosts] == [None] * COUNT, said()
         return all(renewed[fence] >= RENEWALS for fence in held)
 
     with World(hosts[0].tree) as world:
         before = world.journal.last()
-    held = wait_for(lambda: len(found := locks(hosts[0])) == COUNT and found, f"{COUNT} supervisors hold their locks")
+    held = wait_for(
+        lambda: len(found := locks(hosts[0])) == COUNT and found,
+        f"{COUNT} supervisors hold their locks",
+    )
     assert {lease.host for lease in held.values()} == {"twin"}
     assert len({lease.system for lease in held.values()}) == COUNT
     wait_for(stay, "all locks are renewed again and again")
@@ -136,5 +158,7 @@ def test_three_supervisors_stay_started_in_turn_and_at_once_after_all_were_kille
     assert down.returncode == 0, down.stdout + down.stderr
     assert [host.process.wait(PATIENCE) for host in hosts] == [0] * COUNT
     with World(hosts[0].tree) as world:
-        stopped = [event.stream for event in world.journal.events() if event.kind == "fleet_stopped"]
+        stopped = [
+            event.stream for event in world.journal.events() if event.kind == "fleet_stopped"
+        ]
     assert len(set(stopped)) == COUNT, "each said so in a stream of its own"

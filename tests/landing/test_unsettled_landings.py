@@ -23,7 +23,9 @@ from dos.loop.gate import Gate
 from dos.regions import region
 from dos.units.unit import Landing, Unit
 
-CONFIG = Config(lanes=Lanes(concurrent=("one", "two"), trees={"one": ("one/**",), "two": ("two/**",)}))
+CONFIG = Config(
+    lanes=Lanes(concurrent=("one", "two"), trees={"one": ("one/**",), "two": ("two/**",)})
+)
 UNIT = Unit(plan="DEMO", id="A1", title="first", lane="one")
 WHO = {"run_id": "R", "lane": "one"}
 LEASE = Lease(
@@ -32,7 +34,9 @@ LEASE = Lease(
 )  # fmt: skip
 LANDING = Landing(unit="DEMO/A1", branch="main", base="b" * 40, commit="c" * 40)
 TREE = effects.Worktree(path="/tree", target="main", base="b" * 40, salvaged=[])
-MEASURED = effects.Measured(head="c" * 40, commits=["c" * 40], strays=[], changed_paths=1, accepted=True)
+MEASURED = effects.Measured(
+    head="c" * 40, commits=["c" * 40], strays=[], changed_paths=1, accepted=True
+)
 MOVED = effects.NotLanded(reason="the branch has moved", retryable=True, moved=True)
 IN_THE_WAY = effects.NotLanded(reason="an edit of yours", retryable=True, obstacle=True)
 RED = effects.NotLanded(reason="the tests fail")
@@ -46,12 +50,16 @@ def state_of(*facts: envelope.Fact) -> Fleet:
 
 
 def intended(unit: str, lane: str = "one") -> events.LandingIntended:
-    return events.LandingIntended(run_id="R", lane=lane, unit=unit, iteration=1, branch="main", old="b", new="c")
+    return events.LandingIntended(
+        run_id="R", lane=lane, unit=unit, iteration=1, branch="main", old="b", new="c"
+    )
 
 
 def asked(**more: object) -> Dispatch:
     chosen = effects.Chosen(agent=None, now_ms=0)  # type: ignore[arg-type]
-    return Dispatch(unit=UNIT, iteration=1, attempt=1, chosen=chosen, history=[], repeated=False, **more)  # type: ignore[arg-type]
+    return Dispatch(
+        unit=UNIT, iteration=1, attempt=1, chosen=chosen, history=[], repeated=False, **more
+    )  # type: ignore[arg-type]
 
 
 def played(answers: list[effects.NotLanded | None], **more: object) -> tuple[Fate, list[object]]:
@@ -100,13 +108,19 @@ def test_races_that_were_lost_do_not_use_up_the_tries_of_what_is_in_the_way():
 def test_what_stays_in_the_way_is_asked_about_at_once_and_the_landing_stays_intended():
     fate, seen = played([IN_THE_WAY] * land.LANDING_TRIES)
     assert (fate, raised(seen)) == (Fate.KEPT, ["landing_blocked"])
-    assert not any(getattr(getattr(each, "fact", None), "kind", "") == "landing_refused" for each in seen)
+    assert not any(
+        getattr(getattr(each, "fact", None), "kind", "") == "landing_refused" for each in seen
+    )
 
 
 @pytest.mark.parametrize("before", [0, 1, 2, 19, 20, 21, 22, 101])
 def test_every_second_refusal_is_asked_about_however_many_there_were(before):
-    refusals = [events.LandingRefused(**WHO, unit="DEMO/A1", reason=f"red {n}") for n in range(before)]
-    found = survey.survey([UNIT], CONFIG, state_of(*refusals), "one").refusals.get("DEMO/A1", effects.Refusals())
+    refusals = [
+        events.LandingRefused(**WHO, unit="DEMO/A1", reason=f"red {n}") for n in range(before)
+    ]
+    found = survey.survey([UNIT], CONFIG, state_of(*refusals), "one").refusals.get(
+        "DEMO/A1", effects.Refusals()
+    )
     assert found.count == before
     fate, seen = played([RED], refused=found)
     assert (fate, raised(seen)) == (Fate.MISSED, ["landing_conflict"] if before % 2 else [])

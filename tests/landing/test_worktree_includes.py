@@ -14,7 +14,11 @@ from dos.landing import worktree, worktree_includes
 
 def prepare(repository: Repository) -> effects.Worktree:
     return worktree.prepare(
-        Writer(repository.root), repository.root / ".git" / "dos", lane="one", run_id="RUN", target="main"
+        Writer(repository.root),
+        repository.root / ".git" / "dos",
+        lane="one",
+        run_id="RUN",
+        target="main",
     )
 
 
@@ -28,7 +32,9 @@ def ignore(repository: Repository, *patterns: str) -> None:
 
 
 def include(repository: Repository, *patterns: str) -> None:
-    (repository.root / ".worktreeinclude").write_text("".join(f"{pattern}\n" for pattern in patterns))
+    (repository.root / ".worktreeinclude").write_text(
+        "".join(f"{pattern}\n" for pattern in patterns)
+    )
 
 
 def put(repository: Repository, *names: str, text: str = "secret\n") -> None:
@@ -56,7 +62,10 @@ def brought(repository: Repository) -> set[str]:
         (["one/**/c.env"], {"one/deep/c.env"}),
         (["cache/"], {"cache/x/y", "cache/z"}),
         (["cache/*", "!cache/z"], {"cache/x/y"}),
-        (["cache/", "!cache/z"], {"cache/x/y", "cache/z"}),  # of a folder that is taken nothing can be left out
+        (
+            ["cache/", "!cache/z"],
+            {"cache/x/y", "cache/z"},
+        ),  # of a folder that is taken nothing can be left out
         (["plain.txt", "one/keep", "docs/**"], set()),  # not ignored, or tracked
         (["nowhere"], set()),
     ],
@@ -75,7 +84,15 @@ def test_without_a_list_nothing_is_brought(repository):
     assert brought(repository) == set()
 
 
-STRANGE = ["line\nend.env", 'a "quoted".env', "back\\slash.env", "tab\t.env", "ünï.env", "-dash.env", " blank .env"]
+STRANGE = [
+    "line\nend.env",
+    'a "quoted".env',
+    "back\\slash.env",
+    "tab\t.env",
+    "ünï.env",
+    "-dash.env",
+    " blank .env",
+]
 
 
 def test_names_of_any_kind_are_brought(repository):
@@ -105,7 +122,10 @@ def test_modes_are_kept(repository):
     (repository.root / "a.env").chmod(0o600)
     (repository.root / "b.env").chmod(0o755)
     made = lane(repository)
-    assert ((made / "a.env").stat().st_mode & 0o777, (made / "b.env").stat().st_mode & 0o777) == (0o600, 0o755)
+    assert ((made / "a.env").stat().st_mode & 0o777, (made / "b.env").stat().st_mode & 0o777) == (
+        0o600,
+        0o755,
+    )
 
 
 def test_the_next_unit_finds_what_the_main_tree_has_now(repository):
@@ -132,7 +152,9 @@ def test_a_file_that_is_tracked_in_the_lane_is_not_overwritten(repository):
     made = lane(repository)
     assert (made / "a.env").read_text() == "tracked\n"
     assert prepare(repository).said == "not copied: a.env: tracked in the lane"
-    assert worktree_includes.bring(Writer(repository.root), Writer(made)).left_out == ["a.env: tracked in the lane"]
+    assert worktree_includes.bring(Writer(repository.root), Writer(made)).left_out == [
+        "a.env: tracked in the lane"
+    ]
 
 
 def test_what_the_lane_does_not_ignore_is_not_brought_or_it_would_be_committed_there(repository):
@@ -141,7 +163,9 @@ def test_what_the_lane_does_not_ignore_is_not_brought_or_it_would_be_committed_t
     include(repository, "*.env")
     made = lane(repository)
     assert not (made / "a.env").exists()
-    assert worktree_includes.bring(Writer(repository.root), Writer(made)).left_out == ["a.env: not ignored in the lane"]
+    assert worktree_includes.bring(Writer(repository.root), Writer(made)).left_out == [
+        "a.env: not ignored in the lane"
+    ]
 
 
 def test_nothing_is_written_through_a_link_that_the_lane_has(repository, tmp_path):
@@ -167,7 +191,9 @@ def test_a_repository_inside_of_an_ignored_folder_is_left_out_and_named(reposito
     include(repository, "cache/")
     assert brought(repository) == {"cache/b"}
     made = Writer(lane(repository))
-    assert worktree_includes.bring(Writer(repository.root), made).left_out == ["cache/nested/: a repository of its own"]
+    assert worktree_includes.bring(Writer(repository.root), made).left_out == [
+        "cache/nested/: a repository of its own"
+    ]
 
 
 def test_what_cannot_be_read_is_left_out_and_named(repository):
@@ -179,7 +205,9 @@ def test_what_cannot_be_read_is_left_out_and_named(repository):
     include(repository, "*.env")
     made = lane(repository)
     assert (made / "b.env").exists()
-    assert worktree_includes.bring(Writer(repository.root), Writer(made)).left_out == ["a.env: Permission denied"]
+    assert worktree_includes.bring(Writer(repository.root), Writer(made)).left_out == [
+        "a.env: Permission denied"
+    ]
 
 
 def test_more_than_anybody_wants_copied_is_refused_by_name(repository, monkeypatch):
@@ -200,7 +228,11 @@ def test_a_workspace_below_the_top_of_its_repository_uses_the_list_at_the_top(re
     put(repository, "a.env", "one/b.env")
     made = prepare(repository).path
     found = worktree_includes.bring(Writer(repository.root / "one"), Writer(Path(made)))
-    assert found.copied == [] and (Path(made) / "one" / "b.env").exists() and (Path(made) / "a.env").exists()
+    assert (
+        found.copied == []
+        and (Path(made) / "one" / "b.env").exists()
+        and (Path(made) / "a.env").exists()
+    )
 
 
 def test_a_copy_that_is_broken_off_leaves_nothing_that_would_be_saved(repository, monkeypatch):

@@ -35,11 +35,15 @@ def tree(repository) -> Writer:
 
 def prepare(repository: Repository, run_id: str = "RUN") -> effects.Worktree:
     git, place = Writer(repository.root), workspace.find(repository.root)
-    return worktree.prepare(git, place.state, lane="one", run_id=run_id, target="main", places=place.worktrees)
+    return worktree.prepare(
+        git, place.state, lane="one", run_id=run_id, target="main", places=place.worktrees
+    )
 
 
 def run_git(tree: Writer, *words: str, check: bool = True) -> str:
-    done = subprocess.run(["git", *words], cwd=tree.tree, check=check, capture_output=True, text=True)
+    done = subprocess.run(
+        ["git", *words], cwd=tree.tree, check=check, capture_output=True, text=True
+    )
     return done.stdout.strip()
 
 
@@ -70,14 +74,18 @@ def test_a_conflict_that_an_agent_left_is_saved_and_cleared(repository, tree, ve
 @pytest.mark.soak
 def test_an_agent_that_leaves_a_conflict_ends_no_worker(repository):
     steps = "git checkout -qb x; echo x > one/keep; git commit -qam x; git checkout -q main~0; echo y > one/keep;"
-    repository.play({"DEMO/A1": [[{"run": f"{steps} git commit -qam y; git merge x"}], LANDS], **SECOND})
+    repository.play(
+        {"DEMO/A1": [[{"run": f"{steps} git commit -qam y; git merge x"}], LANDS], **SECOND}
+    )
     assert work(repository).reason is StopReason.COMPLETE
     assert sorted(repository.subjects()) == ["Begin", "Write a", "Write b"]
 
 
 @pytest.mark.soak
 def test_a_branch_without_a_commit_that_an_agent_left_ends_no_worker(repository):
-    repository.play({"DEMO/A1": [[{"run": "git checkout -q --orphan x; echo x > one/x"}], LANDS], **SECOND})
+    repository.play(
+        {"DEMO/A1": [[{"run": "git checkout -q --orphan x; echo x > one/x"}], LANDS], **SECOND}
+    )
     assert work(repository).reason is StopReason.COMPLETE
     assert repository.git("show", f"{fleet(repository).salvaged[0]}:one/x") == "x"
 
@@ -86,7 +94,15 @@ def test_what_a_rebase_had_stashed_is_saved(repository, tree):
     (tree.tree / "one" / "keep").write_text("x\n")
     run_git(tree, "commit", "-qam", "One")
     (tree.tree / "two" / "keep").write_text("not committed\n")
-    stops = ["-c", "sequence.editor=sed -i s/^pick/edit/", "rebase", "-q", "--interactive", "--autostash", "HEAD~"]
+    stops = [
+        "-c",
+        "sequence.editor=sed -i s/^pick/edit/",
+        "rebase",
+        "-q",
+        "--interactive",
+        "--autostash",
+        "HEAD~",
+    ]
     run_git(tree, *stops, check=False)
     assert (tree.tree / "two" / "keep").read_text() == ""
     kept = [each.ref for each in prepare(repository).salvaged]
@@ -122,9 +138,18 @@ TOO_LONG = "printf 'gitdir: %05000d' 0 > .git"
 
 @pytest.mark.parametrize(
     "damage",
-    ["rm .git", "rm .git; git init -q", "echo 'gitdir: {main}' > .git", OF_ANOTHER, NO_PATH, TOO_LONG],
+    [
+        "rm .git",
+        "rm .git; git init -q",
+        "echo 'gitdir: {main}' > .git",
+        OF_ANOTHER,
+        NO_PATH,
+        TOO_LONG,
+    ],
 )
-def test_a_directory_that_is_no_worktree_any_more_never_leads_to_the_users_own_files(repository, tree, damage):
+def test_a_directory_that_is_no_worktree_any_more_never_leads_to_the_users_own_files(
+    repository, tree, damage
+):
     (repository.root / "one" / "keep").write_text("an edit of mine\n")
     told = damage.format(main=repository.root / ".git", home=repository.home)
     subprocess.run(told, shell=True, cwd=tree.tree, check=True)
@@ -142,7 +167,14 @@ def test_a_directory_that_is_no_worktree_any_more_never_leads_to_the_users_own_f
 
 @pytest.mark.parametrize(
     "damage",
-    ["rm .git", "rm -r .git *", "rm .git; git init -q", "echo x > .git", "echo x > .git; rm -r *", "rm -r ../one"],
+    [
+        "rm .git",
+        "rm -r .git *",
+        "rm .git; git init -q",
+        "echo x > .git",
+        "echo x > .git; rm -r *",
+        "rm -r ../one",
+    ],
 )
 def test_commits_are_saved_also_where_nothing_leads_back_to_git_any_more(repository, tree, damage):
     (tree.tree / "one" / "keep").write_text("x\n")
@@ -169,7 +201,9 @@ def test_a_worktree_below_one_of_the_users_own_never_leads_to_that(repository, t
     state, places = repository.root / ".git" / "dos", tmp_path / "home" / "places"
     (places / "one").mkdir(parents=True)
     (places / "one" / "left").write_text("left\n")
-    made = worktree.prepare(Writer(repository.root), state, lane="one", run_id="R", target="main", places=places)
+    made = worktree.prepare(
+        Writer(repository.root), state, lane="one", run_id="R", target="main", places=places
+    )
     assert (Path(made.salvaged[0].ref) / "left").read_text() == "left\n"
     assert (tmp_path / "home" / "one" / "keep").read_text() == "an edit of mine\n"
     assert run_git(Writer(tmp_path / "home"), "branch", "--show-current") == "home"
@@ -181,7 +215,10 @@ def test_a_ref_that_somebody_deleted_makes_room_for_none(repository, tree):
         prepare(repository)
         if number == 1:
             repository.git("update-ref", "-d", "refs/dos/salvage/RUN/1")
-    assert Writer(repository.root).salvaged() == ["refs/dos/salvage/RUN/2", "refs/dos/salvage/RUN/3"]
+    assert Writer(repository.root).salvaged() == [
+        "refs/dos/salvage/RUN/2",
+        "refs/dos/salvage/RUN/3",
+    ]
 
 
 def test_entries_of_other_worktrees_that_are_away_are_left_alone(repository, tmp_path):
@@ -204,7 +241,11 @@ def test_what_acceptance_and_tests_leave_behind_is_nobodys_work(repository):
     config = repository.root / "dos.toml"
     config.write_text(config.read_text() + 'test = "touch one/by-the-tests; echo x > one/keep"\n')
     plan = repository.root / "docs" / "demo-plan.md"
-    plan.write_text(plan.read_text().replace("`test -s one/a.txt`", "`touch one/by-acceptance; test -s one/a.txt`"))
+    plan.write_text(
+        plan.read_text().replace(
+            "`test -s one/a.txt`", "`touch one/by-acceptance; test -s one/a.txt`"
+        )
+    )
     repository.play({"DEMO/A1": [[{"say": "done"}], LANDS], **SECOND})
     assert work(repository).reason is StopReason.COMPLETE
     assert fleet(repository).salvaged == []
@@ -252,7 +293,9 @@ def test_a_folder_that_the_setup_makes_is_hidden_from_git_and_stays_for_the_next
 def test_the_setup_runs_again_where_an_agent_committed_what_it_had_made(repository):
     ran = with_setup(repository, "mkdir -p modules; touch modules/a")
     needs = {"run": "test -e modules/a || rm -rf .git one"}
-    repository.play({"DEMO/A1": [[COMMITS_ALL], [needs, *WORKS["DEMO/A1"][0]]], "DEMO/A2": WORKS["DEMO/A2"]})
+    repository.play(
+        {"DEMO/A1": [[COMMITS_ALL], [needs, *WORKS["DEMO/A1"][0]]], "DEMO/A2": WORKS["DEMO/A2"]}
+    )
     assert work(repository).reason is StopReason.COMPLETE
     assert ran.read_text() == "x\nx\n"
 
@@ -261,7 +304,9 @@ def test_the_setup_runs_again_where_an_agent_committed_what_it_had_made(reposito
 def test_the_setup_runs_before_each_unit_where_it_makes_files_that_git_sees(repository):
     ran = with_setup(repository, "touch made.txt")
     alone = {"run": 'git add one && git commit -qm "Write it" -m "Unit: $DOS_UNIT"'}
-    repository.play({"DEMO/A1": [[write("one/a.txt"), alone]], "DEMO/A2": [[write("one/b.txt"), alone]]})
+    repository.play(
+        {"DEMO/A1": [[write("one/a.txt"), alone]], "DEMO/A2": [[write("one/b.txt"), alone]]}
+    )
     assert work(repository).reason is StopReason.COMPLETE
     assert ran.read_text() == "x\nx\n"
 
@@ -273,10 +318,18 @@ def test_the_setup_runs_before_each_unit_where_it_makes_files_that_git_sees(repo
 def with_submodule(repository, tmp_path) -> Repository:
     """Its setup fetches the submodule, as a person's would."""
     library = tmp_path / "library"
-    for words in (["init", "-q", str(library)], ["-C", str(library), "commit", "-q", "--allow-empty", "-m", "Library"]):
+    for words in (
+        ["init", "-q", str(library)],
+        ["-C", str(library), "commit", "-q", "--allow-empty", "-m", "Library"],
+    ):
         subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@t", *words], check=True)
     fetch = "git -c protocol.file.allow=always submodule"
-    subprocess.run(f"{fetch} --quiet add --name lib {library} one/library", shell=True, cwd=repository.root, check=True)
+    subprocess.run(
+        f"{fetch} --quiet add --name lib {library} one/library",
+        shell=True,
+        cwd=repository.root,
+        check=True,
+    )
     config = repository.root / "dos.toml"
     config.write_text(config.read_text() + f'setup = "{fetch} --quiet update --init"\n')
     repository.commit_all("A library")
@@ -293,9 +346,13 @@ def test_what_nobody_committed_in_a_submodule_is_saved(with_submodule, ignore):
     assert work(with_submodule).reason is StopReason.COMPLETE
     saved = Path(fleet(with_submodule).salvaged[0])
     assert (saved / "half").read_text() == "half\n" and not (saved / ".git").exists()
-    assert "submodule" in next(event.body["why"] for event in history(with_submodule) if event.kind == "work_salvaged")
+    assert "submodule" in next(
+        event.body["why"] for event in history(with_submodule) if event.kind == "work_salvaged"
+    )
     tree = lane(with_submodule)
-    assert run_git(tree, "status", "--porcelain", "--ignore-submodules=none") == "", "and the next unit found it clean"
+    assert run_git(tree, "status", "--porcelain", "--ignore-submodules=none") == "", (
+        "and the next unit found it clean"
+    )
     assert run_git(Writer(tree.tree / "one" / "library"), "log", "--format=%s") == "Library"
 
 
@@ -322,7 +379,15 @@ def nested(repository, tmp_path) -> Repository:
         made.git("config", "user.name", "t")
         made.git("config", "user.email", "t@t")
         if name == "library":
-            made.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(tmp_path / "inner"), "in")
+            made.git(
+                "-c",
+                "protocol.file.allow=always",
+                "submodule",
+                "--quiet",
+                "add",
+                str(tmp_path / "inner"),
+                "in",
+            )
         made.commit_all(name)
     allowed = ("-c", "protocol.file.allow=always", "submodule", "--quiet")
     repository.git(*allowed, "add", "--name", "lib", str(tmp_path / "library"), "one/library")
@@ -337,14 +402,18 @@ def test_submodules_are_there_without_a_setup_and_without_their_remotes(nested, 
     for name in ("inner", "library"):
         (tmp_path / name).rename(tmp_path / f"{name}.away")
     seen = nested.home / "seen"
-    look = {"run": f"cat one/library/library.txt one/library/in/inner.txt > {seen}; git status --porcelain >> {seen}"}
+    look = {
+        "run": f"cat one/library/library.txt one/library/in/inner.txt > {seen}; git status --porcelain >> {seen}"
+    }
     nested.play({"DEMO/A1": [[look, *LANDS]], **SECOND})
     assert work(nested).reason is StopReason.COMPLETE
     assert seen.read_text() == "library\ninner\n"
     inner = Writer(lane(nested).tree / "one" / "library")
     assert run_git(inner, "config", "remote.origin.url") == str(tmp_path / "library")
     assert run_git(inner, "for-each-ref", "--format=%(refname)", "refs/remotes/origin/main") != ""
-    assert (nested.root / ".git" / "config").read_text() == before, "the user's own configuration is as it was"
+    assert (nested.root / ".git" / "config").read_text() == before, (
+        "the user's own configuration is as it was"
+    )
 
 
 def test_a_submodule_that_cannot_be_had_is_named_before_an_agent_is_paid(nested, tmp_path):
@@ -352,7 +421,11 @@ def test_a_submodule_that_cannot_be_had_is_named_before_an_agent_is_paid(nested,
     nested.git("submodule", "--quiet", "deinit", "--all", "--force")
     shutil.rmtree(nested.root / ".git" / "modules")
     stop = work(nested)
-    assert stop.reason is WorkerStop.NOT_READY and "submodule one/library" in stop.detail and "git -C" in stop.detail
+    assert (
+        stop.reason is WorkerStop.NOT_READY
+        and "submodule one/library" in stop.detail
+        and "git -C" in stop.detail
+    )
     assert nested.starts() == []
 
 

@@ -8,7 +8,10 @@ TREES = {"api": ("api/**",), "docs": ("docs/**",), "worker": ("worker/**",), "gl
 
 def roster(**changes):
     lanes = ("api", "docs", "worker")
-    return Roster(**{"concurrent": lanes, "autopick": lanes, "exclusive": ("global",), "trees": TREES} | changes)
+    return Roster(
+        **{"concurrent": lanes, "autopick": lanes, "exclusive": ("global",), "trees": TREES}
+        | changes
+    )
 
 
 def live(lane, *tree, kind="cluster", **given):

@@ -14,7 +14,12 @@ from dos.regions import Mode
 
 
 def request(lane="api", *globs, **given):
-    fields = {"holder": "anne", "host": "h", "ttl_ms": 1000, "region": regions.region(globs)} | given
+    fields = {
+        "holder": "anne",
+        "host": "h",
+        "ttl_ms": 1000,
+        "region": regions.region(globs),
+    } | given
     return Request(lane=lane, **fields)
 
 
@@ -28,13 +33,28 @@ def lease(lane="api", *globs, fence=7, **given):
     ("asked", "live", "reason"),
     [
         pytest.param(request("api", "api/**"), [], None, id="an idle world"),
-        pytest.param(request("api", "api/**"), [lease("docs", "docs/**")], None, id="disjoint lanes"),
         pytest.param(
-            request("api", "api/**"), [lease("API", "x/**")], RefusalReason.LANE_HELD, id="same name, other case"
+            request("api", "api/**"), [lease("docs", "docs/**")], None, id="disjoint lanes"
         ),
-        pytest.param(request("hot", "api/x"), [lease("api", "api/**")], RefusalReason.REGION_OVERLAP, id="overlap"),
+        pytest.param(
+            request("api", "api/**"),
+            [lease("API", "x/**")],
+            RefusalReason.LANE_HELD,
+            id="same name, other case",
+        ),
+        pytest.param(
+            request("hot", "api/x"),
+            [lease("api", "api/**")],
+            RefusalReason.REGION_OVERLAP,
+            id="overlap",
+        ),
         pytest.param(request("api"), [], RefusalReason.REGION_UNKNOWN, id="an empty request"),
-        pytest.param(request("api", "api/**"), [lease("old")], RefusalReason.REGION_OVERLAP, id="an empty lease"),
+        pytest.param(
+            request("api", "api/**"),
+            [lease("old")],
+            RefusalReason.REGION_OVERLAP,
+            id="an empty lease",
+        ),
         pytest.param(
             request("api", "api/**"),
             [lease("infra", "infra/**", exclusive=True)],
@@ -65,10 +85,20 @@ def lease(lane="api", *globs, fence=7, **given):
             RefusalReason.REGION_OVERLAP,
             id="a reader beside a writer",
         ),
-        pytest.param(request("api", "api/**"), [lease("api", is_lock=True)], None, id="a lock of the same name"),
-        pytest.param(request("merge", is_lock=True), [lease("x", "**/*")], None, id="a lock has no region"),
         pytest.param(
-            request("Merge", is_lock=True), [lease("merge", is_lock=True)], RefusalReason.LANE_HELD, id="a held lock"
+            request("api", "api/**"),
+            [lease("api", is_lock=True)],
+            None,
+            id="a lock of the same name",
+        ),
+        pytest.param(
+            request("merge", is_lock=True), [lease("x", "**/*")], None, id="a lock has no region"
+        ),
+        pytest.param(
+            request("Merge", is_lock=True),
+            [lease("merge", is_lock=True)],
+            RefusalReason.LANE_HELD,
+            id="a held lock",
         ),
     ],
 )
@@ -106,17 +136,28 @@ def test_a_cap_that_is_no_positive_number_or_not_reached_never_refuses(cap):
 
 
 def test_locks_do_not_count_against_a_budget():
-    assert admission.judge(request("api", "api/**"), [lease("x", is_lock=True)], {"cluster": 1}) is None
+    assert (
+        admission.judge(request("api", "api/**"), [lease("x", is_lock=True)], {"cluster": 1})
+        is None
+    )
 
 
 @pytest.mark.parametrize(
     ("globs", "ratio", "admitted"),
     [
-        pytest.param(("api/x", "b/**", "c/**"), 0.0, False, id="nothing is tolerated unless somebody says so"),
-        pytest.param(("api/x", "b/**", "c/**"), 1 / 3, True, id="a third, where a third is allowed"),
+        pytest.param(
+            ("api/x", "b/**", "c/**"), 0.0, False, id="nothing is tolerated unless somebody says so"
+        ),
+        pytest.param(
+            ("api/x", "b/**", "c/**"), 1 / 3, True, id="a third, where a third is allowed"
+        ),
         pytest.param(("api/x", "b/**", "c/**"), 0.2, False, id="a third, where a fifth is allowed"),
-        pytest.param(("api/x", "b/**"), 0.9, False, id="never more than a third, whatever is configured"),
-        pytest.param(("api/**", "b/**", "c/**", "d/**"), 1 / 3, False, id="never the very same glob"),
+        pytest.param(
+            ("api/x", "b/**"), 0.9, False, id="never more than a third, whatever is configured"
+        ),
+        pytest.param(
+            ("api/**", "b/**", "c/**", "d/**"), 1 / 3, False, id="never the very same glob"
+        ),
     ],
 )
 def test_overlap_is_tolerated_only_by_an_explicit_ratio(globs, ratio, admitted):
@@ -125,7 +166,9 @@ def test_overlap_is_tolerated_only_by_an_explicit_ratio(globs, ratio, admitted):
 
 
 def test_a_tolerated_ratio_does_not_open_an_unknown_region():
-    refusal = admission.judge(request("hot", "a/**", "b/**", "c/**"), [lease("old")], ratio_max=1 / 3)
+    refusal = admission.judge(
+        request("hot", "a/**", "b/**", "c/**"), [lease("old")], ratio_max=1 / 3
+    )
     assert refusal is not None
 
 
@@ -169,8 +212,14 @@ def wrong(_asked, _lease, _config):
 @pytest.mark.parametrize(
     ("predicates", "fragments"),
     [
-        pytest.param([refuse_all], ["FRIDAY", "not on Fridays", "refuse_all"], id="a refusal carries its own words"),
-        pytest.param([admit_all, refuse_all], ["not on Fridays"], id="an admission overrules nothing"),
+        pytest.param(
+            [refuse_all],
+            ["FRIDAY", "not on Fridays", "refuse_all"],
+            id="a refusal carries its own words",
+        ),
+        pytest.param(
+            [admit_all, refuse_all], ["not on Fridays"], id="an admission overrules nothing"
+        ),
         pytest.param([raising], ["no such team", "fail-closed"], id="an exception refuses"),
         pytest.param([wrong], ["not an AdmissionVerdict"], id="a wrong answer refuses"),
     ],
@@ -190,7 +239,15 @@ def test_a_predicate_sees_the_claim_each_lease_and_the_configuration():
 
     def watch(asked, row, config):
         calls.append(
-            (asked.lane, asked.kind, asked.tree, row.get("lane"), row.get("lane_kind"), row.get("tree"), config)
+            (
+                asked.lane,
+                asked.kind,
+                asked.tree,
+                row.get("lane"),
+                row.get("lane_kind"),
+                row.get("tree"),
+                config,
+            )
         )
         return AdmissionVerdict.admit()
 
@@ -223,13 +280,17 @@ def test_a_verdict_of_a_predicate_cannot_be_changed_afterwards():
 
 
 GLOBS = st.lists(
-    st.sampled_from(["a/**", "a/x.py", "a/b/**", "b/**", "c/*.py", "A/B/y", "**/*", "c/d/**"]), max_size=3, unique=True
+    st.sampled_from(["a/**", "a/x.py", "a/b/**", "b/**", "c/*.py", "A/B/y", "**/*", "c/d/**"]),
+    max_size=3,
+    unique=True,
 )
 MODES = st.sampled_from(list(Mode))
 
 
 @given(GLOBS, GLOBS, MODES, MODES, st.booleans(), st.booleans())
-def test_two_known_claims_exclude_each_other_or_neither(mine, theirs, my_mode, their_mode, mine_alone, theirs_alone):
+def test_two_known_claims_exclude_each_other_or_neither(
+    mine, theirs, my_mode, their_mode, mine_alone, theirs_alone
+):
     if not mine or not theirs:
         mine, theirs = mine or ["a/**"], theirs or ["a/**"]
     one = {"mode": my_mode, "exclusive": mine_alone}
@@ -246,4 +307,6 @@ def test_a_predicate_a_budget_or_a_protected_file_never_admits_more(globs, rows,
     if admission.judge(asked, live) is None:
         return
     predicate = refuse_all if refuses else admit_all
-    assert admission.judge(asked, live, {"cluster": 1}, [predicate], protected=("a/x.py",)) is not None
+    assert (
+        admission.judge(asked, live, {"cluster": 1}, [predicate], protected=("a/x.py",)) is not None
+    )

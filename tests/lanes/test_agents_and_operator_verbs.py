@@ -30,7 +30,10 @@ def test_an_agent_cannot_run_the_fleet_in_any_guise(fleet):
     before = (repository.root / "dos.toml").read_text()
     process = fleet.up("--target", "1")
     fleet.worker_at("one")
-    tried = wait_for(lambda: log.exists() and (found := log.read_text().split()) and len(found) == 6 and found, 240)
+    tried = wait_for(
+        lambda: log.exists() and (found := log.read_text().split()) and len(found) == 6 and found,
+        240,
+    )
     assert sorted(tried) == sorted(
         f"{name}={REFUSED}" for name in ("empty", "plain", "unset", "config", "daemon", "orphan")
     )
@@ -63,7 +66,11 @@ def test_an_agent_that_rewrites_the_plan_is_judged_by_the_approved_one_and_a_per
     assert "`true`" in plan.read_text()
     assert "changed on disk since `dos up`" in json.dumps(asked)
     measured = wait_for(
-        lambda: [e["body"] for e in history(fleet) if e["kind"] == "work_measured" and e["body"]["unit"] == "DEMO/A1"],
+        lambda: [
+            e["body"]
+            for e in history(fleet)
+            if e["kind"] == "work_measured" and e["body"]["unit"] == "DEMO/A1"
+        ],
         240,
     )
     assert measured[0].get("accepted") is not True

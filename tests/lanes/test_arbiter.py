@@ -26,9 +26,19 @@ def refused(reason_class, *, free=None, exit_code=1):
 @pytest.mark.parametrize(
     ("asked", "leases", "expected", "fragments"),
     [
-        pytest.param(ask(), [], granted("api", auto=True), ["bare"], id="no lane named: the first of autopick"),
-        pytest.param(ask("api", "cluster"), [], granted("api"), [], id="a free lane is granted as named"),
-        pytest.param(ask("worker", "cluster"), API, granted("worker"), [], id="a free lane beside another"),
+        pytest.param(
+            ask(),
+            [],
+            granted("api", auto=True),
+            ["bare"],
+            id="no lane named: the first of autopick",
+        ),
+        pytest.param(
+            ask("api", "cluster"), [], granted("api"), [], id="a free lane is granted as named"
+        ),
+        pytest.param(
+            ask("worker", "cluster"), API, granted("worker"), [], id="a free lane beside another"
+        ),
         pytest.param(
             ask("api", "cluster"),
             API,
@@ -43,9 +53,19 @@ def refused(reason_class, *, free=None, exit_code=1):
             ["'api' was busy"],
             id="without a kind a held lane is replaced as well",
         ),
-        pytest.param(ask("worker"), API, granted("worker"), [], id="without a kind a free lane is granted as named"),
         pytest.param(
-            ask("api"), [], granted("api"), ["granted as asked"], id="nothing is called busy in an idle world"
+            ask("worker"),
+            API,
+            granted("worker"),
+            [],
+            id="without a kind a free lane is granted as named",
+        ),
+        pytest.param(
+            ask("api"),
+            [],
+            granted("api"),
+            ["granted as asked"],
+            id="nothing is called busy in an idle world",
         ),
         pytest.param(
             ask("nosuch"),
@@ -82,7 +102,13 @@ def refused(reason_class, *, free=None, exit_code=1):
             ["already held", "free now: docs, worker"],
             id="a keyword for a held lane is refused",
         ),
-        pytest.param(ask("docs", "keyword"), API, granted("docs", kind="keyword"), [], id="a keyword for a free lane"),
+        pytest.param(
+            ask("docs", "keyword"),
+            API,
+            granted("docs", kind="keyword"),
+            [],
+            id="a keyword for a free lane",
+        ),
         pytest.param(
             ask("hot", "keyword", "api/x.py"),
             API,
@@ -104,9 +130,19 @@ def refused(reason_class, *, free=None, exit_code=1):
             ["exclusive"],
             id="an exclusive lane beside a live one",
         ),
-        pytest.param(ask("global"), [], granted("global", kind="global"), [], id="an exclusive lane in an idle world"),
         pytest.param(
-            ask("", "global"), [], granted("global", kind="global"), [], id="the kind alone names the declared lane"
+            ask("global"),
+            [],
+            granted("global", kind="global"),
+            [],
+            id="an exclusive lane in an idle world",
+        ),
+        pytest.param(
+            ask("", "global"),
+            [],
+            granted("global", kind="global"),
+            [],
+            id="the kind alone names the declared lane",
         ),
         pytest.param(
             ask("api"),
@@ -137,11 +173,21 @@ def refused(reason_class, *, free=None, exit_code=1):
             id="force without a kind is a keyword",
         ),
         pytest.param(
-            ask(force=True), API, granted("docs", auto=True), ["bare"], id="force means nothing without a lane"
+            ask(force=True),
+            API,
+            granted("docs", auto=True),
+            ["bare"],
+            id="force means nothing without a lane",
         ),
-        pytest.param(ask(), ALL, refused("NO_FREE_LANE", free=[]), ["already held"], id="every lane is held"),
         pytest.param(
-            ask(), [live("big", "**/*")], refused("NO_FREE_LANE"), ["'big'"], id="one lease covers everything"
+            ask(), ALL, refused("NO_FREE_LANE", free=[]), ["already held"], id="every lane is held"
+        ),
+        pytest.param(
+            ask(),
+            [live("big", "**/*")],
+            refused("NO_FREE_LANE"),
+            ["'big'"],
+            id="one lease covers everything",
         ),
         pytest.param(
             ask(),
@@ -151,7 +197,11 @@ def refused(reason_class, *, free=None, exit_code=1):
             id="a lease with an empty tree is in everybody's way",
         ),
         pytest.param(
-            ask(), [live("API", "API/**")], granted("docs", auto=True), [], id="lane names are compared in any case"
+            ask(),
+            [live("API", "API/**")],
+            granted("docs", auto=True),
+            [],
+            id="lane names are compared in any case",
         ),
     ],
 )
@@ -172,7 +222,9 @@ def test_a_class_budget_refuses_a_request_that_names_no_lane():
     assert "cluster (1/1)" in decision.reason
 
 
-@pytest.mark.parametrize("asked", [ask("api"), ask("api", "cluster"), ask("api", "cluster", exact=True)])
+@pytest.mark.parametrize(
+    "asked", [ask("api"), ask("api", "cluster"), ask("api", "cluster", exact=True)]
+)
 def test_a_class_budget_refuses_a_request_that_names_a_lane(asked):
     decision = arbitrate.judge(asked, [live("docs", kind="")], roster(budgets={"cluster": 1}))
     assert decision.reason_class == "CLASS_BUDGET_EXHAUSTED"
@@ -182,7 +234,10 @@ def test_a_class_budget_binds_its_own_kind_only():
     rules = roster(budgets={"keyword": 1})
     holds = [live("hot", "hot/**", kind="keyword")]
     assert arbitrate.judge(ask("api"), holds, rules).lane == "api"
-    assert arbitrate.judge(ask("api", "keyword"), holds, rules).reason_class == "CLASS_BUDGET_EXHAUSTED"
+    assert (
+        arbitrate.judge(ask("api", "keyword"), holds, rules).reason_class
+        == "CLASS_BUDGET_EXHAUSTED"
+    )
 
 
 @pytest.mark.parametrize(
@@ -200,13 +255,21 @@ def test_a_class_budget_binds_its_own_kind_only():
             id="no other instead",
         ),
         pytest.param(
-            ask(), roster(concurrent=("main",), autopick=("main",), trees={"main": ("**/*",)}), id="no lane named"
+            ask(),
+            roster(concurrent=("main",), autopick=("main",), trees={"main": ("**/*",)}),
+            id="no lane named",
         ),
     ],
 )
 def test_a_lane_that_covers_the_kernel_is_refused(asked, rules):
-    decision = arbitrate.judge(asked, [], msgspec.structs.replace(rules, protected=admission.KERNEL_FILES))
-    assert (decision.outcome, decision.reason_class, decision.exit_code) == ("refuse", "SELF_MODIFY", 1)
+    decision = arbitrate.judge(
+        asked, [], msgspec.structs.replace(rules, protected=admission.KERNEL_FILES)
+    )
+    assert (decision.outcome, decision.reason_class, decision.exit_code) == (
+        "refuse",
+        "SELF_MODIFY",
+        1,
+    )
     assert "SELF_MODIFY" in decision.reason
 
 
@@ -230,7 +293,9 @@ def test_an_exact_request_for_a_free_lane_is_granted():
 
 
 def test_what_is_called_free_now_can_be_granted_now():
-    decision = arbitrate.judge(ask("api", exact=True), [live("api"), live("hot", "docs/a")], roster())
+    decision = arbitrate.judge(
+        ask("api", exact=True), [live("api"), live("hot", "docs/a")], roster()
+    )
     assert "free now: worker" in decision.reason
     assert decision.free_clusters == ("docs", "worker")
 
@@ -244,7 +309,9 @@ def test_a_lane_that_overlaps_a_live_one_is_replaced_and_not_called_busy():
 
 
 def test_a_refused_lane_is_never_its_own_replacement():
-    decision = arbitrate.judge(ask("api", "cluster", "docs/a"), [live("hot", "docs/**")], roster(autopick=("api",)))
+    decision = arbitrate.judge(
+        ask("api", "cluster", "docs/a"), [live("hot", "docs/**")], roster(autopick=("api",))
+    )
     assert (decision.outcome, decision.reason_class) == ("refuse", "REGION_OVERLAP")
 
 
@@ -255,8 +322,14 @@ def test_when_nothing_else_fits_the_cause_of_the_named_lane_stays_the_answer():
 
 
 def test_an_exclusive_lane_is_never_the_replacement():
-    rules = roster(autopick=("api", "infra"), exclusive=("infra",), trees={"api": ("api/**",), "infra": ("infra/**",)})
-    decision = arbitrate.judge(ask("api"), [], msgspec.structs.replace(rules, trees={"infra": ("infra/**",)}))
+    rules = roster(
+        autopick=("api", "infra"),
+        exclusive=("infra",),
+        trees={"api": ("api/**",), "infra": ("infra/**",)},
+    )
+    decision = arbitrate.judge(
+        ask("api"), [], msgspec.structs.replace(rules, trees={"infra": ("infra/**",)})
+    )
     assert (decision.outcome, decision.reason_class) == ("refuse", "REGION_UNKNOWN")
 
 

@@ -45,7 +45,16 @@ def test_leases_that_cannot_be_read_are_an_error_and_never_an_empty_world(text):
 
 
 def test_leases_are_read_from_json_with_what_else_a_caller_keeps_in_them():
-    rows = [{"lane": "api", "lane_kind": "cluster", "tree": ["api/**"], "loop_ts": "t1", "pid": 7, "host_id": "h"}]
+    rows = [
+        {
+            "lane": "api",
+            "lane_kind": "cluster",
+            "tree": ["api/**"],
+            "loop_ts": "t1",
+            "pid": 7,
+            "host_id": "h",
+        }
+    ]
     assert arbitrate.held_from_json(json.dumps(rows)) == API
     assert arbitrate.held_from(rows) == API
     assert arbitrate.held_from_json("[]") == []

@@ -21,7 +21,9 @@ P1_LIVE = [live("p1", "p1/**", kind="priority")]
 def climbed(order=ORDER, leases=(), *, asked=None, budgets=None, predicates=(), **wishes):
     rules = roster(budgets=budgets or {})
     preferences = Preferences(auto_pick_order=order, **wishes)
-    return arbitrate.judge(asked or ask(), leases, rules, predicates=predicates, preferences=preferences)
+    return arbitrate.judge(
+        asked or ask(), leases, rules, predicates=predicates, preferences=preferences
+    )
 
 
 def counted(**counts):
@@ -98,11 +100,25 @@ def test_an_oracle_that_fails_grants_nothing_and_its_words_are_in_the_reason():
 @pytest.mark.parametrize(
     ("ranks", "lane", "how"),
     [
-        pytest.param({"p1": 1.0, "p2": 9.0, "side": 5.0}, "p2", "by value-aware rank", id="the highest first"),
+        pytest.param(
+            {"p1": 1.0, "p2": 9.0, "side": 5.0}, "p2", "by value-aware rank", id="the highest first"
+        ),
         pytest.param({"side": -1.0}, "side", "by value-aware rank", id="any rank before none"),
-        pytest.param({"p1": 2.0, "p2": 2.0}, "p1", "by value-aware rank", id="a tie keeps the order"),
-        pytest.param({"p1": float("nan"), "p2": 0}, "p2", "by value-aware rank", id="what is no number is no rank"),
-        pytest.param({"p1": float("-inf"), "p2": None}, "p1", "by value-aware rank", id="the lowest rank before none"),
+        pytest.param(
+            {"p1": 2.0, "p2": 2.0}, "p1", "by value-aware rank", id="a tie keeps the order"
+        ),
+        pytest.param(
+            {"p1": float("nan"), "p2": 0},
+            "p2",
+            "by value-aware rank",
+            id="what is no number is no rank",
+        ),
+        pytest.param(
+            {"p1": float("-inf"), "p2": None},
+            "p1",
+            "by value-aware rank",
+            id="the lowest rank before none",
+        ),
         pytest.param({}, "p1", "from priority ladder", id="no ranks at all"),
     ],
 )
@@ -158,7 +174,9 @@ SIBLINGS = {"mine": ["p1/x"], "blank": [], "far": ["far/**"]}
     [
         pytest.param(["mine"], "p2", True, id="a candidate apart from the sibling is preferred"),
         pytest.param(["far"], "p1", True, id="a distant sibling changes nothing"),
-        pytest.param(["blank"], "p1", False, id="an empty sibling touches everything, and refuses nothing"),
+        pytest.param(
+            ["blank"], "p1", False, id="an empty sibling touches everything, and refuses nothing"
+        ),
         pytest.param([""], "p1", False, id="so does one without a name"),
         pytest.param(["lost"], "p1", False, id="so does one whose tree cannot be looked up"),
         pytest.param([], "p1", False, id="no siblings, no filter"),
@@ -194,7 +212,9 @@ def test_a_named_lane_that_is_held_while_the_others_have_nothing_is_refused_with
 
 def test_a_keyword_that_matched_nothing_climbs():
     rules = roster(concurrent=("bare",))
-    decision = arbitrate.judge(ask("bare", "keyword"), [], rules, preferences=Preferences(auto_pick_order=ORDER))
+    decision = arbitrate.judge(
+        ask("bare", "keyword"), [], rules, preferences=Preferences(auto_pick_order=ORDER)
+    )
     assert (decision.lane, decision.substituted) == ("p1", True)
 
 
@@ -220,7 +240,9 @@ def test_named_and_derived_lanes_without_a_tree_are_passed_over():
 
 
 def test_a_request_that_names_a_lane_never_gets_a_named_or_derived_one():
-    decision = walked(API, asked=ask("api"), named_lanes={"n": ["n/**"]}, derived_lanes={"d": ["d/**"]})
+    decision = walked(
+        API, asked=ask("api"), named_lanes={"n": ["n/**"]}, derived_lanes={"d": ["d/**"]}
+    )
     assert decision.outcome == "refuse"
 
 
@@ -228,18 +250,27 @@ def test_a_request_that_names_a_lane_never_gets_a_named_or_derived_one():
 
 
 def test_why_many_lanes_were_passed_over_is_cut():
-    skips = tuple(preference.Skip(lane=str(n), why=f"why {n}", reason=RefusalReason.LANE_HELD) for n in range(9))
+    skips = tuple(
+        preference.Skip(lane=str(n), why=f"why {n}", reason=RefusalReason.LANE_HELD)
+        for n in range(9)
+    )
     told = preference.NoFit(skips=skips).told()
     assert told.endswith("and 5 more")
     assert "why 3" in told
 
 
 CANDIDATES = st.lists(st.sampled_from("abcdef"), max_size=6, unique=True).map(
-    lambda names: [Candidate(lane=name, kind="priority", region=regions.region([f"{name}/**"])) for name in names]
+    lambda names: [
+        Candidate(lane=name, kind="priority", region=regions.region([f"{name}/**"]))
+        for name in names
+    ]
 )
 
 
-@given(CANDIDATES, st.dictionaries(st.sampled_from("abcdef"), st.none() | st.floats() | st.integers(-3, 3)))
+@given(
+    CANDIDATES,
+    st.dictionaries(st.sampled_from("abcdef"), st.none() | st.floats() | st.integers(-3, 3)),
+)
 def test_ranks_reorder_the_candidates_and_lose_none(candidates, ranks):
     tried = []
 
@@ -252,7 +283,9 @@ def test_ranks_reorder_the_candidates_and_lose_none(candidates, ranks):
     numbers = [ranks.get(each.lane) for each in tried]
     ranked = [number for number in numbers if number is not None and number == number]
     assert ranked == sorted(ranked, reverse=True)
-    assert [number for number in numbers if number is not None and number == number] == numbers[: len(ranked)]
+    assert [number for number in numbers if number is not None and number == number] == numbers[
+        : len(ranked)
+    ]
 
 
 @given(CANDIDATES, st.lists(st.sampled_from(["a", "b", "zz", ""]), max_size=2))

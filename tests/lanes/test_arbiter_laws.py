@@ -18,7 +18,9 @@ KINDS = ["", "cluster", "keyword", "global", "infra", "priority"]
 
 trees = st.lists(st.sampled_from(GLOBS), max_size=2, unique=True).map(tuple)
 lanes = st.lists(st.sampled_from(["api", "docs", "worker"]), max_size=3, unique=True).map(tuple)
-budgets = st.dictionaries(st.sampled_from(["cluster", "keyword", "priority"]), st.integers(0, 2), max_size=2)
+budgets = st.dictionaries(
+    st.sampled_from(["cluster", "keyword", "priority"]), st.integers(0, 2), max_size=2
+)
 
 
 @st.composite
@@ -27,7 +29,8 @@ def rosters(draw):
         concurrent=draw(lanes),
         exclusive=draw(st.sampled_from([(), ("global",), ("infra", "global")])),
         autopick=draw(st.permutations(["api", "docs", "worker", "infra"])),
-        trees={name: draw(trees) for name in draw(lanes)} | {"infra": ("infra/**",), "global": ("**/*",)},
+        trees={name: draw(trees) for name in draw(lanes)}
+        | {"infra": ("infra/**",), "global": ("**/*",)},
         aliases=draw(st.sampled_from([{}, {"svc": "api"}, {"svc": "gone"}])),
         protected=draw(st.sampled_from([(), ("docs/a/x.md",)])),
         budgets=draw(budgets),
@@ -76,13 +79,19 @@ def test_what_is_granted_never_reaches_a_protected_file_nor_breaks_a_cap(asked, 
         for glob in rules.protected:
             assert not regions.overlaps(regions.region(decision.tree), regions.region([glob]))
         cap = rules.budgets.get(decision.lane_kind, 0)
-        assert cap == 0 or sum((lease.lane_kind or "cluster") == decision.lane_kind for lease in live) < cap
+        assert (
+            cap == 0
+            or sum((lease.lane_kind or "cluster") == decision.lane_kind for lease in live) < cap
+        )
 
 
 @given(asks, worlds, rosters(), st.booleans())
 def test_nothing_is_granted_beside_an_exclusive_lane_even_by_force(asked, live, rules, force):
     alone = {*map(folded, rules.exclusive), "global"}
-    if any(lease.exclusive or folded(lease.lane) in alone or folded(lease.lane_kind) in alone for lease in live):
+    if any(
+        lease.exclusive or folded(lease.lane) in alone or folded(lease.lane_kind) in alone
+        for lease in live
+    ):
         decision = arbitrate.judge(structs.replace(asked, force=force), live, rules)
         assert decision.outcome is Answer.REFUSE
 

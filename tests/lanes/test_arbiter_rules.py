@@ -17,7 +17,9 @@ def test_an_alias_leads_to_its_lane():
 
 
 def test_a_lease_on_an_alias_holds_its_lane():
-    decision = arbitrate.judge(ask("api", exact=True), [live("svc", "x/**")], roster(aliases={"svc": "api"}))
+    decision = arbitrate.judge(
+        ask("api", exact=True), [live("svc", "x/**")], roster(aliases={"svc": "api"})
+    )
     assert decision.reason_class == "LANE_HELD"
 
 
@@ -114,24 +116,36 @@ def test_a_kind_that_is_the_name_of_an_exclusive_lane_asks_for_that_lane():
 def test_the_name_global_runs_alone_even_where_it_is_not_declared():
     rules = roster(exclusive=())
     assert arbitrate.judge(ask("global", "", "x/**"), API, rules).reason_class == "LANE_EXCLUSIVE"
-    assert arbitrate.judge(ask("api"), [live("global", "x/**")], rules).reason_class == "LANE_EXCLUSIVE"
+    assert (
+        arbitrate.judge(ask("api"), [live("global", "x/**")], rules).reason_class
+        == "LANE_EXCLUSIVE"
+    )
 
 
 def test_a_lane_called_global_that_is_declared_concurrent_runs_beside_others():
-    rules = roster(exclusive=(), concurrent=("api", "global"), trees={"api": ("api/**",), "global": ("shared/**",)})
+    rules = roster(
+        exclusive=(),
+        concurrent=("api", "global"),
+        trees={"api": ("api/**",), "global": ("shared/**",)},
+    )
     decision = arbitrate.judge(ask("global"), API, rules)
     assert (decision.outcome, decision.lane_kind) == ("acquire", "cluster")
 
 
 def test_the_kind_global_without_any_exclusive_lane_has_no_region():
-    decision = arbitrate.judge(ask("", "global"), [], roster(exclusive=(), trees={"api": ("api/**",)}))
+    decision = arbitrate.judge(
+        ask("", "global"), [], roster(exclusive=(), trees={"api": ("api/**",)})
+    )
     assert (decision.outcome, decision.reason_class) == ("refuse", "REGION_UNKNOWN")
 
 
 def test_a_lane_taken_as_global_runs_alone_and_its_lease_says_so():
     decision = arbitrate.judge(ask("api", "global"), [], roster())
     assert (decision.lane, decision.lane_kind, decision.tree) == ("api", "global", ("api/**",))
-    assert arbitrate.judge(ask("api", "global"), [live("docs")], roster()).reason_class == "LANE_EXCLUSIVE"
+    assert (
+        arbitrate.judge(ask("api", "global"), [live("docs")], roster()).reason_class
+        == "LANE_EXCLUSIVE"
+    )
 
 
 def test_a_kind_is_compared_to_the_letter():
@@ -145,15 +159,25 @@ def test_an_exclusive_lane_in_autopick_is_picked_only_alone():
 
 
 def test_force_on_a_lane_without_a_tree_says_that_it_is_empty():
-    decision = arbitrate.judge(ask("empty", force=True), [live("empty", "x/**")], roster(concurrent=("empty",)))
-    assert (decision.outcome, decision.tree, decision.reason_class) == ("acquire", (), "REGION_UNKNOWN")
+    decision = arbitrate.judge(
+        ask("empty", force=True), [live("empty", "x/**")], roster(concurrent=("empty",))
+    )
+    assert (decision.outcome, decision.tree, decision.reason_class) == (
+        "acquire",
+        (),
+        "REGION_UNKNOWN",
+    )
     assert "EMPTY tree" in decision.reason
     assert "somebody holds this lane" in decision.reason
 
 
 def test_force_takes_an_exclusive_lane_as_exclusive():
     decision = arbitrate.judge(ask("global", force=True), API, roster())
-    assert (decision.outcome, decision.lane_kind, decision.reason_class) == ("acquire", "global", "LANE_EXCLUSIVE")
+    assert (decision.outcome, decision.lane_kind, decision.reason_class) == (
+        "acquire",
+        "global",
+        "LANE_EXCLUSIVE",
+    )
 
 
 def test_force_means_nothing_for_a_kind_without_a_lane():
@@ -168,7 +192,10 @@ def test_force_that_overrides_nothing_has_no_reason_class():
 
 def test_readers_share_a_lane():
     reading = [live("api", mode=Mode.SHARED)]
-    assert arbitrate.judge(ask("api", mode=Mode.SHARED, exact=True), reading, roster()).outcome == "acquire"
+    assert (
+        arbitrate.judge(ask("api", mode=Mode.SHARED, exact=True), reading, roster()).outcome
+        == "acquire"
+    )
     assert arbitrate.judge(ask("api", exact=True), reading, roster()).outcome == "refuse"
 
 
@@ -180,7 +207,9 @@ def test_an_overlap_is_tolerated_only_by_an_explicit_ratio():
 
 def test_a_predicate_turns_a_request_away_from_a_lane():
     def not_api(asked, _lease, _config):
-        return AdmissionVerdict.refuse("freeze") if asked.lane == "api" else AdmissionVerdict.admit()
+        return (
+            AdmissionVerdict.refuse("freeze") if asked.lane == "api" else AdmissionVerdict.admit()
+        )
 
     assert arbitrate.judge(ask(), [], roster(), predicates=[not_api]).lane == "docs"
     decision = arbitrate.judge(ask("api", exact=True), [], roster(), predicates=[not_api])

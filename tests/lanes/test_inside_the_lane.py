@@ -15,7 +15,9 @@ from dos.loop.io import liveness
 from dos.verify import footprint
 from dos.world import World
 
-names = st.sampled_from(["api", "API", "Api.py", "a", "b", "é", "e\u0301", "x y", "*", "a[1]", "(b)", "a\\b"])
+names = st.sampled_from(
+    ["api", "API", "Api.py", "a", "b", "é", "e\u0301", "x y", "*", "a[1]", "(b)", "a\\b"]
+)
 written = st.sampled_from(["api", "a*", "*.py", "**", "?", "[ab]", "{a,api}", "É", "[!a]*", "x y"])
 paths = st.lists(names, min_size=1, max_size=3).map("/".join)
 lanes = st.lists(st.lists(written, min_size=1, max_size=3).map("/".join), min_size=1, max_size=2)
@@ -24,7 +26,9 @@ roots = st.sampled_from(["", "sub/", "sub/api/", "Sub Folder/", "x[1]/", "{a,b}/
 
 @given(lanes, paths, roots, roots)
 @settings(max_examples=EXAMPLES)
-def test_every_pure_surface_answers_as_the_region_does(lane: list[str], path: str, root: str, top: str) -> None:
+def test_every_pure_surface_answers_as_the_region_does(
+    lane: list[str], path: str, root: str, top: str
+) -> None:
     """The folder of dos.toml and the one that the file is in are drawn apart: they may be others."""
     region, file = regions.region(lane), f"{top}{path}"
     held = regions.lane_holds(region, file, root)
@@ -54,7 +58,9 @@ OUTSIDE = ["sub/web/a", "sub/api\\a", "sub/api/x\\a", "sub/apia", "api/a", "suba
 def test_a_name_of_git_s_means_the_same_wherever_work_is_measured(tmp_path) -> None:
     repository = Repository(tmp_path)
     base = repository.commit("sub/dos.toml")
-    (repository.root / "sub/dos.toml").write_text('[lanes]\nconcurrent = ["api"]\n[lanes.trees]\napi = ["api/**"]\n')
+    (repository.root / "sub/dos.toml").write_text(
+        '[lanes]\nconcurrent = ["api"]\n[lanes.trees]\napi = ["api/**"]\n'
+    )
     lease = repository.lease("api", "api/**")
     repository.pass_time(MINUTE)
     each = [repository.commit(name) for name in (*INSIDE, *OUTSIDE)]
@@ -64,7 +70,9 @@ def test_a_name_of_git_s_means_the_same_wherever_work_is_measured(tmp_path) -> N
     assert sorted(measure.strays(git, base, each[-1], lease, place.prefix)) == sorted(OUTSIDE)
     share = shared_tree.share_of(git, base, each[-1], "A/A1", lease, place.prefix)
     assert (share.mine, share.others) == (each[: len(INSIDE)], each[len(INSIDE) :])
-    assert liveness.gather(repository.journal, place, [lease])[lease.fence].commits_since_start == len(INSIDE)
+    assert liveness.gather(repository.journal, place, [lease])[
+        lease.fence
+    ].commits_since_start == len(INSIDE)
     with World(place.root) as world:
         seen = scope_evidence.gather(world, world.config, lane="api", base=base, head=each[-1])
     assert len(scope.judge(seen).refused_files) == len(OUTSIDE)

@@ -24,7 +24,9 @@ from dos.world import World
 
 
 def acquire(store: Store, lane: str, *, ttl_ms: int = 60_000, pid: int | None = None) -> Lease:
-    asked = Request(lane=lane, holder="h", host="h", ttl_ms=ttl_ms, region=region([f"{lane}/**"]), pid=pid)
+    asked = Request(
+        lane=lane, holder="h", host="h", ttl_ms=ttl_ms, region=region([f"{lane}/**"]), pid=pid
+    )
     taken = store.acquire(asked, admission.judge)
     assert isinstance(taken, Lease)
     return taken
@@ -77,7 +79,9 @@ def test_a_lane_that_is_taken_in_several_tries_is_kept_once_and_its_last_holder_
     held = acting.store.acquire(asked, admission.judge)
     assert isinstance(held, Lease)
     knew: list[list[int]] = []
-    monkeypatch.setattr(orphans, "end_worker", lambda state, before, mine: knew.append([x.fence for x in before]))
+    monkeypatch.setattr(
+        orphans, "end_worker", lambda state, before, mine: knew.append([x.fence for x in before])
+    )
     tries = iter([True, True, False])
 
     def raise_fence(lane, fence):
@@ -87,7 +91,9 @@ def test_a_lane_that_is_taken_in_several_tries_is_kept_once_and_its_last_holder_
     monkeypatch.setattr(acting._landing_on, "raise_fence", raise_fence)
     before = keepers()
     try:
-        taken = acting.performers()[effects.TakeLease](effects.TakeLease(lane="one", run_id="RID-000000000000001"))
+        taken = acting.performers()[effects.TakeLease](
+            effects.TakeLease(lane="one", run_id="RID-000000000000001")
+        )
         assert isinstance(taken, Lease)
         assert keepers() == before + 1
         assert knew == [[held.fence]] * 3

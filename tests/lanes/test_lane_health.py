@@ -32,7 +32,11 @@ def planned(*runs, live=(), tree=("api/**",), **changes):
     [
         ([], ["api/**"], ""),
         ([Held(lane="web", tree=("web/**",))], ["api/**"], ""),
-        ([Held(lane="web", tree=("web/**",)), Held(lane="x", tree=("api/deep/**",))], ["api/**"], "x"),
+        (
+            [Held(lane="web", tree=("web/**",)), Held(lane="x", tree=("api/deep/**",))],
+            ["api/**"],
+            "x",
+        ),
         ([Held(lane="api", tree=("api/**",))], ["api/**"], ""),
         ([Held(lane="API", tree=("api/**",))], ["api/**"], ""),
         ([Held(lane="x", tree=("api/**",), loop_ts="mine")], ["api/**"], ""),
@@ -110,9 +114,18 @@ def test_the_json_has_the_published_keys():
         ("dispatch: api WEDGE [cause:stale_claim]", LaneRun(label="", cause="stale_claim")),
         ("dispatch: api ERROR", LaneRun(label="", cause="ERROR")),
         ("0a1b2c3d dispatch: api STALLED x", LaneRun(label="", cause="x")),
-        ("dispatch: api BLOCKED on a soak", LaneRun(label="", cause="on a soak", replan_clears=True)),
-        ("dispatch: api BLOCKED 6th consecutive", LaneRun(label="", cause="consecutive", recurrence=6)),
-        ("dispatch: api BLOCKED-OUTCOME 3rd recurrence", LaneRun(label="", cause="recurrence", recurrence=3)),
+        (
+            "dispatch: api BLOCKED on a soak",
+            LaneRun(label="", cause="on a soak", replan_clears=True),
+        ),
+        (
+            "dispatch: api BLOCKED 6th consecutive",
+            LaneRun(label="", cause="consecutive", recurrence=6),
+        ),
+        (
+            "dispatch: api BLOCKED-OUTCOME 3rd recurrence",
+            LaneRun(label="", cause="recurrence", recurrence=3),
+        ),
         ("loop: api STOP, run /unstick", LaneRun(label="", wants_mending=True)),
         ("docs: operator-action: freed the claims", LaneRun(label="", operator_acted=True)),
         ("dispatch: web BLOCKED x", None),
@@ -128,5 +141,8 @@ def test_a_subject_of_an_archive_commit_tells_of_a_run(subject, shown):
 
 
 def test_causes_that_differ_only_in_numbers_are_one_cause():
-    subjects = [f"dispatch: api BLOCKED claim of unit {number} since 2026-01-0{number}" for number in (1, 2, 3)]
+    subjects = [
+        f"dispatch: api BLOCKED claim of unit {number} since 2026-01-0{number}"
+        for number in (1, 2, 3)
+    ]
     assert planned(*archive_subjects.runs(subjects, "api")).answer is Action.ROUTE_UNSTICK

@@ -27,7 +27,9 @@ def test_it_renews_until_it_is_stopped():
     lease = acquire(store, 400)
     keeper = Keeper(lease, lambda: store)
     keeper.start()
-    wait_for(lambda: [event.kind for event in store.tail()].count("lease_renewed") >= 5, "it is renewed")
+    wait_for(
+        lambda: [event.kind for event in store.tail()].count("lease_renewed") >= 5, "it is renewed"
+    )
     keeper.stop()
     assert store.leases()[0].expires_ms > lease.expires_ms
     last = store.last()

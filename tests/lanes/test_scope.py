@@ -13,7 +13,9 @@ from dos.lanes.roster import Roster
 from dos.lanes.scope import Answer, Policy
 
 ROSTER = Roster(
-    concurrent=("api", "worker"), trees={"api": ("api/**",), "worker": ("worker/**",)}, aliases={"svc": "api"}
+    concurrent=("api", "worker"),
+    trees={"api": ("api/**",), "worker": ("worker/**",)},
+    aliases={"svc": "api"},
 )
 
 
@@ -29,26 +31,48 @@ def judged(lane, *files, **policy):
         pytest.param("api", ["worker/b"], Answer.WRONG_TARGET, 6, id="only outside"),
         pytest.param("nosuch", ["api/a"], Answer.WRONG_TARGET, 6, id="a lane that nobody declared"),
         pytest.param(
-            "", ["api/a", "README.md", ".github/x.yml"], Answer.IN_SCOPE, 0, id="no lane is the whole repository"
+            "",
+            ["api/a", "README.md", ".github/x.yml"],
+            Answer.IN_SCOPE,
+            0,
+            id="no lane is the whole repository",
         ),
         pytest.param("api", [], Answer.IN_SCOPE, 0, id="nothing touched"),
         pytest.param("nosuch", ["", "  "], Answer.IN_SCOPE, 0, id="blank entries are no files"),
-        pytest.param("api", ["api/../worker/b"], Answer.WRONG_TARGET, 6, id="a path that climbs out"),
+        pytest.param(
+            "api", ["api/../worker/b"], Answer.WRONG_TARGET, 6, id="a path that climbs out"
+        ),
         pytest.param("api", ["worker/../api/a"], Answer.IN_SCOPE, 0, id="a path that climbs in"),
         pytest.param("api", ["./api/a"], Answer.IN_SCOPE, 0, id="a path from here"),
         pytest.param("api", ["api\\a"], Answer.IN_SCOPE, 0, id="backslashes"),
         pytest.param("api", ["API/A"], Answer.IN_SCOPE, 0, id="another case"),
         pytest.param("svc", ["api/a"], Answer.IN_SCOPE, 0, id="an alias"),
         pytest.param("api", ["apix/a"], Answer.WRONG_TARGET, 6, id="a name that only starts alike"),
-        pytest.param("api", ["worker/config.py"], Answer.WRONG_TARGET, 6, id="a shared name is not allowed by itself"),
-        pytest.param("api", ["api/a", "worker/config.py"], Answer.SCOPE_CREEP, 5, id="a shared name beside its own"),
+        pytest.param(
+            "api",
+            ["worker/config.py"],
+            Answer.WRONG_TARGET,
+            6,
+            id="a shared name is not allowed by itself",
+        ),
+        pytest.param(
+            "api",
+            ["api/a", "worker/config.py"],
+            Answer.SCOPE_CREEP,
+            5,
+            id="a shared name beside its own",
+        ),
         pytest.param("", ["../x"], Answer.WRONG_TARGET, 6, id="out of the repository"),
         pytest.param("", ["/etc/passwd"], Answer.WRONG_TARGET, 6, id="an absolute path"),
     ],
 )
 def test_the_gate_answers_and_exits(lane, files, answer, exit_code):
     verdict = judged(lane, *files)
-    assert (verdict.verdict, verdict.exit_code, verdict.allowed) == (answer, exit_code, exit_code == 0)
+    assert (verdict.verdict, verdict.exit_code, verdict.allowed) == (
+        answer,
+        exit_code,
+        exit_code == 0,
+    )
 
 
 @pytest.mark.parametrize(
@@ -83,7 +107,9 @@ def test_a_gate_that_does_not_refuse_on_creep_lets_it_through_and_still_says_so(
     assert verdict.scope.out_of_scope_files == ("worker/b",)
 
 
-@pytest.mark.parametrize("refuse_on", [(Answer.IN_SCOPE,), (Answer.SCOPE_CREEP, Answer.IN_SCOPE), ("BOGUS",)])
+@pytest.mark.parametrize(
+    "refuse_on", [(Answer.IN_SCOPE,), (Answer.SCOPE_CREEP, Answer.IN_SCOPE), ("BOGUS",)]
+)
 def test_a_gate_cannot_refuse_what_is_in_scope_nor_what_it_does_not_know(refuse_on):
     with pytest.raises(BadInput, match="cannot refuse on"):
         Policy(refuse_on=refuse_on)
@@ -107,7 +133,11 @@ def test_the_json_has_the_published_keys():
             "reason": reason,
             "in_scope_files": ["api/a"],
             "out_of_scope_files": ["worker/b"],
-            "evidence": {"lane": "api", "touched_files": ["api/a", "worker/b"], "lane_tree": ["api/**"]},
+            "evidence": {
+                "lane": "api",
+                "touched_files": ["api/a", "worker/b"],
+                "lane_tree": ["api/**"],
+            },
         },
     }
     assert "'worker/b'" in reason
@@ -119,7 +149,9 @@ def test_a_reason_lists_a_few_files_and_counts_the_rest():
     assert len(verdict.refused_files) == 9
 
 
-PARTS = st.lists(st.sampled_from(["api", "worker", "..", ".", "a", "config.py", ""]), min_size=1, max_size=5)
+PARTS = st.lists(
+    st.sampled_from(["api", "worker", "..", ".", "a", "config.py", ""]), min_size=1, max_size=5
+)
 FILES = st.lists(PARTS.map("/".join), max_size=4)
 
 

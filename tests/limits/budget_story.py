@@ -4,7 +4,14 @@ from told_events import Teller
 
 from dos.agents.adapter import Usage
 from dos.journal import fold, streams
-from dos.journal.events.fleet import AgentEnded, AgentStarted, IterationCommitted, RunBegun, RunStopped, UnitLanded
+from dos.journal.events.fleet import (
+    AgentEnded,
+    AgentStarted,
+    IterationCommitted,
+    RunBegun,
+    RunStopped,
+    UnitLanded,
+)
 from dos.journal.events.limits import BudgetPromised
 from dos.limits import budget
 from dos.limits.state.spend import Spend
@@ -28,9 +35,23 @@ class Story:
         return self.tell(RunBegun(run_id=run, lane=lane, host="h", start_sha=""))
 
     def start(self, run="R1", lane="api", unit="U1", iteration=1, agent="a"):
-        return self.tell(AgentStarted(run_id=run, lane=lane, unit=unit, iteration=iteration, agent=agent, base=""))
+        return self.tell(
+            AgentStarted(
+                run_id=run, lane=lane, unit=unit, iteration=iteration, agent=agent, base=""
+            )
+        )
 
-    def end(self, run="R1", lane="api", unit="U1", iteration=1, usd=1.0, tokens=100, seconds=60.0, outcome="ok"):
+    def end(
+        self,
+        run="R1",
+        lane="api",
+        unit="U1",
+        iteration=1,
+        usd=1.0,
+        tokens=100,
+        seconds=60.0,
+        outcome="ok",
+    ):
         usage = [Usage(model="m", input_tokens=tokens)] if tokens is not None else []
         fact = AgentEnded(
             run_id=run, lane=lane, unit=unit, iteration=iteration, outcome=outcome, exit_code=0, claim="",
@@ -39,22 +60,43 @@ class Story:
         return self.tell(fact, seconds)
 
     def land(self, run="R1", lane="api", unit="U1", recognised=False):
-        fact = UnitLanded(run_id=run, lane=lane, unit=unit, branch="main", base="", commit="c", recognised=recognised)
+        fact = UnitLanded(
+            run_id=run,
+            lane=lane,
+            unit=unit,
+            branch="main",
+            base="",
+            commit="c",
+            recognised=recognised,
+        )
         return self.tell(fact, stream=streams.unit(unit))
 
     def commit(self, run="R1", lane="api", unit="U1", iteration=1, outcome="SHIPPED"):
         return self.tell(
             IterationCommitted(
-                run_id=run, lane=lane, iteration=iteration, unit=unit, outcome=outcome, action="continue", reason=""
+                run_id=run,
+                lane=lane,
+                iteration=iteration,
+                unit=unit,
+                outcome=outcome,
+                action="continue",
+                reason="",
             )
         )
 
     def stop(self, run="R1", lane="api", seconds=0.0):
-        return self.tell(RunStopped(run_id=run, lane=lane, stop_reason="drained", needs="nobody", reason=""), seconds)
+        return self.tell(
+            RunStopped(run_id=run, lane=lane, stop_reason="drained", needs="nobody", reason=""),
+            seconds,
+        )
 
     def promise(self, run="R1", lane="api", iteration=1, usd=0.0, seconds=3600.0):
         fact = BudgetPromised(
-            run_id=run, lane=lane, iteration=iteration, usd=usd, until_ms=self.now_ms + int(seconds * 1000)
+            run_id=run,
+            lane=lane,
+            iteration=iteration,
+            usd=usd,
+            until_ms=self.now_ms + int(seconds * 1000),
         )
         return self.tell(fact, stream=streams.BUDGET)
 

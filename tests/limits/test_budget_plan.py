@@ -63,15 +63,21 @@ def test_the_worst_of_all_limits_is_the_answer(budgets, answer):
     ],
 )
 def test_a_budget_counts_its_own_subject_alone(subject, answer):
-    scope = {"run_id": "run", "lane": "lane", "now_ms": "day", "iteration": "iteration"}[next(iter(subject))]
+    scope = {"run_id": "run", "lane": "lane", "now_ms": "day", "iteration": "iteration"}[
+        next(iter(subject))
+    ]
     budgets = Budgets(**{scope: Budget(usd=1)})
     assert judged(ONE_TURN.folded, budgets, **({"iteration": 1} | subject)).answer is answer
     assert judged(ONE_TURN.folded, budgets, iteration=1).answer is Answer.SPENT
 
 
 def test_what_is_left_is_the_least_that_any_limit_leaves():
-    budgets = Budgets(run=Budget(usd=10, tokens=10_000, wall_minutes=10), day=Budget(usd=9, tokens=900))
-    assert budget.left(judged(ONE_TURN.folded, budgets)) == budget.Left(usd=1.0, tokens=100.0, wall_seconds=120.0)
+    budgets = Budgets(
+        run=Budget(usd=10, tokens=10_000, wall_minutes=10), day=Budget(usd=9, tokens=900)
+    )
+    assert budget.left(judged(ONE_TURN.folded, budgets)) == budget.Left(
+        usd=1.0, tokens=100.0, wall_seconds=120.0
+    )
     assert budget.left(judged(ONE_TURN.folded, Budgets())) == budget.Left()
     assert budget.left(judged(ONE_TURN.folded, Budgets(run=Budget(usd=3)))).usd == 0.0
 
@@ -81,11 +87,19 @@ def test_what_is_left_is_the_least_that_any_limit_leaves():
     [
         (budget.Left(), Usage(output_tokens=10**9, cost_usd=99.0), ""),
         (budget.Left(tokens=100), Usage(input_tokens=40, cached_tokens=30, output_tokens=29), ""),
-        (budget.Left(tokens=100), Usage(input_tokens=40, cached_tokens=30, output_tokens=30), "100 of 100 tokens"),
+        (
+            budget.Left(tokens=100),
+            Usage(input_tokens=40, cached_tokens=30, output_tokens=30),
+            "100 of 100 tokens",
+        ),
         (budget.Left(usd=0.5), Usage(cost_usd=3.0), "3 of 0.5 usd"),
         (budget.Left(usd=0.5), Usage(model="large", output_tokens=10**6), "2 of 0.5 usd"),
         (budget.Left(usd=0.5), Usage(model="nobody-knows", output_tokens=10**6), ""),
-        (budget.Left(usd=1, tokens=1), Usage(output_tokens=1, cost_usd=1.0), "1 of 1 usd, 1 of 1 tokens"),
+        (
+            budget.Left(usd=1, tokens=1),
+            Usage(output_tokens=1, cost_usd=1.0),
+            "1 of 1 usd, 1 of 1 tokens",
+        ),
     ],
 )
 def test_an_agent_has_used_all_that_it_may_by_what_it_told(left, used, why):
@@ -99,7 +113,10 @@ def test_an_iteration_that_an_agent_used_up_is_told_once():
     assert (row.scope, row.measure, row.spent) == ("iteration", "usd", 9.0)
     story = Story().begin().turn(1, usd=8.0, tokens=800)
     story.tell(BudgetSpent(**amounts(row)), stream="run/R1")
-    assert budget.used_up(judged(story.folded, budgets, iteration=1).rows, Spent(usd=1.0, tokens=50)) == []
+    assert (
+        budget.used_up(judged(story.folded, budgets, iteration=1).rows, Spent(usd=1.0, tokens=50))
+        == []
+    )
 
 
 def test_people_are_warned_once_for_each_limit():
@@ -130,7 +147,10 @@ def test_a_spent_budget_is_asked_about_raised_and_asked_about_again_until_the_an
     assert (raised.answer, raised.rows[0].limit) == (Answer.WITHIN, 20.0)
     story.turn(2, usd=11.0)
     second = judged(story.folded, budgets)
-    assert resources.BudgetSpent.ask(second.to_ask[0]).id != resources.BudgetSpent.ask(first.to_ask[0]).id
+    assert (
+        resources.BudgetSpent.ask(second.to_ask[0]).id
+        != resources.BudgetSpent.ask(first.to_ask[0]).id
+    )
     ask_and_answer(story, second.to_ask[0], "stop")
     refused = judged(story.folded, budgets)
     assert (refused.answer, refused.to_ask, refused.may_start) == (Answer.REFUSED, (), False)
@@ -141,22 +161,36 @@ def test_who_waits_is_told_until_when_and_the_next_day_is_another_budget():
     row = judged(story.folded, budgets).to_ask[0]
     question = resources.BudgetSpent.ask(row)
     assert {choice.name for choice in question.choices} == {"raise", "wait", "stop"}
-    assert (question.expires_ms, question.otherwise, question.waits) == (row.ends_ms, "wait", (Fleet(),))
+    assert (question.expires_ms, question.otherwise, question.waits) == (
+        row.ends_ms,
+        "wait",
+        (Fleet(),),
+    )
     ask_and_answer(story, row, "wait")
     waiting = judged(story.folded, budgets)
-    assert (waiting.answer, waiting.to_ask, waiting.until_ms) == (Answer.SPENT, (), budget.day_end_ms(DAY))
+    assert (waiting.answer, waiting.to_ask, waiting.until_ms) == (
+        Answer.SPENT,
+        (),
+        budget.day_end_ms(DAY),
+    )
     assert budget.day_of(waiting.until_ms) == "2027-01-16"
     assert judged(story.folded, budgets, now_ms=T + DAY_MS).answer is Answer.WITHIN
 
 
 def test_an_unknown_price_is_said_to_be_unknown_and_refused_where_the_policy_says_so():
     story = Story().begin().turn(1, usd=None)
-    allowed, refused = Budgets(run=Budget(usd=10)), Budgets(run=Budget(usd=10), unknown_price="refuse")
+    allowed, refused = (
+        Budgets(run=Budget(usd=10)),
+        Budgets(run=Budget(usd=10), unknown_price="refuse"),
+    )
     verdict = judged(story.folded, allowed)
     assert (verdict.answer, verdict.rows[0].unpriced) == (Answer.WITHIN, 1)
     assert judged(story.folded, refused).answer is Answer.UNPRICED
     assert judged(Spend(), refused).answer is Answer.WITHIN
-    assert judged(story.folded, Budgets(run=Budget(tokens=1000), unknown_price="refuse")).answer is Answer.WITHIN
+    assert (
+        judged(story.folded, Budgets(run=Budget(tokens=1000), unknown_price="refuse")).answer
+        is Answer.WITHIN
+    )
 
 
 PRICES = {
@@ -193,7 +227,11 @@ def test_what_was_spent_is_told_by_what_became_of_it():
     )
     story.start(iteration=4, unit="U2")
     whole = story.folded.whole
-    assert {name: spent.usd for name, spent in whole.became.items()} == {REJECTED: 1.0, LANDED: 2.0, REPLAN: 4.0}
+    assert {name: spent.usd for name, spent in whole.became.items()} == {
+        REJECTED: 1.0,
+        LANDED: 2.0,
+        REPLAN: 4.0,
+    }
     assert (whole.total.usd, whole.units, whole.undecided) == (7.0, 1, 1)
     unit = story.folded.units["U1"]
     assert (unit.of(REJECTED).usd, unit.of(LANDED).usd, unit.total.iterations) == (1.0, 2.0, 2)
@@ -251,7 +289,9 @@ def test_the_state_stays_small_however_long_the_fleet_runs():
     for number in range(RUNS_KEPT + 50):
         run = f"R{number}"
         story.begin(run).start(run).end(run, seconds=DAY_MS / 4000).commit(run).stop(run)
-        story.tell(BudgetSpent(scope="run", subject=run, measure="usd", spent=1, limit=1), stream="budget")
+        story.tell(
+            BudgetSpent(scope="run", subject=run, measure="usd", spent=1, limit=1), stream="budget"
+        )
     ledger = story.folded
     assert len(ledger.runs) <= RUNS_KEPT
     assert len(ledger.days) <= DAYS_KEPT + 1
@@ -300,9 +340,14 @@ def test_nothing_is_counted_twice_and_nothing_is_lost(steps):
         assert sum((spent.usd for spent in book.became.values()), 0.0) <= book.total.usd
 
 
-@given(st.lists(st.tuples(st.floats(0.01, 5), st.integers(1, 500), st.floats(1, 300)), max_size=30), st.data())
+@given(
+    st.lists(st.tuples(st.floats(0.01, 5), st.integers(1, 500), st.floats(1, 300)), max_size=30),
+    st.data(),
+)
 def test_a_budget_is_never_overdrawn_by_more_than_one_iteration(turns, data):
-    limits = Budget(usd=data.draw(st.floats(1, 20)), tokens=data.draw(st.integers(1, 2000)), iterations=10)
+    limits = Budget(
+        usd=data.draw(st.floats(1, 20)), tokens=data.draw(st.integers(1, 2000)), iterations=10
+    )
     story = Story().begin()
     largest = (0.0, 0)
     for number, (usd, tokens, seconds) in enumerate(turns, 1):

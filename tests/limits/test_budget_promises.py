@@ -88,9 +88,13 @@ def test_the_iterations_of_a_day_are_counted_before_their_agents_start():
     budgets = Budgets(day=Budget(iterations=1))
     story = Story().begin("R0", "lane0").promise("R0", "lane0")
     assert isinstance(chosen(story.folded, budgets), NoRoom)
-    assert isinstance(chosen(story.folded, budgets, run="R0", lane="lane0"), Chosen), "its own promise is its own"
+    assert isinstance(chosen(story.folded, budgets, run="R0", lane="lane0"), Chosen), (
+        "its own promise is its own"
+    )
     story.start("R0", "lane0")
-    assert story.folded.promised(Day(day=DAY), besides="", now_ms=T).iterations == 0, "it counts as spent now"
+    assert story.folded.promised(Day(day=DAY), besides="", now_ms=T).iterations == 0, (
+        "it counts as spent now"
+    )
     assert judged(story.folded, budgets).answer is budget.Answer.SPENT
 
 
@@ -108,7 +112,9 @@ def test_what_one_start_can_cost_is_the_least_that_bounds_it(budgets, agent, bou
     assert chosen(Spend(), budgets, agent=agent).promise.fact.usd == bound
 
 
-@pytest.mark.parametrize("budgets", [Budgets(), Budgets(run=Budget(usd=10), iteration=Budget(usd=1))])
+@pytest.mark.parametrize(
+    "budgets", [Budgets(), Budgets(run=Budget(usd=10), iteration=Budget(usd=1))]
+)
 def test_nothing_is_promised_where_nothing_is_shared(budgets):
     assert chosen(Spend(), budgets).promise is None
 
@@ -136,10 +142,14 @@ def test_however_agents_come_and_go_a_shared_budget_is_not_overdrawn(limit, cap,
         if name in running:
             iteration, most = running.pop(name)
             story.end(name, lane, iteration=iteration, usd=share * most)
-        elif isinstance(found := chosen(story.folded, budgets, agent=agent, run=name, lane=lane), Chosen):
+        elif isinstance(
+            found := chosen(story.folded, budgets, agent=agent, run=name, lane=lane), Chosen
+        ):
             assert found.left.usd > 0
             running[name] = number, min(found.left.usd, cap)
-            story.promise(name, lane, iteration=number, usd=found.promise.fact.usd).start(name, lane, iteration=number)
+            story.promise(name, lane, iteration=number, usd=found.promise.fact.usd).start(
+                name, lane, iteration=number
+            )
         spent = story.folded.whole.total.usd
         assert spent <= limit + 1e-6
         assert spent + sum(most for _, most in running.values()) <= limit + 1e-6

@@ -30,7 +30,13 @@ KEY = quota.Key(**WHO)
 def hit(ending=Ending.USAGE_WINDOW, *, run="R1", model="", resets=None, after=None):
     resets_at_ms = None if resets is None else T + resets * 1000
     return LimitHit(
-        **WHO, model=model, ending=ending, resets_at_ms=resets_at_ms, retry_after_seconds=after, run_id=run, lane="api"
+        **WHO,
+        model=model,
+        ending=ending,
+        resets_at_ms=resets_at_ms,
+        retry_after_seconds=after,
+        run_id=run,
+        lane="api",
     )
 
 
@@ -44,7 +50,12 @@ def lifted(*, at_once=False):
 
 def weekly(resets, *, window="seven_day"):
     return LimitHit(
-        **WHO, window=window, ending=Ending.USAGE_WINDOW, resets_at_ms=T + resets * 1000, run_id="R1", lane="api"
+        **WHO,
+        window=window,
+        ending=Ending.USAGE_WINDOW,
+        resets_at_ms=T + resets * 1000,
+        run_id="R1",
+        lane="api",
     )
 
 
@@ -54,7 +65,14 @@ def started():
 
 def ended(run, outcome):
     return AgentEnded(
-        run_id=run, lane="docs", unit="U", iteration=1, outcome=outcome, exit_code=1, claim="", seconds=1.0
+        run_id=run,
+        lane="docs",
+        unit="U",
+        iteration=1,
+        outcome=outcome,
+        exit_code=1,
+        claim="",
+        seconds=1.0,
     )
 
 
@@ -63,13 +81,17 @@ def folded(*facts):
     teller = Teller()
     for second, fact in facts:
         limited = isinstance(fact, LimitHit | LimitProbed | LimitLifted)
-        teller.tell(streams.limit(state.key_of(fact)) if limited else "run/R", fact, T + int(second * 1000))
+        teller.tell(
+            streams.limit(state.key_of(fact)) if limited else "run/R", fact, T + int(second * 1000)
+        )
     return fold.fold(Quota(), teller.happened).limits
 
 
 def ask(limits, second, *, lane="web", model="large", account="work", policy=POLICY):
     now_ms = T + round(second * 1000)
-    return quota.room(limits, vendor="acme", account=account, model=model, lane=lane, now_ms=now_ms, policy=policy)
+    return quota.room(
+        limits, vendor="acme", account=account, model=model, lane=lane, now_ms=now_ms, policy=policy
+    )
 
 
 def shape(room):
@@ -94,7 +116,12 @@ ROOMS = [
     ("after it one goes first", [HIT], 60, "Probe"),
     ("a time to retry counts too", [(0, hit(after=200))], 199, 200),
     ("the later of two times counts", [(0, hit(resets=100, after=200))], 150, 200),
-    ("a window that resets sooner opens no other", [(0, hit(resets=9000)), (5, hit(resets=100))], 101, 9000),
+    (
+        "a window that resets sooner opens no other",
+        [(0, hit(resets=9000)), (5, hit(resets=100))],
+        101,
+        9000,
+    ),
     ("one that resets later keeps it shut", [HIT_UNTIL_100, (5, hit(resets=9000))], 101, 9000),
     ("a time that is known outlasts none", [(0, hit(after=300)), (5, hit())], 200, 300),
     ("a reset that was over when it was told is none", [(50, hit(resets=10))], 51, 110),
@@ -102,13 +129,21 @@ ROOMS = [
     ("one that does not come back went astray", [HIT_UNTIL_100, GONE_FIRST], 1001, "Probe"),
     (
         "one whose run stopped is not waited for",
-        [HIT_UNTIL_100, GONE_FIRST, (102, RunStopped(run_id="R2", lane="docs", stop_reason="", needs="", reason=""))],
+        [
+            HIT_UNTIL_100,
+            GONE_FIRST,
+            (102, RunStopped(run_id="R2", lane="docs", stop_reason="", needs="", reason="")),
+        ],
         103,
         "Probe",
     ),
     (
         "one whose worker died is not waited for",
-        [HIT_UNTIL_100, GONE_FIRST, (102, WorkerReaped(lane="docs", run_id="R2", lease=1, reason=""))],
+        [
+            HIT_UNTIL_100,
+            GONE_FIRST,
+            (102, WorkerReaped(lane="docs", run_id="R2", lease=1, reason="")),
+        ],
         103,
         "Probe",
     ),
@@ -131,14 +166,29 @@ ROOMS = [
         "Probe",
     ),
     ("no again: the second back-off", [HIT, (60, probed()), (61, hit(run="R2"))], 62, 331),
-    ("many that were at work tell of one hit", [HIT, (1, hit(run="R3")), (2, hit(run="R4"))], 3, 62),
+    (
+        "many that were at work tell of one hit",
+        [HIT, (1, hit(run="R3")), (2, hit(run="R4"))],
+        3,
+        62,
+    ),
     ("a straggler does not hide the time of reset", [HIT_UNTIL_100, (1, hit(run="R3"))], 2, 100),
-    ("a straggler does not make it a matter of time", [(0, hit(Ending.AUTH)), (1, hit(run="R3"))], 9999, "operator"),
+    (
+        "a straggler does not make it a matter of time",
+        [(0, hit(Ending.AUTH)), (1, hit(run="R3"))],
+        9999,
+        "operator",
+    ),
     ("no credit is a person's matter", [(0, hit(Ending.SPEND_STOP))], 10**6, "operator"),
     ("so is a login", [(0, hit(Ending.AUTH, resets=5))], 10**6, "operator"),
     ("overloaded is waited for as well", [(0, hit(Ending.OVERLOADED))], 10, 60),
     ("a moment's failure too", [(0, hit(Ending.TRANSIENT, after=5))], 4, 5),
-    ("after a lift, and the jitter, all may go", [HIT, (60, probed()), (70, lifted())], 101, "Open"),
+    (
+        "after a lift, and the jitter, all may go",
+        [HIT, (60, probed()), (70, lifted())],
+        101,
+        "Open",
+    ),
     ("a reset within a day is believed", [(0, hit(resets=DAY))], 5, DAY),
     ("one in 300 days is not: it is probed within the hour", [NEXT_YEAR], 5, HOUR),
     ("then one goes first", [NEXT_YEAR], HOUR, "Probe"),
@@ -152,9 +202,24 @@ ROOMS = [
     ("the reset of a weekly window is believed for 8 days", [(0, weekly(7 * DAY))], 5, 7 * DAY),
     ("and not for 9", [(0, weekly(9 * DAY))], 5, HOUR),
     ("another window is not weekly", [(0, weekly(7 * DAY, window="five_hour"))], 5, HOUR),
-    ("a reset that nobody believes outlasts none", [NEXT_YEAR, (1, hit(run="R3", resets=100))], 5, 100),
-    ("after a lift by a person nobody waits for a turn", [HIT, (70, lifted(at_once=True))], 70, "Open"),
-    ("when the fleet is started one sees whether somebody logged in", [AUTH, (50, started())], 51, "Probe"),
+    (
+        "a reset that nobody believes outlasts none",
+        [NEXT_YEAR, (1, hit(run="R3", resets=100))],
+        5,
+        100,
+    ),
+    (
+        "after a lift by a person nobody waits for a turn",
+        [HIT, (70, lifted(at_once=True))],
+        70,
+        "Open",
+    ),
+    (
+        "when the fleet is started one sees whether somebody logged in",
+        [AUTH, (50, started())],
+        51,
+        "Probe",
+    ),
     ("and the others wait for it", [AUTH, (50, started()), (51, probed())], 52, 951),
     (
         "no again: a person has to log in",
@@ -168,7 +233,9 @@ ROOMS = [
 ]
 
 
-@pytest.mark.parametrize(("facts", "second", "expected"), [row[1:] for row in ROOMS], ids=[row[0] for row in ROOMS])
+@pytest.mark.parametrize(
+    ("facts", "second", "expected"), [row[1:] for row in ROOMS], ids=[row[0] for row in ROOMS]
+)
 def test_room(facts, second, expected):
     assert shape(ask(folded(*facts), second)) == expected
 
@@ -185,7 +252,10 @@ def test_who_went_first_is_not_made_to_wait_after_the_lift():
     assert isinstance(ask(limits, 70, lane="docs"), Open)
 
 
-@given(st.lists(st.text(min_size=1, max_size=20), min_size=1, max_size=30, unique=True), st.integers(0, 600))
+@given(
+    st.lists(st.text(min_size=1, max_size=20), min_size=1, max_size=30, unique=True),
+    st.integers(0, 600),
+)
 def test_the_rest_wake_within_the_jitter_and_each_always_at_the_same_moment(lanes, jitter):
     policy = Policy(jitter_seconds=jitter)
     limit = folded((0, hit()), (60, probed(lane="\0first")), (70, lifted()))[KEY.path]
@@ -193,7 +263,9 @@ def test_the_rest_wake_within_the_jitter_and_each_always_at_the_same_moment(lane
         wakes = quota.wakes_ms(limit, lane, policy)
         assert 0 <= wakes - limit.lifted_ms <= jitter * 1000
         assert wakes == quota.wakes_ms(limit, lane, policy)
-        assert isinstance(ask({limit.key.path: limit}, (wakes - T) / 1000, lane=lane, policy=policy), Open)
+        assert isinstance(
+            ask({limit.key.path: limit}, (wakes - T) / 1000, lane=lane, policy=policy), Open
+        )
 
 
 def test_lanes_do_not_all_wake_at_once():
@@ -201,7 +273,10 @@ def test_lanes_do_not_all_wake_at_once():
     assert len({quota.wakes_ms(limit, f"lane-{number}", POLICY) for number in range(20)}) > 15
 
 
-AGENTS = [Candidate(name="first", vendor="acme", account="work"), Candidate(name="second", vendor="other")]
+AGENTS = [
+    Candidate(name="first", vendor="acme", account="work"),
+    Candidate(name="second", vendor="other"),
+]
 
 
 @pytest.mark.parametrize(
@@ -214,19 +289,41 @@ AGENTS = [Candidate(name="first", vendor="acme", account="work"), Candidate(name
         ([HIT], 60, True, "first", "Probe"),
         ([HIT, (60, probed())], 61, True, "second", "Open"),
         (
-            [HIT, (0, LimitHit(vendor="other", account="", ending="usage_window", resets_at_ms=T + 5000))],
+            [
+                HIT,
+                (
+                    0,
+                    LimitHit(
+                        vendor="other", account="", ending="usage_window", resets_at_ms=T + 5000
+                    ),
+                ),
+            ],
             1,
             True,
             None,
             5,
         ),
-        ([(0, hit(Ending.AUTH)), (0, LimitHit(vendor="other", account="", ending="overloaded"))], 1, True, None, 60),
-        ([(0, hit(Ending.AUTH)), (0, LimitHit(vendor="other", account="", ending="auth"))], 1, True, None, "operator"),
+        (
+            [(0, hit(Ending.AUTH)), (0, LimitHit(vendor="other", account="", ending="overloaded"))],
+            1,
+            True,
+            None,
+            60,
+        ),
+        (
+            [(0, hit(Ending.AUTH)), (0, LimitHit(vendor="other", account="", ending="auth"))],
+            1,
+            True,
+            None,
+            "operator",
+        ),
     ],
 )
 def test_the_next_agent_takes_over(facts, second, failover, chosen, room):
     policy = Policy(failover=failover)
-    choice = quota.choose(folded(*facts), AGENTS, lane="web", now_ms=T + second * 1000, policy=policy)
+    choice = quota.choose(
+        folded(*facts), AGENTS, lane="web", now_ms=T + second * 1000, policy=policy
+    )
     assert (choice.agent.name if choice.agent else None, shape(choice.room)) == (chosen, room)
 
 
@@ -248,7 +345,11 @@ def test_a_limit_is_written_for_the_ends_that_are_limits_and_for_no_other(ending
 def test_a_limit_covers_what_it_was_told_to_cover(ending, scope, model):
     resets = datetime.fromtimestamp(T / 1000, UTC) + timedelta(seconds=7)
     told = AgentOutcome(
-        ending=ending, scope=scope, resets_at=resets, found=Found(raw="no more"), model="large-20260101"
+        ending=ending,
+        scope=scope,
+        resets_at=resets,
+        found=Found(raw="no more"),
+        model="large-20260101",
     )
     found = quota.told(told, **WHO, model="large")
     assert (found.key.model, found.resets_at_ms, found.found) == (model, T + 7000, "no more")
@@ -256,8 +357,16 @@ def test_a_limit_covers_what_it_was_told_to_cover(ending, scope, model):
 
 
 def test_names_with_slashes_do_not_run_into_one_another():
-    names = [("a/b", "c", ""), ("a", "b/c", ""), ("a", "b", "c"), ("a", "", "b/c"), ("a", "b%2Fc", "")]
-    keys = [quota.Key(vendor=vendor, account=account, model=model) for vendor, account, model in names]
+    names = [
+        ("a/b", "c", ""),
+        ("a", "b/c", ""),
+        ("a", "b", "c"),
+        ("a", "", "b/c"),
+        ("a", "b%2Fc", ""),
+    ]
+    keys = [
+        quota.Key(vendor=vendor, account=account, model=model) for vendor, account, model in names
+    ]
     assert len({key.path for key in keys}) == len(names)
 
 
@@ -270,7 +379,9 @@ FACTS = st.one_of(
         resets=st.none() | st.integers(-10, 5000),
         after=st.none() | st.floats(0, 5000),
     ),
-    st.builds(probed, run=st.sampled_from(["R1", "R2", "R3"]), lane=st.sampled_from(["api", "docs"])),
+    st.builds(
+        probed, run=st.sampled_from(["R1", "R2", "R3"]), lane=st.sampled_from(["api", "docs"])
+    ),
     st.builds(lifted),
     st.builds(ended, st.sampled_from(["R1", "R2", "R3"]), st.sampled_from(list(Ending))),
 )
@@ -284,7 +395,9 @@ def test_folding_in_two_parts_is_folding_at_once(history, cut):
     teller = Teller()
     for second, fact in history:
         limited = isinstance(fact, LimitHit | LimitProbed | LimitLifted)
-        teller.tell(streams.limit(state.key_of(fact)) if limited else "run/R", fact, T + second * 1000)
+        teller.tell(
+            streams.limit(state.key_of(fact)) if limited else "run/R", fact, T + second * 1000
+        )
     first = fold.fold(Quota(), teller.happened[:cut])
     kept = fold.decode(Quota, fold.encode(first))
     assert fold.fold(kept, teller.happened[cut:]) == fold.fold(Quota(), teller.happened)
@@ -293,7 +406,9 @@ def test_folding_in_two_parts_is_folding_at_once(history, cut):
 @given(HISTORIES, st.integers(0, 6000), st.sampled_from(["api", "docs", "web"]))
 def test_a_standing_limit_lets_nobody_in_but_the_one_that_goes_first(history, second, lane):
     limits = folded(*history)
-    standing = [limit for limit in limits.values() if limit.ending and limit.key.model in ("", "large")]
+    standing = [
+        limit for limit in limits.values() if limit.ending and limit.key.model in ("", "large")
+    ]
     room = ask(limits, second, lane=lane)
     assert not (standing and isinstance(room, Open))
     if any(limit.ending in PERSONAL for limit in standing):
@@ -313,10 +428,16 @@ def test_of_many_who_ask_after_the_reset_exactly_one_goes_first(look_again):
     for number, again in enumerate(look_again):
         seen = fold.current(store, Quota)[0].limits if again else early
         lane, now_ms = f"L{number}", store.now_ms()
-        room = quota.room(seen, vendor="acme", account="work", model="", lane=lane, now_ms=now_ms, policy=policy)
+        room = quota.room(
+            seen, vendor="acme", account="work", model="", lane=lane, now_ms=now_ms, policy=policy
+        )
         if isinstance(room, Probe):
             try:
-                store.record(streams.limit(room.key), probed(run=f"R{number}", lane=lane), expect=room.version)
+                store.record(
+                    streams.limit(room.key),
+                    probed(run=f"R{number}", lane=lane),
+                    expect=room.version,
+                )
             except Conflict:
                 continue
             won += 1

@@ -49,7 +49,12 @@ def outcome_of(fields: dict[str, Any]) -> IterationOutcome:
 
 def told(decision: LoopDecision) -> str:
     """`continue replan`, `stop blocked surface`, `retry-same-iter 60`."""
-    words = [decision.action, decision.next_mode, decision.stop_reason or "", "reconcile" if decision.reconcile else ""]
+    words = [
+        decision.action,
+        decision.next_mode,
+        decision.stop_reason or "",
+        "reconcile" if decision.reconcile else "",
+    ]
     words += [
         "surface" if decision.surface else "",
         f"{decision.backoff_seconds:g}" if decision.backoff_seconds else "",
@@ -117,7 +122,12 @@ GOLDEN: list[tuple[dict[str, Any], dict[str, Any], str, dict[str, Any]]] = [
         "continue dispatch reconcile",
         {"iteration": 2, "gate_mode": "soft", "consecutive_stale_stamp": 1},
     ),
-    ({"gate_mode": "soft"}, BLOCKED, "stop blocked surface", {"gate_mode": "soft", "consecutive_stale_stamp": 1}),
+    (
+        {"gate_mode": "soft"},
+        BLOCKED,
+        "stop blocked surface",
+        {"gate_mode": "soft", "consecutive_stale_stamp": 1},
+    ),
     (
         {"gate_mode": "soft", "consecutive_stale_stamp": 2},
         BLOCKED,
@@ -126,7 +136,12 @@ GOLDEN: list[tuple[dict[str, Any], dict[str, Any], str, dict[str, Any]]] = [
     ),
     ({}, because("operator_decision"), "stop blocked-redispatch-invariant surface", {}),
     ({}, because("stale_claim_false_block"), "stop blocked-redispatch-invariant surface", {}),
-    ({}, because("lane_soak_gated"), "continue replan", {"iteration": 2, "consecutive_stale_stamp": 1}),
+    (
+        {},
+        because("lane_soak_gated"),
+        "continue replan",
+        {"iteration": 2, "consecutive_stale_stamp": 1},
+    ),
     ({}, because("zzz"), "continue replan", {"iteration": 2, "consecutive_stale_stamp": 1}),
     # What the gate's policy says is done: something is live, so it is dispatched.
     ({"consecutive_stale_stamp": 2}, LIVE, GO, {"iteration": 2}),
@@ -148,7 +163,11 @@ GOLDEN: list[tuple[dict[str, Any], dict[str, Any], str, dict[str, Any]]] = [
         {"last_gate_was_drain": True},
         FRUITLESS,
         GO,
-        {"iteration": 2, "consecutive_unproductive_replan": 1, "consecutive_unproductive_replan_drains": 1},
+        {
+            "iteration": 2,
+            "consecutive_unproductive_replan": 1,
+            "consecutive_unproductive_replan_drains": 1,
+        },
     ),
     (
         {"consecutive_unproductive_replan": 1},
@@ -169,7 +188,12 @@ GOLDEN: list[tuple[dict[str, Any], dict[str, Any], str, dict[str, Any]]] = [
         {"consecutive_unproductive_replan_drains": 2, "last_replan_drained": True},
     ),
     ({}, UNCLEAR, GO, {"iteration": 2, "consecutive_unclear": 1}),
-    ({"consecutive_unclear": 2}, UNCLEAR, "stop consecutive-unclear surface", {"consecutive_unclear": 3}),
+    (
+        {"consecutive_unclear": 2},
+        UNCLEAR,
+        "stop consecutive-unclear surface",
+        {"consecutive_unclear": 3},
+    ),
     ({"iteration": 10}, UNCLEAR, "stop iteration-cap", {"iteration": 10, "consecutive_unclear": 1}),
     (
         {"consecutive_unclear": 2, "descendant_progress": "advancing"},
@@ -220,7 +244,12 @@ GOLDEN: list[tuple[dict[str, Any], dict[str, Any], str, dict[str, Any]]] = [
     ({"completion": {"state": "COMPLETE"}, "liveness": "SPINNING"}, UNCLEAR, "stop complete", {}),
     ({"completion": {"state": "COMPLETE"}}, NO_LAUNCH, "stop launch-failed surface", {}),
     ({"completion": {"state": "UNDERDECLARED"}}, SHIPPED, "stop thrashing surface", {}),
-    ({"convergence": {"state": "THRASHING"}, "liveness": "SPINNING"}, SHIPPED, "stop thrashing surface", {}),
+    (
+        {"convergence": {"state": "THRASHING"}, "liveness": "SPINNING"},
+        SHIPPED,
+        "stop thrashing surface",
+        {},
+    ),
     (
         {"liveness": "SPINNING", "pickability": {"held": True, "reason": "DRAFT_CLASS"}},
         SHIPPED,
@@ -253,7 +282,12 @@ GOLDEN: list[tuple[dict[str, Any], dict[str, Any], str, dict[str, Any]]] = [
     # What later versions have: a ratchet that gave up, seen right after spinning.
     ({"ratchet": {"verdict": "ESCALATE"}}, SHIPPED, "stop not-ratcheting surface", {}),
     ({"ratchet": {"verdict": "REVERT"}}, SHIPPED, GO, {"iteration": 2}),
-    ({"liveness": "SPINNING", "ratchet": {"verdict": "ESCALATE"}}, SHIPPED, "stop spinning surface", {}),
+    (
+        {"liveness": "SPINNING", "ratchet": {"verdict": "ESCALATE"}},
+        SHIPPED,
+        "stop spinning surface",
+        {},
+    ),
     # A time to come back at turns the stop into a wait of the same iteration, so many times in a row.
     (
         {},
@@ -301,7 +335,13 @@ SEQUENCES: list[tuple[list[dict[str, Any]], list[str]]] = [
     ([DRAIN, SHIPPED, DRAIN], ["continue replan", GO, "continue replan"]),
     (
         [RACE, RACE, RACE, RACE, RACE],
-        ["continue dispatch surface", "continue dispatch surface", GO, GO, "stop consecutive-unclear surface"],
+        [
+            "continue dispatch surface",
+            "continue dispatch surface",
+            GO,
+            GO,
+            "stop consecutive-unclear surface",
+        ],
     ),
     (
         [RACE, RACE, SHIPPED, RACE],

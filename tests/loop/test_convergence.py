@@ -68,7 +68,9 @@ def test_the_state_alone_is_a_verdict():
     assert msgspec.json.decode(b'{"state":"THRASHING"}', type=Verdict).answer is Answer.THRASHING
 
 
-@pytest.mark.parametrize("policy", [{"max_nonconverging": 0}, {"max_nonconverging": -1}, {"window": 0}])
+@pytest.mark.parametrize(
+    "policy", [{"max_nonconverging": 0}, {"max_nonconverging": -1}, {"window": 0}]
+)
 def test_a_policy_of_no_rounds_is_refused(policy):
     with pytest.raises(ValueError, match=r"at least 1|below 0"):
         Policy(**policy)

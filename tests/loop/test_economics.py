@@ -43,14 +43,21 @@ def test_how_productive(deltas, answer):
     ],
 )
 def test_how_productive_under_another_policy(deltas, policy, answer):
-    verdict = productivity.judge(productivity.Evidence(deltas=deltas), productivity.Policy(**policy))
+    verdict = productivity.judge(
+        productivity.Evidence(deltas=deltas), productivity.Policy(**policy)
+    )
     assert verdict.answer == answer
 
 
 def test_productivity_shows_what_it_looked_at():
     shown = msgspec.to_builtins(productivity.judge(productivity.Evidence(deltas=(9, 8, 7))))
     assert shown.keys() == {"verdict", "reason", "history"}
-    assert shown["history"] == {"deltas": (9, 8, 7), "step_count": 3, "last_delta": 7, "prior_delta": 8}
+    assert shown["history"] == {
+        "deltas": (9, 8, 7),
+        "step_count": 3,
+        "last_delta": 7,
+        "prior_delta": 8,
+    }
     empty = msgspec.to_builtins(productivity.judge(productivity.Evidence()))["history"]
     assert empty == {"deltas": (), "step_count": 0, "last_delta": None, "prior_delta": None}
 
@@ -115,7 +122,12 @@ def test_a_step_that_does_more_is_never_judged_worse(deltas, more):
 PRICES = ["WASTEFUL", "COSTLY", "EFFICIENT"]
 
 
-@given(work=st.integers(0, 50), tokens=st.integers(0, 10_000), more=st.integers(0, 50), floor=st.floats(0, 0.01))
+@given(
+    work=st.integers(0, 50),
+    tokens=st.integers(0, 10_000),
+    more=st.integers(0, 50),
+    floor=st.floats(0, 0.01),
+)
 def test_more_work_for_the_same_tokens_is_never_priced_worse(work, tokens, more, floor):
     def judged(amount):
         seen = efficiency.Evidence(work=amount, tokens=tokens)

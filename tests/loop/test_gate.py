@@ -197,14 +197,21 @@ PICKS = st.lists(
 
 def check_weak_evidence(picks, shuffled):
     answer = classify(picks).answer
-    proven = any(p.drop_reason == "shipped" and p.ship_via == "direct" and not p.plan_doc_stamped for p in picks)
+    proven = any(
+        p.drop_reason == "shipped" and p.ship_via == "direct" and not p.plan_doc_stamped
+        for p in picks
+    )
     assert answer is not Gate.STALE_STAMP or proven
     assert classify(shuffled).answer is answer
-    assert answer is not Gate.DRAIN or not any(p.live or p.drop_reason.endswith(("claimed", "blocked")) for p in picks)
+    assert answer is not Gate.DRAIN or not any(
+        p.live or p.drop_reason.endswith(("claimed", "blocked")) for p in picks
+    )
 
 
 @given(PICKS.flatmap(lambda picks: st.tuples(st.just(picks), st.permutations(picks))))
-def test_weak_evidence_of_a_ship_is_never_a_stale_stamp_and_the_order_of_picks_does_not_matter(drawn):
+def test_weak_evidence_of_a_ship_is_never_a_stale_stamp_and_the_order_of_picks_does_not_matter(
+    drawn,
+):
     check_weak_evidence(*drawn)
 
 

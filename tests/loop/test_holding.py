@@ -5,12 +5,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dos.loop.verdicts.noop_budget import Answer, Evidence, Policy, judge, propose_tighter_budget, wait_marker_budget
+from dos.loop.verdicts.noop_budget import (
+    Answer,
+    Evidence,
+    Policy,
+    judge,
+    propose_tighter_budget,
+    wait_marker_budget,
+)
 
 
 @pytest.mark.parametrize(
     ("turns", "most", "allow", "counted"),
-    [(0, 4, True, 1), (3, 4, True, 4), (4, 4, False, 4), (9, 4, False, 9), (0, 0, False, 0), (0, 1, True, 1)],
+    [
+        (0, 4, True, 1),
+        (3, 4, True, 4),
+        (4, 4, False, 4),
+        (9, 4, False, 9),
+        (0, 0, False, 0),
+        (0, 1, True, 1),
+    ],
 )
 def test_the_answer(turns, most, allow, counted):
     verdict = judge(Evidence(noop_turns=turns), Policy(max_streak=most))
@@ -36,10 +50,16 @@ def test_both_budgets_agree_on_every_input():
             assert budget.allow == (emitted < most)
             assert budget.markers_emitted == emitted + budget.allow
     assert wait_marker_budget(3) == wait_marker_budget(3, 4)
-    assert msgspec.to_builtins(wait_marker_budget(0)).keys() == {"allow", "markers_emitted", "reason"}
+    assert msgspec.to_builtins(wait_marker_budget(0)).keys() == {
+        "allow",
+        "markers_emitted",
+        "reason",
+    }
 
 
-@pytest.mark.parametrize(("observed", "current", "proposed"), [(252, 4, 4), (5, 8, 4), (1, 4, 1), (0, 4, 1), (3, 4, 2)])
+@pytest.mark.parametrize(
+    ("observed", "current", "proposed"), [(252, 4, 4), (5, 8, 4), (1, 4, 1), (0, 4, 1), (3, 4, 2)]
+)
 def test_a_tighter_budget(observed, current, proposed):
     assert propose_tighter_budget(observed, current) == proposed
 
@@ -59,7 +79,11 @@ def test_holding_ends_after_the_budget(most):
 
 @pytest.mark.parametrize(
     "refused",
-    [lambda: Evidence(noop_turns=-1), lambda: Policy(max_streak=-1), lambda: wait_marker_budget(-1)],
+    [
+        lambda: Evidence(noop_turns=-1),
+        lambda: Policy(max_streak=-1),
+        lambda: wait_marker_budget(-1),
+    ],
 )
 def test_impossible_numbers_are_refused(refused):
     with pytest.raises(ValueError, match="below 0"):

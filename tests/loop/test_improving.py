@@ -4,7 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dos.loop.improve import Action, Candidate, Context, Measured, Policy, StopReason, run_cycle, run_loop
+from dos.loop.improve import (
+    Action,
+    Candidate,
+    Context,
+    Measured,
+    Policy,
+    StopReason,
+    run_cycle,
+    run_loop,
+)
 
 NOTHING = None
 
@@ -13,7 +22,11 @@ class Workshop:
     """Proposes changes with given results, and writes down what is done to them. NOTHING: there is none to propose."""
 
     def __init__(
-        self, *results: Measured | None, baseline: int = 4, tokens: int = 0, policy: Policy = Policy()
+        self,
+        *results: Measured | None,
+        baseline: int = 4,
+        tokens: int = 0,
+        policy: Policy = Policy(),
     ) -> None:
         self.results = list(results)
         self.done: list[str] = []
@@ -33,7 +46,10 @@ class Workshop:
         self.proposed += 1
         present = self.results[self.proposed] is not NOTHING
         return Candidate(
-            present=present, commit=str(self.proposed), narrated="the best change ever", tokens=self.tokens
+            present=present,
+            commit=str(self.proposed),
+            narrated="the best change ever",
+            tokens=self.tokens,
         )
 
 
@@ -68,14 +84,22 @@ def test_what_is_kept_is_the_new_baseline():
     outcome = run_loop(workshop.context, 3)
     assert workshop.done == ["merge 0", "discard 1", "merge 2"]
     assert (outcome.cycles, outcome.kept, outcome.reverted, outcome.skipped) == (3, 2, 1, 0)
-    assert (outcome.escalated, outcome.final_baseline, outcome.stop_reason) == (False, 6, StopReason.MAX_CYCLES)
+    assert (outcome.escalated, outcome.final_baseline, outcome.stop_reason) == (
+        False,
+        6,
+        StopReason.MAX_CYCLES,
+    )
 
 
 def test_it_stops_when_a_person_is_asked():
     workshop = Workshop(RED, RED, RED, measured(5))
     outcome = run_loop(workshop.context, 4)
     assert workshop.done == ["discard 0", "discard 1", "discard 2", "escalate regressed"]
-    assert (outcome.cycles, outcome.reverted, outcome.escalated) == (3, 2, True)  # the last is not counted as reverted
+    assert (outcome.cycles, outcome.reverted, outcome.escalated) == (
+        3,
+        2,
+        True,
+    )  # the last is not counted as reverted
     assert (outcome.final_baseline, outcome.stop_reason) == (4, StopReason.ESCALATED)
 
 
@@ -96,7 +120,11 @@ def test_a_change_that_costs_too_much_is_discarded():
 
 def test_every_cycle_is_told():
     told = []
-    run_loop(Workshop(measured(5), NOTHING, RED).context, 3, on_cycle=lambda cycle: told.append(cycle.action))
+    run_loop(
+        Workshop(measured(5), NOTHING, RED).context,
+        3,
+        on_cycle=lambda cycle: told.append(cycle.action),
+    )
     assert told == [Action.MERGED, Action.SKIPPED, Action.DISCARDED]
 
 
@@ -121,7 +149,8 @@ def test_a_measurement_that_fails_merges_nothing():
 
 
 results = st.lists(
-    st.none() | st.builds(measured, st.integers(0, 9), suite=st.booleans(), truth=st.booleans()), max_size=12
+    st.none() | st.builds(measured, st.integers(0, 9), suite=st.booleans(), truth=st.booleans()),
+    max_size=12,
 )
 
 
@@ -132,8 +161,14 @@ def test_the_baseline_only_rises_and_every_change_has_one_end(results, limit):
     outcome = run_loop(workshop.context, len(results), on_cycle=told.append)
     rising = [workshop.context.baseline_work, *(cycle.baseline_work for cycle in told)]
     assert rising == sorted(rising)
-    assert outcome.kept + outcome.reverted + outcome.skipped + outcome.escalated == outcome.cycles <= len(results)
-    merged = [workshop.results[int(line.split()[1])] for line in workshop.done if line.startswith("merge")]
+    assert (
+        outcome.kept + outcome.reverted + outcome.skipped + outcome.escalated
+        == outcome.cycles
+        <= len(results)
+    )
+    merged = [
+        workshop.results[int(line.split()[1])] for line in workshop.done if line.startswith("merge")
+    ]
     assert all(result.suite_passed and result.truth_clean for result in merged)
     ends = [line for line in workshop.done if not line.startswith("escalate")]
     assert len(ends) == outcome.cycles - outcome.skipped

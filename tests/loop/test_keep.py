@@ -33,16 +33,29 @@ def seen(suite=True, truth=True, base=4, work=5, reverts=0, tokens=0, narrated="
         (seen(work=3), {}, ("REVERT", "no-improvement", "NONE", 1)),
         (seen(suite=False, work=9, reverts=2), {}, ("ESCALATE", "regressed", "HUMAN", 3)),
         (seen(tokens=5000), {"efficiency_floor": 0.01}, ("REVERT", "wasteful", "NONE", 1)),
-        (seen(tokens=5000, reverts=2), {"efficiency_floor": 0.01}, ("ESCALATE", "wasteful", "HUMAN", 3)),
+        (
+            seen(tokens=5000, reverts=2),
+            {"efficiency_floor": 0.01},
+            ("ESCALATE", "wasteful", "HUMAN", 3),
+        ),
         (seen(tokens=100), {"efficiency_floor": 0.01}, ("KEEP", None, "NONE", 0)),
-        (seen(tokens=999), {"efficiency_floor": 0.01}, ("KEEP", None, "NONE", 0)),  # too cheap to price
+        (
+            seen(tokens=999),
+            {"efficiency_floor": 0.01},
+            ("KEEP", None, "NONE", 0),
+        ),  # too cheap to price
         (seen(work=4, reverts=9), {}, ("ESCALATE", "no-improvement", "HUMAN", 10)),
         (seen(work=4), {"max_consecutive_reverts": 1}, ("ESCALATE", "no-improvement", "HUMAN", 1)),
     ],
 )
 def test_the_answer(evidence, policy, expected):
     verdict = judge(evidence, Policy(**policy))
-    found = (verdict.answer, verdict.revert_cause, verdict.escalation, verdict.next_consecutive_reverts)
+    found = (
+        verdict.answer,
+        verdict.revert_cause,
+        verdict.escalation,
+        verdict.next_consecutive_reverts,
+    )
     assert found == expected
 
 
@@ -95,7 +108,9 @@ changes = st.builds(
     tokens=st.integers(0, 5000),
     narrated=st.text(max_size=9),
 )
-limits = st.builds(Policy, max_consecutive_reverts=st.integers(1, 5), efficiency_floor=st.floats(0, 0.01))
+limits = st.builds(
+    Policy, max_consecutive_reverts=st.integers(1, 5), efficiency_floor=st.floats(0, 0.01)
+)
 
 
 def the_laws(evidence, policy, words):
@@ -103,7 +118,11 @@ def the_laws(evidence, policy, words):
     same = judge(structs.replace(evidence, narrated=words), policy)
     assert (same.answer, same.reason) == (verdict.answer, verdict.reason)
     if verdict.answer is Answer.KEEP:
-        assert evidence.suite_passed and evidence.truth_clean and evidence.work > evidence.baseline_work
+        assert (
+            evidence.suite_passed
+            and evidence.truth_clean
+            and evidence.work > evidence.baseline_work
+        )
         assert verdict.next_consecutive_reverts == 0
     else:
         assert verdict.next_consecutive_reverts == evidence.consecutive_reverts + 1

@@ -49,7 +49,9 @@ def test_the_loop_backs_off_and_gives_up_as_the_limit_says():
     overloaded = limit.judge(OutcomeKind.OVERLOADED)
     assert overloaded.backoff_seconds == (60, 270, 1200)
     state, waits = LoopState(), []
-    while (decision := decide(state, IterationOutcome(kind=OutcomeKind.OVERLOADED))).action != "stop":
+    while (
+        decision := decide(state, IterationOutcome(kind=OutcomeKind.OVERLOADED))
+    ).action != "stop":
         waits.append(decision.backoff_seconds)
         state = decision.next_state
     assert len(waits) + 1 == overloaded.escalate_after == LoopState().max_overloaded

@@ -85,7 +85,10 @@ def test_the_answer(evidence, answer):
 @pytest.mark.parametrize(
     ("evidence", "reason"),
     [
-        (seen(commits=1, progress=31 * MINUTE, beat=20_000), "alive 20 s ago, and nothing has landed for 31 min"),
+        (
+            seen(commits=1, progress=31 * MINUTE, beat=20_000),
+            "alive 20 s ago, and nothing has landed for 31 min",
+        ),
         (seen(beat=5 * 60 * MINUTE), "the last sign of life is 5.0 h old, and nothing has landed"),
         (seen(commits=Unknown("no such object")), "progress could not be read: no such object"),
         (seen(alive=False), "its process is gone"),
@@ -125,7 +128,10 @@ def test_one_that_stopped_committing_spins_31_minutes_later_and_not_before():
 
 @pytest.mark.parametrize("died_at", [1, 45, 100])
 def test_one_that_died_stalls_at_once_and_not_before(died_at):
-    story = [lived(minute, range(4, 121, 4), beats_until=died_at, died_at=died_at) for minute in range(121)]
+    story = [
+        lived(minute, range(4, 121, 4), beats_until=died_at, died_at=died_at)
+        for minute in range(121)
+    ]
     assert story[:died_at] == [Answer.ADVANCING] * died_at
     assert story[died_at:] == [Answer.STALLED] * (121 - died_at)
 
@@ -133,7 +139,10 @@ def test_one_that_died_stalls_at_once_and_not_before(died_at):
 def test_the_policy_moves_the_borders():
     policy = Policy(grace_minutes=1, spin_minutes=2, window_minutes=3)
     assert judge(seen(commits=1, progress=3 * MINUTE), policy).answer is Answer.ADVANCING
-    assert judge(seen(commits=1, progress=4 * MINUTE, beat=2 * MINUTE), policy).answer is Answer.SPINNING
+    assert (
+        judge(seen(commits=1, progress=4 * MINUTE, beat=2 * MINUTE), policy).answer
+        is Answer.SPINNING
+    )
     assert judge(seen(beat=2 * MINUTE + 1), policy).answer is Answer.STALLED
     assert judge(seen(age=MINUTE - 1), policy).answer is Answer.ADVANCING
 
@@ -146,7 +155,8 @@ def test_a_policy_of_impossible_numbers_is_refused(name, value):
 
 
 @pytest.mark.parametrize(
-    "bad", [{"commits": -1}, {"events": -1}, {"beat": -1}, {"progress": -1}, {"tokens_spent_since": -1}]
+    "bad",
+    [{"commits": -1}, {"events": -1}, {"beat": -1}, {"progress": -1}, {"tokens_spent_since": -1}],
 )
 def test_impossible_evidence_is_refused(bad):
     with pytest.raises(ValueError, match="below 0"):
@@ -156,7 +166,13 @@ def test_impossible_evidence_is_refused(bad):
 def test_the_json_has_the_known_keys():
     shown = msgspec.to_builtins(judge(seen(commits=2, progress=5)))
     assert shown.keys() == {"verdict", "reason", "evidence"}
-    released = {"run_started_ms", "now_ms", "commits_since_start", "journal_events_since", "last_heartbeat_age_ms"}
+    released = {
+        "run_started_ms",
+        "now_ms",
+        "commits_since_start",
+        "journal_events_since",
+        "last_heartbeat_age_ms",
+    }
     released |= {"process_alive", "tokens_spent_since"}
     assert shown["evidence"].keys() == released | {"progress_age_ms", "lapsed"}
 
@@ -191,7 +207,10 @@ def progress_never_harms(evidence, younger):
         commits_since_start=evidence.commits_since_start
         if isinstance(evidence.commits_since_start, Unknown)
         else evidence.commits_since_start + 1,
-        progress_age_ms=min(younger, evidence.age_ms if evidence.progress_age_ms is None else evidence.progress_age_ms),
+        progress_age_ms=min(
+            younger,
+            evidence.age_ms if evidence.progress_age_ms is None else evidence.progress_age_ms,
+        ),
     )
     after = judge(more).answer
     if before is Answer.UNKNOWN:
@@ -201,17 +220,23 @@ def progress_never_harms(evidence, younger):
 
 
 def its_own_word_is_nothing(evidence, tokens):
-    assert judge(structs.replace(evidence, tokens_spent_since=tokens)).answer is judge(evidence).answer
+    assert (
+        judge(structs.replace(evidence, tokens_spent_since=tokens)).answer is judge(evidence).answer
+    )
 
 
 def what_nobody_knows_changes_nothing(evidence):
     """That a process is there proves that it lives, and never that it gets anywhere."""
-    if evidence.process_alive is not False and not isinstance(evidence.commits_since_start, Unknown):
+    if evidence.process_alive is not False and not isinstance(
+        evidence.commits_since_start, Unknown
+    ):
         unknown = judge(structs.replace(evidence, process_alive=None)).answer
         there = judge(structs.replace(evidence, process_alive=True)).answer
         assert there is unknown or unknown is Answer.STALLED
         assert there is not Answer.STALLED or evidence.lapsed
-    assert judge(structs.replace(evidence, tokens_spent_since=None)).answer is judge(evidence).answer
+    assert (
+        judge(structs.replace(evidence, tokens_spent_since=None)).answer is judge(evidence).answer
+    )
 
 
 def unread_is_unknown_and_nothing_else(evidence):

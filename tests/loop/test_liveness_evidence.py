@@ -59,7 +59,9 @@ def test_git_is_asked_once_for_all_leases_and_not_at_all_for_none(repository, mo
     asked = []
     attempt = Reader.attempt
     monkeypatch.setattr(
-        Reader, "attempt", lambda self, *words, **more: asked.append(words) or attempt(self, *words, **more)
+        Reader,
+        "attempt",
+        lambda self, *words, **more: asked.append(words) or attempt(self, *words, **more),
     )
     assert evidence.gather(repository.journal, repository.place, []) == {}
     assert asked == []
@@ -127,7 +129,9 @@ def test_what_dos_commits_to_save_it_is_nobodys_progress(repository):
     (repository.root / "api" / "left.py").write_text("left\n")
     repository.git("add", "--all")
     tree = repository.git("write-tree")
-    saved = repository.git("commit-tree", tree, "-p", "HEAD", "-m", "Salvaged by dos: left uncommitted")
+    saved = repository.git(
+        "commit-tree", tree, "-p", "HEAD", "-m", "Salvaged by dos: left uncommitted"
+    )
     repository.git("update-ref", f"refs/dos/salvage/{RUN}/1", saved)
     repository.git("stash")
     assert seen(repository, lease).commits_since_start == 0
@@ -142,7 +146,9 @@ def test_a_rewritten_commit_is_as_old_as_its_rewriting(repository):
     assert seen(repository, lease).progress_age_ms == MINUTE
 
 
-@pytest.mark.parametrize(("ahead", "age"), [(0, 0), (4 * MINUTE, 0), (6 * MINUTE, None), (365 * 24 * HOUR, None)])
+@pytest.mark.parametrize(
+    ("ahead", "age"), [(0, 0), (4 * MINUTE, 0), (6 * MINUTE, None), (365 * 24 * HOUR, None)]
+)
 def test_a_date_in_the_future_keeps_nobody_alive(repository, ahead, age):
     lease = repository.lease("api")
     repository.commit("api/a.py", at_ms=repository.clock.now_ms + ahead)
@@ -226,8 +232,14 @@ def test_a_beat_is_as_old_as_the_stores_clock_says(repository):
     kept = repository.journal.renew([lease.fence]).kept[0]
     repository.pass_time(MINUTE)
     assert seen(repository, kept).last_heartbeat_age_ms == MINUTE
-    assert seen(repository, kept, now_ms=repository.clock.now_ms + 9 * MINUTE).last_heartbeat_age_ms == 10 * MINUTE
-    assert seen(repository, kept, now_ms=repository.clock.now_ms - 9 * MINUTE).last_heartbeat_age_ms is None
+    assert (
+        seen(repository, kept, now_ms=repository.clock.now_ms + 9 * MINUTE).last_heartbeat_age_ms
+        == 10 * MINUTE
+    )
+    assert (
+        seen(repository, kept, now_ms=repository.clock.now_ms - 9 * MINUTE).last_heartbeat_age_ms
+        is None
+    )
 
 
 def test_a_lease_that_is_over_is_no_sign_of_life(repository):
@@ -253,7 +265,12 @@ def test_a_process_is_known_by_its_pid_and_its_start_and_only_on_its_own_host(re
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     me = process.identify(child.pid)
     assert me is not None
-    here = {"host": process.host(), "system": process.system(), "pid": me.pid, "pid_started": me.started}
+    here = {
+        "host": process.host(),
+        "system": process.system(),
+        "pid": me.pid,
+        "pid_started": me.started,
+    }
     lease = repository.lease("api", **here)
     recycled = structs.replace(lease, pid_started=me.started - 60)
     foreign = structs.replace(lease, host="elsewhere", system="elsewhere-0123456789ab")
@@ -293,8 +310,15 @@ def test_a_run_is_found_with_its_lane(repository):
     repository.commit("api/a.py")
     repository.pass_time(MINUTE)
     found = of_run(repository)
-    assert (found.commits_since_start, found.journal_events_since, found.progress_age_ms) == (1, 0, MINUTE)
-    assert (found.last_heartbeat_age_ms, found.run_started_ms) == (MINUTE, repository.clock.now_ms - MINUTE)
+    assert (found.commits_since_start, found.journal_events_since, found.progress_age_ms) == (
+        1,
+        0,
+        MINUTE,
+    )
+    assert (found.last_heartbeat_age_ms, found.run_started_ms) == (
+        MINUTE,
+        repository.clock.now_ms - MINUTE,
+    )
 
 
 def test_taking_the_first_lane_and_beating_is_no_progress_and_moving_on_is(repository):
@@ -326,7 +350,11 @@ def test_who_was_adopted_away_is_over_and_the_adopter_is_not(repository):
     adopt(repository, lease, run_id="RID-1MZZ00000000000")
     assert of_run(repository).lapsed
     adopter = of_run(repository, Wanted(run_id="RID-1MZZ00000000000"))
-    assert (adopter.lapsed, adopter.last_heartbeat_age_ms, adopter.journal_events_since) == (False, 0, 0)
+    assert (adopter.lapsed, adopter.last_heartbeat_age_ms, adopter.journal_events_since) == (
+        False,
+        0,
+        0,
+    )
 
 
 def test_to_go_on_under_a_new_fence_is_a_sign_of_life_and_no_progress(repository):
@@ -334,7 +362,11 @@ def test_to_go_on_under_a_new_fence_is_a_sign_of_life_and_no_progress(repository
     repository.pass_time(MINUTE)
     adopt(repository, lease, holder="the next attempt")
     found = of_run(repository)
-    assert (found.journal_events_since, found.last_heartbeat_age_ms, found.run_started_ms) == (0, 0, lease.granted_ms)
+    assert (found.journal_events_since, found.last_heartbeat_age_ms, found.run_started_ms) == (
+        0,
+        0,
+        lease.granted_ms,
+    )
 
 
 def test_a_run_with_several_lanes_moves_when_one_of_them_does(repository):
@@ -367,7 +399,10 @@ def test_a_lease_that_names_no_run_is_found_by_its_lane_and_stamp(repository, wa
 
 def test_another_runs_lease_is_not_found_by_its_lane_and_stamp(repository):
     repository.lease("api", loop_ts="T1", run_id="RID-1MZZ00000000000")
-    assert of_run(repository, Wanted(run_id=RUN, lane="api", loop_ts="T1")).last_heartbeat_age_ms is None
+    assert (
+        of_run(repository, Wanted(run_id=RUN, lane="api", loop_ts="T1")).last_heartbeat_age_ms
+        is None
+    )
 
 
 # The whole of it
@@ -388,10 +423,16 @@ def test_a_worker_that_works_for_two_hours_and_then_only_beats(repository):
         elif minute <= 152:
             repository.journal.renew([lease.fence])
         live = repository.journal.leases()[0]
-        answers = {liveness.judge(seen(repository, live), policy).answer} if minute % 5 == 0 or minute > 145 else set()
+        answers = (
+            {liveness.judge(seen(repository, live), policy).answer}
+            if minute % 5 == 0 or minute > 145
+            else set()
+        )
         if minute > 145:
             answers.add(liveness.judge(of_run(repository), policy).answer)
         assert len(answers) <= 1, "both ways of asking agree"
         story += [(minute, answer) for answer in answers]
-    changes = [row for before, row in zip([(0, None), *story], story, strict=False) if before[1] != row[1]]
+    changes = [
+        row for before, row in zip([(0, None), *story], story, strict=False) if before[1] != row[1]
+    ]
     assert changes == [(5, Answer.ADVANCING), (151, Answer.SPINNING), (154, Answer.STALLED)]

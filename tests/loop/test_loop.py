@@ -50,8 +50,15 @@ def test_there_are_twenty_stop_reasons_and_each_says_who_can_clear_it():
 
 def test_a_wait_says_until_when():
     ended = datetime(2026, 1, 1, tzinfo=UTC)
-    made = decide(LoopState(), IterationOutcome(kind=OutcomeKind.LAUNCH_FAILED, retry_after_seconds=90, ended_at=ended))
-    assert (made.action, made.until, made.needs) == ("wait", ended + timedelta(seconds=90), Needs.TIME)
+    made = decide(
+        LoopState(),
+        IterationOutcome(kind=OutcomeKind.LAUNCH_FAILED, retry_after_seconds=90, ended_at=ended),
+    )
+    assert (made.action, made.until, made.needs) == (
+        "wait",
+        ended + timedelta(seconds=90),
+        Needs.TIME,
+    )
     made = decide(LoopState(), IterationOutcome(kind=OutcomeKind.RATE_LIMITED, resets_at=ended))
     assert made.until == ended
 
@@ -130,14 +137,18 @@ def test_records_are_made_and_changed_as_released_callers_do():
     with pytest.raises(TypeError):
         loop_decide.LoopState(4)
     assert loop_decide.gate_policy(verdict="DRAIN", mode="soft").to_dict()["next_mode"] == "stop"
-    assert loop_decide.wait_marker_budget(markers_emitted=0, max_markers=1).to_dict()["allow"] is True
+    assert (
+        loop_decide.wait_marker_budget(markers_emitted=0, max_markers=1).to_dict()["allow"] is True
+    )
     assert loop_decide.propose_tighter_budget(observed_markers=5, current_max=8) == 4
 
 
 def test_what_is_seen_is_made_by_the_exported_names():
     state = loop_decide.LoopState(
         liveness=loop_decide.Liveness.ADVANCING,
-        completion=loop_decide.CompletionVerdict(answer=loop_decide.Completion.COMPLETE, is_done=True),
+        completion=loop_decide.CompletionVerdict(
+            answer=loop_decide.Completion.COMPLETE, is_done=True
+        ),
         pickability=loop_decide.Pickability(held=True, reason=loop_decide.HoldReason.DRAFT_CLASS),
     )
     assert decide(state, outcome_of(UNCLEAR)).stop_reason == "complete"

@@ -18,24 +18,43 @@ from dos.loop.decide import decide
 from dos.loop.types import EVIDENCE, IterationOutcome, LoopState, OutcomeKind, StopReason
 
 MANY = settings(max_examples=EXAMPLES, deadline=None)
-STREAKS = ("unclear", "dirty_zero", "overloaded", "stale_stamp", "unproductive_replan_drains", "unproductive_replan")
+STREAKS = (
+    "unclear",
+    "dirty_zero",
+    "overloaded",
+    "stale_stamp",
+    "unproductive_replan_drains",
+    "unproductive_replan",
+)
 MORE_STREAKS = ("adopt_wait", "race", "wait")
 
 counts = st.integers(0, 4)
-judges = st.sampled_from(["SHIPPED-CLEAN", "SHIPPED-DIRTY", "STALLED", "BLOCKED-OUTCOME", "done, trust me"])
-causes = st.none() | st.sampled_from(["operator_decision", "lane_soak_gated", "stale_claim_false_block", "zzz"])
+judges = st.sampled_from(
+    ["SHIPPED-CLEAN", "SHIPPED-DIRTY", "STALLED", "BLOCKED-OUTCOME", "done, trust me"]
+)
+causes = st.none() | st.sampled_from(
+    ["operator_decision", "lane_soak_gated", "stale_claim_false_block", "zzz"]
+)
 outcomes = st.one_of(
     st.sampled_from(["SHIPPED", "UNCLEAR", "RATE_LIMITED", "OVERLOADED", "LAUNCH_FAILED"]).map(
         lambda kind: {"kind": kind}
     ),
     st.just({"kind": "SHIPPED", "measurement_expected": True}),
-    st.builds(lambda judge, count: {"kind": "SHIPPED", "packet_judge": judge, "ship_count": count}, judges, counts),
+    st.builds(
+        lambda judge, count: {"kind": "SHIPPED", "packet_judge": judge, "ship_count": count},
+        judges,
+        counts,
+    ),
     st.sampled_from([None, "PRODUCTIVE", "UNPRODUCTIVE"]).map(
         lambda how: {"kind": "REPLAN_DONE", "replan_productivity": how}
     ),
-    st.sampled_from(["LIVE", "DRAIN", "STALE-STAMP", "RACE"]).map(lambda gate: {"kind": "GATE", "verdict": gate}),
+    st.sampled_from(["LIVE", "DRAIN", "STALE-STAMP", "RACE"]).map(
+        lambda gate: {"kind": "GATE", "verdict": gate}
+    ),
     causes.map(lambda cause: {"kind": "GATE", "verdict": "BLOCKED", "blocked_cause": cause}),
-    st.integers(0, 9).map(lambda seconds: {"kind": "LAUNCH_FAILED", "retry_after_seconds": seconds}),
+    st.integers(0, 9).map(
+        lambda seconds: {"kind": "LAUNCH_FAILED", "retry_after_seconds": seconds}
+    ),
     st.just({"kind": "RATE_LIMITED", "resets_at": "2026-01-01T00:00:00Z"}),
 ).map(outcome_of)
 
@@ -44,12 +63,20 @@ seen = {
     "completion": st.sampled_from(["COMPLETE", "INCOMPLETE", "INDETERMINATE", "UNDERDECLARED"]).map(
         lambda s: {"state": s}
     ),
-    "convergence": st.sampled_from(["INSUFFICIENT", "CONVERGING", "THRASHING", "STARVED"]).map(lambda s: {"state": s}),
+    "convergence": st.sampled_from(["INSUFFICIENT", "CONVERGING", "THRASHING", "STARVED"]).map(
+        lambda s: {"state": s}
+    ),
     "ratchet": st.sampled_from(["KEEP", "REVERT", "ESCALATE"]).map(lambda v: {"verdict": v}),
     "pickability": st.sampled_from(
-        [{"held": False}, {"held": True, "reason": "SOAK_OPEN"}, {"held": True, "reason": "IN_FLIGHT"}]
+        [
+            {"held": False},
+            {"held": True, "reason": "SOAK_OPEN"},
+            {"held": True, "reason": "IN_FLIGHT"},
+        ]
     ),
-    "cooldown": st.sampled_from([{"state": "CLEAR"}, {"state": "RECENTLY_ATTEMPTED", "unit_id": "U"}]),
+    "cooldown": st.sampled_from(
+        [{"state": "CLEAR"}, {"state": "RECENTLY_ATTEMPTED", "unit_id": "U"}]
+    ),
     "descendant_progress": st.sampled_from(["advancing", "dead", "none-observed"]),
 }
 evidence = st.fixed_dictionaries({}, optional=seen)
@@ -79,7 +106,9 @@ def with_evidence(state: LoopState, fields: dict[str, Any]) -> LoopState:
     return structs.replace(state, **{name: getattr(read, name) for name in EVIDENCE})
 
 
-def check_it_ends(limits: dict[str, Any], cap: int, steps: list[tuple[IterationOutcome, dict[str, Any]]]) -> None:
+def check_it_ends(
+    limits: dict[str, Any], cap: int, steps: list[tuple[IterationOutcome, dict[str, Any]]]
+) -> None:
     state = structs.replace(state_of(limits), max_iterations=cap)
     # An iteration may be tried again while it is overloaded or told to wait, each so often in a row.
     most = max(cap, 1) * (1 + state.max_overloaded + state.max_wait)
@@ -110,13 +139,17 @@ def check_evidence_is_forgotten(fields: dict[str, Any], outcome: IterationOutcom
     assert all(getattr(after, name) is None for name in EVIDENCE)
 
 
-def check_benign_evidence_decides_nothing(fields: dict[str, Any], outcome: IterationOutcome, names: set[str]) -> None:
+def check_benign_evidence_decides_nothing(
+    fields: dict[str, Any], outcome: IterationOutcome, names: set[str]
+) -> None:
     bare = decide(state_of(fields), outcome)
     told = decide(with_evidence(state_of(fields), {name: BENIGN[name] for name in names}), outcome)
     assert told == bare
 
 
-def check_only_truth_completes(fields: dict[str, Any], outcome: IterationOutcome, judge: str) -> None:
+def check_only_truth_completes(
+    fields: dict[str, Any], outcome: IterationOutcome, judge: str
+) -> None:
     made = decide(state_of(fields), outcome)
     if made.stop_reason == StopReason.COMPLETE:
         assert fields["completion"] == {"state": "COMPLETE"}
@@ -124,7 +157,11 @@ def check_only_truth_completes(fields: dict[str, Any], outcome: IterationOutcome
     if outcome.packet_judge is not None:
         assert decide(state_of(fields), structs.replace(outcome, packet_judge=judge)) == made
     # A ship that owes its measurement and has none neither goes on nor clears the streak of empty ones.
-    if outcome.kind == OutcomeKind.SHIPPED and outcome.measurement_expected and outcome.packet_judge is None:
+    if (
+        outcome.kind == OutcomeKind.SHIPPED
+        and outcome.measurement_expected
+        and outcome.packet_judge is None
+    ):
         assert made.action == "stop"
         assert made.next_state.consecutive_dirty_zero == state_of(fields).consecutive_dirty_zero
 

@@ -20,11 +20,27 @@ def hit(run, cause, **more):
         (("x",), [], (False, "x", 1)),
         (("x",), [hit("a", "x")], (True, "x", 2)),
         (("x",), [hit("this", "x"), hit("this", "x")], (False, "x", 1)),  # one run, however often
-        (("x",), [hit("a", "y"), hit("b", "y"), hit("c", "y")], (False, "x", 1)),  # what others met is not reported
+        (
+            ("x",),
+            [hit("a", "y"), hit("b", "y"), hit("c", "y")],
+            (False, "x", 1),
+        ),  # what others met is not reported
         (("x", "y"), [hit("a", "y"), hit("b", "y"), hit("a", "x")], (True, "y", 3)),
-        (("x", "y"), [hit("a", "x", cost_usd=1.0), hit("a", "y", cost_usd=2.0)], (True, "y", 2)),  # the dearer
-        (("x", "y"), [hit("a", "x", wall_min=9), hit("a", "y", wall_min=8)], (True, "x", 2)),  # the longer
-        (("x", "y"), [hit("a", "x", cost_usd=99.0), hit("b", "y"), hit("c", "y")], (True, "y", 3)),  # runs weigh most
+        (
+            ("x", "y"),
+            [hit("a", "x", cost_usd=1.0), hit("a", "y", cost_usd=2.0)],
+            (True, "y", 2),
+        ),  # the dearer
+        (
+            ("x", "y"),
+            [hit("a", "x", wall_min=9), hit("a", "y", wall_min=8)],
+            (True, "x", 2),
+        ),  # the longer
+        (
+            ("x", "y"),
+            [hit("a", "x", cost_usd=99.0), hit("b", "y"), hit("c", "y")],
+            (True, "y", 3),
+        ),  # runs weigh most
     ],
 )
 def test_the_answer(keys, prior, expected):
@@ -34,7 +50,10 @@ def test_the_answer(keys, prior, expected):
 
 
 def test_it_adds_up_what_the_cause_has_cost():
-    prior = [hit("a", "x", cost_usd=1.005, wall_min=1.26, example="first"), hit("b", "x", cost_usd=2.0, example="two")]
+    prior = [
+        hit("a", "x", cost_usd=1.005, wall_min=1.26, example="first"),
+        hit("b", "x", cost_usd=2.0, example="two"),
+    ]
     verdict = classify("this", ["x"], prior)
     shown = msgspec.to_builtins(verdict)
     assert shown.pop("reason")

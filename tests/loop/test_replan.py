@@ -44,7 +44,8 @@ def test_prose_is_read_for_its_counters(text, answer):
 
 
 @pytest.mark.parametrize(
-    ("counts", "answer"), [({}, NO), ({"added": 0}, NO), ({"added": 0, "promoted": 2}, YES), ({"added": -1}, NO)]
+    ("counts", "answer"),
+    [({}, NO), ({"added": 0}, NO), ({"added": 0, "promoted": 2}, YES), ({"added": -1}, NO)],
 )
 def test_counts_go_before_prose(counts, answer):
     assert replan.productivity(counts=counts, text="5 added") is answer
@@ -53,7 +54,13 @@ def test_counts_go_before_prose(counts, answer):
 
 @pytest.mark.parametrize(
     ("findings", "ships", "answer"),
-    [(0, 0, Skip.SKIP), (-3, -1, Skip.SKIP), (1, 0, Skip.PROCEED), (0, 1, Skip.PROCEED), (-1, 2, Skip.PROCEED)],
+    [
+        (0, 0, Skip.SKIP),
+        (-3, -1, Skip.SKIP),
+        (1, 0, Skip.PROCEED),
+        (0, 1, Skip.PROCEED),
+        (-1, 2, Skip.PROCEED),
+    ],
 )
 def test_a_replan_is_skipped_when_nothing_is_new(findings, ships, answer):
     assert replan_skip_decision(findings, ships) is answer

@@ -5,7 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dos.loop.verdicts.breaker import Answer, Escalation, Evidence, Policy, judge, record_failure, record_success
+from dos.loop.verdicts.breaker import (
+    Answer,
+    Escalation,
+    Evidence,
+    Policy,
+    judge,
+    record_failure,
+    record_success,
+)
 
 
 @pytest.mark.parametrize(

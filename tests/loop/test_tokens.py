@@ -6,7 +6,14 @@ import pytest
 
 from dos.audit.audit import Witness
 from dos.loop.gate import Gate
-from dos.loop.tokens import KNOWN_VERDICT_TOKENS, PacketOutcome, decision_words, iteration_words, normalize_token, words
+from dos.loop.tokens import (
+    KNOWN_VERDICT_TOKENS,
+    PacketOutcome,
+    decision_words,
+    iteration_words,
+    normalize_token,
+    words,
+)
 from dos.loop.types import Action, DescendantProgress, OutcomeKind, StopReason, WorkerStop
 from dos.reasons.table import ClearsBy
 from dos.units.markdown.enumerate import ShippedBy
@@ -37,7 +44,15 @@ def test_an_older_word_becomes_the_present_one(text, token):
 
 
 def test_every_word_is_known_and_the_older_members_are_the_same():
-    assert {*Gate, *PacketOutcome, "WEDGE", "WEDGED", "COLLISION", "ERROR", "RATE_LIMITED"} == KNOWN_VERDICT_TOKENS
+    assert {
+        *Gate,
+        *PacketOutcome,
+        "WEDGE",
+        "WEDGED",
+        "COLLISION",
+        "ERROR",
+        "RATE_LIMITED",
+    } == KNOWN_VERDICT_TOKENS
     assert PacketOutcome.WEDGED is PacketOutcome.BLOCKED_OUTCOME
     with pytest.raises(ValueError, match="WEDGED"):
         PacketOutcome("WEDGED")
@@ -54,11 +69,17 @@ def test_no_two_tokens_of_one_family_read_alike(family):
 
 
 def test_every_kind_of_outcome_has_words():
-    assert all(iteration_words(kind) != kind and "_" not in iteration_words(kind) for kind in OutcomeKind)
+    assert all(
+        iteration_words(kind) != kind and "_" not in iteration_words(kind) for kind in OutcomeKind
+    )
 
 
 def test_a_word_that_was_never_released_is_itself():
-    assert words("lease-lost-by-magic") == iteration_words("lease-lost-by-magic") == "lease-lost-by-magic"
+    assert (
+        words("lease-lost-by-magic")
+        == iteration_words("lease-lost-by-magic")
+        == "lease-lost-by-magic"
+    )
 
 
 @pytest.mark.parametrize(

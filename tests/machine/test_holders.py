@@ -13,7 +13,13 @@ from dos.machine import process
 from dos.regions import region
 
 ASKED = Request(
-    lane="api", holder="h:1", host=process.host(), ttl_ms=1000, region=region([]), pid=2**22 + 1, pid_started=0.0
+    lane="api",
+    holder="h:1",
+    host=process.host(),
+    ttl_ms=1000,
+    region=region([]),
+    pid=2**22 + 1,
+    pid_started=0.0,
 )
 
 
@@ -34,7 +40,9 @@ def test_of_a_machine_with_our_name_and_of_a_lease_that_names_no_system_nothing_
 
 
 def test_logs_of_a_lease_that_names_no_system_are_looked_for_by_the_name_of_its_host():
-    assert process.is_local(ASKED) and not process.is_local(structs.replace(ASKED, host="elsewhere"))
+    assert process.is_local(ASKED) and not process.is_local(
+        structs.replace(ASKED, host="elsewhere")
+    )
     assert process.is_local(structs.replace(ASKED, system=process.system(), host="renamed"))
 
 
@@ -44,7 +52,9 @@ def test_two_names_on_one_machine_are_two_systems(monkeypatch):
     assert process.system().startswith("another-") and process.system() != before
 
 
-@pytest.mark.skipif(not shutil.which("unshare") or os.geteuid() != 0, reason="needs unshare, and root to use it")
+@pytest.mark.skipif(
+    not shutil.which("unshare") or os.geteuid() != 0, reason="needs unshare, and root to use it"
+)
 def test_a_container_beside_us_with_our_host_name_is_another_system():
     words = [
         "unshare",

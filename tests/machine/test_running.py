@@ -40,14 +40,18 @@ def test_lines_exit_code_and_log(tmp_path):
 
 
 def test_what_it_is_told_arrives(tmp_path):
-    assert run("import sys; print(len(sys.stdin.read()))", tmp_path, feed="x" * 300_000).lines == ["300000"]
+    assert run("import sys; print(len(sys.stdin.read()))", tmp_path, feed="x" * 300_000).lines == [
+        "300000"
+    ]
 
 
 def test_one_that_does_not_listen_is_not_waited_for(tmp_path):
     assert run("print('no')", tmp_path, feed="x" * 3_000_000).lines == ["no"]
 
 
-@pytest.mark.parametrize("chatter", ["time.sleep(0.02)", "time.sleep(60)"], ids=["chatty", "silent"])
+@pytest.mark.parametrize(
+    "chatter", ["time.sleep(0.02)", "time.sleep(60)"], ids=["chatty", "silent"]
+)
 def test_the_wall_clock_ends_it_however_much_it_talks(tmp_path, chatter):
     ran = run(f"import time\nwhile True:\n print('.', flush=True); {chatter}", tmp_path, wall=1)
     assert ran.timed_out and ran.seconds < 20
@@ -66,7 +70,11 @@ def test_progress_without_a_line_end_is_not_silence(tmp_path):
 def test_it_is_stopped_from_another_thread(tmp_path):
     stopped = threading.Event()
     threading.Timer(0.5, stopped.set).start()
-    ran = run("import time\nwhile True: print('.', flush=True); time.sleep(0.02)", tmp_path, stopped=stopped.is_set)
+    ran = run(
+        "import time\nwhile True: print('.', flush=True); time.sleep(0.02)",
+        tmp_path,
+        stopped=stopped.is_set,
+    )
     assert ran.why is Why.STOPPED and not ran.timed_out
 
 
@@ -87,7 +95,12 @@ def test_a_child_that_holds_the_pipe_is_not_waited_for(tmp_path):
 
 
 def test_a_program_that_is_not_there_is_a_failed_launch(tmp_path):
-    ran = execute.run(["no-such-program"], cwd=tmp_path, environment=dict(os.environ), limits=Limits(wall_seconds=9))
+    ran = execute.run(
+        ["no-such-program"],
+        cwd=tmp_path,
+        environment=dict(os.environ),
+        limits=Limits(wall_seconds=9),
+    )
     assert ran.exit_code == LAUNCH_FAILED and "no-such-program" in ran.lines[-1]
 
 
@@ -111,12 +124,18 @@ def test_a_log_keeps_its_newest_part_and_says_where_the_rest_is(tmp_path, monkey
     older, newer = ((tmp_path / name).read_text() for name in ("1.1.older.log", "1.1.log"))
     assert len(older) + len(newer) <= 200_200
     first, *lines = newer.splitlines()
-    assert first.startswith("what was printed before this is in 1.1.older.log; ") and first.endswith(" were removed")
+    assert first.startswith(
+        "what was printed before this is in 1.1.older.log; "
+    ) and first.endswith(" were removed")
     assert lines[-1] == "the last line"
-    assert older.splitlines()[-1] == str(int(lines[0]) - 1), "nothing is missing between the two, and no line is cut"
+    assert older.splitlines()[-1] == str(int(lines[0]) - 1), (
+        "nothing is missing between the two, and no line is cut"
+    )
 
 
-def test_every_line_is_heard_also_those_that_are_not_kept_and_one_that_nothing_ends(tmp_path, monkeypatch):
+def test_every_line_is_heard_also_those_that_are_not_kept_and_one_that_nothing_ends(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr(execute, "LINES_KEPT", 3)
     heard: list[str] = []
     ran = run("for n in range(4): print(n)\nprint('half', end='')", tmp_path, heard=heard.append)
@@ -124,11 +143,19 @@ def test_every_line_is_heard_also_those_that_are_not_kept_and_one_that_nothing_e
     assert ran.lines == heard[1:]
 
 
-@pytest.mark.filterwarnings("error::ResourceWarning", "error::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings(
+    "error::ResourceWarning", "error::pytest.PytestUnraisableExceptionWarning"
+)
 def test_no_pipe_and_no_log_is_left_open(tmp_path):
     run("print('x')", tmp_path, feed="x" * 3_000_000, log=tmp_path / "log")
     with pytest.raises(ValueError, match="null byte"):
-        execute.run(["a\0b"], cwd=tmp_path, environment={}, limits=Limits(wall_seconds=9), log=tmp_path / "log")
+        execute.run(
+            ["a\0b"],
+            cwd=tmp_path,
+            environment={},
+            limits=Limits(wall_seconds=9),
+            log=tmp_path / "log",
+        )
     gc.collect()
 
 
@@ -142,10 +169,14 @@ def test_a_program_heeds_the_signals_that_our_caller_ignores(tmp_path):
     """As under nohup, or behind a shell's &."""
     code = "import signal; print([signal.getsignal(each).name for each in (signal.SIGHUP, signal.SIGQUIT)])"
     before = {
-        number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
+        number: signal.signal(number, signal.SIG_IGN)
+        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
     }
     try:
-        ran = run(f"{code}; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)", tmp_path)
+        ran = run(
+            f"{code}; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)",
+            tmp_path,
+        )
     finally:
         for number, heeded in before.items():
             signal.signal(number, heeded)
@@ -174,7 +205,12 @@ def test_who_left_the_group_is_found_by_what_it_inherited(tmp_path):
         time.sleep(0.05)
 
 
-@given(st.lists(st.lists(st.sampled_from([b"a", b"bb\n", b"\n", b"c" * 70]), min_size=1).map(b"".join), min_size=1))
+@given(
+    st.lists(
+        st.lists(st.sampled_from([b"a", b"bb\n", b"\n", b"c" * 70]), min_size=1).map(b"".join),
+        min_size=1,
+    )
+)
 def test_however_it_is_printed_a_log_ends_with_what_came_last(pieces):
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patched:
         patched.setattr(execute, "LARGEST_LOG", 400)
@@ -189,7 +225,11 @@ def test_however_it_is_printed_a_log_ends_with_what_came_last(pieces):
             return
         told, _, newer = newer.partition(b"\n")
         older = aside.read_bytes()
-        older = older.partition(b"\n")[2] if older.startswith(b"what was printed before this") else older
+        older = (
+            older.partition(b"\n")[2]
+            if older.startswith(b"what was printed before this")
+            else older
+        )
         assert told.startswith(b"what was printed before this is in 1.1.older.log")
         assert newer and printed.endswith(older + newer)
         assert len(newer) <= 200 + len(max(pieces, key=len))

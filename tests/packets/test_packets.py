@@ -13,11 +13,20 @@ from dos.packets.packet import Candidate
 from dos.packets.prompts import Pick, ReasonCode, shippable
 from dos.units.unit import Claim, Unit
 
-HEADER = markdown.Header(tag="2026-01-31-1", root="/r", lanes=("api", "docs"), at="2026-01-31T00:00:00Z")
+HEADER = markdown.Header(
+    tag="2026-01-31-1", root="/r", lanes=("api", "docs"), at="2026-01-31T00:00:00Z"
+)
 
 
 def candidate(name, *, claimed=Claim.OPEN, title="a title", **more):
-    unit = Unit(plan="A", id=name, title=title, claimed=claimed, document="docs/a-plan.md", paths=("src/a.py",))
+    unit = Unit(
+        plan="A",
+        id=name,
+        title=title,
+        claimed=claimed,
+        document="docs/a-plan.md",
+        paths=("src/a.py",),
+    )
     return Candidate(unit=unit, lane="api", prompt=f"do {name}", reserve=("api/**",), **more)
 
 
@@ -42,13 +51,22 @@ def test_what_is_said_to_be_done_and_is_not_goes_last():
 
 
 def test_a_unit_that_waits_only_for_picks_of_the_packet_goes_with_them():
-    made = packet.plan([candidate("A1"), candidate("A2", waits_for=("A/A1",)), candidate("A3", waits_for=("A/A9",))], 5)
+    made = packet.plan(
+        [
+            candidate("A1"),
+            candidate("A2", waits_for=("A/A1",)),
+            candidate("A3", waits_for=("A/A9",)),
+        ],
+        5,
+    )
     assert [(pick.phase_id, pick.gates_on) for pick in made.picks] == [("A1", []), ("A2", ["A1"])]
     assert made.dispositions[2].drop_reason == "dependency_unmet"
 
 
 def test_a_unit_that_waits_for_one_that_did_not_fit_in_does_not_go():
-    assert picked(candidate("A1"), candidate("A2"), candidate("A3", waits_for=("A/A2",)), limit=1) == ["A1"]
+    assert picked(
+        candidate("A1"), candidate("A2"), candidate("A3", waits_for=("A/A2",)), limit=1
+    ) == ["A1"]
 
 
 @pytest.mark.parametrize(
@@ -65,7 +83,11 @@ def test_a_unit_that_waits_for_one_that_did_not_fit_in_does_not_go():
             Gate.STALE_STAMP,
             {"drop_reason": "shipped", "ship_via": "direct", "plan_doc_stamped": False},
         ),
-        (candidate("A1", taken_by="RID-1"), Gate.BLOCKED, {"drop_reason": "soft_claimed", "claim_tag": "RID-1"}),
+        (
+            candidate("A1", taken_by="RID-1"),
+            Gate.BLOCKED,
+            {"drop_reason": "soft_claimed", "claim_tag": "RID-1"},
+        ),
         (candidate("A1", held="OPERATOR_GATED"), Gate.DRAIN, {"drop_reason": "operator_gated"}),
         (candidate("A1", waits_for=("A/A0",)), Gate.DRAIN, {"drop_reason": "dependency_unmet"}),
     ],
@@ -122,12 +144,16 @@ def test_prompts_are_read_as_they_were_written(some):
 
 
 def test_a_pick_keeps_what_is_known_and_has_a_number_and_a_prompt():
-    (pick,) = prompts.read(json.encode({"schema": prompts.SCHEMA, "picks": [{"phase_id": "A1", "colour": "red"}]}))
+    (pick,) = prompts.read(
+        json.encode({"schema": prompts.SCHEMA, "picks": [{"phase_id": "A1", "colour": "red"}]})
+    )
     assert (pick.n, pick.phase_id, pick.prompt_text) == (1, "A1", "")
 
 
 def sidecar(*bodies):
-    return json.encode({"schema": prompts.SCHEMA, "picks": [{"prompt_text": body} for body in bodies]})
+    return json.encode(
+        {"schema": prompts.SCHEMA, "picks": [{"prompt_text": body} for body in bodies]}
+    )
 
 
 @pytest.mark.parametrize(
@@ -152,7 +178,11 @@ def sidecar(*bodies):
 )
 def test_a_packet_ships_only_with_its_prompts(found, count, code, empty, tmp_path):
     answer = shippable(found, count)
-    assert (answer.reason_code, answer.empty_body_picks, answer.refuse) == (code, empty, code is not ReasonCode.OK)
+    assert (answer.reason_code, answer.empty_body_picks, answer.refuse) == (
+        code,
+        empty,
+        code is not ReasonCode.OK,
+    )
     assert to_builtins(answer).keys() == {
         "refuse", "reason_code", "reason", "empty_body_picks", "rendered_pick_count",
     }  # fmt: skip

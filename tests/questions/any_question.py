@@ -83,8 +83,12 @@ BY_CLASS = {
     LaneFailed: st.builds(LaneFailed.ask, lanes, texts, ordinal=ordinals),
     LaneStopped: st.builds(LaneStopped.ask, lanes, runs, texts, failed_units),
     UnitsFailed: st.builds(UnitsFailed.ask, lanes, runs, failed_units.filter(bool)),
-    LandingConflict: st.builds(LandingConflict.ask, units, some_texts, lane=lanes, ordinal=ordinals),
-    LandingBlocked: st.builds(LandingBlocked.ask, units, texts, commit=commits, lane=lanes, ordinal=ordinals),
+    LandingConflict: st.builds(
+        LandingConflict.ask, units, some_texts, lane=lanes, ordinal=ordinals
+    ),
+    LandingBlocked: st.builds(
+        LandingBlocked.ask, units, texts, commit=commits, lane=lanes, ordinal=ordinals
+    ),
     UnitUndone: st.builds(UnitUndone.ask, units, commit=commits, why=texts),
     UnitHeld: st.builds(
         UnitHeld.ask,
@@ -125,7 +129,9 @@ BY_CLASS = {
     LimitReached: st.builds(LimitReached.ask, limits),
     LimitDoubted: st.builds(LimitDoubted.ask, limits),
     BudgetSpent: st.builds(BudgetSpent.ask, budget_rows),
-    Added: st.builds(Added.ask, st.sampled_from(["FLAG", "note"]), lanes, texts, texts, answered=st.just(())),
+    Added: st.builds(
+        Added.ask, st.sampled_from(["FLAG", "note"]), lanes, texts, texts, answered=st.just(())
+    ),
     Unrecognised: st.builds(
         Record,
         id=st.just("odd-1"),

@@ -67,7 +67,9 @@ def test_an_answer_closes_the_question_and_releases_what_waited_for_no_other(kin
     left = state(store)
     assert done.ours and done.answered.taken == choice
     assert list(left.open) == [other.id] and left.answered[question.id].question == question
-    assert decisions.held(left) == set(other.waits), "what waited is not held by this question any more"
+    assert decisions.held(left) == set(other.waits), (
+        "what waited is not held by this question any more"
+    )
     released = set(question.waits) - set(other.waits) if choice.goes_on else set()
     assert done.released == sorted(subject.words(released))
 
@@ -97,16 +99,22 @@ def test_after_a_persons_retry_no_cooldown_holds_its_units(kind, data, expired):
     for unit in question.units:
         store.record(streams.unit(unit), UnitAttempted(unit=unit, outcome="drained"))
     assert cooling(store, question.units) == set(question.units)
-    store.append_all(decisions.answering(answering.find(store, question.id), choice.name, by=BY, expired=expired))
+    store.append_all(
+        decisions.answering(answering.find(store, question.id), choice.name, by=BY, expired=expired)
+    )
     cleared = set() if expired else set(choice.clears)
     assert cooling(store, question.units) == set(question.units) - cleared
     tries_again = choice.name in ("retry", "again")
     assert set(choice.clears) == (set(question.units) if tries_again else set())
     let_go = {each.lane for each in choice.brings if isinstance(each, ClearLane)}
-    assert let_go >= (set(subject.lanes(question.waits)) if tries_again else set()), "a lane that waits is let go"
+    assert let_go >= (set(subject.lanes(question.waits)) if tries_again else set()), (
+        "a lane that waits is let go"
+    )
 
 
 def cooling(store, units):
     tried, _ = fold.current(store, Attempts)
     now_ms = store.now_ms()
-    return {unit for unit in units if judge(cooldown.of(unit, None, Fleet(), tried, now_ms=now_ms)).held}
+    return {
+        unit for unit in units if judge(cooldown.of(unit, None, Fleet(), tried, now_ms=now_ms)).held
+    }

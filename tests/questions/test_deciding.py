@@ -26,29 +26,59 @@ from dos.questions.state import ANSWERED_KEPT, Answered, Decisions, Standing
 from dos.questions.subject import Lane
 from dos.questions.units import LandingConflict, UnitUndone
 
-LIMIT = Limit(key=Key(vendor="acme", account="work", model="large"), ending="auth", found="401", lifts=2)
+LIMIT = Limit(
+    key=Key(vendor="acme", account="work", model="large"), ending="auth", found="401", lifts=2
+)
 DAY = Row(account=Day(day="2027-01-15"), measure="usd", spent=10, limit=10)
-LANE = Row(account=LaneDay(day="2027-01-15", lane="api"), measure="tokens", spent=10, limit=10, standing=Told(asked=1))
+LANE = Row(
+    account=LaneDay(day="2027-01-15", lane="api"),
+    measure="tokens",
+    spent=10,
+    limit=10,
+    standing=Told(asked=1),
+)
 RUN = Row(account=RunAccount(run_id="RID-1"), measure="usd", spent=10, limit=10)
 
 QUESTIONS = [
-    (LaneFailed.ask("api", "exit 1", ordinal=2), "lane-failed-api-2", ["lane:api"], ["retry", "leave"]),
+    (
+        LaneFailed.ask("api", "exit 1", ordinal=2),
+        "lane-failed-api-2",
+        ["lane:api"],
+        ["retry", "leave"],
+    ),
     (
         LandingConflict.ask("AUTH/U1", ["red"], ordinal=1),
         "landing-conflict-AUTH/U1-1",
         ["unit:AUTH/U1"],
         ["retry", "hold", "drop"],
     ),
-    (UnitUndone.ask("U1", commit="abcdef0123"), "unit-undone-U1-abcdef012-1", ["unit:U1"], ["again", "leave"]),
+    (
+        UnitUndone.ask("U1", commit="abcdef0123"),
+        "unit-undone-U1-abcdef012-1",
+        ["unit:U1"],
+        ["again", "leave"],
+    ),
     (about_limit(LIMIT), "limit-acme/work/large-3", ["limit:acme/work/large"], ["fixed", "leave"]),
-    (Spinning.ask("RID-1", "api", "an hour", expires_ms=5), "spinning-RID-1-1", [], ["halt", "leave"]),
+    (
+        Spinning.ask("RID-1", "api", "an hour", expires_ms=5),
+        "spinning-RID-1-1",
+        [],
+        ["halt", "leave"],
+    ),
     (BudgetSpent.ask(DAY), "budget-day-2027-01-15-usd-1", ["fleet"], ["raise", "stop", "wait"]),
-    (BudgetSpent.ask(LANE), "budget-lane-2027-01-15/api-tokens-2", ["lane:api"], ["raise", "stop", "wait"]),
+    (
+        BudgetSpent.ask(LANE),
+        "budget-lane-2027-01-15/api-tokens-2",
+        ["lane:api"],
+        ["raise", "stop", "wait"],
+    ),
     (BudgetSpent.ask(RUN), "budget-run-RID-1-usd-1", ["run:RID-1"], ["raise", "stop"]),
 ]
 
 
-@pytest.mark.parametrize(("question", "name", "waits", "choices"), QUESTIONS, ids=[row[1] for row in QUESTIONS])
+@pytest.mark.parametrize(
+    ("question", "name", "waits", "choices"), QUESTIONS, ids=[row[1] for row in QUESTIONS]
+)
 def test_questions(question, name, waits, choices):
     record = catalog.encode(question)
     assert (record.id, record.waits, list(record.choices)) == (name, waits, choices)
@@ -89,11 +119,17 @@ def test_asking_again_after_the_answer_asks_nothing():
 
 def test_the_answer_lets_go_exactly_what_waited():
     store = opened()
-    for question in (LaneFailed.ask("api", "x"), LaneFailed.ask("docs", "x"), BudgetSpent.ask(LANE)):
+    for question in (
+        LaneFailed.ask("api", "x"),
+        LaneFailed.ask("docs", "x"),
+        BudgetSpent.ask(LANE),
+    ):
         store.append_all([decisions.raising(question)])
     assert decisions.held(state(store)) == {Lane("api"), Lane("docs")}
     assert decisions.released(state(store), "lane-failed-docs-1") == {Lane("docs")}
-    assert decisions.released(state(store), "lane-failed-api-1") == set(), "the lane waits for its budget too"
+    assert decisions.released(state(store), "lane-failed-api-1") == set(), (
+        "the lane waits for its budget too"
+    )
     done = answer.answer(store, answer.find(store, "lane-failed-docs-1"), "retry", by="ann")
     assert (done.released, decisions.held(state(store))) == (["lane:docs"], {Lane("api")})
 
@@ -102,7 +138,10 @@ def test_the_answer_lets_go_exactly_what_waited():
 def test_only_an_answer_that_lets_it_go_on_says_so(choice, released):
     store = opened()
     store.append_all([decisions.raising(LaneFailed.ask("api", "x"))])
-    assert answer.answer(store, answer.find(store, "lane-failed-api-1"), choice, by="ann").released == released
+    assert (
+        answer.answer(store, answer.find(store, "lane-failed-api-1"), choice, by="ann").released
+        == released
+    )
 
 
 def test_the_second_answer_is_told_the_first_and_writes_nothing():
@@ -111,7 +150,10 @@ def test_the_second_answer_is_told_the_first_and_writes_nothing():
     asked = answer.find(store, "lane-failed-api-1")
     first = answer.answer(store, asked, "retry", by="ann")
     written = store.last()
-    for seen in (asked, answer.find(store, "lane-failed-api-1")):  # who looked before, and who looks after
+    for seen in (
+        asked,
+        answer.find(store, "lane-failed-api-1"),
+    ):  # who looked before, and who looks after
         second = answer.answer(store, seen, "leave", by="bob")
         assert (second.ours, second.answered) == (False, first.answered)
     assert first.ours
@@ -180,7 +222,9 @@ def test_what_waits_until_the_fleet_is_started_again_is_over_then():
     store = opened()
     store.append_all([decisions.raising(LaneStopped.ask("api", "RID-1", "x"))])
     (asked,) = state(store).open.values()
-    assert decisions.due(state(store), 10**15, started_ms=asked.at_ms) == [], "it was asked after that"
+    assert decisions.due(state(store), 10**15, started_ms=asked.at_ms) == [], (
+        "it was asked after that"
+    )
     assert decisions.due(state(store), 0, started_ms=asked.at_ms + 1) == [asked]
 
 

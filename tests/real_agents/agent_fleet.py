@@ -54,7 +54,10 @@ class AgentFleet:
         model = ModelServer(self.home / f"model-{program.name}", script)
         self._models.append(model)
         first, workers = not self._config["agents"], self._config["workers"]
-        self._config["agents"][program.name] = {"command": [str(path_of(program))], **program.settings(model.url)}
+        self._config["agents"][program.name] = {
+            "command": [str(path_of(program))],
+            **program.settings(model.url),
+        }
         if lane:
             self._config["lanes"].setdefault("agents", {})[lane] = program.name
         elif first:
@@ -67,7 +70,9 @@ class AgentFleet:
             path.write_text(text)
         if program.first:
             words = [path_of(program), *program.first]
-            subprocess.run(words, env=self.environment, check=True, capture_output=True, timeout=START_SECONDS)
+            subprocess.run(
+                words, env=self.environment, check=True, capture_output=True, timeout=START_SECONDS
+            )
         return model
 
     def configure(self, table: str, **values: object) -> None:
@@ -110,7 +115,12 @@ class AgentFleet:
     def dos(self, *words: str) -> subprocess.CompletedProcess[str]:
         words = (sys.executable, "-m", "dos", *words)
         return subprocess.run(
-            words, cwd=self.root, env=self.environment, capture_output=True, text=True, timeout=PATIENCE
+            words,
+            cwd=self.root,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
         )
 
     def events(self, *kinds: str) -> list[dict[str, Any]]:
@@ -127,7 +137,12 @@ class AgentFleet:
 
     def git(self, *words: str) -> str:
         done = subprocess.run(
-            ["git", *words], cwd=self.root, env=self.environment, check=True, capture_output=True, text=True
+            ["git", *words],
+            cwd=self.root,
+            env=self.environment,
+            check=True,
+            capture_output=True,
+            text=True,
         )
         return done.stdout.strip()
 

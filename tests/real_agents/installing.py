@@ -31,11 +31,15 @@ def path_of(program: Program) -> Path:
     path = FOLDER / "node_modules" / ".bin" / program.program
     clean = {"PATH": os.environ["PATH"], "HOME": str(FOLDER)}
     try:
-        done = subprocess.run([path, "--version"], env=clean, capture_output=True, text=True, timeout=START_SECONDS)
+        done = subprocess.run(
+            [path, "--version"], env=clean, capture_output=True, text=True, timeout=START_SECONDS
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Unavailable(f"{program.program} does not start: {error}") from error
     if done.returncode or program.version not in done.stdout:
-        raise Unavailable(f"{program.program} --version: {(done.stdout + done.stderr).strip()[-300:]}")
+        raise Unavailable(
+            f"{program.program} --version: {(done.stdout + done.stderr).strip()[-300:]}"
+        )
     return path
 
 
@@ -67,7 +71,14 @@ def _fetch(npm: str, program: Program, *, seconds: float) -> str:
     global _dead_network
     if _dead_network:
         return f"{program.program} could not be installed: {_dead_network}"
-    quiet = ("--no-fund", "--no-audit", "--save-exact", "--fetch-retries=1", "--prefix", str(FOLDER))
+    quiet = (
+        "--no-fund",
+        "--no-audit",
+        "--save-exact",
+        "--fetch-retries=1",
+        "--prefix",
+        str(FOLDER),
+    )
     words = [npm, "install", *quiet, f"{program.package}@{program.version}"]
     try:
         done = subprocess.run(words, capture_output=True, text=True, timeout=seconds)
@@ -75,14 +86,24 @@ def _fetch(npm: str, program: Program, *, seconds: float) -> str:
         _dead_network = f"npm did not end within {INSTALL_SECONDS} s"
         return f"{program.program} could not be installed: {_dead_network}"
     if done.returncode:
-        said = [line.removeprefix("npm error ") for line in done.stderr.splitlines() if "npm error" in line]
+        said = [
+            line.removeprefix("npm error ")
+            for line in done.stderr.splitlines()
+            if "npm error" in line
+        ]
         _dead_network = "; ".join(said[:3])
         return f"{program.program} could not be installed: {_dead_network}"
-    return "" if _installed(program) == program.version else f"npm did not install {program.program}"
+    return (
+        "" if _installed(program) == program.version else f"npm did not install {program.program}"
+    )
 
 
 def _installed(program: Program) -> str:
     try:
-        return str(json.loads((FOLDER / "node_modules" / program.package / "package.json").read_text())["version"])
+        return str(
+            json.loads((FOLDER / "node_modules" / program.package / "package.json").read_text())[
+                "version"
+            ]
+        )
     except (FileNotFoundError, ValueError, KeyError):
         return ""

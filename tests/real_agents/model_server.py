@@ -14,14 +14,25 @@ class ModelServer:
         folder.mkdir(parents=True, exist_ok=True)
         self._log = folder / "requests.jsonl"
         (folder / "script.json").write_text(json.dumps(script))
-        words = [sys.executable, str(SERVER), "--script", str(folder / "script.json"), "--log", str(self._log)]
+        words = [
+            sys.executable,
+            str(SERVER),
+            "--script",
+            str(folder / "script.json"),
+            "--log",
+            str(self._log),
+        ]
         self._process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout is not None
         self.url = self._process.stdout.readline().strip()
         assert self.url, "the scripted model did not start"
 
     def requests(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self._log.read_text().splitlines()] if self._log.exists() else []
+        return (
+            [json.loads(line) for line in self._log.read_text().splitlines()]
+            if self._log.exists()
+            else []
+        )
 
     def refusals(self) -> int:
         return sum("status" in request["step"] for request in self.requests())

@@ -14,7 +14,9 @@ class Program(NamedTuple):
     version: str  # the one whose output the adapters were written for
     program: str
     settings: Callable[[str], Settings]  # the model's address -> its table in dos.toml
-    write: Callable[[str, str], Step]  # the model's step that writes a file in the program's own way
+    write: Callable[
+        [str, str], Step
+    ]  # the model's step that writes a file in the program's own way
     files: Callable[[str], dict[str, str]] = lambda url: {}  # in the user's home
     first: tuple[str, ...] = ()  # what has to be run once in a new home, by itself
 
@@ -67,7 +69,9 @@ def _tool(name: str, path_key: str) -> Callable[[str, str], Step]:
 
 
 def _patch(path: str, text: str) -> Step:
-    return {"bash": f"apply_patch <<'END'\n*** Begin Patch\n*** Add File: {path}\n+{text.rstrip()}\n*** End Patch\nEND"}
+    return {
+        "bash": f"apply_patch <<'END'\n*** Begin Patch\n*** Add File: {path}\n+{text.rstrip()}\n*** End Patch\nEND"
+    }
 
 
 CLAUDE_CODE = Program(
@@ -94,7 +98,10 @@ OPENCODE = Program(
     program="opencode",
     settings=_opencode,
     write=_tool("write", "filePath"),
-    first=("session", "list"),  # its first start makes its database: of two at once in a new home, one fails
+    first=(
+        "session",
+        "list",
+    ),  # its first start makes its database: of two at once in a new home, one fails
 )
 GEMINI = Program(
     name="gemini",

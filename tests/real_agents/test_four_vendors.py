@@ -10,7 +10,10 @@ from patience import wait_for
 from programs import CLAUDE_CODE, CODEX, GEMINI, OPENCODE, Program
 from test_real_places import busy_checkout, check_untouched
 
-pytestmark = [pytest.mark.programs, pytest.mark.timeout(3600)]  # the first run on a machine installs the programs
+pytestmark = [
+    pytest.mark.programs,
+    pytest.mark.timeout(3600),
+]  # the first run on a machine installs the programs
 AGAIN = "It was tried before"
 LANES = {
     "site": ["SITE/SITE1", "SITE/SITE2"],
@@ -57,12 +60,18 @@ def agent_of(fleet: AgentFleet, unit: str) -> psutil.Process | None:
 
 def kill_agent(fleet: AgentFleet, model: Any, unit: str) -> None:
     """Once the model has been asked: then it is in the middle of its work."""
-    wait_for(lambda: any("delay" in asked["step"] for asked in model.requests()), f"the agent on {unit} asks")
+    wait_for(
+        lambda: any("delay" in asked["step"] for asked in model.requests()),
+        f"the agent on {unit} asks",
+    )
     wait_for(lambda: agent_of(fleet, unit), f"an agent is at {unit}").kill()
 
 
 def kill_worker(fleet: AgentFleet, model: Any, unit: str) -> None:
-    wait_for(lambda: sum("delay" in asked["step"] for asked in model.requests()) > 1, f"the agent on {unit} asks")
+    wait_for(
+        lambda: sum("delay" in asked["step"] for asked in model.requests()) > 1,
+        f"the agent on {unit} asks",
+    )
     agent = wait_for(lambda: agent_of(fleet, unit), f"an agent is at {unit}")
     agent.parent().kill()
 
@@ -71,7 +80,9 @@ def kill_worker(fleet: AgentFleet, model: Any, unit: str) -> None:
 def fleet(new_fleet) -> AgentFleet:
     """At rest, after all of it."""
     fleet = new_fleet(LANES, *VENDORS.values())
-    models = {lane: fleet.staff(program, script(lane), lane=lane) for lane, program in VENDORS.items()}
+    models = {
+        lane: fleet.staff(program, script(lane), lane=lane) for lane, program in VENDORS.items()
+    }
     fleet.configure("workers", silence_seconds=240, wall_seconds=900)
     # What one run tried in vain, the next would leave alone for half an hour.
     fleet.configure("cooldown", window_ms=0, error_window_ms=0)
@@ -89,7 +100,11 @@ def fleet(new_fleet) -> AgentFleet:
 
 
 def of(fleet: AgentFleet, kind: str, unit: str = "") -> list[dict[str, Any]]:
-    return [event["body"] for event in fleet.events(kind) if not unit or event["body"].get("unit") == unit]
+    return [
+        event["body"]
+        for event in fleet.events(kind)
+        if not unit or event["body"].get("unit") == unit
+    ]
 
 
 def test_every_unit_lands_exactly_once(fleet):

@@ -28,7 +28,10 @@ def script(program: Program) -> dict[str, object]:
 
 @pytest.fixture(
     scope="module",
-    params=[*(each for each in ALL if each is not OPENCODE), pytest.param(OPENCODE, marks=pytest.mark.soak)],
+    params=[
+        *(each for each in ALL if each is not OPENCODE),
+        pytest.param(OPENCODE, marks=pytest.mark.soak),
+    ],
     ids=lambda program: program.name,
 )
 def program(request: pytest.FixtureRequest) -> Program:
@@ -60,7 +63,9 @@ def test_the_receipt_of_a_landing_holds(fleet):
     for unit in fleet.units():
         receipt = fleet.home / "receipt.json"
         assert fleet.dos("receipt", unit, "--out", str(receipt)).returncode == 0
-        assert fleet.dos("verify-receipt", "--receipt", str(receipt), "--unit", unit).returncode == 0
+        assert (
+            fleet.dos("verify-receipt", "--receipt", str(receipt), "--unit", unit).returncode == 0
+        )
 
 
 def test_how_it_ended_and_what_it_used_is_written_down(fleet, program):

@@ -41,7 +41,10 @@ def test_nobody_starts_an_agent_between_a_limit_and_its_end(new_fleet, program, 
     probe = f"{until_written('unit_landed')}; sleep 3"
     script = {
         "match": [
-            {"if": told(LIMITED), "steps": [refuse(status, times), *work("api", LIMITED, before=probe)]},
+            {
+                "if": told(LIMITED),
+                "steps": [refuse(status, times), *work("api", LIMITED, before=probe)],
+            },
             {"if": told(BUSY), "steps": work("guide", BUSY, before=until_written("limit_hit"))},
             {"if": told(LATER), "steps": work("guide", LATER)},
         ]
@@ -54,9 +57,15 @@ def test_nobody_starts_an_agent_between_a_limit_and_its_end(new_fleet, program, 
     assert hit["body"]["ending"] in LIMIT_ENDINGS
     assert hit["body"]["agent"] == program.name
     landed = {event["body"]["unit"]: event["pos"] for event in fleet.events("unit_landed")}
-    assert hit["pos"] < landed[BUSY] < lifted["pos"], "the other lane had nothing to start while the limit held"
+    assert hit["pos"] < landed[BUSY] < lifted["pos"], (
+        "the other lane had nothing to start while the limit held"
+    )
     probes = {event["body"]["run_id"] for event in fleet.events("limit_probed")}
-    between = [event for event in fleet.events("agent_started") if hit["pos"] < event["pos"] < lifted["pos"]]
+    between = [
+        event
+        for event in fleet.events("agent_started")
+        if hit["pos"] < event["pos"] < lifted["pos"]
+    ]
     assert [event["body"]["run_id"] for event in between] == [*probes]
     assert sorted(landed) == fleet.units()
 
@@ -69,7 +78,9 @@ def come_back(program: Program, seconds: int, status: int = 429) -> dict[str, ob
 
 
 @pytest.mark.parametrize(
-    "program", [GEMINI, pytest.param(OPENCODE, marks=pytest.mark.soak)], ids=lambda program: program.name
+    "program",
+    [GEMINI, pytest.param(OPENCODE, marks=pytest.mark.soak)],
+    ids=lambda program: program.name,
 )
 def test_a_silent_retry_is_seen_to_wait_while_it_lasts(new_fleet, program):
     fleet = new_fleet({"api": [LIMITED]}, program)
@@ -77,7 +88,10 @@ def test_a_silent_retry_is_seen_to_wait_while_it_lasts(new_fleet, program):
     fleet.start()
     fleet.await_row(lane="api", state="waiting on quota", agent=program.name)
     fleet.finish()
-    told_of = [event["kind"] for event in fleet.events("agent_waiting", "agent_went_on", "agent_ended", "limit_hit")]
+    told_of = [
+        event["kind"]
+        for event in fleet.events("agent_waiting", "agent_went_on", "agent_ended", "limit_hit")
+    ]
     assert told_of == ["agent_waiting", "agent_went_on", "agent_ended"]
     assert fleet.landed() == fleet.units()
 
@@ -94,7 +108,9 @@ def test_a_silent_retry_is_seen_to_wait_while_it_lasts(new_fleet, program):
 )
 def test_what_waits_in_silence_for_too_long_is_ended_and_is_no_hang(new_fleet, program, refusal):
     fleet = new_fleet({"api": [LIMITED]}, program)
-    fleet.configure("workers", silence_seconds=45)  # longer than it takes to start on a busy machine
+    fleet.configure(
+        "workers", silence_seconds=45
+    )  # longer than it takes to start on a busy machine
     fleet.staff(program, [refusal, *work("api", LIMITED)])
     fleet.up()
     refused, worked = (event["body"]["outcome"] for event in fleet.events("agent_ended"))
@@ -110,7 +126,9 @@ def test_another_vendors_program_takes_over_while_the_first_has_no_room(new_flee
     fleet.staff(CLAUDE_CODE, [{"status": 429, "message": "Too Many Requests"}])
     fleet.staff(CODEX, work("api", LIMITED))
     fleet.up()
-    ended = [(event["body"]["agent"], event["body"]["outcome"]) for event in fleet.events("agent_ended")]
+    ended = [
+        (event["body"]["agent"], event["body"]["outcome"]) for event in fleet.events("agent_ended")
+    ]
     assert ended[0][0] == "claude_code"
     assert ended[0][1] in LIMIT_ENDINGS
     assert ended[1:] == [("codex", "ok")]

@@ -22,7 +22,9 @@ SLOW = pytest.mark.soak  # to start
 
 
 class Ended:
-    def __init__(self, outcome: AgentOutcome, lines: list[str], heard: list[Activity | Waiting], tree: Path) -> None:
+    def __init__(
+        self, outcome: AgentOutcome, lines: list[str], heard: list[Activity | Waiting], tree: Path
+    ) -> None:
         self.outcome = outcome
         self.lines = lines
         self.heard = heard
@@ -30,11 +32,18 @@ class Ended:
 
     def commits(self) -> int:
         words = ["git", "rev-list", "--count", "HEAD"]
-        return int(subprocess.run(words, cwd=self.tree, check=True, capture_output=True, text=True).stdout)
+        return int(
+            subprocess.run(words, cwd=self.tree, check=True, capture_output=True, text=True).stdout
+        )
 
 
 def end(
-    tmp_path: Path, program: Program, script: object, *, max_turns: int | None = None, tries: int | None = None
+    tmp_path: Path,
+    program: Program,
+    script: object,
+    *,
+    max_turns: int | None = None,
+    tries: int | None = None,
 ) -> Ended:
     """Start it as a worker does; its adapter says how it ended: by itself, or for its silence after a few tries."""
     try:
@@ -42,7 +51,9 @@ def end(
     except Unavailable as error:
         pytest.skip(str(error))
     environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home"), "LANG": "C.UTF-8"}
-    environment |= {f"GIT_{who}_{what}": it for who in ("AUTHOR", "COMMITTER") for what, it in IDENTITY.items()}
+    environment |= {
+        f"GIT_{who}_{what}": it for who in ("AUTHOR", "COMMITTER") for what, it in IDENTITY.items()
+    }
     tree = tmp_path / "tree"
     tree.mkdir()
     for words in (["init", "--quiet"], ["commit", "--quiet", "--allow-empty", "-m", "Begin"]):
@@ -74,7 +85,9 @@ def end(
 
 
 @pytest.mark.parametrize(
-    "program", [CLAUDE_CODE, CODEX, GEMINI, pytest.param(OPENCODE, marks=SLOW)], ids=lambda program: program.name
+    "program",
+    [CLAUDE_CODE, CODEX, GEMINI, pytest.param(OPENCODE, marks=SLOW)],
+    ids=lambda program: program.name,
 )
 def test_work_ends_well_with_its_last_words_and_what_it_used(tmp_path, program):
     ended = end(tmp_path, program, [COMMIT, {"say": "It is done."}])
@@ -122,7 +135,9 @@ def test_what_tries_again_in_silence_is_seen_to_wait(tmp_path, program, status):
     words = {429: "Too Many Requests", 529: "Overloaded"}[status]
     ended = end(tmp_path, program, [{"status": status, "message": words}], tries=2)
     assert [type(each) for each in ended.heard[:1]] == [Waiting]
-    assert ended.outcome.ending is {429: Ending.TRANSIENT, 529: Ending.OVERLOADED}[status], ended.lines
+    assert ended.outcome.ending is {429: Ending.TRANSIENT, 529: Ending.OVERLOADED}[status], (
+        ended.lines
+    )
 
 
 def test_claude_code_that_runs_out_of_turns_says_so(tmp_path):

@@ -25,7 +25,9 @@ def stand_in(fleet: AgentFleet, shell: str) -> None:
 def worktree_of(fleet: AgentFleet, lane: str) -> str:
     look = f"from dos import workspace; print(workspace.find('.').worktrees / {lane!r})"
     words = [sys.executable, "-c", look]
-    done = subprocess.run(words, cwd=fleet.root, env=fleet.environment, check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        words, cwd=fleet.root, env=fleet.environment, check=True, capture_output=True, text=True
+    )
     return done.stdout.strip()
 
 
@@ -54,7 +56,9 @@ def check_untouched(fleet: AgentFleet, files: dict[str, str], begun: str) -> Non
 
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("program", ALL, ids=lambda program: program.name)
-def test_a_program_works_in_its_worktree_whatever_its_shell_says(new_fleet, program: Program, shell):
+def test_a_program_works_in_its_worktree_whatever_its_shell_says(
+    new_fleet, program: Program, shell
+):
     fleet = new_fleet(LANES, program)
     fleet.staff(program, {"match": [{"if": told(UNIT), "steps": work_with(program, "api", UNIT)}]})
     fleet.begin()

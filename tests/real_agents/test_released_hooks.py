@@ -59,7 +59,9 @@ def test_a_tool_call_goes_through_with_the_released_settings_in_place(tmp_path, 
     try:
         _settle(home, host, model.url)
         environment = {
-            "PATH": os.pathsep.join([str(_dos_that_tells(tmp_path / "bin", asked)), os.environ["PATH"]]),
+            "PATH": os.pathsep.join(
+                [str(_dos_that_tells(tmp_path / "bin", asked)), os.environ["PATH"]]
+            ),
             "HOME": str(home),
             "LANG": "C.UTF-8",
             "GEMINI_CLI_TRUST_WORKSPACE": "true",
@@ -94,6 +96,8 @@ def _dos_that_tells(folder: Path, asked: Path) -> Path:
     """A `dos` on the path that is ours, and writes down what it was asked and how it exited."""
     folder.mkdir()
     script = folder / "dos"
-    script.write_text(f'#!/bin/sh\n{sys.executable} -m dos "$@"\ncode=$?\necho "$* -> $code" >> {asked}\nexit $code\n')
+    script.write_text(
+        f'#!/bin/sh\n{sys.executable} -m dos "$@"\ncode=$?\necho "$* -> $code" >> {asked}\nexit $code\n'
+    )
     script.chmod(0o755)
     return folder

@@ -27,7 +27,11 @@ Message = dict[str, Any]
 def anthropic(prompt: str, results: int, streamed: bool) -> tuple[str, Message]:
     answered = [{"role": "user", "content": [{"type": "tool_result"}]}] * results
     messages = [{"role": "user", "content": prompt}, *answered]
-    return "/v1/messages", {"messages": messages, "tools": [{"name": "Bash", "input_schema": {}}], "stream": streamed}
+    return "/v1/messages", {
+        "messages": messages,
+        "tools": [{"name": "Bash", "input_schema": {}}],
+        "stream": streamed,
+    }
 
 
 def responses(prompt: str, results: int, streamed: bool) -> tuple[str, Message]:
@@ -52,7 +56,9 @@ def gemini(prompt: str, results: int, streamed: bool) -> tuple[str, Message]:
     return f"/v1beta/models/any:{verb}", {"contents": contents, "tools": tools}
 
 
-PROTOCOLS = pytest.mark.parametrize("protocol", [anthropic, responses, chat, gemini], ids=lambda each: each.__name__)
+PROTOCOLS = pytest.mark.parametrize(
+    "protocol", [anthropic, responses, chat, gemini], ids=lambda each: each.__name__
+)
 STREAMED = pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "whole"])
 
 

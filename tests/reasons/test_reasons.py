@@ -24,16 +24,26 @@ OF_LANES = [
     "LANE_ALL_SHIPPED_INFLIGHT_OR_STALE_STAMP", "RENDERER_SIDECAR_DROPPED", "SCHEMA_UNREADABLE",
 ]  # fmt: skip
 SIDECARS = [code for code in ReasonCode if code is not ReasonCode.OK]
-RESULTS = ["RESULT_EMPTY", *(f"RESULT_DEAD_{each}" for each in outcome.Class if each is not outcome.Class.NONE)]
+RESULTS = [
+    "RESULT_EMPTY",
+    *(f"RESULT_DEAD_{each}" for each in outcome.Class if each is not outcome.Class.NONE),
+]
 STOPS = [*StopReason, *WorkerStop]
 
 
 @pytest.mark.parametrize(
     ("token", "kind"),
     [
-        *((token, Kind.REFUSAL) for token in (*RefusalReason, *sorted(OF_LANES), *sorted(SIDECARS))),
+        *(
+            (token, Kind.REFUSAL)
+            for token in (*RefusalReason, *sorted(OF_LANES), *sorted(SIDECARS))
+        ),
         *((token, Kind.HOLD) for token in pickable.Answer),
-        *((token, Kind.CAUSE) for token in sorted(CAUSE_KEYS) if token != "lane_all_inflight_or_deferred"),
+        *(
+            (token, Kind.CAUSE)
+            for token in sorted(CAUSE_KEYS)
+            if token != "lane_all_inflight_or_deferred"
+        ),
         *((token, Kind.RESULT) for token in sorted(RESULTS)),
         *((token, Kind.STOP) for token in STOPS),
     ],
@@ -59,7 +69,9 @@ ENVIRONMENT = {"launch-failed", "consecutive-unclear", "not-ready"}
 @pytest.mark.parametrize("token", STOPS)
 def test_a_stop_says_who_is_needed(token):
     groups = {"nobody": NOBODY, "time": TIME, "environment": ENVIRONMENT}
-    assert needs(token) == next((who for who, tokens in groups.items() if token in tokens), "operator")
+    assert needs(token) == next(
+        (who for who, tokens in groups.items() if token in tokens), "operator"
+    )
 
 
 @pytest.mark.parametrize("row", reasons.TABLE, ids=lambda row: row.token)
@@ -73,7 +85,9 @@ def test_a_reason_says_what_it_means_and_names_only_verbs_that_exist(row):
 @pytest.mark.parametrize("row", reasons.TABLE, ids=lambda row: row.token)
 def test_what_a_person_has_to_clear_does_not_succeed_by_trying_again(row):
     if row.kind is not Kind.STOP:
-        assert row.retryable == (row.clears_by in (ClearsBy.TIME, ClearsBy.OTHER_WORKER, ClearsBy.REPLAN))
+        assert row.retryable == (
+            row.clears_by in (ClearsBy.TIME, ClearsBy.OTHER_WORKER, ClearsBy.REPLAN)
+        )
     assert not (row.retryable and row.needs == "operator")
 
 
@@ -91,7 +105,9 @@ def test_an_unknown_token_is_not_found_and_refuses():
 
 
 def test_a_registry_grows_by_new_tokens_only():
-    more = reasons.BUILT_IN.extend([Reason(token="VENDOR", category=Category.MISROUTE, message="", refusal=False)])
+    more = reasons.BUILT_IN.extend(
+        [Reason(token="VENDOR", category=Category.MISROUTE, message="", refusal=False)]
+    )
     assert more.find("vendor").needs == "operator" and not more.is_refusal("VENDOR")
     assert reasons.find("VENDOR") is None
     with pytest.raises(ValueError, match="twice"):
@@ -100,16 +116,26 @@ def test_a_registry_grows_by_new_tokens_only():
         Registry([*reasons.TABLE, reasons.TABLE[0]])
 
 
-@pytest.mark.parametrize(("token", "category"), [("", "MISROUTE"), (" ", "MISROUTE"), ("X", "NOSUCH"), ("X", "")])
+@pytest.mark.parametrize(
+    ("token", "category"), [("", "MISROUTE"), (" ", "MISROUTE"), ("X", "NOSUCH"), ("X", "")]
+)
 def test_a_reason_without_a_token_or_of_no_category_is_an_error(token, category):
     with pytest.raises(ValueError, match="reason"):
         Reason(token=token, category=category, message="")
 
 
 def test_what_a_workspace_declares_is_in_its_table():
-    declared = {"VENDOR": declared_reasons.Reason(category="OPERATOR_GATE", fix="Call them.", see_also=("x",))}
+    declared = {
+        "VENDOR": declared_reasons.Reason(
+            category="OPERATOR_GATE", fix="Call them.", see_also=("x",)
+        )
+    }
     found = declared_reasons.registry(declared).find("vendor")
-    assert (found.category, found.fix, found.see_also) == (Category.OPERATOR_GATE, "Call them.", ("x",))
+    assert (found.category, found.fix, found.see_also) == (
+        Category.OPERATOR_GATE,
+        "Call them.",
+        ("x",),
+    )
 
 
 REMEDIES = {
@@ -126,14 +152,20 @@ CAUSES = [(key, remedy) for remedy, keys in REMEDIES.items() for key in keys.spl
 @pytest.mark.parametrize(("key", "remedy"), CAUSES)
 def test_a_blocked_cause_has_one_remedy(key, remedy):
     found = reasons.blocked_cause(f" {key} ")
-    assert (found.key, found.self_heals_via, found.operator_action_required) == (key, remedy, not remedy)
+    assert (found.key, found.self_heals_via, found.operator_action_required) == (
+        key,
+        remedy,
+        not remedy,
+    )
     assert found.label and found.fix_sketch
     assert reasons.recurring_self_heal_for(key, 1) == remedy
     unspecific = key in ("uncategorized_nonship", "gate_wedge_unspecified")
     assert reasons.recurring_self_heal_for(key, 2) == ("/unstick" if unspecific else remedy)
 
 
-@pytest.mark.parametrize("key", ["", " ", "zzz", "SHIPPED", "LANE_HELD", "drain", "OPERATOR_DECISION"])
+@pytest.mark.parametrize(
+    "key", ["", " ", "zzz", "SHIPPED", "LANE_HELD", "drain", "OPERATOR_DECISION"]
+)
 def test_what_is_no_blocked_cause_has_no_remedy(key):
     assert reasons.blocked_cause(key) is None
     assert reasons.recurring_self_heal_for(key, 5) == ""
@@ -181,9 +213,15 @@ def test_an_undeclared_token_is_known_by_its_whole_words(token, found):
         ({"do_not_render": True, "all_clear": True}, "verdict_envelope:do_not_render"),
         ({"blocked": True}, "verdict_envelope:blocked"),
         ({"blocked": True, "all_clear": True}, None),
-        ({"blocked": True, "all_clear": True, "verdict": "WEDGE"}, "verdict_envelope:verdict=WEDGE"),
+        (
+            {"blocked": True, "all_clear": True, "verdict": "WEDGE"},
+            "verdict_envelope:verdict=WEDGE",
+        ),
         ({"verdict": "drain"}, "verdict_envelope:verdict=DRAIN"),
-        ({"verdict": "LIVE", "reason_class": "LANE_DRAINED"}, "verdict_envelope:reason_class=LANE_DRAINED"),
+        (
+            {"verdict": "LIVE", "reason_class": "LANE_DRAINED"},
+            "verdict_envelope:reason_class=LANE_DRAINED",
+        ),
         ({"reason_class": "NEVER_HEARD_OF"}, "verdict_envelope:reason_class=NEVER_HEARD_OF"),
         ({"reason_class": ""}, "verdict_envelope:reason_class="),
         ({"reason_class": 5}, "verdict_envelope:reason_class=5"),
@@ -196,7 +234,9 @@ def test_an_envelope_refuses_by_its_plainest_word(envelope, tag):
 
 
 def test_an_envelope_may_use_the_workspaces_own_reasons():
-    known = reasons.BUILT_IN.extend([Reason(token="NOTE", category=Category.MISROUTE, message="", refusal=False)])
+    known = reasons.BUILT_IN.extend(
+        [Reason(token="NOTE", category=Category.MISROUTE, message="", refusal=False)]
+    )
     assert reasons.envelope_is_refusal({"reason_class": "note"}, known) == (False, None)
 
 

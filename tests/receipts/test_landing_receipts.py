@@ -29,7 +29,11 @@ def receipt_of(repository: Repository, unit: str) -> dict[str, object]:
 
 
 def said(repository: Repository) -> list[str]:
-    return [e.body.get("said", "") for e in World(repository.root).journal.events() if e.kind == ReceiptIssued.kind]
+    return [
+        e.body.get("said", "")
+        for e in World(repository.root).journal.events()
+        if e.kind == ReceiptIssued.kind
+    ]
 
 
 def checked(repository: Repository, unit: str) -> evidence.Checked:
@@ -48,20 +52,36 @@ def test_it_says_what_was_checked_before_the_branch_moved(repository):
     )  # fmt: skip
     assert first["commits"] == [first["commit"]]
     assert first["tree"] == repository.git("rev-parse", f"{first['commit']}^{{tree}}")
-    assert (first["ancestor"], first["survives"], first["bound"], first["verdict"]) == (True, True, True, "CONFIRMED")
+    assert (first["ancestor"], first["survives"], first["bound"], first["verdict"]) == (
+        True,
+        True,
+        True,
+        "CONFIRMED",
+    )
     assert (first["region"], first["paths_in_region"]) == (["one/**"], True)
     assert (first["command"], first["exit_code"], first["command_source"]) == (
         ["sh", "-c", "test -s one/a.txt"], 0, "unit",
     )  # fmt: skip
-    assert (checked(repository, "DEMO/A1").valid, checked(repository, "DEMO/A1").bound) == (True, True)
+    assert (checked(repository, "DEMO/A1").valid, checked(repository, "DEMO/A1").bound) == (
+        True,
+        True,
+    )
 
 
 @pytest.mark.soak
 def test_without_a_command_git_alone_is_the_witness(repository):
     work(repository, lane="two")
     found = receipt_of(repository, "DEMO/B1")
-    assert (found["verdict"], found["bound"], found["command"], found["exit_code"]) == ("UNWITNESSED", False, [], None)
-    assert (checked(repository, "DEMO/B1").valid, checked(repository, "DEMO/B1").bound) == (True, False)
+    assert (found["verdict"], found["bound"], found["command"], found["exit_code"]) == (
+        "UNWITNESSED",
+        False,
+        [],
+        None,
+    )
+    assert (checked(repository, "DEMO/B1").valid, checked(repository, "DEMO/B1").bound) == (
+        True,
+        False,
+    )
 
 
 @pytest.mark.soak
@@ -89,7 +109,10 @@ def test_a_command_that_cannot_fail_binds_nothing(repository):
     plan.write_text(plan.read_text().replace("test -s one/a.txt", "true"))
     repository.commit_all("Easier")
     work(repository)
-    assert (receipt_of(repository, "DEMO/A1")["bound"], receipt_of(repository, "DEMO/A2")["bound"]) == (False, True)
+    assert (
+        receipt_of(repository, "DEMO/A1")["bound"],
+        receipt_of(repository, "DEMO/A2")["bound"],
+    ) == (False, True)
 
 
 @pytest.mark.soak
@@ -106,7 +129,9 @@ def test_a_command_of_several_lines_is_named_by_its_digest(repository):
 
 
 @pytest.mark.soak
-def test_the_key_is_made_at_the_first_landing_and_that_is_said_once(repository, tmp_path, monkeypatch):
+def test_the_key_is_made_at_the_first_landing_and_that_is_said_once(
+    repository, tmp_path, monkeypatch
+):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     work(repository)
     lines = said(repository)
@@ -114,7 +139,9 @@ def test_the_key_is_made_at_the_first_landing_and_that_is_said_once(repository, 
     assert (tmp_path / "config" / "dos" / "receipt-key").stat().st_mode & 0o777 == 0o600
 
 
-def test_without_the_package_a_unit_lands_with_a_receipt_that_is_not_signed(repository, tmp_path, monkeypatch):
+def test_without_the_package_a_unit_lands_with_a_receipt_that_is_not_signed(
+    repository, tmp_path, monkeypatch
+):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.asymmetric.ed25519", None)
     work(repository)
@@ -156,7 +183,9 @@ def test_a_landing_of_an_older_version_gets_a_receipt_by_git_alone(repository):
     """It was intended without a draft, and its worker died when the branch had moved."""
     work(repository)
     first = receipt_of(repository, "DEMO/A1")
-    landing = Landing(unit="DEMO/A1", branch="main", base=str(first["base"]), commit=str(first["commit"]))
+    landing = Landing(
+        unit="DEMO/A1", branch="main", base=str(first["base"]), commit=str(first["commit"])
+    )
     acting = open_effects(repository)
     again = acting.ground.issue_receipt(effects.IssueReceipt(landing=landing)).receipt
     acting.close()
@@ -193,7 +222,12 @@ def test_it_is_of_no_other_unit_and_of_no_branch_that_lost_it(repository):
     with World(repository.root) as world:
         other = evidence.for_commit(world, commit, "DEMO/A2")
         assert [each.valid for each in other] == [False]
-        assert evidence.for_commit(world, repository.git("rev-list", "--max-parents=0", "HEAD"), "DEMO/A1") == []
+        assert (
+            evidence.for_commit(
+                world, repository.git("rev-list", "--max-parents=0", "HEAD"), "DEMO/A1"
+            )
+            == []
+        )
     repository.git("reset", "--quiet", "--hard", f"{commit}~1")
     assert not checked(repository, "DEMO/A1").valid
 
@@ -219,7 +253,16 @@ def test_a_third_party_checks_it_with_a_clone_and_the_public_key(repository, tmp
     subprocess.run(["git", "clone", "--quiet", str(repository.root), str(clone)], check=True)
 
     def dos(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "dos", "verify-receipt", "--commit", commit, "--json", *words]
+        command = [
+            sys.executable,
+            "-m",
+            "dos",
+            "verify-receipt",
+            "--commit",
+            commit,
+            "--json",
+            *words,
+        ]
         return subprocess.run(command, cwd=clone, capture_output=True, text=True, timeout=PATIENCE)
 
     assert dos("--key-file", str(public)).returncode == 2, "notes are not cloned by themselves"
@@ -228,7 +271,15 @@ def test_a_third_party_checks_it_with_a_clone_and_the_public_key(repository, tmp
     assert dos().returncode == 2, "nobody told it which key to trust"
     answer = json.loads(dos("--key-file", str(public)).stdout)
     assert (answer["valid"], answer["bound"]) == (True, True)
-    assert answer["checked"] == ["signature", "commit", "repository", "tree", "base", "ancestry", "region"]
+    assert answer["checked"] == [
+        "signature",
+        "commit",
+        "repository",
+        "tree",
+        "base",
+        "ancestry",
+        "region",
+    ]
 
 
 NOTER = """
@@ -249,7 +300,8 @@ def test_several_who_note_at_once_lose_nothing(repository):
         repository.commit_all(f"Commit {number}")
     commits = repository.git("rev-list", "HEAD").split()
     writers = [
-        subprocess.Popen([sys.executable, "-c", NOTER, str(repository.root), str(who), *commits]) for who in range(4)
+        subprocess.Popen([sys.executable, "-c", NOTER, str(repository.root), str(who), *commits])
+        for who in range(4)
     ]
     assert [writer.wait(timeout=PATIENCE) for writer in writers] == [0, 0, 0, 0]
     git = Writer(repository.root)
@@ -264,7 +316,11 @@ def test_one_that_is_noted_twice_is_there_once_and_notes_of_others_stay(reposito
     git, commit = Writer(repository.root), repository.git("rev-parse", "HEAD")
     repository.git("notes", "--ref=dos-receipts", "add", "-m", "somebody's words", commit)
     one = receipts.blank(commit=commit, tree="b" * 40, nonce="n1")
-    for receipt in (one, one, receipts.blank(commit=commit, tree="b" * 40, nonce="n1", ancestor=True)):
+    for receipt in (
+        one,
+        one,
+        receipts.blank(commit=commit, tree="b" * 40, nonce="n1", ancestor=True),
+    ):
         notes.add(git, receipt)
     found = notes.of_commit(git, commit)
     assert found[0] == b"somebody's words"
@@ -279,7 +335,9 @@ def test_the_story_tells_only_what_a_person_should_know(repository, tmp_path, mo
 
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     work(repository)
-    told = [line.text for e in World(repository.root).journal.events() if (line := event_lines.tell(e))]
+    told = [
+        line.text for e in World(repository.root).journal.events() if (line := event_lines.tell(e))
+    ]
     assert sum("that signs receipts" in line for line in told) == 1
 
 

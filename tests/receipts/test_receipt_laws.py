@@ -36,8 +36,15 @@ def runner(tmp_path_factory) -> Signer:
 
 
 def signed(runner: Signer, **known) -> dict[str, object]:
-    fixed = {"commit": "a" * 40, "tree": "b" * 40, "base": "c" * 40, "timestamp": "2031-01-31T09:30:00Z"}
-    receipt = runner.sign(receipts.blank(**(fixed | {"verdict": "REFUTED", "exit_code": 1, "refuted": True} | known)))
+    fixed = {
+        "commit": "a" * 40,
+        "tree": "b" * 40,
+        "base": "c" * 40,
+        "timestamp": "2031-01-31T09:30:00Z",
+    }
+    receipt = runner.sign(
+        receipts.blank(**(fixed | {"verdict": "REFUTED", "exit_code": 1, "refuted": True} | known))
+    )
     return json.loads(receipts.canonical(receipt))
 
 
@@ -62,7 +69,13 @@ def test_any_other_value_in_any_field_breaks_it(runner, narrated, name, value):
 
 
 @settings(max_examples=300)
-@given(one=st.sampled_from(TEXTS), other=st.sampled_from(TEXTS), count=st.integers(1, 6), claim=TEXT, narrated=TEXT)
+@given(
+    one=st.sampled_from(TEXTS),
+    other=st.sampled_from(TEXTS),
+    count=st.integers(1, 6),
+    claim=TEXT,
+    narrated=TEXT,
+)
 def test_bytes_that_wander_between_fields_break_it(runner, one, other, count, claim, narrated):
     whole = signed(runner, claim=claim, narrated=narrated)
     giver, taker = str(whole[one]), str(whole[other])
@@ -120,13 +133,33 @@ NOW = datetime(2031, 2, 1, tzinfo=UTC)
         ({"expires": "2031-02-01T02:00:01+02:00"}, {}, ""),
         ({}, {"wanted_commit": "d" * 40}, "commit"),
         ({}, {"wanted_unit": "A/B"}, "unit"),
-        ({}, {"here": Here(repo="", tree=None, on_target=False, base_holds=False)}, "not in this repository"),
-        ({}, {"here": Here(repo="other", tree="b" * 40, on_target=True, base_holds=True)}, "another repository"),
-        ({}, {"here": Here(repo=Unknown("shallow"), tree="b" * 40, on_target=True, base_holds=True)}, "not known"),
+        (
+            {},
+            {"here": Here(repo="", tree=None, on_target=False, base_holds=False)},
+            "not in this repository",
+        ),
+        (
+            {},
+            {"here": Here(repo="other", tree="b" * 40, on_target=True, base_holds=True)},
+            "another repository",
+        ),
+        (
+            {},
+            {"here": Here(repo=Unknown("shallow"), tree="b" * 40, on_target=True, base_holds=True)},
+            "not known",
+        ),
         ({}, {"here": Here(repo="r", tree="e" * 40, on_target=True, base_holds=True)}, "tree"),
         ({}, {"here": Here(repo="r", tree="b" * 40, on_target=True, base_holds=False)}, "base"),
-        ({}, {"here": Here(repo="r", tree="b" * 40, on_target=False, base_holds=True)}, "does not hold"),
-        ({}, {"here": Here(repo="r", tree="b" * 40, on_target=Unknown("gone"), base_holds=True)}, "not known"),
+        (
+            {},
+            {"here": Here(repo="r", tree="b" * 40, on_target=False, base_holds=True)},
+            "does not hold",
+        ),
+        (
+            {},
+            {"here": Here(repo="r", tree="b" * 40, on_target=Unknown("gone"), base_holds=True)},
+            "not known",
+        ),
         (
             {"paths_in_region": True},
             {"here": Here(repo="r", tree="b" * 40, on_target=True, base_holds=True, strays=("x",))},
@@ -140,7 +173,12 @@ def test_where_it_is_believed(known, seen, why):
             "algorithm": "ED25519", "signature": "s", "verdict": "CONFIRMED", "bound": True} | known)
     )  # fmt: skip
     answer = verdict.judge(
-        Evidence(**({"receipt": receipt, "now": NOW, "key_trusted": True, "signed": True, "here": HERE} | seen))
+        Evidence(
+            **(
+                {"receipt": receipt, "now": NOW, "key_trusted": True, "signed": True, "here": HERE}
+                | seen
+            )
+        )
     )
     assert answer.valid == (not why)
     assert why in answer.reason

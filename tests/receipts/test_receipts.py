@@ -15,19 +15,28 @@ TEXT = st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"]), max_s
 
 
 def made(**known) -> Receipt:
-    return receipts.blank(**({"commit": COMMIT, "tree": TREE, "timestamp": "2031-01-31T09:30:00Z"} | known))
+    return receipts.blank(
+        **({"commit": COMMIT, "tree": TREE, "timestamp": "2031-01-31T09:30:00Z"} | known)
+    )
 
 
 def written(**changed) -> bytes:
     return json.dumps(json.loads(receipts.canonical(made(exit_code=1))) | changed).encode()
 
 
-@given(claim=TEXT, narrated=TEXT, command=st.lists(TEXT, max_size=3), code=st.none() | st.integers(-255, 255))
+@given(
+    claim=TEXT,
+    narrated=TEXT,
+    command=st.lists(TEXT, max_size=3),
+    code=st.none() | st.integers(-255, 255),
+)
 def test_what_is_written_is_read_back_and_written_the_same_way(claim, narrated, command, code):
     receipt = made(claim=claim, narrated=narrated, command=tuple(command), exit_code=code)
     data = receipts.canonical(receipts.checked(receipt))
     assert receipts.parse(data) == receipt
-    assert receipts.parse(json.dumps(json.loads(data), indent=4).encode()) == receipt, "however it is laid out"
+    assert receipts.parse(json.dumps(json.loads(data), indent=4).encode()) == receipt, (
+        "however it is laid out"
+    )
     assert receipts.canonical(receipts.parse(data)) == data
 
 
@@ -42,12 +51,22 @@ def test_the_signature_is_the_only_field_that_is_not_signed():
     receipt = made()
     for name in Receipt.__struct_fields__:
         value = getattr(receipt, name)
-        other = made(**{name: not value if isinstance(value, bool) else ("x",) if isinstance(value, tuple) else "x"})
+        other = made(
+            **{
+                name: not value
+                if isinstance(value, bool)
+                else ("x",)
+                if isinstance(value, tuple)
+                else "x"
+            }
+        )
         assert (receipts.payload(other) == receipts.payload(receipt)) == (name == "signature"), name
 
 
 @pytest.mark.parametrize("character", ["\n", "\0", "\x1b", "\x7f", "\x85", "\u2028", "\u2029"])
-@pytest.mark.parametrize("field", ["claim", "narrated", "unit", "witness_surface", "target", "runner"])
+@pytest.mark.parametrize(
+    "field", ["claim", "narrated", "unit", "witness_surface", "target", "runner"]
+)
 def test_control_characters_are_refused_where_it_is_made_and_where_it_is_read(character, field):
     with pytest.raises(BadInput):
         receipts.checked(made(**{field: f"a{character}b"}))
@@ -93,19 +112,27 @@ def test_what_could_not_be_a_receipt_is_malformed(data):
     assert isinstance(found, Rejected) and found.malformed
 
 
-@given(st.binary(max_size=200) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "surrogatepass")))
+@given(
+    st.binary(max_size=200)
+    | st.text(max_size=200).map(lambda text: text.encode("utf-8", "surrogatepass"))
+)
 def test_any_bytes_get_an_answer(data):
     assert isinstance(receipts.parse(data), Rejected)
 
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 
 
-@given(ANYTHING, st.dictionaries(st.sampled_from(Receipt.__struct_fields__), ANYTHING, min_size=1, max_size=4))
+@given(
+    ANYTHING,
+    st.dictionaries(st.sampled_from(Receipt.__struct_fields__), ANYTHING, min_size=1, max_size=4),
+)
 def test_any_json_gets_an_answer(value, fields):
     assert isinstance(receipts.parse(json.dumps(value).encode()), Rejected)
     answer = receipts.parse(written(**fields))

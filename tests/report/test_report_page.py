@@ -56,7 +56,15 @@ def ended(outcome: str = "ok", **changed: object) -> events.AgentEnded:
 
 def measured(verdict: str = "DELIVERED", reason: str = "no commit was made") -> events.WorkMeasured:
     return events.WorkMeasured(
-        **UNIT, iteration=1, base="b", head="h", commits=[], strays=[], accepted=None, verdict=verdict, reason=reason
+        **UNIT,
+        iteration=1,
+        base="b",
+        head="h",
+        commits=[],
+        strays=[],
+        accepted=None,
+        verdict=verdict,
+        reason=reason,
     )
 
 
@@ -68,7 +76,9 @@ def fleet_stopped(host: str = "h") -> events.FleetStopped:
     return events.FleetStopped(host=host, reason="nothing is left to do")
 
 
-def sheet(happened: list[Event], proofs: dict[str, Proved] | None = None, name: str = "greeter") -> Sheet:
+def sheet(
+    happened: list[Event], proofs: dict[str, Proved] | None = None, name: str = "greeter"
+) -> Sheet:
     asked = fold(Decisions(), happened)
     return Sheet(
         workspace=name,
@@ -119,27 +129,59 @@ def test_an_agent_that_was_started_before_has_its_whole_time() -> None:
 
 def test_a_late_word_of_an_old_run_does_not_end_the_agent_of_the_new_one() -> None:
     told = tell(written((0, started()), (1, ended(run_id="R0")), (5, ended()), (6, LANDED)))
-    assert [(bar.run_id, bar.how) for bar in told.bars] == [("R1", How.LANDED), ("R0", How.UNDECIDED)]
+    assert [(bar.run_id, bar.how) for bar in told.bars] == [
+        ("R1", How.LANDED),
+        ("R0", How.UNDECIDED),
+    ]
 
 
 def test_a_landing_that_another_found_after_a_crash_belongs_to_whoever_worked_for_it() -> None:
     found = events.UnitLanded(
-        run_id="R2", lane="api", unit="P/U1", branch="main", base="b", commit=COMMIT, recognised=True
+        run_id="R2",
+        lane="api",
+        unit="P/U1",
+        branch="main",
+        base="b",
+        commit=COMMIT,
+        recognised=True,
     )
-    told = tell(written((0, started()), (2, ended()), (3, events.WorkerReaped(**RUN, lease=1, reason="x")), (5, found)))
+    told = tell(
+        written(
+            (0, started()),
+            (2, ended()),
+            (3, events.WorkerReaped(**RUN, lease=1, reason="x")),
+            (5, found),
+        )
+    )
     assert (told.bars[0].how, told.landed[0].recognised) == (How.LANDED, True)
     assert told.crashed[0].then == f"landed later as {COMMIT[:9]}"
 
 
 def test_json_has_a_landing_as_one_row() -> None:
     (row,) = html.data(sheet(written((0, started()), (5, ended()), (6, LANDED))))["landed"]
-    assert list(row) == ["at", "unit", "lane", "run_id", "commit", "branch", "claim", "recognised", "proof"]
-    assert (row["unit"], row["commit"], row["branch"]) == (LANDED.unit, LANDED.commit, LANDED.branch)
+    assert list(row) == [
+        "at",
+        "unit",
+        "lane",
+        "run_id",
+        "commit",
+        "branch",
+        "claim",
+        "recognised",
+        "proof",
+    ]
+    assert (row["unit"], row["commit"], row["branch"]) == (
+        LANDED.unit,
+        LANDED.commit,
+        LANDED.branch,
+    )
 
 
 def test_the_claim_stands_beside_the_fact() -> None:
     told = tell(written((0, started()), (1, ended()), (2, measured("NOTHING"))))
-    assert [(each.claim, each.fact) for each in told.disbelieved] == [("done!", "no commit was made")]
+    assert [(each.claim, each.fact) for each in told.disbelieved] == [
+        ("done!", "no commit was made")
+    ]
 
 
 def test_a_crash_is_told_with_how_it_went_on() -> None:
@@ -149,14 +191,19 @@ def test_a_crash_is_told_with_how_it_went_on() -> None:
             (4, started(iteration=2)), (5, ended(iteration=2)), (6, LANDED),
         )
     )  # fmt: skip
-    assert [(each.unit, each.then) for each in told.crashed] == [("P/U1", "landed later as ccccccccc"), ("P/U9", "")]
+    assert [(each.unit, each.then) for each in told.crashed] == [
+        ("P/U1", "landed later as ccccccccc"),
+        ("P/U9", ""),
+    ]
 
 
 # Waiting
 
 
 def test_waiting_is_told_with_its_length_and_what_is_not_over_says_so() -> None:
-    hit = engine.LimitHit(vendor="acme", account="a", ending="usage_window", lane="api", found="no more today")
+    hit = engine.LimitHit(
+        vendor="acme", account="a", ending="usage_window", lane="api", found="no more today"
+    )
     told = tell(
         written(
             (0, hit), (1, engine.RunParked(**RUN, why="quota", detail="until nine")), (1, hit),
@@ -170,7 +217,9 @@ def test_waiting_is_told_with_its_length_and_what_is_not_over_says_so() -> None:
         ("provider", 3.0, True),
         ("pause", 10.0, False),
     ]
-    assert [(each.vendor, each.seconds, each.times, each.is_over) for each in told.limits] == [("acme", 40.0, 2, True)]
+    assert [(each.vendor, each.seconds, each.times, each.is_over) for each in told.limits] == [
+        ("acme", 40.0, 2, True)
+    ]
     lines = summary.words(told).limited
     assert "api: acme said usage_window; had room again after 40 s" in lines
     assert "api: waits since 10 s on pause" in lines
@@ -178,7 +227,9 @@ def test_waiting_is_told_with_its_length_and_what_is_not_over_says_so() -> None:
 
 def test_a_worker_that_died_waits_no_more() -> None:
     parked = engine.RunParked(**RUN, why="quota")
-    told = tell(written((0, parked), (5, events.WorkerReaped(**RUN, lease=1, reason="gone")), (90, BEGUN)))
+    told = tell(
+        written((0, parked), (5, events.WorkerReaped(**RUN, lease=1, reason="gone")), (90, BEGUN))
+    )
     assert [(each.seconds, each.is_over) for each in told.waits] == [(5.0, True)]
 
 
@@ -186,17 +237,31 @@ def test_a_lane_stands_still_until_somebody_works_on_it_again() -> None:
     stop = events.RunStopped(**STOPPED, stop_reason="red", needs="operator")
     assert [each.lane for each in tell(written((0, stop))).stopped] == ["api"]
     assert tell(written((0, stop), (1, BEGUN))).stopped == []
-    asked = engine.DecisionRaised(id="d", about="lane_failed", question="What now?", choices=[], waits=["lane:api"])
-    assert summary.report(written((0, stop), (1, asked))).stopped == ["What now?  (dos decisions show d)"]
+    asked = engine.DecisionRaised(
+        id="d", about="lane_failed", question="What now?", choices=[], waits=["lane:api"]
+    )
+    assert summary.report(written((0, stop), (1, asked))).stopped == [
+        "What now?  (dos decisions show d)"
+    ]
 
 
 def test_what_only_a_person_clears_is_told_also_where_nobody_was_asked() -> None:
     waiting = [
-        Waiting(on=WaitsOn.PERSON, subject="api", why="its last run stopped: red", clears_with="dos up"),
-        Waiting(on=WaitsOn.PERSON, subject="docs", why="What now?", clears_with="dos decide-for d retry", question="d"),
+        Waiting(
+            on=WaitsOn.PERSON, subject="api", why="its last run stopped: red", clears_with="dos up"
+        ),
+        Waiting(
+            on=WaitsOn.PERSON,
+            subject="docs",
+            why="What now?",
+            clears_with="dos decide-for d retry",
+            question="d",
+        ),
         Waiting(on=WaitsOn.DEPENDENCY, subject="P/U2", why="P/U1 has not landed"),
     ]
-    assert summary.report([], waiting).stopped == ["api: needs an answer: its last run stopped: red  (dos up)"]
+    assert summary.report([], waiting).stopped == [
+        "api: needs an answer: its last run stopped: red  (dos up)"
+    ]
     shown = html.page(structs.replace(sheet([]), waiting=waiting))
     assert "its last run stopped: red" in shown and "has not landed" not in shown
     assert len(html.data(structs.replace(sheet([]), waiting=waiting))["waiting"]) == 3
@@ -217,7 +282,9 @@ def test_what_only_a_person_clears_is_told_also_where_nobody_was_asked() -> None
         ([fleet_started("a"), fleet_started("b"), fleet_stopped("a"), fleet_started("b")], 2),
     ],
 )
-def test_a_fleet_that_was_killed_and_started_again_is_the_same_fleet(facts: list[Fact], began: int | None) -> None:
+def test_a_fleet_that_was_killed_and_started_again_is_the_same_fleet(
+    facts: list[Fact], began: int | None
+) -> None:
     found = last_start(written(*enumerate(facts)))
     assert (found.pos if found else None) == began
 
@@ -225,7 +292,9 @@ def test_a_fleet_that_was_killed_and_started_again_is_the_same_fleet(facts: list
 def test_a_start_after_one_that_never_stopped_says_so() -> None:
     told = tell(written((0, fleet_started()), (5, fleet_started(pid=2)), (9, fleet_stopped())))
     assert [bool(start.found) for start in told.starts] == [False, True]
-    assert html.heading(sheet(written((0, fleet_started()), (5, fleet_started()), (9, fleet_stopped())))) == (
+    assert html.heading(
+        sheet(written((0, fleet_started()), (5, fleet_started()), (9, fleet_stopped())))
+    ) == (
         "2027-01-15 08:00:00 to 08:00:09 UTC (9 s); started again once after it had ended without a word; "
         "stopped: nothing is left to do"
     )
@@ -247,13 +316,19 @@ class Seen(HTMLParser):
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, tuple(name for name, _ in attributes)))
-        self.values += [value or "" for name, value in attributes if name in ("href", "src", "xlink:href", "action")]
+        self.values += [
+            value or ""
+            for name, value in attributes
+            if name in ("href", "src", "xlink:href", "action")
+        ]
 
     def handle_data(self, data: str) -> None:
         self.text.append(data)
 
 
-def busy(unit: str = "P/U1", claim: str = "done!", lane: str = "api", word: str = "x") -> list[Event]:
+def busy(
+    unit: str = "P/U1", claim: str = "done!", lane: str = "api", word: str = "x"
+) -> list[Event]:
     """Something for every part of the page, all of it with a stranger's words."""
     who = {"run_id": word, "lane": lane}
     at = {**who, "unit": unit}
@@ -281,7 +356,9 @@ def busy(unit: str = "P/U1", claim: str = "done!", lane: str = "api", word: str 
 
 
 def proved(word: str) -> dict[str, Proved]:
-    signed = Signed(valid=False, why=word, verdict=word, key_id=word, runner=word, command=word, exit_code=1)
+    signed = Signed(
+        valid=False, why=word, verdict=word, key_id=word, runner=word, command=word, exit_code=1
+    )
     return {COMMIT: Proved(answer=word, tier="T5", tier_name=word, reason=word, receipt=signed)}
 
 
@@ -294,7 +371,9 @@ def hostile_free(text: str) -> str:
 def test_no_word_of_a_stranger_changes_the_pages_shape(word: str) -> None:
     word = f"x{word}"
     page = html.page(sheet(busy(word, word, word, word), proved(word), word))
-    assert Seen(page).tags == Seen(html.page(sheet(busy("x", "x", "x", "x"), proved("x"), "x"))).tags
+    assert (
+        Seen(page).tags == Seen(html.page(sheet(busy("x", "x", "x", "x"), proved("x"), "x"))).tags
+    )
     assert page.startswith(html.HEAD)
     assert "\x1b" not in page and "\u202e" not in page
 
@@ -317,12 +396,23 @@ def test_the_page_fetches_nothing_and_goes_with_its_readers_light() -> None:
     assert "default-src 'none'" in page
     assert "prefers-color-scheme: dark" in page
     assert "width=device-width" in page
-    assert "http://" not in page and "https://" not in page and "url(" not in page and "@import" not in page
+    assert (
+        "http://" not in page
+        and "https://" not in page
+        and "url(" not in page
+        and "@import" not in page
+    )
 
 
 def test_the_page_shows_each_landing_with_its_proof() -> None:
     text = "".join(Seen(html.page(sheet(busy(), {COMMIT: PROVED}))).text)
-    for told in (COMMIT, "SHIPPED T5 witnessed", "2 of 2 lines stand", "signed by SHA256:abc on vm", "make exit 0"):
+    for told in (
+        COMMIT,
+        "SHIPPED T5 witnessed",
+        "2 of 2 lines stand",
+        "signed by SHA256:abc on vm",
+        "make exit 0",
+    ):
         assert told in text
 
 
@@ -330,14 +420,19 @@ def test_the_page_shows_each_landing_with_its_proof() -> None:
     ("changed", "told"),
     [
         ({"receipt": None}, "no receipt"),
-        ({"receipt": Signed(valid=False, why="it has no signature")}, "a receipt that nobody signed"),
+        (
+            {"receipt": Signed(valid=False, why="it has no signature")},
+            "a receipt that nobody signed",
+        ),
         (
             {"receipt": Signed(valid=False, why="the key is not trusted", key_id="k")},
             "signed by k, and does not hold: the key is not trusted",
         ),
     ],
 )
-def test_a_receipt_that_does_not_count_is_not_made_to_look_as_if(changed: dict[str, Signed | None], told: str) -> None:
+def test_a_receipt_that_does_not_count_is_not_made_to_look_as_if(
+    changed: dict[str, Signed | None], told: str
+) -> None:
     proof = Proved(answer="UNPROVEN", tier="T1", tier_name="named", reason="x", **changed)
     assert told in proof.line
     page = html.page(sheet(busy(), {COMMIT: proof}))
@@ -350,7 +445,12 @@ def test_a_cost_that_nobody_knows_is_said_to_be_unknown() -> None:
     assert "<b>$2.00</b><span>cost</span>" in html.page(sheet(priced))
     unpriced = written((0, started()), (1, ended()))
     assert "<b>unknown</b><span>cost</span>" in html.page(sheet(unpriced))
-    lost = written((0, started()), (1, ended(usage=[Usage(cost_usd=2.0)])), (2, started()), (3, started(run_id="R2")))
+    lost = written(
+        (0, started()),
+        (1, ended(usage=[Usage(cost_usd=2.0)])),
+        (2, started()),
+        (3, started(run_id="R2")),
+    )
     page = html.page(sheet(lost))
     assert "<b>$2.00</b><span>cost, and some unknown</span>" in page
     assert "what 1 agent cost whose end nobody saw is unknown" in page

@@ -53,7 +53,14 @@ def ended(outcome: str = "ok", **told) -> events.AgentEnded:
 
 def measured(verdict: str) -> events.WorkMeasured:
     return events.WorkMeasured(
-        **AT, base="b", head="h", commits=[], strays=[], accepted=None, verdict=verdict, reason="no commit"
+        **AT,
+        base="b",
+        head="h",
+        commits=[],
+        strays=[],
+        accepted=None,
+        verdict=verdict,
+        reason="no commit",
     )
 
 
@@ -112,9 +119,13 @@ class Place:
             backlogs=dict.fromkeys(looked.roster, NOTHING),
             now_ms=looked.now_ms,
             gone=process.gone,
-            staff=Staff(launched={lane: 1 for lane, starts in looked.fleet.starts.items() if starts.pending}),
+            staff=Staff(
+                launched={lane: 1 for lane, starts in looked.fleet.starts.items() if starts.pending}
+            ),
             pauses=looked.watching.pauses,
-            parked={run_id: parked for run_id, run in running if (parked := run.parked or run.provider)},
+            parked={
+                run_id: parked for run_id, run in running if (parked := run.parked or run.provider)
+            },
             own_work=True,
         )
         return waits.own(seen).lanes
@@ -136,9 +147,17 @@ def place(tmp_path) -> Place:
         (AT_WORK, State.WORKING, ""),
         ((*AT_WORK, ended(), LANDED), State.WORKING, ""),
         ((*AT_WORK, ended("usage_window"), parked("quota")), State.QUOTA, "because"),
-        ((*AT_WORK, engine.AgentWaiting(**WHO, unit="P/U1", ending="overloaded")), State.QUOTA, "overloaded"),
         (
-            (*AT_WORK, engine.AgentWaiting(**WHO, unit="U", ending="transient"), engine.AgentWentOn(**WHO, unit="U")),
+            (*AT_WORK, engine.AgentWaiting(**WHO, unit="P/U1", ending="overloaded")),
+            State.QUOTA,
+            "overloaded",
+        ),
+        (
+            (
+                *AT_WORK,
+                engine.AgentWaiting(**WHO, unit="U", ending="transient"),
+                engine.AgentWentOn(**WHO, unit="U"),
+            ),
             State.WORKING,
             "",
         ),
@@ -149,8 +168,16 @@ def place(tmp_path) -> Place:
         ((BEGUN, parked("landing")), State.RESTING, "because"),
         ((BEGUN, parked("something newer")), State.RESTING, "because"),
         ((BEGUN, parked("quota"), engine.RunUnparked(**WHO)), State.WORKING, ""),
-        ((*AT_WORK, engine.SpinFlagged(**WHO, lease=1, reason="nothing lands")), State.SPINNING, "nothing lands"),
-        ((*AT_WORK, engine.SpinFlagged(**WHO, lease=1, reason="nothing lands"), LANDED), State.WORKING, ""),
+        (
+            (*AT_WORK, engine.SpinFlagged(**WHO, lease=1, reason="nothing lands")),
+            State.SPINNING,
+            "nothing lands",
+        ),
+        (
+            (*AT_WORK, engine.SpinFlagged(**WHO, lease=1, reason="nothing lands"), LANDED),
+            State.WORKING,
+            "",
+        ),
         ((*AT_WORK, engine.PauseRequested(lane="api")), State.WORKING, "pauses after this"),
         ((*AT_WORK, engine.PauseRequested()), State.WORKING, "pauses after this"),
         ((*AT_WORK, engine.HaltRequested(run_id=RUN)), State.WORKING, "halts now"),
@@ -177,7 +204,9 @@ SPAWNED = events.SpawnIntended(lane="api", run_id=RUN, host="h")
 def test_a_worker_that_died_on_its_way_is_not_awaited(place):
     here = process.system()
     spawned = events.SpawnIntended(lane="api", run_id=RUN, host="h", system=here)
-    came = events.WorkerSpawned(lane="api", run_id=RUN, host="h", pid=2**22 + 1, pid_started=1.0, system=here)
+    came = events.WorkerSpawned(
+        lane="api", run_id=RUN, host="h", pid=2**22 + 1, pid_started=1.0, system=here
+    )
     place.write(spawned, came)
     assert top.view(place.watcher.look()).rows[0].state is not State.STARTING
 
@@ -187,7 +216,9 @@ def stopped(needs: str, why: str = "drain") -> events.RunStopped:
 
 
 def question(*waits: str) -> engine.DecisionRaised:
-    return engine.DecisionRaised(id="d1", about="x", question="Again?", choices=[], waits=list(waits))
+    return engine.DecisionRaised(
+        id="d1", about="x", question="Again?", choices=[], waits=list(waits)
+    )
 
 
 @pytest.mark.parametrize(
@@ -196,21 +227,37 @@ def question(*waits: str) -> engine.DecisionRaised:
         ((), State.IDLE, ""),
         ((SPAWNED,), State.STARTING, ""),
         ((events.LaneFailed(lane="api", reason="they die"),), State.FATAL, "they die"),
-        ((events.LaneFailed(lane="api", reason="they die"), engine.LaneCleared(lane="api")), State.IDLE, ""),
+        (
+            (events.LaneFailed(lane="api", reason="they die"), engine.LaneCleared(lane="api")),
+            State.IDLE,
+            "",
+        ),
         ((engine.PauseRequested(by="me", reason="lunch"),), State.PAUSED, "by me: lunch"),
         ((engine.PauseRequested(lane="API", reason="lunch"),), State.PAUSED, "lunch"),
         ((engine.PauseRequested(lane="docs"), engine.PauseEnded(lane="docs")), State.IDLE, ""),
         ((BEGUN, stopped("nobody", "complete")), State.IDLE, "complete: no unit is left"),
         ((BEGUN, stopped("nobody")), State.RESTING, "its last run stopped: no unit left to offer"),
         ((BEGUN, stopped("time")), State.RESTING, "its last run stopped: no unit left to offer"),
-        ((BEGUN, stopped("operator", "thrashing")), State.PERSON, "its last run stopped: thrashing, no unit is left"),
-        ((BEGUN, stopped("operator", "decision-needed")), State.RESTING, "its last run stopped: decision needed"),
+        (
+            (BEGUN, stopped("operator", "thrashing")),
+            State.PERSON,
+            "its last run stopped: thrashing, no unit is left",
+        ),
+        (
+            (BEGUN, stopped("operator", "decision-needed")),
+            State.RESTING,
+            "its last run stopped: decision needed",
+        ),
         (
             (BEGUN, stopped("environment", "launch-failed")),
             State.PERSON,
             "its last run stopped: agent did not start, no unit is left",
         ),
-        ((BEGUN, stopped("operator"), events.FleetStarted(host="h", pid=1, target=1)), State.IDLE, ""),
+        (
+            (BEGUN, stopped("operator"), events.FleetStarted(host="h", pid=1, target=1)),
+            State.IDLE,
+            "",
+        ),
         ((question("lane:api"),), State.PERSON, "Again?"),
         ((question("fleet"),), State.PERSON, "Again?"),
         ((question("lane:docs"),), State.IDLE, ""),

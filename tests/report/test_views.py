@@ -18,12 +18,22 @@ WHO = {"run_id": "R", "lane": "api", "unit": "P/U1"}
 
 def measured(verdict: str, reason: str) -> events.WorkMeasured:
     return events.WorkMeasured(
-        **WHO, iteration=1, base="b", head="h", commits=[], strays=[], accepted=None, verdict=verdict, reason=reason
+        **WHO,
+        iteration=1,
+        base="b",
+        head="h",
+        commits=[],
+        strays=[],
+        accepted=None,
+        verdict=verdict,
+        reason=reason,
     )
 
 
 def ended(outcome: str, claim: str = "") -> events.AgentEnded:
-    return events.AgentEnded(**WHO, iteration=1, outcome=outcome, exit_code=0, claim=claim, seconds=2.0)
+    return events.AgentEnded(
+        **WHO, iteration=1, outcome=outcome, exit_code=0, claim=claim, seconds=2.0
+    )
 
 
 LANDED = events.UnitLanded(**WHO, branch="main", base="b" * 40, commit="c" * 40)
@@ -51,7 +61,9 @@ def test_an_event_is_told_in_one_line(fact, text):
     assert event_lines.tell(event).text == text
 
 
-@pytest.mark.parametrize("fact", [lanes.LeaseRenewed(lease=1, expires_ms=1), measured("DELIVERED", "fine")])
+@pytest.mark.parametrize(
+    "fact", [lanes.LeaseRenewed(lease=1, expires_ms=1), measured("DELIVERED", "fine")]
+)
 def test_what_only_machines_care_about_is_not_told(fact):
     [event] = journal(fact)
     assert event_lines.tell(event) is None

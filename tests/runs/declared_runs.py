@@ -29,7 +29,13 @@ def gone(name):
 
 
 def declared(*steps, **more):
-    fields = {"run_id": "R", "has_intent": True, "goal": "g", "start_sha": "start", "start_reachable": True}
+    fields = {
+        "run_id": "R",
+        "has_intent": True,
+        "goal": "g",
+        "start_sha": "start",
+        "start_reachable": True,
+    }
     return Declared(**fields | {"steps": tuple(steps)} | more)
 
 
@@ -51,7 +57,9 @@ runs = st.builds(
     goal=st.sampled_from(["", "g"]),
     plan=st.sampled_from(["", "P"]),
     phase=st.sampled_from(["", "F"]),
-    steps=st.integers(0, len(STEPS)).flatmap(lambda count: st.tuples(*(_step(name) for name in STEPS[:count]))),
+    steps=st.integers(0, len(STEPS)).flatmap(
+        lambda count: st.tuples(*(_step(name) for name in STEPS[:count]))
+    ),
     kept_steps=st.sampled_from([(), ("s1",)]),
     start_sha=st.sampled_from(["", "start"]),
     start_reachable=st.sampled_from([True, False, Unknown("no git")]),

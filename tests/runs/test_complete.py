@@ -27,11 +27,21 @@ FORGED = done("s1", via="direct")
         (declared(goal="", plan="P", phase="F"), {}, Answer.INCOMPLETE, ("P F",)),
         (declared(has_intent=False), {}, Answer.INDETERMINATE, ()),
         (declared(done("s1"), unreadable_newer=True), {}, Answer.INDETERMINATE, ()),
-        (declared(Step(id="s1", verified="x", via="file-path", now=UNREAD)), {}, Answer.INDETERMINATE, ()),
+        (
+            declared(Step(id="s1", verified="x", via="file-path", now=UNREAD)),
+            {},
+            Answer.INDETERMINATE,
+            (),
+        ),
         (declared(done("s1")), {"diverged": "others"}, Answer.COMPLETE, ()),
         (declared(open_step("s1")), {"diverged": "others"}, Answer.INCOMPLETE, ("s1",)),
         (declared(done("s1")), {"objections": ("the plan has s2",)}, Answer.UNDERDECLARED, ()),
-        (declared(open_step("s1")), {"objections": ("the plan has s2",)}, Answer.INCOMPLETE, ("s1",)),
+        (
+            declared(open_step("s1")),
+            {"objections": ("the plan has s2",)},
+            Answer.INCOMPLETE,
+            ("s1",),
+        ),
     ],
 )
 def test_answer(run, more, answer, residual):

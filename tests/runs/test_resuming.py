@@ -50,7 +50,9 @@ def test_a_strict_reader_trusts_no_ledger_with_lines_that_cannot_be_read():
 
 
 @pytest.mark.parametrize(
-    ("more", "proposed"), [({}, False), ({"proposed": True}, True), ({"successor": "S"}, True)], ids=str
+    ("more", "proposed"),
+    [({}, False), ({"proposed": True}, True), ({"successor": "S"}, True)],
+    ids=str,
 )
 def test_what_was_proposed_or_taken_over_is_said(more, proposed):
     assert judge(Evidence(declared=TWO, **more)).already_proposed == proposed
@@ -92,7 +94,9 @@ def check(run, diverged, result):
         assert not found.residual or not is_done(run.steps[len(prefix)])
     # What could not be read, or is not to be, never authorises going on.
     if found.answer is Answer.RESUMABLE:
-        assert run.has_intent and not run.unreadable_newer and diverged == "" and result != "abandoned"
+        assert (
+            run.has_intent and not run.unreadable_newer and diverged == "" and result != "abandoned"
+        )
 
 
 histories = {

@@ -20,7 +20,12 @@ STAMPED = Checkpoint(turn=1, digest="d1")
         ({"fire": "DIVERGED", "checkpoint": STAMPED, "turns": TURNS}, Answer.REWIND, 1, (2, 3)),
         ({"fire": "THRASHING", "checkpoint": STAMPED, "turns": TURNS[:2]}, Answer.REWIND, 1, ()),
         ({"fire": "STARVED", "checkpoint": STAMPED, "turns": TURNS[:1]}, Answer.UNANCHORED, -1, ()),
-        ({"fire": "STARVED", "checkpoint": STAMPED, "turns": ("d0", "x")}, Answer.UNANCHORED, -1, ()),
+        (
+            {"fire": "STARVED", "checkpoint": STAMPED, "turns": ("d0", "x")},
+            Answer.UNANCHORED,
+            -1,
+            (),
+        ),
         (
             {"fire": "STARVED", "checkpoint": Checkpoint(turn=-1, digest="d3"), "turns": TURNS},
             Answer.UNANCHORED,
@@ -55,15 +60,24 @@ def test_a_note_holds_registered_tokens_only(finding, lines):
 
 @given(text=st.text(min_size=1))
 def test_no_text_gets_into_a_note(text):
-    findings = (Finding(kind="VERIFY_NOT_SHIPPED", payload={"sha": f"say {text}"}), Finding(kind=text))
+    findings = (
+        Finding(kind="VERIFY_NOT_SHIPPED", payload={"sha": f"say {text}"}),
+        Finding(kind=text),
+    )
     note = judge(
-        Evidence(fire="DIVERGED", findings=findings, excerpt=Excerpt(text=text, accountability="SELF"))
+        Evidence(
+            fire="DIVERGED", findings=findings, excerpt=Excerpt(text=text, accountability="SELF")
+        )
     ).no_good_note
-    plain = judge(Evidence(fire="DIVERGED", findings=(Finding(kind="VERIFY_NOT_SHIPPED"),))).no_good_note
+    plain = judge(
+        Evidence(fire="DIVERGED", findings=(Finding(kind="VERIFY_NOT_SHIPPED"),))
+    ).no_good_note
     assert note == plain
 
 
-@pytest.mark.parametrize(("who", "kept"), [("OS_RECORDED", "e"), ("THIRD_PARTY", "e"), ("SELF_REPORTED", ""), ("", "")])
+@pytest.mark.parametrize(
+    ("who", "kept"), [("OS_RECORDED", "e"), ("THIRD_PARTY", "e"), ("SELF_REPORTED", ""), ("", "")]
+)
 def test_an_excerpt_needs_somebody_who_vouches_for_it(who, kept):
     seen = Evidence(fire="DIVERGED", excerpt=Excerpt(text="e", accountability=who))
     assert judge(seen).no_good_note.env_excerpt == kept

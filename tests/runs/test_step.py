@@ -22,7 +22,10 @@ KEPT, UNDONE, REWRITTEN = Fate.KEPT, Fate.UNDONE, Fate.REWRITTEN
         ({**THERE, "touched": {"api/1": KEPT, "docs/1": KEPT}, "globs": ("api/**",)}, Answer.DONE),
         ({**THERE, "touched": {"api/1": UNDONE}}, Answer.UNDONE),
         ({**THERE, "touched": {"api/1": UNDONE, "docs/1": KEPT}}, Answer.DONE),
-        ({**THERE, "touched": {"api/1": UNDONE, "docs/1": KEPT}, "globs": ("api/**",)}, Answer.UNDONE),
+        (
+            {**THERE, "touched": {"api/1": UNDONE, "docs/1": KEPT}, "globs": ("api/**",)},
+            Answer.UNDONE,
+        ),
         ({**THERE, "touched": {"api/1": REWRITTEN}}, Answer.DONE),
         ({**THERE, "touched": {"api/1": REWRITTEN}, "reverted_by": "d" * 40}, Answer.UNDONE),
         ({**THERE, "touched": {"api/1": KEPT}, "reverted_by": "d" * 40}, Answer.DONE),

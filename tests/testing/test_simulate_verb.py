@@ -8,7 +8,9 @@ from msgspec import json
 
 
 def simulate(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "dos", "simulate", *words], capture_output=True, text=True)
+    return subprocess.run(
+        [sys.executable, "-m", "dos", "simulate", *words], capture_output=True, text=True
+    )
 
 
 @pytest.mark.soak
@@ -29,7 +31,9 @@ def test_json_counts_the_faults_and_refusals():
 def test_a_failing_seed_prints_the_words_that_run_it_again():
     found = simulate("--seeds", "50", "--jobs", "1", "--plant", "no-key")
     assert found.returncode == 1
-    typed = next(line for line in found.stdout.splitlines() if line.startswith("dos simulate --seed "))
+    typed = next(
+        line for line in found.stdout.splitlines() if line.startswith("dos simulate --seed ")
+    )
     again = simulate(*typed.split()[2:])
     assert again.returncode == 1
     assert found.stdout.partition(typed)[2] == again.stdout.partition(typed)[2] != ""

@@ -16,7 +16,9 @@ def worked(repository: Repository, unit: str = "PLAN/A1", lane: str = "a"):
 
 def test_the_newest_fence_moves_the_branch_and_an_older_one_does_not():
     repository = Repository()
-    landing = repository.prepare_landing("PLAN/A1", (tree := worked(repository)), tree.head, tree.base)
+    landing = repository.prepare_landing(
+        "PLAN/A1", (tree := worked(repository)), tree.head, tree.base
+    )
     repository.raise_fence("a", 7)
     refused = repository.move("a", 6, landing)
     assert refused and not refused.retryable
@@ -50,7 +52,9 @@ def test_a_branch_that_has_moved_is_landed_on_after_a_rebase():
 def test_the_same_landing_is_not_done_twice():
     repository = Repository()
     repository.raise_fence("a", 1)
-    landing = repository.prepare_landing("PLAN/A1", (tree := worked(repository)), tree.head, tree.base)
+    landing = repository.prepare_landing(
+        "PLAN/A1", (tree := worked(repository)), tree.head, tree.base
+    )
     assert repository.move("a", 1, landing) is None
     assert repository.move("a", 1, landing) is not None
     assert repository.doubled == []
@@ -85,7 +89,11 @@ def test_what_was_reverted_is_on_the_branch_and_is_named_no_more_until_it_lands_
     repository = Repository()
     commit = landed(repository)
     repository.revert("PLAN/A1")
-    assert (repository.landed, repository.named, repository.reverted) == ({}, {}, {commit: "PLAN/A1"})
+    assert (repository.landed, repository.named, repository.reverted) == (
+        {},
+        {},
+        {commit: "PLAN/A1"},
+    )
     assert commit in repository.on_target and repository.reachable_edits() == {1}
     again = landed(repository)
     assert repository.named == {"PLAN/A1": again} and repository.doubled == []

@@ -49,13 +49,17 @@ def test_nothing_that_is_promised_breaks_in_many_seeds():
 def test_nothing_that_is_promised_breaks_in_thousands_of_seeds():
     summary = run(count=long(2_000, 1_000_000))
     assert not summary.failing, shown(summary)
-    assert summary.silent == []  # every fault struck and every refusal was given, or nothing was tested
+    assert (
+        summary.silent == []
+    )  # every fault struck and every refusal was given, or nothing was tested
 
 
 @pytest.mark.sampled(12)
 @pytest.mark.parametrize("bug", PLANTED)
 def test_a_planted_bug_is_found(bug):
-    summary = run(count=MOST_SEEDS_FOR_A_BUG, plant=bug, jobs=1)  # it is found long before another process is up
+    summary = run(
+        count=MOST_SEEDS_FOR_A_BUG, plant=bug, jobs=1
+    )  # it is found long before another process is up
     assert summary.failing, f"{bug} was not found in {summary.seeds} seeds"
     found = summary.failures[0]
     assert found.invariant == PLANTED[bug].breaks and found.story
@@ -89,7 +93,9 @@ ANSWERS = {
 
 @pytest.mark.soak
 def test_people_answer_each_kind_of_question_with_each_choice():
-    missing = {faults.answered(kind, choice) for kind, choices in ANSWERS.items() for choice in choices}
+    missing = {
+        faults.answered(kind, choice) for kind, choices in ANSWERS.items() for choice in choices
+    }
     for first in range(0, MOST_SEEDS_FOR_A_BUG, 8):
         for seed in (first + 6, first + 7):  # where more is asked, and where the target is checked
             outcome = seeds.simulate(seed)
@@ -106,14 +112,20 @@ def test_every_kind_of_question_but_what_other_versions_asked_comes_up():
 
 def test_there_is_a_bug_for_every_promise():
     unbroken = set(INVARIANTS) - {bug.breaks for bug in PLANTED.values()}
-    assert unbroken == {invariants.FENCES}  # a fence is a position, and those are found out of order before it
+    assert unbroken == {
+        invariants.FENCES
+    }  # a fence is a position, and those are found out of order before it
 
 
 def same_everywhere(first: int, count: int) -> None:
     for seed in range(first, first + count):
         model = seeds.simulate(seed, with_digest=True)
         real = seeds.simulate(seed, store="sqlite", with_digest=True)
-        assert (model.events, model.counts, model.digest) == (real.events, real.counts, real.digest), seed
+        assert (model.events, model.counts, model.digest) == (
+            real.events,
+            real.counts,
+            real.digest,
+        ), seed
 
 
 def test_sqlite_writes_what_the_model_writes():
@@ -132,7 +144,9 @@ def digests(hash_seed: str) -> str:
         "for seed in range(12): sys.stdout.write(simulate(seed, with_digest=True).digest + ' ')"
     )
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
-    return subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True).stdout
+    return subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True
+    ).stdout
 
 
 def test_a_seed_is_the_same_whatever_the_hash_seed():
@@ -160,7 +174,9 @@ def test_an_effect_that_the_simulator_does_not_know_fails_with_its_name(monkeypa
     monkeypatch.setattr(
         WorkerPerformers,
         "table",
-        lambda self: {kind: act for kind, act in tables(self).items() if kind is not effects.MeasureWork},
+        lambda self: {
+            kind: act for kind, act in tables(self).items() if kind is not effects.MeasureWork
+        },
     )
     with pytest.raises(Internal, match="MeasureWork"):
         for seed in range(20):
@@ -172,7 +188,11 @@ def test_every_effect_of_the_product_has_its_performer():
     wanted = {
         found
         for found in vars(effects).values()
-        if isinstance(found, type) and found.__module__ == effects.__name__ and (found.__doc__ or "").startswith("→")
+        if isinstance(found, type)
+        and found.__module__ == effects.__name__
+        and (found.__doc__ or "").startswith("→")
     }
-    simulation = Simulation(0, seeds.MemoryBackend(clock=seeds.VirtualClock()), seeds.VirtualClock())
+    simulation = Simulation(
+        0, seeds.MemoryBackend(clock=seeds.VirtualClock()), seeds.VirtualClock()
+    )
     assert wanted <= set(simulation.fleets.table())

@@ -32,7 +32,17 @@ def written(toy, tmp_path):
 
 
 def test_names_contents_modes_and_links_are_as_they_were_committed(toy, tmp_path):
-    names = ["a", "dir/ü", "tab\tname", "line\nname", "return\rname", " ", "-x", "deep/er/still", "quote'\"`$(x)"]
+    names = [
+        "a",
+        "dir/ü",
+        "tab\tname",
+        "line\nname",
+        "return\rname",
+        " ",
+        "-x",
+        "deep/er/still",
+        "quote'\"`$(x)",
+    ]
     for number, name in enumerate(names):
         (toy.root / name).parent.mkdir(parents=True, exist_ok=True)
         (toy.root / name).write_bytes(b"\r\n\0" + bytes([number]) * (number * 300_000))
@@ -67,7 +77,9 @@ def test_neither_attributes_nor_filters_have_a_say(toy, tmp_path):
     })  # fmt: skip
     (tmp_path / "ran").unlink(missing_ok=True)
     place = written(toy, tmp_path)
-    assert (place / "a").read_bytes() == b"$Id$\n" and (place / "c").read_bytes() == b"$Format:%H$\n"
+    assert (place / "a").read_bytes() == b"$Id$\n" and (
+        place / "c"
+    ).read_bytes() == b"$Format:%H$\n"
     assert (place / "b").exists() and not (tmp_path / "ran").exists()
 
 
@@ -94,7 +106,9 @@ def test_a_name_that_no_checkout_may_write_is_refused(toy, tmp_path, name):
 def test_a_path_that_leads_elsewhere_is_refused(toy, tmp_path, path):
     toy.commit({"a": "x\n"})
     with pytest.raises(GitFailed, match="no checkout may write"):
-        checkout.write(Writer(toy.root), {path: Entry(0o100644, "0" * 40)}, tmp_path / "tree", MOMENT)
+        checkout.write(
+            Writer(toy.root), {path: Entry(0o100644, "0" * 40)}, tmp_path / "tree", MOMENT
+        )
 
 
 @pytest.mark.parametrize("order", ["link first", "file first"])
@@ -102,7 +116,10 @@ def test_nothing_is_written_through_a_link(toy, tmp_path, order):
     (tmp_path / "target").mkdir()
     toy.commit({"a": "x\n"})
     link = toy.git("hash-object", "-w", "--stdin", feed=str(tmp_path / "target").encode())
-    entries = [("sub", Entry(0o120000, link)), ("sub/a", Entry(0o100644, toy.git("rev-parse", "HEAD:a")))]
+    entries = [
+        ("sub", Entry(0o120000, link)),
+        ("sub/a", Entry(0o100644, toy.git("rev-parse", "HEAD:a"))),
+    ]
     files = dict(entries if order == "link first" else entries[::-1])
     with pytest.raises(DosError, match="cannot be written"):
         checkout.write(Writer(toy.root), files, tmp_path / "tree", MOMENT)

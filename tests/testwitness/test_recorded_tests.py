@@ -13,7 +13,10 @@ from dos.world import World, open_journal
 @pytest.fixture
 def place(tmp_path):
     safe = ["-c", "user.name=T", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"]
-    for words in (["init", "--quiet", "."], [*safe, "commit", "--quiet", "--allow-empty", "--message", "Begin"]):
+    for words in (
+        ["init", "--quiet", "."],
+        [*safe, "commit", "--quiet", "--allow-empty", "--message", "Begin"],
+    ):
         subprocess.run(["git", *words], cwd=tmp_path, check=True)
     return tmp_path
 

@@ -5,7 +5,12 @@ import pytest
 from dos.testwitness import files, output
 from dos.testwitness.verdict import SuiteOutcome
 
-PASS, FAIL, ERROR, NOT_RUN = SuiteOutcome.PASS, SuiteOutcome.FAIL, SuiteOutcome.ERROR, SuiteOutcome.NOT_RUN
+PASS, FAIL, ERROR, NOT_RUN = (
+    SuiteOutcome.PASS,
+    SuiteOutcome.FAIL,
+    SuiteOutcome.ERROR,
+    SuiteOutcome.NOT_RUN,
+)
 BARS = "=" * 20
 
 
@@ -22,7 +27,12 @@ BARS = "=" * 20
         ("./check", -11, [], ERROR),
         ("pytest -q", 0, ["2 passed in 0.01s"], PASS),
         ("pytest", 0, [f"{BARS} 2 passed, 1 warning in 0.01s {BARS}"], PASS),
-        ("pytest", 0, [f"\x1b[32m{BARS} \x1b[1m2 passed\x1b[0m in 62.12s (0:01:02) {BARS}\x1b[0m"], PASS),
+        (
+            "pytest",
+            0,
+            [f"\x1b[32m{BARS} \x1b[1m2 passed\x1b[0m in 62.12s (0:01:02) {BARS}\x1b[0m"],
+            PASS,
+        ),
         ("pytest", 1, ["1 failed, 2 passed in 0.01s"], FAIL),
         ("pytest", 1, ["1 failed, 1 error in 0.01s"], FAIL),
         ("pytest", 1, ["2 passed, 1 error in 0.01s"], ERROR),

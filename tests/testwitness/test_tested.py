@@ -11,7 +11,12 @@ from dos.testwitness import verdict as tested
 from dos.testwitness.verdict import Answer, Cell, Evidence, Matrix, SuiteOutcome, SuiteRun
 from dos.witness.accountability import Accountability
 
-PASS, FAIL, ERROR, NOT_RUN = SuiteOutcome.PASS, SuiteOutcome.FAIL, SuiteOutcome.ERROR, SuiteOutcome.NOT_RUN
+PASS, FAIL, ERROR, NOT_RUN = (
+    SuiteOutcome.PASS,
+    SuiteOutcome.FAIL,
+    SuiteOutcome.ERROR,
+    SuiteOutcome.NOT_RUN,
+)
 SEEN = Accountability.OS_RECORDED
 
 
@@ -28,13 +33,20 @@ SEEN = Accountability.OS_RECORDED
         (ERROR, FAIL, Answer.UNSATISFIED, Answer.UNSATISFIED),
         (ERROR, ERROR, Answer.UNSATISFIED, Answer.UNSATISFIED),
         *((outcome, NOT_RUN, Answer.ABSTAIN, Answer.ABSTAIN) for outcome in SuiteOutcome),
-        *((NOT_RUN, outcome, Answer.ABSTAIN, Answer.ABSTAIN) for outcome in SuiteOutcome if outcome is not NOT_RUN),
+        *(
+            (NOT_RUN, outcome, Answer.ABSTAIN, Answer.ABSTAIN)
+            for outcome in SuiteOutcome
+            if outcome is not NOT_RUN
+        ),
     ],
 )
 def test_every_pair_of_outcomes_has_its_answer_seen_and_told(baseline, candidate, seen, told):
     assert tested.judge(Evidence(baseline=baseline, candidate=candidate, rung=SEEN)).answer is seen
     assert tested.judge(Evidence(baseline=baseline, candidate=candidate)).answer is told
-    assert tested.judge(Evidence(baseline=baseline, candidate=candidate), disowned=True).answer is Answer.ABSTAIN
+    assert (
+        tested.judge(Evidence(baseline=baseline, candidate=candidate), disowned=True).answer
+        is Answer.ABSTAIN
+    )
 
 
 def test_an_assertion_that_fails_says_more_than_a_test_that_breaks_off():
@@ -43,7 +55,9 @@ def test_an_assertion_that_fails_says_more_than_a_test_that_breaks_off():
 
 
 def test_nothing_that_is_only_told_is_a_witness():
-    for baseline, candidate, disowned in itertools.product(SuiteOutcome, SuiteOutcome, (False, True)):
+    for baseline, candidate, disowned in itertools.product(
+        SuiteOutcome, SuiteOutcome, (False, True)
+    ):
         verdict = tested.judge(Evidence(baseline=baseline, candidate=candidate), disowned=disowned)
         assert verdict.answer is not Answer.DISCRIMINATES
         assert not verdict.witnesses and not verdict.assert_level and verdict.reason
@@ -77,7 +91,10 @@ def matrix(**other):
     [
         (GOOD, Answer.DISCRIMINATES),
         (matrix(new_tests_old_code=runs(ERROR, ERROR)), Answer.DISCRIMINATES),
-        (matrix(has_old_tests=False, old_tests_old_code=(), old_tests_new_code=()), Answer.DISCRIMINATES),
+        (
+            matrix(has_old_tests=False, old_tests_old_code=(), old_tests_new_code=()),
+            Answer.DISCRIMINATES,
+        ),
         (matrix(rung=Accountability.AGENT_AUTHORED), Answer.ABSTAIN),
         (matrix(hindrance="it has no parent"), Answer.ABSTAIN),
         (matrix(old_tests_old_code=runs(FAIL, FAIL)), Answer.ABSTAIN),
@@ -93,14 +110,20 @@ def matrix(**other):
         (matrix(new_tests_new_code=runs(ERROR, ERROR)), Answer.UNSATISFIED),
         (matrix(new_tests_new_code=runs(NOT_RUN)), Answer.ABSTAIN),
         (matrix(new_tests_new_code=()), Answer.ABSTAIN),
-        (matrix(new_tests_old_code=runs(PASS, PASS), new_tests_new_code=runs(FAIL, FAIL)), Answer.REGRESSIVE),
+        (
+            matrix(new_tests_old_code=runs(PASS, PASS), new_tests_new_code=runs(FAIL, FAIL)),
+            Answer.REGRESSIVE,
+        ),
         (matrix(old_tests_old_code=runs(FAIL, PASS)), Answer.FLAKY),
         (matrix(old_tests_new_code=runs(FAIL, PASS)), Answer.FLAKY),
         (matrix(new_tests_old_code=runs(FAIL, PASS)), Answer.FLAKY),
         (matrix(new_tests_old_code=runs(FAIL, ERROR)), Answer.FLAKY),
         (matrix(new_tests_new_code=runs(PASS, FAIL)), Answer.FLAKY),
         (matrix(weakened=("tests/test_a.py: an assertion is gone",)), Answer.ABSTAIN),
-        (matrix(weakened=("tests/test_a.py",), new_tests_old_code=runs(PASS, PASS)), Answer.VACUOUS),
+        (
+            matrix(weakened=("tests/test_a.py",), new_tests_old_code=runs(PASS, PASS)),
+            Answer.VACUOUS,
+        ),
         # Code that ends its own process with 0 is green, and its test runner has said nothing.
         (matrix(old_tests_old_code=runs(PASS, tests=3)), Answer.ABSTAIN),
     ],
@@ -112,14 +135,21 @@ def test_every_matrix_has_its_answer(seen, answer):
 
 
 def test_a_reason_names_the_cell_that_decided():
-    assert "new tests on new code" in tested.judge_matrix(matrix(new_tests_new_code=runs(PASS, FAIL))).reason
-    assert "an assertion is gone" in tested.judge_matrix(matrix(weakened=("an assertion is gone",))).reason
+    assert (
+        "new tests on new code"
+        in tested.judge_matrix(matrix(new_tests_new_code=runs(PASS, FAIL))).reason
+    )
+    assert (
+        "an assertion is gone"
+        in tested.judge_matrix(matrix(weakened=("an assertion is gone",))).reason
+    )
     slow = (SuiteRun(outcome=NOT_RUN, why="no end within 5 s"),)
     assert "no end within 5 s" in tested.judge_matrix(matrix(new_tests_old_code=slow)).reason
 
 
 some_runs = st.lists(
-    st.builds(SuiteRun, outcome=st.sampled_from(SuiteOutcome), tests=st.sampled_from([None, 0, 3])), max_size=3
+    st.builds(SuiteRun, outcome=st.sampled_from(SuiteOutcome), tests=st.sampled_from([None, 0, 3])),
+    max_size=3,
 ).map(tuple)
 matrices = st.builds(
     Matrix,
@@ -139,17 +169,24 @@ def test_only_red_to_green_that_a_runner_saw_and_nothing_speaks_against_is_a_wit
         assert {run.outcome for run in seen.new_tests_new_code} == {PASS}
         assert {run.outcome for run in seen.new_tests_old_code} in ({FAIL}, {ERROR})
         if seen.has_old_tests:
-            assert {run.outcome for run in seen.old_tests_old_code + seen.old_tests_new_code} == {PASS}
+            assert {run.outcome for run in seen.old_tests_old_code + seen.old_tests_new_code} == {
+                PASS
+            }
     assert verdict.witnesses is (verdict.answer is Answer.DISCRIMINATES)
     assert not verdict.assert_level or verdict.evidence.baseline is FAIL
 
 
 @given(st.integers(1, 4), st.booleans(), st.data())
-def test_a_runner_that_makes_the_wanted_runs_ends_with_an_answer_that_names_no_missing_run(repeat, has_old, data):
+def test_a_runner_that_makes_the_wanted_runs_ends_with_an_answer_that_names_no_missing_run(
+    repeat, has_old, data
+):
     seen, made = Matrix(has_old_tests=has_old, rung=SEEN), 0
     while left := tested.wanted(seen, repeat):
         cell = data.draw(st.sampled_from(left))
-        seen, made = seen.with_run(cell, SuiteRun(outcome=data.draw(st.sampled_from(SuiteOutcome)))), made + 1
+        seen, made = (
+            seen.with_run(cell, SuiteRun(outcome=data.draw(st.sampled_from(SuiteOutcome)))),
+            made + 1,
+        )
         assert made <= 4 * repeat
     assert all(len(seen.of(cell)) <= repeat for cell in Cell)
     verdict = tested.judge_matrix(seen)

@@ -48,7 +48,11 @@ def test_a_test_that_fails_without_the_change_and_passes_with_it_is_a_witness(to
     sha = toy.commit(NEW_CODE | NEW_TESTS)
     before = fingerprint(toy.root)
     seen = toy.witness(UNITTEST, repeat=2)
-    assert seen.verdict.answer is Answer.DISCRIMINATES and seen.verdict.witnesses and seen.verdict.assert_level
+    assert (
+        seen.verdict.answer is Answer.DISCRIMINATES
+        and seen.verdict.witnesses
+        and seen.verdict.assert_level
+    )
     assert cells(seen) == [["pass"], ["pass"], ["fail", "fail"], ["pass", "pass"]]
     assert seen.verdict.evidence.rung == "OS_RECORDED" and seen.change.commit == sha
     assert fingerprint(toy.root) == before
@@ -66,7 +70,9 @@ def test_a_test_that_passes_without_the_change_proves_nothing(toy):
 @pytest.mark.soak
 def test_a_test_that_cannot_even_be_loaded_without_the_change_is_a_lesser_witness(toy):
     toy.commit({"other.py": ""} | OLD_TESTS | OLD_CODE)
-    toy.commit({"extra.py": "", "tests/test_extra.py": "import unittest\nimport extra\n" + HEAD + ZERO})
+    toy.commit(
+        {"extra.py": "", "tests/test_extra.py": "import unittest\nimport extra\n" + HEAD + ZERO}
+    )
     seen = toy.witness(UNITTEST)
     assert seen.verdict.answer is Answer.DISCRIMINATES and not seen.verdict.assert_level
     assert seen.verdict.evidence.baseline == "error"
@@ -103,14 +109,19 @@ def test_a_deleted_test_is_there_for_the_old_row_and_gone_for_the_new(toy):
     toy.commit(GREEN | {"tests/test_gone.sh": "grep -q old code\n"})
     toy.commit(shell("old new", "grep -q new code") | {"tests/test_gone.sh": None})
     seen = toy.witness(SHELL)
-    assert cells(seen) == [["pass"], ["pass"], ["fail"], ["pass"]] and seen.change.deleted == ["tests/test_gone.sh"]
+    assert cells(seen) == [["pass"], ["pass"], ["fail"], ["pass"]] and seen.change.deleted == [
+        "tests/test_gone.sh"
+    ]
     assert "tests/test_gone.sh" in seen.change.files(Cell.OLD_NEW)
     assert "tests/test_gone.sh" not in seen.change.files(Cell.NEW_OLD)
 
 
 @pytest.mark.soak
 def test_a_change_that_takes_a_test_away_is_not_vouched_for_by_another(toy):
-    toy.commit(GREEN | {"tests/test_gone.sh": "grep -q old code\n", "tests/test_moved.sh": "test -s code\n"})
+    toy.commit(
+        GREEN
+        | {"tests/test_gone.sh": "grep -q old code\n", "tests/test_moved.sh": "test -s code\n"}
+    )
     moved = {"tests/test_moved.sh": None, "tests/test_new.sh": "test -s code\n"}
     toy.commit(shell("old new", "grep -q new code") | moved)
     assert toy.witness(SHELL).verdict.witnesses
@@ -123,7 +134,9 @@ def test_a_change_that_takes_a_test_away_is_not_vouched_for_by_another(toy):
 @pytest.mark.soak
 def test_a_change_that_asks_for_less_is_not_vouched_for_by_what_it_adds(toy):
     toy.commit(OLD_CODE | OLD_TESTS)
-    toy.commit(NEW_CODE | {"tests/test_calc.py": HEAD + "    @unittest.skip('later')\n" + ZERO + ONE})
+    toy.commit(
+        NEW_CODE | {"tests/test_calc.py": HEAD + "    @unittest.skip('later')\n" + ZERO + ONE}
+    )
     seen = toy.witness(UNITTEST)
     assert cells(seen) == [["pass"], ["pass"], ["fail"], ["pass"]]
     assert seen.verdict.answer is Answer.ABSTAIN and "test_zero" in seen.verdict.reason
@@ -132,7 +145,10 @@ def test_a_change_that_asks_for_less_is_not_vouched_for_by_what_it_adds(toy):
 def test_what_tests_need_comes_along_with_them(toy):
     """A new fixture is laid over the old code too: a test must not be red there for want of its own data."""
     toy.commit(GREEN)
-    toy.commit(shell("new", "test -s tests/data && test -s conftest.py") | {"tests/data": "x\n", "conftest.py": "#\n"})
+    toy.commit(
+        shell("new", "test -s tests/data && test -s conftest.py")
+        | {"tests/data": "x\n", "conftest.py": "#\n"}
+    )
     assert toy.witness(SHELL).verdict.answer is Answer.VACUOUS
 
 
@@ -159,7 +175,9 @@ def test_a_workspace_below_the_top_is_where_its_command_runs(toy):
     toy.commit({f"sub/{name}": text for name, text in GREEN.items()})
     toy.commit({f"sub/{name}": text for name, text in shell("new", "grep -q new code").items()})
     assert toy.witness("sh {tests}", folder="sub").verdict.answer is Answer.DISCRIMINATES
-    assert toy.witness(SHELL, folder="sub", globs=("tests/**",)).verdict.answer is Answer.DISCRIMINATES
+    assert (
+        toy.witness(SHELL, folder="sub", globs=("tests/**",)).verdict.answer is Answer.DISCRIMINATES
+    )
     missing = toy.witness(SHELL, folder="other")
     assert missing.verdict.answer is Answer.ABSTAIN and "no folder other" in missing.verdict.reason
 
@@ -220,7 +238,12 @@ def test_the_order_of_the_runs_is_drawn_by_lot(toy):
 
 @pytest.mark.parametrize(
     ("command", "said"),
-    [("nosuchprogram", "no such program"), ("sleep 60", "no end within"), ("kill -9 $$", "error"), ("exit 3", "fail")],
+    [
+        ("nosuchprogram", "no such program"),
+        ("sleep 60", "no end within"),
+        ("kill -9 $$", "error"),
+        ("exit 3", "fail"),
+    ],
 )
 def test_a_command_that_says_nothing_of_the_tests_is_no_witness(toy, command, said):
     toy.commit(GREEN)
@@ -232,7 +255,9 @@ def test_a_command_that_says_nothing_of_the_tests_is_no_witness(toy, command, sa
 @pytest.mark.parametrize("ending", ["os._exit(0)", "atexit.register(os._exit, 0)"])
 def test_code_that_ends_its_own_process_well_is_not_green(toy, ending):
     toy.commit(OLD_CODE | OLD_TESTS)
-    toy.commit({"calc.py": f"import atexit\nimport os\n\n{ending}\nadd = int.__sub__\n"} | NEW_TESTS)
+    toy.commit(
+        {"calc.py": f"import atexit\nimport os\n\n{ending}\nadd = int.__sub__\n"} | NEW_TESTS
+    )
     seen = toy.witness(UNITTEST)
     assert seen.verdict.answer is Answer.ABSTAIN, seen.verdict
     assert "on new code" in seen.verdict.reason
@@ -240,7 +265,9 @@ def test_code_that_ends_its_own_process_well_is_not_green(toy, ending):
 
 def test_tests_that_skip_themselves_on_the_new_code_are_not_green(toy):
     skipping = "import unittest\n\nimport calc\n\n\nclass Adding(unittest.TestCase):\n    def test_one(self):\n"
-    skipping += "        if calc.add(1, 1) == 2:\n            self.skipTest('')\n        self.fail()\n"
+    skipping += (
+        "        if calc.add(1, 1) == 2:\n            self.skipTest('')\n        self.fail()\n"
+    )
     toy.commit(OLD_CODE)
     toy.commit(NEW_CODE | {"tests/__init__.py": "", "tests/test_calc.py": skipping})
     seen = toy.witness(UNITTEST)
@@ -267,7 +294,11 @@ def test_a_run_gets_nothing_of_the_callers_settings_and_secrets(toy, tmp_path, m
     toy.witness(f"env > {tmp_path}/env; " + SHELL, commit=sha)
     given = dict(line.split("=", 1) for line in (tmp_path / "env").read_text().splitlines())
     assert not {"GIT_DIR", "DOS_FENCE", "DOS_RUN_ID", "API_TOKEN", "PYTHONPATH"} & given.keys()
-    assert given["CI"] == "true" and given["PATH"] == os.environ["PATH"] and given["HOME"] != os.environ.get("HOME")
+    assert (
+        given["CI"] == "true"
+        and given["PATH"] == os.environ["PATH"]
+        and given["HOME"] != os.environ.get("HOME")
+    )
 
 
 @pytest.mark.soak
@@ -276,7 +307,8 @@ def test_what_a_run_does_to_its_tree_is_not_seen_by_the_next(toy):
     toy.commit({"code": "new\n", "tests/test_it.sh": "grep -q new code\n"})
     spoil = "test ! -e spoilt && touch spoilt && echo spoilt > tests/extra && ls .. | grep -c tree | grep -qx 1 && "
     seen = toy.witness(
-        spoil + "(" + SHELL + "); code=$?; chmod -R a-w .; mkdir -p x/y; chmod 0 x; exit $code", repeat=2
+        spoil + "(" + SHELL + "); code=$?; chmod -R a-w .; mkdir -p x/y; chmod 0 x; exit $code",
+        repeat=2,
     )
     assert seen.verdict.answer is Answer.DISCRIMINATES
 
@@ -296,7 +328,12 @@ def gone(path) -> bool:
         "(env -i setsid sh -c 'echo $$ >> {file}; sleep 300 & exec sleep 300' >/dev/null 2>&1 &)",
         "sleep 300 & echo $! >> {file}; kill -9 $PPID; sleep 1",
     ],
-    ids=["in the background", "in a session of its own", "with another environment", "having ended its keeper"],
+    ids=[
+        "in the background",
+        "in a session of its own",
+        "with another environment",
+        "having ended its keeper",
+    ],
 )
 @pytest.mark.skipif(sys.platform != "linux", reason="orphans are adopted on Linux only")
 def test_whatever_a_test_leaves_running_is_ended(toy, tmp_path, detach):
@@ -337,16 +374,21 @@ def test_folders_are_kept_when_asked_and_named(toy, tmp_path):
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGKILL, -9)]
+    ("number", "code"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGKILL, -9)],
 )
-@pytest.mark.skipif(sys.platform != "linux", reason="a child is told of its parent's end on Linux only")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="a child is told of its parent's end on Linux only"
+)
 def test_nothing_is_left_when_somebody_breaks_it_off(toy, tmp_path, number, code):
     toy.commit(GREEN)
     toy.commit(shell("new", "grep -q new code"))
     file = tmp_path / "pids"
     command = f"(setsid sh -c 'echo $$ >> {file}; exec sleep 300' &); sleep 300"
     running = subprocess.Popen(
-        [sys.executable, "-m", "dos", "test-witness", "run", "--cmd", command], cwd=toy.root, stderr=subprocess.DEVNULL
+        [sys.executable, "-m", "dos", "test-witness", "run", "--cmd", command],
+        cwd=toy.root,
+        stderr=subprocess.DEVNULL,
     )
     deadline = time.monotonic() + PATIENCE
     while not (file.exists() and file.read_text().strip()):

@@ -21,7 +21,9 @@ class Toy:
         self.git("init", "--quiet", "--initial-branch", "main", ".")
 
     def git(self, *words: str, feed: bytes | None = None) -> str:
-        done = subprocess.run(["git", *SAFE, *words], cwd=self.root, input=feed, check=True, capture_output=True)
+        done = subprocess.run(
+            ["git", *SAFE, *words], cwd=self.root, input=feed, check=True, capture_output=True
+        )
         return done.stdout.decode().strip()
 
     def commit(self, files: dict[str, str | None], subject: str = "change") -> str:
@@ -51,7 +53,13 @@ def fingerprint(root: Path) -> dict[str, tuple[int, bytes]]:
     for folder, folders, files in os.walk(root):
         for name in (*folders, *files):
             path = Path(folder, name)
-            content = b"" if path.is_dir() else os.readlink(path).encode() if path.is_symlink() else path.read_bytes()
+            content = (
+                b""
+                if path.is_dir()
+                else os.readlink(path).encode()
+                if path.is_symlink()
+                else path.read_bytes()
+            )
             found[str(path)] = (path.lstat().st_mode, content)
     return found
 
@@ -59,5 +67,10 @@ def fingerprint(root: Path) -> dict[str, tuple[int, bytes]]:
 def cells(seen: Witnessed) -> list[list[str]]:
     """Old tests on old and new code, new tests on old and new code."""
     matrix = seen.matrix
-    rows = (matrix.old_tests_old_code, matrix.old_tests_new_code, matrix.new_tests_old_code, matrix.new_tests_new_code)
+    rows = (
+        matrix.old_tests_old_code,
+        matrix.old_tests_new_code,
+        matrix.new_tests_old_code,
+        matrix.new_tests_new_code,
+    )
     return [[run.outcome.value for run in runs] for runs in rows]

@@ -29,7 +29,10 @@ def written(place, **documents):
 def test_documents_are_read_in_the_order_of_their_names_and_the_first_unit_wins(place):
     written(place, b="## X U1: later\n", a="## X U1: earlier\n## U2: own\n")
     found = units.read(place, Config())
-    assert [(unit.name, unit.title) for unit in found.units] == [("X/U1", "earlier"), ("A/U2", "own")]
+    assert [(unit.name, unit.title) for unit in found.units] == [
+        ("X/U1", "earlier"),
+        ("A/U2", "own"),
+    ]
     assert [str(problem) for problem in found.problems] == [
         "docs/b-plan.md:1: unit X/U1 is declared in docs/a-plan.md:1 already"
     ]
@@ -40,7 +43,9 @@ def test_a_document_that_is_not_text_is_a_problem_and_not_an_error(place, data):
     (place.root / "docs" / "x-plan.md").write_bytes(data)
     found = units.read(place, Config())
     assert found.units == ()
-    assert [(problem.kind, problem.document) for problem in found.problems] == [(Trouble.UNREADABLE, "docs/x-plan.md")]
+    assert [(problem.kind, problem.document) for problem in found.problems] == [
+        (Trouble.UNREADABLE, "docs/x-plan.md")
+    ]
 
 
 def test_bytes_that_are_not_utf8_do_not_hide_the_units_around_them(place):
@@ -87,7 +92,9 @@ def test_lanes_are_checked_by_any_name_that_leads_to_one(place):
     lanes = Lanes(concurrent=("api",), trees={"api": ("api/**",)}, aliases={"backend": "api"})
     written(place, a="## U1: x\n- lane: API\n## U2: y\n- lane: backend\n## U3: z\n- lane: web\n")
     found = units.read(place, Config(lanes=lanes))
-    assert [problem.what for problem in found.problems] == ["unit A/U3 names the lane 'web', which is not declared"]
+    assert [problem.what for problem in found.problems] == [
+        "unit A/U3 names the lane 'web', which is not declared"
+    ]
 
 
 def test_headings_that_only_count_are_shown_and_never_offered(place):
@@ -98,4 +105,6 @@ def test_headings_that_only_count_are_shown_and_never_offered(place):
 
 def test_the_glob_of_the_configuration_is_used(place):
     (place.root / "PLAN.md").write_text("## U1: x\n")
-    assert [unit.name for unit in units.read(place, Config(paths=Paths(plans_glob="PLAN.md"))).units] == ["PLAN/U1"]
+    assert [
+        unit.name for unit in units.read(place, Config(paths=Paths(plans_glob="PLAN.md"))).units
+    ] == ["PLAN/U1"]

@@ -22,7 +22,11 @@ def kinds(found):
         ("### 1.2 A\n### 2: B\n### 3\n", "", ("1.2", "2", "3")),
         ("## AB1: x\n### AB2 y\n", "AB", ("AB1", "AB2")),
         ("## AB1: x\n", "ab", ("AB1",)),
-        ("## S1\n## S2a\n## S3.1\n## S-x\n## S-4\n## S5-late\n", "S", ("S1", "S2a", "S3.1", "S-x", "S-4", "S5-late")),
+        (
+            "## S1\n## S2a\n## S3.1\n## S-x\n## S-4\n## S5-late\n",
+            "S",
+            ("S1", "S2a", "S3.1", "S-x", "S-4", "S5-late"),
+        ),
         ("## **S1** x\n## [S2] y\n## ✅ S3 z\n", "S", ("S1", "S2", "S3")),
         ("## AB4-AB5: both\n## AB6 one\n", "AB", ("AB6",)),
         ("## ABC1: x\n## AB_1: y\n## XAB1: z\n", "AB", ()),
@@ -109,7 +113,9 @@ def test_rolling_up_reaches_the_top_from_the_leaves():
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("word", ["TODO", "WIP", "still open", "in progress", "not done", "not yet shipped"])
+@pytest.mark.parametrize(
+    "word", ["TODO", "WIP", "still open", "in progress", "not done", "not yet shipped"]
+)
 def test_a_parent_that_says_something_is_left_is_not_rolled_up(word):
     text = f"## AB1: a\nThe rest is {word}.\n### AB1.1: b ✅\n"
     assert shipped_by(text, Grammar(rollup_parents=True))["AB1"] == "none"

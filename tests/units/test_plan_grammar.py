@@ -41,7 +41,9 @@ BOTH_READERS = """# Auth
 
 
 def ids(text, **more):
-    return [each.unit.id for each in read(text, plan="AUTH", document="auth-plan.md", **more).declared]
+    return [
+        each.unit.id for each in read(text, plan="AUTH", document="auth-plan.md", **more).declared
+    ]
 
 
 def only(text, **more):
@@ -63,7 +65,16 @@ def test_a_heading_with_an_id_is_a_unit():
 
 
 def test_one_document_holds_what_every_reader_of_it_found():
-    assert ids(BOTH_READERS) == ["AUTH1", "AUTH2", "AUTH2.1", "AUTH2.2", "AUTH3", "AUTH3.1", "AUTH4", "AUTH5"]
+    assert ids(BOTH_READERS) == [
+        "AUTH1",
+        "AUTH2",
+        "AUTH2.1",
+        "AUTH2.2",
+        "AUTH3",
+        "AUTH3.1",
+        "AUTH4",
+        "AUTH5",
+    ]
     assert {each.unit.plan for each in read(BOTH_READERS).declared[:6]} == {"AUTH"}
 
 
@@ -185,9 +196,17 @@ def test_a_unit_states_its_fields():
         "+ acceptance: `make test`\n- depends on: AUTH2, BILL/BILL3 and CORE CORE4\n- class: draft\n"
         "- gated: the operator picks a vendor\n- soak until: 2026-08-20\n\nMore.\n"
     )
-    assert (unit.lane, unit.paths, unit.acceptance) == ("api", ("src/a.py", "src/b.py"), "make test")
+    assert (unit.lane, unit.paths, unit.acceptance) == (
+        "api",
+        ("src/a.py", "src/b.py"),
+        "make test",
+    )
     assert unit.depends == ("AUTH2", "BILL/BILL3", "CORE/CORE4")
-    assert (unit.plan_class, unit.gated, unit.soak_until) == ("draft", "the operator picks a vendor", "2026-08-20")
+    assert (unit.plan_class, unit.gated, unit.soak_until) == (
+        "draft",
+        "the operator picks a vendor",
+        "2026-08-20",
+    )
     assert unit.claimed == Claim.BLOCKED
     assert unit.text == "Prose.\n\n\nMore."
 
@@ -207,10 +226,16 @@ def test_globs_keep_their_stars(written, paths):
 
 def test_right_below_a_heading_a_field_needs_no_bullet():
     unit = only("## AUTH1: log in\n\nlane: api\ndepends: AUTH2\nProse: status: x\nlane: web\n")
-    assert (unit.lane, unit.depends, unit.text) == ("api", ("AUTH2",), "Prose: status: x\nlane: web")
+    assert (unit.lane, unit.depends, unit.text) == (
+        "api",
+        ("AUTH2",),
+        "Prose: status: x\nlane: web",
+    )
 
 
-@pytest.mark.parametrize("line", ["- class: `Foo` keeps its name", "- classes: many", "- the lane: api", "lane: api"])
+@pytest.mark.parametrize(
+    "line", ["- class: `Foo` keeps its name", "- classes: many", "- the lane: api", "lane: api"]
+)
 def test_prose_is_no_field(line):
     assert line in only(f"## AUTH1: x\n\nProse.\n{line}\n").text
 
@@ -242,12 +267,18 @@ def test_an_item_has_what_is_indented_below_it_and_what_the_unit_around_it_state
 
 
 def test_a_checklist_inside_a_unit_is_its_own_business():
-    assert ids("## AUTH1: a\n- [ ] OAuth2: tokens rotate\n- [ ] AUTH1.1: a part\n") == ["AUTH1", "AUTH1.1"]
+    assert ids("## AUTH1: a\n- [ ] OAuth2: tokens rotate\n- [ ] AUTH1.1: a part\n") == [
+        "AUTH1",
+        "AUTH1.1",
+    ]
 
 
 def test_a_numbered_heading_of_prose_ends_the_plan_that_bullets_are_taken_for():
     text = "## 1. PLAN U1 — a\n- **V2 — b**\n## 2. Background\n- **X3 — c**\n"
-    assert [(each.unit.plan, each.unit.id) for each in read(text).declared] == [("PLAN", "U1"), ("PLAN", "V2")]
+    assert [(each.unit.plan, each.unit.id) for each in read(text).declared] == [
+        ("PLAN", "U1"),
+        ("PLAN", "V2"),
+    ]
 
 
 def test_a_row_states_fields_by_the_header_of_its_table():
@@ -255,7 +286,12 @@ def test_a_row_states_fields_by_the_header_of_its_table():
         "| Phase | Title | Lane | Needs | Status | Risk |\n|---|---|---|---|---|---|\n"
         "| AUTH1 | log \\| in | api | AUTH2 | blocked | high |\n"
     )
-    assert (unit.title, unit.lane, unit.depends, unit.claimed) == ("log | in", "api", ("AUTH2",), Claim.BLOCKED)
+    assert (unit.title, unit.lane, unit.depends, unit.claimed) == (
+        "log | in",
+        "api",
+        ("AUTH2",),
+        Claim.BLOCKED,
+    )
     assert unit.text == "Risk: high"
 
 
@@ -330,9 +366,13 @@ def test_a_child_that_shipped_does_not_ship_its_parent_and_a_neighbour_does_not_
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("word", ["SOAK", "soaking", "BLOCKED", "Awaiting review", "gated", "DEFERRED"])
+@pytest.mark.parametrize(
+    "word", ["SOAK", "soaking", "BLOCKED", "Awaiting review", "gated", "DEFERRED"]
+)
 def test_a_heading_can_say_that_it_is_held(word):
-    assert claimed(f"## AUTH1: log in ({word})\nNobody is blocked.\n## AUTH2: x\nIt is BLOCKED.\n") == {
+    assert claimed(
+        f"## AUTH1: log in ({word})\nNobody is blocked.\n## AUTH2: x\nIt is BLOCKED.\n"
+    ) == {
         "AUTH1": Claim.BLOCKED,
         "AUTH2": Claim.OPEN,
     }
@@ -344,12 +384,16 @@ def test_a_status_that_nobody_knows_claims_nothing():
 
 def test_front_matter_names_the_plan_the_lane_and_the_class():
     front = "---\nplan: BILL  # ours\nlane: 'api'\nclassification: draft\ntags:\n  - x\n---\n"
-    first, second = read(f"{front}## B1: a\n## B2: b\n- lane: web\n- class: active\n", plan="DOC").units
+    first, second = read(
+        f"{front}## B1: a\n## B2: b\n- lane: web\n- class: active\n", plan="DOC"
+    ).units
     assert (first.name, first.lane, first.plan_class, first.line) == ("BILL/B1", "api", "draft", 8)
     assert (second.lane, second.plan_class) == ("web", "active")
 
 
-@pytest.mark.parametrize(("text", "line"), [("## A1: x\n\n~~~\n## A2: y\n", 3), ("## A1: x\n<!--\n## A2: y\n", 2)])
+@pytest.mark.parametrize(
+    ("text", "line"), [("## A1: x\n\n~~~\n## A2: y\n", 3), ("## A1: x\n<!--\n## A2: y\n", 2)]
+)
 def test_what_has_no_end_is_a_problem_with_its_place(text, line):
     document = read(text, document="docs/a.md")
     assert [unit.id for unit in document.units] == ["A1"]
@@ -359,7 +403,9 @@ def test_what_has_no_end_is_a_problem_with_its_place(text, line):
 
 
 def test_a_second_heading_of_a_unit_is_a_problem_and_a_mention_is_none():
-    document = read("## AUTH1: a\n## AUTH1 in detail\n## AUTH1: again\n", plan="AUTH", document="a.md")
+    document = read(
+        "## AUTH1: a\n## AUTH1 in detail\n## AUTH1: again\n", plan="AUTH", document="a.md"
+    )
     assert [unit.title for unit in document.units] == ["a"]
     assert [str(problem) for problem in document.problems] == [
         "a.md:3: unit AUTH/AUTH1 has its heading in line 1 already"
@@ -388,7 +434,13 @@ def test_documents_in_which_nothing_has_an_id_are_counted_and_hold_no_work():
 
 @pytest.mark.parametrize(
     ("name", "plan"),
-    [("docs/auth-plan.md", "AUTH"), ("PLAN.md", "PLAN"), ("a/b/v1.2-plan.md", "V1.2"), ("noext", "NOEXT"), ("", "")],
+    [
+        ("docs/auth-plan.md", "AUTH"),
+        ("PLAN.md", "PLAN"),
+        ("a/b/v1.2-plan.md", "V1.2"),
+        ("noext", "NOEXT"),
+        ("", ""),
+    ],
 )
 def test_a_plan_is_called_as_its_file(name, plan):
     assert plan_name(name) == plan

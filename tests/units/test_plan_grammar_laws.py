@@ -23,7 +23,9 @@ PIECES = [
     "plan: B", "id", "status", " ", "  ", "\t", "\n", "\n", "\n", "\r\n", "\ufeff", "\0", "\u2028", "é",
     "\N{PILE OF POO}", "a word",
 ]  # fmt: skip
-texts = st.one_of(st.text(max_size=200), st.lists(st.sampled_from(PIECES), max_size=60).map("".join))
+texts = st.one_of(
+    st.text(max_size=200), st.lists(st.sampled_from(PIECES), max_size=60).map("".join)
+)
 grammars = st.builds(
     Grammar,
     heading_levels=st.lists(st.integers(1, 6), max_size=6).map(tuple),
@@ -74,7 +76,9 @@ suffixes = st.builds(
     st.sampled_from(["", ".1", ".2.3"]),
     st.sampled_from(["", "-one", "-two-three"]),
 )
-titles = st.lists(st.sampled_from(["log", "in", "out", "audit", "the", "server"]), min_size=1, max_size=4).map(" ".join)
+titles = st.lists(
+    st.sampled_from(["log", "in", "out", "audit", "the", "server"]), min_size=1, max_size=4
+).map(" ".join)
 levels = st.integers(2, 4)
 
 
@@ -95,7 +99,13 @@ def bullet(plan, suffix, separator, title, level):
 
 
 declarations = st.lists(
-    st.tuples(st.sampled_from([board_heading, series_heading, row, bullet]), suffixes, SEPARATORS, titles, levels),
+    st.tuples(
+        st.sampled_from([board_heading, series_heading, row, bullet]),
+        suffixes,
+        SEPARATORS,
+        titles,
+        levels,
+    ),
     min_size=1,
     max_size=12,
 )
@@ -153,14 +163,21 @@ SHAPES = {
     "closed comments": lambda n: "<!-- -->" * n,
     "cells": lambda n: "|" * n + "\n" + "|-" * n + "\n" + "| AUTH1 " * n,
     "one unit again and again": lambda n: "## AUTH1: x\n" * n,
-    "units": lambda n: "".join(f"## AUTH{number}: after AUTH{number + 1} shipped\n" for number in range(n)),
+    "units": lambda n: "".join(
+        f"## AUTH{number}: after AUTH{number + 1} shipped\n" for number in range(n)
+    ),
     "rows before headings": lambda n: "".join(
-        [f"| AUTH{number} | x |\n" for number in range(n)] + [f"## Z AUTH{number}: x\n" for number in range(n)]
+        [f"| AUTH{number} | x |\n" for number in range(n)]
+        + [f"## Z AUTH{number}: x\n" for number in range(n)]
     ),
     "items": lambda n: "".join(f"- [ ] AUTH{number}: x\n" for number in range(n)),
-    "items ever deeper": lambda n: "".join(f"{' ' * (number % 60)}- [ ] AUTH{number}: x\n" for number in range(n)),
+    "items ever deeper": lambda n: "".join(
+        f"{' ' * (number % 60)}- [ ] AUTH{number}: x\n" for number in range(n)
+    ),
     "lists of nothing": lambda n: "## AUTH1: x\n" + "- paths:\n" * n,
-    "chains": lambda n: "".join(f"## AUTH{number}: x\n- depends: AUTH{number + 1}\n" for number in range(n)),
+    "chains": lambda n: "".join(
+        f"## AUTH{number}: x\n- depends: AUTH{number + 1}\n" for number in range(n)
+    ),
     "fences": lambda n: "```\n" * n,
     "blank lines below items": lambda n: ("- [ ] AUTH1: x\n" + "\n" * 20) * n,
 }
@@ -174,7 +191,9 @@ def read_and_assemble(text):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_time_grows_with_the_text_and_not_with_its_square(shape):
     small, large = SHAPES[shape](400), SHAPES[shape](8 * 400)
-    assert grows_less_than(32, read_and_assemble, small, large)  # eight times the text; a square would be 64
+    assert grows_less_than(
+        32, read_and_assemble, small, large
+    )  # eight times the text; a square would be 64
 
 
 @pytest.mark.soak

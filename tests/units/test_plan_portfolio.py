@@ -23,7 +23,9 @@ def said(*units, **more):
 def test_of_two_units_of_one_name_the_first_stands():
     found = assemble([unit("A/A1", document="x.md", line=3), unit("A/A1", document="y.md", line=4)])
     assert [each.document for each in found.units] == ["x.md"]
-    assert [str(problem) for problem in found.problems] == ["y.md:4: unit A/A1 is declared in x.md:3 already"]
+    assert [str(problem) for problem in found.problems] == [
+        "y.md:4: unit A/A1 is declared in x.md:3 already"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -36,7 +38,9 @@ def test_of_two_units_of_one_name_the_first_stands():
     ],
 )
 def test_a_dependency_is_the_unit_that_is_meant(depends, resolved):
-    found = assemble([unit("A/A1", depends), unit("A/A2"), unit("B/B7"), unit("A/X1"), unit("B/X1")])
+    found = assemble(
+        [unit("A/A1", depends), unit("A/A2"), unit("B/B7"), unit("A/X1"), unit("B/X1")]
+    )
     assert found.units[0].depends == (resolved,)
     assert found.problems == ()
 
@@ -80,7 +84,9 @@ def test_a_cycle_is_said_exactly_when_there_is_one(edges):
     problems = said(*(unit(f"A/A{node}", *sorted(wanted)) for node, wanted in depends.items()))
     reach = {node: {int(name[1:]) for name in wanted} for node, wanted in depends.items()}
     for _ in reach:
-        reach = {node: there.union(*(reach[each] for each in there)) for node, there in reach.items()}
+        reach = {
+            node: there.union(*(reach[each] for each in there)) for node, there in reach.items()
+        }
     assert bool(problems) == any(node in there for node, there in reach.items())
 
 

@@ -59,7 +59,12 @@ def test_issues_are_units_and_the_urgent_come_first(place):
     )
     first = found.units[0]
     assert [unit.name for unit in found.units] == ["bd/bd-1", "bd/bd-3", "bd/bd-2"]
-    assert (first.lane, first.plan_class, first.acceptance, first.paths) == ("api", "draft", "make test", ("api/a.py",))
+    assert (first.lane, first.plan_class, first.acceptance, first.paths) == (
+        "api",
+        "draft",
+        "make test",
+        ("api/a.py",),
+    )
     assert first.text == "Do it.\n\nAccepted when:\n\nIt works."
     assert first.depends == ("bd/bd-2",)
     assert (first.document, first.line) == (".beads/issues.jsonl", 2)
@@ -68,7 +73,8 @@ def test_issues_are_units_and_the_urgent_come_first(place):
 
 
 @pytest.mark.parametrize(
-    ("status", "claim"), [("closed", "shipped"), ("in_progress", "open"), ("deferred", "blocked"), ("odd", "")]
+    ("status", "claim"),
+    [("closed", "shipped"), ("in_progress", "open"), ("deferred", "blocked"), ("odd", "")],
 )
 def test_the_status_of_an_issue_is_its_claim(place, status, claim):
     (unit,) = from_beads(place, {"id": "bd-1", "title": "x", "status": status}).units
@@ -88,7 +94,13 @@ def test_what_is_no_work_is_passed_over(place):
 
 
 def test_a_line_that_is_no_issue_is_a_problem_with_its_place(place):
-    found = from_beads(place, b"{", {"id": 3, "title": "x"}, {"id": "bd-1", "title": "x", "labels": None}, b"\xff\xfe")
+    found = from_beads(
+        place,
+        b"{",
+        {"id": 3, "title": "x"},
+        {"id": "bd-1", "title": "x", "labels": None},
+        b"\xff\xfe",
+    )
     assert [unit.id for unit in found.units] == ["bd-1"]
     assert [str(problem).partition(": ")[0] for problem in found.problems] == [
         ".beads/issues.jsonl:1",
@@ -114,8 +126,23 @@ def test_a_place_without_issues_is_an_error(place, where):
 
 def test_a_program_prints_units_and_they_keep_their_order(place):
     lines = [
-        {"id": "AUTH2", "plan": "AUTH", "title": "b", "lane": "api", "depends": ["AUTH1"], "class": "draft", "more": 1},
-        {"id": "AUTH/AUTH1", "title": "a", "text": "Do it.", "paths": ["api/a"], "status": "done", "gated": "by me"},
+        {
+            "id": "AUTH2",
+            "plan": "AUTH",
+            "title": "b",
+            "lane": "api",
+            "depends": ["AUTH1"],
+            "class": "draft",
+            "more": 1,
+        },
+        {
+            "id": "AUTH/AUTH1",
+            "title": "a",
+            "text": "Do it.",
+            "paths": ["api/a"],
+            "status": "done",
+            "gated": "by me",
+        },
         {"id": "BILL-3.1"},
     ]
     found = from_command(place, f"print({json.encode(lines[0]).decode()!r}); print(); " + "; ".join(
@@ -128,12 +155,19 @@ def test_a_program_prints_units_and_they_keep_their_order(place):
     ]
     second, first, last = found.units
     assert (second.lane, second.plan_class, second.depends) == ("api", "draft", ("AUTH/AUTH1",))
-    assert (first.text, first.paths, first.claimed, first.gated) == ("Do it.", ("api/a",), Claim.SHIPPED, "by me")
+    assert (first.text, first.paths, first.claimed, first.gated) == (
+        "Do it.",
+        ("api/a",),
+        Claim.SHIPPED,
+        "by me",
+    )
     assert last.claimed == Claim.NONE
     assert found.problems == ()
 
 
-@pytest.mark.parametrize("line", ["{", "[]", "3", '{"title": "no id"}', '{"id": " "}', '{"id": 3}', '{"id": "A/"}'])
+@pytest.mark.parametrize(
+    "line", ["{", "[]", "3", '{"title": "no id"}', '{"id": " "}', '{"id": 3}', '{"id": "A/"}']
+)
 def test_a_line_that_is_no_unit_is_a_problem_and_the_others_count(place, line):
     found = from_command(place, f'print({line!r}); print(\'{{"id": "A1"}}\')')
     assert [unit.id for unit in found.units] == ["A1"]
@@ -168,7 +202,9 @@ def test_a_program_that_hangs_is_ended_with_all_that_it_started(place):
     with pytest.raises(BadInput, match="did not end within 2 s"):
         from_command(place, script, timeout_seconds=2)
     child = int((place.root / "child").read_text())
-    deadline = time.monotonic() + PATIENCE  # the system takes its time between the signal and the end
+    deadline = (
+        time.monotonic() + PATIENCE
+    )  # the system takes its time between the signal and the end
     while process.identify(child) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert process.identify(child) is None

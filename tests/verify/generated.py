@@ -73,7 +73,9 @@ class Story(Struct):
 
     def __post_init__(self) -> None:
         if not self.nodes:
-            self.nodes.append(Node(message="begin", tree={"src/a.py": ("start = 1",), "README.md": ("hello",)}))
+            self.nodes.append(
+                Node(message="begin", tree={"src/a.py": ("start = 1",), "README.md": ("hello",)})
+            )
             self.branches.append(0)
 
     @property
@@ -84,7 +86,13 @@ class Story(Struct):
         return self.nodes[self.branches[branch]].tree
 
     def add(
-        self, message: str, tree: Tree, *, branch: int = 0, merged: int | None = None, reverts: int | None = None
+        self,
+        message: str,
+        tree: Tree,
+        *,
+        branch: int = 0,
+        merged: int | None = None,
+        reverts: int | None = None,
     ) -> int:
         parents = (self.branches[branch], *(() if merged is None else (merged,)))
         self.nodes.append(Node(message=message, tree=tree, parents=parents, reverts=reverts))
@@ -118,7 +126,12 @@ class Story(Struct):
             case "declare":
                 unit, place = UNITS[move.pick % len(UNITS)], PATHS[move.amount % len(PATHS)]
                 plan = f"docs/{unit[0].lower()}-plan.md"
-                tree[plan] = (*tree.get(plan, ())[:9], f"## {unit[0]} {unit[1]}: do it", f"- paths: {place}", "")
+                tree[plan] = (
+                    *tree.get(plan, ())[:9],
+                    f"## {unit[0]} {unit[1]}: do it",
+                    f"- paths: {place}",
+                    "",
+                )
             case "configure":
                 tree["dos.toml"] = ("[verify]", f'require = "{("live", "named")[move.pick % 2]}"')
             case "fork":
@@ -162,7 +175,9 @@ class Story(Struct):
 
     def _merged(self, ours: int, theirs: int) -> Tree:
         shared = max(self.ancestors(ours) & self.ancestors(theirs))
-        return _patched(self.nodes[ours].tree, before=self.nodes[shared].tree, after=self.nodes[theirs].tree)
+        return _patched(
+            self.nodes[ours].tree, before=self.nodes[shared].tree, after=self.nodes[theirs].tree
+        )
 
 
 def _patched(tree: Tree, *, before: Tree, after: Tree) -> Tree:
@@ -175,7 +190,10 @@ def _patched(tree: Tree, *, before: Tree, after: Tree) -> Tree:
         if now == old or (new is None and now is None):
             lines = new
         else:
-            taken, put = set(old or ()) - set(new or ()), [line for line in new or () if line not in (old or ())]
+            taken, put = (
+                set(old or ()) - set(new or ()),
+                [line for line in new or () if line not in (old or ())],
+            )
             lines = (
                 *(line for line in now or () if line not in taken),
                 *(line for line in put if line not in (now or ())),
@@ -199,13 +217,17 @@ class Written:
     def verify(self, unit: tuple[str, str], at: int | None = None, **ask: object) -> Verdict:
         """The verdict on a unit at a node; without the index, unless it is asked for."""
         ref = self.shas[self.story.tip if at is None else at]
-        return look.verify(World(self.root), [unit], Ask(**{"ref": ref, "uses_index": False, **ask}))[0]
+        return look.verify(
+            World(self.root), [unit], Ask(**{"ref": ref, "uses_index": False, **ask})
+        )[0]
 
 
 def git(root: Path, *words: str, feed: bytes | None = None) -> str:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     own = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
-    done = subprocess.run(["git", *words], cwd=root, input=feed, capture_output=True, env=kept | own)
+    done = subprocess.run(
+        ["git", *words], cwd=root, input=feed, capture_output=True, env=kept | own
+    )
     assert done.returncode == 0, (words, done.stderr)
     return done.stdout.decode().strip()
 
@@ -224,21 +246,29 @@ def _imported(root: Path, story: Story) -> list[str]:
             message = node.message
             if node.reverts is not None:
                 message += f"\n\nThis reverts commit {shas[node.reverts]}.\n"
-            parents = [f"{word} :{each + 1}" for word, each in zip(("from", "merge"), node.parents, strict=False)]
+            parents = [
+                f"{word} :{each + 1}"
+                for word, each in zip(("from", "merge"), node.parents, strict=False)
+            ]
             head = [
                 "commit refs/heads/work",
                 f"mark :{number + 1}",
                 f"committer A <a@b> {_time(story, number)} +0000",
             ]
             body = [_data(message), *parents, "deleteall"]
-            files = [f"M 644 inline {path}\n{_data(_text(lines))}" for path, lines in node.tree.items()]
-            process.stdin.write("\n".join([*head, *body, *files, f"get-mark :{number + 1}\n"]).encode())
+            files = [
+                f"M 644 inline {path}\n{_data(_text(lines))}" for path, lines in node.tree.items()
+            ]
+            process.stdin.write(
+                "\n".join([*head, *body, *files, f"get-mark :{number + 1}\n"]).encode()
+            )
             process.stdin.flush()
             shas.append(process.stdout.readline().decode().strip())
         refs = [f"reset refs/heads/work\nfrom {'0' * 40}\n"]
         names = ["main", *(f"side{number}" for number in range(1, len(story.branches)))]
         refs += [
-            f"reset refs/heads/{name}\nfrom :{node + 1}\n" for name, node in zip(names, story.branches, strict=True)
+            f"reset refs/heads/{name}\nfrom :{node + 1}\n"
+            for name, node in zip(names, story.branches, strict=True)
         ]
         process.stdin.write("\n".join([*refs, "done\n"]).encode())
         process.stdin.close()
@@ -255,7 +285,9 @@ def _data(text: str) -> str:
 
 
 def _time(story: Story, number: int) -> int:
-    return 1_700_000_000 + {"steady": 60 * number, "still": 0, "backwards": -60 * number}[story.clock]
+    return (
+        1_700_000_000 + {"steady": 60 * number, "still": 0, "backwards": -60 * number}[story.clock]
+    )
 
 
 @contextmanager
@@ -274,7 +306,9 @@ def told(moves: list[Move], clock: str = "steady") -> Story:
 def messages(units: list[tuple[str, str]]) -> st.SearchStrategy[str]:
     """Most of them name one of the units, in any of the ways."""
     named = st.builds(
-        lambda form, unit: form.format(plan=unit[0], id=unit[1]), st.sampled_from(FORMS), st.sampled_from(units)
+        lambda form, unit: form.format(plan=unit[0], id=unit[1]),
+        st.sampled_from(FORMS),
+        st.sampled_from(units),
     )
     return named | named | st.sampled_from(STRANGE) if units else st.sampled_from(STRANGE)
 
@@ -285,7 +319,9 @@ KINDS = (
 )  # fmt: skip
 
 
-def moves(units: list[tuple[str, str]] = UNITS, kinds: tuple[str, ...] = KINDS) -> st.SearchStrategy[Move]:
+def moves(
+    units: list[tuple[str, str]] = UNITS, kinds: tuple[str, ...] = KINDS
+) -> st.SearchStrategy[Move]:
     return st.builds(
         Move,
         kind=st.sampled_from(kinds),
@@ -296,8 +332,12 @@ def moves(units: list[tuple[str, str]] = UNITS, kinds: tuple[str, ...] = KINDS) 
     )
 
 
-def stories(most: int = 14, clocks: tuple[str, ...] = ("steady",), **drawn: object) -> st.SearchStrategy[Story]:
-    return st.builds(told, st.lists(moves(**drawn), min_size=3, max_size=most), st.sampled_from(clocks))
+def stories(
+    most: int = 14, clocks: tuple[str, ...] = ("steady",), **drawn: object
+) -> st.SearchStrategy[Story]:
+    return st.builds(
+        told, st.lists(moves(**drawn), min_size=3, max_size=most), st.sampled_from(clocks)
+    )
 
 
 # What does not concern any unit: its own files, and messages that name none.

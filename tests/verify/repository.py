@@ -28,7 +28,11 @@ class Repository:
             "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null",
         }  # fmt: skip
         done = subprocess.run(
-            ["git", *words], cwd=self.root, capture_output=True, text=True, env={**kept, **own, **environment}
+            ["git", *words],
+            cwd=self.root,
+            capture_output=True,
+            text=True,
+            env={**kept, **own, **environment},
         )
         assert done.returncode == 0, (words, done.stdout, done.stderr)
         return done.stdout.strip()
@@ -38,7 +42,9 @@ class Repository:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8", newline="")
 
-    def commit(self, message: str, files: dict[str, str | None] | None = None, *, empty: bool = False) -> str:
+    def commit(
+        self, message: str, files: dict[str, str | None] | None = None, *, empty: bool = False
+    ) -> str:
         """One commit. Without files it adds a function to the source file; None deletes a file."""
         self._count += 1
         if files is None and not empty:

@@ -65,14 +65,18 @@ def test_a_faint_name_is_left_to_whoever_can_see_the_files(text, faintly):
 
 def test_another_spelling_of_the_claimed_unit_is_no_other_unit():
     same = Name("AUTH", "Phase 1")
-    found = claimed_alone.others(Message.of("AUTH1: log in\n\nUnit: AUTH/Phase 1"), CLAIMED, [CLAIMED, same])
+    found = claimed_alone.others(
+        Message.of("AUTH1: log in\n\nUnit: AUTH/Phase 1"), CLAIMED, [CLAIMED, same]
+    )
     assert found.plainly == ()
 
 
 def test_a_part_of_a_unit_may_be_named_by_way_of_the_whole():
     stamp = Stamp(sub_phase_parent_fallback=True)
     part, whole = Name("AUTH", "AUTH1-port", stamp), Name("AUTH", "AUTH1", stamp)
-    found = claimed_alone.others(Message.of("AUTH AUTH1: the port\n\nUnit: AUTH/AUTH1"), whole, [part, whole])
+    found = claimed_alone.others(
+        Message.of("AUTH AUTH1: the port\n\nUnit: AUTH/AUTH1"), whole, [part, whole]
+    )
     assert found.plainly == ()
 
 
@@ -83,7 +87,9 @@ def test_a_trailer_names_nothing_that_could_be_planned_later(more):
         assert claimed_alone.others(Message.of(text), auth, [auth]).plainly == (more,)
 
 
-@pytest.mark.parametrize("named", ["A1", "a1", "DEMO A1", "DEMO/A1", "DEMO/A1, A1", "metres", "the first of 3 steps"])
+@pytest.mark.parametrize(
+    "named", ["A1", "a1", "DEMO A1", "DEMO/A1", "DEMO/A1, A1", "metres", "the first of 3 steps"]
+)
 def test_a_careless_trailer_names_no_other_unit(named):
     unit = Name("DEMO", "A1")
     assert claimed_alone.others(Message.of(f"Do\n\nUnit: {named}"), unit, [unit]).plainly == ()

@@ -144,7 +144,11 @@ def test_a_comment_or_a_blank_line_between_statements_changes_nothing(data):
     statements = data.draw(st.lists(st.sampled_from(STATEMENTS[path]), min_size=1, max_size=6))
     more = st.sampled_from(["", "   ", *COMMENTS[path]])
     plain = "\n".join(statements) + "\n"
-    dressed = "\n".join(part for each in statements for part in (data.draw(more), each)) + "\n" + data.draw(more)
+    dressed = (
+        "\n".join(part for each in statements for part in (data.draw(more), each))
+        + "\n"
+        + data.draw(more)
+    )
     assert substance(path, dressed) == substance(path, plain)
     assert not differs(path, plain, dressed)
 

@@ -31,4 +31,9 @@ def test_answer(evidence, answer):
 @given(st.builds(Evidence, commits=st.integers(0, 3), changed_paths=st.integers(0, 3)))
 def test_nothing_is_delivered_without_a_commit_inside_the_lane_that_passed(evidence):
     if judge(evidence).answer is Answer.DELIVERED:
-        assert evidence.commits and evidence.changed_paths and not evidence.strays and evidence.accepted is not False
+        assert (
+            evidence.commits
+            and evidence.changed_paths
+            and not evidence.strays
+            and evidence.accepted is not False
+        )

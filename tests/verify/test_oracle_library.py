@@ -10,8 +10,15 @@ def test_one_unit_and_many_are_answered_alike(tmp_path):
     repository = Repository(tmp_path)
     sha = repository.commit("AUTH1: login")
     one = oracle.is_shipped("AUTH", "AUTH1", workspace=tmp_path)
-    assert (one.answer, one.tier, one.sha, one.source) == (Answer.SHIPPED, Tier.LIVE, sha, "grep-subject")
-    many = oracle.batch_is_shipped([("AUTH", "AUTH1"), ("AUTH", "AUTH2"), ("AUTH", "AUTH1")], workspace=str(tmp_path))
+    assert (one.answer, one.tier, one.sha, one.source) == (
+        Answer.SHIPPED,
+        Tier.LIVE,
+        sha,
+        "grep-subject",
+    )
+    many = oracle.batch_is_shipped(
+        [("AUTH", "AUTH1"), ("AUTH", "AUTH2"), ("AUTH", "AUTH1")], workspace=str(tmp_path)
+    )
     assert {pair: verdict.shipped for pair, verdict in many.items()} == {
         ("AUTH", "AUTH1"): True,
         ("AUTH", "AUTH2"): False,

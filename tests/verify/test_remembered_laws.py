@@ -19,7 +19,9 @@ NAMES = [f"{plan}/{phase}" for plan, phase in [*UNITS, ("AUTH", "AUTH11"), ("ZED
 
 
 def few(examples):
-    return settings(max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    return settings(
+        max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
 
 
 def visited(story: Story, picks: list[int], *, grows: bool) -> list[int]:
@@ -51,11 +53,17 @@ def check_what_is_remembered_is_what_a_whole_look_shows(story, picks, grows, lan
             git(repository.root, "update-ref", MAIN, repository.shas[node])
             # Units come to be known, land and are forgotten while it looks.
             names = NAMES[number % 2 :]
-            units = {name: Unit(landed=repository.shas[at % len(story.nodes)]) for name, at in landings[number:]}
+            units = {
+                name: Unit(landed=repository.shas[at % len(story.nodes)])
+                for name, at in landings[number:]
+            }
             fleet = Fleet(units=units)
             found = landed.look(world, names, fleet, ref=MAIN, memory=memory)
             assert found == landed.look(world, names, fleet, ref=MAIN), (number, node)
-            assert said(memory.verify, world, names, MAIN) == said(whole, world, names), (number, node)
+            assert said(memory.verify, world, names, MAIN) == said(whole, world, names), (
+                number,
+                node,
+            )
 
 
 GROWN = (
@@ -80,5 +88,7 @@ def test_what_is_remembered_is_what_a_whole_look_shows(story, picks, grows, land
 @pytest.mark.soak
 @few(long(40, 400))
 @given(*GROWN)
-def test_what_is_remembered_is_what_a_whole_look_shows_in_many_repositories(story, picks, grows, landings):
+def test_what_is_remembered_is_what_a_whole_look_shows_in_many_repositories(
+    story, picks, grows, landings
+):
     check_what_is_remembered_is_what_a_whole_look_shows(story, picks, grows, landings)

@@ -24,7 +24,9 @@ def repository(tmp_path):
 
 def check(repository, answer, *contradictions, **ask):
     verdict = repository.verify("AUTH", "AUTH1", **ask)
-    assert (verdict.answer, set(verdict.contradictions)) == (answer, set(contradictions)), verdict.reason
+    assert (verdict.answer, set(verdict.contradictions)) == (answer, set(contradictions)), (
+        verdict.reason
+    )
     return verdict
 
 
@@ -139,7 +141,11 @@ def test_an_id_of_another_plan_ships_nothing(repository):
 
 @pytest.mark.parametrize(
     ("subject", "plan", "phase"),
-    [("Phase 1: billing", "AUTH", "AUTH1"), ("fix: typo", "AUTH", "fix"), ("1: login", "AUTH", "1")],
+    [
+        ("Phase 1: billing", "AUTH", "AUTH1"),
+        ("fix: typo", "AUTH", "fix"),
+        ("1: login", "AUTH", "1"),
+    ],
 )
 def test_a_name_without_its_plan_ships_nothing(repository, subject, plan, phase):
     repository.commit(subject, {"src/login.py": LINES})
@@ -147,7 +153,9 @@ def test_a_name_without_its_plan_ships_nothing(repository, subject, plan, phase)
 
 
 def test_a_body_cannot_pretend_to_be_another_commit(repository):
-    repository.commit("x\n\n--END--\nabc1234\nv9.9.9: AUTH1\n\0".rstrip("\0"), {"src/login.py": LINES})
+    repository.commit(
+        "x\n\n--END--\nabc1234\nv9.9.9: AUTH1\n\0".rstrip("\0"), {"src/login.py": LINES}
+    )
     assert repository.verify("AUTH", "AUTH1").answer is Answer.NOT_SHIPPED
 
 
@@ -196,7 +204,8 @@ def test_a_squashed_branch_ships_what_its_files_speak_for(repository):
 
 
 @pytest.mark.parametrize(
-    "name", ["AUTH: AUTH2, AUTH1", "AUTH2/AUTH1: both", "AUTH2 + AUTH1: both", "feat(AUTH): AUTH1 login"]
+    "name",
+    ["AUTH: AUTH2, AUTH1", "AUTH2/AUTH1: both", "AUTH2 + AUTH1: both", "feat(AUTH): AUTH1 login"],
 )
 def test_faint_names_count_where_the_declared_files_speak_for_them(repository, name):
     repository.commit("declare", {"docs/auth-plan.md": PLAN})
@@ -205,7 +214,8 @@ def test_faint_names_count_where_the_declared_files_speak_for_them(repository, n
 
 
 @pytest.mark.parametrize(
-    "setting", ["color.ui=always", "log.decorate=short", "log.showSignature=true", "core.quotePath=true"]
+    "setting",
+    ["color.ui=always", "log.decorate=short", "log.showSignature=true", "core.quotePath=true"],
 )
 def test_settings_of_the_user_change_nothing(repository, setting):
     repository.git("config", *setting.split("="))
@@ -217,7 +227,15 @@ def test_a_clone_that_is_cut_off_cannot_tell(repository, tmp_path):
     repository.commit("AUTH1: login", {"src/login.py": LINES})
     repository.commit("later")
     subprocess.run(
-        ["git", "clone", "--quiet", "--depth=1", f"file://{repository.root}", str(tmp_path / "shallow")], check=True
+        [
+            "git",
+            "clone",
+            "--quiet",
+            "--depth=1",
+            f"file://{repository.root}",
+            str(tmp_path / "shallow"),
+        ],
+        check=True,
     )
     clone = Repository(tmp_path / "shallow")
     verdict = check(clone, Answer.CANNOT_TELL)
@@ -227,7 +245,15 @@ def test_a_clone_that_is_cut_off_cannot_tell(repository, tmp_path):
 def test_the_commit_at_the_cut_cannot_be_judged(repository, tmp_path):
     repository.commit("AUTH1: login", {"src/login.py": LINES})
     subprocess.run(
-        ["git", "clone", "--quiet", "--depth=1", f"file://{repository.root}", str(tmp_path / "shallow")], check=True
+        [
+            "git",
+            "clone",
+            "--quiet",
+            "--depth=1",
+            f"file://{repository.root}",
+            str(tmp_path / "shallow"),
+        ],
+        check=True,
     )
     check(Repository(tmp_path / "shallow"), Answer.CANNOT_TELL)
 
@@ -263,7 +289,12 @@ def test_a_repository_without_commits_ships_nothing(tmp_path):
 def test_another_repository_in_the_environment_is_not_read(repository, tmp_path):
     other = Repository(tmp_path / "other")
     other.commit("AUTH1: login", {"src/login.py": LINES})
-    for name in ("GIT_DIR", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"):
+    for name in (
+        "GIT_DIR",
+        "GIT_COMMON_DIR",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    ):
         code, _, _ = repository.dos("verify", "AUTH", "AUTH1", **{name: str(other.root / ".git")})
         assert code == 1, name
 
@@ -326,7 +357,9 @@ def test_work_elsewhere_than_declared_does_not_count(repository):
 
 def test_a_touch_of_the_declared_files_needs_to_be_real(repository):
     repository.commit("declare", {"docs/auth-plan.md": PLAN, "src/auth/login.py": "a = 1\n"})
-    repository.commit("AUTH1: login", {"src/pay.py": LINES, "src/auth/login.py": "a = 1\n\n# login\n"})
+    repository.commit(
+        "AUTH1: login", {"src/pay.py": LINES, "src/auth/login.py": "a = 1\n\n# login\n"}
+    )
     check(repository, Answer.UNPROVEN, "out_of_scope")
 
 
@@ -401,7 +434,12 @@ def test_any_depth_of_history_is_looked_at(repository):
         )
     repository.commit("AUTH1: login", {"src/login.py": LINES})
     script[0] = script[0].replace(script[0].split("from ")[1], f"{repository.head}^0\n")
-    subprocess.run(["git", "fast-import", "--quiet"], cwd=repository.root, input="\n".join(script).encode(), check=True)
+    subprocess.run(
+        ["git", "fast-import", "--quiet"],
+        cwd=repository.root,
+        input="\n".join(script).encode(),
+        check=True,
+    )
     check(repository, Answer.SHIPPED)
 
 
@@ -419,7 +457,10 @@ def test_released_exit_codes_are_there_for_who_asks(repository, flag):
 
 
 def test_many_units_are_answered_from_one_read(repository):
-    plan = "".join(f"## AUTH AUTH{number}: step {number}\n\n- paths: src/p{number}.py\n\n" for number in range(1, 6))
+    plan = "".join(
+        f"## AUTH AUTH{number}: step {number}\n\n- paths: src/p{number}.py\n\n"
+        for number in range(1, 6)
+    )
     repository.commit("declare", {"docs/auth-plan.md": plan})
     for number in (1, 3):
         repository.commit(f"AUTH{number}: do it", {f"src/p{number}.py": LINES})

@@ -93,7 +93,9 @@ def test_a_configuration_that_is_broken_for_a_moment_does_not_escape_it(reposito
 def test_a_first_commit_of_its_own_does_not_escape_the_declaration(repository):
     repository.commit("declare", {"docs/auth-plan.md": PLAN})
     fake = repository.git("commit-tree", "-m", "AUTH1: login", "HEAD^{tree}")
-    repository.git("merge", "--quiet", "--allow-unrelated-histories", "-s", "ours", "-m", "Merge it", fake)
+    repository.git(
+        "merge", "--quiet", "--allow-unrelated-histories", "-s", "ours", "-m", "Merge it", fake
+    )
     assert answer(repository) is Answer.UNPROVEN
 
 
@@ -133,7 +135,9 @@ def test_pointers_to_nothing_are_no_work(repository):
 def test_a_registry_cannot_give_one_units_commit_to_another(repository):
     repository.commit("declare", {"docs/auth-plan.md": PLAN + PLAN.replace("AUTH1", "AUTH2")})
     sha = repository.commit("AUTH2: logout", {"src/auth/out.py": LINES})
-    row = f"recently_completed:\n- {{plan: AUTH, phase: AUTH1, status: done, commit_sha: '{sha}'}}\n"
+    row = (
+        f"recently_completed:\n- {{plan: AUTH, phase: AUTH1, status: done, commit_sha: '{sha}'}}\n"
+    )
     repository.write("dos.state.yaml", row)
     assert answer(repository) is not Answer.SHIPPED
 
@@ -146,19 +150,29 @@ def test_a_second_document_cannot_widen_a_unit(repository):
 
 
 def test_a_file_of_the_same_name_elsewhere_is_another_file(repository):
-    repository.commit("declare", {"docs/auth-plan.md": "## AUTH AUTH1: log in\n\nWrite `src/auth/login.py`.\n"})
+    repository.commit(
+        "declare", {"docs/auth-plan.md": "## AUTH AUTH1: log in\n\nWrite `src/auth/login.py`.\n"}
+    )
     repository.commit("AUTH1: login", {"junk/login.py": LINES})
     assert answer(repository) is Answer.UNPROVEN
 
 
-@pytest.mark.parametrize("path", ["LICENSE-MIT", "README.en", "notes.tex", "x.log", "docs/guide.rtf"])
+@pytest.mark.parametrize(
+    "path", ["LICENSE-MIT", "README.en", "notes.tex", "x.log", "docs/guide.rtf"]
+)
 def test_prose_in_other_clothes_is_prose(path):
     assert file_kinds.kind(path) is Kind.DOCS
 
 
 @pytest.mark.parametrize(
     ("path", "comment"),
-    [("x.f90", "! login"), ("x.asm", "; login"), ("x.adb", "-- login"), ("x.vim", '" login'), ("x.service", "# login")],
+    [
+        ("x.f90", "! login"),
+        ("x.asm", "; login"),
+        ("x.adb", "-- login"),
+        ("x.vim", '" login'),
+        ("x.service", "# login"),
+    ],
 )
 def test_comments_of_older_languages_mean_nothing(path, comment):
     assert content.substance(path, f"one\n{comment}\n") == content.substance(path, "one\n")
@@ -179,14 +193,21 @@ def test_more_ways_to_say_that_it_is_not_done(subject):
 
 @pytest.mark.parametrize(
     "subject",
-    ["AUTH1: add todo list", "AUTH1: part 3 of 3", "AUTH1: login when not ready to wait", "AUTH1: show drafts"],
+    [
+        "AUTH1: add todo list",
+        "AUTH1: part 3 of 3",
+        "AUTH1: login when not ready to wait",
+        "AUTH1: show drafts",
+    ],
 )
 def test_words_that_only_look_like_it(subject):
     assert not unfinished.found(subject, 0, len("AUTH1:"))
 
 
 def test_a_unit_about_removing_something_is_done_by_removing_it(repository):
-    repository.commit("declare", {"docs/auth-plan.md": "## AUTH AUTH1: Remove the old store\n\n- paths: src/**\n"})
+    repository.commit(
+        "declare", {"docs/auth-plan.md": "## AUTH AUTH1: Remove the old store\n\n- paths: src/**\n"}
+    )
     repository.commit("AUTH1: remove the old store", {"src/base.py": "import os\n"})
     assert answer(repository) is Answer.SHIPPED
 
@@ -276,11 +297,19 @@ def test_a_glob_that_was_wrong_once_is_no_error_for_ever(repository):
 def test_a_commit_from_the_future_is_merged_all_the_same(repository):
     repository.write("src/login.py", LINES)
     repository.git("add", "--all")
-    repository.git("commit", "--quiet", "-m", "AUTH1: login", GIT_COMMITTER_DATE="2040-01-01T00:00:00Z")
+    repository.git(
+        "commit", "--quiet", "-m", "AUTH1: login", GIT_COMMITTER_DATE="2040-01-01T00:00:00Z"
+    )
     for number in range(12):
         repository.write(f"src/n{number}.py", f"n = {number}\n")
         repository.git("add", "--all")
-        repository.git("commit", "--quiet", "-m", "more", GIT_COMMITTER_DATE=f"2020-01-{number + 1:02d}T00:00:00Z")
+        repository.git(
+            "commit",
+            "--quiet",
+            "-m",
+            "more",
+            GIT_COMMITTER_DATE=f"2020-01-{number + 1:02d}T00:00:00Z",
+        )
     repository.git("branch", "release")
     repository.commit("on")
     assert answer(repository, merged_into="release") is Answer.SHIPPED
@@ -293,7 +322,9 @@ def test_many_empty_commits_of_a_name_do_not_hide_the_real_one(repository):
         + (f"from {repository.head}\n" if not number else "")
         for number in range(70)
     )
-    subprocess.run(["git", "fast-import", "--quiet"], cwd=repository.root, input=script.encode(), check=True)
+    subprocess.run(
+        ["git", "fast-import", "--quiet"], cwd=repository.root, input=script.encode(), check=True
+    )
     assert answer(repository) is Answer.SHIPPED
 
 
@@ -320,7 +351,9 @@ def test_functions_that_went_into_a_class_stand(repository):
 
 def test_a_file_that_was_folded_into_another_stands(repository):
     repository.commit("AUTH1: login", {"src/login.py": LINES})
-    repository.commit("fold", {"src/login.py": None, "src/base.py": "import os\nbase = 1\n" + LINES})
+    repository.commit(
+        "fold", {"src/login.py": None, "src/base.py": "import os\nbase = 1\n" + LINES}
+    )
     assert answer(repository) is Answer.SHIPPED
 
 

@@ -51,7 +51,13 @@ SUBJECTS = [
     ("AUTH1: snapshot: x", "AUTH", "AUTH1", SHIPPED, "direct"),
     ("AUTH: archive 20260530T093407Z old", "AUTH", "archive", NOT, ""),
     ("AUTH: archive old rows", "AUTH", "archive", SHIPPED, "direct"),
-    ("Login feature (#7)\n\n* AUTH1: login\n* AUTH2: logout", "AUTH", "AUTH1", UNPROVEN, "squash-bullet"),
+    (
+        "Login feature (#7)\n\n* AUTH1: login\n* AUTH2: logout",
+        "AUTH",
+        "AUTH1",
+        UNPROVEN,
+        "squash-bullet",
+    ),
     ("feat(auth): login (AUTH AUTH1)", "AUTH", "AUTH1", UNPROVEN, "trailer"),
     ("do it\n\nUnit: AUTH/AUTH1", "AUTH", "AUTH1", SHIPPED, "git-trailer"),
     ("do it\n\nShips: AUTH AUTH1\nShips: AUTH AUTH2", "AUTH", "AUTH2", SHIPPED, "git-trailer"),
@@ -100,7 +106,9 @@ def test_a_message_names_a_unit_or_does_not(tmp_path, message, plan, phase, answ
 
 
 @pytest.mark.parametrize(
-    ("stamp", "message", "plan", "phase", "answer", "rung"), DECLARED, ids=[row[1][:40] for row in DECLARED]
+    ("stamp", "message", "plan", "phase", "answer", "rung"),
+    DECLARED,
+    ids=[row[1][:40] for row in DECLARED],
 )
 def test_a_workspace_declares_its_own_grammar(tmp_path, stamp, message, plan, phase, answer, rung):
     repository = Repository(tmp_path)
@@ -191,7 +199,9 @@ REGISTRY = "recently_completed:\n- plan: {plan}\n  phase: {phase}\n  status: {st
 def test_a_registry_points_and_proves_nothing(tmp_path, status, sha, answer):
     repository = Repository(tmp_path)
     repository.commit("begin")
-    repository.write("dos.state.yaml", REGISTRY.format(plan="AUTH", phase="AUTH1", status=status, sha=sha))
+    repository.write(
+        "dos.state.yaml", REGISTRY.format(plan="AUTH", phase="AUTH1", status=status, sha=sha)
+    )
     verdict = repository.verify("AUTH", "AUTH1")
     assert verdict.answer is answer
     assert ("registry_unbacked" in verdict.contradictions) == (answer is UNPROVEN)
@@ -210,7 +220,9 @@ def test_a_registry_row_with_a_commit_that_did_something_else_proves_nothing(tmp
     repository = Repository(tmp_path)
     repository.commit("begin", {"docs/px-plan.md": "## PX PX2: it\n\n- paths: src/px.py\n"})
     sha = repository.commit("other", files)
-    repository.write("dos.state.yaml", REGISTRY.format(plan="PX", phase="PX2", status="done", sha=sha))
+    repository.write(
+        "dos.state.yaml", REGISTRY.format(plan="PX", phase="PX2", status="done", sha=sha)
+    )
     assert not repository.verify("PX", "PX2").shipped
 
 
@@ -218,7 +230,9 @@ def test_a_registry_row_counts_where_the_declared_files_speak_for_it(tmp_path):
     repository = Repository(tmp_path)
     repository.commit("begin", {"docs/px-plan.md": "## PX PX2: it\n\n- paths: src/px.py\n"})
     sha = repository.commit("a subject that names nothing", {"src/px.py": "px = 1\n"})
-    repository.write("dos.state.yaml", REGISTRY.format(plan="PX", phase="PX2", status="done", sha=sha))
+    repository.write(
+        "dos.state.yaml", REGISTRY.format(plan="PX", phase="PX2", status="done", sha=sha)
+    )
     verdict = repository.verify("PX", "PX2")
     assert (verdict.answer, verdict.source) == (SHIPPED, "registry")
 
@@ -227,7 +241,9 @@ def test_a_registry_row_counts_where_the_declared_files_speak_for_it(tmp_path):
 def test_what_soaks_has_not_shipped(tmp_path, status, answer):
     repository = Repository(tmp_path)
     sha = repository.commit("QA5: x")
-    repository.write(".dos/soaks/index.yaml", f"soaks:\n- id: qa5-latency\n  plan: QA\n  status: {status}\n")
+    repository.write(
+        ".dos/soaks/index.yaml", f"soaks:\n- id: qa5-latency\n  plan: QA\n  status: {status}\n"
+    )
     verdict = repository.verify("QA", "QA5")
     assert (verdict.answer, verdict.sha) == (answer, sha)
 
@@ -235,7 +251,9 @@ def test_what_soaks_has_not_shipped(tmp_path, status, answer):
 def test_a_soak_of_another_unit_holds_nothing_up(tmp_path):
     repository = Repository(tmp_path)
     repository.commit("QA50: x")
-    repository.write(".dos/soaks/index.yaml", "soaks:\n- id: qa5-latency\n  plan: QA\n  status: in_progress\n")
+    repository.write(
+        ".dos/soaks/index.yaml", "soaks:\n- id: qa5-latency\n  plan: QA\n  status: in_progress\n"
+    )
     assert repository.verify("QA", "QA50").answer is SHIPPED
 
 

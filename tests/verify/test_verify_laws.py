@@ -61,13 +61,17 @@ def essence(verdict: Verdict) -> tuple[object, ...]:
 
 ALPHABET = string.ascii_letters + string.digits
 series = st.sampled_from(["AUTH", "P", "docs/42_wheel-builds", "Ünit", "x2"])
-begins = st.sampled_from(["{plan}1", "{plan}12", "1", "login", "Phase 1", "{plan}1.2", "{plan}-3", "é1", "K9"])
+begins = st.sampled_from(
+    ["{plan}1", "{plan}12", "1", "login", "Phase 1", "{plan}1.2", "{plan}-3", "é1", "K9"]
+)
 tails = (
     st.text(ALPHABET, min_size=1, max_size=3)
     | st.text(ALPHABET, min_size=1, max_size=2).map(".{}".format)
     | st.text(ALPHABET, min_size=1, max_size=3).map("-{}".format)
 )
-stamps = st.builds(Stamp, trailer_stamp=st.booleans(), progress_markers=st.sampled_from([(), ("audit",)]))
+stamps = st.builds(
+    Stamp, trailer_stamp=st.booleans(), progress_markers=st.sampled_from([(), ("audit",)])
+)
 
 
 def check_a_longer_id_never_names_a_shorter_one(plan, begin, tail, form, stamp):
@@ -106,7 +110,11 @@ def check_a_commit_that_names_another_ships_nothing(story, tail, forms):
         assert repository.verify(("AUTH", f"AUTH1{tail}")).answer is Answer.SHIPPED
 
 
-OTHERS = (stories(most=5, units=[]), tails, st.permutations(FORMS).map(lambda forms: [*forms[:5], PLAIN_FORMS[0]]))
+OTHERS = (
+    stories(most=5, units=[]),
+    tails,
+    st.permutations(FORMS).map(lambda forms: [*forms[:5], PLAIN_FORMS[0]]),
+)
 
 
 @pytest.mark.soak
@@ -132,7 +140,9 @@ def check_strangers_change_nothing(story, noise):
         act(story)
     with written(story) as repository:
         for unit in UNITS:
-            assert essence(repository.verify(unit)) == essence(repository.verify(unit, before)), unit
+            assert essence(repository.verify(unit)) == essence(repository.verify(unit, before)), (
+                unit
+            )
 
 
 @pytest.mark.soak
@@ -193,7 +203,9 @@ def test_a_revert_takes_back_and_its_revert_puts_back(story, ship, form, between
 @pytest.mark.soak
 @few(long(100, 2_000))
 @given(*REVERTS)
-def test_a_revert_takes_back_and_its_revert_puts_back_in_many_repositories(story, ship, form, between, clock):
+def test_a_revert_takes_back_and_its_revert_puts_back_in_many_repositories(
+    story, ship, form, between, clock
+):
     check_reverts(story, ship, form, between, clock)
 
 
@@ -240,7 +252,10 @@ def eventful() -> Story:
     return story
 
 
-EVENTS = [(name, f"{name}1") for name in ("MOVED", "REVERTED", "REMOVED", "LOST", "REWRITTEN", "EMPTY", "DOCS", "NONE")]
+EVENTS = [
+    (name, f"{name}1")
+    for name in ("MOVED", "REVERTED", "REMOVED", "LOST", "REWRITTEN", "EMPTY", "DOCS", "NONE")
+]
 
 
 @pytest.fixture(scope="module")
@@ -280,13 +295,25 @@ def test_settings_of_git_change_nothing(events, monkeypatch, tmp_path, setting, 
 
 
 def said(root: Path, *words: str, tty: bool = False, **environment: str) -> dict[str, object]:
-    command = [sys.executable, "-m", "dos", "verify", *(word for unit in EVENTS for word in unit), "--json", *words]
+    command = [
+        sys.executable,
+        "-m",
+        "dos",
+        "verify",
+        *(word for unit in EVENTS for word in unit),
+        "--json",
+        *words,
+    ]
     inherited = {**os.environ, **environment}
     if not tty:
-        return json.loads(subprocess.run(command, cwd=root, capture_output=True, env=inherited).stdout)
+        return json.loads(
+            subprocess.run(command, cwd=root, capture_output=True, env=inherited).stdout
+        )
     outer, inner = pty.openpty()
     with os.fdopen(outer, "rb", buffering=0) as terminal:
-        process = subprocess.Popen(command, cwd=root, stdout=inner, stderr=inner, stdin=inner, env=inherited)
+        process = subprocess.Popen(
+            command, cwd=root, stdout=inner, stderr=inner, stdin=inner, env=inherited
+        )
         os.close(inner)
         read = b""
         while True:
@@ -355,7 +382,8 @@ def check_commits_alone_are_never_witnessed(story, require):
         (repository.root / "dos.state.yaml").write_text(
             "recently_completed:\n"
             + "".join(
-                f"- {{plan: {p}, phase: {u}, status: done, commit_sha: {repository.shas[-1]}}}\n" for p, u in UNITS
+                f"- {{plan: {p}, phase: {u}, status: done, commit_sha: {repository.shas[-1]}}}\n"
+                for p, u in UNITS
             )
         )
         for unit in UNITS:
@@ -388,7 +416,20 @@ def check_the_index_changes_nothing(story, order, many):
                 assert repository.verify(unit, at, uses_index=True) == repository.verify(unit, at)
 
 
-BRANCHES = ("work", "work", "work", "fork", "fork", "merge", "merge", "merge", "ours", "rename", "delete", "revert")
+BRANCHES = (
+    "work",
+    "work",
+    "work",
+    "fork",
+    "fork",
+    "merge",
+    "merge",
+    "merge",
+    "ours",
+    "rename",
+    "delete",
+    "revert",
+)
 SPLITS = (st.lists(st.integers(0, 30), min_size=1, max_size=5), st.sampled_from([0, 1, 3, 2_000]))
 
 
@@ -401,8 +442,13 @@ def test_an_index_that_followed_any_tips_gives_the_same_verdicts(story, order, m
 
 @pytest.mark.soak
 @few(long(40, 400))
-@given(stories(most=25, clocks=("steady", "still", "backwards"), units=UNITS[:2], kinds=BRANCHES), *SPLITS)
-def test_an_index_that_followed_any_tips_gives_the_same_verdicts_in_many_repositories(story, order, many):
+@given(
+    stories(most=25, clocks=("steady", "still", "backwards"), units=UNITS[:2], kinds=BRANCHES),
+    *SPLITS,
+)
+def test_an_index_that_followed_any_tips_gives_the_same_verdicts_in_many_repositories(
+    story, order, many
+):
     check_the_index_changes_nothing(story, order, many)
 
 
@@ -411,7 +457,11 @@ def test_an_index_that_followed_any_tips_gives_the_same_verdicts_in_many_reposit
 PLAN = tuple(
     line
     for plan, unit in UNITS
-    for line in (f"## {plan} {unit}: do it", "", *(["- paths: src/**", ""] if unit != "AUTH2" else []))
+    for line in (
+        f"## {plan} {unit}: do it",
+        "",
+        *(["- paths: src/**", ""] if unit != "AUTH2" else []),
+    )
 )
 
 
@@ -426,7 +476,9 @@ def check_all_units_are_answered_as_each_is(drawn):
         ask = Ask(ref=repository.shas[story.tip])
         together = evidence.verify(world, None, ask)
         assert [(verdict.plan, verdict.phase) for verdict in together] == UNITS
-        assert together == [evidence.verify(World(repository.root), [unit], ask)[0] for unit in UNITS]
+        assert together == [
+            evidence.verify(World(repository.root), [unit], ask)[0] for unit in UNITS
+        ]
 
 
 @pytest.mark.soak
@@ -457,7 +509,13 @@ def exit_code(capsys, root: Path, *words: str) -> int:
 def small(tmp_path):
     """A ship, one that was taken out again, and a deletion that counts as work; every object in a file of its own."""
     made = Repository(tmp_path / "work")
-    made.commit("begin", {"src/old.py": "old = 1\n", "docs/all-plan.md": "## AUTH AUTH1: do it\n\n- paths: src/**\n"})
+    made.commit(
+        "begin",
+        {
+            "src/old.py": "old = 1\n",
+            "docs/all-plan.md": "## AUTH AUTH1: do it\n\n- paths: src/**\n",
+        },
+    )
     made.commit("AUTH1: do it", {"src/deep/a.py": "one = 1\ntwo = 2\n"})
     made.commit("AUTH2: do it", {"src/b.py": "three = 3\n"})
     made.commit("AUTH3: drop it", {"src/old.py": None})
@@ -552,7 +610,10 @@ def test_a_git_that_fails_gives_no_other_answer(small, capsys, monkeypatch, tmp_
     monkeypatch.setenv("PATH", f"{shim.parent}:{os.environ['PATH']}")
     for words in ([], ["--no-index"], ["--merged-into=main"]):
         for unit, intact in SMALL:
-            assert exit_code(capsys, small.root, "AUTH", unit, *words) in (2, 5, intact), (unit, words)
+            assert exit_code(capsys, small.root, "AUTH", unit, *words) in (2, 5, intact), (
+                unit,
+                words,
+            )
 
 
 # A question leaves no trace.
@@ -570,7 +631,9 @@ FAMILY = sorted(name for name, verb in VERBS.items() if verb.group == "truth")
 def everything(root: Path) -> dict[str, str]:
     state = root / ".git/dos"
     return {
-        str(path.relative_to(root)): sha256(path.read_bytes()).hexdigest() if path.is_file() else "folder"
+        str(path.relative_to(root)): sha256(path.read_bytes()).hexdigest()
+        if path.is_file()
+        else "folder"
         for path in root.rglob("*")
         if path != state and state not in path.parents
     }
@@ -588,20 +651,31 @@ def test_a_question_leaves_no_trace(small, tmp_path, name):
         "HOME": str(tmp_path),
     }
     for _ in range(2 if name == "verify" else 1):
-        done = subprocess.run(command, cwd=small.root, capture_output=True, text=True, input="{}", env=os.environ | own)
+        done = subprocess.run(
+            command,
+            cwd=small.root,
+            capture_output=True,
+            text=True,
+            input="{}",
+            env=os.environ | own,
+        )
         assert "Traceback" not in done.stderr and done.returncode != 70, done.stderr
     assert everything(small.root) == before
     assert not (small.root / ".git/dos").exists()
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("words", [("AUTH", "AUTH1"), ("AUTH", "AUTH2"), ("--all",), ("AUTH", "AUTH1", "--no-index")])
+@pytest.mark.parametrize(
+    "words", [("AUTH", "AUTH1"), ("AUTH", "AUTH2"), ("--all",), ("AUTH", "AUTH1", "--no-index")]
+)
 def test_in_a_workspace_only_the_state_directory_is_written(small, words):
     small.commit("declare", {"dos.toml": "[verify]\n"})
     (small.root / "untracked.py").write_text("x = 1\n")
     before = everything(small.root)
     for _ in range(2):
-        subprocess.run([sys.executable, "-m", "dos", "verify", *words], cwd=small.root, capture_output=True)
+        subprocess.run(
+            [sys.executable, "-m", "dos", "verify", *words], cwd=small.root, capture_output=True
+        )
     assert everything(small.root) == before
     assert (small.root / ".git/dos").exists() is ("--no-index" not in words)
 
@@ -613,17 +687,27 @@ SIDES = st.none() | LINES
 
 
 def check_survival(triples):
-    files = [File(path=f"{number}.py", old=old, new=new, now=now) for number, (old, new, now) in enumerate(triples)]
+    files = [
+        File(path=f"{number}.py", old=old, new=new, now=now)
+        for number, (old, new, now) in enumerate(triples)
+    ]
     changed = [file for file in files if file.is_change]
     assume(changed)
     found = survival.judge(changed)
     assert 0 <= found.kept <= found.total and found.total > 0
     assert (found.fate in (Fate.LIVE, Fate.PARTIAL)) is (found.kept > 0)
-    assert survival.judge([structs.replace(file, now=file.new) for file in changed]).fate is Fate.LIVE
-    assert survival.judge([structs.replace(file, now=file.old) for file in changed]).fate is Fate.UNDONE
+    assert (
+        survival.judge([structs.replace(file, now=file.new) for file in changed]).fate is Fate.LIVE
+    )
+    assert (
+        survival.judge([structs.replace(file, now=file.old) for file in changed]).fate
+        is Fate.UNDONE
+    )
     there = [file for file in changed if file.new is not None]
     if there:
-        assert survival.judge([structs.replace(file, now=None) for file in there]).fate is Fate.UNDONE
+        assert (
+            survival.judge([structs.replace(file, now=None) for file in there]).fate is Fate.UNDONE
+        )
 
 
 TRIPLES = st.lists(st.tuples(SIDES, SIDES, SIDES), min_size=1, max_size=4)
@@ -636,13 +720,20 @@ def test_what_stands_is_counted_by_lines(triples):
     check_survival(triples)
 
 
-namings = st.builds(Naming, rung=st.sampled_from([Rung.DIRECT, Rung.LIST]), faint=st.booleans(), negated=st.booleans())
+namings = st.builds(
+    Naming,
+    rung=st.sampled_from([Rung.DIRECT, Rung.LIST]),
+    faint=st.booleans(),
+    negated=st.booleans(),
+)
 prints = st.builds(
     Print,
     flaw=st.sampled_from(["", "", "", "empty", "bookkeeping_only", "docs_only", "cosmetic_only"]),
     out_of_scope=st.booleans(),
 )
-fates = st.builds(survival.Verdict, fate=st.sampled_from(Fate), kept=st.integers(0, 5), total=st.integers(5, 9))
+fates = st.builds(
+    survival.Verdict, fate=st.sampled_from(Fate), kept=st.integers(0, 5), total=st.integers(5, 9)
+)
 seen = st.builds(
     Seen,
     sha=st.integers(1, 10**6).map("{:040x}".format), summary=st.just("s"), naming=namings, footprint=prints,
@@ -656,7 +747,13 @@ policies = st.builds(
     require=st.sampled_from(["named", "live", "witnessed", "attested"]),
     ci=st.sampled_from(["advise", "require"]),
 )
-RANK = {Answer.NOT_SHIPPED: 0, Answer.CANNOT_TELL: 0, Answer.UNDONE: 0, Answer.UNPROVEN: 1, Answer.SHIPPED: 2}
+RANK = {
+    Answer.NOT_SHIPPED: 0,
+    Answer.CANNOT_TELL: 0,
+    Answer.UNDONE: 0,
+    Answer.UNPROVEN: 1,
+    Answer.SHIPPED: 2,
+}
 
 
 def of(*candidates: Seen) -> Evidence:
@@ -670,7 +767,9 @@ def check_the_answer_rests_on_its_tier(candidates, policy):
     if found.shipped:
         assert found.tier >= shipped.required_tier(policy)
         assert shipped.Contradiction.NOT_MERGED not in found.contradictions
-        assert policy.require == "named" or not {"empty", "reverted", "removed"} & set(found.contradictions)
+        assert policy.require == "named" or not {"empty", "reverted", "removed"} & set(
+            found.contradictions
+        )
     assert len(found.candidates) == len(candidates)
     assert found.sha in {each.sha for each in candidates}
 
@@ -682,7 +781,9 @@ def check_more_evidence_lowers_nothing(candidates, more, policy):
     if (before.shipped or alone.shipped) and not is_red:
         for at in (0, len(candidates)):
             assert shipped.judge(of(*candidates[:at], more, *candidates[at:]), policy).shipped
-    after = shipped.judge(of(structs.replace(more, witnessed="seen", attested="signed", ci="GREEN")), policy)
+    after = shipped.judge(
+        of(structs.replace(more, witnessed="seen", attested="signed", ci="GREEN")), policy
+    )
     assert RANK[after.answer] >= RANK[alone.answer] and after.tier >= alone.tier
 
 

@@ -126,7 +126,14 @@ def test_a_new_file_that_says_nothing_is_no_login(repository, path, text):
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [("\n", "\r\n"), ("    ", "\t"), ("    ", " "), (" + ", "  +  "), ("\n", "  # login\n"), ("\n", "\n\n")],
+    [
+        ("\n", "\r\n"),
+        ("    ", "\t"),
+        ("    ", " "),
+        (" + ", "  +  "),
+        ("\n", "  # login\n"),
+        ("\n", "\n\n"),
+    ],
 )
 def test_the_same_text_in_another_dress_is_no_login(repository, old, new):
     repository.commit("begin", LOGIN)
@@ -147,7 +154,9 @@ def test_a_name_in_another_case_or_another_encoding_is_no_login(repository):
 
 def test_work_that_was_put_into_comments_is_gone(repository):
     repository.commit("AUTH1: login", LOGIN)
-    repository.commit("tidy", {"src/login.py": "".join(f"# {line}\n" for line in LINES.split("\n"))})
+    repository.commit(
+        "tidy", {"src/login.py": "".join(f"# {line}\n" for line in LINES.split("\n"))}
+    )
     assert answer(repository) is Answer.UNPROVEN
 
 
@@ -188,7 +197,9 @@ def test_branches_that_were_merged_into_each_other_hold_the_work(repository):
 
 
 def test_dates_that_lie_change_nothing(repository):
-    repository.git("commit", "--quiet", "--allow-empty", "-m", "x", GIT_COMMITTER_DATE="@4102444800 +0000")
+    repository.git(
+        "commit", "--quiet", "--allow-empty", "-m", "x", GIT_COMMITTER_DATE="@4102444800 +0000"
+    )
     repository.write("src/login.py", LINES)
     repository.git("add", "--all")
     repository.git("commit", "--quiet", "-m", "AUTH1: login", GIT_COMMITTER_DATE="@100000000 +0000")
@@ -218,7 +229,11 @@ def test_a_damaged_index_changes_no_answer(repository, damage):
     elif damage == "link":
         path.symlink_to(repository.root / "src/login.py")
     else:
-        path.write_bytes({"noise": bytes(range(256)) * 40, "half": whole[: len(whole) // 2], "nothing": b""}[damage])
+        path.write_bytes(
+            {"noise": bytes(range(256)) * 40, "half": whole[: len(whole) // 2], "nothing": b""}[
+                damage
+            ]
+        )
     assert dos(repository.root)[0] == 0
     assert dos(repository.root, "AUTH", "AUTH2")[0] == 1
     assert (repository.root / "src/login.py").read_text() == LINES
@@ -238,7 +253,11 @@ def test_a_tip_that_moves_to_and_fro_is_followed(repository):
     index_of(repository)
     before = repository.head
     after = repository.commit("AUTH1: login", LOGIN)
-    for tip, expected in ((after, Answer.SHIPPED), (before, Answer.NOT_SHIPPED), (after, Answer.SHIPPED)):
+    for tip, expected in (
+        (after, Answer.SHIPPED),
+        (before, Answer.NOT_SHIPPED),
+        (after, Answer.SHIPPED),
+    ):
         repository.git("reset", "--quiet", "--hard", tip)
         assert answer(repository) is expected
     repository.git("reset", "--quiet", "--hard", before)
@@ -260,10 +279,17 @@ def test_who_is_killed_while_reading_leaves_nothing_wrong(repository):
     who = "committer A <a@example.org> 1700000000 +0000"
     first = f"commit refs/heads/main\n{who}\ndata 4\nmore\nfrom {repository.head}^0\n\n"
     more = f"commit refs/heads/main\n{who}\ndata 4\nmore\n\n" * 20_000
-    subprocess.run(["git", "fast-import", "--quiet"], cwd=repository.root, input=(first + more).encode(), check=True)
+    subprocess.run(
+        ["git", "fast-import", "--quiet"],
+        cwd=repository.root,
+        input=(first + more).encode(),
+        check=True,
+    )
     index = index_of(repository)
     asking = subprocess.Popen(
-        [sys.executable, "-m", "dos", "verify", "AUTH", "AUTH1"], cwd=repository.root, stdout=subprocess.DEVNULL
+        [sys.executable, "-m", "dos", "verify", "AUTH", "AUTH1"],
+        cwd=repository.root,
+        stdout=subprocess.DEVNULL,
     )
     while not index.exists() and asking.poll() is None:
         time.sleep(0.005)
@@ -293,7 +319,13 @@ def test_a_false_commit_graph_is_not_read(repository):
 def test_attributes_and_drivers_of_the_repository_are_not_run(repository):
     repository.commit("AUTH1: login", {"src/base.py": "base = 1  # login\n"})
     (repository.root / ".git/info/attributes").write_text("* diff=own filter=own\n")
-    for key in ("diff.own.textconv", "diff.own.command", "filter.own.clean", "filter.own.smudge", "diff.external"):
+    for key in (
+        "diff.own.textconv",
+        "diff.own.command",
+        "filter.own.clean",
+        "filter.own.smudge",
+        "diff.external",
+    ):
         repository.git("config", key, "touch ran; cat")
     assert answer(repository) is Answer.UNPROVEN
     assert not (repository.root / "ran").exists()
@@ -311,7 +343,9 @@ def test_nothing_is_fetched_to_answer(repository):
     assert not (repository.root / "ran").exists()
 
 
-@pytest.mark.parametrize("setting", ["core.worktree=/", "core.bare=true", "core.ignoreCase=true", "log.follow=true"])
+@pytest.mark.parametrize(
+    "setting", ["core.worktree=/", "core.bare=true", "core.ignoreCase=true", "log.follow=true"]
+)
 def test_settings_of_the_repository_hide_no_deletion(repository, setting):
     repository.commit("AUTH1: login", LOGIN)
     repository.commit("clean up", {"src/login.py": None})
@@ -340,7 +374,9 @@ def test_a_worktree_and_a_sparse_checkout_see_the_same_history(repository, tmp_p
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("ref", ["a" * 40, "HEAD:src", "HEAD^{tree}", "HEAD~99", "HEAD;ls", "\u202eHEAD", "HEAD --all"])
+@pytest.mark.parametrize(
+    "ref", ["a" * 40, "HEAD:src", "HEAD^{tree}", "HEAD~99", "HEAD;ls", "\u202eHEAD", "HEAD --all"]
+)
 def test_a_name_that_is_no_commit_is_an_error(repository, ref):
     repository.commit("AUTH1: login", LOGIN)
     repository.git("update-ref", f"refs/heads/{'a' * 40}", "HEAD")
@@ -356,7 +392,9 @@ def test_history_that_is_damaged_is_an_error_and_no_answer(repository):
         assert dos(repository.root, "AUTH", "AUTH1", *words) == (2, "")
 
 
-@pytest.mark.parametrize("text", ["a = " + "[" * 100_000, '[verify]\nrequire = "nothing"\n', "[verify", "\ufffe = 1"])
+@pytest.mark.parametrize(
+    "text", ["a = " + "[" * 100_000, '[verify]\nrequire = "nothing"\n', "[verify", "\ufffe = 1"]
+)
 def test_a_committed_policy_that_cannot_be_read_is_an_error(repository, text):
     repository.commit("AUTH1: login", LOGIN)
     repository.commit("policy", {"dos.toml": text})
@@ -364,17 +402,24 @@ def test_a_committed_policy_that_cannot_be_read_is_an_error(repository, text):
 
 
 def test_a_path_with_a_way_up_in_it_widens_nothing(repository):
-    repository.commit("declare", {"docs/auth-plan.md": "## AUTH AUTH1: log in\n\n- paths: src/../lib/**\n"})
+    repository.commit(
+        "declare", {"docs/auth-plan.md": "## AUTH AUTH1: log in\n\n- paths: src/../lib/**\n"}
+    )
     repository.commit("AUTH1: login", LOGIN)
     assert answer(repository) is Answer.UNPROVEN
 
 
-def test_a_question_leaves_no_trace_in_a_repository_that_nobody_set_up(repository, tmp_path, monkeypatch):
+def test_a_question_leaves_no_trace_in_a_repository_that_nobody_set_up(
+    repository, tmp_path, monkeypatch
+):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     repository.commit("AUTH1: login", LOGIN)
 
     def everything():
-        return sorted((path, path.stat().st_size, path.stat().st_mtime_ns) for path in repository.root.rglob("*"))
+        return sorted(
+            (path, path.stat().st_size, path.stat().st_mtime_ns)
+            for path in repository.root.rglob("*")
+        )
 
     before = everything()
     assert dos(repository.root)[0] == 0
@@ -401,4 +446,6 @@ def test_reading_takes_time_in_step_with_the_length(reader, piece):
     read = READERS.get(reader, lambda text: content.substance(reader, text))
 
     short, long = (piece * (length // len(piece)) for length in (30_000, 240_000))
-    assert grows_less_than(40, read, short, long)  # eight times as long: 64 times where it is quadratic
+    assert grows_less_than(
+        40, read, short, long
+    )  # eight times as long: 64 times where it is quadratic

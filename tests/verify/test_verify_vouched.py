@@ -55,7 +55,9 @@ def test_commits_alone_are_never_witnessed(repository):
 
 @pytest.mark.soak
 def test_a_runner_that_saw_the_tests_turn_green_is_a_witness(repository):
-    code, said, error = repository.dos("test-witness", "run", "--commit", "HEAD", "--unit", "AUTH/AUTH1", "--json")
+    code, said, error = repository.dos(
+        "test-witness", "run", "--commit", "HEAD", "--unit", "AUTH/AUTH1", "--json"
+    )
     assert code == 0, said + error
     verdict = repository.verify("AUTH", "AUTH1", require="witnessed")
     assert (verdict.answer, verdict.tier) == (Answer.SHIPPED, Tier.WITNESSED)
@@ -64,7 +66,9 @@ def test_a_runner_that_saw_the_tests_turn_green_is_a_witness(repository):
 
 @pytest.mark.soak
 def test_a_command_that_somebody_typed_witnesses_nothing(repository):
-    repository.dos("test-witness", "run", "--commit", "HEAD", "--unit", "AUTH/AUTH1", "--cmd", COMMAND)
+    repository.dos(
+        "test-witness", "run", "--commit", "HEAD", "--unit", "AUTH/AUTH1", "--cmd", COMMAND
+    )
     assert repository.verify("AUTH", "AUTH1").tier is Tier.LIVE
 
 
@@ -74,7 +78,16 @@ def test_a_receipt_of_this_runner_witnesses_and_one_of_another_attests(repositor
     mine, theirs = (str(tmp_path / name) for name in ("mine", "theirs"))
     for home in (mine, theirs):
         assert repository.dos("receipt-key", "make", XDG_CONFIG_HOME=home)[0] == 0
-    words = ("attest", "--claim", "login", "--unit", "AUTH/AUTH1", "--accept-cmd", COMMAND, "--json")
+    words = (
+        "attest",
+        "--claim",
+        "login",
+        "--unit",
+        "AUTH/AUTH1",
+        "--accept-cmd",
+        COMMAND,
+        "--json",
+    )
     code, said, error = repository.dos(*words, XDG_CONFIG_HOME=theirs)
     assert code == 0, said + error
     repository.git("notes", "--ref=dos-receipts", "add", "-m", said.strip())
@@ -85,7 +98,9 @@ def test_a_receipt_of_this_runner_witnesses_and_one_of_another_attests(repositor
 
     assert tier(mine) == "T4", "nobody here trusts that key"
     assert tier(theirs) == "T5"
-    (tmp_path / "mine/dos/trusted-keys").write_text((tmp_path / "theirs/dos/receipt-key.pub").read_text())
+    (tmp_path / "mine/dos/trusted-keys").write_text(
+        (tmp_path / "theirs/dos/receipt-key.pub").read_text()
+    )
     assert tier(mine) == "T6"
 
 

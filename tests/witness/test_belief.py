@@ -34,8 +34,14 @@ def bits(facts):
 
 
 def test_a_fact_without_a_value_is_an_unreached_silence():
-    assert EvidenceFacts() == EvidenceFacts(stance=Stance.NO_SIGNAL, reachable=False, accountability=AGENT)
-    assert attest("x", SYSTEM).reachable and refute("x", SYSTEM).reachable and not no_signal("x", SYSTEM).reachable
+    assert EvidenceFacts() == EvidenceFacts(
+        stance=Stance.NO_SIGNAL, reachable=False, accountability=AGENT
+    )
+    assert (
+        attest("x", SYSTEM).reachable
+        and refute("x", SYSTEM).reachable
+        and not no_signal("x", SYSTEM).reachable
+    )
 
 
 @pytest.mark.parametrize(
@@ -65,7 +71,14 @@ def test_everything_that_was_said_is_listed_on_its_side():
     verdict = believe_under_floor(facts)
     sides = (verdict.attesting, verdict.refuting, verdict.silent)
     assert [[fact.source_name for fact in side] for side in sides] == [["a", "d"], ["b"], ["c"]]
-    assert msgspec.to_builtins(verdict).keys() == {"believe", "refuted", "reason", "attesting", "refuting", "silent"}
+    assert msgspec.to_builtins(verdict).keys() == {
+        "believe",
+        "refuted",
+        "reason",
+        "attesting",
+        "refuting",
+        "silent",
+    }
 
 
 @given(st.lists(FORGEABLE, max_size=6), st.booleans())
@@ -101,7 +114,11 @@ def test_what_is_narrated_is_carried_and_never_read(facts, narrated):
 @given(SETS)
 def test_a_conflict_sets_both_bits_and_confirms_nothing(facts):
     verdict = belief.judge(CLAIM, [*facts, attest("x", SYSTEM), refute("y", OTHER)])
-    assert (verdict.answer, verdict.believe, verdict.refuted) == (belief.Answer.REFUTED, False, True)
+    assert (verdict.answer, verdict.believe, verdict.refuted) == (
+        belief.Answer.REFUTED,
+        False,
+        True,
+    )
     assert believe_under_floor([*facts, attest("x", SYSTEM), refute("y", OTHER)]).conflict
 
 
@@ -123,7 +140,11 @@ def test_an_accepted_example_was_attested_and_a_poisoned_one_refuted_by_a_record
         (CLAIM, [attest("a", AGENT)], ("UNWITNESSED", "", None)),
         (CLAIM, [attest("a", AGENT), attest("b", OTHER)], ("CONFIRMED", "b", OTHER)),
         (CLAIM, [attest("a", SYSTEM), refute("b", OTHER)], ("REFUTED", "b", OTHER)),
-        (CLAIM, [refute("a", AGENT), refute("b", SYSTEM), refute("c", OTHER)], ("REFUTED", "b", SYSTEM)),
+        (
+            CLAIM,
+            [refute("a", AGENT), refute("b", SYSTEM), refute("c", OTHER)],
+            ("REFUTED", "b", SYSTEM),
+        ),
     ],
 )
 def test_the_answer_about_an_effect(claim, facts, expected):
@@ -163,7 +184,11 @@ def test_the_answer_about_an_example(claim, facts, expected):
 
 def test_accepting_is_compared_with_believing_everything():
     accept, abstain = reward.Answer.ACCEPT, reward.Answer.ABSTAIN
-    labels = [Label(answer=accept, truth=True), Label(answer=abstain, truth=False), Label(answer=abstain, truth=True)]
+    labels = [
+        Label(answer=accept, truth=True),
+        Label(answer=abstain, truth=False),
+        Label(answer=abstain, truth=True),
+    ]
     found = acceptance_ab([*labels, Label(answer=reward.Answer.NO_CLAIM, truth=False)])
     assert (found.total, found.accepted, found.adjudicated_precision) == (3, 1, 1.0)
     assert found.believe_all_precision == pytest.approx(2 / 3)
@@ -183,7 +208,12 @@ BELIEVED = believe_under_floor([attest("a", SYSTEM)])
         ("add", [BELIEVED, attest("a", SYSTEM)], True, (Stance.ATTESTED, SYSTEM)),
         ("add", [attest("a", SYSTEM), attest("b", AGENT)], True, (Stance.ATTESTED, AGENT)),
         ("add", [attest("a", SYSTEM), no_signal("b", OTHER)], True, (Stance.ATTESTED, AGENT)),
-        ("add", [attest("a", SYSTEM), BeliefVerdict(believe=True, refuted=True)], True, (Stance.ATTESTED, AGENT)),
+        (
+            "add",
+            [attest("a", SYSTEM), BeliefVerdict(believe=True, refuted=True)],
+            True,
+            (Stance.ATTESTED, AGENT),
+        ),
         (" ", [attest("a", SYSTEM)], True, (Stance.ATTESTED, AGENT)),
         ("add", [], True, (Stance.NO_SIGNAL, AGENT)),
         ("add", [attest("a", SYSTEM), attest("b", OTHER)], False, (Stance.REFUTED, SYSTEM)),

@@ -31,7 +31,14 @@ def check(name="t", conclusion="success", status="completed"):
         ([check(conclusion="neutral"), check("u", "skipped")], (), "NO_SIGNAL"),
         *[
             ([check(), check("u", word)], (), "RED")
-            for word in ("failure", "timed_out", "cancelled", "action_required", "stale", "startup_failure")
+            for word in (
+                "failure",
+                "timed_out",
+                "cancelled",
+                "action_required",
+                "stale",
+                "startup_failure",
+            )
         ],
         ([check(), check("u", "brand_new_word")], (), "PENDING"),
         ([check(), check("u", None)], (), "PENDING"),
@@ -56,7 +63,9 @@ CHECKS = st.lists(
         Check,
         name=st.sampled_from(["a", "b", "c"]),
         status=st.sampled_from(["completed", "queued", ""]),
-        conclusion=st.sampled_from([None, "success", "skipped", "failure", "stale", "startup_failure", "odd"]),
+        conclusion=st.sampled_from(
+            [None, "success", "skipped", "failure", "stale", "startup_failure", "odd"]
+        ),
     ),
     max_size=5,
 )
@@ -68,7 +77,10 @@ def test_green_needs_a_success_everything_required_and_no_failure(checks, requir
     if ci.judge(checks, sorted(required)).answer is State.GREEN:
         assert any(each.conclusion == "success" for each in gating)
         assert required <= {each.name for each in gating}
-        assert all(each.status == "completed" and each.conclusion in ("success", "skipped") for each in gating)
+        assert all(
+            each.status == "completed" and each.conclusion in ("success", "skipped")
+            for each in gating
+        )
 
 
 @given(CHECKS)
@@ -104,10 +116,18 @@ def test_snapshots_of_the_claimant_are_no_witness():
 @given(st.dictionaries(st.sampled_from("abc"), st.integers()), st.sampled_from("abc"))
 def test_nothing_that_stays_the_same_is_attested(state, key):
     for deleted in (False, True):
-        assert state_diff.judge(state, dict(state), key, SYSTEM, deleted=deleted).stance is Stance.REFUTED
+        assert (
+            state_diff.judge(state, dict(state), key, SYSTEM, deleted=deleted).stance
+            is Stance.REFUTED
+        )
 
 
-WORK = Cluster(citations=("410 U.S. 113",), name="Roe v. Wade", text="the right of personal privacy", whole=True)
+WORK = Cluster(
+    citations=("410 U.S. 113",),
+    name="Roe v. Wade",
+    text="the right of personal privacy",
+    whole=True,
+)
 SNIPPET = Cluster(citations=("410 U.S. 113",), name="Roe v. Wade", text="the right")
 
 
@@ -120,11 +140,27 @@ SNIPPET = Cluster(citations=("410 U.S. 113",), name="Roe v. Wade", text="the rig
         (Citation(cite="410 U.S. 113", name="Marbury and Madison"), [WORK], "UNRESOLVED"),
         (Citation(cite="999 U.S. 1"), [WORK], "UNRESOLVED"),
         (Citation(cite="410 U.S. 113"), [], "UNRESOLVED"),
-        (Citation(cite="410 U.S. 113", quote="Right of  PERSONAL privacy"), [WORK], "RESOLVED_MATCH"),
-        (Citation(cite="410 U.S. 113", quote="the right to bear arms"), [WORK], "RESOLVED_MISMATCH"),
+        (
+            Citation(cite="410 U.S. 113", quote="Right of  PERSONAL privacy"),
+            [WORK],
+            "RESOLVED_MATCH",
+        ),
+        (
+            Citation(cite="410 U.S. 113", quote="the right to bear arms"),
+            [WORK],
+            "RESOLVED_MISMATCH",
+        ),
         (Citation(cite="410 U.S. 113", quote="bear arms"), [WORK], "RESOLVED_MATCH"),
-        (Citation(cite="410 U.S. 113", quote="the right to bear arms"), [SNIPPET], "RESOLVED_MATCH"),
-        (Citation(cite="410 U.S. 113", quote="the right to bear arms"), [WORK, SNIPPET], "RESOLVED_MATCH"),
+        (
+            Citation(cite="410 U.S. 113", quote="the right to bear arms"),
+            [SNIPPET],
+            "RESOLVED_MATCH",
+        ),
+        (
+            Citation(cite="410 U.S. 113", quote="the right to bear arms"),
+            [WORK, SNIPPET],
+            "RESOLVED_MATCH",
+        ),
         (Citation(cite="410 U.S. 113"), Unknown("nobody is there"), "ABSTAIN"),
         (Citation(cite=" "), [WORK], "ABSTAIN"),
     ],

@@ -11,9 +11,18 @@ from dos.witness.belief import believe_under_floor
 from dos.witness.fact import EvidenceFacts
 from dos.witness.fact import Stance as FactStance
 from dos.witness.judge_eval import JudgedClaim, evaluate
-from dos.witness.judges import Claim, JudgeVerdict, Stance, compose_deterministic_first, parsed, tempered
+from dos.witness.judges import (
+    Claim,
+    JudgeVerdict,
+    Stance,
+    compose_deterministic_first,
+    parsed,
+    tempered,
+)
 
-OPINIONS = st.builds(JudgeVerdict, stance=st.sampled_from(Stance), why=st.text(max_size=5), cost=st.just(1.0))
+OPINIONS = st.builds(
+    JudgeVerdict, stance=st.sampled_from(Stance), why=st.text(max_size=5), cost=st.just(1.0)
+)
 BELIEFS = st.lists(
     st.builds(
         EvidenceFacts,
@@ -46,7 +55,9 @@ def test_the_judge_hears_only_what_the_oracle_leaves(oracle, judge):
         return judge[int(claim.claim_text)]
 
     found = compose_deterministic_first(claims, lambda claim: oracle[int(claim.claim_text)], ask)
-    left = [claim for claim, said in zip(claims, oracle, strict=True) if said.stance is Stance.ABSTAIN]
+    left = [
+        claim for claim, said in zip(claims, oracle, strict=True) if said.stance is Stance.ABSTAIN
+    ]
     assert heard == left
     assert sum(found.occupancy.values()) == len(found.rows) == len(claims)
     assert found.occupancy["oracle"] == len(claims) - len(left)
@@ -82,8 +93,15 @@ def test_whatever_a_model_says_without_the_word_is_no_agreement(reply):
 
 
 def test_the_prompt_says_what_to_trust():
-    asked = judges.prompt(Claim(claim_text="it shipped", stated_reason="I am sure", evidence=("exit 1",)))
-    assert "evidence alone" in asked and "DISAGREE" in asked and "exit 1" in asked and "I am sure" in asked
+    asked = judges.prompt(
+        Claim(claim_text="it shipped", stated_reason="I am sure", evidence=("exit 1",))
+    )
+    assert (
+        "evidence alone" in asked
+        and "DISAGREE" in asked
+        and "exit 1" in asked
+        and "I am sure" in asked
+    )
 
 
 def likened(claim, *evidence, **more):
@@ -113,10 +131,16 @@ def test_likeness_of_words(claim, evidence, stance):
     assert likened(claim, *evidence) == stance
 
 
-WORDS = st.lists(st.sampled_from(["login", "page", "shipped", "release", "works"]), min_size=1, max_size=6)
+WORDS = st.lists(
+    st.sampled_from(["login", "page", "shipped", "release", "works"]), min_size=1, max_size=6
+)
 
 
-@given(WORDS, st.sampled_from(["not", "never", "no", "didn't", "cannot", "failed", "without"]), st.data())
+@given(
+    WORDS,
+    st.sampled_from(["not", "never", "no", "didn't", "cannot", "failed", "without"]),
+    st.data(),
+)
 def test_the_same_words_with_a_negation_among_them_are_never_agreed_to(words, negation, data):
     place = data.draw(st.integers(0, len(words)))
     turned = [*words[:place], negation, *words[place:]]
@@ -125,7 +149,9 @@ def test_the_same_words_with_a_negation_among_them_are_never_agreed_to(words, ne
     assert likened(" ".join(words), " ".join(turned), scored=1.0) != "AGREE"
 
 
-@pytest.mark.parametrize(("score", "stance"), [(0.9, "AGREE"), (7.0, "AGREE"), (0.82, "AGREE"), (0.81, "DISAGREE")])
+@pytest.mark.parametrize(
+    ("score", "stance"), [(0.9, "AGREE"), (7.0, "AGREE"), (0.82, "AGREE"), (0.81, "DISAGREE")]
+)
 def test_the_number_of_somebody_else_takes_the_place_of_ours(score, stance):
     assert likened("a", "b", scored=score) == stance
 

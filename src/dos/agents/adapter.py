@@ -35,7 +35,14 @@ class Scope(StrEnum):
 
 # The ends that say something about the provider and nothing about the work.
 LIMITS = frozenset(
-    {Ending.TRANSIENT, Ending.OVERLOADED, Ending.USAGE_WINDOW, Ending.SPEND_STOP, Ending.AUTH, Ending.MODEL_UNAVAILABLE}
+    {
+        Ending.TRANSIENT,
+        Ending.OVERLOADED,
+        Ending.USAGE_WINDOW,
+        Ending.SPEND_STOP,
+        Ending.AUTH,
+        Ending.MODEL_UNAVAILABLE,
+    }
 )
 # Of these, the ones that no waiting clears.
 PERSONAL = frozenset({Ending.SPEND_STOP, Ending.AUTH, Ending.MODEL_UNAVAILABLE})
@@ -112,7 +119,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     max_turns: int | None = None
     max_usd: float | None = None
     directory: str = ""  # where it is to work, for programs that have to be told; empty: not known
-    session: str = ""  # a UUID that no other start has, for programs that let us name the conversation
+    session: str = (
+        ""  # a UUID that no other start has, for programs that let us name the conversation
+    )
 
 
 class Launch(Struct, frozen=True, kw_only=True):
@@ -172,7 +181,9 @@ class StreamState(Struct, frozen=True, kw_only=True):
     heard: tuple[Activity | Waiting, ...] = ()  # in the newest line
     waiting: Waiting | None = None  # for its provider, now
     counted: dict[str, Usage] = {}  # what it used, by model
-    parts: dict[str, Usage] = {}  # and besides, by message: each is told of in several lines, of which the last counts
+    parts: dict[
+        str, Usage
+    ] = {}  # and besides, by message: each is told of in several lines, of which the last counts
 
     @property
     def usage(self) -> tuple[Usage, ...]:

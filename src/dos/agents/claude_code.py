@@ -31,7 +31,13 @@ _ARGUMENTS = ("-p", "--allowedTools", _TOOLS, "--permission-mode", "acceptEdits"
 _SPEAKING = ("--output-format", "stream-json", "--verbose")
 _TOLD_OF_TOOLS = ("command", "file_path", "pattern", "description", "prompt", "url")
 _OF_ONE_MODEL = ("seven_day_opus", "seven_day_sonnet")
-_OF_SESSIONS = ("--session-id", "--resume", "--continue", "-r", "-c")  # the user's own choice of a conversation
+_OF_SESSIONS = (
+    "--session-id",
+    "--resume",
+    "--continue",
+    "-r",
+    "-c",
+)  # the user's own choice of a conversation
 _MADE_UP = "<synthetic>"  # the model of what it says itself
 _LESS_THAN_REJECTED = (Ending.TRANSIENT, Ending.USAGE_WINDOW, Ending.UNKNOWN)
 
@@ -60,7 +66,9 @@ class Result(Struct, frozen=True, kw_only=True):
 class State(StreamState, frozen=True, kw_only=True):
     rejected: dict[str, Any] | None = None  # the newest word about its window, if that is closed
     last_error: str = ""
-    stuck: dict[str, Any] | None = None  # told of a retry, a closed window, or in an answer that it made up itself
+    stuck: dict[str, Any] | None = (
+        None  # told of a retry, a closed window, or in an answer that it made up itself
+    )
     result: Result | None = None
 
 
@@ -95,7 +103,9 @@ def _on_answer(state: State, said: dict[str, Any]) -> State:
     """Each block of a message is a line that repeats the usage of the whole message."""
     error = text(said.get("error"))
     state = structs.replace(state, last_error=error, stuck=said, claim=_said(said) or state.claim)
-    state = stream.uses(state, _own_usage(mapping(said.get("message"))), part=text(within(said, "message", "id")))
+    state = stream.uses(
+        state, _own_usage(mapping(said.get("message"))), part=text(within(said, "message", "id"))
+    )
     if said.get("error"):
         return state  # giving up is not going on
     return structs.replace(state, heard=_activities(said), waiting=None)
@@ -136,7 +146,9 @@ def _pending(state: State, now: datetime) -> AgentOutcome | None:
     return rejected
 
 
-def _failure(said: dict[str, Any], error: str, rejected: AgentOutcome | None, now: datetime) -> AgentOutcome | None:
+def _failure(
+    said: dict[str, Any], error: str, rejected: AgentOutcome | None, now: datetime
+) -> AgentOutcome | None:
     """What an answer that it made up itself would end it with; None: it goes on."""
     if not error and within(said, "message", "model") != _MADE_UP:
         return None
@@ -146,8 +158,12 @@ def _failure(said: dict[str, Any], error: str, rejected: AgentOutcome | None, no
     return judged if judged.ending is not Ending.UNKNOWN else None
 
 
-def _judge(result: dict[str, Any], last_error: str, rejected: AgentOutcome | None, now: datetime) -> AgentOutcome:
-    denied = [text(mapping(each).get("tool_name")) for each in sequence(result.get("permission_denials"))]
+def _judge(
+    result: dict[str, Any], last_error: str, rejected: AgentOutcome | None, now: datetime
+) -> AgentOutcome:
+    denied = [
+        text(mapping(each).get("tool_name")) for each in sequence(result.get("permission_denials"))
+    ]
     denials = stream.found("permission_denials", ", ".join(denied)) if denied else None
     if result.get("subtype") == "success" and result.get("is_error") is False:
         return AgentOutcome(ending=Ending.OK, found=denials or stream.found("subtype", "success"))
@@ -205,7 +221,9 @@ def _blocks(said: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _said(said: dict[str, Any]) -> str:
-    return "\n".join(text(block.get("text")) for block in _blocks(said) if block.get("type") == "text")
+    return "\n".join(
+        text(block.get("text")) for block in _blocks(said) if block.get("type") == "text"
+    )
 
 
 def _activities(said: dict[str, Any]) -> tuple[Activity, ...]:

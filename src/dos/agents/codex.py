@@ -5,7 +5,16 @@ from typing import Any
 from msgspec import structs
 
 from dos.agents import provider_errors, stream
-from dos.agents.adapter import Activity, AgentOutcome, Clocks, Ending, Launch, Settings, StreamState, Usage
+from dos.agents.adapter import (
+    Activity,
+    AgentOutcome,
+    Clocks,
+    Ending,
+    Launch,
+    Settings,
+    StreamState,
+    Usage,
+)
 from dos.agents.stream import mapping, sequence, text, within
 
 name = "codex"
@@ -14,7 +23,12 @@ program = "codex"
 tested = ("0.166", "0.166")
 
 # Its own sandbox would keep `git commit` from the repository's directory, which lies outside of the worktree.
-_ARGUMENTS = ("exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox")
+_ARGUMENTS = (
+    "exec",
+    "--json",
+    "--skip-git-repo-check",
+    "--dangerously-bypass-approvals-and-sandbox",
+)
 
 
 def launch(prompt: str, settings: Settings) -> Launch:
@@ -40,7 +54,9 @@ def on_line(state: State, line: str) -> State:
             return structs.replace(state, began=True, session=text(said.get("thread_id")))
         case "error":  # also told of what is tried again
             words = text(said.get("message"))
-            return structs.replace(stream.waits(state, provider_errors.waiting(words)), trouble=words)
+            return structs.replace(
+                stream.waits(state, provider_errors.waiting(words)), trouble=words
+            )
         case "item.started" | "item.updated" | "item.completed" as stage:
             item = mapping(said.get("item"))
             is_message = item.get("type") == "agent_message"
@@ -53,7 +69,9 @@ def on_line(state: State, line: str) -> State:
             state = structs.replace(state, trouble=None, waiting=None, completed=True, failure=None)
             return stream.has_used(state, [_usage(said)])  # the whole thread's, not the turn's
         case "turn.failed":
-            return structs.replace(state, completed=False, failure=text(within(said, "error", "message")))
+            return structs.replace(
+                state, completed=False, failure=text(within(said, "error", "message"))
+            )
     return state
 
 
@@ -75,7 +93,9 @@ def _activity(stage: str, item: dict[str, Any]) -> tuple[Activity, ...]:
         case "item.started", "command_execution":
             return stream.activity(text(item.get("command")))
         case "item.completed", "file_change":
-            changed = [text(mapping(change).get("path")) for change in sequence(item.get("changes"))]
+            changed = [
+                text(mapping(change).get("path")) for change in sequence(item.get("changes"))
+            ]
             return stream.activity("edit", *changed)
         case "item.started", "mcp_tool_call" | "web_search" as kind:
             return stream.activity(kind, text(item.get("tool")), text(item.get("query")))

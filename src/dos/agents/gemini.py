@@ -7,7 +7,16 @@ from typing import Any
 from msgspec import structs
 
 from dos.agents import provider_errors, stream
-from dos.agents.adapter import AgentOutcome, Clocks, Ending, Launch, Settings, StreamState, Usage, Waiting
+from dos.agents.adapter import (
+    AgentOutcome,
+    Clocks,
+    Ending,
+    Launch,
+    Settings,
+    StreamState,
+    Usage,
+    Waiting,
+)
 from dos.agents.stream import mapping, text, within
 
 name = "gemini"
@@ -19,7 +28,9 @@ _ARGUMENTS = ("--output-format", "stream-json", "--yolo")
 # Not --skip-trust: that comes after the settings were read, and silently turns the hooks of the project off.
 _ENVIRONMENT = {"GEMINI_CLI_TRUST_WORKSPACE": "true"}
 _RETRY = re.compile(r"^Attempt \d+ failed(?: with status (\d{3}))?\b.{0,80}?Retrying")
-_SHORT_QUOTA = timedelta(minutes=5)  # what is back sooner is no window: the program itself waits that long
+_SHORT_QUOTA = timedelta(
+    minutes=5
+)  # what is back sooner is no window: the program itself waits that long
 _NO_CREDIT = "INSUFFICIENT_G1_CREDITS_BALANCE"
 _EXITS = {
     41: Ending.AUTH,
@@ -74,14 +85,18 @@ def on_line(state: State, line: str) -> State:
             given = mapping(said.get("parameters"))
             about = text(given.get("command")) or text(given.get("file_path"))
             heard = stream.activity(text(said.get("tool_name")), about)
-            return structs.replace(state, claim="", heard=heard)  # what is said after the last tool is the claim
+            return structs.replace(
+                state, claim="", heard=heard
+            )  # what is said after the last tool is the claim
     return state
 
 
 def outcome(state: State, exit_code: int | None, clocks: Clocks) -> AgentOutcome:
     pending = None
     if waiting := _retry(state.retry):
-        pending = _bounded(provider_errors.judge(state.retry, clocks.ended_at, otherwise=waiting.ending), clocks)
+        pending = _bounded(
+            provider_errors.judge(state.retry, clocks.ended_at, otherwise=waiting.ending), clocks
+        )
     if state.result is not None:
         final: AgentOutcome | None = _judge(state.result, exit_code, clocks)
     else:
@@ -96,7 +111,9 @@ def _by_exit(
     if exit_code in _EXITS and not clocks.hung:
         return AgentOutcome(ending=_EXITS[exit_code], found=stream.found("exit", exit_code))
     if exit_code in _PASSED_ON and not clocks.hung and not pending:
-        return _bounded(provider_errors.judge(complaint, clocks.ended_at, status=_PASSED_ON[exit_code]), clocks)
+        return _bounded(
+            provider_errors.judge(complaint, clocks.ended_at, status=_PASSED_ON[exit_code]), clocks
+        )
     return provider_errors.judge(complaint, clocks.ended_at) if complaint and exit_code else None
 
 
@@ -114,9 +131,15 @@ def _judge(said: dict[str, Any], exit_code: int | None, clocks: Clocks) -> Agent
 
 def _bounded(judged: AgentOutcome, clocks: Clocks) -> AgentOutcome:
     now = clocks.ended_at
-    if judged.ending is Ending.USAGE_WINDOW and judged.resets_at and judged.resets_at - now <= _SHORT_QUOTA:
+    if (
+        judged.ending is Ending.USAGE_WINDOW
+        and judged.resets_at
+        and judged.resets_at - now <= _SHORT_QUOTA
+    ):
         seconds = max(0.0, (judged.resets_at - now).total_seconds())
-        return structs.replace(judged, ending=Ending.TRANSIENT, resets_at=None, retry_after_seconds=seconds)
+        return structs.replace(
+            judged, ending=Ending.TRANSIENT, resets_at=None, retry_after_seconds=seconds
+        )
     return judged
 
 
@@ -133,6 +156,11 @@ def _usage(said: dict[str, Any]) -> list[Usage]:
         whole, cached = counted.get("input_tokens", 0), counted.get("cached", 0)
         output = max(counted.get("output_tokens", 0), counted.get("total_tokens", 0) - whole)
         found.append(
-            Usage(model=model, input_tokens=max(0, whole - cached), cached_tokens=cached, output_tokens=output)
+            Usage(
+                model=model,
+                input_tokens=max(0, whole - cached),
+                cached_tokens=cached,
+                output_tokens=output,
+            )
         )
     return found

@@ -33,7 +33,9 @@ class LineAdapter(Protocol):
 
     def parse(self, line: str) -> tuple[Heard, ...]: ...
 
-    def outcome(self, lines: Sequence[str], exit_code: int | None, clocks: Clocks) -> AgentOutcome: ...
+    def outcome(
+        self, lines: Sequence[str], exit_code: int | None, clocks: Clocks
+    ) -> AgentOutcome: ...
 
 
 class State(StreamState, frozen=True, kw_only=True):
@@ -41,7 +43,9 @@ class State(StreamState, frozen=True, kw_only=True):
 
     lines: deque[str] = field(default_factory=lambda: deque(maxlen=LINES_KEPT))
     count: int = 0  # of all lines, also of those that are not kept
-    wholes: dict[str, Usage] = field(default_factory=dict)  # the newest word about all that was used, by model
+    wholes: dict[str, Usage] = field(
+        default_factory=dict
+    )  # the newest word about all that was used, by model
 
 
 class Folded:
@@ -64,7 +68,9 @@ class Folded:
         heard = self._adapter.parse(line)
         for each in heard:
             state = _with(state, each)
-        return structs.replace(state, heard=tuple(each for each in heard if isinstance(each, Activity | Waiting)))
+        return structs.replace(
+            state, heard=tuple(each for each in heard if isinstance(each, Activity | Waiting))
+        )
 
     def outcome(self, state: State, exit_code: int | None, clocks: Clocks) -> AgentOutcome:
         """Its last lines may not tell of all that it used: then what was heard as it went does."""
@@ -82,5 +88,7 @@ def _with(state: State, heard: Heard) -> State:
         return state
     if heard.whole:
         wholes = {**state.wholes, heard.usage.model: heard.usage}
-        return structs.replace(state, wholes=wholes, counted=wholes, parts={})  # whatever was counted is in it
+        return structs.replace(
+            state, wholes=wholes, counted=wholes, parts={}
+        )  # whatever was counted is in it
     return stream.uses(state, heard.usage, part=heard.part or None)

@@ -29,7 +29,11 @@ LOGINS = {
         files=(".credentials.json",),
     ),
     "openai": Login(
-        program="codex", command="codex login", home_variable="CODEX_HOME", home=".codex", files=("auth.json",)
+        program="codex",
+        command="codex login",
+        home_variable="CODEX_HOME",
+        home=".codex",
+        files=("auth.json",),
     ),
     # It has no command for it: it asks when it is started on a terminal, and stores the answer.
     "google": Login(
@@ -38,7 +42,8 @@ LOGINS = {
         home_variable="GEMINI_CLI_HOME",
         home="",
         files=tuple(
-            f".gemini/{name}" for name in ("oauth_creds.json", "gemini-credentials.json", "settings.json", ".env")
+            f".gemini/{name}"
+            for name in ("oauth_creds.json", "gemini-credentials.json", "settings.json", ".env")
         ),
     ),
     "opencode": Login(

@@ -6,7 +6,16 @@ from typing import Any
 from msgspec import structs
 
 from dos.agents import provider_errors, reset_times, stream
-from dos.agents.adapter import AgentOutcome, Clocks, Ending, Launch, Settings, StreamState, Usage, Waiting
+from dos.agents.adapter import (
+    AgentOutcome,
+    Clocks,
+    Ending,
+    Launch,
+    Settings,
+    StreamState,
+    Usage,
+    Waiting,
+)
 from dos.agents.stream import mapping, text, within
 
 name = "opencode"
@@ -16,7 +25,9 @@ tested = ("1.18", "1.18")
 
 # --auto: what the user's own settings deny stays denied, and nothing is asked of nobody.
 _ARGUMENTS = ("run", "--format", "json", "--print-logs", "--log-level", "ERROR", "--auto")
-_LOGGED = re.compile(r'^timestamp=\S+ level=ERROR (?!.*\bsmall=true\b).*?\bmessage="?(stream error|process|failed)\b')
+_LOGGED = re.compile(
+    r'^timestamp=\S+ level=ERROR (?!.*\bsmall=true\b).*?\bmessage="?(stream error|process|failed)\b'
+)
 _REASON = re.compile(r'\berror(?:\.error)?="((?:[^"\\]|\\.)*)"')
 _REJECTED = "permission requested:"
 
@@ -60,14 +71,18 @@ def on_line(state: State, line: str) -> State:
 def _on_part(state: State, said: dict[str, Any]) -> State:
     match said.get("type"):
         case "step_start":  # a tool is only told of when it is done
-            return structs.replace(state, error=None, logged="", denied="", heard=stream.activity("thinking"))
+            return structs.replace(
+                state, error=None, logged="", denied="", heard=stream.activity("thinking")
+            )
         case "text":
             words = text(within(said, "part", "text"))
             return structs.replace(state, claim=words, heard=stream.activity(words))
         case "tool_use":
             given = mapping(within(said, "part", "state", "input"))
             about = text(given.get("command")) or text(given.get("filePath"))
-            return structs.replace(state, heard=stream.activity(text(within(said, "part", "tool")), about))
+            return structs.replace(
+                state, heard=stream.activity(text(within(said, "part", "tool")), about)
+            )
         case "step_finish":
             return stream.uses(state, _usage(said))
     return state
@@ -99,7 +114,9 @@ def _judge(error: dict[str, Any], clocks: Clocks) -> AgentOutcome:
         seconds = float(text(headers.get("retry-after")))
     except ValueError:
         return judged
-    return judged if judged.resets_at else reset_times.at(judged, reset_times.after(seconds, now), now)
+    return (
+        judged if judged.resets_at else reset_times.at(judged, reset_times.after(seconds, now), now)
+    )
 
 
 def _logged(line: str) -> tuple[str, str] | None:
@@ -124,6 +141,8 @@ def _usage(said: dict[str, Any]) -> Usage:
         input_tokens=fresh,
         cached_tokens=cached,
         cache_write_tokens=written,
-        output_tokens=max(spoken, rest if "total" in tokens else spoken + stream.count(tokens.get("reasoning"))),
+        output_tokens=max(
+            spoken, rest if "total" in tokens else spoken + stream.count(tokens.get("reasoning"))
+        ),
         cost_usd=stream.amount(within(said, "part", "cost")) or None,
     )

@@ -24,7 +24,11 @@ class Agent(Table, frozen=True, kw_only=True):
             for place, word in enumerate(getattr(self, name)):
                 check_text(word, (name, place))
         if self.command and not self.command[0].strip():
-            raise BadValue(("command", 0), "the command has no program to start", "Put the program's name first.")
+            raise BadValue(
+                ("command", 0),
+                "the command has no program to start",
+                "Put the program's name first.",
+            )
         for variable, value in self.environment.items():
             check_name(variable, ("environment", variable), "variable")
             check_text(value, ("environment", variable))

@@ -30,13 +30,17 @@ def prompt(unit: Unit, *, globs: Sequence[str], acceptance: str, history: Sequen
         _COMMITTING.format(trailer=f"Unit: {unit.name}"),
     ]
     if acceptance:
-        parts.append(f"It is accepted when this command exits with 0 on your commit:\n\n    {acceptance}")
+        parts.append(
+            f"It is accepted when this command exits with 0 on your commit:\n\n    {acceptance}"
+        )
     if history:
         parts.append(f"It was tried before and did not land:\n\n{_list(history)}")
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def replan(documents: Sequence[str], *, lanes: Sequence[str], held: Sequence[str], globs: Sequence[str]) -> str:
+def replan(
+    documents: Sequence[str], *, lanes: Sequence[str], held: Sequence[str], globs: Sequence[str]
+) -> str:
     """What an agent is told when nothing can be started: make the plan such that something can."""
     parts = [
         "# Groom the plan",

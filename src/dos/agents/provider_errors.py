@@ -104,8 +104,12 @@ _PHRASES = (
     ("resource_exhausted", Ending.TRANSIENT),
     ("stream disconnected", Ending.TRANSIENT),
 )
-_STATUS = re.compile(r"(?:status|code|error)\W{1,4}(\d{3})\b|\b(429|50[0-4]|529)\b", re.ASCII | re.IGNORECASE)
-_ONE_MODEL = re.compile(r"usage limit for |on this model|\b(?:opus|sonnet|haiku) (?:weekly )?limit", re.IGNORECASE)
+_STATUS = re.compile(
+    r"(?:status|code|error)\W{1,4}(\d{3})\b|\b(429|50[0-4]|529)\b", re.ASCII | re.IGNORECASE
+)
+_ONE_MODEL = re.compile(
+    r"usage limit for |on this model|\b(?:opus|sonnet|haiku) (?:weekly )?limit", re.IGNORECASE
+)
 _WINDOW = re.compile(r"(?:hit|reached) your ([a-z0-9-]{1,40}) limit", re.ASCII | re.IGNORECASE)
 
 
@@ -134,7 +138,11 @@ def judge(
 
 
 def waiting(
-    words: str, *, status: int | None = None, kinds: Sequence[str] = (), seconds: float | None = None
+    words: str,
+    *,
+    status: int | None = None,
+    kinds: Sequence[str] = (),
+    seconds: float | None = None,
 ) -> Waiting:
     """The same of something that is tried again, and so has seen nothing worse than a moment's failure."""
     return Waiting(
@@ -144,13 +152,21 @@ def waiting(
     )
 
 
-def _classify(words: str, status: int | None, kinds: Sequence[str], otherwise: Ending) -> tuple[Ending, Found]:
+def _classify(
+    words: str, status: int | None, kinds: Sequence[str], otherwise: Ending
+) -> tuple[Ending, Found]:
     """What is typed goes before words, and what is definite before what only says `not now`."""
     words = words.replace("’", "'")
     by_status = _by_status(status if status is not None else _status_in(words))
     by_kinds = [(_KINDS[kind], found("kind", kind)) for kind in kinds if kind in _KINDS]
-    definite = [each for each in (*by_kinds, *by_status) if each[0] is not Ending.TRANSIENT and each[1].raw != "403"]
-    return [*definite, *_by_words(words), *by_status, *by_kinds, (otherwise, found("text", words))][0]
+    definite = [
+        each
+        for each in (*by_kinds, *by_status)
+        if each[0] is not Ending.TRANSIENT and each[1].raw != "403"
+    ]
+    return [*definite, *_by_words(words), *by_status, *by_kinds, (otherwise, found("text", words))][
+        0
+    ]
 
 
 def _by_status(status: int | None) -> list[tuple[Ending, Found]]:

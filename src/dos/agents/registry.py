@@ -7,7 +7,16 @@ from typing import cast
 from msgspec import structs
 
 from dos import plugins
-from dos.agents.adapter import Adapter, AgentOutcome, Clocks, Found, Launch, Settings, StreamState, by_exit
+from dos.agents.adapter import (
+    Adapter,
+    AgentOutcome,
+    Clocks,
+    Found,
+    Launch,
+    Settings,
+    StreamState,
+    by_exit,
+)
 from dos.agents.line_adapter import Folded
 from dos.errors import BadInput
 from dos.unknown import Unknown, attempt
@@ -23,8 +32,15 @@ class Guarded:
         made = attempt(partial(self._adapter.launch, prompt, settings))
         if isinstance(made, Launch):
             return made
-        why = made.why if isinstance(made, Unknown) else f"it answered {type(made).__name__} and no Launch"
-        raise BadInput(f"the agent {self.name!r} cannot be launched: {why}", hint="Repair the package it came with.")
+        why = (
+            made.why
+            if isinstance(made, Unknown)
+            else f"it answered {type(made).__name__} and no Launch"
+        )
+        raise BadInput(
+            f"the agent {self.name!r} cannot be launched: {why}",
+            hint="Repair the package it came with.",
+        )
 
     def begin(self) -> StreamState:
         begun = attempt(self._adapter.begin)
@@ -39,8 +55,14 @@ class Guarded:
         ended = attempt(partial(self._adapter.outcome, state, exit_code, clocks))
         if isinstance(ended, AgentOutcome):
             return ended
-        why = ended.why if isinstance(ended, Unknown) else f"{type(ended).__name__} is no AgentOutcome"
-        return AgentOutcome(ending=by_exit(exit_code, clocks), found=Found(field="outcome", raw=why))
+        why = (
+            ended.why
+            if isinstance(ended, Unknown)
+            else f"{type(ended).__name__} is no AgentOutcome"
+        )
+        return AgentOutcome(
+            ending=by_exit(exit_code, clocks), found=Found(field="outcome", raw=why)
+        )
 
 
 NAMES = ("claude_code", "codex", "gemini", "opencode", "command", "scripted")
@@ -82,6 +104,10 @@ def _flaw(loaded: object) -> str:
     called = _CALLED if _is_fold(loaded) else _CALLED_BY_LINES
     wrong += [member for member in called if not callable(getattr(loaded, member, None))]
     tested = getattr(loaded, "tested", None)
-    if not (isinstance(tested, tuple) and len(tested) == 2 and all(isinstance(each, str) for each in tested)):
+    if not (
+        isinstance(tested, tuple)
+        and len(tested) == 2
+        and all(isinstance(each, str) for each in tested)
+    ):
         wrong.append("tested")
     return f"has no usable {', '.join(wrong)}" if wrong else ""

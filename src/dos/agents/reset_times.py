@@ -8,7 +8,9 @@ from msgspec import structs
 
 from dos.agents.adapter import AgentOutcome, Ending
 
-JUST_PASSED = timedelta(minutes=15)  # such a time is not tomorrow's: it passed between the words and the end
+JUST_PASSED = timedelta(
+    minutes=15
+)  # such a time is not tomorrow's: it passed between the words and the end
 LONGEST_SECONDS = 366 * 86_400.0  # what is further away than this is no time of reset
 MILLISECONDS_FROM = 1e12  # an epoch this large is not in seconds
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -26,7 +28,8 @@ _AT = re.compile(
 )
 _PIECE = r"(\d{1,9}(?:\.\d{1,9})?)\s?(ms|s|m(?!o|i?ll)|h|d)[a-z]*"
 _IN = re.compile(
-    rf"(?:retry|resets?|again)\s+(?:in|after)\s+((?:{_PIECE}[\s,]*(?:and\s+)?)+)", re.ASCII | re.IGNORECASE
+    rf"(?:retry|resets?|again)\s+(?:in|after)\s+((?:{_PIECE}[\s,]*(?:and\s+)?)+)",
+    re.ASCII | re.IGNORECASE,
 )
 
 
@@ -91,7 +94,9 @@ def _clock(said: dict[str, str | None], now: datetime) -> datetime | None:
         moment = here.replace(hour=hour, minute=int(said["minute"] or 0), second=0, microsecond=0)
         if said["month"] and said["day"]:
             month = _MONTHS.index(said["month"].lower()) + 1
-            moment = moment.replace(year=int(said["year"] or here.year), month=month, day=int(said["day"]))
+            moment = moment.replace(
+                year=int(said["year"] or here.year), month=month, day=int(said["day"])
+            )
             is_past = moment < here - timedelta(days=180) and not said["year"]
             return moment.replace(year=moment.year + 1) if is_past else moment
         if said["weekday"]:

@@ -7,14 +7,27 @@ from typing import Any
 from msgspec import structs
 
 from dos.agents import reset_times, stream
-from dos.agents.adapter import AgentOutcome, Clocks, Ending, Launch, Scope, Settings, StreamState, Usage, Waiting
+from dos.agents.adapter import (
+    AgentOutcome,
+    Clocks,
+    Ending,
+    Launch,
+    Scope,
+    Settings,
+    StreamState,
+    Usage,
+    Waiting,
+)
 
 name = "scripted"
 vendor = "scripted"
 program = ""
 tested: tuple[str, str] = ("", "")
 
-_END_WORDS = {"limit": Ending.USAGE_WINDOW, "overloaded": Ending.OVERLOADED}  # beside `ending`, which names one
+_END_WORDS = {
+    "limit": Ending.USAGE_WINDOW,
+    "overloaded": Ending.OVERLOADED,
+}  # beside `ending`, which names one
 
 
 def launch(prompt: str, settings: Settings) -> Launch:
@@ -47,7 +60,9 @@ def on_line(state: State, line: str) -> State:
             words = stream.text(said.get("text"))
             return structs.replace(state, claim=words, heard=stream.activity(words))
         case "write" | "commit" as kind:
-            heard = stream.activity(kind, stream.text(said.get("path")), stream.text(said.get("subject")))
+            heard = stream.activity(
+                kind, stream.text(said.get("path")), stream.text(said.get("subject"))
+            )
             return structs.replace(state, heard=heard)
         case "usage":
             return stream.uses(state, _usage(said))
@@ -58,7 +73,11 @@ def outcome(state: State, exit_code: int | None, clocks: Clocks) -> AgentOutcome
     final = None
     for said in state.ends:
         ending = _END_WORDS.get(stream.text(said.get("type")), _ending(said))
-        counts = exit_code == 0 if ending is Ending.OK else exit_code != 0 or said.get("type") == "ending"
+        counts = (
+            exit_code == 0
+            if ending is Ending.OK
+            else exit_code != 0 or said.get("type") == "ending"
+        )
         if counts:
             final = _limit(said, ending, clocks)
     pending = stream.by_waiting(state.stuck) if state.stuck else None
@@ -75,7 +94,9 @@ def _limit(said: dict[str, Any], ending: Ending, clocks: Clocks) -> AgentOutcome
     )
     seconds = stream.number(said.get("retry_after"))
     outcome = reset_times.at(outcome, reset_times.after(seconds, clocks.ended_at), clocks.ended_at)
-    return structs.replace(outcome, resets_at=_moment(said.get("resets_at"), clocks.ended_at) or outcome.resets_at)
+    return structs.replace(
+        outcome, resets_at=_moment(said.get("resets_at"), clocks.ended_at) or outcome.resets_at
+    )
 
 
 def _moment(value: object, now: datetime) -> datetime | None:
@@ -90,7 +111,9 @@ def _moment(value: object, now: datetime) -> datetime | None:
 
 def _waiting(said: dict[str, Any]) -> Waiting:
     seconds = stream.amount(said.get("seconds"))
-    return Waiting(ending=_ending(said, Ending.OVERLOADED), seconds=seconds, text=stream.text(said.get("text")))
+    return Waiting(
+        ending=_ending(said, Ending.OVERLOADED), seconds=seconds, text=stream.text(said.get("text"))
+    )
 
 
 def _ending(said: dict[str, Any], otherwise: Ending = Ending.UNKNOWN) -> Ending:

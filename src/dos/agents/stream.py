@@ -6,7 +6,17 @@ from typing import Any, TypeVar
 
 from msgspec import DecodeError, json, structs
 
-from dos.agents.adapter import Activity, AgentOutcome, Clocks, Ending, Found, StreamState, Usage, Waiting, by_exit
+from dos.agents.adapter import (
+    Activity,
+    AgentOutcome,
+    Clocks,
+    Ending,
+    Found,
+    StreamState,
+    Usage,
+    Waiting,
+    by_exit,
+)
 
 CLAIM_CHARACTERS = 2000
 EVIDENCE_CHARACTERS = 500
@@ -40,7 +50,11 @@ def text(value: object) -> str:
 
 def number(value: object) -> float | None:
     """A finite one; true and false are none."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > MOST_TOKENS * 1000:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or abs(value) > MOST_TOKENS * 1000
+    ):
         return None
     return float(value) if math.isfinite(value) else None
 
@@ -136,7 +150,11 @@ def concluded(
     elif ending is Ending.CRASH and not state.began:
         outcome = AgentOutcome(ending=Ending.LAUNCH_FAILED, found=found("text", words))
     return structs.replace(
-        outcome, claim=shortened(state.claim), session=state.session, model=state.model, usage=state.usage
+        outcome,
+        claim=shortened(state.claim),
+        session=state.session,
+        model=state.model,
+        usage=state.usage,
     )
 
 
@@ -153,5 +171,7 @@ def _signal(exit_code: int | None) -> int | None:
 
 def by_waiting(waiting: Waiting) -> AgentOutcome:
     return AgentOutcome(
-        ending=waiting.ending, retry_after_seconds=waiting.seconds, found=found("waiting", waiting.text)
+        ending=waiting.ending,
+        retry_after_seconds=waiting.seconds,
+        found=found("waiting", waiting.text),
     )

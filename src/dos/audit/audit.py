@@ -62,7 +62,9 @@ class Verdict(Struct, frozen=True, kw_only=True):
     source_files: Names
     test_files: Names
     ci_files: Names
-    config_only: bool = False  # settings or markup stand behind a claim about code, and nothing else does
+    config_only: bool = (
+        False  # settings or markup stand behind a claim about code, and nothing else does
+    )
     weakened: tuple[Weakening, ...] = ()
     limits: tuple[Limit, ...] = ()
 
@@ -73,7 +75,11 @@ _SHOWN = 3
 
 def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
     if Limit.SHALLOW in seen.limits:
-        return _verdict(seen, Answer.ABSTAIN, "its parent is cut off in this shallow clone: the diff cannot be read")
+        return _verdict(
+            seen,
+            Answer.ABSTAIN,
+            "its parent is cut off in this shallow clone: the diff cannot be read",
+        )
     if seen.weakened:
         more = f" (and {len(seen.weakened) - 1} more)" if len(seen.weakened) > 1 else ""
         return _verdict(seen, Answer.TESTS_WEAKENED, f"{seen.weakened[0]}{more}")
@@ -81,7 +87,9 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
         return _verdict(seen, Answer.ABSTAIN, "what it changed cannot be read")
     match seen.claim.kind:
         case ClaimKind.NONE:
-            return _verdict(seen, Answer.ABSTAIN, "the subject claims nothing that a diff could show")
+            return _verdict(
+                seen, Answer.ABSTAIN, "the subject claims nothing that a diff could show"
+            )
         case ClaimKind.DOC:
             return _of_documents(seen)
         case ClaimKind.TEST:
@@ -107,19 +115,27 @@ def _of_documents(seen: Evidence) -> Verdict:
 def _of_tests(seen: Evidence) -> Verdict:
     tests = [change for change in seen.files if file_kinds.is_test(change.path)]
     if not tests:
-        return _verdict(seen, Answer.CLAIM_UNWITNESSED, f"no test file was changed; {_what_was(seen)}")
+        return _verdict(
+            seen, Answer.CLAIM_UNWITNESSED, f"no test file was changed; {_what_was(seen)}"
+        )
     changed = [change.path for change in tests if has_effect(change, seen.subject, seen.cosmetic)]
     if not changed:
-        return _verdict(seen, Answer.CLAIM_UNWITNESSED, f"only comments or whitespace differ in {_all(tests)}")
+        return _verdict(
+            seen, Answer.CLAIM_UNWITNESSED, f"only comments or whitespace differ in {_all(tests)}"
+        )
     if seen.tests_shrank and not seen.claim.says_moved:
-        return _verdict(seen, Answer.CLAIM_UNWITNESSED, f"more test lines went than came in {_all(tests)}")
+        return _verdict(
+            seen, Answer.CLAIM_UNWITNESSED, f"more test lines went than came in {_all(tests)}"
+        )
     return _verdict(seen, Answer.OK, f"changes {listed(changed, _SHOWN)}")
 
 
 def _of_code(seen: Evidence, policy: Policy) -> Verdict:
     if not seen.files:
         return _verdict(seen, Answer.CLAIM_UNWITNESSED, "the commit is empty")
-    effective = [change.path for change in seen.files if has_effect(change, seen.subject, seen.cosmetic)]
+    effective = [
+        change.path for change in seen.files if has_effect(change, seen.subject, seen.cosmetic)
+    ]
     if source := [path for path in effective if file_kinds.is_source(path)]:
         return _verdict(seen, Answer.OK, f"changes {listed(source, _SHOWN)}")
     if seen.claim.is_ci and (ci := [path for path in effective if file_kinds.is_ci(path)]):
@@ -127,7 +143,9 @@ def _of_code(seen: Evidence, policy: Policy) -> Verdict:
     if config := [path for path in effective if file_kinds.is_config(path)]:
         return _verdict(seen, Answer.OK, f"changes {listed(config, _SHOWN)}", config_only=True)
     if policy.docs_ok:
-        return _verdict(seen, Answer.OK, f"changes {_all(seen.files)}, and documents are enough here")
+        return _verdict(
+            seen, Answer.OK, f"changes {_all(seen.files)}, and documents are enough here"
+        )
     return _verdict(seen, Answer.CLAIM_UNWITNESSED, _what_was(seen))
 
 
@@ -135,7 +153,9 @@ def _what_was(seen: Evidence) -> str:
     """What the commit does instead."""
     if not seen.files:
         return "the commit is empty"
-    cosmetic = [change for change in seen.files if not has_effect(change, seen.subject, seen.cosmetic)]
+    cosmetic = [
+        change for change in seen.files if not has_effect(change, seen.subject, seen.cosmetic)
+    ]
     if cosmetic:
         return f"only comments, whitespace or modes differ in {_all(cosmetic)}"
     return f"it changes only {_all(seen.files)}"
@@ -161,7 +181,8 @@ def _verdict(seen: Evidence, answer: Answer, reason: str, *, config_only: bool =
         ci_files=tuple(name for path, name in touched if file_kinds.is_ci(path)),
         config_only=config_only,
         weakened=tuple(
-            Weakening(path=as_text(each.path), what=each.what, detail=as_text(each.detail)) for each in seen.weakened
+            Weakening(path=as_text(each.path), what=each.what, detail=as_text(each.detail))
+            for each in seen.weakened
         ),
         limits=seen.limits,
     )
@@ -185,7 +206,10 @@ class Sweep:
     def __init__(self) -> None:
         self._counts: Counter[Answer] = Counter()
         self._kinds: dict[str, dict[str, int]] = {}
-        self._shas: dict[Answer, list[str]] = {Answer.CLAIM_UNWITNESSED: [], Answer.TESTS_WEAKENED: []}
+        self._shas: dict[Answer, list[str]] = {
+            Answer.CLAIM_UNWITNESSED: [],
+            Answer.TESTS_WEAKENED: [],
+        }
         self._limits: Counter[str] = Counter()
 
     def add(self, verdict: Verdict) -> None:

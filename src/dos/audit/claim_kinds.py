@@ -18,7 +18,9 @@ class ClaimKind(StrEnum):
     NONE = "none"
 
 
-_NO_CLAIM = words("bump chore cleanup format lint merge misc nit nits release revert style version whitespace wip")
+_NO_CLAIM = words(
+    "bump chore cleanup format lint merge misc nit nits release revert style version whitespace wip"
+)
 _NO_CLAIM_PHRASES = ("address review", "review feedback", "rename variable")
 _TEST_PHRASES = re.compile(
     r"\b(?:all tests|green build|passing tests|tests? pass|tests (?:green|passing)|fix(?:es)? the test"
@@ -26,8 +28,12 @@ _TEST_PHRASES = re.compile(
 )
 _TEST_WORDS = words("test tests testing spec specs coverage")
 _TEST_LEADS = _TEST_WORDS | words("assertion assertions")
-_DOC_LEADS = words("changelog clarify comment comments doc docs documentation readme rephrase typo wording")
-_DOC_OBJECTS = words("changelog comment comments doc docs docstring docstrings documentation license readme typo typos")
+_DOC_LEADS = words(
+    "changelog clarify comment comments doc docs documentation readme rephrase typo wording"
+)
+_DOC_OBJECTS = words(
+    "changelog comment comments doc docs docstring docstrings documentation license readme typo typos"
+)
 _DOC_SUFFIX = re.compile(r".*\.(?:md|rst|txt|adoc|org)")
 _DOC_NAMES = words("readme claude claude.md license contributing changelog authors notice")
 _CODE_LEADS = words(
@@ -51,7 +57,9 @@ _NOT_DONE = words(
 )
 _SCOPED = {"docs": ClaimKind.DOC, "doc": ClaimKind.DOC, "chore": ClaimKind.NONE}
 _PLUMBING = words("build ci deps")  # under these types a version that is bumped is no claim either
-_REMOVALS = words("remove removed removes delete deleted deletes drop dropped drops retire retired revert reverts undo")
+_REMOVALS = words(
+    "remove removed removes delete deleted deletes drop dropped drops retire retired revert reverts undo"
+)
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _TAG = re.compile(r"(?:\[[^\]]{0,40}\]\s*|:[a-z0-9_+\-]{1,40}:\s*|[A-Z][A-Z0-9]+-\d+\s+)+")
 _CONVENTIONAL = re.compile(r"(?P<type>\w+)(?:\((?P<scope>[^()]*)\))?!?$")
@@ -104,14 +112,18 @@ def _kind(subject: str, bare: str, leads: tuple[str, ...], names: tuple[str, str
     return scoped or _code_or_none(subject, _words(_head(bare, _LONGEST_HEAD)[1]), leads, names[0])
 
 
-def _code_or_none(subject: str, told: list[str], leads: tuple[str, ...], type_name: str) -> ClaimKind:
+def _code_or_none(
+    subject: str, told: list[str], leads: tuple[str, ...], type_name: str
+) -> ClaimKind:
     strict, loose = not _CODE_LEADS.isdisjoint(leads), not _LOOSE_LEADS.isdisjoint(leads)
     verb = 1 if told and told[0] in _CODE_LEADS | _LOOSE_LEADS else 0
     if (strict or loose) and not _DOC_OBJECTS.isdisjoint(told[verb : verb + _OBJECT_WORDS]):
         return ClaimKind.DOC if strict else ClaimKind.NONE
     if strict or loose or type_name == "ci" or is_ship_shaped(subject):
         return ClaimKind.CODE_EFFECT
-    is_done = told[-1:] and told[-1] in _DONE and len(told) <= _SHORT_WORDS and _NOT_DONE.isdisjoint(told)
+    is_done = (
+        told[-1:] and told[-1] in _DONE and len(told) <= _SHORT_WORDS and _NOT_DONE.isdisjoint(told)
+    )
     return ClaimKind.CODE_EFFECT if is_done else ClaimKind.NONE
 
 

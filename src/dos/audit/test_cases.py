@@ -54,7 +54,9 @@ _RUBY_CASE = re.compile(
     rf"^(?P<skip>x)?(?:(?:it|test|specify|scenario|example)[ (]+{_QUOTED}|def (?P<name>test_\w+[?!]?))"
 )
 _SHELL_CASE = re.compile(rf"^(?:@test {_QUOTED}|(?:function )?(?P<name>test\w*) ?\(\))")
-_NATIVE_CASE = re.compile(r"^(?:TEST|TEST_F|TEST_P|TEST_CASE|SCENARIO|BOOST_AUTO_TEST_CASE)\((?P<name>[^)]*)\)")
+_NATIVE_CASE = re.compile(
+    r"^(?:TEST|TEST_F|TEST_P|TEST_CASE|SCENARIO|BOOST_AUTO_TEST_CASE)\((?P<name>[^)]*)\)"
+)
 _OTHER_CASE = re.compile(
     rf"^(?:[\w<>\[\],? ]+ )?(?:fun|func|fn|function|void|def|Task|method|sub) [`\"]?(?P<name>[tT]est\w*)"
     rf"|^(?:it|test|scenario)[ (]+{_QUOTED}"
@@ -71,7 +73,9 @@ _CASES = {
     **dict.fromkeys(("c", "cc", "cpp", "cxx", "h", "hh", "hpp", "m", "mm"), _NATIVE_CASE),
 }
 # Where a mark on the line before makes a function a case.
-_MARKED = frozenset(("rs", "java", "kt", "kts", "scala", "groovy", "cs", "vb", "fs", "php", "swift"))
+_MARKED = frozenset(
+    ("rs", "java", "kt", "kts", "scala", "groovy", "cs", "vb", "fs", "php", "swift")
+)
 _TEST_MARK = re.compile(r"#\[(?:\w+::)*(?:test|rstest|test_case)\b|@(?:Test|ParameterizedTest|RepeatedTest)\b"
                         r"|\[(?:Fact|Theory|Test|TestCase|TestMethod|DataTestMethod)\b|#\[Test\]")  # fmt: skip
 _MARK = re.compile(r"^(?:@|#\[|\[[A-Z])")
@@ -101,7 +105,9 @@ _TABLE = re.compile(
     r"parametrize|\beach\b|InlineData|TestCase\(|DataRow|CsvSource|ValueSource|MethodSource|rstest|#\[case|\[\]struct"
     r"|subTest|\.Run\(|\bfor\b"
 )
-_ROW = re.compile(r"^ *(?:pytest\.param\(|[(\[{|\"'\d]).*[,)\]}|]$|#\[case|\[(?:InlineData|TestCase|DataRow)\(")
+_ROW = re.compile(
+    r"^ *(?:pytest\.param\(|[(\[{|\"'\d]).*[,)\]}|]$|#\[case|\[(?:InlineData|TestCase|DataRow)\("
+)
 _ONE_LINE_TABLE = re.compile(r"(?:parametrize|\beach).*?\[(?P<rows>.*)\]")
 _INNERMOST = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}")
 
@@ -110,13 +116,17 @@ _ASSERTS = re.compile(
     r"RE)\w*!?(?:\(|\.\w)|\brequire\.\w+\(|\bAssert\.\w+|\b[tb]\.(?:Error|Fatal|Fail)\w*\(|\.should\b|\.Should\(\)"
     r"|\.must_\w+|\bpytest\.(?:raises|warns)\(|\brefute\w* |\bassert_\w+ |\bis_expected\b"
 )
-_DEFINES = re.compile(r"^ *(?:async )?(?:def|function|fn|func|fun|import|from|use|class|const \w+=require|export)\b")
+_DEFINES = re.compile(
+    r"^ *(?:async )?(?:def|function|fn|func|fun|import|from|use|class|const \w+=require|export)\b"
+)
 _SHELL_ASSERTS = re.compile(
     r"\[\[? |^ *test |\bdiff\b|\bcmp\b|\bgrep -\w*q|\b(?:exit|return) [1-9]|\bassert\w*|\bfail\b"
 )
 
 # A text that is longer than a line has lines that are not indented and begin no statement.
-_STATEMENT = re.compile(r" *(?:@|def |class |async |if |for |while |with |try:|import |from |[\w.\[\]\"']+(?:=|\())")
+_STATEMENT = re.compile(
+    r" *(?:@|def |class |async |if |for |while |with |try:|import |from |[\w.\[\]\"']+(?:=|\())"
+)
 _LITERAL = r"(?:-?\d+(?:\.\d+)?|\"[^\"]*\"|'[^']*'|[tT]rue|[fF]alse|None|null|nil)"
 _CANNOT_FAIL = re.compile(
     r"\bassert(?:\(| \(?)(?:[tT]rue|1|not False|not 0|\"[^\"]+\"|'[^']+')\)?(?:,|;|$)"
@@ -199,7 +209,9 @@ def _starts(suffix: str, lines: list[str]) -> tuple[list[_Start], int]:
         case = _case(suffix, line, suffix in _MARKED and any(map(_TEST_MARK.search, marks)))
         if case is not None:
             name, is_skipped = case
-            found.append(_Start(at - len(marks), at, name, is_skipped or any(map(_SKIP_MARK.search, marks))))
+            found.append(
+                _Start(at - len(marks), at, name, is_skipped or any(map(_SKIP_MARK.search, marks)))
+            )
             marks = []
         elif _MARK.match(bare := line.lstrip()) or (marks and _open(marks) > 0):
             marks.append(bare)
@@ -215,14 +227,21 @@ def _case(suffix: str, line: str, is_marked: bool) -> tuple[str, bool] | None:
     bare = line.lstrip()
     line = line if suffix in _BY_DEPTH else bare
     found = _CASES.get(suffix, _OTHER_CASE).match(line)
-    if not found and suffix in _MARKED and not _MARK.match(line) and (is_marked or _TEST_MARK.search(line)):
+    if (
+        not found
+        and suffix in _MARKED
+        and not _MARK.match(line)
+        and (is_marked or _TEST_MARK.search(line))
+    ):
         found = _MARKED_CASE.match(_TEST_MARK.sub("", line).lstrip("]) "))
     if not found:
         return None
     groups = found.groupdict()
     name = groups.get("name") or groups.get("title") or line
     mark = groups.get("mark") or ""
-    is_skipped = bool(groups.get("skip")) or any(word in mark for word in ("skip", "todo", "failing"))
+    is_skipped = bool(groups.get("skip")) or any(
+        word in mark for word in ("skip", "todo", "failing")
+    )
     is_disabled = name.startswith("DISABLED_") or ", DISABLED_" in name or ",DISABLED_" in name
     return name, is_skipped or is_disabled or _SKIP_MARK.search(bare) is not None
 
@@ -230,7 +249,10 @@ def _case(suffix: str, line: str, is_marked: bool) -> tuple[str, bool] | None:
 def _end(lines: list[str], start: int, following: int) -> int:
     depth = _depth(lines[start])
     after = range(start + 1, following)
-    return next((at for at in after if _depth(lines[at]) <= depth and _STATEMENT.match(lines[at])), following)
+    return next(
+        (at for at in after if _depth(lines[at]) <= depth and _STATEMENT.match(lines[at])),
+        following,
+    )
 
 
 def _assertions(suffix: str, lines: list[str]) -> tuple[Assertion, ...]:
@@ -261,7 +283,9 @@ def _unshadowed(cases: list[Case], lines: list[str], starts: list[_Start]) -> li
     last: dict[tuple[int, int, str], Case] = {}
     for case, start in zip(cases, starts, strict=True):
         depth = _depth(lines[start.at])
-        owner = next((at for at in reversed(classes) if at < start.at and _depth(lines[at]) < depth), -1)
+        owner = next(
+            (at for at in reversed(classes) if at < start.at and _depth(lines[at]) < depth), -1
+        )
         last[owner, depth, start.name] = case
     return list(last.values())
 
@@ -288,7 +312,9 @@ def _gives_up(body: list[str]) -> bool:
 @_of_a_line
 def _ways_out(line: str) -> tuple[bool, bool]:
     """Whether a line skips the case without a condition of its own, and whether it swallows failures."""
-    return _SKIP_CALL.search(line) is not None and not _IF.search(line), _SWALLOWS.search(line) is not None
+    return _SKIP_CALL.search(line) is not None and not _IF.search(line), _SWALLOWS.search(
+        line
+    ) is not None
 
 
 @_of_a_line

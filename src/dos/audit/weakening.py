@@ -57,7 +57,9 @@ _Kept = tuple[str, Case, Case]  # the file that it is in now, what it was, what 
 
 def is_watched(path: str) -> bool:
     """Whether a path can hold tests that are read here; Rust keeps them beside the code."""
-    return file_kinds.is_source(path) and (file_kinds.is_test(path) or steers(path) or path.lower().endswith(".rs"))
+    return file_kinds.is_source(path) and (
+        file_kinds.is_test(path) or steers(path) or path.lower().endswith(".rs")
+    )
 
 
 def steers(path: str) -> bool:
@@ -71,15 +73,23 @@ def definitions(text: str) -> frozenset[str]:
 
 def find(changes: Sequence[TestChange], gone: frozenset[str] = frozenset()) -> list[Weakening]:
     """What was weakened, by file; `gone` are the names of code that the commit removes, and says that it does."""
-    old = {change.path: _read(change.path, change.old) for change in changes if change.old is not None}
+    old = {
+        change.path: _read(change.path, change.old) for change in changes if change.old is not None
+    }
     new = {
         change.path: _read(change.path, change.new)
         for change in changes
         if change.new is not None and _is_collected(change.path, old)
     }
     lost, gained, kept = _matched(old, new)
-    rows = max(0, sum(suite.rows for suite in new.values()) - sum(suite.rows for suite in old.values()))
-    deleted = {change.path: change.old for change in changes if change.old is not None and change.new is None}
+    rows = max(
+        0, sum(suite.rows for suite in new.values()) - sum(suite.rows for suite in old.values())
+    )
+    deleted = {
+        change.path: change.old
+        for change in changes
+        if change.old is not None and change.new is None
+    }
     orphans = {path for path, text in deleted.items() if _mentions(text, gone)}
     missed, excused = list[_Placed](), list[Case]()
     for path, case in lost:
@@ -92,29 +102,47 @@ def find(changes: Sequence[TestChange], gone: frozenset[str] = frozenset()) -> l
     found += _changed(kept, before - after, gone)
     found += _fewer_rows(kept, gained)
     found += _skipped(kept, old, new)
-    texts, names = {change.new for change in changes}, {path.rpartition("/")[2] for path in new if path not in old}
-    moved = {path for path, text in deleted.items() if text in texts or path.rpartition("/")[2] in names}
-    found += _emptied({path: text for path, text in deleted.items() if path not in orphans | moved}, old)
+    texts, names = (
+        {change.new for change in changes},
+        {path.rpartition("/")[2] for path in new if path not in old},
+    )
+    moved = {
+        path for path, text in deleted.items() if text in texts or path.rpartition("/")[2] in names
+    }
+    found += _emptied(
+        {path: text for path, text in deleted.items() if path not in orphans | moved}, old
+    )
     if not found:
         before.subtract(assertion for case in excused for assertion in case.assertions)
-        shares = sum(len(suite.loose) for suite in new.values()) > sum(len(suite.loose) for suite in old.values())
+        shares = sum(len(suite.loose) for suite in new.values()) > sum(
+            len(suite.loose) for suite in old.values()
+        )
         found += _fewer(_without(before, gone), _without(after, gone), old, rows, shares=shares)
     return sorted(found, key=lambda each: (each.path, each.what))
 
 
 def _is_collected(path: str, old: dict[str, Suite]) -> bool:
     """Whether runners that found the old files find this one: a new name has to be as much of a test's as theirs."""
-    return path in old or steers(path) or file_kinds.is_named_test(path) or not any(map(file_kinds.is_named_test, old))
+    return (
+        path in old
+        or steers(path)
+        or file_kinds.is_named_test(path)
+        or not any(map(file_kinds.is_named_test, old))
+    )
 
 
 def _read(path: str, text: str) -> Suite:
     suite = test_cases.read(path, text)
     if file_kinds.is_test(path) or steers(path):
         return suite
-    return Suite(cases=suite.cases)  # beside the code an assertion outside of the cases is the code's own
+    return Suite(
+        cases=suite.cases
+    )  # beside the code an assertion outside of the cases is the code's own
 
 
-def _matched(old: dict[str, Suite], new: dict[str, Suite]) -> tuple[list[_Placed], list[Case], list[_Kept]]:
+def _matched(
+    old: dict[str, Suite], new: dict[str, Suite]
+) -> tuple[list[_Placed], list[Case], list[_Kept]]:
     """Cases that are gone, that are new, and that are still there; by name, and first within their file."""
     waiting: dict[str, list[_Placed]] = {}
     for path, suite in new.items():
@@ -139,7 +167,14 @@ def _nearest(path: str, found: list[_Placed]) -> int | None:
         if there == path:
             return at
     is_named = file_kinds.is_named_test(path)
-    return next((at for at, (there, _) in enumerate(found) if not is_named or file_kinds.is_named_test(there)), None)
+    return next(
+        (
+            at
+            for at, (there, _) in enumerate(found)
+            if not is_named or file_kinds.is_named_test(there)
+        ),
+        None,
+    )
 
 
 def _is_short(missed: list[_Placed], gained: list[Case], rows: int) -> bool:
@@ -158,13 +193,17 @@ def _removed(missed: list[_Placed], deleted: Container[str]) -> Iterator[Weakeni
         yield Weakening(path=path, what=what, detail=listed(names, _NAMED))
 
 
-def _changed(kept: list[_Kept], lost: Counter[Assertion], gone: frozenset[str]) -> Iterator[Weakening]:
+def _changed(
+    kept: list[_Kept], lost: Counter[Assertion], gone: frozenset[str]
+) -> Iterator[Weakening]:
     """Cases that are still there and ask for less, whatever was added elsewhere."""
     for path, old, new in kept:
         less = [
             assertion
             for assertion in old.assertions
-            if assertion.grade > Grade.VACUOUS and lost[assertion] and not _mentions(assertion.text, gone)
+            if assertion.grade > Grade.VACUOUS
+            and lost[assertion]
+            and not _mentions(assertion.text, gone)
         ]
         if less and (_is_looser(old, new) or not new.count(Grade.WEAK)):
             what = What.ASSERTIONS_LOOSENED if new.assertions else What.ASSERTIONS_REMOVED
@@ -180,14 +219,18 @@ def _is_looser(old: Case, new: Case) -> bool:
 
 def _fewer_rows(kept: list[_Kept], gained: list[Case]) -> Iterator[Weakening]:
     """Tables over cases that lost rows, where none of the others won them."""
-    missing = sum(old.rows - new.rows for _, old, new in kept) - sum(case.rows or 1 for case in gained)
+    missing = sum(old.rows - new.rows for _, old, new in kept) - sum(
+        case.rows or 1 for case in gained
+    )
     for path, old, new in kept:
         if missing > 0 and new.rows < old.rows:
             detail = f"{old.rows - new.rows} rows of {new.name}"
             yield Weakening(path=path, what=What.CASES_REMOVED, detail=detail)
 
 
-def _skipped(kept: list[_Kept], old: dict[str, Suite], new: dict[str, Suite]) -> Iterator[Weakening]:
+def _skipped(
+    kept: list[_Kept], old: dict[str, Suite], new: dict[str, Suite]
+) -> Iterator[Weakening]:
     for path, was, case in kept:
         if case.is_skipped and not was.is_skipped:
             yield Weakening(path=path, what=What.TESTS_SKIPPED, detail=case.name)
@@ -199,12 +242,21 @@ def _skipped(kept: list[_Kept], old: dict[str, Suite], new: dict[str, Suite]) ->
 def _emptied(deleted: dict[str, str], old: dict[str, Suite]) -> Iterator[Weakening]:
     """Files named as tests that are gone, in a manner of testing that is not known here."""
     for path, text in deleted.items():
-        if text.strip() and not old[path].cases and (old[path].loose or file_kinds.is_named_test(path)):
+        if (
+            text.strip()
+            and not old[path].cases
+            and (old[path].loose or file_kinds.is_named_test(path))
+        ):
             yield Weakening(path=path, what=What.FILE_DELETED, detail="nothing took its place")
 
 
 def _fewer(
-    before: Counter[Assertion], after: Counter[Assertion], old: dict[str, Suite], rows: int, *, shares: bool
+    before: Counter[Assertion],
+    after: Counter[Assertion],
+    old: dict[str, Suite],
+    rows: int,
+    *,
+    shares: bool,
 ) -> Iterator[Weakening]:
     """Whether all tests together assert less, where no single case shows it."""
     for least in (Grade.STRONG, Grade.WEAK):
@@ -213,7 +265,9 @@ def _fewer(
         if missing <= 0 or (shares and _distinct(after, least) >= _distinct(before, least)):
             continue
         path, text = _whose(before - after, old)
-        what = What.ASSERTIONS_LOOSENED if after.total() >= before.total() else What.ASSERTIONS_REMOVED
+        what = (
+            What.ASSERTIONS_LOOSENED if after.total() >= before.total() else What.ASSERTIONS_REMOVED
+        )
         yield Weakening(path=path, what=what, detail=f"{missing} fewer: {text[:80]}")
         return
 
@@ -231,7 +285,13 @@ def _asserted(tests: dict[str, Suite]) -> Counter[Assertion]:
 
 
 def _without(lines: Counter[Assertion], gone: frozenset[str]) -> Counter[Assertion]:
-    return Counter({line: count for line, count in lines.items() if count > 0 and not _mentions(line.text, gone)})
+    return Counter(
+        {
+            line: count
+            for line, count in lines.items()
+            if count > 0 and not _mentions(line.text, gone)
+        }
+    )
 
 
 def _all(suite: Suite) -> Iterator[Assertion]:

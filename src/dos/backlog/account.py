@@ -45,7 +45,9 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 def judge(seen: Evidence) -> Verdict:
     if isinstance(seen.landed, Unknown):
-        return Verdict(answer=Answer.UNKNOWN, reason=f"what has landed could not be read: {seen.landed.why}")
+        return Verdict(
+            answer=Answer.UNKNOWN, reason=f"what has landed could not be read: {seen.landed.why}"
+        )
     landed: list[str] = []
     left: list[str] = []
     for unit in seen.declared:
@@ -53,7 +55,11 @@ def judge(seen: Evidence) -> Verdict:
     in_flight = {unit: seen.in_flight[unit] for unit in left if unit in seen.in_flight}
     idle = [unit for unit in left if unit not in in_flight]
     held = {unit: seen.held[unit] for unit in idle if unit in seen.held}
-    interrupted = {unit: seen.interrupted[unit] for unit in idle if unit in seen.interrupted and unit not in held}
+    interrupted = {
+        unit: seen.interrupted[unit]
+        for unit in idle
+        if unit in seen.interrupted and unit not in held
+    }
     waiting = [unit for unit in idle if unit not in held and unit not in interrupted]
     resting = [unit for unit in waiting if unit in seen.resting]
     free = [unit for unit in waiting if unit not in seen.resting]
@@ -64,8 +70,12 @@ def judge(seen: Evidence) -> Verdict:
     }  # fmt: skip
     told = ", ".join(f"{len(units)} {name}" for name, units in parts.items() if units)
     return Verdict(
-        answer=_answer(seen, left, moving=bool(in_flight) or any(unit not in seen.waiting for unit in takeable)),
-        reason=f"{counted(len(seen.declared), 'unit')}: {told}" if seen.declared else "no plan declares a unit",
+        answer=_answer(
+            seen, left, moving=bool(in_flight) or any(unit not in seen.waiting for unit in takeable)
+        ),
+        reason=f"{counted(len(seen.declared), 'unit')}: {told}"
+        if seen.declared
+        else "no plan declares a unit",
         declared=len(seen.declared),
         landed=landed,
         in_flight=in_flight,

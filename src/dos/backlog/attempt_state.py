@@ -35,8 +35,12 @@ _reader: FactReader[Handled] = FactReader(
 
 class Tries(Struct, kw_only=True):
     count: int = 0
-    newest_ms: dict[AttemptOutcome, int] = field(default_factory=dict)  # since a person last cleared the unit
-    texts: dict[AttemptOutcome, str] = field(default_factory=dict)  # what the unit said then, by its fingerprint
+    newest_ms: dict[AttemptOutcome, int] = field(
+        default_factory=dict
+    )  # since a person last cleared the unit
+    texts: dict[AttemptOutcome, str] = field(
+        default_factory=dict
+    )  # what the unit said then, by its fingerprint
 
 
 class Attempts(Struct, kw_only=True):
@@ -49,7 +53,9 @@ class Attempts(Struct, kw_only=True):
             case None:
                 pass
             case fleet.UnitAttempted() as fact:
-                self._note(made(fact.unit, AttemptOutcome.read(fact.outcome), event.at_ms, fact.text))
+                self._note(
+                    made(fact.unit, AttemptOutcome.read(fact.outcome), event.at_ms, fact.text)
+                )
             case limits.UnitCleared() as fact:
                 if tries := self.units.get(fact.unit):
                     tries.newest_ms, tries.texts = {}, {}
@@ -64,7 +70,8 @@ class Attempts(Struct, kw_only=True):
         """The newest of each outcome."""
         tries = self.units.get(unit, Tries())
         return tuple(
-            made(unit, outcome, at_ms, tries.texts.get(outcome, "")) for outcome, at_ms in tries.newest_ms.items()
+            made(unit, outcome, at_ms, tries.texts.get(outcome, ""))
+            for outcome, at_ms in tries.newest_ms.items()
         )
 
     def count(self, unit: str) -> int:
@@ -90,16 +97,27 @@ def made(unit: str, outcome: AttemptOutcome, at_ms: int, text: str = "") -> Atte
 def released_attempt(record: Mapping[str, Any]) -> Attempt | None:
     """An attempt as released logs have it; None for what is none or cannot be read, which counts as not tried."""
     unit, at_ms = released_unit(record), released_moment(record)
-    return None if unit is None or at_ms is None else made(unit, AttemptOutcome.read(record.get("outcome")), at_ms)
+    return (
+        None
+        if unit is None or at_ms is None
+        else made(unit, AttemptOutcome.read(record.get("outcome")), at_ms)
+    )
 
 
 def released_unit(record: Mapping[str, Any]) -> str | None:
     """The unit that a released record says was tried; None for another record, and for one that is not ours to read."""
     tag = record.get("schema")
     family = tag.get("family", "lane-journal") if isinstance(tag, Mapping) else "lane-journal"
-    readable = readability(record) in (Readability.READABLE, Readability.UNTAGGED) and family == "lane-journal"
+    readable = (
+        readability(record) in (Readability.READABLE, Readability.UNTAGGED)
+        and family == "lane-journal"
+    )
     unit = record.get("unit_id")
-    return unit if readable and record.get("op") in (None, "", "ATTEMPT") and isinstance(unit, str) else None
+    return (
+        unit
+        if readable and record.get("op") in (None, "", "ATTEMPT") and isinstance(unit, str)
+        else None
+    )
 
 
 def released_moment(record: Mapping[str, Any]) -> int | None:
@@ -122,4 +140,8 @@ def _moment(stamp: object) -> int | None:
         at = datetime.fromisoformat(stamp) if isinstance(stamp, str) else None
     except ValueError:
         return None
-    return None if at is None else _milliseconds(at.replace(tzinfo=at.tzinfo or UTC).timestamp() * 1000)
+    return (
+        None
+        if at is None
+        else _milliseconds(at.replace(tzinfo=at.tzinfo or UTC).timestamp() * 1000)
+    )

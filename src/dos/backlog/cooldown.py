@@ -22,8 +22,12 @@ class Evidence(Struct, frozen=True, kw_only=True):
     unit_id: str
     attempts: tuple[Attempt, ...]  # in any order; those at other units do not count
     now_ms: int
-    unlisted: int = 0  # attempts at the unit that are not listed, because a newer one of the same outcome is
-    text: str = ""  # the unit's fingerprint now; an attempt at another text says nothing about this one
+    unlisted: int = (
+        0  # attempts at the unit that are not listed, because a newer one of the same outcome is
+    )
+    text: str = (
+        ""  # the unit's fingerprint now; an attempt at another text says nothing about this one
+    )
     goes_on: bool = False  # a run that tried it has not stopped: it counts its own tries
 
 
@@ -32,23 +36,31 @@ class Policy(Table, frozen=True, kw_only=True):
 
     window_ms: Milliseconds | None = None
     window_hours: Hours = 6.0
-    error_window_ms: Milliseconds | None = None  # after an error, which may have had nothing to do with the unit
+    error_window_ms: Milliseconds | None = (
+        None  # after an error, which may have had nothing to do with the unit
+    )
     error_window_minutes: Minutes = 30.0
 
     def __post_init__(self) -> None:
         shortest = min(self.window, self.error_window)
         if shortest < timedelta():
-            raise ValueError(f"a cooldown of {shortest / timedelta(milliseconds=1):g} ms is below 0")
+            raise ValueError(
+                f"a cooldown of {shortest / timedelta(milliseconds=1):g} ms is below 0"
+            )
 
     @property
     def window(self) -> timedelta:
         written = self.window_ms
-        return timedelta(milliseconds=round(self.window_hours * 3_600_000 if written is None else written))
+        return timedelta(
+            milliseconds=round(self.window_hours * 3_600_000 if written is None else written)
+        )
 
     @property
     def error_window(self) -> timedelta:
         written = self.error_window_ms
-        return timedelta(milliseconds=round(self.error_window_minutes * 60_000 if written is None else written))
+        return timedelta(
+            milliseconds=round(self.error_window_minutes * 60_000 if written is None else written)
+        )
 
     def window_after(self, outcome: AttemptOutcome) -> int:
         """In milliseconds."""
@@ -77,17 +89,29 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
         reason = "a run that tried it goes on, and counts its own tries"
         return Verdict(answer=Answer.CLEAR, unit_id=seen.unit_id, count=count, reason=reason)
     if not tried:
-        return Verdict(answer=Answer.CLEAR, unit_id=seen.unit_id, count=count, reason=_untried(listed, count))
+        return Verdict(
+            answer=Answer.CLEAR, unit_id=seen.unit_id, count=count, reason=_untried(listed, count)
+        )
 
     def newest_first(attempt: Attempt) -> tuple[int, bool, int, str, str]:
         # Of two at the same moment the one that did not ship counts, then the one that rests longer.
         shipped = attempt.outcome is AttemptOutcome.SHIPPED
-        return attempt.at_ms, not shipped, policy.window_after(attempt.outcome), attempt.ts, attempt.outcome
+        return (
+            attempt.at_ms,
+            not shipped,
+            policy.window_after(attempt.outcome),
+            attempt.ts,
+            attempt.outcome,
+        )
 
     last = max(tried, key=newest_first)
     wall = last.at_ms + policy.window_after(last.outcome)
     resting = last.outcome is not AttemptOutcome.SHIPPED and seen.now_ms < wall
-    rests = f"rests for another {(wall - seen.now_ms) / 60_000:.0f} minutes" if resting else "may be tried"
+    rests = (
+        f"rests for another {(wall - seen.now_ms) / 60_000:.0f} minutes"
+        if resting
+        else "may be tried"
+    )
     return Verdict(
         answer=Answer.RECENTLY_ATTEMPTED if resting else Answer.CLEAR,
         unit_id=seen.unit_id,

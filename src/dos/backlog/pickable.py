@@ -43,7 +43,9 @@ EXIT_CODES = {
     Answer.SHIPPED: 25,
 }
 # Dispatching the unit again cannot change it.
-INVARIANT = frozenset({Answer.DRAFT_CLASS, Answer.OPERATOR_GATED, Answer.SOAK_OPEN, Answer.DEPENDENCY_UNMET})
+INVARIANT = frozenset(
+    {Answer.DRAFT_CLASS, Answer.OPERATOR_GATED, Answer.SOAK_OPEN, Answer.DEPENDENCY_UNMET}
+)
 
 Flag = bool | str  # a text says what exactly
 
@@ -72,7 +74,9 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.held != (self.reason is not None):
-            raise ValueError(f"a unit is held for a reason or not at all; held is {self.held}, reason {self.reason}")
+            raise ValueError(
+                f"a unit is held for a reason or not at all; held is {self.held}, reason {self.reason}"
+            )
         force_setattr(self, "redispatch_invariant", self.reason in INVARIANT)
 
     @property
@@ -91,13 +95,21 @@ def judge(seen: Evidence) -> Verdict:
         (Answer.SHIPPED, seen.shipped, "it has shipped"),
         (Answer.UNPARSEABLE, seen.unparseable, "what is written about it cannot be read"),
         (Answer.IN_FLIGHT, seen.in_flight, "somebody is at it"),
-        (Answer.SOFT_CLAIMED_ELSEWHERE, seen.soft_claimed_elsewhere, "another packet has claimed it"),
+        (
+            Answer.SOFT_CLAIMED_ELSEWHERE,
+            seen.soft_claimed_elsewhere,
+            "another packet has claimed it",
+        ),
         (Answer.STALE_CLAIM, seen.stale_claim, "it is claimed by somebody who is gone"),
         (Answer.DRAFT_CLASS, draft, "its plan is a draft"),
         (Answer.OPERATOR_GATED, seen.operator_gated, "a person has to decide first"),
         (Answer.SOAK_OPEN, seen.soak_open, "its soak has not ended"),
         (Answer.DEPENDENCY_UNMET, seen.dependency_unmet, "what it builds on has not shipped"),
-        (Answer.COOLDOWN, cooling, f"it was just tried; it rests until {second_stamp(seen.cooldown_until_ms)}"),
+        (
+            Answer.COOLDOWN,
+            cooling,
+            f"it was just tried; it rests until {second_stamp(seen.cooldown_until_ms)}",
+        ),
     )
     for reason, held, because in holds:
         if held:
@@ -120,7 +132,9 @@ def evidence(state: Mapping[str, Any] | None, *, unit: str = "", now_ms: int = 0
 
 
 _FLAGS = tuple(
-    name for name in Evidence.__struct_fields__ if name not in ("unit", "plan_class", "now_ms", "cooldown_until_ms")
+    name
+    for name in Evidence.__struct_fields__
+    if name not in ("unit", "plan_class", "now_ms", "cooldown_until_ms")
 )
 
 

@@ -32,7 +32,9 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 def judge(seen: Evidence) -> Verdict:
     if not seen.attempted:
-        return Verdict(answer=Answer.NEVER_ATTEMPTED, unit_id=seen.unit_id, reason="it was never tried")
+        return Verdict(
+            answer=Answer.NEVER_ATTEMPTED, unit_id=seen.unit_id, reason="it was never tried"
+        )
     return Verdict(
         answer=Answer.ATTEMPTED,
         unit_id=seen.unit_id,

@@ -86,7 +86,9 @@ class Waiting(Struct, frozen=True, kw_only=True):
     @property
     def needs_person(self) -> bool:
         """Nothing but a person's word or hands clears it."""
-        return bool(self.question) or (self.on in _OF_PEOPLE and self.until is None and bool(self.clears_with))
+        return bool(self.question) or (
+            self.on in _OF_PEOPLE and self.until is None and bool(self.clears_with)
+        )
 
     def __str__(self) -> str:
         """As people read it: what it is, until when, why."""
@@ -145,7 +147,9 @@ def left_over(units: Mapping[str, Waits]) -> str:
     for on in WaitsOn:
         waiting = {name: waits[0] for name, waits in units.items() if waits and waits[0].on is on}
         if waiting:
-            named = listed([f"{name}: {_detail(each)}" for name, each in waiting.items()], MOST_TOLD)
+            named = listed(
+                [f"{name}: {_detail(each)}" for name, each in waiting.items()], MOST_TOLD
+            )
             parts.append(f"{len(waiting)} {_TITLES[on]} ({named})")
     free = [name for name, waits in units.items() if not waits]
     parts += [f"{len(free)} can be started ({listed(free, MOST_TOLD)})"] if free else []
@@ -158,11 +162,20 @@ class FleetWaits(Struct, frozen=True, kw_only=True):
     lanes: dict[str, Waits] = {}
     units: dict[str, Waits] = {}
 
-    def besides(self, question: str, *, lanes: Iterable[str] = (), units: Iterable[str] = ()) -> Waits:
+    def besides(
+        self, question: str, *, lanes: Iterable[str] = (), units: Iterable[str] = ()
+    ) -> Waits:
         """What these lanes and units wait for besides the answer to a question."""
-        found = [*(self.lanes.get(lane, ()) for lane in lanes), *(self.units.get(unit, ()) for unit in units)]
+        found = [
+            *(self.lanes.get(lane, ()) for lane in lanes),
+            *(self.units.get(unit, ()) for unit in units),
+        ]
         return ordered(each for waits in found for each in waits if each.question != question)
 
     def all(self) -> list[Waiting]:
         """Each once, those that clear last first."""
-        return list(ordered(each for waits in (*self.lanes.values(), *self.units.values()) for each in waits))
+        return list(
+            ordered(
+                each for waits in (*self.lanes.values(), *self.units.values()) for each in waits
+            )
+        )

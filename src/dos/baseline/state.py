@@ -43,7 +43,9 @@ class Baselines(Struct, kw_only=True):
         if fact is None:
             return
         check = Check(**structs.asdict(fact), at_ms=event.at_ms)
-        self.checks = [*(each for each in self.checks if each.subject != check.subject), check][-KEPT:]
+        self.checks = [*(each for each in self.checks if each.subject != check.subject), check][
+            -KEPT:
+        ]
         if not check.is_good:
             self.failures[fact.host] = max(fact.ordinal, self.failures.get(fact.host, 0))
 
@@ -58,13 +60,17 @@ class Baselines(Struct, kw_only=True):
 
 def as_fact(check: Check) -> BaselineChecked:
     """What was written down of it."""
-    return BaselineChecked(**{name: getattr(check, name) for name in BaselineChecked.__struct_fields__})
+    return BaselineChecked(
+        **{name: getattr(check, name) for name in BaselineChecked.__struct_fields__}
+    )
 
 
 def asked(decisions: Decisions) -> list[Asked]:
     """The questions about checks, open and answered."""
     found = [(each.question, "", 0) for each in decisions.open.values()]
-    found += [(each.question, each.choice, each.answered_ms) for each in decisions.answered.values()]
+    found += [
+        (each.question, each.choice, each.answered_ms) for each in decisions.answered.values()
+    ]
     return [
         Asked(
             id=question.id,
@@ -81,9 +87,15 @@ def asked(decisions: Decisions) -> list[Asked]:
 def holding(known: Baselines, decisions: Decisions, host: str) -> str:
     """The question that keeps agents from starting on a host: open, or answered with `leave`; empty: none does."""
     mine = [each for each in asked(decisions) if each.subject.host == host]
-    failed = max((each.at_ms for each in known.checks if each.host == host and not each.is_good), default=0)
-    passed = max((each.at_ms for each in known.checks if each.host == host and each.is_good), default=0)
+    failed = max(
+        (each.at_ms for each in known.checks if each.host == host and not each.is_good), default=0
+    )
+    passed = max(
+        (each.at_ms for each in known.checks if each.host == host and each.is_good), default=0
+    )
     for each in mine:
-        if not each.choice or (each.choice == ChoiceName.LEAVE and each.answered_ms > failed > passed):
+        if not each.choice or (
+            each.choice == ChoiceName.LEAVE and each.answered_ms > failed > passed
+        ):
             return each.id
     return ""

@@ -12,9 +12,7 @@ from msgspec import Struct, field
 LONGEST_TEXT = 1 << 20  # characters that the patterns are tried on
 _SORRY = r"(?:(?:(?:i['’]m|i am|we['’]re) (?:very )?)?sorry|(?:my )?apologies|unfortunately)?[,.:;! ]{0,4}(?:but )?"
 _CANNOT = r"(?:i|we) ?(?:cannot|can['’]t|can not|won['’]t|will not|(?:am|are|['’]m|['’]re) (?:not able|unable) to)"
-_THAT = (
-    "help|assist|comply|provide|fulfil+|answer|complete|continue|share|create|generate|discuss|support|do (?:that|this)"
-)
+_THAT = "help|assist|comply|provide|fulfil+|answer|complete|continue|share|create|generate|discuss|support|do (?:that|this)"
 # Each as it leaks. Numbered steps and an emphatic `I cannot stress enough` are answers.
 DISQUALIFIERS = (
     r"</?(?:think|thinking|scratchpad|reasoning|reflection|inner_monologue)>",
@@ -29,7 +27,9 @@ DISQUALIFIERS = (
 class Answer(StrEnum):
     ANSWER_SHAPED = "ANSWER_SHAPED"
     NON_ANSWER = "NON_ANSWER"
-    INDETERMINATE = "INDETERMINATE"  # nothing speaks against it, and nothing that was looked for is in it
+    INDETERMINATE = (
+        "INDETERMINATE"  # nothing speaks against it, and nothing that was looked for is in it
+    )
 
 
 class Policy(Struct, frozen=True, kw_only=True):
@@ -69,7 +69,9 @@ def judge(text: str, policy: Policy | None) -> Verdict:
     if not stripped:
         return verdict(Answer.NON_ANSWER, "it is blank")
     if length < policy.min_chars:
-        return verdict(Answer.NON_ANSWER, f"it has {length} characters, and an answer has {policy.min_chars}")
+        return verdict(
+            Answer.NON_ANSWER, f"it has {length} characters, and an answer has {policy.min_chars}"
+        )
     if found := _first((*DISQUALIFIERS, *policy.non_answers), looked_at):
         return verdict(Answer.NON_ANSWER, f"it holds {found!r}", found)
     if not policy.markers:

@@ -18,7 +18,13 @@ class Answer(StrEnum):
     EMPTY = "EMPTY"  # nobody was sent
 
 
-EXIT_CODES = {Answer.FULL: 0, Answer.EMPTY: 0, Answer.UNDERFILLED: 3, Answer.STARVED: 3, Answer.OVERFILLED: 3}
+EXIT_CODES = {
+    Answer.FULL: 0,
+    Answer.EMPTY: 0,
+    Answer.UNDERFILLED: 3,
+    Answer.STARVED: 3,
+    Answer.OVERFILLED: 3,
+}
 
 
 class Returned(Struct, frozen=True, kw_only=True):
@@ -86,7 +92,9 @@ def judge(seen: Evidence) -> Verdict:
         unaccounted=missing,
         fraction=None if fraction is None else round(fraction, 4),
         dead_classes=sorted(classes.items(), key=lambda row: (-row[1], row[0])),
-        quorum_met=None if seen.min_quorum is None or fraction is None else fraction >= seen.min_quorum,
+        quorum_met=None
+        if seen.min_quorum is None or fraction is None
+        else fraction >= seen.min_quorum,
         grounded=seen.grounded,
         prompt_line=_prompt_line(answer, seen.declared, healthy, why),
         reason=f"{healthy}/{max(0, seen.declared)} healthy{why}",

@@ -61,7 +61,9 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
         return Verdict(answer=Answer.ABSTAIN, reason="it went on working after that")
     text = seen.text[-policy.window :].casefold().replace("’", "'")
     settled_until = 0
-    for found in sorted((match for cue in policy.cues for match in re.finditer(cue, text)), key=re.Match.start):
+    for found in sorted(
+        (match for cue in policy.cues for match in re.finditer(cue, text)), key=re.Match.start
+    ):
         if found.start() < settled_until:
             continue
         start, end = _sentence(text, found, settled_until)
@@ -69,7 +71,9 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
             settled_until = end
             continue
         cue = " ".join(found[0].split())[:LONGEST_CUE]
-        return Verdict(answer=Answer.DANGLING_INTENT, matched_cue=cue, reason=f"it stopped after saying: {cue}")
+        return Verdict(
+            answer=Answer.DANGLING_INTENT, matched_cue=cue, reason=f"it stopped after saying: {cue}"
+        )
     return Verdict(answer=Answer.ABSTAIN, reason="nothing at the end says that work is left")
 
 

@@ -52,6 +52,11 @@ def _all(text: str, plan: str, phase: str) -> Iterator[Claim]:
         if "DOS-CLAIM:" in line and (marked := _MARKER.fullmatch(line)):
             phase_named = marked[2].rstrip("*`")
             if phase_named:
-                yield Claim(plan=marked[1], phase=phase_named, rung=Rung.MARKER, raw=line.strip()[:LONGEST_RAW])
+                yield Claim(
+                    plan=marked[1],
+                    phase=phase_named,
+                    rung=Rung.MARKER,
+                    raw=line.strip()[:LONGEST_RAW],
+                )
     for name, line in prose.units_said_done(text[-LONGEST_TEXT:]):
         yield Claim(plan=name.plan, phase=name.unit, rung=Rung.HEURISTIC, raw=line[:LONGEST_RAW])

@@ -34,8 +34,10 @@ def parse(event: Mapping[str, Any]) -> Event:
         cwd=_text(event, "cwd") or next(iter(roots), ""),
         transcript=_text(event, "transcript_path", "transcriptPath"),
         last_message=next(said, None),
-        already_continued=event.get("stop_hook_active") is True or _counts(event, "loop_count", "executionNum"),
-        is_stop=event.get("hook_event_name", "Stop") in _MOMENTS and event.get("status") not in _ENDED_EARLY,
+        already_continued=event.get("stop_hook_active") is True
+        or _counts(event, "loop_count", "executionNum"),
+        is_stop=event.get("hook_event_name", "Stop") in _MOMENTS
+        and event.get("status") not in _ENDED_EARLY,
     )
 
 

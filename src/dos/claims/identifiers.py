@@ -2,7 +2,9 @@
 
 import re
 
-_UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}", re.IGNORECASE)
+_UUID = re.compile(
+    r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}", re.IGNORECASE
+)
 _EMAIL = re.compile(r"[\w.+-]{1,100}@[\w-]{1,100}(?:\.[\w-]{1,100}){1,8}")
 _CHARACTERS = re.compile(r"[\w@.:#/+-]+")
 _NEVER = (
@@ -57,7 +59,9 @@ def is_id_shaped(value: str, slot: str) -> bool:
     if _EMAIL.fullmatch(value) or is_uuid(value):
         return True
     if any(character.isdigit() for character in value):
-        return any(character.isalpha() for character in value) or not _QUANTITIES & set(slot.split("_"))
+        return any(character.isalpha() for character in value) or not _QUANTITIES & set(
+            slot.split("_")
+        )
     return named and value.isalnum()  # elsewhere it is a word
 
 
@@ -88,5 +92,9 @@ def _of_address(value: str) -> list[str]:
         tail = part[len(letters) :]
         found += [tail] if len(tail) > SHORT_TAIL else []
         found += [letters] if len(letters) >= SHORTEST_WORD else []
-    found += [part for part in _SEPARATORS.split(domain) if len(part) >= SHORTEST_WORD and part.lower() not in _GENERIC]
+    found += [
+        part
+        for part in _SEPARATORS.split(domain)
+        if len(part) >= SHORTEST_WORD and part.lower() not in _GENERIC
+    ]
     return found

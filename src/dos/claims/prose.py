@@ -16,8 +16,12 @@ _NAME = re.compile(
     r"(?P<unit>(?P<letters>[A-Z][A-Z_]{1,60})\d{1,9})(?![\w/-]|\.\w)"
 )
 _ID = re.compile(r"([A-Z][A-Z_]{1,60})\d{1,9}")
-_DONE = re.compile(r"\b(?:shipped|landed|completed|finished|done|merged)\b|[✅✔☑]|\[x\]", re.IGNORECASE)
-_COMPLETE = re.compile(r"\bcomplete\b", re.IGNORECASE)  # of what was named before it; else it is an order
+_DONE = re.compile(
+    r"\b(?:shipped|landed|completed|finished|done|merged)\b|[✅✔☑]|\[x\]", re.IGNORECASE
+)
+_COMPLETE = re.compile(
+    r"\bcomplete\b", re.IGNORECASE
+)  # of what was named before it; else it is an order
 _SENTENCE = re.compile(r"(?<=[.!?;])[\s)*_\"']+")
 _TURN = re.compile(
     r"(?<!\ball )(?<!\beverything )(?<!\banything )\bbut\b|\b(?:however|although|though|while|whereas)\b",
@@ -26,7 +30,8 @@ _TURN = re.compile(
 _COMMA = re.compile(r"[,()|]|\s[—–-]{1,3}\s")
 _AND = re.compile(r"\b(?:and|plus)\b|[&+]", re.IGNORECASE)
 _IF = re.compile(
-    r"\b(?:if|once|when|whenever|unless|until|till|assuming|provided|supposing|as soon as|in case)\b", re.IGNORECASE
+    r"\b(?:if|once|when|whenever|unless|until|till|assuming|provided|supposing|as soon as|in case)\b",
+    re.IGNORECASE,
 )
 _AROUND = re.compile(r"\b(?:after|before)\b", re.IGNORECASE)
 # Before the word for done, or before the name, each of these takes the claim away.
@@ -40,7 +45,8 @@ _DENIED = re.compile(
     re.IGNORECASE,
 )
 _DENIED_AFTER = re.compile(
-    r"[\s:=*_`]*(?:\?|(?:no|not|nope|false|soon|later|next|partly|partially|tomorrow)\b)", re.IGNORECASE
+    r"[\s:=*_`]*(?:\?|(?:no|not|nope|false|soon|later|next|partly|partially|tomorrow)\b)",
+    re.IGNORECASE,
 )
 _BULLET = re.compile(r"[ \t]*(?:[-*•]|\d{1,3}[.)])[ \t]")
 # Names of standards look like those of units.
@@ -83,7 +89,12 @@ def _opens_list(line: str) -> bool:
 
 def _is_bare_done(text: str) -> bool:
     done = _DONE.search(text)
-    return done is not None and not _NAME.search(text) and not _DENIED.search(text) and not _IF.search(text)
+    return (
+        done is not None
+        and not _NAME.search(text)
+        and not _DENIED.search(text)
+        and not _IF.search(text)
+    )
 
 
 def _line(line: str) -> tuple[list[Named], list[Named]]:

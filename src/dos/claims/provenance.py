@@ -71,14 +71,23 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
         return Verdict(believe=True, args=[], unsupported=[], reason=f"{seen.tool} changes nothing")
     read = {Origin.TOOL_RESULT: "\n".join(seen.results), Origin.TASK_TEXT: seen.task}
     corpora = [_Corpus(origin, text, policy) for origin, text in read.items() if text.strip()]
-    args = [_argument(name, value, seen.new_keys, corpora) for name, value in seen.arguments.items()]
+    args = [
+        _argument(name, value, seen.new_keys, corpora) for name, value in seen.arguments.items()
+    ]
     unsupported = [arg.arg_name for arg in args if arg.stance is Stance.UNSUPPORTED]
     if not corpora:
-        return Verdict(believe=True, args=args, unsupported=[], reason="there is nothing to look the arguments up in")
+        return Verdict(
+            believe=True,
+            args=args,
+            unsupported=[],
+            reason="there is nothing to look the arguments up in",
+        )
     if unsupported:
         reason = f"nothing that was read before holds {', '.join(unsupported)}"
         return Verdict(believe=False, args=args, unsupported=unsupported, reason=reason)
-    return Verdict(believe=True, args=args, unsupported=[], reason="every identifier was seen before")
+    return Verdict(
+        believe=True, args=args, unsupported=[], reason="every identifier was seen before"
+    )
 
 
 def is_mutating(tool: str) -> bool:
@@ -94,7 +103,9 @@ class _Corpus:
         self._fold = str.casefold if policy.case_blind else str
         self.text = self._fold(text)
         self._tokens = set(_TOKEN.findall(self.text))
-        self._tokens |= {found[1] for token in self._tokens if (found := identifiers.PREFIXED.fullmatch(token))}
+        self._tokens |= {
+            found[1] for token in self._tokens if (found := identifiers.PREFIXED.fullmatch(token))
+        }
         self._numbers = {_number(token) for token in self._tokens if token.isdecimal()}
 
     def holds(self, value: str) -> bool:
@@ -119,15 +130,24 @@ def _number(digits: str) -> str:
     return digits.lstrip("0") or "0"
 
 
-def _argument(name: str, value: Any, new_keys: Collection[str], corpora: Sequence[_Corpus]) -> Argument:
+def _argument(
+    name: str, value: Any, new_keys: Collection[str], corpora: Sequence[_Corpus]
+) -> Argument:
     shown = repr(value)
     shown = shown if len(shown) <= LONGEST_REPR else shown[: LONGEST_REPR - 1] + "…"
     if name in new_keys:
-        return Argument(arg_name=name, value_repr=shown, stance=Stance.ABSTAIN, reason="it is to be new")
-    leaves = [_leaf(slot, leaf, name, shown, corpora) for slot, leaf in _leaves(identifiers.slot_name(name), value)]
+        return Argument(
+            arg_name=name, value_repr=shown, stance=Stance.ABSTAIN, reason="it is to be new"
+        )
+    leaves = [
+        _leaf(slot, leaf, name, shown, corpora)
+        for slot, leaf in _leaves(identifiers.slot_name(name), value)
+    ]
     # One leaf that was made up poisons the whole argument, and one that was seen says more than one that says nothing.
     order = [Stance.UNSUPPORTED, Stance.SUPPORTED, Stance.ABSTAIN]
-    empty = Argument(arg_name=name, value_repr=shown, stance=Stance.ABSTAIN, reason="there is nothing in it")
+    empty = Argument(
+        arg_name=name, value_repr=shown, stance=Stance.ABSTAIN, reason="there is nothing in it"
+    )
     return min(leaves, key=lambda leaf: order.index(leaf.stance), default=empty)
 
 
@@ -147,11 +167,17 @@ def _leaves(slot: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _leaf(slot: str, value: Any, name: str, shown: str, corpora: Sequence[_Corpus]) -> Argument:
-    text = str(value).strip() if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    text = (
+        str(value).strip() if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    )
     if not text or not identifiers.is_id_shaped(text, slot):
-        return Argument(arg_name=name, value_repr=shown, stance=Stance.ABSTAIN, reason="it is not an identifier")
+        return Argument(
+            arg_name=name, value_repr=shown, stance=Stance.ABSTAIN, reason="it is not an identifier"
+        )
 
-    def found(stance: Stance, reason: str, origins: Sequence[Origin] = (), unmatched: Sequence[str] = ()) -> Argument:
+    def found(
+        stance: Stance, reason: str, origins: Sequence[Origin] = (), unmatched: Sequence[str] = ()
+    ) -> Argument:
         return Argument(
             arg_name=name, value_repr=shown, stance=stance, id_shaped=True, is_reference=True, reason=reason,
             matched_in=list(origins), components_checked=parts, components_unmatched=list(unmatched),
@@ -167,6 +193,8 @@ def _leaf(slot: str, value: Any, name: str, shown: str, corpora: Sequence[_Corpu
         return found(Stance.ABSTAIN, "no part of it carries data")
     unmatched = [part for part in parts if not any(corpus.knows(part) for corpus in corpora)]
     if unmatched:
-        return found(Stance.UNSUPPORTED, f"{', '.join(unmatched)} was never read before", (), unmatched)
+        return found(
+            Stance.UNSUPPORTED, f"{', '.join(unmatched)} was never read before", (), unmatched
+        )
     origins = [corpus.origin for corpus in corpora if any(corpus.knows(part) for part in parts)]
     return found(Stance.SUPPORTED, "each part of it was read before", origins)

@@ -83,15 +83,32 @@ def judge(seen: Evidence) -> Verdict:
     if seen.model == SYNTHETIC_MODEL or seen.is_api_error:
         cause = _class(seen)
         reason = f"the last word was not the model's: {seen.text[:80] or cause}"
-        return Verdict(answer=Answer.SYNTHETIC, dead=True, cause=cause, api_status=seen.api_status, reason=reason)
+        return Verdict(
+            answer=Answer.SYNTHETIC,
+            dead=True,
+            cause=cause,
+            api_status=seen.api_status,
+            reason=reason,
+        )
     if not seen.found:
         return Verdict(answer=Answer.EMPTY, dead=True, reason="no assistant ever spoke")
     if not seen.has_content:
-        return Verdict(answer=Answer.EMPTY, dead=True, api_status=seen.api_status, reason="the last word is empty")
-    return Verdict(answer=Answer.HEALTHY, api_status=seen.api_status, reason="a model had the last word")
+        return Verdict(
+            answer=Answer.EMPTY,
+            dead=True,
+            api_status=seen.api_status,
+            reason="the last word is empty",
+        )
+    return Verdict(
+        answer=Answer.HEALTHY, api_status=seen.api_status, reason="a model had the last word"
+    )
 
 
 def _class(seen: Evidence) -> Class:
     said = seen.text.lower()
-    fits = (kind for kind, status, phrases in _CLASSES if seen.api_status == status or any(p in said for p in phrases))
+    fits = (
+        kind
+        for kind, status, phrases in _CLASSES
+        if seen.api_status == status or any(p in said for p in phrases)
+    )
     return next(fits, Class.OTHER)

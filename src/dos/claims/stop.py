@@ -56,8 +56,15 @@ class Checked(Struct, frozen=True, kw_only=True):
     why: str = ""  # it could not be told
 
     def to_dict(self) -> dict[str, Any]:
-        row: dict[str, Any] = {**self.claim.to_dict(), "shipped": self.shipped, "source": self.source}
-        row |= {"tier": f"T{self.tier:d}", "contradictions": [str(each) for each in self.contradictions]}
+        row: dict[str, Any] = {
+            **self.claim.to_dict(),
+            "shipped": self.shipped,
+            "source": self.source,
+        }
+        row |= {
+            "tier": f"T{self.tier:d}",
+            "contradictions": [str(each) for each in self.contradictions],
+        }
         return row if self.shipped else {**row, "reason": self.missing}
 
     @property
@@ -65,10 +72,15 @@ class Checked(Struct, frozen=True, kw_only=True):
         """What keeps it from being done."""
         if self.shipped is None:
             return f"cannot be told: {self.why}"
-        parts = [f"T{self.tier:d} {_REACHED[self.tier]}", *(_AGAINST[each] for each in self.contradictions)]
+        parts = [
+            f"T{self.tier:d} {_REACHED[self.tier]}",
+            *(_AGAINST[each] for each in self.contradictions),
+        ]
         if self.expected:
             more = " …" if len(self.expected) > MOST_PATHS else ""
-            parts.append(f"expected in {', '.join(visible(path) for path in self.expected[:MOST_PATHS])}{more}")
+            parts.append(
+                f"expected in {', '.join(visible(path) for path in self.expected[:MOST_PATHS])}{more}"
+            )
         return "; ".join(parts)
 
     @property

@@ -13,7 +13,9 @@ from dos.verbs.context import Desk, Reply, speaks_unicode
 from dos.verbs.output import say
 from dos.verbs.table import ANYBODY, Verb
 
-LOCK_BUSY = "lock-busy"  # a verb that lists it among its exits answers with it, instead of with an error
+LOCK_BUSY = (
+    "lock-busy"  # a verb that lists it among its exits answers with it, instead of with an error
+)
 
 COMMON = """everywhere:
   --workspace DIR  another workspace than the one around you
@@ -92,11 +94,18 @@ def _exit_table(table: dict[str, int]) -> str:
 def _given(made: Parser, arguments: type[Struct], words: list[str]) -> dict[str, Any]:
     for word in words:
         if not word.isprintable() and any("\ud800" <= character <= "\udfff" for character in word):
-            raise BadInput(f"{shown(word)} is not UTF-8 text", hint="Set a UTF-8 locale, or give the name in UTF-8.")
+            raise BadInput(
+                f"{shown(word)} is not UTF-8 text",
+                hint="Set a UTF-8 locale, or give the name in UTF-8.",
+            )
         if "\0" in word:  # a shell cannot say it, and no system call takes it
-            raise BadInput(f"{shown(word)} has a NUL character in it", hint="Leave that character out.")
+            raise BadInput(
+                f"{shown(word)} has a NUL character in it", hint="Leave that character out."
+            )
     # What is not given is left to the record.
-    given = {name: value for name, value in vars(made.parse_args(words)).items() if value is not None}
+    given = {
+        name: value for name, value in vars(made.parse_args(words)).items() if value is not None
+    }
     for field in fields(arguments):
         if _is_blank(given.get(field.name), field) and not field.option.may_be_empty:
             wanted = f"{field.metavar}: {field.option.help}" if field.option.help else field.metavar
@@ -107,7 +116,9 @@ def _given(made: Parser, arguments: type[Struct], words: list[str]) -> dict[str,
 def _is_blank(value: Any, field: Field) -> bool:
     """Given, and with nothing in it. Of `--flag=--` the parser itself leaves an empty list."""
     if isinstance(value, list):
-        return (not value and not field.option.positional) or any(_is_blank(each, field) for each in value)
+        return (not value and not field.option.positional) or any(
+            _is_blank(each, field) for each in value
+        )
     return isinstance(value, str) and not value.strip()
 
 

@@ -46,7 +46,9 @@ def all_exits() -> dict[str, dict[str, int]]:
 def named(words: list[str]) -> list[Verb]:
     """The verb of these words, or all verbs that begin with them."""
     name = " ".join(words)
-    found = [verb for verb in VERBS.values() if verb.name == name or verb.name.startswith(f"{name} ")]
+    found = [
+        verb for verb in VERBS.values() if verb.name == name or verb.name.startswith(f"{name} ")
+    ]
     if not found:
         from dos.cli.suggest import no_verb
 

@@ -85,12 +85,15 @@ def _bash() -> str:
     two_words = [name for name in VERBS if " " in name]
     parts = {
         "GLOBALS_WITH_VALUE": "|".join(flag for flag, takes in GLOBAL_FLAGS.items() if takes),
-        "GLOBALS": " ".join(flag for flag in GLOBAL_FLAGS if flag not in ("--driver", "--job", "-h")),
+        "GLOBALS": " ".join(
+            flag for flag in GLOBAL_FLAGS if flag not in ("--driver", "--job", "-h")
+        ),
         "TWO_WORDS": "|".join(f'"{name}"' for name in two_words) or '"-"',
         "FIRST": " ".join(dict.fromkeys(name.split()[0] for name in VERBS)),
         "VALUES": "\n".join(_value_lines()),
         "FLAGS": "\n".join(
-            f'                    "{verb.name}") list="{" ".join(_flags(verb))} $list" ;;' for verb in VERBS.values()
+            f'                    "{verb.name}") list="{" ".join(_flags(verb))} $list" ;;'
+            for verb in VERBS.values()
         ),
         "POSITIONALS": "\n".join(_positional_lines()),
         "LANES": LANES,
@@ -102,7 +105,12 @@ def _bash() -> str:
 
 
 def _flags(verb: Verb) -> list[str]:
-    return [flag for field in catalogue.arguments(verb) if not field.option.positional for flag in _spellings(field)]
+    return [
+        flag
+        for field in catalogue.arguments(verb)
+        if not field.option.positional
+        for flag in _spellings(field)
+    ]
 
 
 def _spellings(field: Field) -> list[str]:
@@ -122,7 +130,10 @@ def _value_lines() -> list[str]:
 
 
 def _positional_lines() -> list[str]:
-    lines = [f'                    "{first}") list="{second}" ;;' for first, second in _families().items()]
+    lines = [
+        f'                    "{first}") list="{second}" ;;'
+        for first, second in _families().items()
+    ]
     for verb in VERBS.values():
         standing = [field for field in catalogue.arguments(verb) if field.option.positional]
         found = " ".join(words for field in standing if (words := _words(field)))
@@ -184,7 +195,10 @@ def _fish() -> str:
             lines.append(f"complete -c dos -n {here} -a {second} -d {quote(verb.summary)}")
         for field in catalogue.arguments(verb):
             lines.append(_fish_line(verb, field))
-    lines += [f"complete -c dos -n '__dos_at 0' -a {first} -d {quote(second)}" for first, second in families.items()]
+    lines += [
+        f"complete -c dos -n '__dos_at 0' -a {first} -d {quote(second)}"
+        for first, second in families.items()
+    ]
     return _FISH_HEAD + "\n".join(line for line in lines if line) + "\n"
 
 

@@ -22,8 +22,16 @@ def overview() -> str:
 
 def family_page(word: str) -> str:
     """The verbs of two words that begin with this one."""
-    rows = [(verb.name, verb.summary) for verb in VERBS.values() if verb.name.startswith(f"{word} ")]
-    lines = [f"usage: dos {word} VERB [arguments]", "", *_aligned(rows), "", f"`dos {word} VERB --help` says more."]
+    rows = [
+        (verb.name, verb.summary) for verb in VERBS.values() if verb.name.startswith(f"{word} ")
+    ]
+    lines = [
+        f"usage: dos {word} VERB [arguments]",
+        "",
+        *_aligned(rows),
+        "",
+        f"`dos {word} VERB --help` says more.",
+    ]
     return "\n".join(lines) + "\n"
 
 

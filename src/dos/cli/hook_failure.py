@@ -29,8 +29,14 @@ def is_usage(error: Exception) -> bool:
 
 def report(error: Exception, arguments: list[str]) -> None:
     """For an error that ended the verb before it could say so itself."""
-    moment = next((word for word in arguments[arguments.index("hook") + 1 :] if not word.startswith("-")), "")
-    problem = str(error) if isinstance(error, DosError) else f"dos has a bug: {type(error).__name__}: {error}"
+    moment = next(
+        (word for word in arguments[arguments.index("hook") + 1 :] if not word.startswith("-")), ""
+    )
+    problem = (
+        str(error)
+        if isinstance(error, DosError)
+        else f"dos has a bug: {type(error).__name__}: {error}"
+    )
     named = f"dos hook {moment}".rstrip()
     complain(f"warning: {named}: {' '.join(problem.split()).removeprefix(f'{named}: ')}")
     told = _event()
@@ -43,7 +49,9 @@ def record(moment: str, problem: str, *, session: str, start: Path) -> None:
     It was said on stderr already: a journal that cannot be reached adds nothing to that.
     """
     named = session[:LONGEST_SESSION]
-    fault = HookFault(moment=moment[:LONGEST_SESSION], problem=problem[:LONGEST_PROBLEM], session=named)
+    fault = HookFault(
+        moment=moment[:LONGEST_SESSION], problem=problem[:LONGEST_PROBLEM], session=named
+    )
     try:
         with World(start, lenient=True) as world:
             place = world.workspace
@@ -52,7 +60,9 @@ def record(moment: str, problem: str, *, session: str, start: Path) -> None:
             if path is not None and not path.exists():
                 return
             with open_journal(place, url, busy_seconds=BUSY_SECONDS) as journal:
-                journal.record(streams.HOOKS, fault, key=f"fault/{named or f'unnamed/{fault.moment}'}")
+                journal.record(
+                    streams.HOOKS, fault, key=f"fault/{named or f'unnamed/{fault.moment}'}"
+                )
     except (DosError, OSError, ValueError):
         return
 

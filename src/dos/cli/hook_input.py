@@ -41,4 +41,7 @@ def event(*, may_be_missing: bool = False) -> dict[str, Any]:
 def check_dialect(name: str) -> None:
     """Bytes in the wrong dialect would be passed over in silence by the program that reads them."""
     if name not in dialects.REFUSALS:
-        raise BadInput(f"there is no dialect {shown(name)}", hint=f"The dialects are {', '.join(dialects.REFUSALS)}.")
+        raise BadInput(
+            f"there is no dialect {shown(name)}",
+            hint=f"The dialects are {', '.join(dialects.REFUSALS)}.",
+        )

@@ -19,7 +19,10 @@ def read(name: str, flag: str) -> str:
     """The whole text. What is not UTF-8 is shown as such, and not an error: agents print anything."""
     found = piped(LONGEST) if name == "-" else _file(name, flag)
     if len(found) > LONGEST:
-        raise BadInput(f"{flag}: there are more than {LONGEST >> 20} MiB to read", hint="Give the part that matters.")
+        raise BadInput(
+            f"{flag}: there are more than {LONGEST >> 20} MiB to read",
+            hint="Give the part that matters.",
+        )
     return found.decode("utf-8", "replace")
 
 
@@ -37,7 +40,9 @@ def _file(name: str, flag: str) -> bytes:
         with path.open("rb") as file:
             return file.read(LONGEST + 1)
     except OSError as error:
-        raise BadInput(f"{flag} {shown(name, LONGEST_PATH)}: {error.strerror}", hint=hint) from error
+        raise BadInput(
+            f"{flag} {shown(name, LONGEST_PATH)}: {error.strerror}", hint=hint
+        ) from error
 
 
 def answer_lines(kind: type[Any], answer: Callable[[Any], Any]) -> Reply:

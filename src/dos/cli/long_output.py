@@ -29,5 +29,9 @@ def long_output() -> Iterator[IO[str]]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python fails once more at its end
-        raise DosError(f"the answer cannot be written: {error.strerror}", hint="Check where it is sent to.") from error
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # or Python fails once more at its end
+        raise DosError(
+            f"the answer cannot be written: {error.strerror}", hint="Check where it is sent to."
+        ) from error

@@ -112,7 +112,10 @@ def _split(arguments: list[str]) -> tuple[list[str], dict[str, str], list[str]]:
                 raise _bad(f"{flag} takes no value", f"Write {flag} alone, or leave it out.")
             if GLOBAL_FLAGS[flag] and not equals:
                 if not queue:
-                    raise _bad(f"{flag} wants a value after it", f"For example: dos status {flag} {EXAMPLES[flag]}")
+                    raise _bad(
+                        f"{flag} wants a value after it",
+                        f"For example: dos status {flag} {EXAMPLES[flag]}",
+                    )
                 value = queue.pop(0)
             if GLOBAL_FLAGS[flag] and not value.strip():
                 raise _bad(f"{flag} is empty", "Give it a value, or leave it out.")
@@ -144,7 +147,9 @@ def _named(words: list[str], rest: list[str]) -> tuple[str, list[str]]:
     name = " ".join(words)
     if name in VERBS:
         return name, rest
-    if words[0] in VERBS:  # a verb that stands alone and has longer sisters: the second word is its argument
+    if (
+        words[0] in VERBS
+    ):  # a verb that stands alone and has longer sisters: the second word is its argument
         return words[0], words[1:] + rest
     from dos.cli.suggest import no_verb
 
@@ -156,7 +161,10 @@ def _check_driver(wishes: dict[str, str]) -> None:
     if name:
         from dos.errors import BadInput
 
-        raise BadInput(f"there is no driver {name!r}: policy comes from dos.toml alone", hint="Leave the flag out.")
+        raise BadInput(
+            f"there is no driver {name!r}: policy comes from dos.toml alone",
+            hint="Leave the flag out.",
+        )
 
 
 def _without_verb(wishes: dict[str, str], rest: list[str]) -> int:
@@ -188,7 +196,10 @@ def _without_second_word(word: str, wishes: dict[str, str]) -> int:
         return 0
     if word == HOOK:
         moments = ", ".join(name.split()[1] for name in _family(HOOK))
-        raise _bad(f"dos hook wants a moment: {moments}", "For example: dos hook stop --dialect codex < event.json")
+        raise _bad(
+            f"dos hook wants a moment: {moments}",
+            "For example: dos hook stop --dialect codex < event.json",
+        )
     complain(f"error: dos {word} wants one more word\n{family_page(word)}".rstrip("\n"))
     return 2
 
@@ -207,7 +218,9 @@ def _report(error: Exception) -> int:
     if os.environ.get("DOS_TRACEBACK"):
         traceback.print_exc()
     place = traceback.extract_tb(error.__traceback__)[-1]
-    complain(f"error: dos has a bug: {type(error).__name__}: {error} ({place.filename}:{place.lineno})")
+    complain(
+        f"error: dos has a bug: {type(error).__name__}: {error} ({place.filename}:{place.lineno})"
+    )
     complain("  hint: Run it again with DOS_TRACEBACK=1 and report what it prints.")
     return BUG
 

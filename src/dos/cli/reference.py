@@ -56,7 +56,11 @@ def _argument(field: Field) -> str:
         spelled = ", ".join((field.flag, *option.flags))
         name = spelled if field.type is bool else f"{spelled} {name}"
     meaning = option.help + (" (required)" if field.required else "")
-    default = "" if field.default in (None, "", False, 0, [], ()) or field.many else f" (default {field.default})"
+    default = (
+        ""
+        if field.default in (None, "", False, 0, [], ()) or field.many
+        else f" (default {field.default})"
+    )
     return f"| `{_cell(name)}` | {_cell(meaning + default)} |"
 
 

@@ -26,9 +26,15 @@ def repeat(act: Callable[[int], None], *, interval_seconds: float, most: int | N
 def check(interval_seconds: float, most: int | None, now_ms: int | None) -> None:
     times.now_ms(now_ms)
     if not 0 <= interval_seconds <= LONGEST_SECONDS:
-        raise BadInput(f"--interval {interval_seconds:g} is no time to wait", hint="Give seconds, for example 30.")
+        raise BadInput(
+            f"--interval {interval_seconds:g} is no time to wait",
+            hint="Give seconds, for example 30.",
+        )
     if most is not None and most < 1:
-        raise BadInput(f"--max-ticks is {most}; there is at least one", hint="Leave it out to go on until Ctrl-C.")
+        raise BadInput(
+            f"--max-ticks is {most}; there is at least one",
+            hint="Leave it out to go on until Ctrl-C.",
+        )
 
 
 def moment_ms(given: int | None, tick: int, interval_seconds: float) -> int | None:

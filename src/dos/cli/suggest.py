@@ -17,7 +17,10 @@ def no_verb(words: list[str]) -> BadInput:
             hint=f"`dos {first} --help` says what they do.",
         )
     typed = f"{first} {second}" if first in VERBS else first
-    return BadInput(f"there is no verb {shown(typed)}{_meant(first, second)}", hint="`dos --help` lists the verbs.")
+    return BadInput(
+        f"there is no verb {shown(typed)}{_meant(first, second)}",
+        hint="`dos --help` lists the verbs.",
+    )
 
 
 def _meant(first: str, second: str) -> str:

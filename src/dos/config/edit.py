@@ -47,10 +47,16 @@ def set_value(path: Path, dotted_key: str, value_text: str) -> Loaded:
                 inline = isinstance(table, InlineTable)
                 is_new = not inline
                 # A parent that only holds other tables needs no header of its own.
-                table[part] = tomlkit.inline_table() if inline else tomlkit.table(is_super_table=place < len(key) - 2)
+                table[part] = (
+                    tomlkit.inline_table()
+                    if inline
+                    else tomlkit.table(is_super_table=place < len(key) - 2)
+                )
             table = table[part]
             if not hasattr(table, "items"):
-                raise BadInput(f"{path}: {'.'.join(key[: place + 1])} is not a table", hint=_BY_HAND)
+                raise BadInput(
+                    f"{path}: {'.'.join(key[: place + 1])} is not a table", hint=_BY_HAND
+                )
         below = [] if is_new or key[-1] in table else _take_below(table)
         table[key[-1]] = tomlkit.parse(f"x = {value}\n")["x"]
         if is_new:
@@ -69,7 +75,10 @@ def _take_below(table: Any) -> list[Any]:
         return []
     body = table.value.body
     end = next((place for place in range(len(body), 0, -1) if body[place - 1][0] is not None), 0)
-    start = next((place for place in range(end, len(body)) if isinstance(body[place][1], Whitespace)), len(body))
+    start = next(
+        (place for place in range(end, len(body)) if isinstance(body[place][1], Whitespace)),
+        len(body),
+    )
     below = body[start:]
     del body[start:]
     return below
@@ -92,7 +101,11 @@ def unset_value(path: Path, dotted_key: str, entry: str = "") -> Loaded:
             del table[key[-1]]
             return
         listed = table[key[-1]]
-        places = [place for place, item in enumerate(listed) if item == entry] if isinstance(listed, list) else []
+        places = (
+            [place for place, item in enumerate(listed) if item == entry]
+            if isinstance(listed, list)
+            else []
+        )
         if not places:
             raise BadInput(
                 f"{path}: {dotted_key} holds no entry {shown(entry)}",
@@ -117,7 +130,10 @@ def parsed_key(dotted_key: str) -> tuple[str, ...]:
         ((part, table),) = table.items()
         key.append(part)
     if table != _MARK:
-        raise BadInput(f"{dotted_key!r} is not a key", hint='Write it as in `supervise.target` or `lanes.trees."a b"`.')
+        raise BadInput(
+            f"{dotted_key!r} is not a key",
+            hint='Write it as in `supervise.target` or `lanes.trees."a b"`.',
+        )
     return tuple(key)
 
 
@@ -158,7 +174,9 @@ def _kind_of(key: tuple[str, ...]) -> Any:
     kind: Any = Config
     for part in key:
         if isinstance(kind, type) and issubclass(kind, Struct):
-            kind = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}.get(part, Any)
+            kind = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}.get(
+                part, Any
+            )
         else:
             kind = get_args(kind)[1] if get_origin(kind) is dict else Any
     return kind
@@ -180,13 +198,17 @@ def _without(tables: dict[str, Any], key: tuple[str, ...], entry: str) -> dict[s
 def _filled(tables: dict[str, Any]) -> dict[str, Any]:
     """Without its empty tables: one that lost its last key may go, and says the same."""
     # What is not a number is not even itself; that it cannot be used is said in a moment.
-    inner = {name: _filled(value) if isinstance(value, dict) else value for name, value in tables.items()}
+    inner = {
+        name: _filled(value) if isinstance(value, dict) else value for name, value in tables.items()
+    }
     inner = {name: value if value == value else None for name, value in inner.items()}
     return {name: value for name, value in inner.items() if value != {}}
 
 
 def _edited(
-    path: Path, change: "Callable[[TOMLDocument], None]", expected: Callable[[dict[str, Any]], dict[str, Any]]
+    path: Path,
+    change: "Callable[[TOMLDocument], None]",
+    expected: Callable[[dict[str, Any]], dict[str, Any]],
 ) -> Loaded:
     with _alone(path) as folder:
         old = read_text(path) or ""
@@ -216,9 +238,13 @@ def _changed(
         kept = _filled(tomllib.loads(new)) == _filled(expected(tomllib.loads(old)))
     except (TOMLKitError, ValueError, RecursionError) as error:
         parse(old, path)  # a file that was broken before is reported as what it is
-        raise ConfigInvalid(f"{path}: this change cannot be made here: {error}", hint=_BY_HAND) from error
+        raise ConfigInvalid(
+            f"{path}: this change cannot be made here: {error}", hint=_BY_HAND
+        ) from error
     if not kept:
-        raise ConfigInvalid(f"{path}: this change cannot be made without touching other keys", hint=_BY_HAND)
+        raise ConfigInvalid(
+            f"{path}: this change cannot be made without touching other keys", hint=_BY_HAND
+        )
     if not old.endswith("\n\n"):
         new = new.rstrip("\n") + "\n"
     if "\r\n" in old and "\n" not in old.replace("\r\n", ""):
@@ -238,7 +264,9 @@ def _alone(path: Path) -> Iterator[int]:
         try:
             is_ours = file_lock.take(folder, gives_up=file_lock.after(BUSY_SECONDS))
         except OSError:
-            is_ours = True  # a file system without locks: there the look just before writing has to do
+            is_ours = (
+                True  # a file system without locks: there the look just before writing has to do
+            )
         if not is_ours:
             raise ConfigInvalid(f"{path}: somebody else is changing the file", hint="Try again.")
         yield folder
@@ -270,7 +298,9 @@ def _write(path: Path, text: str, folder: int, *, instead_of: str) -> None:
                     os.fchmod(file.fileno(), target.stat().st_mode & 0o7777)
                 os.fsync(file.fileno())
             if (read_text(path) or "") != instead_of:
-                raise ConfigInvalid(f"{path}: somebody else changed the file meanwhile", hint="Try again.")
+                raise ConfigInvalid(
+                    f"{path}: somebody else changed the file meanwhile", hint="Try again."
+                )
             temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)
@@ -281,7 +311,11 @@ def _write(path: Path, text: str, folder: int, *, instead_of: str) -> None:
 
 def _unwritten(path: Path, place: Path, error: OSError) -> ConfigInvalid:
     full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    hint = f"Free some room: df -h {quote(str(path.parent))}" if full else f"Look: ls -ld {quote(str(place))}"
+    hint = (
+        f"Free some room: df -h {quote(str(path.parent))}"
+        if full
+        else f"Look: ls -ld {quote(str(place))}"
+    )
     return ConfigInvalid(f"{path}: cannot be written: {error.strerror}", hint=hint)
 
 
@@ -323,7 +357,9 @@ def _editor(path: str | None) -> str:
 
 def put(key: Sequence[str], value: object) -> str:
     bare = isinstance(value, str) and _BARE.fullmatch(value)
-    return f"dos config set {_words(key_text(tuple(key)), str(value) if bare else value_text(value))}"
+    return (
+        f"dos config set {_words(key_text(tuple(key)), str(value) if bare else value_text(value))}"
+    )
 
 
 def drop(key: Sequence[str], entry: str = "") -> str:
@@ -344,10 +380,18 @@ def as_root(words: str) -> str:
 
 def readable(path: str | Path) -> str:
     """Gives this user what it may not read, or the first folder on the way to it that it may not look into."""
-    closed = (folder for folder in reversed(Path(path).parents) if not os.access(folder, os.R_OK | os.X_OK))
+    closed = (
+        folder
+        for folder in reversed(Path(path).parents)
+        if not os.access(folder, os.R_OK | os.X_OK)
+    )
     place = next(closed, Path(path))
     mine = os.access(place, os.F_OK) and place.stat().st_uid == os.geteuid()
-    return f"chmod -R u+rwX {quote(str(place))}" if mine else as_root(f'chown -R "$(id -un)" {quote(str(place))}')
+    return (
+        f"chmod -R u+rwX {quote(str(place))}"
+        if mine
+        else as_root(f'chown -R "$(id -un)" {quote(str(place))}')
+    )
 
 
 def _words(*words: str) -> str:
@@ -367,5 +411,7 @@ def _as_text(path: Path) -> str:
         start = file.read(2)
     if start in (b"\xff\xfe", b"\xfe\xff"):
         made = quote(f"{path}.new")
-        return f"iconv -f UTF-16 -t UTF-8 {quote(str(path))} > {made} && mv {made} {quote(str(path))}"
+        return (
+            f"iconv -f UTF-16 -t UTF-8 {quote(str(path))} > {made} && mv {made} {quote(str(path))}"
+        )
     return ""

@@ -23,7 +23,11 @@ def diagnose(raw: dict[str, Any]) -> tuple[list[Problem], dict[str, Any]]:
     # Tables are right together only when each is right by itself, so what is left is looked at again.
     while found := list(_examine(Config, left, ())):
         problems += found
-        left = {name: value for name, value in left.items() if name not in {problem.key[0] for problem in found}}
+        left = {
+            name: value
+            for name, value in left.items()
+            if name not in {problem.key[0] for problem in found}
+        }
     return problems, left
 
 
@@ -57,7 +61,9 @@ def _examine_table(kind: type[Struct], value: Any, key: Key) -> Iterator[Problem
     for name, item in value.items():
         found = [_unknown(name, fields, key)]
         if name in fields:
-            found = [_hinted(it, fields[name]) for it in _examine(fields[name].type, item, (*key, name))]
+            found = [
+                _hinted(it, fields[name]) for it in _examine(fields[name].type, item, (*key, name))
+            ]
         sound = sound and not found
         yield from found
     for name, field in fields.items():
@@ -96,8 +102,12 @@ def _hinted(problem: Problem, field: FieldInfo) -> Problem:
 
 def _unknown(name: str, known: Iterable[str], table: Key) -> Problem:
     where = f"[{key_text(table)}]" if table else "dos.toml"
-    owners = [owner for owner, keys in _keys_by_table().items() if name in keys and (owner,) != table]
-    near = nearest(name, known, cutoff=0.75 if owners else 0.6)  # one that exists elsewhere is hardly mistyped
+    owners = [
+        owner for owner, keys in _keys_by_table().items() if name in keys and (owner,) != table
+    ]
+    near = nearest(
+        name, known, cutoff=0.75 if owners else 0.6
+    )  # one that exists elsewhere is hardly mistyped
     if near:
         hint = f"Did you mean `{near}`?"
     elif owners:
@@ -105,7 +115,9 @@ def _unknown(name: str, known: Iterable[str], table: Key) -> Problem:
     else:
         hint = f"{where} knows {', '.join(known)}."
     what = "table or key" if not table else "key"
-    return Problem(key=(*table, name), message=f"{where} has no {what} `{key_text((name,))}`", hint=hint)
+    return Problem(
+        key=(*table, name), message=f"{where} has no {what} `{key_text((name,))}`", hint=hint
+    )
 
 
 def nearest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
@@ -131,7 +143,9 @@ def _wrong_value(kind: Any, value: Any, key: Key) -> Problem:
         hint = f"Write it as a list: [{quoted(value)}]."
     elif get_origin(kind) is tuple and _is_table(get_args(kind)[0]) and isinstance(value, dict):
         hint = f"Write the header as [[{key_text(key)}]]."
-    return Problem(key=key, message=f"{key_text(key)} must be {_wanted(kind)}, not {_found(value)}", hint=hint)
+    return Problem(
+        key=key, message=f"{key_text(key)} must be {_wanted(kind)}, not {_found(value)}", hint=hint
+    )
 
 
 def _parts(kind: Any) -> list[Any]:
@@ -160,7 +174,11 @@ def _wanted_part(kind: Any) -> str:
         return " or ".join(quoted(choice) for choice in get_args(kind))
     if get_origin(kind) is tuple:
         inside = get_args(kind)[0]
-        return "a list of tables" if _is_table(inside) else f"a list of {_wanted(inside).removeprefix('a ')}s"
+        return (
+            "a list of tables"
+            if _is_table(inside)
+            else f"a list of {_wanted(inside).removeprefix('a ')}s"
+        )
     if get_origin(kind) is dict or _is_table(kind):
         return "a table"
     return _NAMES.get(kind, str(kind))

@@ -38,7 +38,11 @@ def infer_lanes_from_directory(root: Path, cap: int = 12) -> Lanes:
     if not trees:
         return Lanes(exclusive=("main",), trees={"main": (EVERYTHING,)})
     taken = {text.folded(name) for name in trees}
-    whole = next(name for name in ("global", *(f"global-{n}" for n in range(2, cap + 3))) if name not in taken)
+    whole = next(
+        name
+        for name in ("global", *(f"global-{n}" for n in range(2, cap + 3)))
+        if name not in taken
+    )
     listed = tuple(trees)
     return Lanes(
         concurrent=listed,
@@ -139,7 +143,11 @@ def _lane_lines(lanes: Lanes) -> list[str]:
         *(f"{key_text((name,))} = {value_text(globs)}" for name, globs in lanes.trees.items()),
     ]
     if lanes.aliases:
-        lines += ["", "[lanes.aliases]", *(f"{key_text((word,))} = {quoted(to)}" for word, to in lanes.aliases.items())]
+        lines += [
+            "",
+            "[lanes.aliases]",
+            *(f"{key_text((word,))} = {quoted(to)}" for word, to in lanes.aliases.items()),
+        ]
     return lines
 
 
@@ -160,7 +168,12 @@ def _worker_lines(values: Mapping[str, str | list[str]]) -> list[str]:
     ]
 
 
-AGENT_PROGRAMS = {"claude": "claude_code", "codex": "codex", "gemini": "gemini", "opencode": "opencode"}
+AGENT_PROGRAMS = {
+    "claude": "claude_code",
+    "codex": "codex",
+    "gemini": "gemini",
+    "opencode": "opencode",
+}
 
 
 def agent_programs() -> dict[str, str]:

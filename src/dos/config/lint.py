@@ -125,7 +125,9 @@ def lint(
         *_unread(written),
     ]
     order = list(Severity)
-    return sorted(found, key=lambda finding: (order.index(finding.severity), finding.kind, finding.subject))
+    return sorted(
+        found, key=lambda finding: (order.index(finding.severity), finding.kind, finding.subject)
+    )
 
 
 def as_json(findings: list[Finding]) -> dict[str, Any]:
@@ -149,10 +151,14 @@ def _finding(kind: Kind, subject: str, detail: str, fix: str) -> Finding:
 def _unreadable(problems: Iterable[Problem], editing: Editing) -> Iterator[Finding]:
     for problem in problems:
         detail = f"{problem}. {problem.hint}" if problem.hint else str(problem)
-        yield _finding(Kind.CONFIG_INVALID, key_text(problem.key) or "dos.toml", detail, editing.mend(problem))
+        yield _finding(
+            Kind.CONFIG_INVALID, key_text(problem.key) or "dos.toml", detail, editing.mend(problem)
+        )
 
 
-def _lanes_without_tree(config: Config, editing: Editing, likely: Mapping[str, str]) -> Iterator[Finding]:
+def _lanes_without_tree(
+    config: Config, editing: Editing, likely: Mapping[str, str]
+) -> Iterator[Finding]:
     lanes = config.lanes
     lists = {"concurrent": set(lanes.concurrent), "autopick": set(lanes.autopick)}
     for name in dict.fromkeys((*lanes.concurrent, *lanes.autopick)):
@@ -203,7 +209,10 @@ def _undeclared(config: Config) -> Iterator[Finding]:
 
 
 def _overlapping(config: Config, editing: Editing) -> Iterator[Finding]:
-    lanes = {name: region(config.lanes.trees.get(name, ())) for name in sorted(set(config.lanes.concurrent))}
+    lanes = {
+        name: region(config.lanes.trees.get(name, ()))
+        for name in sorted(set(config.lanes.concurrent))
+    }
     known = [(name, tree) for name, tree in lanes.items() if tree.known]
     pairs = many_overlaps([tree for _, tree in known])
     for one, other in islice(pairs, MOST_OVERLAPS):

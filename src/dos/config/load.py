@@ -22,7 +22,12 @@ MOST_KEY_PARTS = 200  # the time to parse a dotted key grows with the square of 
 # Keys that hold a list and may be written as one string.
 _LONE = {
     "stamp": ("subject_dirs",),
-    "data_class": ("trajectory_patterns", "audit_patterns", "baseline_patterns", "product_patterns"),
+    "data_class": (
+        "trajectory_patterns",
+        "audit_patterns",
+        "baseline_patterns",
+        "product_patterns",
+    ),
     "marker": ("arm_on_env",),
 }
 
@@ -35,7 +40,9 @@ class Loaded(Struct, frozen=True, kw_only=True):
     text: str = ""
     without_effect: dict[Key, str] = {}  # what is written and changes nothing, and why
     replaced: str = ""  # only of an edit: the text that was there before
-    problems: tuple[Problem, ...] = ()  # only of a lenient load: the tables with these were left out
+    problems: tuple[
+        Problem, ...
+    ] = ()  # only of a lenient load: the tables with these were left out
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -62,7 +69,9 @@ def load(root: Path, *, lenient: bool = False) -> Loaded:
         if not lenient:
             raise
         return _without(path, Problem(message=error.message, hint=error.hint))
-    return Loaded(config=Config(), path=None) if text is None else parse(text, path, lenient=lenient)
+    return (
+        Loaded(config=Config(), path=None) if text is None else parse(text, path, lenient=lenient)
+    )
 
 
 def parse(text: str, path: Path, *, lenient: bool = False) -> Loaded:
@@ -82,8 +91,12 @@ def parse(text: str, path: Path, *, lenient: bool = False) -> Loaded:
             raise ConfigInvalid(str(problems[0]), hint=problems[0].hint) from error
         config = msgspec.convert(left, Config)
         idle = _without_effect(left, config, path)
-        return Loaded(config=config, path=path, text=text, without_effect=idle, problems=tuple(problems))
-    return Loaded(config=config, path=path, text=text, without_effect=_without_effect(raw, config, path))
+        return Loaded(
+            config=config, path=path, text=text, without_effect=idle, problems=tuple(problems)
+        )
+    return Loaded(
+        config=config, path=path, text=text, without_effect=_without_effect(raw, config, path)
+    )
 
 
 def read_text(path: Path) -> str | None:
@@ -95,13 +108,18 @@ def read_text(path: Path) -> str | None:
         raise ConfigInvalid(f"{path}:1: the file is UTF-16, not UTF-8", hint="Save it as UTF-8.")
     if b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
-        raise ConfigInvalid(f"{path}:{line}: there is a NUL byte in the file", hint="Take it out: TOML is plain text.")
+        raise ConfigInvalid(
+            f"{path}:{line}: there is a NUL byte in the file",
+            hint="Take it out: TOML is plain text.",
+        )
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         found = f"the byte 0x{data[error.start]:02x}, which is not UTF-8"
-        raise ConfigInvalid(f"{path}:{line}: found {found}", hint="Save the file as UTF-8.") from error
+        raise ConfigInvalid(
+            f"{path}:{line}: found {found}", hint="Save the file as UTF-8."
+        ) from error
 
 
 def _read_bytes(path: Path) -> bytes | None:
@@ -116,18 +134,25 @@ def _read_bytes(path: Path) -> bytes | None:
         return None
     except OSError as error:
         raise ConfigInvalid(
-            f"{path}: cannot be read: {error.strerror}", hint=f"Look at it: ls -l {quote(str(path))}"
+            f"{path}: cannot be read: {error.strerror}",
+            hint=f"Look at it: ls -l {quote(str(path))}",
         ) from error
     try:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
             what = "a directory" if stat.S_ISDIR(status.st_mode) else "not a file"
-            raise ConfigInvalid(f"{path}: this is {what}", hint="Put a file in its place, or run `dos init`.")
+            raise ConfigInvalid(
+                f"{path}: this is {what}", hint="Put a file in its place, or run `dos init`."
+            )
         data = b""
-        while len(data) <= LARGEST_BYTES and (more := os.read(handle, LARGEST_BYTES + 1 - len(data))):
+        while len(data) <= LARGEST_BYTES and (
+            more := os.read(handle, LARGEST_BYTES + 1 - len(data))
+        ):
             data += more
     except OSError as error:
-        raise ConfigInvalid(f"{path}: cannot be read: {error.strerror}", hint="Check the disk.") from error
+        raise ConfigInvalid(
+            f"{path}: cannot be read: {error.strerror}", hint="Check the disk."
+        ) from error
     finally:
         os.close(handle)
     if len(data) > LARGEST_BYTES:
@@ -147,15 +172,21 @@ def _tables(text: str, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except RecursionError:
-        raise ConfigInvalid(f"{path}: values are nested too deeply to read", hint="Nest them less.") from None
-    except ValueError as error:  # TOMLDecodeError, and plain ValueError for a number of thousands of digits
+        raise ConfigInvalid(
+            f"{path}: values are nested too deeply to read", hint="Nest them less."
+        ) from None
+    except (
+        ValueError
+    ) as error:  # TOMLDecodeError, and plain ValueError for a number of thousands of digits
         found = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)", str(error))
         message = str(error) if found is None else str(error)[: found.start()]
         place, column = "", ""
         if found is not None:
             place = f":{found[1] or max(1, len(text.splitlines()))}"
             column = f" at column {found[2]}" if found[2] else " at the end of the file"
-        message = re.sub(r"\((?:'[^']*',? ?)+\)", lambda key: ".".join(re.findall(r"'([^']*)'", key[0])), message)
+        message = re.sub(
+            r"\((?:'[^']*',? ?)+\)", lambda key: ".".join(re.findall(r"'([^']*)'", key[0])), message
+        )
         raise ConfigInvalid(
             f"{path}{place}: not TOML{column}: {message[:1].lower()}{message[1:]}",
             hint="Correct that line: strings need quotes, and a key can be set only once.",
@@ -168,7 +199,9 @@ def _check_key_parts(text: str, path: Path) -> None:
     for part in re.split(r"([={,\n])", text):
         if part.count(".") > MOST_KEY_PARTS and ".." not in part:
             line = text.count("\n", 0, at) + 1
-            raise ConfigInvalid(f"{path}:{line}: a key has more than {MOST_KEY_PARTS} parts", hint="Shorten it.")
+            raise ConfigInvalid(
+                f"{path}:{line}: a key has more than {MOST_KEY_PARTS} parts", hint="Shorten it."
+            )
         at += len(part)
 
 
@@ -181,10 +214,14 @@ def _shaped(raw: dict[str, Any]) -> dict[str, Any]:
             shaped[table] = _listed(shaped[table], keys)
     for table in ("reasons", "intervention"):
         if isinstance(shaped.get(table), dict):
-            shaped[table] = {token: _listed(body, ("see_also",)) for token, body in shaped[table].items()}
+            shaped[table] = {
+                token: _listed(body, ("see_also",)) for token, body in shaped[table].items()
+            }
     reasons = shaped.get("reasons")
     if isinstance(reasons, dict) and "morphology" in reasons and "morphology" not in raw:
-        shaped["reasons"] = {token: body for token, body in reasons.items() if token != "morphology"}
+        shaped["reasons"] = {
+            token: body for token, body in reasons.items() if token != "morphology"
+        }
         shaped["morphology"] = _rules(reasons["morphology"])
     return shaped
 
@@ -192,17 +229,25 @@ def _shaped(raw: dict[str, Any]) -> dict[str, Any]:
 def _listed(table: Any, keys: tuple[str, ...]) -> Any:
     if not isinstance(table, dict):
         return table
-    return {key: [value] if key in keys and isinstance(value, str) else value for key, value in table.items()}
+    return {
+        key: [value] if key in keys and isinstance(value, str) else value
+        for key, value in table.items()
+    }
 
 
 def _rules(written: Any) -> Any:
     """Morphology rules are tables, pairs, or one table of substring = category."""
     if isinstance(written, dict):
-        return [{"substring": substring, "category": category} for substring, category in written.items()]
+        return [
+            {"substring": substring, "category": category}
+            for substring, category in written.items()
+        ]
     if not isinstance(written, list):
         return written
     return [
-        {"substring": rule[0], "category": rule[1]} if isinstance(rule, list) and len(rule) == 2 else rule
+        {"substring": rule[0], "category": rule[1]}
+        if isinstance(rule, list) and len(rule) == 2
+        else rule
         for rule in written
     ]
 
@@ -221,16 +266,23 @@ def _problems(
         key = problem.key
         if key[0] == "morphology" and "morphology" not in raw:
             key = ("reasons", *key)
-        located.append(msgspec.structs.replace(problem, key=key, path=str(path), line=line_of(lines, key)))
+        located.append(
+            msgspec.structs.replace(problem, key=key, path=str(path), line=line_of(lines, key))
+        )
     return sorted(located, key=lambda problem: problem.line or 0), left
 
 
 def _without_effect(raw: dict[str, Any], config: Config, path: Path) -> dict[Key, str]:
     found: dict[Key, str] = {}
     cooldown = raw.get("cooldown", {})
-    for exact, convenient in (("window_ms", "window_hours"), ("error_window_ms", "error_window_minutes")):
+    for exact, convenient in (
+        ("window_ms", "window_hours"),
+        ("error_window_ms", "error_window_minutes"),
+    ):
         if exact in cooldown and convenient in cooldown:
-            found["cooldown", convenient] = f"{path}: [cooldown] {convenient} has no effect beside {exact}"
+            found["cooldown", convenient] = (
+                f"{path}: [cooldown] {convenient} has no effect beside {exact}"
+            )
     for word, lane in config.lanes.aliases.items():
         if config.lanes.canonical(word) not in (None, config.lanes.canonical(lane)):
             text = f"{path}: [lanes.aliases] {word} has no effect: there is a lane of that name"

@@ -27,7 +27,9 @@ def with_store_only(loaded: Loaded, path: Path, state: Path) -> Loaded:
     for problem in loaded.problems:
         if problem.key[:1] == ("store",):
             raise _refused(problem)
-    if loaded.text or not loaded.problems:  # it is TOML, and what is wrong is in other tables; or there is no file
+    if (
+        loaded.text or not loaded.problems
+    ):  # it is TOML, and what is wrong is in other tables; or there is no file
         return loaded
     store = _store_of_broken_text(read_text(path) or "")
     if store is None:

@@ -246,7 +246,11 @@ class Config(Table, frozen=True, kw_only=True):
             other = ranks.setdefault(rung.rank, token)
             if other != token:
                 message = f"rank {rung.rank} is taken by {other}"
-                raise BadValue(("intervention", token, "rank"), message, "Choose a number that no other rung has.")
+                raise BadValue(
+                    ("intervention", token, "rank"),
+                    message,
+                    "Choose a number that no other rung has.",
+                )
 
     def roster(self) -> list[str]:
         """The lanes that workers are placed on: concurrent, then exclusive, each once."""

@@ -38,7 +38,11 @@ def rows(loaded: Loaded) -> list[Row]:
             line = line_of(lines, ("lanes",)) if _says_anything(lines, "lanes") else None
         if key == ("store", "url"):
             value = without_password(value)
-        found.append(Row(key=key_text(key), value=value, origin=DEFAULT if line is None else f"{name}:{line}"))
+        found.append(
+            Row(
+                key=key_text(key), value=value, origin=DEFAULT if line is None else f"{name}:{line}"
+            )
+        )
     return found
 
 

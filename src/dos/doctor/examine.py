@@ -59,7 +59,11 @@ def examine(world: World, more: Mapping[str, Look] = {}) -> list[Finding]:
     """Every finding, errors first; each trouble once, however many subjects met it. `more` is looked at last."""
     with suppress(DosError, OSError):  # whoever asks again is told again
         at_once.ask([partial(question, world) for question in SLOW])
-    found = [finding for subject, look in {**SUBJECTS, **more}.items() for finding in look_at(subject, look, world)]
+    found = [
+        finding
+        for subject, look in {**SUBJECTS, **more}.items()
+        for finding in look_at(subject, look, world)
+    ]
     order = list(Severity)
     return sorted(dict.fromkeys(found), key=lambda finding: order.index(finding.severity))
 

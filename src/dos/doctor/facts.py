@@ -54,10 +54,15 @@ class Facts(Struct, frozen=True, kw_only=True):
 
 def gather(world: World) -> Facts:
     place, loaded = world.workspace, world.loaded
-    seen = _or_none(lambda: git.repository(world)) or git.Repository(version=Unknown("it does not answer"))
+    seen = _or_none(lambda: git.repository(world)) or git.Repository(
+        version=Unknown("it does not answer")
+    )
     git_version = "" if isinstance(seen.version, Unknown) else ".".join(map(str, seen.version))
     units = _or_none(lambda: {(unit.plan, unit.id) for unit in plans.every(world)})
-    programs = {name: None if isinstance(said, Unknown) else said for name, said in agents.versions(world).items()}
+    programs = {
+        name: None if isinstance(said, Unknown) else said
+        for name, said in agents.versions(world).items()
+    }
     machine = f"{platform.system()} {platform.release()} {platform.machine()}"
     return Facts(
         dos_version=VERSION,
@@ -91,7 +96,9 @@ def _or_none(ask: Callable[[], Given]) -> Given | None:
         return None
 
 
-def _verifiability(commits: Sequence[tuple[str, str]], units: set[tuple[str, str]], config: Config) -> Verifiability:
+def _verifiability(
+    commits: Sequence[tuple[str, str]], units: set[tuple[str, str]], config: Config
+) -> Verifiability:
     return Verifiability(
         commits_read=len(commits),
         ship_shaped=len(recognised.ship_shaped(commits)),
@@ -100,8 +107,12 @@ def _verifiability(commits: Sequence[tuple[str, str]], units: set[tuple[str, str
     )
 
 
-def _digest(version: str, python: str, machine: str, git_version: str, programs: dict[str, str | None]) -> str:
+def _digest(
+    version: str, python: str, machine: str, git_version: str, programs: dict[str, str | None]
+) -> str:
     """Twelve characters that change with the environment a verdict was taken in."""
     tools = sorted(f"{name} {said}" for name, said in {"git": git_version, **programs}.items())
-    number = int.from_bytes(sha256("\n".join((version, python, machine, *tools)).encode()).digest()[:8])
+    number = int.from_bytes(
+        sha256("\n".join((version, python, machine, *tools)).encode()).digest()[:8]
+    )
     return "".join(ALPHABET[number >> 5 * place & 31] for place in range(12))

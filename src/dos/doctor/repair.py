@@ -15,8 +15,13 @@ ONLY_SHOWN = "a dry run changes nothing"
 
 def mend(world: World, open_journal: Callable[[], Store], *, dry_run: bool) -> list[Repair]:
     return [
-        *_tried("revoke the leases of dead processes", lambda: _free_lanes(world, open_journal, dry_run=dry_run)),
-        *_tried("forget worktrees that are gone", lambda: _forget_worktrees(world, dry_run=dry_run)),
+        *_tried(
+            "revoke the leases of dead processes",
+            lambda: _free_lanes(world, open_journal, dry_run=dry_run),
+        ),
+        *_tried(
+            "forget worktrees that are gone", lambda: _forget_worktrees(world, dry_run=dry_run)
+        ),
     ]
 
 

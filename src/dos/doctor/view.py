@@ -34,7 +34,10 @@ def first_of_each_kind(findings: Sequence[Found]) -> Iterator[tuple[Found, str]]
         more = all_of[finding.kind] - MOST_OF_A_KIND
         if seen[finding.kind] <= MOST_OF_A_KIND:
             is_last = seen[finding.kind] == MOST_OF_A_KIND and more > 0
-            yield finding, f"and {more:,} more of {finding.kind}; --json lists them all" if is_last else ""
+            yield (
+                finding,
+                f"and {more:,} more of {finding.kind}; --json lists them all" if is_last else "",
+            )
 
 
 MARKS = {Severity.ERROR: "✗", Severity.WARN: "!", Severity.INFO: "i"}
@@ -87,7 +90,11 @@ def document(report: Report, exits: Exits) -> dict[str, Any]:
         "env": _environment(facts),
         "exit_codes": exits,
         "journal": to_builtins(facts.journal),
-        "config": {"path": facts.config_path, "exists": facts.config_there, "problems": facts.problems},
+        "config": {
+            "path": facts.config_path,
+            "exists": facts.config_there,
+            "problems": facts.problems,
+        },
         "agents": facts.agents,
         "units": facts.units,
         "disk": {"free_bytes": facts.free_bytes},
@@ -153,7 +160,11 @@ def _environment(facts: Facts) -> dict[str, Any]:
         "kernel_sha": None,
         "python": facts.python,
         "platform": facts.platform,
-        "tools": [{"name": name, "version": version} for name, version in sorted(tools.items()) if version != ""],
+        "tools": [
+            {"name": name, "version": version}
+            for name, version in sorted(tools.items())
+            if version != ""
+        ],
         "digest": facts.digest,
     }
 
@@ -180,7 +191,11 @@ def render(report: Report, *, unicode: bool = True, colour: bool = False) -> str
 def summary(findings: Sequence[Finding]) -> str:
     counts = Counter(finding.severity for finding in findings)
     words = {Severity.ERROR: "error", Severity.WARN: "warning", Severity.INFO: "note"}
-    said = [f"{counts[level]} {word}{'s' * (counts[level] != 1)}" for level, word in words.items() if counts[level]]
+    said = [
+        f"{counts[level]} {word}{'s' * (counts[level] != 1)}"
+        for level, word in words.items()
+        if counts[level]
+    ]
     return ", ".join(said) if said else "nothing here would go wrong, as far as can be seen"
 
 
@@ -214,7 +229,10 @@ def _groups(report: Report) -> dict[str, list[tuple[str, str]]]:
             ("journal", _journal_line(facts)),
             ("branch", facts.branch or "none"),
             ("plans", f"{config.paths.plans_glob}: {units}"),
-            ("verifiable", f"{seen.recognized} of the last {seen.commits_read} commits name a unit of a plan"),
+            (
+                "verifiable",
+                f"{seen.recognized} of the last {seen.commits_read} commits name a unit of a plan",
+            ),
         ],
         "Fleet": [
             ("workers", f"{config.supervise.target} wanted, agent {_agents(config)}"),
@@ -222,7 +240,11 @@ def _groups(report: Report) -> dict[str, list[tuple[str, str]]]:
             ("autopick", listed(config.lanes.autopick) or "none"),
             ("predicates", ", ".join(facts.predicates)),
             ("overlap", f"{config.overlap.policy}, {config.overlap.tolerance:.0%} tolerated"),
-            ("git hooks", report.git_hooks or "none; `dos hooks git install` lets git refuse what leaves its lane"),
+            (
+                "git hooks",
+                report.git_hooks
+                or "none; `dos hooks git install` lets git refuse what leaves its lane",
+            ),
         ],
     }
 

@@ -34,7 +34,9 @@ def choose(
     iteration: int,
     now_ms: int,
 ) -> Chosen | NoRoom:
-    verdict = budget.judge(spend, config.budgets, run_id=run_id, lane=lane, now_ms=now_ms, iteration=iteration)
+    verdict = budget.judge(
+        spend, config.budgets, run_id=run_id, lane=lane, now_ms=now_ms, iteration=iteration
+    )
     if not verdict.may_start:
         return _spent(verdict)
     choice = quota.choose(limits.limits, agents, lane=lane, now_ms=now_ms, policy=config.quota)
@@ -47,8 +49,14 @@ def choose(
         return _crowded(crowded, spend, now_ms)
     promise = None
     if any(row.scope in budget.SHARED for row in verdict.rows):
-        until_ms = now_ms + int((config.workers.setup_seconds + config.workers.wall_seconds) * 1000) + LATE_MS
-        fact = BudgetPromised(run_id=run_id, lane=lane, iteration=iteration, usd=usd, until_ms=until_ms)
+        until_ms = (
+            now_ms
+            + int((config.workers.setup_seconds + config.workers.wall_seconds) * 1000)
+            + LATE_MS
+        )
+        fact = BudgetPromised(
+            run_id=run_id, lane=lane, iteration=iteration, usd=usd, until_ms=until_ms
+        )
         promise = Promise(fact=fact, version=spend.promised_at)
     return Chosen(
         agent=choice.agent,
@@ -88,14 +96,18 @@ def _spent(verdict: budget.Verdict) -> NoRoom:
         detail=verdict.reason,
         until_ms=verdict.until_ms,
         needs=Needs.TIME if waits else Needs.OPERATOR,
-        questions=[resources.BudgetSpent.ask(row) for row in verdict.to_ask] if verdict.answer is Answer.SPENT else [],
+        questions=[resources.BudgetSpent.ask(row) for row in verdict.to_ask]
+        if verdict.answer is Answer.SPENT
+        else [],
         told=spent(fresh),
     )
 
 
 def _gated(gate: Gated, limits: Quota, told: list[Fact]) -> NoRoom:
     found = limits.limits.get(gate.key.path)
-    asks: list[AnyQuestion] = [resources.about_limit(found)] if found and _wants_a_person(gate, found) else []
+    asks: list[AnyQuestion] = (
+        [resources.about_limit(found)] if found and _wants_a_person(gate, found) else []
+    )
     is_login = found is not None and found.ending == Ending.AUTH
     return NoRoom(
         on=WaitsOn.LOGIN if is_login else WaitsOn.LIMIT,

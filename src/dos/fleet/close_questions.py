@@ -9,7 +9,13 @@ from dos.questions import state
 from dos.questions.added import Added
 from dos.questions.catalog import Unrecognised
 from dos.questions.lanes import LaneFailed, LaneStopped, UnitsFailed
-from dos.questions.resources import BaselineFailed, BudgetSpent, LimitDoubted, LimitReached, about_limit
+from dos.questions.resources import (
+    BaselineFailed,
+    BudgetSpent,
+    LimitDoubted,
+    LimitReached,
+    about_limit,
+)
 from dos.questions.runs import HaltProposed, RunStopped, Spinning
 from dos.questions.state import Closing, Standing
 from dos.questions.texts import PlanChanged, SettingsChanged
@@ -35,7 +41,9 @@ def closings(seen: Seen) -> list[Closing]:
 
 def settled(seen: Seen) -> list[Standing]:
     """The open questions that something else has answered: a test passes by now, a limit does not hold any more."""
-    standing = [asked for asked in seen.answers.open.values() if isinstance(asked.question, _SETTLED)]
+    standing = [
+        asked for asked in seen.answers.open.values() if isinstance(asked.question, _SETTLED)
+    ]
     return [asked for asked in standing if _cause_gone(seen, asked)]
 
 
@@ -46,7 +54,11 @@ def _cause_gone(seen: Seen, asked: Standing) -> str:
         case PlanChanged() | SettingsChanged():
             is_current = question.id in {each.id for each in seen.changed_texts}
             is_ours = question.where == seen.where
-            return "the file on disk is another one now, or was approved" if is_ours and not is_current else ""
+            return (
+                "the file on disk is another one now, or was approved"
+                if is_ours and not is_current
+                else ""
+            )
         case UnitsFailed():
             return held_units.cause_gone(asked, seen.state, seen.unfinished)
         case BaselineFailed():

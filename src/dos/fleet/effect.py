@@ -44,6 +44,8 @@ E = TypeVar("E")
 Performers = Mapping[Kind[Any, Any], Callable[[Any], Any]]
 
 
-def performs(kind: Kind[E, A], perform: Callable[[E], A]) -> tuple[Kind[Any, Any], Callable[[Any], Any]]:
+def performs(
+    kind: Kind[E, A], perform: Callable[[E], A]
+) -> tuple[Kind[Any, Any], Callable[[Any], Any]]:
     """A row of the table of performers; mypy refuses a performer of another effect, and one with another answer."""
     return kind, perform

@@ -141,7 +141,9 @@ class Worktree(Struct, frozen=True, kw_only=True):
     base: str
     salvaged: list["Salvage"]
     ready: bool = True  # the setup command has run in it
-    queue: str = ""  # the branch on which landings take turns; empty: there is nothing to take turns at
+    queue: str = (
+        ""  # the branch on which landings take turns; empty: there is nothing to take turns at
+    )
     said: str = ""  # what of the user's files it was to have, and has not
     resumed: str = ""  # the saved commit whose files lie in it uncommitted
 
@@ -167,7 +169,9 @@ class Chosen(Struct, frozen=True, kw_only=True):
     agent: Candidate
     now_ms: int
     probe: Probe | None = None  # it goes first after a limit, if writing that down succeeds
-    promise: "Promise | None" = None  # of budgets that others share; it counts if writing that down succeeds
+    promise: "Promise | None" = (
+        None  # of budgets that others share; it counts if writing that down succeeds
+    )
     left: Left = Left()  # by the budgets
     rows: Sequence[Row] = ()  # of them, as they stood then
     told: list[Fact] = []  # what people are to be warned of
@@ -319,9 +323,13 @@ class NotLanded(Struct, frozen=True, kw_only=True):
     retryable: bool = False  # the same work may land in a moment
     moved: bool = False  # only because another's work landed first
     obstacle: bool = False  # only because of something that a person has there
-    fault: BaselineChecked | None = None  # the tests fail without the work too: nothing is held against it
+    fault: BaselineChecked | None = (
+        None  # the tests fail without the work too: nothing is held against it
+    )
     landing: Landing | None = None  # what would have landed, with a fault
-    conflict: bool = False  # it does not fit on what others have landed since; the reason shows where
+    conflict: bool = (
+        False  # it does not fit on what others have landed since; the reason shows where
+    )
 
 
 class HasLanded(Effect[bool], frozen=True, kw_only=True):

@@ -21,8 +21,12 @@ class ClaimWatch:
     def __init__(self, branch: str) -> None:
         self._branch = branch
         self._is_first_look = True
-        self._older: set[tuple[str, str]] = set()  # units with commits that were there while nobody was at them
-        self._suspects: dict[str, tuple[str, str]] = {}  # unit -> the run that was at it, the commit that names it
+        self._older: set[tuple[str, str]] = (
+            set()
+        )  # units with commits that were there while nobody was at them
+        self._suspects: dict[
+            str, tuple[str, str]
+        ] = {}  # unit -> the run that was at it, the commit that names it
 
     def suspect(self, named: Mapping[str, str], fleet: Fleet, live: Collection[str]) -> None:
         """Remember units that a new commit names while a live run is at them, and whose landing nobody has begun.
@@ -76,7 +80,9 @@ class IncidentWatch(ClaimWatch):
 
     def by_reflogs(self, fleet: Fleet) -> list[IncidentFound]:
         """One for each run whose agents moved the branch, or the HEAD of the user, since the last that was noted."""
-        known = {(each.run_id, new) for each in fleet.incidents.found.values() for new in each.moved_to}
+        known = {
+            (each.run_id, new) for each in fleet.incidents.found.values() for new in each.moved_to
+        }
         fresh: dict[str, list[Move]] = {}
         for move in self._reflogs.agent_moves():
             if (move.run_id, move.new) not in known:
@@ -88,7 +94,9 @@ class IncidentWatch(ClaimWatch):
         for move in moves:
             if move.old:
                 commits |= dict.fromkeys(
-                    self._git.attempt("rev-list", "--reverse", f"{move.old}..{move.new}").stdout.split()
+                    self._git.attempt(
+                        "rev-list", "--reverse", f"{move.old}..{move.new}"
+                    ).stdout.split()
                 )
         landed = {each.landed for each in fleet.units.values()}
         run = fleet.runs.get(run_id)
@@ -128,7 +136,11 @@ def _moved(found: IncidentFound) -> str:
     count = len(found.commits)
     what = f"put {count} commit{'' if count == 1 else 's'} on" if count else "moved"
     where = "the HEAD of your checkout" if found.branch == "HEAD" else f"the branch {found.branch}"
-    named = f" ({', '.join(commit[:9] for commit in found.commits[:3])}{', …' if count > 3 else ''})" if count else ""
+    named = (
+        f" ({', '.join(commit[:9] for commit in found.commits[:3])}{', …' if count > 3 else ''})"
+        if count
+        else ""
+    )
     return f"An agent of {_run(found)} {what} {where}{named}"
 
 

@@ -15,7 +15,9 @@ from dos.lease import Lease
 from dos.loop.verdicts.liveness import Answer
 from dos.text import folded
 
-HANDLE = "auto"  # a name for "any lane that is free", under which workers are launched up to the budget
+HANDLE = (
+    "auto"  # a name for "any lane that is free", under which workers are launched up to the budget
+)
 
 
 class Staff(Struct, frozen=True, kw_only=True):
@@ -27,7 +29,11 @@ class Staff(Struct, frozen=True, kw_only=True):
 
     def dead(self) -> dict[str, Lease]:
         """The leases whose holder is gone, by lane."""
-        return {lease.lane: lease for lease in self.leases if self.stands[lease.fence].answer is Answer.STALLED}
+        return {
+            lease.lane: lease
+            for lease in self.leases
+            if self.stands[lease.fence].answer is Answer.STALLED
+        }
 
 
 def by_lane(config: Config, leases: Iterable[Lease]) -> dict[str, Lease]:
@@ -82,7 +88,9 @@ class _Lanes:
             self.handle += "*"
         self.names = [*config.roster(), *([self.handle] if repeats else [])]
         picked = {folded(lane) for lane in (*lanes.autopick, self.handle)} if repeats else set()
-        self.repeatable = {name for name in self.names if folded(name) in picked and name not in self.exclusive}
+        self.repeatable = {
+            name for name in self.names if folded(name) in picked and name not in self.exclusive
+        }
 
     def entries(self, staff: Staff) -> Iterator[LaneLiveness]:
         """The roster, a lane once for each of its leases and launches; then the leases that belong to no lane of it."""
@@ -90,7 +98,9 @@ class _Lanes:
         for lease in staff.leases:
             held.setdefault(folded(lease.lane), []).append(lease)
         for name in self.names:
-            yield from self._of_lane(name, held.pop(folded(name), []), staff.stands, staff.launched.get(name, 0))
+            yield from self._of_lane(
+                name, held.pop(folded(name), []), staff.stands, staff.launched.get(name, 0)
+            )
         for others in held.values():
             for lease in others:
                 yield self.entry(lease.lane, staff.stands[lease.fence], lease, off_roster=True)
@@ -102,7 +112,9 @@ class _Lanes:
         for lease in leases:
             dead = stands[lease.fence].answer is Answer.STALLED
             # Whoever was launched to follow a dead holder is waited for.
-            yield self.entry(name, stands[lease.fence], lease, pending=dead and launched > 0 and not several)
+            yield self.entry(
+                name, stands[lease.fence], lease, pending=dead and launched > 0 and not several
+            )
         if several:
             yield from (self.entry(name, pending=True) for _ in range(launched))
         if not leases and (not launched or not several or name == self.handle):

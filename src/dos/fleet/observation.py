@@ -37,7 +37,9 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
 
     config: Config
     state: folded.Fleet
-    on_target: folded.Fleet  # the same, with what the target branch shows in the place of what the journal remembers
+    on_target: (
+        folded.Fleet
+    )  # the same, with what the target branch shows in the place of what the journal remembers
     units: Sequence[Unit]  # that the plans declare, by the texts that count
     answers: Decisions
     leases: Mapping[str, Lease]  # by lane; those whose time is not over
@@ -52,8 +54,12 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
     roomless: Mapping[str, NoRoom] = {}  # lanes on which no agent may be started now, and why
     limits: Mapping[str, Limit] = {}  # by the stream of their key
     agents: Sequence[Candidate] = ()  # all that the lanes may be worked on by
-    logged_in: Sequence[Limit] = ()  # that nobody was logged in for, and somebody has logged in since
-    changed_texts: Sequence[AnyQuestion] = ()  # plans and settings that are on disk as nobody approved them
+    logged_in: Sequence[
+        Limit
+    ] = ()  # that nobody was logged in for, and somebody has logged in since
+    changed_texts: Sequence[
+        AnyQuestion
+    ] = ()  # plans and settings that are on disk as nobody approved them
     where: str = ""  # this checkout, as approvals name it
     baseline: gate.Plan = gate.Plan(step=gate.Step.CLEAR)  # of this host
     own_work: bool = False  # no plan declares anything: whoever is started brings work along
@@ -101,7 +107,11 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def claimed(self) -> set[str]:
         """The units that a run is at which holds a lane."""
-        live = {lease.run_id for lease in self.leases.values() if lease.run_id and not self.is_dead(lease)}
+        live = {
+            lease.run_id
+            for lease in self.leases.values()
+            if lease.run_id and not self.is_dead(lease)
+        }
         return {name for name, unit in self.state.units.items() if unit.claimed_by in live}
 
     # What units wait for
@@ -110,7 +120,9 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
     def unfinished(self) -> dict[str, Unit]:
         """The declared units that have not landed."""
         known = self.on_target.units
-        return {unit.name: unit for unit in self.units if not known.get(unit.name, folded.Unit()).landed}
+        return {
+            unit.name: unit for unit in self.units if not known.get(unit.name, folded.Unit()).landed
+        }
 
     @cached_property
     def undone(self) -> dict[str, str]:
@@ -130,13 +142,19 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
     def unasked(self) -> dict[str, UnitsFailed]:
         """The units that failed, and that nobody was asked about yet; each with the question."""
         questions = [self.about_stop(lane) for lane in self.backlogs]
-        failed = [each for each in questions if isinstance(each, UnitsFailed) and not self.answers.knows(each.id)]
+        failed = [
+            each
+            for each in questions
+            if isinstance(each, UnitsFailed) and not self.answers.knows(each.id)
+        ]
         return {unit: each for each in failed for unit in each.units}
 
     @cached_property
     def lane_of(self) -> dict[str, str]:
         units = self.unfinished.items()
-        return {name: lane for name, unit in units if (lane := unit_lanes.lane_of(unit, self.config))}
+        return {
+            name: lane for name, unit in units if (lane := unit_lanes.lane_of(unit, self.config))
+        }
 
     @cached_property
     def held_units(self) -> dict[str, Hold]:
@@ -214,7 +232,11 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
     def about_stop(self, lane: str) -> LaneStopped | UnitsFailed | None:
         """About the lane's last run; None where it needs nobody, or where all there is to say was said."""
         stopped = self.starts(lane).stopped
-        if not stopped or not reconcile.is_stuck(stopped.reason, stopped.needs) or lane in self.leases:
+        if (
+            not stopped
+            or not reconcile.is_stuck(stopped.reason, stopped.needs)
+            or lane in self.leases
+        ):
             return None
         # Who stopped it, or what is asked about its limit, says all there is to say.
         if stopped.reason in reconcile.BY_A_PERSON or stopped.limit or not self.open_units(lane):
@@ -223,7 +245,9 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
         if reconcile.is_about_units(stopped.reason, stopped.failed):
             return UnitsFailed.ask(lane, stopped.run_id, failed) if failed else None
         last = f"; the last was {stopped.missed}" if stopped.missed else ""
-        return LaneStopped.ask(lane, stopped.run_id, f"{tokens.words(stopped.reason)}, {stopped.detail}{last}", failed)
+        return LaneStopped.ask(
+            lane, stopped.run_id, f"{tokens.words(stopped.reason)}, {stopped.detail}{last}", failed
+        )
 
     def _failed_units(self, lane: str, tried: Sequence[str], *, besides: str) -> list[FailedUnit]:
         """The units of a lane that were tried in vain, by its last run or a short while ago, and nobody was asked about
@@ -233,7 +257,11 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
         failed = []
         for name in names:
             unit = self.state.units.get(name, folded.Unit())
-            if unit.tried is None or name not in self.open_units(lane) or subject.Unit(name) in asked_about:
+            if (
+                unit.tried is None
+                or name not in self.open_units(lane)
+                or subject.Unit(name) in asked_about
+            ):
                 continue
             declared = self.unfinished.get(name)
             if declared and unit.tried.text and unit.tried.text != declared.fingerprint:
@@ -265,7 +293,14 @@ def roomless(
         iteration = spend.runs[run_id].iteration if run_id in spend.runs else 0
         rooms = [
             choose_agent.choose(
-                config, each, limits, spend, run_id=run_id, lane=lane, iteration=iteration, now_ms=now_ms
+                config,
+                each,
+                limits,
+                spend,
+                run_id=run_id,
+                lane=lane,
+                iteration=iteration,
+                now_ms=now_ms,
             )
             for each in asked_for
         ]

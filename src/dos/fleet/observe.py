@@ -45,10 +45,14 @@ def fleet(
     own = waits.own(seen)
     is_draining = seen.state.orders(supervisor).drain
     # A worker that died is reaped before a drained fleet ends: what its agent started is ended then.
-    is_to_reap = is_draining and any(seen.is_worker(lease) and seen.gone(lease) for lease in seen.leases.values())
+    is_to_reap = is_draining and any(
+        seen.is_worker(lease) and seen.gone(lease) for lease in seen.leases.values()
+    )
     busy = is_to_reap or any(seen.working_on(lane) for lane in {*seen.backlogs, *seen.leases})
     given_up = dying(seen, own)  # from now on: somebody has to be asked first
-    idle = not (busy or due or given_up or any(_may_start(seen, lane, own) for lane in seen.backlogs))
+    idle = not (
+        busy or due or given_up or any(_may_start(seen, lane, own) for lane in seen.backlogs)
+    )
     only_check = [lane for lane, found in own.lanes.items() if _waits_for_check(found, seen, lane)]
     is_unchecked = seen.baseline.step is gate.Step.CHECK and bool(only_check)
     return Fleet(
@@ -99,7 +103,9 @@ def entries(seen: Seen, own: FleetWaits, *, repeats: bool = False) -> tuple[Lane
     """The lanes as the population plan takes them: a lane that waits for something, or has no work, gets nobody."""
     no_workers = {lease.fence for lease in seen.staff.leases if not seen.is_worker(lease)}
     kept = {lane: _kept_free(seen, lane, own) for lane in seen.backlogs}
-    return lane_entries.entries(seen.config, seen.staff, waits=kept, no_workers=no_workers, repeats=repeats)
+    return lane_entries.entries(
+        seen.config, seen.staff, waits=kept, no_workers=no_workers, repeats=repeats
+    )
 
 
 def _kept_free(seen: Seen, lane: str, own: FleetWaits) -> str:
@@ -111,7 +117,9 @@ def _kept_free(seen: Seen, lane: str, own: FleetWaits) -> str:
 
 def _may_start(seen: Seen, lane: str, own: FleetWaits) -> bool:
     """It has something to offer, and no person has to do anything first."""
-    return bool(seen.backlogs[lane].open) and not any(each.needs_person for each in own.lanes.get(lane, ()))
+    return bool(seen.backlogs[lane].open) and not any(
+        each.needs_person for each in own.lanes.get(lane, ())
+    )
 
 
 def _waits_for_check(found: Sequence[object], seen: Seen, lane: str) -> bool:
@@ -121,13 +129,19 @@ def _waits_for_check(found: Sequence[object], seen: Seen, lane: str) -> bool:
 
 def dying(seen: Seen, own: FleetWaits) -> list[LaneFailed]:
     """The lanes to be given up on, which could be started otherwise; each as the question about it."""
-    lanes = [lane for lane in seen.backlogs if seen.keeps_dying(lane) and _waits_only_for_deaths(seen, lane, own)]
+    lanes = [
+        lane
+        for lane in seen.backlogs
+        if seen.keeps_dying(lane) and _waits_only_for_deaths(seen, lane, own)
+    ]
     return [question for lane in lanes if (question := seen.about_deaths(lane))]
 
 
 def _waits_only_for_deaths(seen: Seen, lane: str, own: FleetWaits) -> bool:
     found = own.lanes.get(lane, ())
-    return bool(found and seen.backlogs[lane].open) and all(each.on is WaitsOn.START_FAILED for each in found)
+    return bool(found and seen.backlogs[lane].open) and all(
+        each.on is WaitsOn.START_FAILED for each in found
+    )
 
 
 def waits_for_a_person(seen: Seen, lane: str) -> bool:
@@ -136,7 +150,9 @@ def waits_for_a_person(seen: Seen, lane: str) -> bool:
 
 def questions(seen: Seen) -> Iterator[AnyQuestion]:
     """What nobody was asked yet: why a lane stopped that has work, and units that landed and are gone."""
-    found: list[AnyQuestion] = [seen.about_undone(unit) for unit in seen.undone if unit in seen.state.units]
+    found: list[AnyQuestion] = [
+        seen.about_undone(unit) for unit in seen.undone if unit in seen.state.units
+    ]
     found += [seen.baseline.question] if seen.baseline.question else []
     found += [question for room in seen.roomless.values() for question in room.questions]
     found += [about_limit(limit) for limit in _of_people(seen)]
@@ -157,7 +173,9 @@ def failures(seen: Seen) -> Iterator[AnyQuestion]:
 def units(seen: Seen) -> Units:
     """The units that may need a person, with all that nobody was asked about yet."""
     unasked = [*questions(seen), *failures(seen)]
-    return Units(unfinished=seen.unfinished, verdicts=seen.verdicts, state=seen.state, unasked=unasked)
+    return Units(
+        unfinished=seen.unfinished, verdicts=seen.verdicts, state=seen.state, unasked=unasked
+    )
 
 
 def _of_people(seen: Seen) -> list[Limit]:
@@ -166,7 +184,9 @@ def _of_people(seen: Seen) -> list[Limit]:
         return []
     policy = seen.config.quota
     known = quota.in_use(seen.limits, seen.agents)
-    return [each for each in known if quota.is_doubted(each) or quota.opens_ms(each, policy) is None]
+    return [
+        each for each in known if quota.is_doubted(each) or quota.opens_ms(each, policy) is None
+    ]
 
 
 def found(seen: Seen) -> recovery.Found:

@@ -73,7 +73,9 @@ class Fleet(Struct, frozen=True, kw_only=True):
     runs: dict[str, LiveRun] = {}  # by lane
     incidents: list[limits.IncidentFound] = []  # not written down yet
     found: recovery.Found | None = None  # at the first look
-    unchecked: limits.BaselineStarted | None = None  # what has to be checked before anybody is started
+    unchecked: limits.BaselineStarted | None = (
+        None  # what has to be checked before anybody is started
+    )
 
 
 class Supervisor:
@@ -158,7 +160,9 @@ class Supervisor:
 
     def _act(self, plan: reconcile.Plan, fleet: Fleet) -> Steps[None]:
         reaped: set[str] = set()
-        refused: set[str] = set()  # their holders were not dead after all: the lanes are looked at again
+        refused: set[str] = (
+            set()
+        )  # their holders were not dead after all: the lanes are looked at again
         for action in plan.actions:
             match action:
                 case reconcile.Reap(lane=lane, reason=reason):
@@ -167,7 +171,9 @@ class Supervisor:
                 case reconcile.Flag():
                     yield from self._flag(action, fleet)
                 case reconcile.GiveUp(question=question, lane=lane):
-                    yield from self._give_up(question, fleet.versions.get(lane, 0) + (lane in reaped))
+                    yield from self._give_up(
+                        question, fleet.versions.get(lane, 0) + (lane in reaped)
+                    )
                 case reconcile.Spawn(lane=lane) if lane not in refused:
                     # That its last worker was reaped is one more event of its stream.
                     yield from self._spawn(lane, fleet.versions.get(lane, 0) + (lane in reaped))
@@ -176,7 +182,11 @@ class Supervisor:
         """Said once, where nobody works and nobody is started: what everything waits for."""
         idles = not (fleet.busy or fleet.starts_soon or fleet.unchecked or plan.verdict.spawn)
         lanes = [f"{lane}: {found[0]}" for lane, found in fleet.waits.lanes.items() if found]
-        lanes += [f"{each.lane}: {each.reason}" for each in plan.obstacles if each.lane in fleet.waits.lanes]
+        lanes += [
+            f"{each.lane}: {each.reason}"
+            for each in plan.obstacles
+            if each.lane in fleet.waits.lanes
+        ]
         told = "; ".join(lanes) if idles else ""
         if told and told != self._told:
             yield from do(effects.Complain(text=f"waiting: {told}"))
@@ -191,11 +201,15 @@ class Supervisor:
 
     def _speak_with_people(self, fleet: Fleet) -> Steps[None]:
         for closing in fleet.due:
-            yield from do(effects.LetExpire(asked=closing.asked, choice=closing.choice, reason=closing.reason))
+            yield from do(
+                effects.LetExpire(asked=closing.asked, choice=closing.choice, reason=closing.reason)
+            )
         for asked in fleet.settled:
             yield from self._record_once(state.settling(asked))
         for limit in fleet.logged_in:
-            yield from self._record_once(quota.lifting(limit, reason=f"{logins.program(limit.key.vendor)} logged in"))
+            yield from self._record_once(
+                quota.lifting(limit, reason=f"{logins.program(limit.key.vendor)} logged in")
+            )
         for fact in fleet.told:
             yield from self._say(fact)
         for incident in fleet.incidents:
@@ -213,11 +227,17 @@ class Supervisor:
         if flag.asks and not run.is_asked_about:
             # Asked first: a worker that is flagged and asked about is not looked at again.
             question = runs.Spinning.ask(
-                lease.run_id, lease.lane, flag.reason, ordinal=run.ordinal, expires_ms=run.expires_ms
+                lease.run_id,
+                lease.lane,
+                flag.reason,
+                ordinal=run.ordinal,
+                expires_ms=run.expires_ms,
             )
             yield from self._ask(question)
         if not run.is_flagged:
-            flagged = limits.SpinFlagged(lane=lease.lane, run_id=lease.run_id, lease=lease.fence, reason=flag.reason)
+            flagged = limits.SpinFlagged(
+                lane=lease.lane, run_id=lease.run_id, lease=lease.fence, reason=flag.reason
+            )
             key = f"spinning/{lease.fence}.{run.ordinal}"
             yield from do(effects.Record(stream=streams.run(lease.run_id), fact=flagged, key=key))
 
@@ -242,7 +262,11 @@ class Supervisor:
     def _spawn(self, lane: str, version: int) -> Steps[None]:
         run_id = yield from do(effects.MintRun(process=f"worker-{lane}"))
         intent = events.SpawnIntended(
-            lane=lane, run_id=run_id, host=self.host, system=self.system, supervisor=self.lease.fence
+            lane=lane,
+            run_id=run_id,
+            host=self.host,
+            system=self.system,
+            supervisor=self.lease.fence,
         )
         try:
             yield from self._note(streams.spawn(lane), intent, expect=version)
@@ -274,12 +298,19 @@ class Supervisor:
         """What several supervisors see at the same time, one of them writes down."""
         key = f"{entry.kind}/{entry.expect}"
         try:
-            yield from do(effects.Record(stream=entry.stream, fact=entry.body, key=key, expect=entry.expect))
+            yield from do(
+                effects.Record(stream=entry.stream, fact=entry.body, key=key, expect=entry.expect)
+            )
         except Conflict:
             pass  # another was quicker
 
     def _note(
-        self, stream: str, fact: envelope.Fact, *, fence: int | None = None, expect: int | None = None
+        self,
+        stream: str,
+        fact: envelope.Fact,
+        *,
+        fence: int | None = None,
+        expect: int | None = None,
     ) -> Steps[None]:
         self._notes += 1
         key = f"{fact.kind}/{self.lease.fence}.{self._notes}"

@@ -17,7 +17,9 @@ def why_unstaffed(unit: Unit, config: Config) -> str:
     if lane is None:
         return "it names no lane, and [lanes] autopick is empty"
     if lane not in config.roster():
-        return f"no worker is placed on its lane {lane!r}, which is neither concurrent nor exclusive"
+        return (
+            f"no worker is placed on its lane {lane!r}, which is neither concurrent nor exclusive"
+        )
     return ""
 
 

@@ -88,7 +88,13 @@ def view(
         ],
         units=[_unit(fleet, *unit, waits.get(unit[0].name, ())) for unit in units],
         stopped=[
-            Stopped(run_id=run_id, lane=run.lane, stop_reason=run.stop_reason, needs=run.needs, reason=run.stop_detail)
+            Stopped(
+                run_id=run_id,
+                lane=run.lane,
+                stop_reason=run.stop_reason,
+                needs=run.needs,
+                reason=run.stop_detail,
+            )
             for run_id, run in fleet.runs.items()
             if run.stop_reason
         ][-10:],
@@ -122,13 +128,18 @@ def _unit(fleet: Fleet, unit: Unit, lane: str, hold: Verdict, waits: Waits) -> U
 
 
 def render(seen: View) -> str:
-    lines = [_supervisor(each) for each in seen.supervisors] or ["no supervisor runs; `dos up` starts one"]
+    lines = [_supervisor(each) for each in seen.supervisors] or [
+        "no supervisor runs; `dos up` starts one"
+    ]
     working = [row for row in seen.workers if not row.lapsed]
     landed = [row for row in seen.units if row.state == "landed"]
     lines.append(f"{len(working)} working, {len(landed)} of {len(seen.units)} units landed")
     if working:
         lines += ["", "working:"]
-        lines += [f"  {row.lane:<14} {row.unit or '(choosing)':<18} {row.holder}  fence {row.fence}" for row in working]
+        lines += [
+            f"  {row.lane:<14} {row.unit or '(choosing)':<18} {row.holder}  fence {row.fence}"
+            for row in working
+        ]
     if seen.units:
         lines += ["", "units:"]
         for row in seen.units:
@@ -140,7 +151,10 @@ def render(seen: View) -> str:
     if seen.stopped:
         lines += ["", "last stops:"]
         stops = seen.stopped[-SHOWN:]
-        lines += [f"  {row.lane:<14} {tokens.words(row.stop_reason)}: {row.reason}; needs {row.needs}" for row in stops]
+        lines += [
+            f"  {row.lane:<14} {tokens.words(row.stop_reason)}: {row.reason}; needs {row.needs}"
+            for row in stops
+        ]
     if seen.salvaged:
         lines += ["", "salvaged work:", *_salvaged(seen.salvaged)]
     if seen.warnings:
@@ -149,18 +163,29 @@ def render(seen: View) -> str:
 
 
 def _supervisor(row: Supervisor) -> str:
-    state = {"running": "runs", "silent": "has not been heard of in its time", "gone": "is gone; `dos up` goes on"}
+    state = {
+        "running": "runs",
+        "silent": "has not been heard of in its time",
+        "gone": "is gone; `dos up` goes on",
+    }
     return f"the supervisor on {row.host} (process {row.pid}) {state[row.state]}"
 
 
 def _salvaged(found: Sequence[str]) -> list[str]:
-    lines = [f"  git log {each}" if each.startswith("refs/") else f"  ls {each}" for each in found[-SHOWN:]]
+    lines = [
+        f"  git log {each}" if each.startswith("refs/") else f"  ls {each}"
+        for each in found[-SHOWN:]
+    ]
     if len(found) > SHOWN:
-        lines.append(f"  and {len(found) - SHOWN} more: git for-each-ref --sort=-creatordate refs/dos/salvage/")
+        lines.append(
+            f"  and {len(found) - SHOWN} more: git for-each-ref --sort=-creatordate refs/dos/salvage/"
+        )
     return lines
 
 
-def render_population(verdict: SuperviseVerdict, policy: SupervisePolicy, handles: Mapping[str, str]) -> str:
+def render_population(
+    verdict: SuperviseVerdict, policy: SupervisePolicy, handles: Mapping[str, str]
+) -> str:
     lines = [
         f"SUPERVISE {verdict.answer}: alive {verdict.alive}/{verdict.target}, admissible {verdict.admissible}",
         verdict.reason,

@@ -69,7 +69,9 @@ def own(seen: Seen) -> FleetWaits:
 
 def complete(seen: Seen, found: FleetWaits, obstacles: Sequence[Obstacle]) -> FleetWaits:
     """With what the population plan says of lanes that have nothing of their own to wait for."""
-    in_the_way = {each.lane: Waiting(on=each.on, subject=each.lane, why=each.reason) for each in obstacles}
+    in_the_way = {
+        each.lane: Waiting(on=each.on, subject=each.lane, why=each.reason) for each in obstacles
+    }
     lanes = dict(found.lanes)
     for lane, waits in lanes.items():
         if not waits and lane in in_the_way and not seen.own_work:
@@ -79,14 +81,18 @@ def complete(seen: Seen, found: FleetWaits, obstacles: Sequence[Obstacle]) -> Fl
         for name, waits in found.units.items()
         if name not in seen.claimed
     }
-    return FleetWaits(lanes=lanes, units=units | dict.fromkeys(seen.claimed & found.units.keys(), ()))
+    return FleetWaits(
+        lanes=lanes, units=units | dict.fromkeys(seen.claimed & found.units.keys(), ())
+    )
 
 
 def _of_its_lane(seen: Seen, unit: str, lanes: dict[str, Waits]) -> Waits:
     """What a unit waits for because its lane does: less what the lane waits for because of its units."""
     lane = seen.lane_of.get(unit, "")
     if busy := seen.working_on(lane):
-        return (Waiting(on=WaitsOn.REGION_HELD, subject=lane, why=f"lane {lane} is at work: {busy}"),)
+        return (
+            Waiting(on=WaitsOn.REGION_HELD, subject=lane, why=f"lane {lane} is at work: {busy}"),
+        )
     return tuple(each for each in lanes.get(lane, ()) if each.subject == lane)
 
 
@@ -108,14 +114,24 @@ def _parked(seen: Seen, lane: str) -> Iterator[Waiting]:
     lease = seen.leases.get(lane)
     if lease is None or not seen.is_parked(lane):
         return
-    asked = [each for each in seen.answers.open.values() if subject.RunSubject(lease.run_id) in each.question.waits]
+    asked = [
+        each
+        for each in seen.answers.open.values()
+        if subject.RunSubject(lease.run_id) in each.question.waits
+    ]
     if asked:
         yield of_question(asked[0], lane)
         return
     parked = seen.parked[lease.run_id]
     on = _PARKED_FOR.get(parked.why, WaitsOn.UNKNOWN)
     until = moment(parked.until_ms) if parked.until_ms is not None else None
-    yield Waiting(on=on, subject=lane, why=parked.detail or parked.why, since=moment(parked.since_ms), until=until)
+    yield Waiting(
+        on=on,
+        subject=lane,
+        why=parked.detail or parked.why,
+        since=moment(parked.since_ms),
+        until=until,
+    )
 
 
 def _pauses(seen: Seen, lane: str) -> Iterator[Waiting]:
@@ -202,7 +218,11 @@ def _rested_ms(starts: Starts) -> int:
     """Its last run was told to wait; or came and found nothing that it may do, so that it saw another lane than we."""
     stopped = starts.stopped
     since_ms = starts.told_to_wait_ms
-    if stopped and staffing.is_in_vain(stopped.reason, stopped.landed) and stopped.at_ms > starts.woken_ms:
+    if (
+        stopped
+        and staffing.is_in_vain(stopped.reason, stopped.landed)
+        and stopped.at_ms > starts.woken_ms
+    ):
         since_ms = max(since_ms, stopped.at_ms)
     return since_ms + int(REST_SECONDS * 1000)
 
@@ -218,7 +238,9 @@ def _starts(seen: Seen, lane: str) -> Iterator[Waiting]:
         command = _to_be_asked(seen, question)
         yield Waiting(on=on, subject=lane, why=starts.failed, since=at, clears_with=command)
     elif why := seen.keeps_dying(lane):
-        yield Waiting(on=on, subject=lane, why=why, since=at, clears_with=_to_be_asked(seen, question))
+        yield Waiting(
+            on=on, subject=lane, why=why, since=at, clears_with=_to_be_asked(seen, question)
+        )
     elif seen.now_ms < (until_ms := seen.backs_off_until_ms(lane)):
         died = "its last worker ended without a word"
         yield Waiting(on=on, subject=lane, why=died, since=at, until=moment(until_ms))
@@ -230,10 +252,14 @@ def _room(seen: Seen, lane: str) -> Iterator[Waiting]:
         return
     until = moment(room.until_ms) if room.until_ms is not None else None
     question = room.questions[0] if room.questions else None
-    command = room.clears_with or (_to_be_asked(seen, question) if question or until is None else "")
+    command = room.clears_with or (
+        _to_be_asked(seen, question) if question or until is None else ""
+    )
     is_listed = question is not None and _is_open(seen, question) and _holds(question, lane)
     if not is_listed:
-        yield Waiting(on=room.on, subject=lane, why=room.detail or room.why, until=until, clears_with=command)
+        yield Waiting(
+            on=room.on, subject=lane, why=room.detail or room.why, until=until, clears_with=command
+        )
 
 
 def _baseline(seen: Seen, lane: str) -> Iterator[Waiting]:
@@ -242,13 +268,17 @@ def _baseline(seen: Seen, lane: str) -> Iterator[Waiting]:
         why = "the workspace's own test is checked first"
         yield Waiting(on=WaitsOn.ENVIRONMENT, subject=lane, why=why)
     elif planned.step is gate.Step.WAIT:
-        is_about_it = (each for each in seen.answers.open.values() if isinstance(each.question, BaselineFailed))
+        is_about_it = (
+            each for each in seen.answers.open.values() if isinstance(each.question, BaselineFailed)
+        )
         asked = next(is_about_it, None)
         if asked:
             yield of_question(asked, lane)
         else:
             command = _to_be_asked(seen, planned.question)
-            yield Waiting(on=WaitsOn.ENVIRONMENT, subject=lane, why=planned.why, clears_with=command)
+            yield Waiting(
+                on=WaitsOn.ENVIRONMENT, subject=lane, why=planned.why, clears_with=command
+            )
 
 
 def _held(seen: Seen, lane: str) -> Iterator[Waiting]:
@@ -302,7 +332,9 @@ def _of_hold(unit: Unit, hold: Hold) -> Waiting:
     if isinstance(hold.asked, Answered):
         command = f"dos up --retry {quote(unit.name)}"
         since = moment(hold.asked.answered_ms)
-        return Waiting(on=WaitsOn.PERSON, subject=unit.name, why=hold.why, since=since, clears_with=command)
+        return Waiting(
+            on=WaitsOn.PERSON, subject=unit.name, why=hold.why, since=since, clears_with=command
+        )
     return of_question(hold.asked, unit.name)
 
 
@@ -311,7 +343,9 @@ def _of_verdict(seen: Seen, unit: Unit, verdict: pickable.Verdict) -> Waiting:
     reason = verdict.reason
     assert reason is not None
     on = _HELD_FOR.get(reason, WaitsOn.UNKNOWN)
-    if reason is pickable.Answer.OPERATOR_GATED and not unit.gated:  # runs died at it, or it is not there any more
+    if (
+        reason is pickable.Answer.OPERATOR_GATED and not unit.gated
+    ):  # runs died at it, or it is not there any more
         on = WaitsOn.PERSON
     until = soak_end(unit.soak_until) if reason is pickable.Answer.SOAK_OPEN else None
     command = _clearing(seen, unit, verdict)

@@ -48,5 +48,7 @@ def hidden(git: Reader, base: str = "", head: str = "") -> str:
             commit = objects.commit(name)
             parents = commit.parents if commit else ()
             if parents and (name in new or all(objects.commit(parent) for parent in parents)):
-                return f"git's own file `shallow` was changed: it hides what {name[:9]} was built on"
+                return (
+                    f"git's own file `shallow` was changed: it hides what {name[:9]} was built on"
+                )
     return ""

@@ -16,7 +16,9 @@ class FileChange(Struct, frozen=True, kw_only=True):
 
     path: str
     old_path: str = ""  # where it was, when it moved; else empty
-    status: str = "M"  # git's letter: A added, D deleted, M changed, R moved, C copied, T became another type
+    status: str = (
+        "M"  # git's letter: A added, D deleted, M changed, R moved, C copied, T became another type
+    )
     old_blob: str = ""
     new_blob: str = ""
     old_mode: str = ""
@@ -66,11 +68,17 @@ def commits(git: Reader, wanted: Asked) -> Iterator[CommitFacts]:
     fields = log.fields(git, "log", _FORMAT, *_RAW, *wanted.words, "--")
     sha = next(fields, b"")
     while sha:
-        parents, message, _ = (next(fields, b"") for _ in range(3))  # the format ends with an empty field
+        parents, message, _ = (
+            next(fields, b"") for _ in range(3)
+        )  # the format ends with an empty field
         files, following = _files(fields)
         said = Message.of(message.decode("utf-8", "replace"))
         yield CommitFacts(
-            sha=sha.decode(), parents=tuple(parents.decode().split()), subject=said.subject, body=said.body, files=files
+            sha=sha.decode(),
+            parents=tuple(parents.decode().split()),
+            subject=said.subject,
+            body=said.body,
+            files=files,
         )
         sha = following
 

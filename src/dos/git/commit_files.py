@@ -18,4 +18,9 @@ def commit(root: Path, paths: Sequence[str], message: str) -> str:
 def _identity() -> list[str]:
     """Who commits, where only the environment says so: git is started without it."""
     known = (("user.name", "GIT_AUTHOR_NAME"), ("user.email", "GIT_AUTHOR_EMAIL"))
-    return [word for key, name in known if (value := os.environ.get(name)) for word in ("-c", f"{key}={value}")]
+    return [
+        word
+        for key, name in known
+        if (value := os.environ.get(name))
+        for word in ("-c", f"{key}={value}")
+    ]

@@ -97,13 +97,26 @@ def after(git: Reader, base: str, head: str = "HEAD") -> list[Commit] | Unknown:
     except GitFailed as error:
         return Unknown(error.message)
     fields = said.split("\0")
-    return [Commit(sha=sha, subject=as_text(subject)) for sha, subject in zip(fields[::2], fields[1::2], strict=False)]
+    return [
+        Commit(sha=sha, subject=as_text(subject))
+        for sha, subject in zip(fields[::2], fields[1::2], strict=False)
+    ]
 
 
 def paths_of_each(git: Reader, commits: Sequence[Commit]) -> dict[str, list[str]]:
     """What each commit touched; a merge is left out, for what it brings in has commits of its own."""
     feed = "".join(f"{commit.sha}\n" for commit in commits)
-    said = git.run("diff-tree", "--stdin", "-r", "-z", "--root", "--no-renames", "--raw", "--no-abbrev", feed=feed)
+    said = git.run(
+        "diff-tree",
+        "--stdin",
+        "-r",
+        "-z",
+        "--root",
+        "--no-renames",
+        "--raw",
+        "--no-abbrev",
+        feed=feed,
+    )
     found: dict[str, list[str]] = {}
     fields = iter(said.split("\0"))
     paths: list[str] = []
@@ -159,9 +172,15 @@ def read(git: Reader, since_ms: int) -> list[RecentCommit] | Unknown:
     """Everything that was committed since, by the committer's date, newest first."""
     # In front of each commit, and never to be guessed: no file name can pass for one.
     mark = os.urandom(16).hex()
-    words = (f"--max-age={max(0, since_ms // 1000)}", f"--max-count={MOST}", f"--format={mark} %ct %H %P")
+    words = (
+        f"--max-age={max(0, since_ms // 1000)}",
+        f"--max-count={MOST}",
+        f"--format={mark} %ct %H %P",
+    )
     try:
-        said = git.run("log", "-z", "-c", "--root", "--name-only", *_PLAIN, *_SAVED, *words, *_WHERE)
+        said = git.run(
+            "log", "-z", "-c", "--root", "--name-only", *_PLAIN, *_SAVED, *words, *_WHERE
+        )
     except GitFailed as error:
         return Unknown(error.message)
     return [_commit(*found) for found in _split(said, f"{mark} ")]
@@ -196,4 +215,6 @@ def _commit(head: str, records: list[str]) -> RecentCommit:
     # Between a commit and its paths git puts a line's end, or for a merge an empty record.
     first = [record.removeprefix("\n") for record in records[:1]]
     paths = tuple(record for record in [*first, *records[1:]] if record)
-    return RecentCommit(sha=sha, parents=tuple(parents), committed_ms=int(seconds) * 1000, paths=paths)
+    return RecentCommit(
+        sha=sha, parents=tuple(parents), committed_ms=int(seconds) * 1000, paths=paths
+    )

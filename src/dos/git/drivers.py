@@ -23,7 +23,9 @@ _PLAIN = {"driver": "false", "sshcommand": "ssh", "program": "gpg"}
 LARGEST_BYTES = 1_000_000
 TRIES = 4  # of a git that dies
 _first: dict[Path, bytes] = {}  # the configuration of each repository as this process first saw it
-_first_included: dict[Path, dict[str, str]] = {}  # its programs, where it includes other files: those may change too
+_first_included: dict[
+    Path, dict[str, str]
+] = {}  # its programs, where it includes other files: those may change too
 _settings: dict[tuple[Path, bytes, bytes], tuple[str, ...]] = {}
 
 
@@ -56,13 +58,20 @@ def settings(tree: Path, environment: dict[str, str]) -> tuple[str, ...]:
 def _undone(before: dict[str, str], after: dict[str, str]) -> tuple[str, ...]:
     """Each program that is new or another one: as it was before, else none at all."""
     words: list[str] = []
-    changed = [name for name in sorted(before.keys() | after.keys()) if before.get(name) != after.get(name)]
+    changed = [
+        name for name in sorted(before.keys() | after.keys()) if before.get(name) != after.get(name)
+    ]
     for name in changed:
         if not _is_helper(name):
-            words += ("-c", f"{name}={before.get(name, _PLAIN.get(name.rpartition('.')[2].lower(), ''))}")
+            words += (
+                "-c",
+                f"{name}={before.get(name, _PLAIN.get(name.rpartition('.')[2].lower(), ''))}",
+            )
         if name.startswith("filter."):
             words += ("-c", f"{name.rpartition('.')[0]}.required=false")
-    if any(map(_is_helper, changed)):  # they are all asked in turn: an empty one drops those that stand before it
+    if any(
+        map(_is_helper, changed)
+    ):  # they are all asked in turn: an empty one drops those that stand before it
         kept = [f"{name}={value}" for name, value in before.items() if _is_helper(name)]
         words += (word for setting in ("credential.helper=", *kept) for word in ("-c", setting))
     return tuple(words)
@@ -92,8 +101,13 @@ def _programs(path: Path, text: bytes, environment: dict[str, str]) -> dict[str,
             break
     else:
         said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise GitUnanswered(f"git cannot read {path}: {said[-1] if said else f'exit {done.returncode}'}")
-    entries = (entry.partition("\n") for entry in done.stdout.decode("utf-8", "surrogateescape").split("\0"))
+        raise GitUnanswered(
+            f"git cannot read {path}: {said[-1] if said else f'exit {done.returncode}'}"
+        )
+    entries = (
+        entry.partition("\n")
+        for entry in done.stdout.decode("utf-8", "surrogateescape").split("\0")
+    )
     return {name: value for name, _, value in entries if _PROGRAM.fullmatch(name.lower())}
 
 

@@ -26,7 +26,9 @@ class Rule(Struct, frozen=True, kw_only=True):
 
 # A command with options stands before the same command without.
 RULES = (
-    Rule(command="rev-parse", options=("--verify", "--quiet"), answers=(0, 1)),  # 1: there is no such object
+    Rule(
+        command="rev-parse", options=("--verify", "--quiet"), answers=(0, 1)
+    ),  # 1: there is no such object
     Rule(command="rev-parse"),
     Rule(command="symbolic-ref", options=("--quiet",), answers=(0, 1)),  # 1: a detached HEAD
     Rule(command="merge-base", answers=(0, 1)),  # 1: no ancestor, or none in common
@@ -78,7 +80,10 @@ RULES = (
 )
 # What 128 says for sure, by git's own words: it will not answer otherwise the next time.
 NO_REPOSITORY = "fatal: not a git repository"
-MALFORMED = ("fatal: refusing to create malformed object", "fatal: corrupt commit")  # since 2.40, and before
+MALFORMED = (
+    "fatal: refusing to create malformed object",
+    "fatal: corrupt commit",
+)  # since 2.40, and before
 USAGE = 129  # git does not know the words: they will be as wrong the next time
 
 

@@ -15,7 +15,11 @@ def commit(place: Workspace) -> str:
     """The full name of the commit at HEAD; empty where there is none. What is not plain is left to git itself."""
     if place.common is None:
         return ""
-    return _read(place.common, _own_directory(place, place.common)) or Reader(place.tree).commit_of("HEAD") or ""
+    return (
+        _read(place.common, _own_directory(place, place.common))
+        or Reader(place.tree).commit_of("HEAD")
+        or ""
+    )
 
 
 def _own_directory(place: Workspace, common: Path) -> Path:
@@ -42,7 +46,9 @@ def _read(common: Path, own: Path) -> str | None:
 def _packed(common: Path, name: str) -> str | None:
     try:
         with (common / "packed-refs").open(encoding="utf-8") as file:
-            return next((line[: -len(name) - 2] for line in file if line.endswith(f" {name}\n")), None)
+            return next(
+                (line[: -len(name) - 2] for line in file if line.endswith(f" {name}\n")), None
+            )
     except (OSError, UnicodeDecodeError):
         return None
 

@@ -13,7 +13,11 @@ LARGEST_BYTES = 4_000_000
 def index(place: Workspace) -> Path | None:
     """In the state directory. For a repository that nobody set up it is outside of it: a question leaves no trace."""
     if place.state.is_dir() or place.config.exists():
-        return place.state / "history.sqlite" if place.common and os.access(place.common, os.W_OK) else None
+        return (
+            place.state / "history.sqlite"
+            if place.common and os.access(place.common, os.W_OK)
+            else None
+        )
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111 - there may be no home
     if not os.path.isabs(cache) or place.common is None:  # noqa: PTH117
         return None

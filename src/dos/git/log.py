@@ -55,8 +55,18 @@ def difference(git: Reader, old: str, new: str) -> tuple[set[str], set[str]]:
 
 def touched(git: Reader, commits: Iterable[str]) -> set[str]:
     """Every path that one of the commits changed; a merge is left out."""
-    words = ("diff-tree", "--stdin", "-r", "-z", "--root", "--no-renames", "--ignore-submodules=none")
-    said = _read(git, *words, "--name-only", "--no-commit-id", feed="".join(f"{sha}\n" for sha in commits))
+    words = (
+        "diff-tree",
+        "--stdin",
+        "-r",
+        "-z",
+        "--root",
+        "--no-renames",
+        "--ignore-submodules=none",
+    )
+    said = _read(
+        git, *words, "--name-only", "--no-commit-id", feed="".join(f"{sha}\n" for sha in commits)
+    )
     return {path for path in said.split("\0") if path}
 
 
@@ -74,7 +84,9 @@ def holds(git: Reader, ref: str, commits: Collection[str]) -> set[str]:
 def newest_first(git: Reader, commits: Mapping[str, int]) -> list[str]:
     """Commits by their times; of those of one second a later one of the same line comes first."""
     ordered: list[str] = []
-    for second, group in groupby(sorted(commits, key=lambda sha: (-commits[sha], sha)), key=lambda sha: commits[sha]):
+    for second, group in groupby(
+        sorted(commits, key=lambda sha: (-commits[sha], sha)), key=lambda sha: commits[sha]
+    ):
         same = list(group)
         if len(same) > 1:
             found = list(names(git, "--topo-order", f"--max-age={second}", *same))
@@ -86,7 +98,11 @@ def newest_first(git: Reader, commits: Mapping[str, int]) -> list[str]:
 def abbreviated(git: Reader, commits: Iterable[str]) -> dict[str, str]:
     """Each commit as short as git makes it."""
     wanted = "".join(f"{sha}\n" for sha in commits)
-    said = _read(git, "log", "--no-walk=unsorted", "--format=%H %h", "--stdin", feed=wanted) if wanted else ""
+    said = (
+        _read(git, "log", "--no-walk=unsorted", "--format=%H %h", "--stdin", feed=wanted)
+        if wanted
+        else ""
+    )
     return dict(pair.split(" ") for pair in said.splitlines())
 
 

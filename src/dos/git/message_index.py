@@ -82,7 +82,9 @@ def _opened(path: Path, bundles: tuple[str, ...]) -> sqlite3.Connection:
             if _about(base, "format") == made_by:  # somebody was faster
                 base.execute("ROLLBACK")
                 return base
-            for (table,) in base.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            for (table,) in base.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'table'"
+            ).fetchall():
                 base.execute(f"DROP TABLE {table}")
             for statement in filter(str.strip, _SCHEMA.split(";")):
                 base.execute(statement)
@@ -106,7 +108,9 @@ def _begin(base: sqlite3.Connection) -> None:
 
 
 class _Index:
-    def __init__(self, base: sqlite3.Connection, git: Reader, bundles: tuple[str, ...], progress: Progress) -> None:
+    def __init__(
+        self, base: sqlite3.Connection, git: Reader, bundles: tuple[str, ...], progress: Progress
+    ) -> None:
         self._base, self._git, self._bundles, self._progress = base, git, bundles, progress
 
     def find(self, tip: str, asked: list[Needles]) -> list[list[str]]:
@@ -125,7 +129,8 @@ class _Index:
         if _about(self._base, "tip") != (held if gone or fresh else tip):
             raise sqlite3.OperationalError("it has become the index of another tip")
         return [
-            [sha for sha in _looked_up(self._base, needles) if sha not in gone] + _matching(fresh, needles)
+            [sha for sha in _looked_up(self._base, needles) if sha not in gone]
+            + _matching(fresh, needles)
             for needles in asked
         ]
 
@@ -134,13 +139,20 @@ class _Index:
         base = self._base
         _begin(base)
         try:
-            if not held or _about(base, "tip") != held:  # nothing to go by, or somebody was faster: all of it
+            if (
+                not held or _about(base, "tip") != held
+            ):  # nothing to go by, or somebody was faster: all of it
                 held = ""
                 base.execute("DELETE FROM words")
                 base.execute("DELETE FROM commits")
             else:
-                base.executemany("DELETE FROM commits WHERE sha = ?", [(bytes.fromhex(sha),) for sha in gone])
-            told = _counted(log.records(self._git, "--reverse", tip, *([f"^{held}"] if held else [])), self._progress)
+                base.executemany(
+                    "DELETE FROM commits WHERE sha = ?", [(bytes.fromhex(sha),) for sha in gone]
+                )
+            told = _counted(
+                log.records(self._git, "--reverse", tip, *([f"^{held}"] if held else [])),
+                self._progress,
+            )
             while piece := list(islice(told, _AT_ONCE)):
                 self._add(piece)
             base.execute("INSERT OR REPLACE INTO about VALUES ('tip', ?)", (tip,))
@@ -154,10 +166,13 @@ class _Index:
         (last,) = self._base.execute("SELECT coalesce(max(id), 0) FROM commits").fetchone()
         numbered = list(enumerate(records, last + 1))
         self._base.executemany(
-            "INSERT INTO commits VALUES (?, ?)", [(number, bytes.fromhex(each.sha)) for number, each in numbered]
+            "INSERT INTO commits VALUES (?, ?)",
+            [(number, bytes.fromhex(each.sha)) for number, each in numbered],
         )
         rows = sorted(
-            (_hashed(word), number) for number, each in numbered for word in indexed_words(each.message, self._bundles)
+            (_hashed(word), number)
+            for number, each in numbered
+            for word in indexed_words(each.message, self._bundles)
         )
         self._base.executemany("INSERT OR IGNORE INTO words VALUES (?, ?)", rows)
 
@@ -172,7 +187,11 @@ def indexed_words(text: str, bundles: tuple[str, ...] = ()) -> frozenset[str]:
         return words(message.subject)
     if _RELEASE.match(message.subject) or message.subject.lower().startswith(bundles):
         return words(text)
-    kept = [line for line in message.body.split("\n") if line.lstrip()[:1] in ("*", "-") or _SHIPS.match(line)]
+    kept = [
+        line
+        for line in message.body.split("\n")
+        if line.lstrip()[:1] in ("*", "-") or _SHIPS.match(line)
+    ]
     return words("\n".join([message.subject, *kept]))
 
 
@@ -212,7 +231,9 @@ def _holding(base: sqlite3.Connection, hashes: list[int]) -> set[int]:
         found = {
             number
             for number in found
-            if base.execute("SELECT 1 FROM words WHERE word = ? AND id = ?", (each, number)).fetchone()
+            if base.execute(
+                "SELECT 1 FROM words WHERE word = ? AND id = ?", (each, number)
+            ).fetchone()
         }
     return found
 

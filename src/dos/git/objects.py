@@ -26,7 +26,9 @@ _ENCODING = re.compile(rb"\nencoding ([^\n]+)")
 _TREE = 0o040000
 _SHA1 = 40  # characters of a name
 SUBMODULE = 0o160000
-MOST_ENTRIES = 200_000  # of trees that are kept: each commit of a large folder has a tree of its own
+MOST_ENTRIES = (
+    200_000  # of trees that are kept: each commit of a large folder has a tree of its own
+)
 _AT_ONCE = 500  # names that a pipe holds, so that neither side waits for the other
 
 
@@ -173,7 +175,9 @@ class Objects:
         size = int(head[2])
         content = self._process.stdout.read(size + 1)
         if len(content) != size + 1:
-            raise GitUnanswered(f"git cat-file in {self._git.tree} broke off at {name}", hint="Check the disk.")
+            raise GitUnanswered(
+                f"git cat-file in {self._git.tree} broke off at {name}", hint="Check the disk."
+            )
         named = head[0].decode()
         # Git does not look whether an object is what its name says, and a file can be written over.
         if _hash(len(named))(b"%s %d\0" % (head[1], size) + content[:-1]).hexdigest() != named:
@@ -181,9 +185,13 @@ class Objects:
         return named, head[1].decode(), content[:-1]
 
     def _ended(self) -> GitUnanswered:
-        said = self._git.once("rev-parse", "--git-dir").stderr.strip().splitlines()  # it may say why
+        said = (
+            self._git.once("rev-parse", "--git-dir").stderr.strip().splitlines()
+        )  # it may say why
         why = f": {said[-1]}" if said else ""
-        return GitUnanswered(f"git cat-file in {self._git.tree} ended{why}", hint=f"git -C {self._git.tree} fsck")
+        return GitUnanswered(
+            f"git cat-file in {self._git.tree} ended{why}", hint=f"git -C {self._git.tree} fsck"
+        )
 
     def _start(self) -> "subprocess.Popen[bytes]":
         try:
@@ -211,7 +219,9 @@ def _hash(length: int) -> Callable[[bytes], "_Hash"]:
 
 def _askable(name: str) -> str:
     if not name or name.startswith("-") or not name.isprintable():
-        raise BadInput(f"{shown(name)} is no name of a commit", hint="Give a branch, a tag or a hash.")
+        raise BadInput(
+            f"{shown(name)} is no name of a commit", hint="Give a branch, a tag or a hash."
+        )
     return name
 
 
@@ -226,7 +236,13 @@ def _commit(sha: str, raw: bytes) -> Commit:
         else:
             break
     committed = int(written[1]) if written else 0
-    return Commit(sha=sha, tree=tree, parents=tuple(parents), message=_decoded(message, head), committed=committed)
+    return Commit(
+        sha=sha,
+        tree=tree,
+        parents=tuple(parents),
+        message=_decoded(message, head),
+        committed=committed,
+    )
 
 
 def _decoded(message: bytes, head: bytes) -> str:

@@ -26,7 +26,10 @@ class Reflogs:
     def __init__(self, git: Reader, branch: str) -> None:
         self._git = git
         self._refs = (f"refs/heads/{branch}", "HEAD")
-        self._paths = [git.tree / git.run("rev-parse", "--git-path", f"logs/{ref}").strip() for ref in self._refs]
+        self._paths = [
+            git.tree / git.run("rev-parse", "--git-path", f"logs/{ref}").strip()
+            for ref in self._refs
+        ]
         self._seen: object = None
         self._moves: list[Move] = []
 
@@ -43,14 +46,23 @@ class Reflogs:
     def _read(self, ref: str) -> list[Move]:
         if self._git.commit_of(ref) is None:
             return []  # a branch that is only on a remote, or has no commit yet
-        words = ("-g", "--no-show-signature", f"--max-count={MOST_ENTRIES}", "--format=%H%x00%gs", ref, "--")
+        words = (
+            "-g",
+            "--no-show-signature",
+            f"--max-count={MOST_ENTRIES}",
+            "--format=%H%x00%gs",
+            ref,
+            "--",
+        )
         entries = [line.partition("\0") for line in self._git.run("log", *words).splitlines()]
         older = [new for new, _, _ in entries[1:]] + [""]
         found = []
         for (new, _, action), old in zip(entries, older, strict=True):
             if action.startswith(AGENT_ACTION):
                 named = action.removeprefix(AGENT_ACTION).partition(":")[0].strip()
-                found.append(Move(ref=ref, run_id=named if is_run_id(named) else "", old=old, new=new))
+                found.append(
+                    Move(ref=ref, run_id=named if is_run_id(named) else "", old=old, new=new)
+                )
         return found[::-1]
 
 

@@ -44,12 +44,22 @@ TIMEOUT_SECONDS = 120.0
 TRIES = 4  # of a command that gives no answer
 PAUSES = Backoff((0.02, 0.1, 0.4))  # in seconds
 MOST_RACES = 200  # for one ref, lost to others that moved it
-_FOR_A_MOMENT = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)  # no process can be started now
+_FOR_A_MOMENT = (
+    errno.EAGAIN,
+    errno.ENOMEM,
+    errno.EMFILE,
+    errno.ENFILE,
+)  # no process can be started now
 _WHOLE_STATUS = ("-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=none")
-_SPACES = {"1": 8, "u": 10}  # before the path of a status entry: of a changed path, of an unmerged one
+_SPACES = {
+    "1": 8,
+    "u": 10,
+}  # before the path of a status entry: of a changed path, of an unmerged one
 _SUBMODULE = "160000"  # the mode of one
 # https://user:token@host:443/path, ssh://git@host/path, git@host:path; a plain path is its own name.
-_REMOTE = re.compile(r"(?:[a-z+]+://(?:[^@/]*@)?(?P<host>[^/:@]+)(?::\d+)?/|(?:[^@/]+@)(?P<at>[^/:@]+):)(?P<path>.+)")
+_REMOTE = re.compile(
+    r"(?:[a-z+]+://(?:[^@/]*@)?(?P<host>[^/:@]+)(?::\d+)?/|(?:[^@/]+@)(?P<at>[^/:@]+):)(?P<path>.+)"
+)
 
 if TYPE_CHECKING:  # loaded where git is started: most verbs never start it
     import subprocess
@@ -88,7 +98,9 @@ class Reader:
     def __init__(self, tree: Path) -> None:
         self.tree = tree
 
-    def run(self, command: Reads, /, *arguments: str, feed: str | None = None, index: str = "") -> str:
+    def run(
+        self, command: Reads, /, *arguments: str, feed: str | None = None, index: str = ""
+    ) -> str:
         """What git printed; GitFailed when it said no, GitUnanswered when it did not answer."""
         done = self.attempt(command, *arguments, feed=feed, index=index)
         return _printed(self.tree, (command, *arguments), done)
@@ -135,7 +147,9 @@ class Reader:
 
     def commits_between(self, base: str, head: str, *others: str) -> list[str]:
         """The commits of a head that neither a base nor one of the others has, the oldest first."""
-        return self.run("rev-list", "--reverse", f"{base}..{head}", *(f"^{other}" for other in others)).split()
+        return self.run(
+            "rev-list", "--reverse", f"{base}..{head}", *(f"^{other}" for other in others)
+        ).split()
 
     def paths_between(self, base: str, head: str) -> list[str]:
         """Every path that differs, both names of a rename."""
@@ -147,7 +161,9 @@ class Reader:
         words = ("-z", "--no-renames", "--name-only")
         return [
             *_records(self.run("diff-index", *words, commit)),
-            *_records(self.run("diff-index", *words, "--ignore-submodules=none", "--cached", commit)),
+            *_records(
+                self.run("diff-index", *words, "--ignore-submodules=none", "--cached", commit)
+            ),
         ]
 
     def paths_of(self, commit: str) -> list[str]:
@@ -160,7 +176,9 @@ class Reader:
 
     def dirty_paths(self) -> list[str]:
         """Changed and untracked, the ignored left out; a submodule also for what is in it, whatever is configured."""
-        return [entry[3:] for entry in _records(self.run("status", "--porcelain=v1", *_WHOLE_STATUS))]
+        return [
+            entry[3:] for entry in _records(self.run("status", "--porcelain=v1", *_WHOLE_STATUS))
+        ]
 
     def changed_submodules(self) -> dict[str, bool]:
         """The submodules that are not as recorded, with whether they hold changes that nobody committed."""
@@ -174,18 +192,27 @@ class Reader:
     def submodules(self) -> dict[str, str]:
         """Name -> path, as `.gitmodules` has them."""
         asked = ("--null", "--file", ".gitmodules", r"^submodule\..*\.path$")
-        entries = (entry.partition("\n") for entry in _records(self.attempt("config --get-regexp", *asked).stdout))
-        return {key.removeprefix("submodule.").removesuffix(".path"): path for key, _, path in entries}
+        entries = (
+            entry.partition("\n")
+            for entry in _records(self.attempt("config --get-regexp", *asked).stdout)
+        )
+        return {
+            key.removeprefix("submodule.").removesuffix(".path"): path for key, _, path in entries
+        }
 
     def submodules_between(self, base: str, head: str) -> dict[str, str]:
         """Path -> commit of every submodule that was moved or added."""
         words = _records(self.run("diff-tree", "-r", "-z", "--no-renames", "--raw", base, head))
         pairs = zip(words[::2], words[1::2], strict=True)
-        return {path: state.split(" ")[3] for state, path in pairs if state.split(" ")[1] == _SUBMODULE}
+        return {
+            path: state.split(" ")[3] for state, path in pairs if state.split(" ")[1] == _SUBMODULE
+        }
 
     def salvaged(self) -> list[str]:
         """The refs that hold saved work, newest last."""
-        return self.run("for-each-ref", "--sort=creatordate", "--format=%(refname)", "refs/dos/salvage/").split()
+        return self.run(
+            "for-each-ref", "--sort=creatordate", "--format=%(refname)", "refs/dos/salvage/"
+        ).split()
 
     def root_commit(self) -> str | Unknown:
         """The first commit of the history: what two clones of one repository share."""
@@ -195,14 +222,20 @@ class Reader:
         # In a shallow clone the history ends at commits that say themselves that they have parents.
         headers = [self.run("cat-file", "commit", root).partition("\n\n")[0] for root in found]
         if any("\nparent " in header for header in headers):
-            return Unknown("the clone is shallow, and its history does not go back to the first commit")
+            return Unknown(
+                "the clone is shallow, and its history does not go back to the first commit"
+            )
         return min(found)
 
     def remote(self) -> str:
         """The shared repository as host and path: the same however a clone reaches it, and without a password."""
         url = self.attempt("config --get", "remote.origin.url").stdout.strip()
         found = _REMOTE.match(url)
-        place = f"{(found['host'] or found['at']).lower()}/{found['path'].lstrip('/')}" if found else url
+        place = (
+            f"{(found['host'] or found['at']).lower()}/{found['path'].lstrip('/')}"
+            if found
+            else url
+        )
         return place.rstrip("/").removesuffix(".git")
 
 
@@ -213,18 +246,24 @@ class Writer(Reader):
         """What git printed; GitFailed when it said no, GitUnanswered when it did not answer."""
         return _printed(self.tree, words, self.attempt(*words, feed=feed, index=index))
 
-    def attempt(self, *words: str, feed: str | None = None, index: str = "") -> "subprocess.CompletedProcess[str]":
+    def attempt(
+        self, *words: str, feed: str | None = None, index: str = ""
+    ) -> "subprocess.CompletedProcess[str]":
         """A run of git that ended with an answer; GitUnanswered when it has none after several tries.
 
         A command that cannot simply be repeated is run once.
         """
         return _answered(self.tree, words, partial(self.once, *words, feed=feed, index=index))
 
-    def once(self, *words: str, feed: str | None = None, index: str = "") -> "subprocess.CompletedProcess[str]":
+    def once(
+        self, *words: str, feed: str | None = None, index: str = ""
+    ) -> "subprocess.CompletedProcess[str]":
         """One run, whatever its exit code."""
         return _once(self.tree, words, feed, index)
 
-    def swap_ref(self, ref: str, new: str | None, old: str | None, *, verified: str = "", message: str = "") -> str:
+    def swap_ref(
+        self, ref: str, new: str | None, old: str | None, *, verified: str = "", message: str = ""
+    ) -> str:
         """Move a ref from where it was seen to a new value; why not, empty when it is there.
 
         None, or a name of zeros as git has it, stands for a ref that is not there. `verified` is a line for git that
@@ -250,7 +289,9 @@ class Writer(Reader):
                 break
         return why
 
-    def change_ref(self, ref: str, change: Callable[[str | None], str], *, message: str = "") -> None:
+    def change_ref(
+        self, ref: str, change: Callable[[str | None], str], *, message: str = ""
+    ) -> None:
         """Move a ref to what `change` makes of where it is, and ask it again whenever somebody else was quicker.
 
         A change that has nothing to do returns what it was given. Raises GitFailed when git refuses though nobody else
@@ -267,9 +308,12 @@ class Writer(Reader):
                 return
             unmoved = unmoved + 1 if self.object_of(ref) == old else 0
             if unmoved == TRIES:
-                raise GitFailed(why, hint=f"Try it yourself: git -C {self.tree} update-ref {ref} {new}")
+                raise GitFailed(
+                    why, hint=f"Try it yourself: git -C {self.tree} update-ref {ref} {new}"
+                )
         raise GitFailed(
-            f"{ref} changed during all {MOST_RACES} attempts", hint="Look for another program that writes it."
+            f"{ref} changed during all {MOST_RACES} attempts",
+            hint="Look for another program that writes it.",
         )
 
     def _holds(self, verified: str) -> bool:
@@ -307,7 +351,9 @@ def _answered(
     raise _failed(GitUnanswered, tree, words, done)
 
 
-def _once(tree: Path, words: Sequence[str], feed: str | None, index: str) -> "subprocess.CompletedProcess[str]":
+def _once(
+    tree: Path, words: Sequence[str], feed: str | None, index: str
+) -> "subprocess.CompletedProcess[str]":
     import subprocess
 
     from dos.git import drivers
@@ -331,12 +377,17 @@ def _once(tree: Path, words: Sequence[str], feed: str | None, index: str) -> "su
             f"git {_shown(words)} took longer than {TIMEOUT_SECONDS:g} s in {tree}",
             hint=f"Try it yourself: git -C {tree} {_shown(words, most=20)}",
         ) from error
-    said, complained = (each.decode("utf-8", "surrogateescape") for each in (done.stdout, done.stderr))
+    said, complained = (
+        each.decode("utf-8", "surrogateescape") for each in (done.stdout, done.stderr)
+    )
     return subprocess.CompletedProcess(done.args, done.returncode, said, complained)
 
 
 def _failed(
-    kind: type[GitFailed], tree: Path, words: Sequence[str], done: "subprocess.CompletedProcess[str]"
+    kind: type[GitFailed],
+    tree: Path,
+    words: Sequence[str],
+    done: "subprocess.CompletedProcess[str]",
 ) -> GitFailed:
     said = (done.stderr or done.stdout).strip().splitlines()
     return kind(
@@ -349,11 +400,15 @@ def version() -> tuple[int, ...] | Unknown:
     import subprocess
 
     try:
-        said = subprocess.run(["git", "--version"], capture_output=True, text=True, timeout=10).stdout
+        said = subprocess.run(
+            ["git", "--version"], capture_output=True, text=True, timeout=10
+        ).stdout
     except (FileNotFoundError, subprocess.TimeoutExpired) as error:
         return Unknown(str(error))
     numbers = said.split()[2].split(".") if len(said.split()) > 2 else []
-    return tuple(int(number) for number in numbers[:3] if number.isdigit()) or Unknown(f"git said {said.strip()!r}")
+    return tuple(int(number) for number in numbers[:3] if number.isdigit()) or Unknown(
+        f"git said {said.strip()!r}"
+    )
 
 
 def _records(text: str) -> list[str]:

@@ -30,7 +30,9 @@ class Fates:
         self.is_walked = True
         since = self._tip.sha, f"^{self._sha}"
         found = next(log.names(self._git, "-1", *since, path=path), "")
-        return found or next(log.names(self._git, "--reverse", "--ancestry-path", "--merges", *since), "")
+        return found or next(
+            log.names(self._git, "--reverse", "--ancestry-path", "--merges", *since), ""
+        )
 
     def moved_to(self, path: str) -> tuple[str, str]:
         """Where a file that is not at its place any more is now; else the newest commit that took it away."""
@@ -55,7 +57,11 @@ class Fates:
         parent = self._objects.commit(commit.parents[0]) if commit and commit.parents else None
         if commit is None or parent is None:
             return []
-        return [each.path for each in trees.changes(self._objects, parent.tree, commit.tree) if each.new_blob]
+        return [
+            each.path
+            for each in trees.changes(self._objects, parent.tree, commit.tree)
+            if each.new_blob
+        ]
 
     def _deletions(self, sha: str, path: str) -> list[str]:
         """Newest first; on the branch itself a merge may have done it."""

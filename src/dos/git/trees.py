@@ -38,7 +38,9 @@ def _change(path: str, before: Entry | None, after: Entry | None, old_path: str)
     )
 
 
-def _differing(objects: Objects, old: str, new: str, folder: str) -> Iterator[tuple[str, Entry | None, Entry | None]]:
+def _differing(
+    objects: Objects, old: str, new: str, folder: str
+) -> Iterator[tuple[str, Entry | None, Entry | None]]:
     waiting = [(old, new, folder)]
     while waiting:
         old, new, folder = waiting.pop()
@@ -83,7 +85,11 @@ def _moved(objects: Objects, gone: dict[str, Entry], come: dict[str, Entry]) -> 
 
 def _lines(objects: Objects, entry: Entry) -> Counter[str]:
     raw = objects.blob(entry.sha) or b""
-    return Counter() if content.is_binary(raw) else Counter(filter(str.strip, content.decoded(raw).split("\n")))
+    return (
+        Counter()
+        if content.is_binary(raw)
+        else Counter(filter(str.strip, content.decoded(raw).split("\n")))
+    )
 
 
 def _likeness(old: Counter[str], new: Counter[str]) -> float:

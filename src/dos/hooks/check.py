@@ -23,7 +23,12 @@ _MOST_SHOWN = 3
 # As `landing` and `worktrees` have them, which take longer to load than all the rest of this.
 _FENCES = "refs/dos/fence/"
 _READY = "dos-ready"
-_KNOWN = ("HEAD", "--branches", "--remotes", "--tags")  # what is reachable from these was there before
+_KNOWN = (
+    "HEAD",
+    "--branches",
+    "--remotes",
+    "--tags",
+)  # what is reachable from these was there before
 
 
 class Refused(Struct, frozen=True):
@@ -68,7 +73,9 @@ def check(hook: str, said: str, marks: Mapping[str, str]) -> Refused | None:
             return _committing(found, marks) if own else _elsewhere(found)
         return _moving(found, [Update(*line.split(" ", 2)) for line in said.splitlines()], own)
     except (DosError, OSError, ValueError) as error:
-        return Refused(f"it could not be checked: {error}", "Stop here and say so; a person has to look at it.")
+        return Refused(
+            f"it could not be checked: {error}", "Stop here and say so; a person has to look at it."
+        )
 
 
 def _lane(marks: Mapping[str, str]) -> Lane | Refused | None:
@@ -76,7 +83,10 @@ def _lane(marks: Mapping[str, str]) -> Lane | Refused | None:
     name, fence, root = (marks.get(key, "") for key in ("DOS_LANE", "DOS_FENCE", "DOS_WORKSPACE"))
     if not name or not root or not fence.isdecimal():
         found = f"DOS_WORKSPACE={shown(root)} DOS_LANE={shown(name)} DOS_FENCE={shown(fence)}"
-        return Refused(f"these do not say whose work it is: {found}", "Leave them as they were when you were started.")
+        return Refused(
+            f"these do not say whose work it is: {found}",
+            "Leave them as they were when you were started.",
+        )
     place = workspace.find(Path(root))
     if place.common != _common(_here(marks)):
         return None
@@ -108,7 +118,9 @@ def _worktree(common: Path, lane: str, here: Path) -> tuple[Path, Path] | None:
     """
     found = None
     for pointer in (common / "worktrees").glob("*/gitdir"):
-        place = pointer.parent / pointer.read_text(encoding="utf-8", errors="surrogateescape").rstrip("\n")
+        place = pointer.parent / pointer.read_text(
+            encoding="utf-8", errors="surrogateescape"
+        ).rstrip("\n")
         directory = Path(os.path.realpath(pointer.parent))
         if place.parent.name == slug(lane) and (directory / _READY).exists():
             found = place.parent, directory
@@ -118,9 +130,15 @@ def _worktree(common: Path, lane: str, here: Path) -> tuple[Path, Path] | None:
 
 
 def _lost(place: Workspace, lane: str, fence: int) -> Refused | None:
-    said = Writer(place.tree).run("cat-file", "--batch", feed=f"{_FENCES}{slug(lane)}\n").split()  # or "missing"
+    said = (
+        Writer(place.tree).run("cat-file", "--batch", feed=f"{_FENCES}{slug(lane)}\n").split()
+    )  # or "missing"
     newest = next((word.removeprefix("fence=") for word in said if word.startswith("fence=")), "")
-    return None if newest == str(fence) else _gone(lane, fence, f"its newest holder is {newest or 'not known to git'}")
+    return (
+        None
+        if newest == str(fence)
+        else _gone(lane, fence, f"its newest holder is {newest or 'not known to git'}")
+    )
 
 
 def _gone(lane: str, fence: int, why: str) -> Refused:
@@ -143,7 +161,9 @@ def _region(world: World, lane: str, fence: int) -> Region | Refused:
         )
     name = world.config.canonical_lane(lane)
     found = world.config.lane_region(name) if name else None
-    return found or Refused(f"there is no lane {lane!r} in {world.workspace.config}", "Stop here and say so.")
+    return found or Refused(
+        f"there is no lane {lane!r} in {world.workspace.config}", "Stop here and say so."
+    )
 
 
 def _committing(lane: Lane, marks: Mapping[str, str]) -> Refused | None:
@@ -152,7 +172,14 @@ def _committing(lane: Lane, marks: Mapping[str, str]) -> Refused | None:
     parents = ["HEAD", *(heads.read_text().split() if heads.exists() else [])]
     if lane.tree.commit_of("HEAD") is None:
         parents = [lane.tree.run("hash-object", "-t", "tree", "--stdin", feed="").strip()]
-    words = ("diff-index", "--cached", "-z", "--no-renames", "--name-only", "--ignore-submodules=none")
+    words = (
+        "diff-index",
+        "--cached",
+        "-z",
+        "--no-renames",
+        "--name-only",
+        "--ignore-submodules=none",
+    )
     index = marks.get("GIT_INDEX_FILE", "")
     index = str(Path.cwd() / index) if index else ""
     staged = [set(_paths(lane.tree.run(*words, parent, index=index))) for parent in parents]
@@ -182,12 +209,24 @@ def _moving(lane: Lane, updates: Sequence[Update], own: bool) -> Refused | None:
 
 def _commits(lane: Lane, new: str, known: Sequence[str]) -> Refused | None:
     """Every commit that is not reachable from what is known changes only what belongs to the lane."""
-    if new.startswith("ref:"):  # it goes to a branch; a commit there would move the branch, and that is refused
+    if new.startswith(
+        "ref:"
+    ):  # it goes to a branch; a commit there would move the branch, and that is refused
         return None
     commits = lane.tree.run("rev-list", new, "--not", *known)
     if not commits:
         return None
-    words = ("diff-tree", "--stdin", "-r", "-z", "-c", "--root", "--no-commit-id", "--no-renames", "--name-only")
+    words = (
+        "diff-tree",
+        "--stdin",
+        "-r",
+        "-z",
+        "-c",
+        "--root",
+        "--no-commit-id",
+        "--no-renames",
+        "--name-only",
+    )
     changed = _paths(lane.tree.run(*words, "--ignore-submodules=none", feed=commits))
     return _strays(lane, set(changed))
 
@@ -206,9 +245,14 @@ def _only_packs(lane: Lane, update: Update) -> bool:
     if not update.deletes:
         return lane.tree.object_of(update.ref) == update.new
     packed = _common(lane.directory) / "packed-refs"
-    if not packed.exists() or packed.with_name("packed-refs.lock").exists():  # whoever deletes it there locks it first
+    if (
+        not packed.exists() or packed.with_name("packed-refs.lock").exists()
+    ):  # whoever deletes it there locks it first
         return False
-    return f"{update.old} {update.ref}" in packed.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    return (
+        f"{update.old} {update.ref}"
+        in packed.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    )
 
 
 def _strays(lane: Lane, paths: set[str]) -> Refused | None:
@@ -225,7 +269,10 @@ def _strays(lane: Lane, paths: set[str]) -> Refused | None:
 
 
 def _elsewhere(lane: Lane) -> Refused:
-    return Refused(f"this is not where lane {lane.name!r} works", f"{_where(lane)} What is good is landed from there.")
+    return Refused(
+        f"this is not where lane {lane.name!r} works",
+        f"{_where(lane)} What is good is landed from there.",
+    )
 
 
 def _not_yours(lane: Lane, ref: str) -> Refused:
@@ -247,7 +294,9 @@ def _here(marks: Mapping[str, str]) -> Path:
 
 def _common(directory: Path) -> Path:
     try:
-        shared = (directory / "commondir").read_text(encoding="utf-8", errors="surrogateescape").strip()
+        shared = (
+            (directory / "commondir").read_text(encoding="utf-8", errors="surrogateescape").strip()
+        )
     except FileNotFoundError:
         return directory
     return Path(os.path.realpath(directory / shared))

@@ -50,12 +50,15 @@ def find(place: Workspace) -> Place:
     """Where git looks for the hooks of a repository and all its worktrees."""
     if place.common is None:
         raise WorkspaceMissing(
-            f"{place.root} is not in a git repository, so there is nothing to guard", hint="git init, or --workspace."
+            f"{place.root} is not in a git repository, so there is nothing to guard",
+            hint="git init, or --workspace.",
         )
     # We ask git with hooks switched off on the command line, so what counts is the last of the other settings.
     words = ("config", "--null", "--show-scope", "--type=path", "--get-all", "core.hooksPath")
     found = Writer(place.tree).attempt(*words).stdout.split("\0")
-    configured = [path for scope, path in zip(found[::2], found[1::2], strict=False) if scope != "command"]
+    configured = [
+        path for scope, path in zip(found[::2], found[1::2], strict=False) if scope != "command"
+    ]
     if not configured:
         return Place(directory=place.common / "hooks", configured=False)
     directory = Path(configured[-1])
@@ -114,7 +117,9 @@ def _seen(path: Path) -> Hook:
         return Hook(path=path, state=State.IN_PLACE if current else State.OUTDATED, foreign=kept)
     # The same file under both names: an installation that was broken off before it wrote anything.
     began = kept and path.exists() and hook.kept.exists() and path.samefile(hook.kept)
-    return Hook(path=path, state=State.REPLACED if kept and not began else State.MISSING, foreign=True)
+    return Hook(
+        path=path, state=State.REPLACED if kept and not began else State.MISSING, foreign=True
+    )
 
 
 def _content(path: Path) -> bytes:
@@ -133,7 +138,11 @@ def check_usable(hooks: Sequence[Hook]) -> None:
     words = [sys.executable, *script.PYTHON_FLAGS, "-m", "dos", "version"]
     folder = Path(sys.executable).parent
     done = subprocess.run(
-        words, capture_output=True, text=True, cwd=folder, env=process.child_environment(os.environ, folder)
+        words,
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=process.child_environment(os.environ, folder),
     )
     if done.returncode != 0:
         said = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
@@ -189,4 +198,7 @@ def _take_out(hook: Hook) -> None:
 
 
 def _unwritable(directory: Path, error: OSError) -> GitFailed:
-    return GitFailed(f"{directory} cannot be written: {error.strerror}", hint=f"ls -ld {directory} shows whose it is.")
+    return GitFailed(
+        f"{directory} cannot be written: {error.strerror}",
+        hint=f"ls -ld {directory} shows whose it is.",
+    )

@@ -7,7 +7,10 @@ HOOKS = ("pre-commit", "reference-transaction")
 MARK = "# dos commit gate"
 KEPT = ".before-dos"  # what was there before lies beside it, under its name and this
 REFUSED = 5
-PYTHON_FLAGS = ("-E", "-P")  # neither an agent's PYTHONPATH nor a folder of the repository stands for our modules
+PYTHON_FLAGS = (
+    "-E",
+    "-P",
+)  # neither an agent's PYTHONPATH nor a folder of the repository stands for our modules
 
 _HEAD = """#!/bin/sh
 {mark}: `dos hooks git install` wrote this file, `dos hooks git remove` takes it out. Edits are lost.

@@ -33,7 +33,9 @@ class Report(Struct, frozen=True, kw_only=True):
     events: int
     streams: int
     leases: int
-    unknown_kinds: dict[str, int]  # written by a newer version, or by somebody else; they change no state
+    unknown_kinds: dict[
+        str, int
+    ]  # written by a newer version, or by somebody else; they change no state
     problems: list[Problem]
 
 
@@ -48,7 +50,10 @@ def check(store: Store, *, progress: Progress | None = None) -> Report:
     """Everything is read in one view, so that writers who go on meanwhile are not taken for damage."""
     walk = _Walk()
     walk.note_all(_own_findings(store))
-    total, marked = _read_or(store, 0, lambda view: view.count(0)), _read_or(store, -1, pruned_through) >= 0
+    total, marked = (
+        _read_or(store, 0, lambda view: view.count(0)),
+        _read_or(store, -1, pruned_through) >= 0,
+    )
     limit, walked = PAGE, False
     while True:
         try:
@@ -75,7 +80,10 @@ def check(store: Store, *, progress: Progress | None = None) -> Report:
             if (beyond := _next_readable(store, walk.last)) is None:
                 walk.note(0, f"no event after {walk.last} can be read: {error}")
                 return walk.report()
-            walk.note(walk.last + 1, f"the events from {walk.last + 1} to {beyond} cannot be read: {error}")
+            walk.note(
+                walk.last + 1,
+                f"the events from {walk.last + 1} to {beyond} cannot be read: {error}",
+            )
             walk.last = beyond
 
 
@@ -87,7 +95,9 @@ class _Walk:
         self.count = 0
         self.through = 0
         self._leases = Leases()
-        self._heads: dict[str, tuple[int, int]] = {}  # stream -> version and position of its newest event
+        self._heads: dict[
+            str, tuple[int, int]
+        ] = {}  # stream -> version and position of its newest event
         self._floors: dict[str, int] = {}  # stream -> the highest fence it was written under
         self._unknown: Counter[str] = Counter()
         self._problems: list[Problem] = []
@@ -122,7 +132,10 @@ class _Walk:
             # Also of a damaged event, or every one of them would be reported as a gap again.
             self._see_version(event)
         if event.schema > SCHEMA:
-            self.note(event.pos, f"event {event.pos} has schema {event.schema}, and this dos reads up to {SCHEMA}")
+            self.note(
+                event.pos,
+                f"event {event.pos} has schema {event.schema}, and this dos reads up to {SCHEMA}",
+            )
             return
         try:
             if decode(event) is None:
@@ -143,11 +156,18 @@ class _Walk:
             return
         for fence in sorted(listed.keys() | self._leases.live.keys()):
             if fence not in listed:
-                self.note(fence, f"the lease with fence {fence} is live and missing from the lease table")
+                self.note(
+                    fence, f"the lease with fence {fence} is live and missing from the lease table"
+                )
             elif fence not in self._leases.live:
-                self.note(fence, f"the lease table has fence {fence}, which by the events is not live")
+                self.note(
+                    fence, f"the lease table has fence {fence}, which by the events is not live"
+                )
             elif listed[fence] != self._leases.live[fence]:
-                self.note(fence, f"the lease table and the events disagree about the lease with fence {fence}")
+                self.note(
+                    fence,
+                    f"the lease table and the events disagree about the lease with fence {fence}",
+                )
 
     def _see_version(self, event: Event) -> None:
         if not isinstance(event.stream, str) or not isinstance(event.ver, int):
@@ -156,7 +176,9 @@ class _Walk:
         self._heads[event.stream] = (event.ver, event.pos)
         gap = event.ver > version + 1
         if event.ver <= version or (gap and pos >= self.through):
-            self.note(event.pos, f"stream {event.stream!r} goes from version {version} to {event.ver}")
+            self.note(
+                event.pos, f"stream {event.stream!r} goes from version {version} to {event.ver}"
+            )
 
     def _see_fence(self, event: Event) -> None:
         if event.fence is None:
@@ -164,15 +186,26 @@ class _Walk:
         floor = self._floors.get(event.stream, 0)
         self._floors[event.stream] = max(floor, event.fence)
         if event.fence < floor:
-            self.note(event.pos, f"event {event.pos} was written under fence {event.fence}, after fence {floor}")
+            self.note(
+                event.pos,
+                f"event {event.pos} was written under fence {event.fence}, after fence {floor}",
+            )
         if event.fence not in self._leases.live and event.pos > self.through:
-            self.note(event.pos, f"event {event.pos} was written under fence {event.fence}, which was not live")
+            self.note(
+                event.pos,
+                f"event {event.pos} was written under fence {event.fence}, which was not live",
+            )
 
     def _see_lease(self, event: Event) -> None:
         match fact := leases.reader.decode(event):
             case None:
                 return
-            case lanes.LeaseRenewed() | lanes.LeaseReleased() | lanes.LeaseExpired() | lanes.LeaseRevoked():
+            case (
+                lanes.LeaseRenewed()
+                | lanes.LeaseReleased()
+                | lanes.LeaseExpired()
+                | lanes.LeaseRevoked()
+            ):
                 self._see_change(event, fact.lease)
             case lanes.LeaseAdopted():
                 self._see_change(event, fact.previous)
@@ -186,14 +219,22 @@ class _Walk:
 
     def _see_change(self, event: Event, fence: int) -> None:
         if fence not in self._leases.live and event.pos > self.through:
-            self.note(event.pos, f"event {event.pos} ({event.kind}) is about fence {fence}, which was not live")
+            self.note(
+                event.pos,
+                f"event {event.pos} ({event.kind}) is about fence {fence}, which was not live",
+            )
 
     def _see_overlaps(self, event: Event, begun: Lease) -> None:
         if event.stream != streams.lease(begun.lane, is_lock=begun.is_lock):
-            self.note(event.pos, f"event {event.pos} grants lane {begun.lane!r} on stream {event.stream!r}")
+            self.note(
+                event.pos,
+                f"event {event.pos} grants lane {begun.lane!r} on stream {event.stream!r}",
+            )
         for other in self._leases.live.values():
             if other.fence != begun.fence and (why := _conflict(begun, other)):
-                self.note(event.pos, f"fence {begun.fence} was granted beside fence {other.fence}: {why}")
+                self.note(
+                    event.pos, f"fence {begun.fence} was granted beside fence {other.fence}: {why}"
+                )
 
 
 def _conflict(begun: Lease, other: Lease) -> str:

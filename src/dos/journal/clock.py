@@ -40,5 +40,7 @@ def _boot() -> str:
         return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     import subprocess
 
-    found = subprocess.run(["sysctl", "-n", "kern.bootsessionuuid"], capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        ["sysctl", "-n", "kern.bootsessionuuid"], capture_output=True, text=True, check=True
+    )
     return found.stdout.strip()

@@ -66,9 +66,13 @@ class Watch:
     def __init__(self, store: Store, *kinds: type[State], keep: bool = False) -> None:
         self._store, self._kinds, self._keep = store, kinds, keep
         self._states: dict[type[State], State] = {}
-        self._kept: dict[type[State], int] = {}  # the position of the newest snapshot that we know of
+        self._kept: dict[
+            type[State], int
+        ] = {}  # the position of the newest snapshot that we know of
         self.pos = 0
-        self.lapsed: list[Lease] = []  # whose time was over at the last look, and that nobody had ended
+        self.lapsed: list[
+            Lease
+        ] = []  # whose time was over at the last look, and that nobody had ended
         self.locks: list[Lease] = []  # that had not lapsed then
 
     def look(self) -> list[Lease]:
@@ -151,11 +155,15 @@ def pruned_through(view: Reading) -> int:
 def code_hash(kind: type[State]) -> str:
     """Changes with the code that folds, so that a state made by other rules is not taken for this one."""
     seen = 0
-    made_with: tuple[str, ...] = getattr(kind, "made_with", ())  # modules whose rules the state follows
+    made_with: tuple[str, ...] = getattr(
+        kind, "made_with", ()
+    )  # modules whose rules the state follows
     for module in (kind.__module__, fleet.__name__, limits.__name__, upgrades.__name__, *made_with):
         spec = sys.modules[module].__spec__
         if spec is None or spec.origin is None:
-            raise Internal(f"the state {kind.name!r} is defined in {module}, which has no source file")
+            raise Internal(
+                f"the state {kind.name!r} is defined in {module}, which has no source file"
+            )
         seen = crc32(_source(spec.loader, spec.origin), seen)
     return f"{seen:08x}"
 

@@ -37,7 +37,9 @@ class Archive:
             directory = self.path.parent
             missing = [each for each in (directory, *directory.parents) if not each.exists()]
             directory.mkdir(parents=True, exist_ok=True)
-            with self.path.open("a" if self.written else "x", encoding="utf-8", newline="\n") as file:
+            with self.path.open(
+                "a" if self.written else "x", encoding="utf-8", newline="\n"
+            ) as file:
                 file.writelines(f"{lines.written(event)}\n" for event in batch)
                 file.flush()
                 os.fsync(file.fileno())
@@ -95,7 +97,9 @@ class Ages(Struct, frozen=True, kw_only=True):
         return self.cutoff_ms < event.at_ms <= self.now_ms
 
     def old(self, event: Event) -> bool:
-        return event.at_ms <= self.cutoff_ms and (event.key is None or event.at_ms <= self.now_ms - KEYED_MS)
+        return event.at_ms <= self.cutoff_ms and (
+            event.key is None or event.at_ms <= self.now_ms - KEYED_MS
+        )
 
 
 class Survey:
@@ -107,7 +111,9 @@ class Survey:
         self.examined = 0
         self._head = head
         self._heads: dict[str, int] = {}
-        self._renewed: dict[int, int] = {}  # the leases live at the end -> the position of their newest renewal
+        self._renewed: dict[
+            int, int
+        ] = {}  # the leases live at the end -> the position of their newest renewal
         self._kept: set[int] = set()  # the leases whose beginning stays, and so must their ending
 
     def read(self, happened: Iterable[Event]) -> "Survey":
@@ -164,7 +170,9 @@ class Survey:
 
     def _free(self, event: Event) -> bool:
         """Nothing but its own meaning keeps it. One with a fence stays: the fence guards its stream."""
-        return self.ages.old(event) and event.fence is None and event.ver < self._newest(event.stream)
+        return (
+            self.ages.old(event) and event.fence is None and event.ver < self._newest(event.stream)
+        )
 
     def _newest(self, stream: str) -> int:
         if stream not in self._heads:
@@ -197,7 +205,9 @@ def prune(
     ages = _ages(FLOOR_MS if crowded else older_than_ms, now_ms)
     survey = Survey(ages, lambda stream: _head(store, stream)).read(store.events())
     removed = 0
-    archived = Archive(archive, f"journal-{now_ms}-through-{survey.through}.jsonl") if archive else None
+    archived = (
+        Archive(archive, f"journal-{now_ms}-through-{survey.through}.jsonl") if archive else None
+    )
     for batch in _batches(store, survey):
         removed += len(batch)
         if dry_run:
@@ -215,7 +225,9 @@ def prune(
 
 def _ages(older_than_ms: int, now_ms: int) -> Ages:
     if older_than_ms < 0:
-        raise BadInput(f"an age of {older_than_ms} ms is negative", hint="Give the age as a positive number.")
+        raise BadInput(
+            f"an age of {older_than_ms} ms is negative", hint="Give the age as a positive number."
+        )
     return Ages(now_ms=now_ms, cutoff_ms=now_ms - max(older_than_ms, FLOOR_MS))
 
 

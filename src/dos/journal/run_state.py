@@ -10,7 +10,13 @@ from dos.journal.events.envelope import Event
 from dos.journal.events.reader import FactReader
 from dos.units.unit import Landing
 
-_End = runs.RunSuspended | runs.ResumeProposed | runs.RunResumed | runs.RunEnded | runs.LedgerLineUnreadable
+_End = (
+    runs.RunSuspended
+    | runs.ResumeProposed
+    | runs.RunResumed
+    | runs.RunEnded
+    | runs.LedgerLineUnreadable
+)
 Handled = (
     fleet.RunMinted
     | fleet.RunBegun
@@ -65,11 +71,15 @@ class Run(Struct, kw_only=True):
     start_sha: str = ""
     steps: list[str] = field(default_factory=list)
     regions: dict[str, list[str]] = field(default_factory=dict)
-    kept_steps: list[str] = field(default_factory=list)  # left out later, by nobody's leave: they are still to do
+    kept_steps: list[str] = field(
+        default_factory=list
+    )  # left out later, by nobody's leave: they are still to do
     resumes: str = ""
     claimed: dict[str, str] = field(default_factory=dict)
     verified: dict[str, Verified] = field(default_factory=dict)
-    landings: list[Landing] = field(default_factory=list)  # intended: everything between base and commit is its own
+    landings: list[Landing] = field(
+        default_factory=list
+    )  # intended: everything between base and commit is its own
     suspended: bool = False
     suspend_reason: str = ""
     suspend_resume_sha: str = ""
@@ -114,7 +124,9 @@ class Run(Struct, kw_only=True):
                 self.suspended, self.suspend_reason, self.proposed = True, fact.reason, False
                 self.suspend_resume_sha, self.checkpoint = fact.resume_sha, None
                 if digest := fact.transcript_digest:
-                    self.checkpoint = Checkpoint(turn=fact.checkpoint_turn, digest=digest, transcript=fact.transcript)
+                    self.checkpoint = Checkpoint(
+                        turn=fact.checkpoint_turn, digest=digest, transcript=fact.transcript
+                    )
             case runs.ResumeProposed():
                 self.proposed = True
             case runs.RunResumed():
@@ -135,14 +147,27 @@ class Run(Struct, kw_only=True):
         self.resumes = self.resumes or fact.resumes
         if fact.steps:
             self._extend(fact.steps, fact.regions, approved=False)
-        self.suspended, self.suspend_reason, self.suspend_resume_sha, self.checkpoint = False, "", "", None
+        self.suspended, self.suspend_reason, self.suspend_resume_sha, self.checkpoint = (
+            False,
+            "",
+            "",
+            None,
+        )
         self.proposed, self.result = False, ""
 
-    def _extend(self, steps: Sequence[str], regions: Mapping[str, list[str]], *, approved: bool) -> None:
+    def _extend(
+        self, steps: Sequence[str], regions: Mapping[str, list[str]], *, approved: bool
+    ) -> None:
         if approved:
-            self.steps, self.regions, self.kept_steps = list(dict.fromkeys(steps)), dict(regions), []
+            self.steps, self.regions, self.kept_steps = (
+                list(dict.fromkeys(steps)),
+                dict(regions),
+                [],
+            )
             return
         self.kept_steps = [step for step in self.steps if step not in steps]
         # A step that was declared keeps its region too: a wider one would make it easier to have done it.
-        self.regions = {step: globs for step, globs in regions.items() if step not in self.steps} | self.regions
+        self.regions = {
+            step: globs for step, globs in regions.items() if step not in self.steps
+        } | self.regions
         self.steps = list(dict.fromkeys([*steps, *self.kept_steps]))

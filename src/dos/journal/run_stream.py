@@ -21,10 +21,14 @@ def read(store: Store, run_id: str) -> Run:
     return fold(Run(), store.load(stream(run_id)))
 
 
-def entries(run_id: str, facts: Sequence[Fact], *, at_version: int, fence: int | None = None) -> list[Entry]:
+def entries(
+    run_id: str, facts: Sequence[Fact], *, at_version: int, fence: int | None = None
+) -> list[Entry]:
     """The facts on their way into a run's stream, provided that it is still at this version."""
     return [
-        Entry(stream=stream(run_id), kind=fact.kind, body=fact, expect=at_version + place, fence=fence)
+        Entry(
+            stream=stream(run_id), kind=fact.kind, body=fact, expect=at_version + place, fence=fence
+        )
         for place, fact in enumerate(facts)
     ]
 

@@ -10,10 +10,25 @@ from typing import Any, Protocol, Self
 
 from msgspec import Struct, json, structs
 
-from dos.errors import BadInput, Conflict, Fenced, Internal, JournalTooNew, OutcomeUnknown, StoreFailed
+from dos.errors import (
+    BadInput,
+    Conflict,
+    Fenced,
+    Internal,
+    JournalTooNew,
+    OutcomeUnknown,
+    StoreFailed,
+)
 from dos.journal import streams
 from dos.journal.events.envelope import SCHEMA, Event, Fact
-from dos.journal.events.lanes import LeaseAdopted, LeaseExpired, LeaseGranted, LeaseReleased, LeaseRenewed, LeaseRevoked
+from dos.journal.events.lanes import (
+    LeaseAdopted,
+    LeaseExpired,
+    LeaseGranted,
+    LeaseReleased,
+    LeaseRenewed,
+    LeaseRevoked,
+)
 from dos.lease import Lease, Refusal, Request
 from dos.text import folded, shown
 
@@ -30,7 +45,9 @@ class Entry(Struct, frozen=True, kw_only=True):
     key: str | None = None
     fence: int | None = None
     schema: int = SCHEMA
-    at_ms: int | None = None  # when it happened, if that was not now: what is imported keeps its time
+    at_ms: int | None = (
+        None  # when it happened, if that was not now: what is imported keeps its time
+    )
 
 
 class Foreseen(Struct, frozen=True, kw_only=True):
@@ -70,7 +87,9 @@ class Reading(Protocol):
     def keyed(self, stream: str, key: str) -> Event | None: ...
     def load(self, stream: str, after: int, limit: int | None) -> list[Event]: ...
     def tail(self, after: int, limit: int) -> list[Event]: ...
-    def raw(self, after: int, limit: int) -> list[tuple[Event, int]]: ...  # unverified, with the stored checksum
+    def raw(
+        self, after: int, limit: int
+    ) -> list[tuple[Event, int]]: ...  # unverified, with the stored checksum
     def count(self, after: int) -> int: ...
     def streams(self, prefix: str) -> list[str]: ...
     def leases(self) -> list[Lease]: ...
@@ -108,7 +127,10 @@ class Store:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -133,7 +155,9 @@ class Store:
         schema: int = SCHEMA,
     ) -> Event:
         """Write one record; when this returns it survives a kill and a power cut."""
-        entry = Entry(stream=stream, kind=kind, body=body, expect=expect, key=key, fence=fence, schema=schema)
+        entry = Entry(
+            stream=stream, kind=kind, body=body, expect=expect, key=key, fence=fence, schema=schema
+        )
         return self.append_all([entry])[0]
 
     def append_all(self, entries: Sequence[Entry]) -> list[Event]:
@@ -145,12 +169,20 @@ class Store:
             if any(entry.key is None for entry in entries):
                 raise
             try:
-                return self._append_all(entries, encoded)  # where the first time succeeded, the keys find it
+                return self._append_all(
+                    entries, encoded
+                )  # where the first time succeeded, the keys find it
             except StoreFailed as failed:
                 raise unknown from failed
 
     def record(
-        self, stream: str, fact: Fact, *, expect: int | None = None, key: str | None = None, fence: int | None = None
+        self,
+        stream: str,
+        fact: Fact,
+        *,
+        expect: int | None = None,
+        key: str | None = None,
+        fence: int | None = None,
     ) -> Event:
         return self.append(stream, fact.kind, fact, expect=expect, key=key, fence=fence)
 
@@ -208,7 +240,9 @@ class Store:
                 else:
                     standing.append(lapsed)
             expires = tx.lease_ms() + asked.ttl_ms
-            fact = LeaseGranted(asked=asked, boot=tx.boot(), expires_ms=expires, requested_lane=requested_lane)
+            fact = LeaseGranted(
+                asked=asked, boot=tx.boot(), expires_ms=expires, requested_lane=requested_lane
+            )
             return self._begin(tx, asked, fact, expires)
 
     def renew(self, fences: Sequence[int], *, coalesce_ms: int = 0) -> Renewal:
@@ -229,7 +263,9 @@ class Store:
                     continue
                 expires = tx.lease_ms() + lease.ttl_ms
                 event = self._note(tx, lease, LeaseRenewed(lease=fence, expires_ms=expires))
-                kept = structs.replace(lease, expires_ms=expires, beat_ms=event.at_ms, version=event.ver)
+                kept = structs.replace(
+                    lease, expires_ms=expires, beat_ms=event.at_ms, version=event.ver
+                )
                 tx.update_lease(kept)
                 renewal.kept.append(kept)
         return renewal
@@ -248,7 +284,9 @@ class Store:
         with self.backend.write(Foreseen(fences=[fence])) as tx:
             old = _unchanged(tx, fence, version)
             if _place(asked) != _place(old):
-                raise Internal(f"the lease with fence {fence} is for {old.lane!r}, and {asked.lane!r} was to adopt it")
+                raise Internal(
+                    f"the lease with fence {fence} is for {old.lane!r}, and {asked.lane!r} was to adopt it"
+                )
             tx.drop_lease(fence)
             expires = tx.lease_ms() + asked.ttl_ms
             fact = LeaseAdopted(asked=asked, boot=tx.boot(), expires_ms=expires, previous=old.fence)
@@ -268,7 +306,9 @@ class Store:
 
     def _append_all(self, entries: Sequence[Entry], encoded: Sequence[bytes]) -> list[Event]:
         with self.backend.write(Foreseen(entries=entries)) as tx:
-            return [self._append(tx, entry, raw) for entry, raw in zip(entries, encoded, strict=True)]
+            return [
+                self._append(tx, entry, raw) for entry, raw in zip(entries, encoded, strict=True)
+            ]
 
     def _append(self, tx: Writing, entry: Entry, raw: bytes) -> Event:
         if entry.key is not None and (first := tx.keyed(entry.stream, entry.key)):
@@ -276,14 +316,18 @@ class Store:
         if entry.fence is not None:
             _held(tx, entry.fence)
             if entry.fence < tx.fence_floor(entry.stream):
-                raise Fenced(f"stream {entry.stream!r} was written under a newer fence than {entry.fence}")
+                raise Fenced(
+                    f"stream {entry.stream!r} was written under a newer fence than {entry.fence}"
+                )
         head = tx.head(entry.stream)
         if entry.expect is not None and entry.expect != head:
             raise Conflict(f"stream {entry.stream!r} is at version {head}, not at {entry.expect}")
         return tx.insert(entry, head + 1, self.actor, raw)
 
     def _note(self, tx: Writing, lease: Request, fact: Fact) -> Event:
-        entry = Entry(stream=streams.lease(lease.lane, is_lock=lease.is_lock), kind=fact.kind, body=fact)
+        entry = Entry(
+            stream=streams.lease(lease.lane, is_lock=lease.is_lock), kind=fact.kind, body=fact
+        )
         return self._append(tx, entry, json.encode(fact))
 
     def _begin(self, tx: Writing, asked: Request, fact: Fact, expires_ms: int) -> Lease:
@@ -325,10 +369,16 @@ _LONGEST = 1000  # bytes: what an index of any store can hold
 
 def storable(entry: Entry, actor: str) -> bytes:
     """The body as it is stored, provided that every store could keep the record."""
-    for what, text in (("stream", entry.stream), ("kind", entry.kind), ("key", entry.key or ""), ("actor", actor)):
+    for what, text in (
+        ("stream", entry.stream),
+        ("kind", entry.kind),
+        ("key", entry.key or ""),
+        ("actor", actor),
+    ):
         if "\0" in text or not _fits(text):
             raise BadInput(
-                f"the {what} {shown(text)} cannot be stored", hint=f"Use at most {_LONGEST} printable bytes."
+                f"the {what} {shown(text)} cannot be stored",
+                hint=f"Use at most {_LONGEST} printable bytes.",
             )
     try:
         return json.encode(entry.body)
@@ -373,7 +423,9 @@ def _unchanged(tx: Reading, fence: int, version: int) -> Lease:
     if lease is None:
         raise Conflict(f"there is no lease with fence {fence} any more")
     if lease.version != version:
-        raise Conflict(f"the lease with fence {fence} has changed since it was looked at: its holder is alive")
+        raise Conflict(
+            f"the lease with fence {fence} has changed since it was looked at: its holder is alive"
+        )
     return lease
 
 

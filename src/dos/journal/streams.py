@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
 FLEET = "fleet"  # what people ask of the fleet; it carries no fence. Older versions wrote everything of the fleet here.
 APPROVALS = "approvals"  # the plans and settings that people approved
-BUDGET = "budget"  # promises of a shared budget: who writes to it has seen all that were made before
+BUDGET = (
+    "budget"  # promises of a shared budget: who writes to it has seen all that were made before
+)
 HOOKS = "hooks"  # faults of the hooks of agent programs
 HALTS = "halts"  # halts that were proposed of processes that belong to no run
 LANES = "lanes"  # refusals of requests that named no lane
@@ -48,7 +50,9 @@ baseline = Family("baseline")  # by host
 witness = Family("witness")  # by commit
 numbers = Family("ids")  # by scope
 imported = Family("import")  # by file
-supervisor = Family("supervisor")  # no stream of its own: the name of the lock by which a system has one supervisor
+supervisor = Family(
+    "supervisor"
+)  # no stream of its own: the name of the lock by which a system has one supervisor
 lane_leases = Family("lane")
 lock_leases = Family("lock")
 limits = Family("limit")

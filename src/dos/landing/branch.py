@@ -55,7 +55,9 @@ def raise_fence(git: Writer, lane: str, fence: int) -> None:
     git.change_ref(ref, raised)
 
 
-def prepare(unit: str, worktree: Worktree, head: str, *, newest: str | None = "") -> Landing | NotLanded:
+def prepare(
+    unit: str, worktree: Worktree, head: str, *, newest: str | None = ""
+) -> Landing | NotLanded:
     """What would be landed: the commit that was measured, brought on top of the target when that has moved.
 
     `newest` is where the target is, when that is not the branch of this repository.
@@ -74,7 +76,9 @@ def prepare(unit: str, worktree: Worktree, head: str, *, newest: str | None = ""
 def _rebase(inside: Writer, worktree: Worktree, target: str, head: str) -> NotLanded | None:
     for tries_left in reversed(range(REBASE_TRIES)):
         try:
-            done = inside.attempt(*AS_DOS, *_PLAIN_REBASE, "rebase", "--quiet", "--onto", target, worktree.base)
+            done = inside.attempt(
+                *AS_DOS, *_PLAIN_REBASE, "rebase", "--quiet", "--onto", target, worktree.base
+            )
             break
         except GitUnanswered as error:
             worktrees.clear(inside, head)  # nobody knows how far it came
@@ -99,7 +103,9 @@ def move_branch(git: Writer, *, lane: str, fence: int, landing: Landing) -> NotL
         return NotLanded(reason=f"commit {landing.commit[:9]} is not there any more")
     if (at := git.commit_of(f"refs/heads/{landing.branch}") or "nothing") != landing.base:
         _restore(git, landing)
-        return NotLanded(reason=f"{landing.branch!r} has moved to {at[:9]}", retryable=True, moved=True)
+        return NotLanded(
+            reason=f"{landing.branch!r} has moved to {at[:9]}", retryable=True, moved=True
+        )
     if refused := not_forward(git, landing):
         return refused
     trees = [tree for tree in _trees_on(git, landing.branch) if not _is_there(tree, landing)]
@@ -142,7 +148,9 @@ def branch_for(lane: str, unit: str) -> str:
 def _readable(word: str) -> str:
     """As people wrote it, where git takes that for a part of a branch's name."""
     return (
-        word if _PLAIN_WORD.fullmatch(word) and not word.endswith((".", ".lock")) and ".." not in word else slug(word)
+        word
+        if _PLAIN_WORD.fullmatch(word) and not word.endswith((".", ".lock")) and ".." not in word
+        else slug(word)
     )
 
 
@@ -168,12 +176,18 @@ def to_branch(git: Writer, *, lane: str, fence: int, landing: Landing) -> NotLan
     if there and (trees := _trees_on(git, landing.branch)):
         why = f"the branch {landing.branch!r} is checked out in {trees[0].tree}"
         return NotLanded(reason=why, retryable=True, obstacle=True)
-    return _swap(git, lane, fence, structs.replace(landing, base=there or "0" * len(landing.commit)))
+    return _swap(
+        git, lane, fence, structs.replace(landing, base=there or "0" * len(landing.commit))
+    )
 
 
 def waiting(git: Writer, target: str) -> dict[str, str]:
     """The branches that were delivered on and are not in the target yet, each with its commit."""
-    words = ("for-each-ref", "--format=%(objectname) %(refname)", f"--no-merged=refs/heads/{target}")
+    words = (
+        "for-each-ref",
+        "--format=%(objectname) %(refname)",
+        f"--no-merged=refs/heads/{target}",
+    )
     found = (line.split(" ", 1) for line in git.run(*words, "refs/heads/dos/").splitlines())
     return {name.removeprefix("refs/heads/"): commit for commit, name in found}
 
@@ -250,7 +264,11 @@ def in_no_commit(tree: Writer, commit: str, new: Iterable[str]) -> list[str]:
     for path in new:
         for place in () if path in tracked else (path, *_folders(path)):
             at = tree.tree / place
-            if place not in tracked and os.path.lexists(at) and (place == path or at.is_symlink() or not at.is_dir()):
+            if (
+                place not in tracked
+                and os.path.lexists(at)
+                and (place == path or at.is_symlink() or not at.is_dir())
+            ):
                 found[place] = None
     return list(found)
 
@@ -277,7 +295,9 @@ def _restore(git: Writer, landing: Landing) -> None:
     if at is None or git.is_ancestor(landing.commit, at):
         return
     for tree in _trees_on(git, landing.branch):
-        if _is_there(tree, landing) and set(tree.paths_between(at, landing.commit)) & set(tree.staged_paths()):
+        if _is_there(tree, landing) and set(tree.paths_between(at, landing.commit)) & set(
+            tree.staged_paths()
+        ):
             _take_back([tree], structs.replace(landing, base=at))
 
 

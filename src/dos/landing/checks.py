@@ -47,7 +47,11 @@ class Checks:
 
         Every git command of the agent writes its reflog action down, so what it does outside of its worktree shows.
         """
-        own = {"DOS_RUN_ID": run_id, "DOS_UNIT": unit, "GIT_REFLOG_ACTION": f"{reflogs.AGENT_ACTION}{run_id}"}
+        own = {
+            "DOS_RUN_ID": run_id,
+            "DOS_UNIT": unit,
+            "GIT_REFLOG_ACTION": f"{reflogs.AGENT_ACTION}{run_id}",
+        }
         return self.environment(lease) | self._identity | own
 
     @cached_property
@@ -85,4 +89,6 @@ class Checks:
     def declared(self, unit: Unit) -> draft.Declared:
         scripts = tuple(filter(None, (self.acceptance(unit), self._workers.test)))
         by_unit = Source.BOTH if self._workers.test else Source.UNIT
-        return draft.Declared(scripts=scripts, source=by_unit if unit.acceptance else Source.WORKSPACE)
+        return draft.Declared(
+            scripts=scripts, source=by_unit if unit.acceptance else Source.WORKSPACE
+        )

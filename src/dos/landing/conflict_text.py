@@ -10,12 +10,25 @@ _HEADERS = ("index ", "mode ", "--- ", "+++ ", "new file mode ", "deleted file m
 
 def told(inside: Writer) -> str:
     """Empty when no file is in conflict: then something else was in the way."""
-    files = sorted(set(inside.run("diff", "-z", "--name-only", "--diff-filter=U").split("\0")) - {""})
+    files = sorted(
+        set(inside.run("diff", "-z", "--name-only", "--diff-filter=U").split("\0")) - {""}
+    )
     if not files:
         return ""
     first = f"{counted(len(files), 'file')} in conflict: {listed([_plain(on_one_line(path)) for path in files])}"
-    plain = ("diff", "--no-color", "--no-ext-diff", "--no-textconv", "--diff-filter=U", "--unified=1")
-    lines = [_plain(line) for line in inside.run(*plain).split("\n") if line and not line.startswith(_HEADERS)]
+    plain = (
+        "diff",
+        "--no-color",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--diff-filter=U",
+        "--unified=1",
+    )
+    lines = [
+        _plain(line)
+        for line in inside.run(*plain).split("\n")
+        if line and not line.startswith(_HEADERS)
+    ]
     room = MOST_LINES - 1
     if len(lines) > room:
         cut = len(lines) - room + 1

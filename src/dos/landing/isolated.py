@@ -54,7 +54,9 @@ class LaneTrees:
         self.prove = prove  # raises when the lease is not surely ours any more
         self.heed = heed  # raises when a person has stopped the run
         self.declared = declared  # the units of the plans that count, whatever is on disk
-        self.fault = fault  # of a commit, a branch: how the tests fail there too, where no agent has worked
+        self.fault = (
+            fault  # of a commit, a branch: how the tests fail there too, where no agent has worked
+        )
 
     def performers(self) -> Performers:
         rows = (
@@ -85,14 +87,18 @@ class LaneTrees:
         problem = self._check_out_submodules(inside)
         if not made.ready:
             try:
-                setup = self.checks.run(inside.tree, self.workers.setup, effect.lease, self.workers.setup_seconds)
+                setup = self.checks.run(
+                    inside.tree, self.workers.setup, effect.lease, self.workers.setup_seconds
+                )
             except Halted:
                 worktree.clear(inside, made.base)
                 raise
             if setup.passed is False:
                 self.prove()  # it may have taken long, and then the tree is another's
                 worktree.clear(inside, made.base)  # what it left is nobody's work
-                raise NotReady(f"the setup command failed: {setup.detail}", hint="[workers] setup in dos.toml")
+                raise NotReady(
+                    f"the setup command failed: {setup.detail}", hint="[workers] setup in dos.toml"
+                )
             # A setup of the user's may know better where they are to be had.
             problem = problem and self._check_out_submodules(inside)
         if problem:
@@ -108,23 +114,31 @@ class LaneTrees:
     def _check_out_submodules(self, inside: Writer) -> str:
         return submodules.check_out(inside, (self.place.common or self.place.state) / "modules")
 
-    def _with_what_was_left(self, effect: effects.PrepareWorktree, made: effects.Worktree) -> effects.Worktree:
+    def _with_what_was_left(
+        self, effect: effects.PrepareWorktree, made: effects.Worktree
+    ) -> effects.Worktree:
         is_inside = partial(regions.lane_holds, effect.lease.region, root=self.place.prefix)
-        if effect.left and left_work.lay_out(Writer(Path(made.path)), effect.left, base=made.base, is_inside=is_inside):
+        if effect.left and left_work.lay_out(
+            Writer(Path(made.path)), effect.left, base=made.base, is_inside=is_inside
+        ):
             return structs.replace(made, resumed=effect.left)
         return made
 
     def measure(self, effect: effects.MeasureWork) -> effects.Measured:
         self.heed(effect.lease)
         doubt = partial(self._doubt, effect, effect.worktree.base)
-        found = measuring.measure(effect.worktree, effect.lease, self._judged(effect), self.place.prefix, doubt=doubt)
+        found = measuring.measure(
+            effect.worktree, effect.lease, self._judged(effect), self.place.prefix, doubt=doubt
+        )
         is_only_unnamed = found.accepted and found.unproven == proving.unnamed(effect.unit)
         return self._named(effect, found) if is_only_unnamed else found
 
     def _named(self, effect: effects.MeasureWork, found: effects.Measured) -> effects.Measured:
         """Work that its acceptance command takes and that lies in the lane is not thrown away for want of a trailer."""
         inside, base = Writer(Path(effect.worktree.path)), effect.worktree.base
-        if found.head not in self.commits(effect, base, found.head) or self._others(effect, base, found.head):
+        if found.head not in self.commits(effect, base, found.head) or self._others(
+            effect, base, found.head
+        ):
             return found
         try:
             head = left_work.name(inside, found.head, effect.unit)
@@ -133,9 +147,13 @@ class LaneTrees:
         if self._doubt(effect, base, head):
             return found
         worktree.clear(inside, head)
-        return structs.replace(found, head=head, commits=inside.commits_between(base, head), unproven="")
+        return structs.replace(
+            found, head=head, commits=inside.commits_between(base, head), unproven=""
+        )
 
-    def _doubt(self, effect: effects.MeasureWork | effects.PrepareLanding, base: str, head: str) -> str:
+    def _doubt(
+        self, effect: effects.MeasureWork | effects.PrepareLanding, base: str, head: str
+    ) -> str:
         """Why the commits do not show the unit, or show more than it; of a replan nothing is to be shown."""
         if effect.grooms:
             return ""
@@ -143,30 +161,46 @@ class LaneTrees:
             return why
         return self._others(effect, base, head)
 
-    def _others(self, effect: effects.MeasureWork | effects.PrepareLanding, base: str, head: str) -> str:
+    def _others(
+        self, effect: effects.MeasureWork | effects.PrepareLanding, base: str, head: str
+    ) -> str:
         commits = self.commits(effect, base, head)
-        return proving.named_besides(self.place, effect.unit, self.declared(), commits=commits, base=base, head=head)
+        return proving.named_besides(
+            self.place, effect.unit, self.declared(), commits=commits, base=base, head=head
+        )
 
-    def commits(self, effect: effects.MeasureWork | effects.PrepareLanding, base: str, head: str) -> list[str]:
+    def commits(
+        self, effect: effects.MeasureWork | effects.PrepareLanding, base: str, head: str
+    ) -> list[str]:
         """Those from a base to a head that were made for the unit: what the target holds by now is others'."""
         inside, held = Writer(Path(effect.worktree.path)), self.target.ref(effect.worktree.target)
         return inside.commits_between(base, head, *([held] if inside.commit_of(held) else []))
 
     def _judged(self, effect: effects.MeasureWork) -> acceptance.Accept:
-        return partial(self.checks.run, command=self.checks.acceptance(effect.unit), lease=effect.lease)
+        return partial(
+            self.checks.run, command=self.checks.acceptance(effect.unit), lease=effect.lease
+        )
 
     def save_changes(self, effect: effects.SaveChanges) -> list[effects.Salvage]:
         inside = Writer(Path(effect.worktree.path))
         return worktree.save_changes(
-            inside, self.place.state, run_id=effect.run_id, why="left uncommitted", base=effect.worktree.base
+            inside,
+            self.place.state,
+            run_id=effect.run_id,
+            why="left uncommitted",
+            base=effect.worktree.base,
         )
 
     def commit_changes(self, effect: effects.CommitChanges) -> str:
         inside, saved = Writer(Path(effect.worktree.path)), effect.saved.commit
-        strays = measuring.strays(inside, effect.worktree.base, saved, effect.lease, self.place.prefix)
+        strays = measuring.strays(
+            inside, effect.worktree.base, saved, effect.lease, self.place.prefix
+        )
         if strays or not self.checks.acceptance(effect.unit):
             return ""
-        return left_work.commit(inside, saved, effect.unit, environment.identity(os.environ, self.place.root))
+        return left_work.commit(
+            inside, saved, effect.unit, environment.identity(os.environ, self.place.root)
+        )
 
     def save_commits(self, effect: effects.SaveCommits) -> list[effects.Salvage]:
         inside = Writer(Path(effect.worktree.path))
@@ -184,22 +218,34 @@ class LaneTrees:
             return ready
         # On what will stand on the branch: another unit may have landed beneath this one.
         inside = Writer(Path(effect.worktree.path))
-        if strays := measuring.strays(inside, ready.base, ready.commit, effect.lease, self.place.prefix):
-            return effects.NotLanded(reason=f"on top of {ready.branch!r} it changes {strays[0]}, outside of the lane")
+        if strays := measuring.strays(
+            inside, ready.base, ready.commit, effect.lease, self.place.prefix
+        ):
+            return effects.NotLanded(
+                reason=f"on top of {ready.branch!r} it changes {strays[0]}, outside of the lane"
+            )
         if alone := worktree.unpublished_submodule(inside, ready.base, ready.commit):
-            return effects.NotLanded(reason=f"the commit of the submodule {alone} is in no remote of it; push it first")
+            return effects.NotLanded(
+                reason=f"the commit of the submodule {alone} is in no remote of it; push it first"
+            )
         if self.workers.landing == "branch":
             ready = landing.on_own_branch(effect.lease.lane, ready)
         return self.tested(effect, ready, inside)
 
-    def tested(self, effect: effects.PrepareLanding, ready: Landing, inside: Writer) -> Landing | effects.NotLanded:
+    def tested(
+        self, effect: effects.PrepareLanding, ready: Landing, inside: Writer
+    ) -> Landing | effects.NotLanded:
         """With the receipt drafted from what was checked, unless the workspace's tests say no."""
         moved = ready.base != effect.worktree.base
-        gate = self.checks.run(inside.tree, self.checks.gate(effect.unit, again=moved), effect.lease)
+        gate = self.checks.run(
+            inside.tree, self.checks.gate(effect.unit, again=moved), effect.lease
+        )
         if gate.passed is False:
             return self._red(effect, ready, gate.detail)
         if moved and (why := self._doubt(effect, ready.base, ready.commit)):
-            return effects.NotLanded(reason=f"on top of {ready.branch!r} git does not show it: {why}")
+            return effects.NotLanded(
+                reason=f"on top of {ready.branch!r} git does not show it: {why}"
+            )
         self.heed(effect.lease)  # what has not landed by now does not land
         accepted = None if moved else effect.run  # else it was run again with the tests
         drafted = draft.draft(
@@ -212,13 +258,17 @@ class LaneTrees:
         )
         return structs.replace(ready, receipt=drafted)
 
-    def _red(self, effect: effects.PrepareLanding, ready: Landing, detail: str) -> effects.NotLanded:
+    def _red(
+        self, effect: effects.PrepareLanding, ready: Landing, detail: str
+    ) -> effects.NotLanded:
         """Whose fault it is that the tests fail: the work's, or that of whatever surrounds it."""
         reason = f"the tests fail on top of {ready.branch!r}: {detail}"
         fault = self.fault(ready.base, effect.worktree.target, effect.lease)
         if fault is None:
             return effects.NotLanded(reason=reason)
-        return effects.NotLanded(reason=f"{reason}; they fail on it without this work too", fault=fault, landing=ready)
+        return effects.NotLanded(
+            reason=f"{reason}; they fail on it without this work too", fault=fault, landing=ready
+        )
 
     def move_branch(self, effect: effects.MoveBranch) -> effects.NotLanded | None:
         lane, fence = effect.lease.lane, effect.lease.fence
@@ -233,7 +283,9 @@ class LaneTrees:
 
     def issue_receipt(self, effect: effects.IssueReceipt) -> receipt.Issued:
         branch = effect.landing.branch
-        ref = f"refs/heads/{branch}" if self.workers.landing == "branch" else self.target.ref(branch)
+        ref = (
+            f"refs/heads/{branch}" if self.workers.landing == "branch" else self.target.ref(branch)
+        )
         issued = draft.issue(self.git, self.place, effect.landing, ref=ref)
         said = "; ".join(filter(None, (issued.said, self.target.stays_behind)))
         return structs.replace(issued, said=said)

@@ -34,7 +34,9 @@ def commit(inside: Writer, saved: str, unit: Unit, identity: Mapping[str, str]) 
     message = _MESSAGE.format(name=unit.name, title=" ".join(unit.title.split()) or unit.name)
     name, email = identity.get("GIT_AUTHOR_NAME"), identity.get("GIT_AUTHOR_EMAIL")
     author = (f"--author={name} <{email}>",) if name and email else ()
-    inside.run(*AS_DOS, "commit", "--quiet", "--no-verify", "--cleanup=verbatim", *author, "-m", message)
+    inside.run(
+        *AS_DOS, "commit", "--quiet", "--no-verify", "--cleanup=verbatim", *author, "-m", message
+    )
     return inside.run("rev-parse", "HEAD").strip()
 
 
@@ -66,6 +68,12 @@ def lay_out(inside: Writer, saved: str, *, base: str, is_inside: Callable[[str],
     moved = set() if parent == base else set(inside.paths_between(parent, base))
     if not changed or moved & set(changed):
         return False
-    words = ("--literal-pathspecs", "restore", f"--source={saved}", "--worktree", "--pathspec-from-file=-")
+    words = (
+        "--literal-pathspecs",
+        "restore",
+        f"--source={saved}",
+        "--worktree",
+        "--pathspec-from-file=-",
+    )
     inside.run(*words, "--pathspec-file-nul", feed="".join(f"{path}\0" for path in changed))
     return True

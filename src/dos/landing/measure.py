@@ -30,11 +30,15 @@ def certain(head: str) -> str:
     return ""
 
 
-def measure(worktree: Worktree, lease: Lease, accept: Accept, prefix: str = "", *, doubt: Doubt = certain) -> Measured:
+def measure(
+    worktree: Worktree, lease: Lease, accept: Accept, prefix: str = "", *, doubt: Doubt = certain
+) -> Measured:
     inside = Reader(Path(worktree.path))
     head = inside.run("rev-parse", "HEAD").strip()
     if flaw := unfounded(inside, worktree.base, head):
-        return Measured(head=head, commits=[], strays=[], changed_paths=0, accepted=None, detail=flaw)
+        return Measured(
+            head=head, commits=[], strays=[], changed_paths=0, accepted=None, detail=flaw
+        )
     paths = inside.paths_between(worktree.base, head)
     outside = strays(inside, worktree.base, head, lease, prefix)
     answer = accept(inside.tree) if paths and not outside else Accepted()
@@ -92,7 +96,13 @@ def unproven(place: Workspace, unit: Unit, *, base: str, head: str) -> str:
 
 
 def named_besides(
-    place: Workspace, unit: Unit, declared: Sequence[Unit], *, commits: Sequence[str], base: str, head: str
+    place: Workspace,
+    unit: Unit,
+    declared: Sequence[Unit],
+    *,
+    commits: Sequence[str],
+    base: str,
+    head: str,
 ) -> str:
     """Which other units the commits name, told to whoever tries next; empty when they name none.
 
@@ -101,7 +111,9 @@ def named_besides(
     faint: dict[tuple[str, str], str] = {}  # the commit that names it
     with World(place.root, lenient=True) as world, Objects(world.git) as objects:
         # By the grammar before the work and after it: one that only a commit in between declares hides nothing.
-        stamps = dict.fromkeys(oracle.Look(world, objects, oracle.Ask(ref=ref)).stamp for ref in (base, head))
+        stamps = dict.fromkeys(
+            oracle.Look(world, objects, oracle.Ask(ref=ref)).stamp for ref in (base, head)
+        )
         for sha in commits:
             commit = objects.commit(sha)
             message = Message.of(commit.message if commit else "")
@@ -114,7 +126,11 @@ def named_besides(
         ask = oracle.Ask(ref=head, since=base, is_vouched=False)
         verdicts = oracle.verify(world, list(faint), ask) if faint else []
     shipped = [(each.plan, each.phase) for each in verdicts if each.shipped]
-    return _told(unit, faint[shipped[0]], [f"{plan}/{phase}" for plan, phase in shipped]) if shipped else ""
+    return (
+        _told(unit, faint[shipped[0]], [f"{plan}/{phase}" for plan, phase in shipped])
+        if shipped
+        else ""
+    )
 
 
 def _told(unit: Unit, sha: str, others: Sequence[str]) -> str:

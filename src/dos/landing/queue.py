@@ -44,7 +44,9 @@ class Ticket(Struct, frozen=True, kw_only=True):
 class LandingQueue(Struct, kw_only=True):
     name: ClassVar[str] = "landing_queue"
 
-    tickets: dict[str, Ticket] = field(default_factory=dict)  # by run: each lands one unit at a time
+    tickets: dict[str, Ticket] = field(
+        default_factory=dict
+    )  # by run: each lands one unit at a time
 
     def apply(self, event: Event) -> None:
         match _reader.decode(event):
@@ -68,7 +70,10 @@ class LandingQueue(Struct, kw_only=True):
         if own is None:
             return []
         others = [each for each in self.tickets.values() if each.branch == own.branch]
-        return sorted((each for each in others if each.position < own.position), key=lambda each: each.position)
+        return sorted(
+            (each for each in others if each.position < own.position),
+            key=lambda each: each.position,
+        )
 
     def _drop(self, fence: int) -> None:
         for run_id in [run_id for run_id, ticket in self.tickets.items() if ticket.fence == fence]:

@@ -69,7 +69,9 @@ def has_landed(git: Writer, remote: str, landing: Landing) -> bool:
 
 def look(git: Writer, remote: str, lane: str, branch: str = "") -> Seen:
     target, fence = f"refs/heads/{branch}", fence_ref(lane)
-    places = {fence: f"refs/dos/shared/fence/{slug(lane)}"} | ({target: shared_ref(branch)} if branch else {})
+    places = {fence: f"refs/dos/shared/fence/{slug(lane)}"} | (
+        {target: shared_ref(branch)} if branch else {}
+    )
     heard = _heard(git, remote, places)
     return Seen(target=heard.get(target), fence=_fence(git, fence, heard.get(fence)))
 
@@ -134,6 +136,7 @@ def _fence(git: Writer, ref: str, commit: str | None) -> Fence | None:
     number = message.split(maxsplit=1)[0].removeprefix("fence=") if message.strip() else ""
     if not number.isdecimal():
         raise GitFailed(
-            f"{ref} of the remote is not a fence: {shown(message)}", hint=f"Look at it: git ls-remote REMOTE {ref}"
+            f"{ref} of the remote is not a fence: {shown(message)}",
+            hint=f"Look at it: git ls-remote REMOTE {ref}",
         )
     return Fence(commit=commit, number=int(number))

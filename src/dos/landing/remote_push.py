@@ -16,7 +16,14 @@ from dos.landing.remote_fetch import TRIES, Seen, away, look, said, tell
 from dos.machine import process
 from dos.units.unit import Landing
 
-_PUSH = ("push", "--porcelain", "--atomic", "--no-verify", "--no-follow-tags", "--recurse-submodules=no")
+_PUSH = (
+    "push",
+    "--porcelain",
+    "--atomic",
+    "--no-verify",
+    "--no-follow-tags",
+    "--recurse-submodules=no",
+)
 _ZERO = ""  # what a lease expects of a ref that is not there
 # Another push holds the server's lock for a moment.
 _LOCKED = ("cannot lock ref", "failed to update ref", "Unable to create")
@@ -38,18 +45,24 @@ def raise_fence(git: Writer, remote: str, lane: str, fence: int) -> None:
                 hint=f"If the journal was deleted on purpose: git push {remote} :{ref}",
             )
         lease = f"--force-with-lease={ref}:{seen.commit if seen else _ZERO}"
-        code, _, complaint = tell(git, *_PUSH, lease, remote, f"{_written(git, fence, 'taken')}:{ref}")
+        code, _, complaint = tell(
+            git, *_PUSH, lease, remote, f"{_written(git, fence, 'taken')}:{ref}"
+        )
         if code == 0:
             return
         if code != 1:
             raise away(git, remote, complaint)
-    raise RemoteAway(f"{ref} of {remote} cannot be moved: {said(complaint)}", hint="Look who else moves it.")
+    raise RemoteAway(
+        f"{ref} of {remote} cannot be moved: {said(complaint)}", hint="Look who else moves it."
+    )
 
 
 def push(git: Writer, remote: str, *, lane: str, fence: int, landing: Landing) -> NotLanded | None:
     """None: it is on the remote's branch. RemoteAway: nobody knows; the same landing can be tried again."""
     if not git.commit_of(landing.commit):
-        return NotLanded(reason=f"commit {landing.commit[:9]} is not in this clone: it was made on another host")
+        return NotLanded(
+            reason=f"commit {landing.commit[:9]} is not in this clone: it was made on another host"
+        )
     seen = look(git, remote, lane, landing.branch)
     if seen.target and git.is_ancestor(landing.commit, seen.target):
         return None
@@ -61,8 +74,13 @@ def push(git: Writer, remote: str, *, lane: str, fence: int, landing: Landing) -
         return refused
     branch, ref = f"refs/heads/{landing.branch}", fence_ref(lane)
     written = _written(git, fence, f"landed {landing.commit}")
-    leases = (f"--force-with-lease={branch}:{landing.base}", f"--force-with-lease={ref}:{seen.fence.commit}")
-    code, answers, complaint = tell(git, *_PUSH, *leases, remote, f"{landing.commit}:{branch}", f"{written}:{ref}")
+    leases = (
+        f"--force-with-lease={branch}:{landing.base}",
+        f"--force-with-lease={ref}:{seen.fence.commit}",
+    )
+    code, answers, complaint = tell(
+        git, *_PUSH, *leases, remote, f"{landing.commit}:{branch}", f"{written}:{ref}"
+    )
     if code == 0:
         # Whoever has set it to something else meanwhile has asked the remote after us.
         git.swap_ref(shared_ref(landing.branch), landing.commit, landing.base)
@@ -79,20 +97,28 @@ def follow(git: Writer, *, lane: str, fence: int, branch: str, commit: str, why:
     if here is None or git.is_ancestor(commit, here):
         return ""
     if not git.is_ancestor(here, commit):
-        return f"{branch!r} in {git.tree} has commits that are not on the remote: it stays where it is"
+        return (
+            f"{branch!r} in {git.tree} has commits that are not on the remote: it stays where it is"
+        )
     step = Landing(unit=why, branch=branch, base=here, commit=commit)
     refused = local.move_branch(git, lane=lane, fence=fence, landing=step)
     return f"{branch!r} in {git.tree} stays behind the remote: {refused.reason}" if refused else ""
 
 
-def _what_happened(git: Writer, remote: str, lane: str, fence: int, landing: Landing, answer: str) -> NotLanded | None:
+def _what_happened(
+    git: Writer, remote: str, lane: str, fence: int, landing: Landing, answer: str
+) -> NotLanded | None:
     """The push failed, or its answer was lost: what the remote holds now says which."""
     seen = look(git, remote, lane, landing.branch)
     if seen.target and git.is_ancestor(landing.commit, seen.target):
         return None
     if refused := _refused(remote, lane, fence, landing, seen):
         return refused
-    told = [line.removeprefix("remote:").strip() for line in answer.splitlines() if line.startswith("remote:")]
+    told = [
+        line.removeprefix("remote:").strip()
+        for line in answer.splitlines()
+        if line.startswith("remote:")
+    ]
     words = "; ".join(line for line in told if line) or _reason(answer)
     locked = any(each in answer for each in _LOCKED)
     # Without a line of its own for a ref, the remote never came to decide.
@@ -119,13 +145,17 @@ def _refused(remote: str, lane: str, fence: int, landing: Landing, seen: Seen) -
 def _written(git: Writer, fence: int, what: str) -> str:
     """A commit of nothing, so that any server takes it; on no branch."""
     tree = git.run("hash-object", "-t", "tree", "-w", "--stdin", feed="").strip()
-    once = secrets.token_hex(8)  # two of them are never the same commit, or the second would not be sent
+    once = secrets.token_hex(
+        8
+    )  # two of them are never the same commit, or the second would not be sent
     message = f"fence={fence} {what}\n\nhost={process.host()}\nonce={once}"
     return git.run(*AS_DOS, "commit-tree", tree, "-m", message).strip()
 
 
 def _reason(answer: str) -> str:
     """Of the refs that were refused, the first that was refused for a reason of its own."""
-    reasons = [line.rpartition("(")[2].rstrip(")") for line in answer.splitlines() if line.startswith("!")]
+    reasons = [
+        line.rpartition("(")[2].rstrip(")") for line in answer.splitlines() if line.startswith("!")
+    ]
     own = [reason for reason in reasons if not reason.startswith("atomic")]
     return (own or reasons or [said(answer)])[0]

@@ -64,10 +64,16 @@ def sized(git: Reader, saved: Saved) -> Saved:
         return saved
     base = base_of(git, saved.commit)
     words = ("-r", "-z", "--no-renames", "--raw", "--no-abbrev", base, saved.commit)
-    states = [record.split(" ") for record in git.run("diff-tree", *words).split("\0")[::2] if record]
+    states = [
+        record.split(" ") for record in git.run("diff-tree", *words).split("\0")[::2] if record
+    ]
     blobs = [state[3] for state in states if state[1] not in ("000000", ":000000", "160000")]
     said = (
-        git.run("cat-file", "--batch-check=%(objectsize)", feed="".join(f"{blob}\n" for blob in blobs)) if blobs else ""
+        git.run(
+            "cat-file", "--batch-check=%(objectsize)", feed="".join(f"{blob}\n" for blob in blobs)
+        )
+        if blobs
+        else ""
     )
     size = sum(int(line) for line in said.split() if line.isdigit())
     return structs.replace(saved, base=base, files=len(states), bytes=size)
@@ -75,12 +81,18 @@ def sized(git: Reader, saved: Saved) -> Saved:
 
 def base_of(git: Reader, commit: str) -> str:
     """What the saved commit is a change of: its parent where dos or a stash made it, else where it left our history."""
-    subject, _, parents = git.run("show", "--no-patch", "--format=%s%x00%P", commit).rstrip("\n").partition("\0")
+    subject, _, parents = (
+        git.run("show", "--no-patch", "--format=%s%x00%P", commit).rstrip("\n").partition("\0")
+    )
     first, *others = parents.split() or [""]
-    is_stash = bool(others) and git.run("show", "--no-patch", "--format=%s", others[0]).startswith("index on ")
+    is_stash = bool(others) and git.run("show", "--no-patch", "--format=%s", others[0]).startswith(
+        "index on "
+    )
     if subject.startswith("Salvaged by dos: ") or is_stash:
         return first or _nothing(git)
-    shared = git.attempt("merge-base", "HEAD", commit).stdout.strip() if git.commit_of("HEAD") else ""
+    shared = (
+        git.attempt("merge-base", "HEAD", commit).stdout.strip() if git.commit_of("HEAD") else ""
+    )
     return shared or first or _nothing(git)
 
 
@@ -90,13 +102,18 @@ def find(everything: list[Saved], asked: str) -> Saved:
         found = [saved for saved in everything if saved.number == int(asked)]
     else:
         names = {asked, f"refs/{asked}", f"{PREFIX}{asked}"}
-        found = [saved for saved in everything if saved.ref in names or saved.ref.endswith(f"/salvage/{asked}")]
+        found = [
+            saved
+            for saved in everything
+            if saved.ref in names or saved.ref.endswith(f"/salvage/{asked}")
+        ]
         if not found and len(asked) >= SHORTEST_COMMIT:
             found = [saved for saved in everything if saved.commit.startswith(asked)]
     if not found:
         there = listed([f"{saved.number} ({saved.name})" for saved in reversed(everything)])
         raise BadInput(
-            f"no saved work is called {shown(asked)}; " + (f"there is {there}" if there else "there is none at all"),
+            f"no saved work is called {shown(asked)}; "
+            + (f"there is {there}" if there else "there is none at all"),
             hint="`dos salvage list` shows what there is.",
         )
     return found[-1]
@@ -125,7 +142,9 @@ def _completed(saved: Saved, told: _Told | None) -> Saved:
     if told is None or told.fact.commit != saved.commit:
         return saved
     unit = told.unit or saved.unit
-    return structs.replace(saved, at_ms=told.at_ms, lane=told.fact.lane, unit=unit, why=told.fact.why)
+    return structs.replace(
+        saved, at_ms=told.at_ms, lane=told.fact.lane, unit=unit, why=told.fact.why
+    )
 
 
 def _refs(git: Reader) -> list[Saved]:
@@ -165,7 +184,9 @@ def _folder(run_id: str, path: Path) -> Saved:
         for name in names[: MOST_FILES - files]:
             files, size = files + 1, size + (Path(folder) / name).lstat().st_size
     at_ms = path.lstat().st_ctime_ns // 1_000_000
-    return Saved(number=0, ref=str(path), at_ms=at_ms, run_id=run_id, why="a folder", files=files, bytes=size)
+    return Saved(
+        number=0, ref=str(path), at_ms=at_ms, run_id=run_id, why="a folder", files=files, bytes=size
+    )
 
 
 def _nothing(git: Reader) -> str:
@@ -193,7 +214,9 @@ def apply(tree: Path, saved: Saved, *, dry_run: bool = False) -> Applied:
     top = Writer(Path(Reader(tree).run("rev-parse", "--show-toplevel").removesuffix("\n")))
     head = top.commit_of("HEAD")
     if head is None:
-        raise BadInput(f"{top.tree} has no commit to apply anything to", hint="Commit something first.")
+        raise BadInput(
+            f"{top.tree} has no commit to apply anything to", hint="Commit something first."
+        )
     merged, conflicts = _merged(top, base_of(top, saved.commit), head, saved.commit)
     files = top.paths_between(head, merged)
     if conflicts:
@@ -225,7 +248,11 @@ def _in_the_way(tree: Writer, head: str, files: list[str]) -> str:
     if edited := sorted(set(files) & set(tree.dirty_paths())):
         return f"it changes {listed([on_one_line(path) for path in edited])}, which nobody has committed yet"
     hidden = branch.in_no_commit(tree, head, files)
-    return f"{listed([on_one_line(path) for path in hidden])} is there already, in no commit" if hidden else ""
+    return (
+        f"{listed([on_one_line(path) for path in hidden])} is there already, in no commit"
+        if hidden
+        else ""
+    )
 
 
 def drop(tree: Path, saved: Saved) -> str:

@@ -46,7 +46,8 @@ def prepare(git: Writer, lease: Lease, *, target: str, prefix: str = "") -> Work
         )
     if unfinished := landing.unfinished(top):
         raise NotReady(
-            f"{top.tree} is in the middle of something ({unfinished})", hint=f"Finish it: git -C {top.tree} status"
+            f"{top.tree} is in the middle of something ({unfinished})",
+            hint=f"Finish it: git -C {top.tree} status",
         )
     if left := uncommitted(top, lease, prefix):
         more = f" and {len(left) - 1} more" if len(left) > 1 else ""
@@ -62,18 +63,28 @@ def uncommitted(tree: Writer, lease: Lease, prefix: str = "") -> list[str]:
     found = tree.dirty_paths()
     # Of a repository inside of the repository only its folder is named: any file in it stands for all.
     named = [(path, f"{path}x" if path.endswith("/") else path) for path in found]
-    return [on_one_line(path) for path, file in named if regions.lane_holds(lease.region, file, prefix)]
+    return [
+        on_one_line(path) for path, file in named if regions.lane_holds(lease.region, file, prefix)
+    ]
 
 
 def measure(
-    worktree: Worktree, unit: str, lease: Lease, accept: Accept, prefix: str = "", *, doubt: Doubt = certain
+    worktree: Worktree,
+    unit: str,
+    lease: Lease,
+    accept: Accept,
+    prefix: str = "",
+    *,
+    doubt: Doubt = certain,
 ) -> Measured:
     """As in a worktree, of the commits that are this unit's; and what becomes of those that are not taken."""
     tree = Writer(Path(worktree.path))
     head = tree.run("rev-parse", "HEAD").strip()
     nothing = Measured(head=head, commits=[], strays=[], changed_paths=0, accepted=None)
     if tree.branch() != worktree.target:
-        return structs.replace(nothing, detail=f"it left {worktree.path} on {tree.branch() or 'no branch'}")
+        return structs.replace(
+            nothing, detail=f"it left {worktree.path} on {tree.branch() or 'no branch'}"
+        )
     if flaw := unfounded(tree, worktree.base, head):
         return structs.replace(nothing, detail=flaw)
     share = share_of(tree, worktree.base, head, unit, lease, prefix)
@@ -105,14 +116,18 @@ def stays(commits: Sequence[str], target: str) -> str:
     return f"{found} {stay} on {target!r} until a person decides: nothing was reset"
 
 
-def share_of(tree: Writer, base: str, head: str, unit: str, lease: Lease, prefix: str = "") -> Share:
+def share_of(
+    tree: Writer, base: str, head: str, unit: str, lease: Lease, prefix: str = ""
+) -> Share:
     """A commit is another's when it names another unit, or names none and changes nothing in the lane."""
     mine: list[str] = []
     others: list[str] = []
     paths: dict[str, None] = {}
     for commit in tree.commits_between(base, head):
         changed = tree.paths_between(f"{commit}^1", commit)
-        named = tree.run("show", "--no-patch", "--format=%(trailers:key=Unit,valueonly)", commit).split("\n")
+        named = tree.run(
+            "show", "--no-patch", "--format=%(trailers:key=Unit,valueonly)", commit
+        ).split("\n")
         units = {name.strip() for name in named} - {""}
         touches_lane = any(regions.lane_holds(lease.region, path, prefix) for path in changed)
         if unit in units or (not units and touches_lane):
@@ -120,11 +135,15 @@ def share_of(tree: Writer, base: str, head: str, unit: str, lease: Lease, prefix
             paths |= dict.fromkeys(changed)
         else:
             others.append(commit)
-    strays = [on_one_line(path) for path in paths if not regions.lane_holds(lease.region, path, prefix)]
+    strays = [
+        on_one_line(path) for path in paths if not regions.lane_holds(lease.region, path, prefix)
+    ]
     return Share(mine=mine, paths=list(paths), strays=strays, others=others)
 
 
-def prepare_landing(unit: str, worktree: Worktree, head: str, lease: Lease, prefix: str = "") -> Landing | NotLanded:
+def prepare_landing(
+    unit: str, worktree: Worktree, head: str, lease: Lease, prefix: str = ""
+) -> Landing | NotLanded:
     """What is on the branch already: from the parent of the unit's first commit to its last."""
     tree = Writer(Path(worktree.path))
     if not tree.is_ancestor(head, f"refs/heads/{worktree.target}"):
@@ -160,7 +179,9 @@ class OneTree(LaneTrees):
             doubt=partial(self._doubt, effect, effect.worktree.base),
         )
 
-    def commits(self, effect: effects.MeasureWork | effects.PrepareLanding, base: str, head: str) -> list[str]:
+    def commits(
+        self, effect: effects.MeasureWork | effects.PrepareLanding, base: str, head: str
+    ) -> list[str]:
         tree = Writer(Path(effect.worktree.path))
         return share_of(tree, base, head, effect.unit.name, effect.lease, self.place.prefix).mine
 
@@ -171,7 +192,9 @@ class OneTree(LaneTrees):
         return []  # they are on the branch
 
     def prepare_landing(self, effect: effects.PrepareLanding) -> Landing | effects.NotLanded:
-        ready = prepare_landing(effect.unit.name, effect.worktree, effect.head, effect.lease, self.place.prefix)
+        ready = prepare_landing(
+            effect.unit.name, effect.worktree, effect.head, effect.lease, self.place.prefix
+        )
         if isinstance(ready, effects.NotLanded):
             return ready
         tree = Writer(Path(effect.worktree.path))
@@ -179,8 +202,12 @@ class OneTree(LaneTrees):
         if isinstance(tested, Landing) and measuring.strays(
             tree, ready.base, ready.commit, effect.lease, self.place.prefix
         ):
-            return ready  # commits of other lanes lie in between: a receipt would speak for them too
+            return (
+                ready  # commits of other lanes lie in between: a receipt would speak for them too
+            )
         return tested
 
     def move_branch(self, effect: effects.MoveBranch) -> effects.NotLanded | None:
-        return confirm(self.git, lane=effect.lease.lane, fence=effect.lease.fence, ready=effect.landing)
+        return confirm(
+            self.git, lane=effect.lease.lane, fence=effect.lease.fence, ready=effect.landing
+        )

@@ -23,7 +23,9 @@ def check_out(inside: Writer, fetched: Path) -> str:
         commit = wanted.get(path)
         if commit is None:
             continue  # .gitmodules tells of it, and the tree does not hold it
-        if not _is_at(inside.tree / path, commit) and (problem := _fetch(inside, name, path, commit, fetched / name)):
+        if not _is_at(inside.tree / path, commit) and (
+            problem := _fetch(inside, name, path, commit, fetched / name)
+        ):
             return problem
         if problem := check_out(Writer(inside.tree / path), fetched / name / "modules"):
             return problem
@@ -47,7 +49,9 @@ def _fetch(inside: Writer, name: str, path: str, commit: str, fetched: Path) -> 
         _copy(inside, name, path, fetched)
         if _is_at(inside.tree / path, commit):
             return ""
-    done = inside.once("submodule", "--quiet", "update", "--init", "--force", "--checkout", "--", path)
+    done = inside.once(
+        "submodule", "--quiet", "update", "--init", "--force", "--checkout", "--", path
+    )
     if done.returncode == 0 and _is_at(inside.tree / path, commit):
         return ""
     said = (done.stderr.strip().splitlines() or ["git did not say why"])[-1]
@@ -64,7 +68,11 @@ def _copy(inside: Writer, name: str, path: str, fetched: Path) -> None:
     Git lets no submodule be cloned from a path of this machine, since a hostile `.gitmodules` could name any: this one
     is named by us.
     """
-    settings = ("protocol.file.allow=always", f"submodule.{name}.url={fetched}", f"submodule.{name}.active=true")
+    settings = (
+        "protocol.file.allow=always",
+        f"submodule.{name}.url={fetched}",
+        f"submodule.{name}.active=true",
+    )
     words = [word for setting in settings for word in ("-c", setting)]
     done = inside.once(*words, "submodule", "--quiet", "update", "--init", "--checkout", "--", path)
     if done.returncode != 0:

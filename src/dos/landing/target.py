@@ -87,7 +87,9 @@ class Shared:
         looked = self._looked.get(branch)
         if looked is not None and time.monotonic() - looked < at_most_seconds:
             return self._git.commit_of(self.ref(branch))
-        self._looked[branch] = time.monotonic()  # before: what it hears may be as old as the question
+        self._looked[branch] = (
+            time.monotonic()
+        )  # before: what it hears may be as old as the question
         return remote_fetch.fetch(self._git, self._remote, branch)
 
     def raise_fence(self, lane: str, fence: int) -> None:
@@ -99,7 +101,12 @@ class Shared:
         refused = remote_push.push(self._git, self._remote, lane=lane, fence=fence, landing=landing)
         if refused is None:
             self.stays_behind = remote_push.follow(
-                self._git, lane=lane, fence=fence, branch=landing.branch, commit=landing.commit, why=landing.unit
+                self._git,
+                lane=lane,
+                fence=fence,
+                branch=landing.branch,
+                commit=landing.commit,
+                why=landing.unit,
             )
         return refused
 

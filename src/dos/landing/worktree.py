@@ -31,7 +31,9 @@ def add(git: Writer, state: Path, path: Path, commit: str) -> None:
         try:
             git.run(*words, str(path), commit)
         except GitUnanswered:
-            if not (path / ".git").exists():  # else it came far enough: whoever uses it checks it out anyway
+            if not (
+                path / ".git"
+            ).exists():  # else it came far enough: whoever uses it checks it out anyway
                 raise
 
 
@@ -73,7 +75,9 @@ def _locked(opened: int, gate: Path, *, shared: bool = False) -> Iterator[None]:
         os.close(opened)
 
 
-READY = "dos-ready"  # beside the worktree's HEAD: the setup command has run here; holds what it made
+READY = (
+    "dos-ready"  # beside the worktree's HEAD: the setup command has run here; holds what it made
+)
 LOCKS = ("index.lock", "HEAD.lock")
 LONGEST_POINTER = 65_536  # bytes of a file in which git keeps a path
 _UNTRACKED = ("ls-files", "-z", "--others", "--exclude-standard", "--directory")
@@ -82,14 +86,22 @@ UNFINISHED = ("rebase-merge", "rebase-apply", "sequencer")  # what `git reset` l
 
 
 def prepare(
-    git: Writer, state: Path, *, lane: str, run_id: str, target: str, places: Path | None = None, base: str | None = ""
+    git: Writer,
+    state: Path,
+    *,
+    lane: str,
+    run_id: str,
+    target: str,
+    places: Path | None = None,
+    base: str | None = "",
 ) -> Worktree:
     """A clean worktree at the target branch's head, on no branch: no ref of the user's can be moved from it."""
     path = (places or state / "worktrees") / slug(lane)
     base = git.commit_of(f"refs/heads/{target}") if base == "" else base
     if base is None:
         raise GitFailed(
-            f"the target branch {target!r} has no commit", hint=f"Commit something first: git -C {git.tree} commit"
+            f"the target branch {target!r} has no commit",
+            hint=f"Commit something first: git -C {git.tree} commit",
         )
     inside = Writer(path)
     salvaged: list[Salvage] = []
@@ -98,8 +110,12 @@ def prepare(
         try:
             if not _is_unused(inside):
                 # Commits first: a ref can be made also where the files cannot be read.
-                salvaged += _of_earlier_run(save_commits(inside, run_id=run_id, why=EARLIER, base=base))
-                salvaged += _of_earlier_run(save_changes(inside, state, run_id=run_id, why=EARLIER, base=base))
+                salvaged += _of_earlier_run(
+                    save_commits(inside, run_id=run_id, why=EARLIER, base=base)
+                )
+                salvaged += _of_earlier_run(
+                    save_changes(inside, state, run_id=run_id, why=EARLIER, base=base)
+                )
             clear(inside, base)
         except GitFailed as error:
             salvaged += _give_way(path, state, run_id, f"could not be cleaned: {error}")
@@ -110,7 +126,9 @@ def prepare(
     left_out = worktree_includes.bring(git, inside).left_out
     ready = _is_ready(inside)
     said = f"not copied: {listed(left_out)}" if left_out else ""
-    return Worktree(path=str(path), target=target, base=base, salvaged=salvaged, ready=ready, said=said)
+    return Worktree(
+        path=str(path), target=target, base=base, salvaged=salvaged, ready=ready, said=said
+    )
 
 
 def _of_earlier_run(saved: list[Salvage]) -> list[Salvage]:
@@ -154,13 +172,21 @@ def save_changes(inside: Writer, state: Path, *, run_id: str, why: str, base: st
     directory = _unlocked(inside)
     found = inside.commit_of("HEAD")  # none on a branch without a commit
     head = found or base
-    inside.run("update-ref", "--no-deref", "HEAD", head)  # unlike a checkout, also in the middle of a merge
+    inside.run(
+        "update-ref", "--no-deref", "HEAD", head
+    )  # unlike a checkout, also in the middle of a merge
     stashes = [stash for name in UNFINISHED if (stash := directory / name / "autostash").exists()]
-    saved = [_keep(inside, run_id, stash.read_text().strip(), f"{why}: stashed by a rebase") for stash in stashes]
+    saved = [
+        _keep(inside, run_id, stash.read_text().strip(), f"{why}: stashed by a rebase")
+        for stash in stashes
+    ]
     # A repository inside of the repository: git would keep only its name, and of a submodule only its commit.
     dirty = inside.dirty_paths()
     nested = [path for path in dirty if path.endswith("/")]
-    saved += [_set_aside(inside.tree / path, state, run_id, f"{why}: a nested repository") for path in nested]
+    saved += [
+        _set_aside(inside.tree / path, state, run_id, f"{why}: a nested repository")
+        for path in nested
+    ]
     for path, edited in (inside.changed_submodules() if dirty else {}).items():
         saved += _save_submodule(inside.tree / path, state, run_id, why, edited=edited)
     if inside.dirty_paths():
@@ -168,7 +194,9 @@ def save_changes(inside: Writer, state: Path, *, run_id: str, why: str, base: st
         inside.run("add", "--all")
         tree = inside.run("write-tree").strip()
         parents = ("-p", found) if found else ()
-        commit = inside.run(*AS_DOS, "commit-tree", tree, *parents, "-m", f"Salvaged by dos: {why}").strip()
+        commit = inside.run(
+            *AS_DOS, "commit-tree", tree, *parents, "-m", f"Salvaged by dos: {why}"
+        ).strip()
         kept = _keep(inside, run_id, commit, f"{why}: uncommitted changes")
         saved.append(structs.replace(kept, onto=head))
     clear(inside, head)
@@ -199,7 +227,9 @@ def clear(inside: Writer, commit: str) -> None:
     inside.run("clean", "-fdq")  # with one f: never a repository
     if submodules := _checked_out(inside, directory):
         words = ("submodule", "--quiet", "update", "--force", "--checkout", "--recursive", "--")
-        inside.attempt(*words, *submodules)  # one that cannot be had is for the setup and the tests to miss
+        inside.attempt(
+            *words, *submodules
+        )  # one that cannot be had is for the setup and the tests to miss
 
 
 def unpublished_submodule(inside: Writer, old: str, new: str) -> str | None:
@@ -267,7 +297,9 @@ def _keep(inside: Writer, run_id: str, commit: str, why: str) -> Salvage:
     taken = inside.run("for-each-ref", "--format=%(refname)", prefix).split()
     ref = f"{prefix}{1 + max((int(name.removeprefix(prefix)) for name in taken), default=0)}"
     if refused := inside.swap_ref(ref, commit, None, message="dos: salvage"):
-        raise GitUnanswered(f"{commit[:9]} could not be saved as {ref}: {refused}", hint=f"git show {commit[:9]}")
+        raise GitUnanswered(
+            f"{commit[:9]} could not be saved as {ref}: {refused}", hint=f"git show {commit[:9]}"
+        )
     return Salvage(ref=ref, commit=commit, why=why)
 
 
@@ -298,10 +330,14 @@ def _give_way(path: Path, state: Path, run_id: str, why: str) -> list[Salvage]:
     return [_set_aside(path, state, run_id, why)]
 
 
-def _save_submodule(path: Path, state: Path, run_id: str, why: str, *, edited: bool) -> list[Salvage]:
+def _save_submodule(
+    path: Path, state: Path, run_id: str, why: str, *, edited: bool
+) -> list[Salvage]:
     """Its commits stay where they are, on a ref of its own repository; its files, if they were edited, are moved."""
     inner = Writer(path)
-    if (head := inner.commit_of("HEAD")) and not _is_on_a_ref(inner, head, "refs/remotes/", "refs/dos/salvage/"):
+    if (head := inner.commit_of("HEAD")) and not _is_on_a_ref(
+        inner, head, "refs/remotes/", "refs/dos/salvage/"
+    ):
         _keep(inner, run_id, head, why)
     if not edited:
         return []

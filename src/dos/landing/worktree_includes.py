@@ -59,7 +59,11 @@ def _ignored(tree: Reader, paths: Iterable[str]) -> list[str]:
     feed = "".join(f"{path}\0" for path in paths if path)
     if not feed:
         return []
-    return [path for path in tree.attempt("check-ignore", "-z", "--stdin", feed=feed).stdout.split("\0") if path]
+    return [
+        path
+        for path in tree.attempt("check-ignore", "-z", "--stdin", feed=feed).stdout.split("\0")
+        if path
+    ]
 
 
 def _check_size(top: Path, paths: list[str]) -> None:
@@ -83,22 +87,34 @@ def _check_size(top: Path, paths: list[str]) -> None:
 
 def _admitted(listed: list[str], lane: Reader) -> tuple[list[str], list[str]]:
     """What may be put into the lane, and why the rest may not."""
-    left_out = [f"{on_one_line(path)}: a repository of its own" for path in listed if path.endswith("/")]
+    left_out = [
+        f"{on_one_line(path)}: a repository of its own" for path in listed if path.endswith("/")
+    ]
     files = [path for path in listed if not path.endswith("/")]
     reachable = [path for path in files if _is_reachable(lane.tree, path)]
-    left_out += [f"{on_one_line(path)}: not a folder on the way there" for path in files if path not in set(reachable)]
+    left_out += [
+        f"{on_one_line(path)}: not a folder on the way there"
+        for path in files
+        if path not in set(reachable)
+    ]
     tracked = set(lane.run("ls-files", "-z").split("\0"))
     untracked = [path for path in reachable if path not in tracked]
     ignored = set(_ignored(lane, untracked))
-    left_out += [f"{on_one_line(path)}: tracked in the lane" for path in reachable if path in tracked]
-    left_out += [f"{on_one_line(path)}: not ignored in the lane" for path in untracked if path not in ignored]
+    left_out += [
+        f"{on_one_line(path)}: tracked in the lane" for path in reachable if path in tracked
+    ]
+    left_out += [
+        f"{on_one_line(path)}: not ignored in the lane" for path in untracked if path not in ignored
+    ]
     return [path for path in untracked if path in ignored], left_out
 
 
 def _is_reachable(tree: Path, path: str) -> bool:
     """Every folder on the way is one, or is not there yet: through a link, something else would be written over."""
     folders = [tree / folder for folder in list(Path(path).parents)[:-1]]
-    if any(os.path.lexists(folder) and not stat.S_ISDIR(folder.lstat().st_mode) for folder in folders):
+    if any(
+        os.path.lexists(folder) and not stat.S_ISDIR(folder.lstat().st_mode) for folder in folders
+    ):
         return False
     return not os.path.lexists(tree / path) or not stat.S_ISDIR((tree / path).lstat().st_mode)
 
@@ -124,4 +140,8 @@ def _is_same(source: Path, target: Path) -> bool:
     one, two = source.lstat(), target.lstat()
     if stat.S_ISLNK(one.st_mode) and stat.S_ISLNK(two.st_mode):
         return source.readlink() == target.readlink()
-    return (one.st_mode, one.st_size, one.st_mtime_ns) == (two.st_mode, two.st_size, two.st_mtime_ns)
+    return (one.st_mode, one.st_size, one.st_mtime_ns) == (
+        two.st_mode,
+        two.st_size,
+        two.st_mtime_ns,
+    )

@@ -34,7 +34,9 @@ def judge(seen: Evidence) -> Verdict:
         return Verdict(answer=Answer.PROCESS_GONE, reason=f"its process {seen.pid} is gone")
     # Before the time, because the clocks of two starts cannot be compared.
     if seen.restarted:
-        return Verdict(answer=Answer.RESTARTED, reason="the machine has restarted since it was granted")
+        return Verdict(
+            answer=Answer.RESTARTED, reason="the machine has restarted since it was granted"
+        )
     if seen.left_ms <= 0:
         return Verdict(answer=Answer.LAPSED, reason=f"it lapsed {-seen.left_ms / 1000:.0f} s ago")
     return Verdict(answer=Answer.HELD, reason=f"it lasts {seen.left_ms / 1000:.0f} s more")

@@ -119,23 +119,33 @@ def judge(
     for lease in lanes:
         if refusal := judge_pair(asked, lease, ratio_max):
             return refusal
-    return judge_budget(asked, lanes, budgets or {}) or run_predicates(predicates, asked, lanes, config)
+    return judge_budget(asked, lanes, budgets or {}) or run_predicates(
+        predicates, asked, lanes, config
+    )
 
 
 def judge_pair(asked: Claim, lease: Holding, ratio_max: float = 0.0) -> Refusal | None:
     """May these two be live at once?"""
     if folded(lease.lane) == folded(asked.lane) and regions.modes_conflict(asked.mode, lease.mode):
-        return _refusal(RefusalReason.LANE_HELD, f"lane {asked.lane!r} is already held{_by(lease)}", lease)
+        return _refusal(
+            RefusalReason.LANE_HELD, f"lane {asked.lane!r} is already held{_by(lease)}", lease
+        )
     held = f"live lane {lease.lane!r} (held{_by(lease)})"
     if lease.exclusive:
-        return _refusal(RefusalReason.LANE_EXCLUSIVE, f"{held} is exclusive: nothing runs beside it", lease)
+        return _refusal(
+            RefusalReason.LANE_EXCLUSIVE, f"{held} is exclusive: nothing runs beside it", lease
+        )
     if asked.exclusive:
         detail = f"lane {asked.lane!r} is exclusive and cannot run beside {held}"
         return _refusal(RefusalReason.LANE_EXCLUSIVE, detail, lease)
     if regions.conflict(asked.region, asked.mode, lease.region, lease.mode):
-        score = regions.score(asked.region.globs, lease.region.globs, min(ratio_max, SOFT_OVERLAP_CEILING))
+        score = regions.score(
+            asked.region.globs, lease.region.globs, min(ratio_max, SOFT_OVERLAP_CEILING)
+        )
         if not score.admissible:
-            detail = f"cannot share {held}: {_collision(asked.region, lease.region)}; {score.reason}"
+            detail = (
+                f"cannot share {held}: {_collision(asked.region, lease.region)}; {score.reason}"
+            )
             return _refusal(RefusalReason.REGION_OVERLAP, detail, lease)
     return None
 
@@ -165,8 +175,12 @@ def run_predicates(
     return None
 
 
-def _run_predicate(predicate: Predicate, asked: Asked, lease: Mapping[str, object], config: object) -> Refusal | None:
-    name = str(getattr(predicate, "name", "") or getattr(predicate, "__name__", type(predicate).__name__))
+def _run_predicate(
+    predicate: Predicate, asked: Asked, lease: Mapping[str, object], config: object
+) -> Refusal | None:
+    name = str(
+        getattr(predicate, "name", "") or getattr(predicate, "__name__", type(predicate).__name__)
+    )
     answer: object = attempt(lambda: predicate(asked, lease, config))
     if isinstance(answer, Unknown):
         detail = f"predicate {name!r} raised {answer.why} (fail-closed)"
@@ -185,7 +199,11 @@ def _run_predicate(predicate: Predicate, asked: Asked, lease: Mapping[str, objec
 def _judge_lock(asked: Claim, live: Sequence[Holding]) -> Refusal | None:
     for lease in live:
         if lease.is_lock and folded(lease.lane) == folded(asked.lane):
-            return _refusal(RefusalReason.LANE_HELD, f"lock {asked.lane!r} is already held by {lease.holder!r}", lease)
+            return _refusal(
+                RefusalReason.LANE_HELD,
+                f"lock {asked.lane!r} is already held by {lease.holder!r}",
+                lease,
+            )
     return None
 
 

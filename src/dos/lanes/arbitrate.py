@@ -58,7 +58,9 @@ class Decision(Struct, frozen=True, kw_only=True):
     tree: tuple[str, ...] = ()
     auto_picked: bool = False
     reason: str
-    free_clusters: tuple[str, ...] = ()  # with a refusal: the autopick lanes that nobody holds by name
+    free_clusters: tuple[
+        str, ...
+    ] = ()  # with a refusal: the autopick lanes that nobody holds by name
     pick_count: int | None = None
     requested_lane: str = ""
     substituted: bool = False  # another lane than the one that was named
@@ -179,11 +181,17 @@ class _Case(Struct, frozen=True, kw_only=True):
 
     def admit_by_budget_first(self, candidate: Candidate) -> Refusal | None:
         """In a walk a full class is the cause that counts: no other lane of it would do either."""
-        return admission.judge_budget(candidate, self.live, self.roster.budgets) or self.admit(candidate)
+        return admission.judge_budget(candidate, self.live, self.roster.budgets) or self.admit(
+            candidate
+        )
 
     def free_names(self) -> tuple[str, ...]:
         taken = {folded(lease.lane) for lease in self.live}
-        return tuple(name for name in self.roster.autopick if folded(self.roster.canonical(name) or name) not in taken)
+        return tuple(
+            name
+            for name in self.roster.autopick
+            if folded(self.roster.canonical(name) or name) not in taken
+        )
 
     def candidate(self, name: str, kind: str, tree: Sequence[str]) -> Candidate:
         alone = self.roster.runs_alone(name)
@@ -197,9 +205,13 @@ class _Case(Struct, frozen=True, kw_only=True):
         )
 
     def autopick(self) -> list[Candidate]:
-        return [self.candidate(name, CLUSTER, self.roster.tree(name)) for name in self.roster.autopick]
+        return [
+            self.candidate(name, CLUSTER, self.roster.tree(name)) for name in self.roster.autopick
+        ]
 
-    def grant(self, chosen: Candidate, reason: str, *, picks: int | None = None, auto: bool = False) -> Decision:
+    def grant(
+        self, chosen: Candidate, reason: str, *, picks: int | None = None, auto: bool = False
+    ) -> Decision:
         return Decision(
             outcome=Answer.ACQUIRE,
             lane=chosen.lane,
@@ -240,17 +252,25 @@ def _wanted(asked: Ask, roster: Roster) -> Candidate | None:
     """What is asked for by name or by a kind that runs alone; None for a request that leaves the choice open."""
     name = asked.lane.strip()
     lane = roster.canonical(name) if name else None
-    alone = asked.kind == GLOBAL or asked.kind in roster.exclusive or (lane is not None and roster.runs_alone(lane))
+    alone = (
+        asked.kind == GLOBAL
+        or asked.kind in roster.exclusive
+        or (lane is not None and roster.runs_alone(lane))
+    )
     if not name and not alone:
         return None
     if alone:
-        named = lane or (checked(name, "lane name") if name else _exclusive_lane(asked.kind, roster))
+        named = lane or (
+            checked(name, "lane name") if name else _exclusive_lane(asked.kind, roster)
+        )
         kind = folded(named) if roster.runs_alone(named) else asked.kind
     else:
         named = lane or checked(name, "lane name")
         kind = asked.kind or (KEYWORD if lane is None else CLUSTER)
     globs = asked.tree or roster.tree(named)
-    return Candidate(lane=named, kind=kind, region=regions.region(globs), mode=asked.mode, exclusive=alone)
+    return Candidate(
+        lane=named, kind=kind, region=regions.region(globs), mode=asked.mode, exclusive=alone
+    )
 
 
 def _exclusive_lane(kind: str, roster: Roster) -> str:
@@ -261,7 +281,11 @@ def _exclusive_lane(kind: str, roster: Roster) -> str:
 
 def _replaceable(wanted: Candidate, refusal: Refusal, case: _Case) -> bool:
     """Would another lane do? Not for a tree of the caller's own, for the whole repository, or for protected files."""
-    if wanted.exclusive or refusal.reason is RefusalReason.SELF_MODIFY or case.roster.canonical(wanted.lane) is None:
+    if (
+        wanted.exclusive
+        or refusal.reason is RefusalReason.SELF_MODIFY
+        or case.roster.canonical(wanted.lane) is None
+    ):
         return False
     return wanted.kind != KEYWORD or refusal.reason is RefusalReason.REGION_UNKNOWN
 
@@ -276,10 +300,18 @@ def _pick(case: _Case, wanted: Candidate | None = None, refusal: Refusal | None 
     else:
         order = case.autopick()
         if wanted is not None:
-            order = [each for each in order if not each.exclusive and folded(each.lane) != folded(wanted.lane)]
+            order = [
+                each
+                for each in order
+                if not each.exclusive and folded(each.lane) != folded(wanted.lane)
+            ]
         if open_choice:
-            order += [case.candidate(name, "named", tree) for name, tree in wishes.named_lanes.items()]
-            order += [case.candidate(name, "derived", tree) for name, tree in wishes.derived_lanes.items()]
+            order += [
+                case.candidate(name, "named", tree) for name, tree in wishes.named_lanes.items()
+            ]
+            order += [
+                case.candidate(name, "derived", tree) for name, tree in wishes.derived_lanes.items()
+            ]
         found = preference.first_fit(order, case.admit_by_budget_first, wishes)
     if isinstance(found, NoFit):
         return _nothing_fits(case, found, refusal)
@@ -289,7 +321,9 @@ def _pick(case: _Case, wanted: Candidate | None = None, refusal: Refusal | None 
 def _picked(case: _Case, found: Fit, wanted: Candidate | None, refusal: Refusal | None) -> Decision:
     lane = found.candidate.lane
     if wanted is None or refusal is None:
-        unused = "; the tree is not used, because no lane was named for it" if case.asked.tree else ""
+        unused = (
+            "; the tree is not used, because no lane was named for it" if case.asked.tree else ""
+        )
         reason = f"bare request: auto-picked {lane!r} ({found.how}){unused}"
         return case.grant(found.candidate, reason, picks=found.picks, auto=True)
     if refusal.reason is RefusalReason.LANE_HELD:
@@ -305,13 +339,19 @@ def _picked(case: _Case, found: Fit, wanted: Candidate | None, refusal: Refusal 
 def _nothing_fits(case: _Case, found: NoFit, refusal: Refusal | None) -> Decision:
     picks = 0 if found.nothing_to_pick else None
     if refusal is not None:
-        return case.refuse(refusal.reason, f"{refusal.detail}; no other lane fits: {found.told()}", picks=picks)
+        return case.refuse(
+            refusal.reason, f"{refusal.detail}; no other lane fits: {found.told()}", picks=picks
+        )
     for cause in (RefusalReason.CLASS_BUDGET_EXHAUSTED, RefusalReason.SELF_MODIFY):
         if found.only_for(cause):
             return case.refuse(cause, found.told(cause))
     if found.nothing_to_pick:
-        return case.refuse(RefusalReason.NO_FREE_LANE, f"no lane has anything to pick: {found.told()}", picks=0)
-    none = "no free lane" if case.preferences.auto_pick_order is None else "priority ladder exhausted"
+        return case.refuse(
+            RefusalReason.NO_FREE_LANE, f"no lane has anything to pick: {found.told()}", picks=0
+        )
+    none = (
+        "no free lane" if case.preferences.auto_pick_order is None else "priority ladder exhausted"
+    )
     return case.refuse(RefusalReason.NO_FREE_LANE, f"{none}: {found.told()}")
 
 
@@ -321,7 +361,9 @@ def _forced(case: _Case, wanted: Candidate, refusal: Refusal | None) -> Decision
     if any(folded(lease.lane) == folded(wanted.lane) for lease in case.live):
         notes.append("somebody holds this lane beside it")
     over = f" over: {'; '.join(notes)}" if notes else ", and it would have been granted anyway"
-    granted = case.grant(structs.replace(wanted, kind=kind), f"FORCED: lane {wanted.lane!r} is granted{over}")
+    granted = case.grant(
+        structs.replace(wanted, kind=kind), f"FORCED: lane {wanted.lane!r} is granted{over}"
+    )
     return structs.replace(granted, reason_class=refusal.reason.value if refusal else "")
 
 
@@ -335,8 +377,12 @@ def _beside_exclusive(case: _Case, alone: _Standing) -> Decision:
 
 def _unknown_lane(case: _Case) -> Decision:
     name, roster = case.asked.lane.strip(), case.roster
-    target = next((lane for word, lane in roster.aliases.items() if folded(word) == folded(name)), None)
-    found = shown(name) if target is None else f"{shown(name)} is an alias of {shown(target)}, which"
+    target = next(
+        (lane for word, lane in roster.aliases.items() if folded(word) == folded(name)), None
+    )
+    found = (
+        shown(name) if target is None else f"{shown(name)} is an alias of {shown(target)}, which"
+    )
     instead = meant(name, (*roster.known, *roster.aliases), "lanes")
     reason = f"UNKNOWN_LANE: {found} is not a lane in this workspace; {instead}"
     return case.refuse(RefusalReason.UNKNOWN_LANE, reason)

@@ -20,7 +20,12 @@ class Action(StrEnum):
     OVERLAP_BLOCK = "overlap_block"  # somebody is at the same files
 
 
-EXIT_CODES = {Action.PROCEED: 0, Action.ROUTE_UNSTICK: 3, Action.ROUTE_REPLAN: 4, Action.OVERLAP_BLOCK: 6}
+EXIT_CODES = {
+    Action.PROCEED: 0,
+    Action.ROUTE_UNSTICK: 3,
+    Action.ROUTE_REPLAN: 4,
+    Action.OVERLAP_BLOCK: 6,
+}
 
 
 class LaneRun(Struct, frozen=True, kw_only=True):
@@ -28,7 +33,9 @@ class LaneRun(Struct, frozen=True, kw_only=True):
 
     label: str  # which one, and how it ended, for people
     shipped: bool = False
-    operator_acted: bool = False  # a person did something about the lane: what is older does not tell against it
+    operator_acted: bool = (
+        False  # a person did something about the lane: what is older does not tell against it
+    )
     wants_mending: bool = False  # it stopped, and said that the same will happen again
     cause: str = ""  # of a run that was blocked; empty: it was not
     replan_clears: bool = False
@@ -81,7 +88,9 @@ def _of_region(seen: Evidence) -> Verdict | None:
     if taken is None:
         return None
     reason = f"lane {taken.lane!r} is live and has paths of {seen.lane!r}"
-    return Verdict(answer=Action.OVERLAP_BLOCK, should_proceed=False, reason=reason, overlap_lane=taken.lane)
+    return Verdict(
+        answer=Action.OVERLAP_BLOCK, should_proceed=False, reason=reason, overlap_lane=taken.lane
+    )
 
 
 def _of_history(runs: tuple[LaneRun, ...], blockers: list[LaneRun], policy: Policy) -> Verdict:
@@ -102,7 +111,9 @@ def _of_history(runs: tuple[LaneRun, ...], blockers: list[LaneRun], policy: Poli
             cause_key=again[0].cause,
             evidence=tuple(run.label for run in again),
         )
-    reason = f"none of its last {len(runs)} runs speaks against it" if runs else "it has not run yet"
+    reason = (
+        f"none of its last {len(runs)} runs speaks against it" if runs else "it has not run yet"
+    )
     return Verdict(answer=Action.PROCEED, reason=reason)
 
 
@@ -111,10 +122,15 @@ def _in_the_way(seen: Evidence) -> Held | None:
     others = (
         lease
         for lease in seen.live
-        if folded(lease.lane) != folded(seen.lane) and (not seen.own_loop_ts or lease.loop_ts != seen.own_loop_ts)
+        if folded(lease.lane) != folded(seen.lane)
+        and (not seen.own_loop_ts or lease.loop_ts != seen.own_loop_ts)
     )
     return next(
-        (lease for lease in others if lease.exclusive or regions.overlaps(seen.region, regions.region(lease.tree))),
+        (
+            lease
+            for lease in others
+            if lease.exclusive or regions.overlaps(seen.region, regions.region(lease.tree))
+        ),
         None,
     )
 

@@ -6,7 +6,16 @@ from functools import cached_property
 from msgspec import field
 
 from dos import regions
-from dos.fields import BadValue, Count, Key, Share, Table, check_globs, check_name, check_one_spelling
+from dos.fields import (
+    BadValue,
+    Count,
+    Key,
+    Share,
+    Table,
+    check_globs,
+    check_name,
+    check_one_spelling,
+)
 from dos.regions import Region
 from dos.text import folded, meant, shown
 
@@ -21,7 +30,9 @@ class Lanes(Table, frozen=True, kw_only=True, dict=True):
     autopick: tuple[str, ...] = ()
     trees: dict[str, tuple[str, ...]] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
-    agents: dict[str, str] = field(default_factory=dict)  # lane -> its agent, in place of [workers] agent
+    agents: dict[str, str] = field(
+        default_factory=dict
+    )  # lane -> its agent, in place of [workers] agent
 
     def __post_init__(self) -> None:
         for name, key in self._spelled():
@@ -30,7 +41,11 @@ class Lanes(Table, frozen=True, kw_only=True, dict=True):
         for word, lane in self.aliases.items():
             check_name(word, ("aliases", word), "alias")
             if not lane.strip():
-                raise BadValue(("aliases", word), "the alias leads to no lane", "Name the lane that it stands for.")
+                raise BadValue(
+                    ("aliases", word),
+                    "the alias leads to no lane",
+                    "Name the lane that it stands for.",
+                )
         check_one_spelling(((word, ("aliases", word)) for word in self.aliases), "alias")
         for name, globs in self.trees.items():
             check_globs(globs, ("trees", name))
@@ -42,13 +57,18 @@ class Lanes(Table, frozen=True, kw_only=True, dict=True):
         for name, agent in self.agents.items():
             if self.canonical(name) is None:
                 hint = meant(name, self.declared(), "lanes")
-                raise BadValue(("agents", name), f"there is no lane {shown(name)} to give an agent", f"{hint}.")
+                raise BadValue(
+                    ("agents", name), f"there is no lane {shown(name)} to give an agent", f"{hint}."
+                )
             check_name(agent, ("agents", name), "agent name")
 
     def agent(self, name: str) -> str:
         """The agent of a lane, for any spelling of its name; empty where it has none of its own."""
         lane = self.canonical(name)
-        return next((agent for each, agent in self.agents.items() if lane and self.canonical(each) == lane), "")
+        return next(
+            (agent for each, agent in self.agents.items() if lane and self.canonical(each) == lane),
+            "",
+        )
 
     def _spelled(self) -> Iterator[tuple[str, Key]]:
         for role in ("concurrent", "exclusive", "autopick"):

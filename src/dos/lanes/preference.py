@@ -32,9 +32,13 @@ class Candidate(Struct, frozen=True, kw_only=True):
 class Preferences(Struct, frozen=True, kw_only=True):
     """What a caller in the same process may add to the order of the configuration."""
 
-    auto_pick_order: Sequence[Row] | None = None  # instead of the configured order, for requests that name no lane
+    auto_pick_order: Sequence[Row] | None = (
+        None  # instead of the configured order, for requests that name no lane
+    )
     rank_key: Callable[[str, str, Tree], float | None] | None = None  # the highest first
-    pick_oracle: Callable[[str, str, Tree], int | None] | None = None  # how much there is to do; None: it cannot say
+    pick_oracle: Callable[[str, str, Tree], int | None] | None = (
+        None  # how much there is to do; None: it cannot say
+    )
     named_lanes: Mapping[str, Tree] = {}
     derived_lanes: Mapping[str, Tree] = {}
     live_siblings: Sequence[str] = ()  # lanes of loops that take no lease
@@ -81,11 +85,17 @@ def first_fit(candidates: Iterable[Candidate], admit: Admit, wishes: Preferences
 
 def climb(candidates: Sequence[Candidate], admit: Admit, wishes: Preferences) -> Fit | NoFit:
     """The best by rank. One that is apart from every sibling is preferred; none is refused for a sibling."""
-    ranked = sorted(((_rank(candidate, wishes), candidate) for candidate in candidates), key=_descending)
+    ranked = sorted(
+        ((_rank(candidate, wishes), candidate) for candidate in candidates), key=_descending
+    )
     ordered = [candidate for _, candidate in ranked]
-    how = "from priority ladder" if all(rank is None for rank, _ in ranked) else "by value-aware rank"
+    how = (
+        "from priority ladder" if all(rank is None for rank, _ in ranked) else "by value-aware rank"
+    )
     if wishes.live_siblings and wishes.sibling_tree_lookup is not None:
-        apart = [candidate for candidate in ordered if apart_from_siblings(candidate.region, wishes)]
+        apart = [
+            candidate for candidate in ordered if apart_from_siblings(candidate.region, wishes)
+        ]
         found = _pass(apart, admit, wishes, f"{how}, disjoint from all live siblings")
         if isinstance(found, Fit):
             return found
@@ -105,7 +115,9 @@ def _region_of(sibling: str, lookup: Callable[[str], Tree] | None) -> Region:
     return regions.region(lookup(sibling) if sibling and lookup is not None else ())
 
 
-def _pass(candidates: Iterable[Candidate], admit: Admit, wishes: Preferences, how: str) -> Fit | NoFit:
+def _pass(
+    candidates: Iterable[Candidate], admit: Admit, wishes: Preferences, how: str
+) -> Fit | NoFit:
     skips: list[Skip] = []
     for candidate in candidates:
         if refusal := admit(candidate):
@@ -127,7 +139,10 @@ def _ask_oracle(candidate: Candidate, wishes: Preferences) -> int | Skip | None:
     if isinstance(answer, Unknown):
         return Skip(lane=lane, why=f"lane {lane!r}: the pick oracle raised {answer.why}")
     if answer is None and candidate.kind == "named":
-        return Skip(lane=lane, why=f"lane {lane!r}: the pick oracle cannot say what there is to do in a named lane")
+        return Skip(
+            lane=lane,
+            why=f"lane {lane!r}: the pick oracle cannot say what there is to do in a named lane",
+        )
     if answer is not None and answer <= 0:
         return Skip(lane=lane, why=f"lane {lane!r} has nothing to pick", picks=answer)
     return answer

@@ -46,13 +46,18 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
 
 class Policy(Struct, frozen=True, kw_only=True):
-    allow_shared_infra: bool = False  # files that every lane edits, by their name, are nobody's trespass
+    allow_shared_infra: bool = (
+        False  # files that every lane edits, by their name, are nobody's trespass
+    )
     creep_tolerance: int = 0  # so many files outside are let through
     refuse_on: tuple[Answer, ...] = (Answer.SCOPE_CREEP, Answer.WRONG_TARGET)
 
     def __post_init__(self) -> None:
         if self.creep_tolerance < 0:
-            raise BadInput(f"a creep tolerance of {self.creep_tolerance} means nothing", hint="Give 0 or more files.")
+            raise BadInput(
+                f"a creep tolerance of {self.creep_tolerance} means nothing",
+                hint="Give 0 or more files.",
+            )
         for answer in self.refuse_on:
             if answer not in (Answer.SCOPE_CREEP, Answer.WRONG_TARGET):
                 raise BadInput(
@@ -114,7 +119,9 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
 
 
 def _classified(seen: Evidence, policy: Policy) -> Scope:
-    def scope(verdict: Answer, reason: str, inside: Sequence[str] = (), outside: Sequence[str] = ()) -> Scope:
+    def scope(
+        verdict: Answer, reason: str, inside: Sequence[str] = (), outside: Sequence[str] = ()
+    ) -> Scope:
         return Scope(
             verdict=verdict,
             reason=reason,
@@ -129,7 +136,9 @@ def _classified(seen: Evidence, policy: Policy) -> Scope:
     lane = f"lane {seen.lane!r}" if seen.lane else "the repository"
     region = regions.region(seen.lane_tree)
     if not region.known:
-        return scope(Answer.WRONG_TARGET, f"{lane} has no tree: unknown blast radius", outside=files)
+        return scope(
+            Answer.WRONG_TARGET, f"{lane} has no tree: unknown blast radius", outside=files
+        )
 
     inside = [file for file in files if regions.lane_holds(region, file)]
     strays = [file for file in files if not regions.lane_holds(region, file)]

@@ -147,9 +147,13 @@ class Left(Struct, frozen=True, kw_only=True):
     wall_seconds: float | None = None
 
 
-def judge(ledger: Ledger, budgets: Budgets, *, run_id: str, lane: str, now_ms: int, iteration: int = 0) -> Verdict:
+def judge(
+    ledger: Ledger, budgets: Budgets, *, run_id: str, lane: str, now_ms: int, iteration: int = 0
+) -> Verdict:
     """Asked before an agent is started."""
-    rows = tuple(_rows(ledger, budgets, _accounts(run_id, lane, day_of(now_ms), iteration), run_id, now_ms))
+    rows = tuple(
+        _rows(ledger, budgets, _accounts(run_id, lane, day_of(now_ms), iteration), run_id, now_ms)
+    )
     spent = [row for row in rows if row.is_spent]
     to_ask = tuple(row for row in spent if row.standing.said in ("", ChoiceName.RAISE))
     near = [row for row in rows if not row.is_spent and row.share >= budgets.warn_at]
@@ -191,7 +195,10 @@ def left(verdict: Verdict) -> Left:
 
 def overspent(left: Left, usage: Sequence[Usage], prices: Mapping[str, TokenPrice]) -> str:
     """What an agent has used, as far as it told, once that is all that it may; empty while there is something left."""
-    used: dict[str, float | None] = {"usd": price(usage, prices), "tokens": sum(each.tokens for each in usage)}
+    used: dict[str, float | None] = {
+        "usd": price(usage, prices),
+        "tokens": sum(each.tokens for each in usage),
+    }
     given = {"usd": left.usd, "tokens": left.tokens}
     over = [
         f"{amount:g} of {most:g} {measure}"
@@ -210,7 +217,9 @@ def used_up(rows: Sequence[Row], spent: Spent) -> list[Row]:
 
 def bound(verdict: Verdict, max_usd: float | None) -> float:
     """The most that one start can cost, by what its program keeps to and by the budgets of its own; 0: nobody knows."""
-    own = [row.rest for row in verdict.rows if row.measure is Measure.USD and row.scope not in SHARED]
+    own = [
+        row.rest for row in verdict.rows if row.measure is Measure.USD and row.scope not in SHARED
+    ]
     return min((*own, *([max_usd] if max_usd else [])), default=0.0)
 
 
@@ -237,7 +246,9 @@ def day_of(at_ms: int) -> str:
 
 
 def day_end_ms(day: str) -> int:
-    return int((datetime.fromisoformat(day).replace(tzinfo=UTC) + timedelta(days=1)).timestamp() * 1000)
+    return int(
+        (datetime.fromisoformat(day).replace(tzinfo=UTC) + timedelta(days=1)).timestamp() * 1000
+    )
 
 
 def _accounts(run_id: str, lane: str, day: str, iteration: int) -> list[Account]:
@@ -249,12 +260,16 @@ def _accounts(run_id: str, lane: str, day: str, iteration: int) -> list[Account]
     ]
 
 
-def _rows(ledger: Ledger, budgets: Budgets, accounts: Sequence[Account], run_id: str, now_ms: int) -> Iterator[Row]:
+def _rows(
+    ledger: Ledger, budgets: Budgets, accounts: Sequence[Account], run_id: str, now_ms: int
+) -> Iterator[Row]:
     for account in accounts:
         budget: Budget = getattr(budgets, account.scope)
         for measure in Measure:
             limit: float | None = getattr(budget, measure)
-            if limit is None or (account.scope is Scope.ITERATION and measure is Measure.ITERATIONS):
+            if limit is None or (
+                account.scope is Scope.ITERATION and measure is Measure.ITERATIONS
+            ):
                 continue
             spent, standing = ledger.spent(account), ledger.standing(account, measure)
             promised = ledger.promised(account, besides=run_id, now_ms=now_ms)

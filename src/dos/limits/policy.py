@@ -22,13 +22,21 @@ class Quota(Table, frozen=True, kw_only=True):
     """What is done when a provider has no room."""
 
     failover: bool = True  # go on with the next of [workers] fallback
-    backoff_seconds: tuple[Delay, ...] = (60.0, 270.0, 1200.0)  # where no time of reset is known, one after the other
+    backoff_seconds: tuple[Delay, ...] = (
+        60.0,
+        270.0,
+        1200.0,
+    )  # where no time of reset is known, one after the other
     jitter_seconds: Delay = 30.0  # the rest wake within this after the one that went first
-    probe_seconds: Annotated[float, Meta(ge=1, le=86_400)] = 900.0  # a probe that is not back by then went astray
+    probe_seconds: Annotated[float, Meta(ge=1, le=86_400)] = (
+        900.0  # a probe that is not back by then went astray
+    )
 
     def __post_init__(self) -> None:
         if not self.backoff_seconds:
-            raise BadValue(("backoff_seconds",), "backoff_seconds is empty", "For example: [60, 600].")
+            raise BadValue(
+                ("backoff_seconds",), "backoff_seconds is empty", "For example: [60, 600]."
+            )
 
 
 class Budget(Table, frozen=True, kw_only=True):
@@ -48,4 +56,6 @@ class Budgets(Table, frozen=True, kw_only=True):
     lane: Budget = Budget()  # of one lane, in one day
     day: Budget = Budget()  # of the whole fleet
     warn_at: Share = 0.8
-    unknown_price: Literal["allow", "refuse"] = "allow"  # where money is limited, of an agent whose cost nobody knows
+    unknown_price: Literal["allow", "refuse"] = (
+        "allow"  # where money is limited, of an agent whose cost nobody knows
+    )

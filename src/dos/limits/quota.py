@@ -15,7 +15,9 @@ from dos.reasons.table import Needs
 from dos.times import second_stamp
 
 # That the program came as far as any of these shows that its provider answered.
-ANSWERED = frozenset({Ending.OK, Ending.CONTEXT, Ending.TURN_CAP, Ending.BUDGET_CAP, Ending.PERMISSION})
+ANSWERED = frozenset(
+    {Ending.OK, Ending.CONTEXT, Ending.TURN_CAP, Ending.BUDGET_CAP, Ending.PERMISSION}
+)
 
 _HOUR_MS = 3_600_000
 # No window of a provider is longer: a reset that is further away is a misprint, or a lie of the agent's.
@@ -122,7 +124,14 @@ class Choice(Struct, frozen=True, kw_only=True):
 
 
 def room(
-    limits: Mapping[str, Limit], *, vendor: str, account: str, model: str, lane: str, now_ms: int, policy: Quota
+    limits: Mapping[str, Limit],
+    *,
+    vendor: str,
+    account: str,
+    model: str,
+    lane: str,
+    now_ms: int,
+    policy: Quota,
 ) -> Room:
     """The account's limit covers all its models. A gate outranks leave to go first."""
     paths = [key.path for key in _keys(vendor, account, model)]
@@ -133,7 +142,12 @@ def room(
 
 
 def choose(
-    limits: Mapping[str, Limit], agents: Sequence[Candidate], *, lane: str, now_ms: int, policy: Quota
+    limits: Mapping[str, Limit],
+    agents: Sequence[Candidate],
+    *,
+    lane: str,
+    now_ms: int,
+    policy: Quota,
 ) -> Choice:
     """The first in the list that is not gated.
 
@@ -261,7 +275,9 @@ def _room(limit: Limit, lane: str, now_ms: int, policy: Quota) -> Room:
     if not limit.ending:
         wakes = wakes_ms(limit, lane, policy)
         if limit.lifts and now_ms < wakes:
-            return _gate(limit, wakes, f"{limit.key} has room again; the lanes come one after the other")
+            return _gate(
+                limit, wakes, f"{limit.key} has room again; the lanes come one after the other"
+            )
         return Open()
     opens = opens_ms(limit, policy)
     if opens is None:
@@ -271,7 +287,11 @@ def _room(limit: Limit, lane: str, now_ms: int, policy: Quota) -> Room:
     if (going := limit.probe) and not going.over:
         astray = going.at_ms + int(policy.probe_seconds * 1000)
         if now_ms < astray:
-            return _gate(limit, astray, f"{limit.key}: {going.lane} goes first and sees whether there is room")
+            return _gate(
+                limit,
+                astray,
+                f"{limit.key}: {going.lane} goes first and sees whether there is room",
+            )
     return Probe(key=limit.key, version=limit.version)
 
 
@@ -288,7 +308,12 @@ def _keys(vendor: str, account: str, model: str) -> list[Key]:
 
 
 def _gate(limit: Limit, until_ms: int | None, why: str) -> Gated:
-    return Gated(key=limit.key, until_ms=until_ms, why=why, needs=Needs.OPERATOR if until_ms is None else Needs.TIME)
+    return Gated(
+        key=limit.key,
+        until_ms=until_ms,
+        why=why,
+        needs=Needs.OPERATOR if until_ms is None else Needs.TIME,
+    )
 
 
 def _opens_ms(gate: Gated) -> float:

@@ -57,11 +57,18 @@ def row(limit: Limit, policy: Quota, *, waits: Sequence[str], in_use: bool) -> R
 
 
 def rows(
-    limits: Sequence[Limit], policy: Quota, *, waits: Mapping[str, Sequence[str]], used: Sequence[Limit]
+    limits: Sequence[Limit],
+    policy: Quota,
+    *,
+    waits: Mapping[str, Sequence[str]],
+    used: Sequence[Limit],
 ) -> list[Row]:
     """`waits` are the lanes that wait for a limit, by the name of its key."""
     names = {limit.key.path for limit in used}
-    return [row(limit, policy, waits=waits.get(limit.key.path, ()), in_use=limit.key.path in names) for limit in limits]
+    return [
+        row(limit, policy, waits=waits.get(limit.key.path, ()), in_use=limit.key.path in names)
+        for limit in limits
+    ]
 
 
 def render(shown: Sequence[Row], now: datetime) -> str:
@@ -75,11 +82,15 @@ def _lines(each: Row, now: datetime) -> list[str]:
     doubt = "" if each.believed else " by its own word, which is longer than any limit lasts"
     lines = [f"{each.key}: {each.what}{until}{doubt}"]
     probe = (
-        f"next probe {local_clock(each.next_probe, now)}" if each.next_probe else "not probed until the next `dos up`"
+        f"next probe {local_clock(each.next_probe, now)}"
+        if each.next_probe
+        else "not probed until the next `dos up`"
     )
     lines.append(f"  since {local_clock(each.since, now)}; {probe}")
     if each.found:
         lines.append(f"  it said: {each.found}")
-    lines.append(f"  waiting: {', '.join(each.waits) or 'no lane'}{'' if each.in_use else ' (no lane uses it)'}")
+    lines.append(
+        f"  waiting: {', '.join(each.waits) or 'no lane'}{'' if each.in_use else ' (no lane uses it)'}"
+    )
     lines.append(f"  to clear it: {each.clears_with}")
     return lines

@@ -88,11 +88,15 @@ class _Step:
             next_state=structs.replace(self.state, **self.changes),
         )
 
-    def go_on(self, mode: str, reason: str, *, reconcile: bool = False, who: Needs = Needs.NOBODY) -> LoopDecision:
+    def go_on(
+        self, mode: str, reason: str, *, reconcile: bool = False, who: Needs = Needs.NOBODY
+    ) -> LoopDecision:
         state = self.state
         if state.iteration >= state.max_iterations:
             ran = f"{state.iteration} of {state.max_iterations} iterations ran; {reason}"
-            return structs.replace(self.stop(StopReason.ITERATION_CAP, ran), ladder=_CONSIDERED_WITH_CAP[self.number])
+            return structs.replace(
+                self.stop(StopReason.ITERATION_CAP, ran), ladder=_CONSIDERED_WITH_CAP[self.number]
+            )
         return LoopDecision(
             action=Action.CONTINUE,
             next_mode=mode,
@@ -140,7 +144,9 @@ def _rate_limited(step: _Step) -> LoopDecision | None:
     if resets_at is None:
         return step.stop(StopReason.RATE_LIMITED, "the provider's usage window is used up")
     if step.state.consecutive_wait >= step.state.max_wait:
-        return step.stop(StopReason.RATE_LIMITED, f"the usage window is used up, {_waited(step.state)}")
+        return step.stop(
+            StopReason.RATE_LIMITED, f"the usage window is used up, {_waited(step.state)}"
+        )
     _, times = step.count("wait")
     until = resets_at.astimezone(UTC)
     reason = f"the usage window is used up; it resets at {until:%Y-%m-%dT%H:%M:%SZ} (wait {times})"
@@ -159,7 +165,9 @@ def _overloaded(step: _Step) -> LoopDecision | None:
     if too_often:
         return step.stop(StopReason.CONSECUTIVE_OVERLOADED, f"overloaded {times} times in a row")
     wait = limit.BACKOFF.delay(step.state.consecutive_overloaded + 1)
-    return step.again(f"overloaded {times}; once more in {wait} s", action=Action.RETRY, backoff_seconds=wait)
+    return step.again(
+        f"overloaded {times}; once more in {wait} s", action=Action.RETRY, backoff_seconds=wait
+    )
 
 
 def _complete(step: _Step) -> LoopDecision | None:
@@ -173,7 +181,9 @@ def _under_declared(step: _Step) -> LoopDecision | None:
     seen = step.state.completion
     if seen is None or seen.answer != Completion.UNDERDECLARED:
         return None
-    return step.stop(StopReason.THRASHING, "all that was declared is done, and it was declared too small")
+    return step.stop(
+        StopReason.THRASHING, "all that was declared is done, and it was declared too small"
+    )
 
 
 def _converging(step: _Step) -> LoopDecision | None:
@@ -202,7 +212,8 @@ def _pick_held(step: _Step) -> LoopDecision | None:
     if seen is None or not seen.is_redispatch_invariant:
         return None
     return step.stop(
-        StopReason.PICK_HELD_INVARIANT, f"the next unit is held, and trying again cannot help: {seen.reason}"
+        StopReason.PICK_HELD_INVARIANT,
+        f"the next unit is held, and trying again cannot help: {seen.reason}",
     )
 
 
@@ -210,7 +221,10 @@ def _pick_cooldown(step: _Step) -> LoopDecision | None:
     seen = step.state.cooldown
     if seen is None or seen.answer != Cooldown.RECENTLY_ATTEMPTED:
         return None
-    return step.stop(StopReason.PICK_COOLDOWN, f"only units are left that were just tried: {seen.unit_id}".rstrip(": "))
+    return step.stop(
+        StopReason.PICK_COOLDOWN,
+        f"only units are left that were just tried: {seen.unit_id}".rstrip(": "),
+    )
 
 
 def _outraced(state: LoopState, outcome: IterationOutcome) -> bool:
@@ -232,7 +246,9 @@ def _unclear(step: _Step) -> LoopDecision | None:
     ):
         _, times = step.count("adopt_wait")
         step.change(consecutive_unclear=0)
-        return step.go_on("dispatch", f"no clear end, and a child of it goes on landing commits (wait {times})")
+        return step.go_on(
+            "dispatch", f"no clear end, and a child of it goes on landing commits (wait {times})"
+        )
     too_often, times = step.count("unclear")
     if too_often:
         return step.stop(StopReason.CONSECUTIVE_UNCLEAR, f"no clear end {times} times in a row")
@@ -253,12 +269,15 @@ def _shipped(step: _Step) -> LoopDecision | None:
     )
     if outcome.measurement_expected and outcome.packet_judge is None:
         return step.stop(
-            StopReason.UNMEASURED_SHIPPED, "a ship is claimed, and the measurement that it owes is missing"
+            StopReason.UNMEASURED_SHIPPED,
+            "a ship is claimed, and the measurement that it owes is missing",
         )
     if outcome.ship_count == 0:
         too_often, times = step.count("dirty_zero")
         if too_often:
-            return step.stop(StopReason.CONSECUTIVE_DIRTY_ZERO, f"nothing landed {times} times in a row")
+            return step.stop(
+                StopReason.CONSECUTIVE_DIRTY_ZERO, f"nothing landed {times} times in a row"
+            )
         return step.go_on("dispatch", f"nothing landed {times}")
     step.change(consecutive_dirty_zero=0)
     landed = "a ship is claimed" if outcome.ship_count is None else f"{outcome.ship_count} landed"
@@ -292,7 +311,10 @@ def _blocked_cause(step: _Step) -> LoopDecision | None:
     found = table.blocked_cause(cause) if cause else None
     if found is None or found.self_heals_via == "/replan":
         return None
-    return step.stop(StopReason.BLOCKED_REDISPATCH_INVARIANT, f"blocked by {found.key}, which no replan can clear")
+    return step.stop(
+        StopReason.BLOCKED_REDISPATCH_INVARIANT,
+        f"blocked by {found.key}, which no replan can clear",
+    )
 
 
 def _stale_stamp(step: _Step) -> LoopDecision | None:
@@ -302,7 +324,10 @@ def _stale_stamp(step: _Step) -> LoopDecision | None:
     else:
         too_often, times = step.count("stale_stamp")
         if too_often:
-            return step.stop(StopReason.STALE_STAMP_UNRECONCILED, f"{verdict} {times} times, and no replan cleared it")
+            return step.stop(
+                StopReason.STALE_STAMP_UNRECONCILED,
+                f"{verdict} {times} times, and no replan cleared it",
+            )
     if verdict != Gate.DRAIN:
         step.change(consecutive_unproductive_replan_drains=0, last_gate_was_drain=False)
     return None
@@ -326,9 +351,14 @@ def _gate(step: _Step) -> LoopDecision | None:
 
 def _drained(step: _Step) -> LoopDecision:
     state = step.state
-    fruitless, most = state.consecutive_unproductive_replan_drains, state.max_unproductive_replan_drains
+    fruitless, most = (
+        state.consecutive_unproductive_replan_drains,
+        state.max_unproductive_replan_drains,
+    )
     if fruitless >= most:
-        return step.stop(StopReason.BENIGN_DRAIN, f"drained, and {fruitless}/{most} replans of it found nothing")
+        return step.stop(
+            StopReason.BENIGN_DRAIN, f"drained, and {fruitless}/{most} replans of it found nothing"
+        )
     if state.last_replan_drained:
         return step.stop(StopReason.DRAINED_TWICE, "drained again, right after a replan of a drain")
     step.change(last_replan_drained=False, last_gate_was_drain=True)

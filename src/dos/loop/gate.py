@@ -51,7 +51,11 @@ _STOP = {
     Gate.STALE_STAMP: GatePolicy(next_mode="dispatch", reconcile=True),
     Gate.BLOCKED: GatePolicy(next_mode="stop", surface=True),
 }
-_POLICIES: dict[str, dict[Gate, GatePolicy]] = {Mode.HARD: _REFILL, Mode.SOFT: _STOP, Mode.DRIVE: _STOP}
+_POLICIES: dict[str, dict[Gate, GatePolicy]] = {
+    Mode.HARD: _REFILL,
+    Mode.SOFT: _STOP,
+    Mode.DRIVE: _STOP,
+}
 
 
 def gate_policy(verdict: Gate, mode: Mode | str = Mode.HARD) -> GatePolicy:
@@ -77,7 +81,11 @@ class Disposition(Struct, frozen=True, kw_only=True):
     @property
     def unstamped_ship(self) -> bool:
         """It shipped by proof, and its plan document does not say so. Anything weaker than proof is none."""
-        return self.drop_reason == "shipped" and self.ship_via == "direct" and not self.plan_doc_stamped
+        return (
+            self.drop_reason == "shipped"
+            and self.ship_via == "direct"
+            and not self.plan_doc_stamped
+        )
 
 
 class Pick(Struct, frozen=True, kw_only=True):
@@ -102,7 +110,9 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 class Packet(Struct, frozen=True, kw_only=True):
     picks: tuple[Disposition, ...] = ()
-    raced: bool = False  # another process was writing it: whatever the picks say is not the whole of it
+    raced: bool = (
+        False  # another process was writing it: whatever the picks say is not the whole of it
+    )
 
 
 def plan(packet: Packet) -> Verdict:
@@ -117,7 +127,9 @@ def classify(picks: Iterable[object]) -> Verdict:
     if live := [pick for pick in seen if pick.live]:
         return _verdict(Gate.LIVE, f"{len(live)} of {len(seen)} picks can be dispatched", live)
     if unstamped := [pick for pick in seen if pick.unstamped_ship]:
-        return _verdict(Gate.STALE_STAMP, "shipped, and the plan document does not say so", unstamped)
+        return _verdict(
+            Gate.STALE_STAMP, "shipped, and the plan document does not say so", unstamped
+        )
     if blocked := [pick for pick in seen if pick.drop_reason in ("soft_claimed", "quota_blocked")]:
         return _verdict(Gate.BLOCKED, "left, and not to be had now", blocked)
     return Verdict(answer=Gate.DRAIN, reason="no pick is left" if seen else "there are no picks")
@@ -126,7 +138,8 @@ def classify(picks: Iterable[object]) -> Verdict:
 def _verdict(gate: Gate, reason: str, picks: list[Disposition]) -> Verdict:
     named = ", ".join(pick.phase for pick in picks[:5]) + (" ..." if len(picks) > 5 else "")
     evidence = (
-        Pick(series=pick.series, phase=pick.phase, live=pick.live, drop_reason=pick.drop_reason) for pick in picks
+        Pick(series=pick.series, phase=pick.phase, live=pick.live, drop_reason=pick.drop_reason)
+        for pick in picks
     )
     return Verdict(answer=gate, reason=f"{reason}: {named}", evidence=tuple(evidence))
 
@@ -139,7 +152,8 @@ def disposition(pick: object, number: int = 1) -> Disposition:
     phase = given.get("phase") or given.get("phase_id")
     if not isinstance(phase, str) or not phase.strip():
         raise MalformedDisposition(
-            f"pick {number} has no phase: {_written(pick)}", hint='Each pick is at least {"phase": "ID"}.'
+            f"pick {number} has no phase: {_written(pick)}",
+            hint='Each pick is at least {"phase": "ID"}.',
         )
     values: dict[str, Any] = {}
     for name, kind in _KINDS.items():
@@ -149,7 +163,8 @@ def disposition(pick: object, number: int = 1) -> Disposition:
         if not isinstance(value, kind):
             wanted = "true or false" if kind is bool else "a text"
             raise MalformedDisposition(
-                f"pick {number} ({shown(phase)}): {name} is {_written(value)}", hint=f"Make it {wanted}."
+                f"pick {number} ({shown(phase)}): {name} is {_written(value)}",
+                hint=f"Make it {wanted}.",
             )
         values[name] = value
     return _with_series(Disposition(phase=phase, **values))
@@ -174,7 +189,11 @@ def _written(value: object) -> str:
     """As whoever wrote the picks has it: in JSON."""
     import json  # only a mistake needs it
 
-    return shown(value if isinstance(value, str) else json.dumps(value, default=str, skipkeys=True, ensure_ascii=False))
+    return shown(
+        value
+        if isinstance(value, str)
+        else json.dumps(value, default=str, skipkeys=True, ensure_ascii=False)
+    )
 
 
 def _with_series(pick: Disposition) -> Disposition:

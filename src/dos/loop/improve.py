@@ -81,10 +81,14 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
     if not seen.truth_clean:
         return _revert(seen, policy, Cause.REGRESSED, "not everything that it claims is backed")
     if gain <= 0:
-        return _revert(seen, policy, Cause.NO_IMPROVEMENT, f"{seen.work} is no more than {seen.baseline_work}")
+        return _revert(
+            seen, policy, Cause.NO_IMPROVEMENT, f"{seen.work} is no more than {seen.baseline_work}"
+        )
     price = efficiency.judge(
         efficiency.Evidence(work=gain, tokens=seen.tokens),
-        efficiency.Policy(min_tokens=policy.min_tokens_for_efficiency, floor=policy.efficiency_floor),
+        efficiency.Policy(
+            min_tokens=policy.min_tokens_for_efficiency, floor=policy.efficiency_floor
+        ),
     )
     if price.answer is not efficiency.Answer.EFFICIENT:
         return _revert(seen, policy, Cause.WASTEFUL, price.reason)
@@ -96,8 +100,12 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
 
 
 def _revert(seen: Evidence, policy: Policy, cause: Cause, reason: str) -> Verdict:
-    limit = streak.Policy(max_consecutive=policy.max_consecutive_reverts, max_total=0, on_trip="human")
-    counted, breaker = streak.record_failure(streak.Evidence(consecutive=seen.consecutive_reverts), limit)
+    limit = streak.Policy(
+        max_consecutive=policy.max_consecutive_reverts, max_total=0, on_trip="human"
+    )
+    counted, breaker = streak.record_failure(
+        streak.Evidence(consecutive=seen.consecutive_reverts), limit
+    )
     open_ = breaker.answer is streak.Answer.OPEN
     count = f"{counted.consecutive}/{policy.max_consecutive_reverts} reverts in a row"
     return Verdict(
@@ -127,7 +135,11 @@ class StopReason(StrEnum):
     ESCALATED = "escalated"
 
 
-_ACTIONS = {Answer.KEEP: Action.MERGED, Answer.REVERT: Action.DISCARDED, Answer.ESCALATE: Action.ESCALATED}
+_ACTIONS = {
+    Answer.KEEP: Action.MERGED,
+    Answer.REVERT: Action.DISCARDED,
+    Answer.ESCALATE: Action.ESCALATED,
+}
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
@@ -179,7 +191,11 @@ class LoopResult(Struct, frozen=True, kw_only=True):
 def run_cycle(context: Context, baseline_work: int, consecutive_reverts: int = 0) -> Cycle:
     candidate = context.propose()
     if not candidate.present:
-        return Cycle(action=Action.SKIPPED, baseline_work=baseline_work, consecutive_reverts=consecutive_reverts)
+        return Cycle(
+            action=Action.SKIPPED,
+            baseline_work=baseline_work,
+            consecutive_reverts=consecutive_reverts,
+        )
     measured = context.gather(candidate)
     verdict = judge(_seen(candidate, measured, baseline_work, consecutive_reverts), context.policy)
     if verdict.answer is Answer.KEEP:
@@ -225,7 +241,9 @@ def run_loop(
     )
 
 
-def _seen(candidate: Candidate, measured: Measured, baseline_work: int, consecutive_reverts: int) -> Evidence:
+def _seen(
+    candidate: Candidate, measured: Measured, baseline_work: int, consecutive_reverts: int
+) -> Evidence:
     return Evidence(
         suite_passed=measured.suite_passed,
         truth_clean=measured.truth_clean,

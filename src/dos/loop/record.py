@@ -22,7 +22,13 @@ class Decided(Struct, frozen=True, kw_only=True):
 
 
 def fact(
-    run_id: str, lane: str, unit: str, attempt: int, state: LoopState, outcome: IterationOutcome, decision: LoopDecision
+    run_id: str,
+    lane: str,
+    unit: str,
+    attempt: int,
+    state: LoopState,
+    outcome: IterationOutcome,
+    decision: LoopDecision,
 ) -> IterationCommitted:
     return IterationCommitted(
         run_id=run_id,

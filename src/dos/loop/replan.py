@@ -23,7 +23,10 @@ _COUNTED = (
     r"next-hits reranked",
     r"escalated",
 )
-_COUNTERS = tuple(re.compile(rf"(?<![\w./-])(\d+)(?:\s*/\s*\d+)?\s+{label}\b", re.IGNORECASE) for label in _COUNTED)
+_COUNTERS = tuple(
+    re.compile(rf"(?<![\w./-])(\d+)(?:\s*/\s*\d+)?\s+{label}\b", re.IGNORECASE)
+    for label in _COUNTED
+)
 
 
 class Skip(StrEnum):
@@ -31,10 +34,16 @@ class Skip(StrEnum):
     PROCEED = "PROCEED"
 
 
-def productivity(*, counts: Mapping[str, int] | None = None, text: str | None = None) -> Productivity:
+def productivity(
+    *, counts: Mapping[str, int] | None = None, text: str | None = None
+) -> Productivity:
     """By what the replan counted; only without counts by what it wrote."""
     if counts is not None:
-        return Productivity.PRODUCTIVE if any(count > 0 for count in counts.values()) else Productivity.UNPRODUCTIVE
+        return (
+            Productivity.PRODUCTIVE
+            if any(count > 0 for count in counts.values())
+            else Productivity.UNPRODUCTIVE
+        )
     return classify_replan_productivity(text)
 
 

@@ -43,7 +43,9 @@ class Difference(Struct, frozen=True, kw_only=True):
 
 class Replay(Struct, frozen=True, kw_only=True):
     decisions: int
-    difference: Difference | None = None  # the first one: what would have happened after it, nobody saw
+    difference: Difference | None = (
+        None  # the first one: what would have happened after it, nobody saw
+    )
 
 
 def replay(taken: Sequence[Taken], policy: Policy | None = None) -> Replay:
@@ -57,7 +59,10 @@ def replay(taken: Sequence[Taken], policy: Policy | None = None) -> Replay:
         made = loop.decide(state, step.outcome)
         if _gist(made) != _gist(step.decision):
             different = Difference(
-                iteration=step.iteration, attempt=step.attempt, recorded=step.decision, replayed=made
+                iteration=step.iteration,
+                attempt=step.attempt,
+                recorded=step.decision,
+                replayed=made,
             )
             return Replay(decisions=len(taken), difference=different)
         state = made.next_state

@@ -65,7 +65,9 @@ def step(
             if (found.iteration, found.attempt) == which:
                 return _repeated(run_id, found, outcome)
     if any(select(happened, RunEnded)):
-        raise BadInput(f"run {run_id} has ended", hint=f"`dos trace {run_id}` shows how; begin another run.")
+        raise BadInput(
+            f"run {run_id} has ended", hint=f"`dos trace {run_id}` shows how; begin another run."
+        )
     if now.stopped:
         why = now.stopped.decision.stop_reason
         raise BadInput(
@@ -92,11 +94,15 @@ def step(
             reason=decision.reason,
             by_hand=True,
         )
-        entries.append(_entry(stream, stopped, f"{RunStopped.kind}/{state.iteration}.{now.attempt}", fence))
+        entries.append(
+            _entry(stream, stopped, f"{RunStopped.kind}/{state.iteration}.{now.attempt}", fence)
+        )
     kept = record.read(store.append_all(entries)[:1])[0]
     if kept.decision != decision:
         return _repeated(run_id, kept, outcome)
-    return Stepped(decision=decision, iteration=state.iteration, attempt=now.attempt, repeated=False)
+    return Stepped(
+        decision=decision, iteration=state.iteration, attempt=now.attempt, repeated=False
+    )
 
 
 def _entry(stream: str, fact: Fact, key: str, fence: int | None) -> Entry:
@@ -109,4 +115,6 @@ def _repeated(run_id: str, found: Decided, outcome: IterationOutcome) -> Stepped
             f"iteration {found.iteration} of run {run_id} was decided as {found.outcome.kind}, not {outcome.kind}",
             hint="An iteration ends once; `dos why RUN` shows how. Leave --iteration out to decide the next one.",
         )
-    return Stepped(decision=found.decision, iteration=found.iteration, attempt=found.attempt, repeated=True)
+    return Stepped(
+        decision=found.decision, iteration=found.iteration, attempt=found.attempt, repeated=True
+    )

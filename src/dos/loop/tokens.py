@@ -19,7 +19,9 @@ class PacketOutcome(StrEnum):
 
 
 FORMER = {"WEDGE": Gate.BLOCKED.value, "WEDGED": PacketOutcome.BLOCKED_OUTCOME.value}
-KNOWN_VERDICT_TOKENS = frozenset({*Gate, *PacketOutcome, *FORMER, "COLLISION", "ERROR", "RATE_LIMITED"})
+KNOWN_VERDICT_TOKENS = frozenset(
+    {*Gate, *PacketOutcome, *FORMER, "COLLISION", "ERROR", "RATE_LIMITED"}
+)
 
 _SHIPPED_BY = {
     "ci-green": "its CI run is green",

@@ -98,7 +98,9 @@ class _Kind(PublicRecord, frozen=True):
     kind: OutcomeKind
 
 
-class IterationOutcome(_Kind, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class IterationOutcome(
+    _Kind, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
     verdict: Gate | None = None
     replan_productivity: Productivity | None = None
     packet_judge: str | None = None  # SHIPPED-CLEAN, SHIPPED-DIRTY, STALLED, BLOCKED-OUTCOME
@@ -117,8 +119,12 @@ class IterationOutcome(_Kind, frozen=True, kw_only=True, omit_defaults=True, for
             raise ValueError(f"a gate verdict belongs to a GATE; this is {kind}")
         if self.replan_productivity is not None and kind != OutcomeKind.REPLAN_DONE:
             raise ValueError(f"replan_productivity belongs to REPLAN_DONE; this is {kind}")
-        if kind != OutcomeKind.SHIPPED and (self.packet_judge is not None or self.measurement_expected):
-            raise ValueError(f"packet_judge and measurement_expected belong to SHIPPED; this is {kind}")
+        if kind != OutcomeKind.SHIPPED and (
+            self.packet_judge is not None or self.measurement_expected
+        ):
+            raise ValueError(
+                f"packet_judge and measurement_expected belong to SHIPPED; this is {kind}"
+            )
         if (self.packet_judge is None) != (self.ship_count is None):
             raise ValueError("packet_judge and ship_count come together or not at all")
         if self.blocked_cause is not None and self.verdict != Gate.BLOCKED:
@@ -171,7 +177,15 @@ class LoopState(PublicRecord, frozen=True, kw_only=True, forbid_unknown_fields=T
             raise ValueError(f"gate_mode {self.gate_mode!r} is none of {', '.join(Mode)}")
 
 
-EVIDENCE = ("liveness", "completion", "convergence", "ratchet", "pickability", "cooldown", "descendant_progress")
+EVIDENCE = (
+    "liveness",
+    "completion",
+    "convergence",
+    "ratchet",
+    "pickability",
+    "cooldown",
+    "descendant_progress",
+)
 
 
 class LoopDecision(PublicRecord, frozen=True, kw_only=True):

@@ -41,7 +41,9 @@ def run(
     """Through files, so that a program that prints without end fills neither a pipe nor our memory."""
     called = shown(" ".join(words))
     # A caller inside of a hook of git exports its own repository: it is not the one to look at.
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | dict(environment)
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith("GIT_")
+    } | dict(environment)
     with TemporaryFile() as given, TemporaryFile() as output, TemporaryFile() as complaints:
         given.write(feed)
         given.seek(0)
@@ -56,7 +58,9 @@ def run(
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
-            return Unknown(f"{called} cannot be started: {getattr(error, 'strerror', None) or error}")
+            return Unknown(
+                f"{called} cannot be started: {getattr(error, 'strerror', None) or error}"
+            )
         with child:
             try:
                 child.wait(timeout_seconds)
@@ -65,7 +69,9 @@ def run(
                     os.killpg(child.pid, signal.SIGKILL)  # with everything it started
                 return Unknown(f"{called} did not end within {timeout_seconds:g} s")
         if (size := output.seek(0, os.SEEK_END)) > LARGEST_BYTES:
-            return Unknown(f"{called} printed {size:,} bytes, and at most {LARGEST_BYTES:,} are read")
+            return Unknown(
+                f"{called} printed {size:,} bytes, and at most {LARGEST_BYTES:,} are read"
+            )
         output.seek(0)
         complaints.seek(max(0, complaints.seek(0, os.SEEK_END) - LONGEST_TAIL))
         said = complaints.read().decode("utf-8", "replace").strip().splitlines()
@@ -85,7 +91,9 @@ TIMEOUT_SECONDS = 5.0
 _VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+-]*")
 
 
-def versions(found: Mapping[str, str], timeout_seconds: float = TIMEOUT_SECONDS) -> dict[str, str | Unknown]:
+def versions(
+    found: Mapping[str, str], timeout_seconds: float = TIMEOUT_SECONDS
+) -> dict[str, str | Unknown]:
     """Ask every program at once; one that hangs costs the time of one."""
     if not found:
         return {}

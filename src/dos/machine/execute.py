@@ -96,7 +96,11 @@ def ended_by_signals() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    heeded = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is not signal.SIG_IGN]
+    heeded = [
+        number
+        for number in (signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(number) is not signal.SIG_IGN
+    ]
     before = {number: signal.signal(number, _leave) for number in heeded}
     try:
         yield
@@ -124,7 +128,9 @@ def run(
     """`heard` is told each line, from a thread of its own; `changing` is asked now and then what there is."""
     began = time.monotonic()
     with ExitStack() as opened:
-        output = _Log(log) if log else None  # before anything is started: what cannot be logged is not begun
+        output = (
+            _Log(log) if log else None
+        )  # before anything is started: what cannot be logged is not begun
         if output:
             opened.callback(output.close)
         process = subprocess.Popen(
@@ -247,7 +253,11 @@ class _Listening:
     """Two threads: one feeds the program, one takes what it prints, in pieces, so that no line is too long."""
 
     def __init__(
-        self, process: "subprocess.Popen[bytes]", feed: str, log: _Log | None, heard: Callable[[str], None]
+        self,
+        process: "subprocess.Popen[bytes]",
+        feed: str,
+        log: _Log | None,
+        heard: Callable[[str], None],
     ) -> None:
         assert process.stdin is not None and process.stdout is not None
         self.heard_at = time.monotonic()

@@ -8,7 +8,9 @@ from dos.backoff import Backoff
 POLLING = Backoff((0.005,))  # in seconds
 
 
-def take(file: int, *, gives_up: Callable[[], bool], pauses: Backoff = POLLING, shared: bool = False) -> bool:
+def take(
+    file: int, *, gives_up: Callable[[], bool], pauses: Backoff = POLLING, shared: bool = False
+) -> bool:
     """Lock an open file; False: somebody else had it until `gives_up` said to wait no longer.
 
     Tried again and again instead of waited for: a process that was stopped while it has the lock must not hold up

@@ -45,7 +45,10 @@ def existing(path: Path) -> Path:
 def room(path: Path) -> Room:
     """What an ordinary user may still write there."""
     found = os.statvfs(existing(path))
-    return Room(free_bytes=found.f_bavail * found.f_frsize, free_files=found.f_favail if found.f_files else None)
+    return Room(
+        free_bytes=found.f_bavail * found.f_frsize,
+        free_files=found.f_favail if found.f_files else None,
+    )
 
 
 def network(path: Path) -> str | None:

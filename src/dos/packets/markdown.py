@@ -23,7 +23,11 @@ class Header(Struct, frozen=True, kw_only=True):
 
 def dispositions(packet: Packet, tag: str) -> bytes:
     """The file that the gate reads."""
-    data = {"schema": DISPOSITIONS_SCHEMA, "tag": tag, "dispositions": to_builtins(packet.dispositions)}
+    data = {
+        "schema": DISPOSITIONS_SCHEMA,
+        "tag": tag,
+        "dispositions": to_builtins(packet.dispositions),
+    }
     return json.format(json.encode(data), indent=2) + b"\n"
 
 
@@ -31,7 +35,13 @@ def render(packet: Packet, header: Header) -> str:
     scope = f"- scope: {', '.join(header.scope)}\n" if header.scope else ""
     facts = f"- root: {header.root}\n- lanes: {', '.join(header.lanes)}\n{scope}- written: {header.at}\n"
     verdict = f"- verdict: {packet.verdict.answer}: {packet.verdict.reason}\n"
-    parts = [f"# Next up {header.tag}\n", facts + verdict, "## Portfolio\n", _portfolio(packet), "## Dispatch\n"]
+    parts = [
+        f"# Next up {header.tag}\n",
+        facts + verdict,
+        "## Portfolio\n",
+        _portfolio(packet),
+        "## Dispatch\n",
+    ]
     parts += [_rendered_pick(pick) for pick in packet.picks]
     if not packet.picks:
         parts.append("Nothing can be dispatched.\n")
@@ -40,7 +50,9 @@ def render(packet: Packet, header: Header) -> str:
     shipped = [candidate for candidate in packet.candidates if candidate.commit]
     if shipped:
         parts.append("## Already shipped\n")
-        parts.append("".join(f"- {each.unit.name}, by its landing: {each.commit}\n" for each in shipped))
+        parts.append(
+            "".join(f"- {each.unit.name}, by its landing: {each.commit}\n" for each in shipped)
+        )
     return "\n".join(parts)
 
 
@@ -52,7 +64,11 @@ def _portfolio(packet: Packet) -> str:
         if (each.unit.plan, each.unit.id) not in live:
             waits = f"waits for {', '.join(each.waits_for)}" if each.waits_for else ""
             taken = f"taken by {each.taken_by}" if each.taken_by else ""
-            state = (f"shipped {each.commit[:9]}" if each.commit else taken) or each.held_because or waits
+            state = (
+                (f"shipped {each.commit[:9]}" if each.commit else taken)
+                or each.held_because
+                or waits
+            )
         cells = (each.unit.name, each.lane, state, each.unit.title)
         rows.append(f"| {' | '.join(_cell(cell) for cell in cells)} |")
     return "\n".join(rows) + "\n"

@@ -61,7 +61,11 @@ def _disposition(candidate: Candidate, *, live: bool) -> Disposition:
     if candidate.commit:
         stamped = unit.claimed == Claim.SHIPPED
         return structs.replace(
-            made, drop_reason="shipped", ship_via="direct", ship_sha=candidate.commit, plan_doc_stamped=stamped
+            made,
+            drop_reason="shipped",
+            ship_via="direct",
+            ship_sha=candidate.commit,
+            plan_doc_stamped=stamped,
         )
     if candidate.taken_by:
         return structs.replace(made, drop_reason="soft_claimed", claim_tag=candidate.taken_by)

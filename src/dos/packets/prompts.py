@@ -29,7 +29,9 @@ class Pick(Struct, frozen=True, kw_only=True):
 
 
 def written(picks: Sequence[Pick]) -> bytes:
-    return json.format(json.encode({"schema": SCHEMA, "picks": to_builtins(picks)}), indent=2) + b"\n"
+    return (
+        json.format(json.encode({"schema": SCHEMA, "picks": to_builtins(picks)}), indent=2) + b"\n"
+    )
 
 
 def read(text: bytes | str) -> tuple[Pick, ...]:
@@ -38,7 +40,11 @@ def read(text: bytes | str) -> tuple[Pick, ...]:
         found = json.decode(text)
     except (DecodeError, UnicodeError, RecursionError) as error:
         raise ValueError(f"it is not JSON: {error}") from error
-    if not isinstance(found, dict) or found.get("schema") != SCHEMA or not isinstance(found.get("picks"), list):
+    if (
+        not isinstance(found, dict)
+        or found.get("schema") != SCHEMA
+        or not isinstance(found.get("picks"), list)
+    ):
         raise ValueError(f"it is not of the schema {SCHEMA}")
     return tuple(_read_pick(pick, number) for number, pick in enumerate(found["picks"], 1))
 
@@ -50,11 +56,15 @@ def _read_pick(given: Any, number: int) -> Pick:
     for field in structs.fields(Pick):
         value = given.get(field.name)
         if field.name == "n":
-            values["n"] = value if isinstance(value, int) and not isinstance(value, bool) else number
+            values["n"] = (
+                value if isinstance(value, int) and not isinstance(value, bool) else number
+            )
         elif isinstance(field.default, str):
             values[field.name] = value if isinstance(value, str) else ""
         else:
-            values[field.name] = [word for word in value if isinstance(word, str)] if isinstance(value, list) else []
+            values[field.name] = (
+                [word for word in value if isinstance(word, str)] if isinstance(value, list) else []
+            )
     return Pick(**values)
 
 
@@ -90,7 +100,10 @@ def shippable(sidecar: bytes | str | None, rendered_pick_count: int) -> Shippabl
     if rendered_pick_count <= 0:
         return answer(ReasonCode.OK, "no pick is shown, so none needs a prompt")
     if sidecar is None:
-        return answer(ReasonCode.ABSENT, f"{rendered_pick_count} picks are shown, and the prompts are not there")
+        return answer(
+            ReasonCode.ABSENT,
+            f"{rendered_pick_count} picks are shown, and the prompts are not there",
+        )
     try:
         picks = read(sidecar)
     except ValueError as error:
@@ -98,5 +111,7 @@ def shippable(sidecar: bytes | str | None, rendered_pick_count: int) -> Shippabl
     expected = {pick.n for pick in picks} | set(range(1, min(rendered_pick_count, MOST_PICKS) + 1))
     empty = sorted(expected - {pick.n for pick in picks if pick.prompt_text.strip()})
     if empty:
-        return answer(ReasonCode.EMPTY_BODIES, f"picks without a prompt: {', '.join(map(str, empty))}", empty)
+        return answer(
+            ReasonCode.EMPTY_BODIES, f"picks without a prompt: {', '.join(map(str, empty))}", empty
+        )
     return answer(ReasonCode.OK, f"every one of {rendered_pick_count} picks has its prompt")

@@ -17,7 +17,9 @@ class Added(Question, frozen=True, kw_only=True):
     command: str = ""
 
     @classmethod
-    def ask(cls, kind: str, lane: str, text: str, command: str, *, answered: Collection[str]) -> Self:
+    def ask(
+        cls, kind: str, lane: str, text: str, command: str, *, answered: Collection[str]
+    ) -> Self:
         """`answered` are the ids of the questions that were answered."""
         subject = f"{lane}-{sha256(text.encode()).hexdigest()[:8]}"
         ordinal = 1

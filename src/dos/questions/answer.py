@@ -46,7 +46,8 @@ def choice_of(asked: Standing | Answered, choice: str) -> str:
         )
     if choice not in names:
         raise BadInput(
-            f"{shown(choice)} is no answer to {asked.raised.id}", hint=f"It can be answered with: {', '.join(names)}."
+            f"{shown(choice)} is no answer to {asked.raised.id}",
+            hint=f"It can be answered with: {', '.join(names)}.",
         )
     return choice
 
@@ -68,9 +69,15 @@ def answer(store: Store, asked: Standing | Answered, choice: str, *, by: str) ->
 def _answered(store: Store, asked: Standing) -> Answered:
     found = find(store, asked.raised.id)
     if isinstance(found, Standing):
-        raise Conflict(f"the question {asked.raised.id} changed while it was answered", hint="Try again.")
+        raise Conflict(
+            f"the question {asked.raised.id} changed while it was answered", hint="Try again."
+        )
     return found
 
 
 def _open(waiting: Decisions) -> str:
-    return f"These wait: {listed(waiting.open)}." if waiting.open else "None waits; `dos decisions --all` shows all."
+    return (
+        f"These wait: {listed(waiting.open)}."
+        if waiting.open
+        else "None waits; `dos decisions --all` shows all."
+    )

@@ -8,7 +8,16 @@ from msgspec import Struct, convert, structs
 from dos.backlog.waiting import WaitsOn
 from dos.choices import ChoiceName
 from dos.questions import subject
-from dos.questions.question import Choice, ClearLane, Consequence, Question, Record, SetAside, clear_units, name
+from dos.questions.question import (
+    Choice,
+    ClearLane,
+    Consequence,
+    Question,
+    Record,
+    SetAside,
+    clear_units,
+    name,
+)
 from dos.text import counted, listed
 
 _WORKED_ON = "the lane is worked on again"
@@ -39,7 +48,12 @@ class LaneFailed(Question, frozen=True, kw_only=True):
     @property
     def choices(self) -> tuple[Choice, ...]:
         return (
-            Choice(name=ChoiceName.RETRY, meaning=_WORKED_ON, goes_on=True, brings=(ClearLane(lane=self.lane),)),
+            Choice(
+                name=ChoiceName.RETRY,
+                meaning=_WORKED_ON,
+                goes_on=True,
+                brings=(ClearLane(lane=self.lane),),
+            ),
             Choice(name=ChoiceName.LEAVE, meaning=_STAYS),
         )
 
@@ -96,14 +110,20 @@ class _StoppedRun(Question, frozen=True, kw_only=True):
 
     @property
     def detail(self) -> dict[str, Any]:
-        units = {each.unit: {"tries": each.tries, "why": each.why, "text": each.text} for each in self.failed}
+        units = {
+            each.unit: {"tries": each.tries, "why": each.why, "text": each.text}
+            for each in self.failed
+        }
         return {**super().detail, "units": units}
 
     def text_of(self, unit: str) -> str:
         return next((each.text for each in self.failed if each.unit == unit), "")
 
     def _retry(self, meaning: str) -> Choice:
-        brings: tuple[Consequence, ...] = (ClearLane(lane=self.lane), *clear_units(self.units, self.lane))
+        brings: tuple[Consequence, ...] = (
+            ClearLane(lane=self.lane),
+            *clear_units(self.units, self.lane),
+        )
         return Choice(name=ChoiceName.RETRY, meaning=meaning, goes_on=True, brings=brings)
 
 
@@ -156,7 +176,9 @@ class UnitsFailed(_StoppedRun, frozen=True, kw_only=True):
     @property
     def choices(self) -> tuple[Choice, ...]:
         they = "it is" if len(self.units) == 1 else "they are"
-        left = f"{they} not tried again until the next `dos up`; the lane's other units are worked on"
+        left = (
+            f"{they} not tried again until the next `dos up`; the lane's other units are worked on"
+        )
         return (
             self._retry(f"{they} tried again now, without waiting for the end of the cooldown"),
             Choice(name=ChoiceName.LEAVE, meaning=left, sets_aside=SetAside.UNTIL_START_OR_CHANGE),

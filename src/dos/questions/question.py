@@ -58,7 +58,9 @@ class Choice(Struct, frozen=True, kw_only=True):
 
     name: str
     meaning: str
-    goes_on: bool = False  # what waited for the answer is released; after any other answer it stays as it is
+    goes_on: bool = (
+        False  # what waited for the answer is released; after any other answer it stays as it is
+    )
     brings: tuple[Consequence, ...] = ()  # written in the same transaction as the answer
     sets_aside: SetAside | None = None
 
@@ -93,9 +95,13 @@ class Question(Struct, frozen=True, kw_only=True):
     """
 
     about: ClassVar[str] = ""  # the kind of question, as the journal names it
-    detail_keys: ClassVar[tuple[str, ...]] = ()  # the fields and properties that `detail` holds, in this order
+    detail_keys: ClassVar[
+        tuple[str, ...]
+    ] = ()  # the fields and properties that `detail` holds, in this order
     is_urgent: ClassVar[bool] = False  # it costs money as long as it is open
-    waits_on: ClassVar[WaitsOn] = WaitsOn.PERSON  # what keeps the subjects that wait from being worked on
+    waits_on: ClassVar[WaitsOn] = (
+        WaitsOn.PERSON
+    )  # what keeps the subjects that wait from being worked on
 
     id: str
     text: str
@@ -220,6 +226,12 @@ def clear_units(names: Sequence[str], lane: str) -> tuple[ClearUnit, ...]:
 
 def name(about: str, subject: str, ordinal: int) -> str:
     """For example `lane-failed-api-1`: it can be typed, and two subjects never share one."""
-    typed = "".join(c if c.isascii() and (c.isalnum() or c in "-._/:@+") else f"%{ord(c):x}." for c in subject)
-    short = typed if len(typed) <= LONGEST else f"{typed[:60]}%{sha256(subject.encode()).hexdigest()[:32]}"
+    typed = "".join(
+        c if c.isascii() and (c.isalnum() or c in "-._/:@+") else f"%{ord(c):x}." for c in subject
+    )
+    short = (
+        typed
+        if len(typed) <= LONGEST
+        else f"{typed[:60]}%{sha256(subject.encode()).hexdigest()[:32]}"
+    )
     return f"{about.replace('_', '-')}-{short}-{ordinal}"

@@ -65,7 +65,11 @@ class BaselineFailed(Question, frozen=True, kw_only=True):
         started = "agents start all the same; what they do lands only if the test passes"
         left = "no agent starts until the next `dos up`, which checks it again"
         return (
-            Choice(name=ChoiceName.RETRY, meaning="it is checked again, and agents start when it passes", goes_on=True),
+            Choice(
+                name=ChoiceName.RETRY,
+                meaning="it is checked again, and agents start when it passes",
+                goes_on=True,
+            ),
             Choice(name=ChoiceName.START, meaning=started, goes_on=True),
             Choice(name=ChoiceName.LEAVE, meaning=left),
         )
@@ -97,7 +101,12 @@ class _OfLimit(Question, frozen=True, kw_only=True):
     @property
     def detail(self) -> dict[str, Any]:
         key = self.key
-        return {"vendor": key.vendor, "account": key.account, "model": key.model, "ending": self.ending}
+        return {
+            "vendor": key.vendor,
+            "account": key.account,
+            "model": key.model,
+            "ending": self.ending,
+        }
 
     def _lift(self, named: str) -> Choice:
         lifted = (LiftLimit(key=self.key),)
@@ -127,7 +136,9 @@ class LimitReached(_OfLimit, frozen=True, kw_only=True):
     def choices(self) -> tuple[Choice, ...]:
         return (
             self._lift(ChoiceName.FIXED),
-            Choice(name=ChoiceName.LEAVE, meaning="nothing is started on it until the next `dos up`"),
+            Choice(
+                name=ChoiceName.LEAVE, meaning="nothing is started on it until the next `dos up`"
+            ),
         )
 
     @property
@@ -213,7 +224,11 @@ class BudgetSpent(Question, frozen=True, kw_only=True):
     @property
     def choices(self) -> tuple[Choice, ...]:
         offered = [
-            Choice(name=ChoiceName.RAISE, meaning=f"up to {self.limit + self.by:g} {self.measure}", goes_on=True),
+            Choice(
+                name=ChoiceName.RAISE,
+                meaning=f"up to {self.limit + self.by:g} {self.measure}",
+                goes_on=True,
+            ),
             Choice(name=ChoiceName.STOP, meaning="what waits here ends"),
         ]
         if self.expires_ms is not None:

@@ -18,7 +18,9 @@ class Spinning(Question, frozen=True, kw_only=True):
     run_id: str
 
     @classmethod
-    def ask(cls, run_id: str, lane: str, reason: str, *, ordinal: int = 1, expires_ms: int | None = None) -> Self:
+    def ask(
+        cls, run_id: str, lane: str, reason: str, *, ordinal: int = 1, expires_ms: int | None = None
+    ) -> Self:
         """`ordinal` counts how often the run was found to spin."""
         return cls(
             id=cls.id_of(run_id, ordinal),
@@ -49,7 +51,15 @@ class HaltProposed(Question, frozen=True, kw_only=True):
     """A proposal to stop a run or a process; of a process, a person does it."""
 
     about: ClassVar[str] = "halt_proposed"
-    detail_keys: ClassVar[tuple[str, ...]] = ("handle", "lane", "run_id", "host", "command", "reason", "closes")
+    detail_keys: ClassVar[tuple[str, ...]] = (
+        "handle",
+        "lane",
+        "run_id",
+        "host",
+        "command",
+        "reason",
+        "closes",
+    )
     is_urgent: ClassVar[bool] = True
     handle: str  # the run or the process
     host: str = ""

@@ -29,9 +29,20 @@ from dos.questions.question import ClearLane, ClearUnit, Consequence, HaltRun, L
 from dos.questions.subject import Subject
 from dos.reasons.table import Needs
 
-ANSWERED_KEPT = 200  # beside the newest about each unit, which is the only memory of what a person wants of it
+ANSWERED_KEPT = (
+    200  # beside the newest about each unit, which is the only memory of what a person wants of it
+)
 RAISED = "raised"  # the key, in the question's own stream
-_OfRun = HaltProposed | RunStopped | RunEnded | RunResumed | RunBegun | IntentDeclared | UnitLanded | WorkerReaped
+_OfRun = (
+    HaltProposed
+    | RunStopped
+    | RunEnded
+    | RunResumed
+    | RunBegun
+    | IntentDeclared
+    | UnitLanded
+    | WorkerReaped
+)
 Handled = DecisionRaised | DecisionAnswered | _OfRun
 _reader: FactReader[Handled] = FactReader(
     Handled,
@@ -143,7 +154,9 @@ class Decisions(Struct, kw_only=True):
     def _propose(self, fact: HaltProposed, event: Event) -> None:
         """Once for each run or process, however often it is proposed."""
         proposed = [each.question for each in self.open.values()]
-        if not any(isinstance(each, runs.HaltProposed) and each.handle == fact.handle for each in proposed):
+        if not any(
+            isinstance(each, runs.HaltProposed) and each.handle == fact.handle for each in proposed
+        ):
             self._open(_proposed(fact, event.pos), event)
 
     def _open(self, question: AnyQuestion, event: Event) -> None:
@@ -190,7 +203,9 @@ def _proposed(fact: HaltProposed, position: int) -> AnyQuestion:
 
 
 def _stopped(fact: RunStopped) -> AnyQuestion:
-    return runs.RunStopped.ask(run_id=fact.run_id, lane=fact.lane, stop_reason=fact.stop_reason, reason=fact.reason)
+    return runs.RunStopped.ask(
+        run_id=fact.run_id, lane=fact.lane, stop_reason=fact.stop_reason, reason=fact.reason
+    )
 
 
 def raising(question: AnyQuestion) -> Entry:
@@ -230,11 +245,18 @@ def question_of(fact: DecisionRaised) -> AnyQuestion:
     return catalog.decode(record)
 
 
-def answering(asked: Standing, choice: str, *, by: str, expired: bool = False, reason: str = "") -> list[Entry]:
+def answering(
+    asked: Standing, choice: str, *, by: str, expired: bool = False, reason: str = ""
+) -> list[Entry]:
     """The answer and all that follows from it, for one transaction; a conflict says that another was quicker."""
-    answer = DecisionAnswered(id=asked.raised.id, choice=choice, by=by, expired=expired, reason=reason)
+    answer = DecisionAnswered(
+        id=asked.raised.id, choice=choice, by=by, expired=expired, reason=reason
+    )
     facts = consequences(asked.question, choice, by=by, expired=expired)
-    return [*_first(asked, answer), *(Entry(stream=to, kind=fact.kind, body=fact) for to, fact in facts)]
+    return [
+        *_first(asked, answer),
+        *(Entry(stream=to, kind=fact.kind, body=fact) for to, fact in facts),
+    ]
 
 
 def _first(asked: Standing, answer: DecisionAnswered) -> list[Entry]:
@@ -246,7 +268,9 @@ def _first(asked: Standing, answer: DecisionAnswered) -> list[Entry]:
     return [question, Entry(stream=to, kind=answer.kind, body=answer, expect=1)]
 
 
-def consequences(question: AnyQuestion, choice: str, *, by: str = "", expired: bool = False) -> list[tuple[str, Fact]]:
+def consequences(
+    question: AnyQuestion, choice: str, *, by: str = "", expired: bool = False
+) -> list[tuple[str, Fact]]:
     """The facts that an answer brings about, each with its stream; what the answer alone tells is folded from it."""
     taken = question.choice(choice)
     return [_fact(each, by) for each in taken.consequences(by_person=not expired)] if taken else []
@@ -275,7 +299,9 @@ def _fact(brought: Consequence, by: str) -> tuple[str, Fact]:
 
 def in_order(decisions: Decisions) -> list[Standing]:
     """As people see them: what costs money all the time goes first, then the oldest."""
-    return sorted(decisions.open.values(), key=lambda asked: (not asked.question.is_urgent, asked.at_ms))
+    return sorted(
+        decisions.open.values(), key=lambda asked: (not asked.question.is_urgent, asked.at_ms)
+    )
 
 
 def due(decisions: Decisions, now_ms: int, *, started_ms: int = 0) -> list[Standing]:
@@ -295,13 +321,17 @@ def expiring(asked: Standing, choice: str = "", reason: str = "") -> list[Entry]
 
 def about_limit(decisions: Decisions, key: Key) -> list[Standing]:
     """The open questions about one provider's limit."""
-    return [asked for asked in decisions.open.values() if subject.Limit(key) in asked.question.waits]
+    return [
+        asked for asked in decisions.open.values() if subject.Limit(key) in asked.question.waits
+    ]
 
 
 def settling(asked: Standing, *, by: str = "") -> Entry:
     """Closes a question whose cause is gone: a limit was lifted another way, a test passes. Nothing follows."""
     answer = DecisionAnswered(id=asked.raised.id, choice=asked.question.settled_as, by=by)
-    return Entry(stream=streams.decision(answer.id), kind=answer.kind, body=answer, expect=asked.version)
+    return Entry(
+        stream=streams.decision(answer.id), kind=answer.kind, body=answer, expect=asked.version
+    )
 
 
 def held(decisions: Decisions, *, besides: str = "") -> set[Subject]:

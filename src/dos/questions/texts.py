@@ -22,7 +22,9 @@ class _TextChanged(Question, frozen=True, kw_only=True):
     where: str  # the checkout: its host and its directory
 
     @classmethod
-    def ask(cls, *, document: str, digest: str, approved: str, where: str, ordinal: int = 1) -> Self:
+    def ask(
+        cls, *, document: str, digest: str, approved: str, where: str, ordinal: int = 1
+    ) -> Self:
         change = "was removed from disk" if digest == REMOVED else "changed on disk"
         pair = sha256("\0".join((document, digest, approved, where)).encode()).hexdigest()
         called = cls._called(document)
@@ -71,7 +73,10 @@ class SettingsChanged(_TextChanged, frozen=True, kw_only=True):
     def choices(self) -> tuple[Choice, ...]:
         kept = "workers use the settings that were there at `dos up`, or are committed since"
         return (
-            Choice(name=ChoiceName.USE, meaning="workers that start from now on use the file as it is on disk now"),
+            Choice(
+                name=ChoiceName.USE,
+                meaning="workers that start from now on use the file as it is on disk now",
+            ),
             Choice(name=ChoiceName.KEEP, meaning=kept),
         )
 

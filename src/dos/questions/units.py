@@ -51,7 +51,11 @@ class LandingConflict(Question, frozen=True, kw_only=True):
                 brings=clear_units(self.units, self.lane),
             ),
             Choice(name=ChoiceName.HOLD, meaning=held, sets_aside=SetAside.UNTIL_START),
-            Choice(name=ChoiceName.DROP, meaning="it is not worked on any more", sets_aside=SetAside.FOR_GOOD),
+            Choice(
+                name=ChoiceName.DROP,
+                meaning="it is not worked on any more",
+                sets_aside=SetAside.FOR_GOOD,
+            ),
         )
 
     @property
@@ -128,7 +132,12 @@ class UnitUndone(Question, frozen=True, kw_only=True):
     def choices(self) -> tuple[Choice, ...]:
         again = clear_units(self.units, self.lane)
         return (
-            Choice(name=ChoiceName.AGAIN, meaning="it is offered to the workers again", goes_on=True, brings=again),
+            Choice(
+                name=ChoiceName.AGAIN,
+                meaning="it is offered to the workers again",
+                goes_on=True,
+                brings=again,
+            ),
             Choice(name=ChoiceName.LEAVE, meaning="it stays undone"),
         )
 
@@ -151,7 +160,14 @@ class Incident(Question, frozen=True, kw_only=True):
 
     @classmethod
     def ask(
-        cls, incident: str, *, what: str, units: Sequence[str], commits: Sequence[str], run_id: str, lane: str
+        cls,
+        incident: str,
+        *,
+        what: str,
+        units: Sequence[str],
+        commits: Sequence[str],
+        run_id: str,
+        lane: str,
     ) -> Self:
         return cls(
             id=cls.id_of(incident),
@@ -180,7 +196,12 @@ class Incident(Question, frozen=True, kw_only=True):
             reverted = " ".join(commit[:9] for commit in reversed(self.commits))
             again = f"{again}. Take them out with: git revert {reverted}"
         return (
-            Choice(name=ChoiceName.AGAIN, meaning=again, goes_on=True, brings=clear_units(self.units, self.lane)),
+            Choice(
+                name=ChoiceName.AGAIN,
+                meaning=again,
+                goes_on=True,
+                brings=clear_units(self.units, self.lane),
+            ),
             Choice(name=ChoiceName.KEEP, meaning=kept),
         )
 
@@ -245,7 +266,11 @@ class UnitHeld(Question, frozen=True, kw_only=True):
         if not self.retries:
             return ()
         retried = clear_units(self.units, self.lane)
-        return (Choice(name=ChoiceName.RETRY, meaning="it is tried again", goes_on=True, brings=retried),)
+        return (
+            Choice(
+                name=ChoiceName.RETRY, meaning="it is tried again", goes_on=True, brings=retried
+            ),
+        )
 
     @property
     def detail(self) -> dict[str, Any]:

@@ -71,7 +71,9 @@ def rows(asked: Sequence[Asked], now_ms: int, waits: FleetWaits = FleetWaits()) 
 def besides(question: AnyQuestion, waits: FleetWaits) -> Waits:
     """What those who wait for the answer wait for besides."""
     lanes, units = subject.lanes(question.waits), subject.units(question.waits)
-    its_own = {question.command, question.answer_command} - {""}  # what its plan holds a unit for is the question
+    its_own = {question.command, question.answer_command} - {
+        ""
+    }  # what its plan holds a unit for is the question
     found = waits.besides(question.id, lanes=lanes, units=units)
     return tuple(each for each in found if each.clears_with not in its_own)
 
@@ -129,14 +131,23 @@ def render(shown: Sequence[Asked], now_ms: int, waits: FleetWaits = FleetWaits()
         if asked.question.command:
             lines.append(f"     {each.proposed_command}")
         if each.choices:
-            lines.append(f"     dos decide-for {each.id} {'|'.join(choice.name for choice in each.choices)}")
+            lines.append(
+                f"     dos decide-for {each.id} {'|'.join(choice.name for choice in each.choices)}"
+            )
     return "\n".join(lines)
 
 
-def render_one(asked: Asked, now_ms: int, difference: Sequence[str] = (), waits: FleetWaits = FleetWaits()) -> str:
+def render_one(
+    asked: Asked, now_ms: int, difference: Sequence[str] = (), waits: FleetWaits = FleetWaits()
+) -> str:
     each = row(asked, now_ms, waits)
     question = asked.question
-    lines = [each.question, "", f"id       {each.id}", f"asked    {each.raised_at} ({span(each.age_seconds)} ago)"]
+    lines = [
+        each.question,
+        "",
+        f"id       {each.id}",
+        f"asked    {each.raised_at} ({span(each.age_seconds)} ago)",
+    ]
     lines.append(f"waiting  {', '.join(each.waits) or 'nothing'}")
     lines += [f"besides  {more.subject}: {more}" for more in each.waiting]
     lines += indented(question.output)
@@ -147,7 +158,10 @@ def render_one(asked: Asked, now_ms: int, difference: Sequence[str] = (), waits:
     if question.command:
         lines.append(f"command  {each.proposed_command}")
     lines += ["choices"] if each.choices else []
-    lines += [f"  dos decide-for {each.id} {choice.name:<8} {choice.meaning}".rstrip() for choice in each.choices]
+    lines += [
+        f"  dos decide-for {each.id} {choice.name:<8} {choice.meaning}".rstrip()
+        for choice in each.choices
+    ]
     return "\n".join(lines)
 
 
@@ -180,6 +194,8 @@ def _expiry(each: Row, question: AnyQuestion) -> str:
     if each.expires_at:
         return f"{each.expires_at}, then: {each.otherwise}"
     if each.expires_on_start:
-        cooling = ", or leave while one of its units is on cooldown" if question.leaves_resting else ""
+        cooling = (
+            ", or leave while one of its units is on cooldown" if question.leaves_resting else ""
+        )
         return f"with the next `dos up`, then: {each.otherwise}{cooling}"
     return f"never; until then: {each.otherwise}" if each.otherwise else "never"

@@ -35,7 +35,9 @@ def _rules(category: Category, *substrings: str) -> tuple[MorphologyRule, ...]:
 
 
 MORPHOLOGY = (
-    *_rules("STALE_CLAIM", "FALSE_SHIPPED", "FALSE_SHIP", "STALE_STAMP", "STAMP_DRIFT", "STAMPING_DRIFT"),
+    *_rules(
+        "STALE_CLAIM", "FALSE_SHIPPED", "FALSE_SHIP", "STALE_STAMP", "STAMP_DRIFT", "STAMPING_DRIFT"
+    ),
     *_rules("OPERATOR_GATE", "OPERATOR", "SOAK"),
     *_rules("STALE_CLAIM", "INFLIGHT", "IN_FLIGHT"),
     *_rules("OPERATOR_GATE", "LEASE_HELD", "GATE", "GATED"),

@@ -71,7 +71,9 @@ class Reason(Struct, frozen=True, kw_only=True):
         if not self.token.strip():
             raise ValueError("a reason has no token")
         if self.category not in list(Category):
-            raise ValueError(f"reason {self.token}: {self.category!r} is none of {', '.join(Category)}")
+            raise ValueError(
+                f"reason {self.token}: {self.category!r} is none of {', '.join(Category)}"
+            )
 
 
 def reason(

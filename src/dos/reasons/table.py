@@ -132,7 +132,9 @@ def category_by_words(token: str, rules: Iterable[tuple[str, str]]) -> tuple[str
     inside = _words(token)
     for text, category in rules:
         wanted = _words(text)
-        if wanted and any(inside[at : at + len(wanted)] == wanted for at in range(len(inside) - len(wanted) + 1)):
+        if wanted and any(
+            inside[at : at + len(wanted)] == wanted for at in range(len(inside) - len(wanted) + 1)
+        ):
             return category, text.upper()
     return None
 
@@ -141,7 +143,9 @@ def _words(text: str) -> list[str]:
     return [word for word in re.split(r"[_\W]+", text.upper()) if word]
 
 
-def envelope_is_refusal(envelope: Mapping[str, Any] | None, known: Registry = BUILT_IN) -> tuple[bool, str | None]:
+def envelope_is_refusal(
+    envelope: Mapping[str, Any] | None, known: Registry = BUILT_IN
+) -> tuple[bool, str | None]:
     """Does the verdict that came with a packet say not to launch it, and by which of its words?"""
     if not envelope:
         return False, None

@@ -70,19 +70,32 @@ def _looked_at(seen: Evidence) -> Iterator[tuple[str, str | Unknown]]:
         ("unit", receipt.unit, seen.wanted_unit),
     ):
         if wanted:
-            yield what, "" if found == wanted else f"it is of the {what} {found!r}, and {wanted!r} was asked for"
+            yield (
+                what,
+                ""
+                if found == wanted
+                else f"it is of the {what} {found!r}, and {wanted!r} was asked for",
+            )
     if here is None:
         return
     yield "repository", _elsewhere(receipt, here)
     yield "tree", "" if here.tree == receipt.tree else f"its tree is not that of {commit}"
     if receipt.base:
-        yield "base", "" if here.base_holds else f"its commits do not follow its base {receipt.base[:9]} here"
+        yield (
+            "base",
+            ""
+            if here.base_holds
+            else f"its commits do not follow its base {receipt.base[:9]} here",
+        )
     if receipt.target and isinstance(here.on_target, Unknown):
         yield "ancestry", Unknown(f"whether its branch holds it is not known: {here.on_target.why}")
     elif receipt.target:
         yield "ancestry", "" if here.on_target else f"{receipt.target} does not hold {commit}"
     if receipt.paths_in_region:
-        yield "region", f"it changes {here.strays[0]!r}, outside of its region" if here.strays else ""
+        yield (
+            "region",
+            f"it changes {here.strays[0]!r}, outside of its region" if here.strays else "",
+        )
 
 
 def _unsigned(seen: Evidence) -> str:
@@ -95,7 +108,11 @@ def _unsigned(seen: Evidence) -> str:
         return "it has no signature"
     if not seen.key_trusted:
         return f"its key {receipt.key_id!r} is not one that is trusted"
-    return "" if seen.signed else "the signature is not of this receipt: it was changed, or another key made it"
+    return (
+        ""
+        if seen.signed
+        else "the signature is not of this receipt: it was changed, or another key made it"
+    )
 
 
 def _elsewhere(receipt: Receipt, here: Here) -> str | Unknown:

@@ -64,7 +64,9 @@ class Receipt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     region: tuple[str, ...]
     region_root: str  # the folder that the globs start in, as git's paths begin
     paths_in_region: bool
-    command: tuple[str, ...]  # empty where it holds what a receipt may not: then its digest stands for it
+    command: tuple[
+        str, ...
+    ]  # empty where it holds what a receipt may not: then its digest stands for it
     command_digest: str
     command_source: str
     bound: bool  # the command was declared for this unit before its commit was made
@@ -120,7 +122,10 @@ def blank(**known: Any) -> Receipt:
 def checked(receipt: Receipt) -> Receipt:
     """The receipt itself, or an error: nothing in it is ever cleaned."""
     if why := _unfit(receipt):
-        raise BadInput(f"this cannot stand in a receipt: {why}", hint="Leave it out, or write it in plain text.")
+        raise BadInput(
+            f"this cannot stand in a receipt: {why}",
+            hint="Leave it out, or write it in plain text.",
+        )
     return receipt
 
 
@@ -141,23 +146,33 @@ def parse(data: bytes) -> Receipt | Rejected:
         return Rejected(why=f"it is larger than {LARGEST_BYTES:,} bytes", malformed=True)
     try:
         found = json.loads(
-            data.decode(), object_pairs_hook=_once, parse_float=_Odd, parse_int=_number, parse_constant=_constant
+            data.decode(),
+            object_pairs_hook=_once,
+            parse_float=_Odd,
+            parse_int=_number,
+            parse_constant=_constant,
         )
     except UnicodeDecodeError as error:
         return Rejected(why=f"it is not UTF-8 text: byte {error.start + 1} is none", malformed=True)
     except RecursionError:
         return Rejected(why="it is nested too deeply to be read", malformed=True)
     except ValueError as error:
-        return Rejected(why=f"it is not JSON: {str(error)[:1].lower()}{str(error)[1:]}", malformed=True)
+        return Rejected(
+            why=f"it is not JSON: {str(error)[:1].lower()}{str(error)[1:]}", malformed=True
+        )
     return read(found)
 
 
 def read(found: Any) -> Receipt | Rejected:
     """The receipt in a JSON value."""
     if not isinstance(found, dict):
-        return Rejected(why=f"a receipt is a JSON object, and this is a {_called(found)}", malformed=True)
+        return Rejected(
+            why=f"a receipt is a JSON object, and this is a {_called(found)}", malformed=True
+        )
     if found.get("schema") == RELEASED_SCHEMA:
-        return Rejected(why="it is of the released kind, whose fields can be forged without the key")
+        return Rejected(
+            why="it is of the released kind, whose fields can be forged without the key"
+        )
     if found.get("schema") != SCHEMA:
         named = found.get("schema")
         what = f"its schema is {shown(named)}" if isinstance(named, str) else "it names no schema"
@@ -197,12 +212,18 @@ def command_digest(argv: tuple[str, ...]) -> str:
 
 def digest_of(digests: Sequence[str]) -> str:
     """Of one thing its own; of several, the digest of their digests, each on a line."""
-    return digests[0] if len(digests) == 1 else sha256("".join(f"{each}\n" for each in digests).encode()).hexdigest()
+    return (
+        digests[0]
+        if len(digests) == 1
+        else sha256("".join(f"{each}\n" for each in digests).encode()).hexdigest()
+    )
 
 
 def is_plain(text: str) -> bool:
     """No control characters, line separators or halves of characters: it looks like what it is."""
-    return text.isprintable() or not any(unicodedata.category(character) in _CONTROLS for character in text)
+    return text.isprintable() or not any(
+        unicodedata.category(character) in _CONTROLS for character in text
+    )
 
 
 def _unfit(receipt: Receipt) -> str:
@@ -213,7 +234,12 @@ def _unfit(receipt: Receipt) -> str:
         stamp = getattr(receipt, name)
         if stamp and moment(stamp) is None:
             return f"{name} is no moment: {shown(stamp)}"
-    named = (receipt.commit, receipt.tree, *receipt.commits, *([receipt.base] if receipt.base else []))
+    named = (
+        receipt.commit,
+        receipt.tree,
+        *receipt.commits,
+        *([receipt.base] if receipt.base else []),
+    )
     strange = next((sha for sha in named if not _DIGEST.fullmatch(sha)), None)
     return "" if strange is None else f"{shown(strange)} is no object of git"
 
@@ -241,7 +267,9 @@ def _constant(text: str) -> Any:
 
 
 def _called(found: Any) -> str:
-    return {list: "list", str: "text", bool: "truth value", int: "number", type(None): "null"}.get(type(found), "value")
+    return {list: "list", str: "text", bool: "truth value", int: "number", type(None): "null"}.get(
+        type(found), "value"
+    )
 
 
 class Issued(Struct, frozen=True, kw_only=True):

@@ -25,4 +25,7 @@ def _told(heard: Activity | Waiting) -> Said:
             return Said("activity", text)
         case Waiting(ending=ending, seconds=seconds, text=text):
             again = f", tries again in {seconds:g} s" if seconds is not None else ""
-            return Said("waiting", f"waits for its provider ({ending}){again}" + (f": {text}" if text else ""))
+            return Said(
+                "waiting",
+                f"waits for its provider ({ending}){again}" + (f": {text}" if text else ""),
+            )

@@ -86,7 +86,9 @@ def _of_fleet(fact: OfFleet) -> tuple[str, str] | None:
 
 def _of_work(fact: _OfWork) -> tuple[str, str] | None:
     match fact:
-        case fleet.UnitClaimed() | limits.WorkCommitted() | fleet.WorkSalvaged() | fleet.RunStopped():
+        case (
+            fleet.UnitClaimed() | limits.WorkCommitted() | fleet.WorkSalvaged() | fleet.RunStopped()
+        ):
             return fact.lane, PLAIN
         case fleet.AgentStarted():
             return (fact.lane, BAD) if fact.said else None

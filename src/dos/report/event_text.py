@@ -166,13 +166,19 @@ def _of_work(fact: _OfWork) -> str:
         case fleet.UnitClaimed():
             return f"took {fact.unit}{' again, after a crash' if fact.repeated else ''}"
         case fleet.AgentStarted():
-            return f"{fact.unit}: {fact.said}" if fact.said else f"agent {fact.agent} started on {fact.unit}"
+            return (
+                f"{fact.unit}: {fact.said}"
+                if fact.said
+                else f"agent {fact.agent} started on {fact.unit}"
+            )
         case fleet.AgentEnded():
             return agent_ended(fact) + (f" and said {fact.claim!r}" if fact.claim else "")
         case fleet.WorkMeasured():
             is_delivered = fact.verdict == "DELIVERED"
             return (
-                f"measured {fact.unit}: {fact.reason}" if is_delivered else f"{fact.unit} not delivered: {fact.reason}"
+                f"measured {fact.unit}: {fact.reason}"
+                if is_delivered
+                else f"{fact.unit} not delivered: {fact.reason}"
             )
         case fleet.LandingIntended():
             return f"about to land {fact.unit} on {fact.branch}"
@@ -256,7 +262,10 @@ def _budget(fact: limits.BudgetWarned | limits.BudgetSpent) -> str:
 
 def _baseline(fact: limits.BaselineChecked) -> str:
     command = f"`{_first_line(fact.command)}`"
-    missing = "".join(f"; the acceptance command of {unit} cannot run: {why}" for unit, why in fact.missing.items())
+    missing = "".join(
+        f"; the acceptance command of {unit} cannot run: {why}"
+        for unit, why in fact.missing.items()
+    )
     if not fact.passed:
         return f"{command} fails on {fact.branch} ({fact.commit[:9]}) after {fact.seconds:.1f} s: {fact.reason}"
     if fact.sees_tree is False:
@@ -273,7 +282,11 @@ def _found(fact: limits.FleetFound) -> str:
         "resumed": "goes on after what was committed",
         "repeated": "begun and not committed, done again",
     }
-    parts = [f"{word}: {', '.join(getattr(fact, name))}" for name, word in words.items() if getattr(fact, name)]
+    parts = [
+        f"{word}: {', '.join(getattr(fact, name))}"
+        for name, word in words.items()
+        if getattr(fact, name)
+    ]
     parts += [f"{len(fact.skipped)} landed already, skipped"] if fact.skipped else []
     return "; ".join(parts)
 
@@ -286,7 +299,9 @@ def _first_line(text: str) -> str:
 def _limited(fact: limits.LimitHit, at_ms: int) -> str:
     """What the provider said, until when, and what logs in where that is what it takes."""
     limit = Limit(
-        key=Key(vendor=fact.vendor, account=fact.account, model=fact.model), ending=fact.ending, agent=fact.agent
+        key=Key(vendor=fact.vendor, account=fact.account, model=fact.model),
+        ending=fact.ending,
+        agent=fact.agent,
     )
     if fact.ending == Ending.AUTH:
         login = logins.command(fact.vendor)

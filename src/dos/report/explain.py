@@ -107,7 +107,15 @@ def story(run_id: str, happened: Sequence[Event]) -> Story:
         last = taken[-1].decision
         stop = _stop(str(last.stop_reason), last.needs, last.reason)
     steps = [_step(each, missed[each.iteration, each.attempt]) for each in taken]
-    return Story(run_id=run_id, lane=lane, begun=begun, steps=steps, stop=stop, at_work=at_work, incidents=incidents)
+    return Story(
+        run_id=run_id,
+        lane=lane,
+        begun=begun,
+        steps=steps,
+        stop=stop,
+        at_work=at_work,
+        incidents=incidents,
+    )
 
 
 def only(told: Story, iteration: int) -> Story:
@@ -117,7 +125,11 @@ def only(told: Story, iteration: int) -> Story:
 def _stop(why: str, needs: str, reason: str) -> Stop:
     row = table.find(why)
     return Stop(
-        stop_reason=why, needs=needs, reason=reason, meaning=row.message if row else "", fix=row.fix if row else ""
+        stop_reason=why,
+        needs=needs,
+        reason=reason,
+        meaning=row.message if row else "",
+        fix=row.fix if row else "",
     )
 
 
@@ -131,13 +143,18 @@ def _step(taken: Decided, missed: str) -> Step:
         iteration=taken.iteration,
         attempt=taken.attempt,
         unit=taken.unit,
-        outcome={name: value for name, value in to_builtins(taken.outcome).items() if value is not None},
+        outcome={
+            name: value for name, value in to_builtins(taken.outcome).items() if value is not None
+        },
         missed=missed,
         evidence={name: to_builtins(state[name]) for name in EVIDENCE if state[name] is not None},
         counters={
             name: value
             for name, value in state.items()
-            if name not in EVIDENCE and name not in LIMITS and name != "iteration" and value != fresh[name]
+            if name not in EVIDENCE
+            and name not in LIMITS
+            and name != "iteration"
+            and value != fresh[name]
         },
         limits={name: to_builtins(state[name]) for name in LIMITS},
         ladder=taken.decision.ladder,
@@ -163,9 +180,15 @@ def render(told: Story) -> str:
         lines.append(f"  decided  {what}: {made['reason']}")
     lines += [line for each in told.incidents for line in ("", f"incident: {each}")]
     if told.at_work:
-        lines += ["", f"no decision yet on {told.at_work}; `dos timeline {told.run_id}` shows how far it is"]
+        lines += [
+            "",
+            f"no decision yet on {told.at_work}; `dos timeline {told.run_id}` shows how far it is",
+        ]
     elif not told.steps:
-        lines += ["", f"no decision of it is in the journal; `dos timeline {told.run_id}` shows what else happened"]
+        lines += [
+            "",
+            f"no decision of it is in the journal; `dos timeline {told.run_id}` shows what else happened",
+        ]
     if told.stop:
         lines += ["", event_text.stopped(told.stop.stop_reason, told.stop.reason, told.stop.needs)]
         lines += [f"  {text}" for text in (told.stop.meaning, told.stop.fix) if text]
@@ -178,9 +201,13 @@ def _ended(outcome: dict[str, Any]) -> str:
     count = outcome.get("ship_count")
     measured = f"measured: {count} landed" if count is not None else ""
     rest = {
-        name: value for name, value in outcome.items() if name not in ("kind", "ship_count", "measurement_expected")
+        name: value
+        for name, value in outcome.items()
+        if name not in ("kind", "ship_count", "measurement_expected")
     }
-    return ", ".join(part for part in (tokens.iteration_words(outcome["kind"]), measured, _words(rest)) if part)
+    return ", ".join(
+        part for part in (tokens.iteration_words(outcome["kind"]), measured, _words(rest)) if part
+    )
 
 
 def _words(fields: dict[str, Any]) -> str:

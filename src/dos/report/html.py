@@ -46,7 +46,14 @@ def data(sheet: Sheet) -> dict[str, Any]:
     asked = to_builtins(sheet.questions)
     waiting = to_builtins(sheet.waiting)
     spent = to_builtins(sheet.costs)
-    return {"schema": SCHEMA, **told, "questions": asked, "waiting": waiting, "costs": spent, "own": sheet.own}
+    return {
+        "schema": SCHEMA,
+        **told,
+        "questions": asked,
+        "waiting": waiting,
+        "costs": spent,
+        "own": sheet.own,
+    }
 
 
 def _landing_data(entry: LandingEntry, sheet: Sheet) -> dict[str, Any]:
@@ -69,11 +76,17 @@ def heading(sheet: Sheet) -> str:
     told = sheet.told
     if told.since is None or told.until is None:
         return "nothing happened"
-    ended = f"{told.until:%H:%M:%S}" if told.since.date() == told.until.date() else f"{told.until:%Y-%m-%d %H:%M:%S}"
+    ended = (
+        f"{told.until:%H:%M:%S}"
+        if told.since.date() == told.until.date()
+        else f"{told.until:%Y-%m-%d %H:%M:%S}"
+    )
     again = sum(bool(start.found) for start in told.starts)
     parts = [f"{told.since:%Y-%m-%d %H:%M:%S} to {ended} UTC ({span(told.seconds)})"]
     parts += (
-        [f"started again {'once' if again == 1 else f'{again} times'} after it had ended without a word"]
+        [
+            f"started again {'once' if again == 1 else f'{again} times'} after it had ended without a word"
+        ]
         if again
         else []
     )
@@ -82,7 +95,11 @@ def heading(sheet: Sheet) -> str:
 
 
 def unseen(told: Session) -> str:
-    return f"what {counted(told.lost, 'agent')} cost whose end nobody saw is unknown" if told.lost else ""
+    return (
+        f"what {counted(told.lost, 'agent')} cost whose end nobody saw is unknown"
+        if told.lost
+        else ""
+    )
 
 
 def page(sheet: Sheet) -> str:
@@ -91,10 +108,18 @@ def page(sheet: Sheet) -> str:
         _section("people", "Waiting for a person", _people(sheet)),
         _section("timeline", "Timeline", _timeline(sheet.told)),
         _section("landed", "Landed, each with its proof", _landings(sheet)),
-        _section("disbelieved", "Claimed, and not believed", map(_disbelief, sheet.told.disbelieved)),
+        _section(
+            "disbelieved", "Claimed, and not believed", map(_disbelief, sheet.told.disbelieved)
+        ),
         _section("crashed", "Crashed, and what came of it", _crashes(sheet.told)),
-        _section("incidents", "An agent changed your branch or checkout by itself", _incidents(sheet.told)),
-        _section("own", "Your own commits and edits", (f"<p>{name(line)}</p>" for line in sheet.own)),
+        _section(
+            "incidents",
+            "An agent changed your branch or checkout by itself",
+            _incidents(sheet.told),
+        ),
+        _section(
+            "own", "Your own commits and edits", (f"<p>{name(line)}</p>" for line in sheet.own)
+        ),
         _section("waited", "Waited", _waits(sheet.told)),
         _section("salvaged", "Saved before it was cleared away", _salvaged(sheet.told)),
         _section("costs", "What it cost", _costs(sheet)),
@@ -136,7 +161,11 @@ def _cost(sheet: Sheet) -> tuple[str, str]:
     spent = sheet.costs.total.total
     if not (spent.unpriced or sheet.told.lost):
         return "cost", costs.money(spent)
-    return ("cost, and some unknown", f"${spent.known_usd:,.2f}") if spent.known_usd else ("cost", costs.UNKNOWN)
+    return (
+        ("cost, and some unknown", f"${spent.known_usd:,.2f}")
+        if spent.known_usd
+        else ("cost", costs.UNKNOWN)
+    )
 
 
 def _section(anchor: str, title: str, parts: Iterable[str]) -> str:
@@ -158,13 +187,21 @@ def _people(sheet: Sheet) -> list[str]:
 
 
 def _behind(asked: Row) -> str:
-    waits = f"{name(', '.join(asked.waits))} waits for it" if asked.waits else "nothing waits for it"
-    then = f"; at {asked.expires_at} without an answer: {name(asked.otherwise)}" if asked.expires_at else ""
+    waits = (
+        f"{name(', '.join(asked.waits))} waits for it" if asked.waits else "nothing waits for it"
+    )
+    then = (
+        f"; at {asked.expires_at} without an answer: {name(asked.otherwise)}"
+        if asked.expires_at
+        else ""
+    )
     return f"{waits}, since {asked.raised_at}{then}"
 
 
 def _choices(asked: Row) -> str:
-    return " ".join(f"<code>dos decide-for {name(asked.id)} {name(each.name)}</code>" for each in asked.choices)
+    return " ".join(
+        f"<code>dos decide-for {name(asked.id)} {name(each.name)}</code>" for each in asked.choices
+    )
 
 
 def _timeline(told: Session) -> list[str]:
@@ -193,13 +230,17 @@ def _number(text: str) -> str:
 
 
 def _landings(sheet: Sheet) -> list[str]:
-    return [_landing(each, sheet) for each in sheet.told.landed] or ['<p class="none">nothing has landed</p>']
+    return [_landing(each, sheet) for each in sheet.told.landed] or [
+        '<p class="none">nothing has landed</p>'
+    ]
 
 
 def _landing(each: LandingEntry, sheet: Sheet) -> str:
     landing = each.landing
     proof = sheet.proofs.get(landing.commit)
-    facts = [("commit", f"<code>{name(landing.commit)}</code> on <code>{name(landing.branch)}</code>")]
+    facts = [
+        ("commit", f"<code>{name(landing.commit)}</code> on <code>{name(landing.branch)}</code>")
+    ]
     badge, tone = "", "good"
     if proof:
         tone = "good" if proof.answer == "SHIPPED" else "bad"
@@ -216,11 +257,19 @@ def _landing(each: LandingEntry, sheet: Sheet) -> str:
 
 
 def _exit(proof: Proved) -> str:
-    return f" exit {proof.receipt.exit_code}" if proof.receipt and proof.receipt.exit_code is not None else ""
+    return (
+        f" exit {proof.receipt.exit_code}"
+        if proof.receipt and proof.receipt.exit_code is not None
+        else ""
+    )
 
 
 def _disbelief(each: Disbelief) -> str:
-    said = f"<blockquote>{_claim(each.claim)}</blockquote>" if each.claim else '<p class="none">it said nothing</p>'
+    said = (
+        f"<blockquote>{_claim(each.claim)}</blockquote>"
+        if each.claim
+        else '<p class="none">it said nothing</p>'
+    )
     return (
         f'<article class="row warn"><h3>{name(each.unit)}<span class="when">{name(each.lane)}</span></h3>'
         f'<div class="beside"><div><h4>the claim</h4>{said}</div>'
@@ -257,7 +306,11 @@ def _waits(told: Session) -> list[str]:
     limits = [
         f'<article class="row note"><h3>{name(f"{each.vendor} {each.model}".rstrip())}: {name(each.ending)}'
         f'<span class="when">{clock(each.start, told)}</span></h3><p>'
-        + (f"had room again after {span(each.seconds)}" if each.is_over else f"no room since {span(each.seconds)}")
+        + (
+            f"had room again after {span(each.seconds)}"
+            if each.is_over
+            else f"no room since {span(each.seconds)}"
+        )
         + (f"; it said <q>{name(each.found)}</q>" if each.found else "")
         + "</p></article>"
         for each in told.limits
@@ -288,7 +341,11 @@ def _costs(sheet: Sheet) -> list[str]:
         for row in (*told.rows, told.total)
     )
     unpriced = told.total.total.unpriced
-    notes = [f"the cost of {unpriced} of {told.total.total.agents} agents is unknown"] if unpriced else []
+    notes = (
+        [f"the cost of {unpriced} of {told.total.total.agents} agents is unknown"]
+        if unpriced
+        else []
+    )
     notes += [unseen(sheet.told)] if sheet.told.lost else []
     titles = (told.by, "landed", "cost", "of it for nothing", "tokens", "agent time")
     return [_table(titles, rows), *(f"<p>{note}</p>" for note in notes)]
@@ -296,4 +353,8 @@ def _costs(sheet: Sheet) -> list[str]:
 
 def _tokens(row: costs.Row) -> str:
     spent = row.total
-    return f"{spent.tokens:,}" if spent.tokens is not None else f"{spent.known_tokens:,} + {costs.UNKNOWN}"
+    return (
+        f"{spent.tokens:,}"
+        if spent.tokens is not None
+        else f"{spent.known_tokens:,} + {costs.UNKNOWN}"
+    )

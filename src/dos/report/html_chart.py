@@ -48,13 +48,19 @@ def chart(told: Session) -> str:
     scale = _Scale(told.since, told.until)
     height = AXIS + ROW * len(lanes)
     parts = [_tick(told, scale, share, height) for share in TICKS]
-    parts += [_restart(scale, start.at, start.found, height) for start in told.starts if start.found]
+    parts += [
+        _restart(scale, start.at, start.found, height) for start in told.starts if start.found
+    ]
     for number, lane in enumerate(lanes):
         top = AXIS + ROW * number
         parts.append(f'<text class="lane" x="0" y="{top + LABEL - 5}">{name(lane)}</text>')
-        parts.append(f'<rect class="track" x="0" y="{top + LABEL}" width="100%" height="{TRACK}" rx="4"/>')
+        parts.append(
+            f'<rect class="track" x="0" y="{top + LABEL}" width="100%" height="{TRACK}" rx="4"/>'
+        )
         parts += [_bar(bar, scale, top + LABEL, told) for bar in told.bars if bar.lane == lane]
-        parts += [_wait(wait, scale, top + LABEL + TRACK + 2) for wait in told.waits if wait.lane == lane]
+        parts += [
+            _wait(wait, scale, top + LABEL + TRACK + 2) for wait in told.waits if wait.lane == lane
+        ]
     label = f"{len(told.bars)} agents on {len(lanes)} lanes in {span(told.seconds)}"
     return (
         f'<svg class="chart" width="100%" height="{height}" role="img" aria-label="{label}">{"".join(parts)}</svg>'
@@ -116,9 +122,15 @@ def _wait(wait: Wait, scale: _Scale, top: int) -> str:
 
 def _legend(told: Session) -> str:
     used = {bar.how for bar in told.bars}
-    keys = [f'<span><i class="{css_class(how)}">{MARKS[how]}</i> {how}</span>' for how in How if how in used]
+    keys = [
+        f'<span><i class="{css_class(how)}">{MARKS[how]}</i> {how}</span>'
+        for how in How
+        if how in used
+    ]
     keys += ['<span><i class="waiting thin"></i> waits</span>'] if told.waits else []
     keys += (
-        ['<span><i class="restart thin"></i> started again</span>'] if any(each.found for each in told.starts) else []
+        ['<span><i class="restart thin"></i> started again</span>']
+        if any(each.found for each in told.starts)
+        else []
     )
     return " ".join(keys)

@@ -30,4 +30,6 @@ class Seen(Struct, frozen=True, kw_only=True):
     spoken_ms: dict[str, int]  # run -> when its agent last said something; only of this host's runs
     roster: list[str] = []
     silent_after_ms: int | None = None  # an agent that says nothing for so long is worth a look
-    agents: Sequence[Candidate] | None = None  # all that the lanes may be worked on by; None: nobody can say
+    agents: Sequence[Candidate] | None = (
+        None  # all that the lanes may be worked on by; None: nobody can say
+    )

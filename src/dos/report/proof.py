@@ -37,7 +37,9 @@ class Proved(Struct, frozen=True, kw_only=True):
             return "no receipt"
         if not self.receipt.key_id:
             return f"a receipt that nobody signed ({self.receipt.why})"
-        who = f"signed by {self.receipt.key_id}" + (f" on {self.receipt.runner}" if self.receipt.runner else "")
+        who = f"signed by {self.receipt.key_id}" + (
+            f" on {self.receipt.runner}" if self.receipt.runner else ""
+        )
         return who if self.receipt.valid else f"{who}, and does not hold: {self.receipt.why}"
 
     @property

@@ -19,7 +19,13 @@ ACTIVITY_SHOWN = 10  # commits
 
 
 def frame(
-    view: View, seen: Seen, *, workspace: str, initialized: bool, exclusive: Collection[str], log: Sequence[str]
+    view: View,
+    seen: Seen,
+    *,
+    workspace: str,
+    initialized: bool,
+    exclusive: Collection[str],
+    log: Sequence[str],
 ) -> dict[str, Any]:
     """`log` are the newest commits, each as its id and its subject with a blank between them."""
     held = {folded(each.lease.lane): each.lease for each in seen.held}
@@ -49,7 +55,10 @@ def frame(
         }
         for entry in view.landings
     ]
-    activity = [{"sha": sha, "subject": subject} for sha, _, subject in (line.partition(" ") for line in log)]
+    activity = [
+        {"sha": sha, "subject": subject}
+        for sha, _, subject in (line.partition(" ") for line in log)
+    ]
     return {
         "workspace": workspace,
         "now": view.at.isoformat(),

@@ -11,17 +11,41 @@ from dos.journal.events.envelope import Event
 from dos.journal.events.reader import FactReader, select
 from dos.reasons.table import Needs
 from dos.report import event_text
-from dos.report.session import Bar, Crash, Disbelief, How, Incident, Limit, Saved, Session, Start, Stop, Unseen, Wait
+from dos.report.session import (
+    Bar,
+    Crash,
+    Disbelief,
+    How,
+    Incident,
+    Limit,
+    Saved,
+    Session,
+    Start,
+    Stop,
+    Unseen,
+    Wait,
+)
 from dos.times import moment
 
 CRASHES = frozenset({*event_text.CRASHED, "crashed"})  # and what it was called once
 NOBODY = frozenset({Needs.NOBODY, Needs.TIME})
 
 _OfFleet = (
-    fleet.FleetStarted | fleet.FleetStopped | fleet.WorkerReaped | fleet.LaneFailed | fleet.RunBegun | fleet.RunStopped
+    fleet.FleetStarted
+    | fleet.FleetStopped
+    | fleet.WorkerReaped
+    | fleet.LaneFailed
+    | fleet.RunBegun
+    | fleet.RunStopped
 )
 _OfAgent = fleet.AgentStarted | fleet.AgentEnded
-_OfWork = fleet.WorkMeasured | fleet.LandingRefused | fleet.UnitLanded | fleet.WorkSalvaged | limits.IncidentFound
+_OfWork = (
+    fleet.WorkMeasured
+    | fleet.LandingRefused
+    | fleet.UnitLanded
+    | fleet.WorkSalvaged
+    | limits.IncidentFound
+)
 _OfWaiting = (
     limits.HaltRequested
     | limits.RunParked
@@ -123,7 +147,11 @@ class _Teller:
     def _of_fleet(self, fact: _OfFleet, at: datetime) -> None:
         match fact:
             case fleet.FleetStarted():
-                found = "" if self.finished.get(fact.host, True) else "the one before had ended without a word"
+                found = (
+                    ""
+                    if self.finished.get(fact.host, True)
+                    else "the one before had ended without a word"
+                )
                 self.session.starts.append(Start(at=at, host=fact.host, pid=fact.pid, found=found))
                 self.session.ended, self.finished[fact.host] = "", False
             case fleet.FleetStopped():
@@ -131,12 +159,21 @@ class _Teller:
             case fleet.WorkerReaped():
                 self._lose(fact.lane, at, fact.run_id)
                 self._end_waits(fact.run_id, at)
-                unit = next((bar.unit for bar in reversed(self.session.bars) if bar.run_id == fact.run_id), "")
+                unit = next(
+                    (bar.unit for bar in reversed(self.session.bars) if bar.run_id == fact.run_id),
+                    "",
+                )
                 what = event_text.text(fact, 0)
-                self.session.crashed.append(Crash(at=at, lane=fact.lane, run_id=fact.run_id, unit=unit, what=what))
+                self.session.crashed.append(
+                    Crash(at=at, lane=fact.lane, run_id=fact.run_id, unit=unit, what=what)
+                )
             case fleet.LaneFailed():
                 self.standing[fact.lane] = Stop(
-                    at=at, lane=fact.lane, reason="given up on", needs=Needs.OPERATOR, detail=fact.reason
+                    at=at,
+                    lane=fact.lane,
+                    reason="given up on",
+                    needs=Needs.OPERATOR,
+                    detail=fact.reason,
                 )
             case fleet.RunBegun():
                 self.standing.pop(fact.lane, None)
@@ -149,7 +186,11 @@ class _Teller:
                 self._end_waits(fact.run_id, at)
                 if fact.needs not in NOBODY:
                     self.standing[fact.lane] = Stop(
-                        at=at, lane=fact.lane, reason=fact.stop_reason, needs=fact.needs, detail=fact.reason
+                        at=at,
+                        lane=fact.lane,
+                        reason=fact.stop_reason,
+                        needs=fact.needs,
+                        detail=fact.reason,
                     )
             case never:
                 assert_never(never)
@@ -183,12 +224,19 @@ class _Teller:
             )  # fmt: skip
             self.session.bars.append(bar)
             self.newest[fact.run_id, fact.unit] = bar
-        bar.end, bar.ending, bar.claim, bar.agent = at, fact.outcome, fact.claim, fact.agent or bar.agent
+        bar.end, bar.ending, bar.claim, bar.agent = (
+            at,
+            fact.outcome,
+            fact.claim,
+            fact.agent or bar.agent,
+        )
         self._end_wait((fact.run_id, True), at)
         if fact.outcome in CRASHES and fact.run_id not in self.halted:
             bar.how = How.CRASHED
             what = event_text.agent_ended(fact)
-            self.session.crashed.append(Crash(at=at, lane=fact.lane, run_id=fact.run_id, unit=fact.unit, what=what))
+            self.session.crashed.append(
+                Crash(at=at, lane=fact.lane, run_id=fact.run_id, unit=fact.unit, what=what)
+            )
         elif fact.outcome in NO_ROOM:
             bar.how = How.LIMITED
         else:
@@ -214,7 +262,14 @@ class _Teller:
                 self.session.landed.append(fact.entry(at, claim=bar.claim if bar else ""))
             case fleet.WorkSalvaged():
                 self.session.salvaged.append(
-                    Saved(at=at, lane=fact.lane, run_id=fact.run_id, ref=fact.ref, commit=fact.commit, why=fact.why)
+                    Saved(
+                        at=at,
+                        lane=fact.lane,
+                        run_id=fact.run_id,
+                        ref=fact.ref,
+                        commit=fact.commit,
+                        why=fact.why,
+                    )
                 )
             case limits.IncidentFound():
                 self.session.incidents.append(
@@ -232,7 +287,14 @@ class _Teller:
             bar.how = How.DISBELIEVED
         claim = bar.claim if bar else ""
         self.session.disbelieved.append(
-            Disbelief(at=at, unit=fact.unit, lane=fact.lane, run_id=fact.run_id, claim=claim, fact=fact.reason)
+            Disbelief(
+                at=at,
+                unit=fact.unit,
+                lane=fact.lane,
+                run_id=fact.run_id,
+                claim=claim,
+                fact=fact.reason,
+            )
         )
 
     def _last_at(self, unit: str) -> Bar | None:
@@ -248,7 +310,9 @@ class _Teller:
             case limits.RunUnparked():
                 self._end_wait((fact.run_id, False), at)
             case limits.AgentWaiting():
-                self._wait((fact.run_id, True), fact.lane, "provider", fact.detail or fact.ending, at)
+                self._wait(
+                    (fact.run_id, True), fact.lane, "provider", fact.detail or fact.ending, at
+                )
             case limits.AgentWentOn():
                 self._end_wait((fact.run_id, True), at)
             case limits.LimitHit():

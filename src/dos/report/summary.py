@@ -87,7 +87,11 @@ def _idle(told: Session) -> str:
     """Of a fleet that was started and has started no agent: how that ended."""
     if not told.starts or told.bars:
         return ""
-    return f"No agent was started: {told.ended}" if told.ended else "No agent was started yet; `dos top` says why"
+    return (
+        f"No agent was started: {told.ended}"
+        if told.ended
+        else "No agent was started yet; `dos top` says why"
+    )
 
 
 def _landed(each: Landing, proved: Proved | None) -> str:
@@ -108,7 +112,11 @@ def _incident(each: Incident) -> str:
 
 def _limited(each: Limit) -> str:
     who = f"{each.vendor} {each.model}".rstrip()
-    until = f"had room again after {span(each.seconds)}" if each.is_over else f"no room since {span(each.seconds)}"
+    until = (
+        f"had room again after {span(each.seconds)}"
+        if each.is_over
+        else f"no room since {span(each.seconds)}"
+    )
     return f"{each.lane or 'fleet'}: {who} said {each.ending}; {until}"
 
 

@@ -9,7 +9,14 @@ from dos.journal import lease_state, streams
 from dos.journal.events.decode import decode
 from dos.journal.events.envelope import Event
 from dos.journal.events.fleet import RunBegun, RunStopped, UnitClaimed
-from dos.journal.events.lanes import LeaseAdopted, LeaseExpired, LeaseGranted, LeaseReleased, LeaseRenewed, LeaseRevoked
+from dos.journal.events.lanes import (
+    LeaseAdopted,
+    LeaseExpired,
+    LeaseGranted,
+    LeaseReleased,
+    LeaseRenewed,
+    LeaseRevoked,
+)
 from dos.journal.events.reader import select
 from dos.journal.store import Store
 from dos.report import event_text
@@ -31,7 +38,10 @@ def of_run(store: Store, run_id: str, happened: Sequence[Event]) -> list[Event]:
     units = {fact.unit for _, fact in select(happened, UnitClaimed)}
     lanes = {fact.lane for _, fact in select(happened, RunBegun, RunStopped) if fact.lane}
     found = list(happened)
-    for stream in [*(streams.unit(unit) for unit in units), *(streams.spawn(lane) for lane in lanes)]:
+    for stream in [
+        *(streams.unit(unit) for unit in units),
+        *(streams.spawn(lane) for lane in lanes),
+    ]:
         found += [event for event in store.load(stream) if event.body.get("run_id") == run_id]
     for lane in lanes:
         found += _leases(store.load(streams.lease(lane)), run_id)
@@ -85,7 +95,9 @@ def render(run_id: str, told: Sequence[Moment]) -> str:
     lines = [f"run {run_id}, from {told[0].at}"]
     for moment in told:
         mark = "  ← longest" if moment.slowest else ""
-        lines.append(f"{_clock(moment.since_start_ms):>9}  {moment.text}  {_took(moment.took_ms)}{mark}".rstrip())
+        lines.append(
+            f"{_clock(moment.since_start_ms):>9}  {moment.text}  {_took(moment.took_ms)}{mark}".rstrip()
+        )
     return "\n".join(lines)
 
 

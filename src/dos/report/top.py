@@ -134,7 +134,11 @@ def view(seen: Seen, waits: Mapping[str, Waits] = {}) -> View:
     totals = Totals(
         lanes=len(rows),
         workers=sum(bool(row.run_id) for row in rows),
-        states={state.value: count for state in State if (count := sum(row.state is state for row in rows))},
+        states={
+            state.value: count
+            for state in State
+            if (count := sum(row.state is state for row in rows))
+        },
         landed=sum(row.landed for row in rows),
         rejected=sum(row.rejected for row in rows),
         spend=_together(row.spend for row in rows),
@@ -176,7 +180,9 @@ class _Lanes:
     def names(self) -> list[str]:
         """Those of the roster in its order, then those that somebody holds or that something waits for."""
         seen = self._seen
-        failed = [lane for lane, starts in seen.fleet.starts.items() if starts.failed or starts.pending]
+        failed = [
+            lane for lane, starts in seen.fleet.starts.items() if starts.failed or starts.pending
+        ]
         worked = [lane for lane in seen.watching.tallies if self._tallies(lane)]
         others = [*(each.lease.lane for each in seen.held), *failed, *worked, *seen.watching.pauses]
         names: dict[str, str] = {}
@@ -237,7 +243,9 @@ class _Lanes:
             return State.SPINNING, since_ms, run.spinning, None
         # The agent that was started before this one may have left an old log.
         quiet_since_ms = max(spoken_ms or 0, run.agent_since_ms)
-        listening = run.agent_since_ms and spoken_ms is not None and seen.silent_after_ms is not None
+        listening = (
+            run.agent_since_ms and spoken_ms is not None and seen.silent_after_ms is not None
+        )
         if listening and seen.now_ms - quiet_since_ms > (seen.silent_after_ms or 0):
             return State.SILENT, quiet_since_ms, soon or "its agent says nothing", None
         return State.WORKING, since_ms, soon, None
@@ -258,22 +266,34 @@ class _Lanes:
             )
         if lane in seen.launched:
             return Row(
-                lane=lane, state=State.STARTING, since=moment(starts.at_ms), run_id=starts.run_id, host=starts.host
+                lane=lane,
+                state=State.STARTING,
+                since=moment(starts.at_ms),
+                run_id=starts.run_id,
+                host=starts.host,
             )
         last = starts.stopped
         stopped = f"{tokens.words(last.reason)}: {last.detail}" if last else ""
         state = State.READY if lane in self._waits else State.IDLE
-        return Row(lane=lane, state=state, since=moment(last.at_ms) if last else None, waits_for=stopped)
+        return Row(
+            lane=lane, state=state, since=moment(last.at_ms) if last else None, waits_for=stopped
+        )
 
     def _pause(self, lane: str) -> tuple[int, str] | None:
         pauses = self._seen.watching.pauses
-        own = next((pause for name, pause in pauses.items() if name and folded(name) == folded(lane)), None)
+        own = next(
+            (pause for name, pause in pauses.items() if name and folded(name) == folded(lane)), None
+        )
         found = own or pauses.get("")
         return (found.since_ms, _said(found.by, found.reason)) if found else None
 
     def _tallies(self, lane: str) -> list[Tally]:
         first = self._seen.now_ms // HOUR_MS - HOURS_KEPT
-        return [tally for hour, tally in self._seen.watching.tallies.get(lane, {}).items() if hour > first]
+        return [
+            tally
+            for hour, tally in self._seen.watching.tallies.get(lane, {}).items()
+            if hour > first
+        ]
 
 
 def _with_tallies(row: Row, tallies: list[Tally]) -> Row:
@@ -301,7 +321,11 @@ def _together(spends: Iterable[Spend]) -> Spend:
 def _supervisor(held: Held, drain: int) -> Supervisor:
     lease = held.lease
     alive = "draining" if drain > lease.fence else "running"
-    return Supervisor(host=lease.host, pid=lease.pid, state="gone" if held.gone else "silent" if held.lapsed else alive)
+    return Supervisor(
+        host=lease.host,
+        pid=lease.pid,
+        state="gone" if held.gone else "silent" if held.lapsed else alive,
+    )
 
 
 def _limits(seen: Seen) -> list[Known]:
@@ -312,7 +336,11 @@ def _limits(seen: Seen) -> list[Known]:
 
 
 def _limit(found: Known) -> Limit:
-    waits_ms = None if found.retry_after_seconds is None else found.hit_ms + int(found.retry_after_seconds * 1000)
+    waits_ms = (
+        None
+        if found.retry_after_seconds is None
+        else found.hit_ms + int(found.retry_after_seconds * 1000)
+    )
     return Limit(
         vendor=found.key.vendor,
         account=found.key.account,

@@ -11,13 +11,17 @@ class Answer(StrEnum):
     COMPLETE = "COMPLETE"
     INCOMPLETE = "INCOMPLETE"
     INDETERMINATE = "INDETERMINATE"  # nothing was declared, or it cannot be read
-    UNDERDECLARED = "UNDERDECLARED"  # all that was declared is done, and more should have been declared
+    UNDERDECLARED = (
+        "UNDERDECLARED"  # all that was declared is done, and more should have been declared
+    )
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
     declared: Declared
     diverged: str = ""  # why others' work stands in the way; it changes the reason only
-    objections: tuple[str, ...] = ()  # why the extent was too small; asked only when all of it is done
+    objections: tuple[
+        str, ...
+    ] = ()  # why the extent was too small; asked only when all of it is done
 
 
 class Policy(Struct, frozen=True, kw_only=True):
@@ -38,26 +42,47 @@ class Verdict(Struct, frozen=True, kw_only=True):
 def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
     declared = seen.declared
     if declared.unreadable_newer:
-        return Verdict(answer=Answer.INDETERMINATE, reason="a newer version wrote its ledger", run_id=declared.run_id)
+        return Verdict(
+            answer=Answer.INDETERMINATE,
+            reason="a newer version wrote its ledger",
+            run_id=declared.run_id,
+        )
     if not declared.has_intent:
-        return Verdict(answer=Answer.INDETERMINATE, reason="nothing was declared for it", run_id=declared.run_id)
+        return Verdict(
+            answer=Answer.INDETERMINATE,
+            reason="nothing was declared for it",
+            run_id=declared.run_id,
+        )
     if declared.unknown:
         return Verdict(answer=Answer.INDETERMINATE, reason=declared.unknown, run_id=declared.run_id)
     if not declared.steps:
         reason = "no steps were declared, so that nothing can be checked off"
-        return _verdict(Answer.INCOMPLETE, reason, declared, verified=(), residual=(declared.as_one,))
+        return _verdict(
+            Answer.INCOMPLETE, reason, declared, verified=(), residual=(declared.as_one,)
+        )
     rung = policy.require_nonforgeable_rung
-    done = tuple(step.id for step in declared.steps if is_done(step, require_nonforgeable_rung=rung))
+    done = tuple(
+        step.id for step in declared.steps if is_done(step, require_nonforgeable_rung=rung)
+    )
     residual = tuple(step.id for step in declared.steps if step.id not in done)
     if residual:
-        return _verdict(Answer.INCOMPLETE, _left(seen, residual), declared, verified=done, residual=residual)
+        return _verdict(
+            Answer.INCOMPLETE, _left(seen, residual), declared, verified=done, residual=residual
+        )
     if seen.objections:
         return _verdict(Answer.UNDERDECLARED, "; ".join(seen.objections), declared, verified=done)
-    return _verdict(Answer.COMPLETE, f"all {len(done)} declared steps are in git", declared, verified=done)
+    return _verdict(
+        Answer.COMPLETE, f"all {len(done)} declared steps are in git", declared, verified=done
+    )
 
 
 def _verdict(
-    answer: Answer, reason: str, declared: Declared, *, verified: tuple[str, ...], residual: tuple[str, ...] = ()
+    answer: Answer,
+    reason: str,
+    declared: Declared,
+    *,
+    verified: tuple[str, ...],
+    residual: tuple[str, ...] = (),
 ) -> Verdict:
     steps = tuple(step.id for step in declared.steps)
     return Verdict(

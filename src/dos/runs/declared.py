@@ -41,7 +41,9 @@ class Declared(Struct, frozen=True, kw_only=True):
         """Why git could not be asked; empty when it could."""
         if isinstance(self.start_reachable, Unknown):
             return self.start_reachable.why
-        return next((step.now.reason for step in self.steps if step.now and _is_unknown(step.now)), "")
+        return next(
+            (step.now.reason for step in self.steps if step.now and _is_unknown(step.now)), ""
+        )
 
 
 def is_done(step: Step, *, require_nonforgeable_rung: bool = True) -> bool:
@@ -53,7 +55,9 @@ def is_done(step: Step, *, require_nonforgeable_rung: bool = True) -> bool:
 
 def claimed_only(declared: Declared, residual: tuple[str, ...]) -> list[Step]:
     """What is said to be done and is not."""
-    return [step for step in declared.steps if step.id in residual and (step.claimed or step.verified)]
+    return [
+        step for step in declared.steps if step.id in residual and (step.claimed or step.verified)
+    ]
 
 
 def _is_unknown(verdict: step_verdict.Verdict) -> bool:

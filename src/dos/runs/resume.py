@@ -29,7 +29,9 @@ EXIT_CODES = {
 
 class Evidence(Struct, frozen=True, kw_only=True):
     declared: Declared
-    diverged: str | Unknown = ""  # whose commits touched its files after the point where it would go on
+    diverged: str | Unknown = (
+        ""  # whose commits touched its files after the point where it would go on
+    )
     result: str = ""  # how it was ended; empty while it was not
     suspended: bool = False
     proposed: bool = False
@@ -69,7 +71,9 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
     point = resume_point(declared, policy)
     # Before divergence: what is done is done, whatever others did since.
     if not point.residual:
-        return _verdict(Answer.COMPLETE, f"all {len(point.verified)} declared steps are in git", seen, point)
+        return _verdict(
+            Answer.COMPLETE, f"all {len(point.verified)} declared steps are in git", seen, point
+        )
     if seen.result == ABANDONED:
         return _verdict(Answer.UNRESUMABLE, "it was abandoned", seen, point)
     if isinstance(seen.diverged, Unknown):

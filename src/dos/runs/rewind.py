@@ -23,7 +23,10 @@ class Fire(StrEnum):
 TEMPLATES: dict[str, tuple[str, tuple[str, ...]]] = {
     "DIVERGED": ("others changed the files of this lane since the run began", ()),
     "VERIFY_NOT_SHIPPED": ("commit {sha} was claimed and is not borne out by git", ("sha",)),
-    "TOOL_STREAM_REPEATING": ("the same call came {count} times, from turn {turn} on", ("count", "turn")),
+    "TOOL_STREAM_REPEATING": (
+        "the same call came {count} times, from turn {turn} on",
+        ("count", "turn"),
+    ),
 }
 _HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
 ACCOUNTABLE = frozenset({"OS_RECORDED", "THIRD_PARTY"})
@@ -83,11 +86,16 @@ def judge(seen: Evidence) -> Verdict:
     stamped, note = seen.checkpoint, _note(seen)
     if stamped is None:
         return Verdict(
-            answer=Answer.UNANCHORED, reason="no turn was ever stamped", no_good_note=note, run_id=seen.run_id
+            answer=Answer.UNANCHORED,
+            reason="no turn was ever stamped",
+            no_good_note=note,
+            run_id=seen.run_id,
         )
     if not 0 <= stamped.turn < len(seen.turns) or seen.turns[stamped.turn] != stamped.digest:
         reason = f"turn {stamped.turn} of the transcript is not the one that was stamped"
-        return Verdict(answer=Answer.UNANCHORED, reason=reason, no_good_note=note, run_id=seen.run_id)
+        return Verdict(
+            answer=Answer.UNANCHORED, reason=reason, no_good_note=note, run_id=seen.run_id
+        )
     dropped = tuple(range(stamped.turn + 1, len(seen.turns)))
     return Verdict(
         answer=Answer.REWIND,
@@ -102,13 +110,17 @@ def judge(seen: Evidence) -> Verdict:
 
 def _note(seen: Evidence) -> Note:
     tokens = tuple(_token(finding) for finding in seen.findings if finding.kind in TEMPLATES)
-    excerpt = seen.excerpt.text if seen.excerpt and seen.excerpt.accountability in ACCOUNTABLE else ""
+    excerpt = (
+        seen.excerpt.text if seen.excerpt and seen.excerpt.accountability in ACCOUNTABLE else ""
+    )
     return Note(tokens=tokens, env_excerpt=excerpt, lines=tuple(token.rendered for token in tokens))
 
 
 def _token(finding: Finding) -> Token:
     template, names = TEMPLATES[finding.kind]
-    payload = {name: finding.payload[name] for name in names if _is_plain(finding.payload.get(name))}
+    payload = {
+        name: finding.payload[name] for name in names if _is_plain(finding.payload.get(name))
+    }
     rendered = template.format_map({name: payload.get(name, "") for name in names})
     return Token(kind=finding.kind, payload=payload, rendered=rendered)
 

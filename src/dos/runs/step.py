@@ -34,7 +34,9 @@ class Evidence(Struct, frozen=True, kw_only=True):
     reachable: bool | Unknown = False
     after_start: bool | Unknown = False  # the run's first commit leads to it and is another
     touched: dict[str, Fate] | Unknown = {}
-    reverted_by: str = ""  # a later commit says so, and none says that this one was taken back in turn
+    reverted_by: str = (
+        ""  # a later commit says so, and none says that this one was taken back in turn
+    )
     globs: tuple[str, ...] = ()  # the step's files; all when there are none
 
 
@@ -63,7 +65,9 @@ def judge(seen: Evidence) -> Verdict:
         return verdict(Answer.EMPTY, "touches no file")
     inside = _inside(touched, seen.globs)
     if not inside:
-        return verdict(Answer.OUTSIDE, f"touches {_listed(touched)} and nothing in {', '.join(seen.globs)}")
+        return verdict(
+            Answer.OUTSIDE, f"touches {_listed(touched)} and nothing in {', '.join(seen.globs)}"
+        )
     if why := _undone(inside, seen.reverted_by):
         return verdict(Answer.UNDONE, why)
     return verdict(Answer.DONE, f"touches {_listed(inside)}")

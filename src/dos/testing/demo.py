@@ -20,7 +20,13 @@ UNITS = (
     # lane, unit, title, the file that it adds, what the file holds
     ("api", "API1", "say hello", "api/hello.py", "def greet():\n    return 'hello'\n"),
     ("api", "API2", "say goodbye", "api/goodbye.py", "def part():\n    return 'goodbye'\n"),
-    ("api", "API3", "count the guests", "api/guests.py", "def count(guests):\n    return len(guests)\n"),
+    (
+        "api",
+        "API3",
+        "count the guests",
+        "api/guests.py",
+        "def count(guests):\n    return len(guests)\n",
+    ),
     ("guide", "DOC1", "explain the greeting", "guide/greeting.md", "# Hello\n"),
     ("guide", "DOC2", "explain the goodbye", "guide/goodbye.md", "# Goodbye\n"),
     ("guide", "DOC3", "list the words", "guide/words.md", "hello, goodbye\n"),
@@ -52,17 +58,26 @@ silence_seconds = 4
 """
 
 PAUSE: dict[str, object] = {"sleep": 0.7}
-USED: dict[str, object] = {"usage": {"model": "scripted", "input_tokens": 1200, "output_tokens": 300, "cost_usd": 0.02}}
+USED: dict[str, object] = {
+    "usage": {"model": "scripted", "input_tokens": 1200, "output_tokens": 300, "cost_usd": 0.02}
+}
 # What goes wrong at the first try; the second one does as it was told.
 FIRST_TRIES: dict[str, list[dict[str, object]]] = {
     "API1": [PAUSE, {"say": "API1 is done, all tests pass!"}],  # a lie: no commit stands behind it
-    "API2": [{"write": "api/goodbye.py", "text": "def part("}, PAUSE, {"crash": True}],  # half a file, then gone
+    "API2": [
+        {"write": "api/goodbye.py", "text": "def part("},
+        PAUSE,
+        {"crash": True},
+    ],  # half a file, then gone
     "DOC2": [
         {"write": "api/hello.py", "text": "mine = True\n"},
         {"commit": "Tidy up"},
         {"say": "done"},
     ],  # not its lane
-    "DOC3": [PAUSE, {"limit": 4}],  # its provider has no room for four seconds: nobody starts anything
+    "DOC3": [
+        PAUSE,
+        {"limit": 4},
+    ],  # its provider has no room for four seconds: nobody starts anything
     "WEB1": [{"write": "web/index.html", "text": "<h1>"}, {"hang": True}],
 }
 
@@ -81,7 +96,13 @@ def _plan() -> str:
 def _script() -> dict[str, object]:
     script: dict[str, object] = {}
     for _, unit, title, path, text in UNITS:
-        works = [PAUSE, {"write": path, "text": text}, {"commit": title.capitalize()}, USED, {"say": "done"}]
+        works = [
+            PAUSE,
+            {"write": path, "text": text},
+            {"commit": title.capitalize()},
+            USED,
+            {"say": "done"},
+        ]
         first = FIRST_TRIES.get(unit)
         script[f"GREET/{unit}"] = [[*first[:-1], USED, first[-1]], works] if first else [works]
     return script
@@ -102,7 +123,9 @@ def main() -> int:
 def play(home: Path) -> int:
     repository = build(home)
     _say("a sample repository: three lanes, eight units, scripted agents; three workers wanted")
-    _say("one agent lies, one strays out of its lane, one crashes halfway, one hits a limit, one hangs\n")
+    _say(
+        "one agent lies, one strays out of its lane, one crashes halfway, one hits a limit, one hangs\n"
+    )
     _say("$ dos up --until-idle")
     began = time.monotonic()
     fleet = _start(repository)
@@ -127,7 +150,9 @@ def play(home: Path) -> int:
     return code or proven.returncode or int(done != len(units))
 
 
-def _dos(repository: Path, *words: str, quiet: bool = False) -> "subprocess.CompletedProcess[bytes]":
+def _dos(
+    repository: Path, *words: str, quiet: bool = False
+) -> "subprocess.CompletedProcess[bytes]":
     return subprocess.run(
         [sys.executable, "-m", "dos", *words],
         cwd=repository,
@@ -148,7 +173,16 @@ def build(home: Path) -> Path:
     for words in (
         ["init", "--quiet", "--initial-branch", "main"],
         ["add", "--all"],
-        ["-c", "user.name=Demo", "-c", "user.email=demo@example.invalid", "commit", "--quiet", "-m", "A sample"],
+        [
+            "-c",
+            "user.name=Demo",
+            "-c",
+            "user.email=demo@example.invalid",
+            "commit",
+            "--quiet",
+            "-m",
+            "A sample",
+        ],
     ):
         subprocess.run(["git", *words], cwd=repository, check=True)
     return repository
@@ -162,18 +196,26 @@ def _start(repository: Path) -> "subprocess.Popen[bytes]":
 def _environment(repository: Path) -> dict[str, str]:
     """The key that signs receipts, and the lanes' worktrees, are gone with the rest of it."""
     home = repository.parent
-    return {**os.environ, "DOS_RECEIPT_KEY": str(home / "receipt-key"), "XDG_STATE_HOME": str(home / "state")}
+    return {
+        **os.environ,
+        "DOS_RECEIPT_KEY": str(home / "receipt-key"),
+        "XDG_STATE_HOME": str(home / "state"),
+    }
 
 
 def _shown(repository: Path, *verb: str) -> Any:
     command = [sys.executable, "-m", "dos", *verb, "--json"]
-    return json.decode(subprocess.run(command, cwd=repository, capture_output=True, check=True).stdout)
+    return json.decode(
+        subprocess.run(command, cwd=repository, capture_output=True, check=True).stdout
+    )
 
 
 def _kill_a_worker(repository: Path) -> bool:
     """Once the guide lane's worker is at its unit, take it away as the system would when memory runs out."""
     for _ in range(100):
-        at_work = {worker["lane"] for worker in _shown(repository, "status")["workers"] if worker["unit"]}
+        at_work = {
+            worker["lane"] for worker in _shown(repository, "status")["workers"] if worker["unit"]
+        }
         for lease in _shown(repository, "lease-lane", "live"):
             if lease["lane"] == "guide" and "guide" in at_work:
                 os.kill(lease["pid"], signal.SIGKILL)

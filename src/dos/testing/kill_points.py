@@ -47,7 +47,9 @@ class Points:
     def _pass(self, point: str) -> None:
         line = f"{point} {os.getpid()}"
         with self._log.open("ab", buffering=0) as file:
-            file.write(f"{line}\n".encode())  # at once, and so never among the words of another process
+            file.write(
+                f"{line}\n".encode()
+            )  # at once, and so never among the words of another process
             end = file.tell()
         if self._fatal.rpartition(":")[0] != point:
             return
@@ -59,7 +61,9 @@ class Points:
         for pid in pids - {os.getpid()} if self._everybody else ():
             try:
                 process = psutil.Process(pid)
-                if process.environ().get("DOS_FAULT_LOG") == str(self._log):  # else the pid is another's by now
+                if process.environ().get("DOS_FAULT_LOG") == str(
+                    self._log
+                ):  # else the pid is another's by now
                     process.kill()
             except (psutil.NoSuchProcess, psutil.AccessDenied):
                 pass  # it has ended long since

@@ -25,12 +25,22 @@ def main(arguments: list[str]) -> int:
     try:
         script = json.loads(Path(arguments[0]).read_bytes())
     except (IndexError, OSError, ValueError) as error:
-        why = "no script is named" if isinstance(error, IndexError) else f"{arguments[0]} cannot be played: {error}"
-        sys.stderr.write(f'scripted agent: {why}; [workers] command = ["script.json"] in dos.toml names one\n')
+        why = (
+            "no script is named"
+            if isinstance(error, IndexError)
+            else f"{arguments[0]} cannot be played: {error}"
+        )
+        sys.stderr.write(
+            f'scripted agent: {why}; [workers] command = ["script.json"] in dos.toml names one\n'
+        )
         return 2
     unit = os.environ["DOS_UNIT"]
     sys.stdin.read()
-    tries = script.get(unit) or script.get("*") or [[{"say": f"There is nothing in my script for {unit}."}]]
+    tries = (
+        script.get(unit)
+        or script.get("*")
+        or [[{"say": f"There is nothing in my script for {unit}."}]]
+    )
     for step in tries[min(_count_start(Path(arguments[0]), unit), len(tries)) - 1]:
         code = play(step, unit)
         if code is not None:
@@ -66,7 +76,12 @@ def play(step: dict[str, Any], unit: str) -> int | None:
         case {"usage": used}:
             _tell(type="usage", **used)
         case {"waiting": seconds}:
-            _tell(type="waiting", ending="overloaded", seconds=seconds, text="overloaded; trying again")
+            _tell(
+                type="waiting",
+                ending="overloaded",
+                seconds=seconds,
+                text="overloaded; trying again",
+            )
             time.sleep(seconds)
         case {"limit": seconds}:
             known = {} if seconds is True else {"retry_after": seconds}
@@ -86,7 +101,15 @@ def play(step: dict[str, Any], unit: str) -> int | None:
 
 def _git(*arguments: str) -> None:
     subprocess.run(
-        ["git", "-c", "user.name=Scripted Agent", "-c", "user.email=agent@example.invalid", *arguments], check=True
+        [
+            "git",
+            "-c",
+            "user.name=Scripted Agent",
+            "-c",
+            "user.email=agent@example.invalid",
+            *arguments,
+        ],
+        check=True,
     )
 
 

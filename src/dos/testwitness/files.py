@@ -8,7 +8,9 @@ import re
 
 from dos.verify import file_kinds
 
-_FOLDERS = frozenset(("testdata", "fixtures", "e2e", "cypress", "__fixtures__", "__snapshots__", "__mocks__"))
+_FOLDERS = frozenset(
+    ("testdata", "fixtures", "e2e", "cypress", "__fixtures__", "__snapshots__", "__mocks__")
+)
 _SETTINGS = re.compile(
     r"conftest\.py|pytest\.ini|tox\.ini|\.coveragerc|\.rspec|\.mocharc(?:\..*)?|phpunit\.xml.*"
     r"|(?:jest|vitest|karma|playwright|cypress)\.(?:config|conf|setup)\..*",

@@ -58,7 +58,9 @@ def judge(seen: Evidence, *, disowned: bool = False) -> Verdict:
     def verdict(answer: Answer, reason: str) -> Verdict:
         good = answer is Answer.DISCRIMINATES
         assert_level = good and seen.baseline is SuiteOutcome.FAIL
-        return Verdict(answer=answer, reason=reason, witnesses=good, assert_level=assert_level, evidence=seen)
+        return Verdict(
+            answer=answer, reason=reason, witnesses=good, assert_level=assert_level, evidence=seen
+        )
 
     before, after = seen.baseline, seen.candidate
     if disowned:
@@ -72,7 +74,9 @@ def judge(seen: Evidence, *, disowned: bool = False) -> Verdict:
     if before is SuiteOutcome.PASS:
         return verdict(Answer.VACUOUS, "it passes without the change as well")
     if seen.rung.is_forgeable:
-        return verdict(Answer.ABSTAIN, "red to green by somebody's word, and nobody here saw it run")
+        return verdict(
+            Answer.ABSTAIN, "red to green by somebody's word, and nobody here saw it run"
+        )
     return verdict(Answer.DISCRIMINATES, f"without the change: {before}; with it: pass")
 
 
@@ -99,7 +103,9 @@ class Cell(StrEnum):
 class SuiteRun(Struct, frozen=True, kw_only=True):
     outcome: SuiteOutcome
     why: str = ""
-    tests: int | None = None  # how many its runner said it ran; None: it said nothing that we can read
+    tests: int | None = (
+        None  # how many its runner said it ran; None: it said nothing that we can read
+    )
     exit_code: int | None = None
     seconds: float = 0.0
 
@@ -141,7 +147,9 @@ def wanted(seen: Matrix, repeat: int) -> list[Cell]:
             return [cell]
         if runs[-1].outcome is not SuiteOutcome.PASS:
             return [cell] * (repeat - len(runs))
-    return [cell for cell in (Cell.NEW_OLD, Cell.NEW_NEW) for _ in range(repeat - len(seen.of(cell)))]
+    return [
+        cell for cell in (Cell.NEW_OLD, Cell.NEW_NEW) for _ in range(repeat - len(seen.of(cell)))
+    ]
 
 
 def judge_matrix(seen: Matrix) -> Verdict:
@@ -164,9 +172,13 @@ def judge_matrix(seen: Matrix) -> Verdict:
         if outcome is SuiteOutcome.NOT_RUN:
             return verdict(Answer.ABSTAIN, f"{cell}: {runs[-1].why if runs else 'not run'}")
         if cell is Cell.OLD_OLD and outcome is not SuiteOutcome.PASS:
-            return verdict(Answer.ABSTAIN, f"{cell}: {outcome}; the tests were red before the change")
+            return verdict(
+                Answer.ABSTAIN, f"{cell}: {outcome}; the tests were red before the change"
+            )
         if cell is Cell.OLD_NEW and outcome is not SuiteOutcome.PASS:
-            return verdict(Answer.REGRESSIVE, f"{cell}: {outcome}; what was green before the change is red now")
+            return verdict(
+                Answer.REGRESSIVE, f"{cell}: {outcome}; what was green before the change is red now"
+            )
     if silent := _ended_early(seen):
         reason = f"{silent}: exit 0, and not the last line that the test runner prints elsewhere"
         return verdict(Answer.ABSTAIN, reason)
@@ -178,9 +190,13 @@ def _qualified(verdict: Verdict, seen: Matrix) -> Verdict:
         return verdict
     if seen.weakened:
         reason = f"red to green, and the same change weakens tests: {listed(seen.weakened, 3)}"
-        return structs.replace(verdict, answer=Answer.ABSTAIN, reason=reason, witnesses=False, assert_level=False)
+        return structs.replace(
+            verdict, answer=Answer.ABSTAIN, reason=reason, witnesses=False, assert_level=False
+        )
     times = len(seen.new_tests_new_code)
-    reason = f"the new tests come out as {verdict.evidence.baseline} on the old code and pass on the new"
+    reason = (
+        f"the new tests come out as {verdict.evidence.baseline} on the old code and pass on the new"
+    )
     return structs.replace(verdict, reason=reason + (f", {times} times each" if times > 1 else ""))
 
 
@@ -201,4 +217,6 @@ def _ended_early(seen: Matrix) -> Cell | None:
     runs = [(cell, run) for cell in cells for run in seen.of(cell)]
     if all(run.tests is None for _, run in runs):
         return None
-    return next((cell for cell, run in runs if run.outcome is SuiteOutcome.PASS and run.tests is None), None)
+    return next(
+        (cell for cell, run in runs if run.outcome is SuiteOutcome.PASS and run.tests is None), None
+    )

@@ -5,7 +5,17 @@ from typing import Annotated, Literal
 from msgspec import Meta, field
 from msgspec.structs import force_setattr
 
-from dos.fields import BadValue, Count, Hours, Key, Seconds, Table, check_name, check_not_blank, check_text
+from dos.fields import (
+    BadValue,
+    Count,
+    Hours,
+    Key,
+    Seconds,
+    Table,
+    check_name,
+    check_not_blank,
+    check_text,
+)
 
 Words = tuple[str, ...]
 
@@ -23,7 +33,11 @@ class Plans(Table, frozen=True, kw_only=True):
         for place, word in enumerate(self.command):
             check_text(word, ("command", place))
         if self.command and not self.command[0].strip():
-            raise BadValue(("command", 0), "the command has no program to start", "Put the program's name first.")
+            raise BadValue(
+                ("command", 0),
+                "the command has no program to start",
+                "Put the program's name first.",
+            )
         if self.source == "command" and not self.command:
             raise BadValue(
                 ("source",),
@@ -41,7 +55,9 @@ class Transition(Table, frozen=True, kw_only=True):
     auto: bool = False
 
 
-ALL_SHIPPED = (Transition(from_class="active", to_class="done", trigger="all_phases_shipped", auto=True),)
+ALL_SHIPPED = (
+    Transition(from_class="active", to_class="done", trigger="all_phases_shipped", auto=True),
+)
 
 
 class Lifecycle(Table, frozen=True, kw_only=True):
@@ -55,13 +71,23 @@ class Lifecycle(Table, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if not self.classes:
-            raise BadValue(("classes",), "classes is empty", 'Name at least one, as in classes = ["active", "done"].')
+            raise BadValue(
+                ("classes",),
+                "classes is empty",
+                'Name at least one, as in classes = ["active", "done"].',
+            )
         for place, name in enumerate(self.classes):
             check_name(name, ("classes", place), "plan class")
             if name in self.classes[:place]:
-                raise BadValue(("classes", place), f"the plan class {name!r} is written twice", "Keep one of them.")
+                raise BadValue(
+                    ("classes", place),
+                    f"the plan class {name!r} is written twice",
+                    "Keep one of them.",
+                )
         if self.transitions is ALL_SHIPPED and not {"active", "done"} <= set(self.classes):
-            force_setattr(self, "transitions", ())  # the default moves between classes that this file does not have
+            force_setattr(
+                self, "transitions", ()
+            )  # the default moves between classes that this file does not have
         for place, move in enumerate(self.transitions):
             self._check_class(move.from_class, ("transitions", place, "from"))
             self._check_class(move.to_class, ("transitions", place, "to"))
@@ -71,7 +97,9 @@ class Lifecycle(Table, frozen=True, kw_only=True):
     def _check_class(self, name: str, key: Key) -> None:
         if name not in self.classes:
             known = ", ".join(self.classes)
-            raise BadValue(key, f"{name!r} is not one of the plan classes {known}", f"Add {name!r} to classes.")
+            raise BadValue(
+                key, f"{name!r} is not one of the plan classes {known}", f"Add {name!r} to classes."
+            )
 
 
 class Grammar(Table, frozen=True, kw_only=True):

@@ -7,7 +7,12 @@ from msgspec import Struct, structs
 
 from dos.units.unit import Problem, Trouble, Unit
 
-CLASSES = ("draft", "active", "done", "docs")  # `docs`: the unit is about documents, and they count for it
+CLASSES = (
+    "draft",
+    "active",
+    "done",
+    "docs",
+)  # `docs`: the unit is about documents, and they count for it
 
 
 class Portfolio(Struct, frozen=True, kw_only=True):
@@ -41,9 +46,15 @@ def assemble(
     resolved = []
     for unit in kept.values():
         found += _own_problems(unit, knows_lane, {*CLASSES, *classes})
-        depends = tuple(dict.fromkeys(_resolved(name, unit, kept, by_id, found) for name in unit.depends))
+        depends = tuple(
+            dict.fromkeys(_resolved(name, unit, kept, by_id, found) for name in unit.depends)
+        )
         if wrong := why_no_agent(unit.agent) if unit.agent else "":
-            problem = _problem(Trouble.AGENT_UNKNOWN, unit, f"unit {unit.name} names the agent {unit.agent!r}: {wrong}")
+            problem = _problem(
+                Trouble.AGENT_UNKNOWN,
+                unit,
+                f"unit {unit.name} names the agent {unit.agent!r}: {wrong}",
+            )
             found.append(problem)
             unit = structs.replace(unit, gated=unit.gated or str(problem))
         resolved.append(structs.replace(unit, depends=depends) if depends != unit.depends else unit)
@@ -61,7 +72,9 @@ def soak_end(text: str) -> datetime | None:
     return end if end.tzinfo else end.replace(tzinfo=UTC)
 
 
-def _own_problems(unit: Unit, knows_lane: Callable[[str], bool], classes: Collection[str]) -> list[Problem]:
+def _own_problems(
+    unit: Unit, knows_lane: Callable[[str], bool], classes: Collection[str]
+) -> list[Problem]:
     found = []
     if unit.lane and not knows_lane(unit.lane):
         what = f"unit {unit.name} names the lane {unit.lane!r}, which is not declared"
@@ -70,12 +83,16 @@ def _own_problems(unit: Unit, knows_lane: Callable[[str], bool], classes: Collec
         what = f"unit {unit.name} has the class {unit.plan_class!r}; the classes are {', '.join(sorted(classes))}"
         found.append(_problem(Trouble.CLASS_UNKNOWN, unit, what))
     if unit.soak_until and soak_end(unit.soak_until) is None:
-        what = f"unit {unit.name} soaks until {unit.soak_until!r}, which is no date such as 2026-01-31"
+        what = (
+            f"unit {unit.name} soaks until {unit.soak_until!r}, which is no date such as 2026-01-31"
+        )
         found.append(_problem(Trouble.SOAK_UNREADABLE, unit, what))
     return found
 
 
-def _resolved(name: str, unit: Unit, kept: Collection[str], by_id: dict[str, list[str]], found: list[Problem]) -> str:
+def _resolved(
+    name: str, unit: Unit, kept: Collection[str], by_id: dict[str, list[str]], found: list[Problem]
+) -> str:
     """The name of the unit that is meant. What nobody declares is taken to be of the same plan: it may have landed."""
     if name in kept:
         return name

@@ -30,7 +30,9 @@ class Unit(Struct, frozen=True, kw_only=True):
     gated: str = ""  # what a person has to decide first
     soak_until: str = ""
     claimed: str = Claim.NONE
-    unparseable: str = ""  # what in its plan may mean something else than it says: nobody works on it meanwhile
+    unparseable: str = (
+        ""  # what in its plan may mean something else than it says: nobody works on it meanwhile
+    )
     document: str = ""
     line: int = 0
 
@@ -49,7 +51,9 @@ class Unit(Struct, frozen=True, kw_only=True):
 
 class Trouble(StrEnum):
     UNREADABLE = "PLAN_UNREADABLE"
-    NOT_CLOSED = "PLAN_NOT_CLOSED"  # a code fence or a comment without an end: what follows is hidden
+    NOT_CLOSED = (
+        "PLAN_NOT_CLOSED"  # a code fence or a comment without an end: what follows is hidden
+    )
     RANGE = "UNIT_RANGE"
     DUPLICATE = "UNIT_DUPLICATE"
     UNMARKED = "UNIT_UNMARKED"  # a heading that reads as a unit's, and declares none

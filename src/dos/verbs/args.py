@@ -78,7 +78,9 @@ def _field(found: structs.FieldInfo) -> Field:
 
 class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        cut = message if len(message) <= LONGEST_COMPLAINT else message[: LONGEST_COMPLAINT - 1] + "…"
+        cut = (
+            message if len(message) <= LONGEST_COMPLAINT else message[: LONGEST_COMPLAINT - 1] + "…"
+        )
         raise BadInput(f"{self.prog}: {cut}", hint=f"`{self.prog} --help` shows what it takes.")
 
 
@@ -110,7 +112,9 @@ def _add(made: argparse.ArgumentParser, field: Field) -> None:
             settings["nargs"] = "?"
         made.add_argument(field.name, **settings)
     else:
-        made.add_argument(field.flag, *option.flags, dest=field.name, required=field.required, **settings)
+        made.add_argument(
+            field.flag, *option.flags, dest=field.name, required=field.required, **settings
+        )
 
 
 def _number(field: Field) -> Any:
@@ -128,7 +132,11 @@ def _number(field: Field) -> Any:
 
 
 def _explained(field: Field) -> str:
-    shown = "" if field.default in (None, "", False, 0, [], ()) or field.many else f" (default {field.default})"
+    shown = (
+        ""
+        if field.default in (None, "", False, 0, [], ()) or field.many
+        else f" (default {field.default})"
+    )
     return (field.option.help + shown).replace("%", "%%")
 
 

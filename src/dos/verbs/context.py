@@ -50,7 +50,9 @@ class Desk:
         lenient: bool = False,
     ) -> None:
         if output and output not in OUTPUTS:
-            raise BadInput(f"there is no output {shown(output)}", hint=f"Use one of: {', '.join(OUTPUTS)}.")
+            raise BadInput(
+                f"there is no output {shown(output)}", hint=f"Use one of: {', '.join(OUTPUTS)}."
+            )
         self.as_json = output == "json" or (as_json and not output)
         self.plain = output == "plain"
         self.pretty = pretty
@@ -71,7 +73,8 @@ class Desk:
             return Path(os.path.abspath(self._workspace))  # noqa: PTH100 - what is a link stays one
         except FileNotFoundError:
             raise WorkspaceMissing(
-                "the directory that you are in is not there any more", hint="cd into a repository, or give --workspace."
+                "the directory that you are in is not there any more",
+                hint="cd into a repository, or give --workspace.",
             ) from None
 
     @cached_property
@@ -107,7 +110,9 @@ class Desk:
     def policy_world(self) -> "World":
         """For a verb that admits or acts: it never goes by a file that has errors in it, --lenient or not."""
         if problems := self.world.loaded.problems:
-            raise ConfigInvalid(str(problems[0]), hint=problems[0].hint or "Run `dos lint` to see what is wrong.")
+            raise ConfigInvalid(
+                str(problems[0]), hint=problems[0].hint or "Run `dos lint` to see what is wrong."
+            )
         return self.world
 
     @property
@@ -120,7 +125,9 @@ class Desk:
         from dos.world import open_journal
 
         found = self.journal_world
-        return open_journal(found.workspace, found.config.store.url, actor=actor(), busy_seconds=self.busy_seconds)
+        return open_journal(
+            found.workspace, found.config.store.url, actor=actor(), busy_seconds=self.busy_seconds
+        )
 
     def look_again(self) -> None:
         """Forget what was read: a journal may have appeared since."""
@@ -162,7 +169,9 @@ class Desk:
 
 
 def actor() -> str:
-    return os.environ.get("DOS_RUN_ID") or os.environ.get("CID_RUN_ID") or os.environ.get("USER") or ""
+    return (
+        os.environ.get("DOS_RUN_ID") or os.environ.get("CID_RUN_ID") or os.environ.get("USER") or ""
+    )
 
 
 def colour() -> bool:

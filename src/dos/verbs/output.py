@@ -22,7 +22,9 @@ def say(answer: str) -> None:
         from dos.errors import DosError
 
         _let_go_of_stdout()
-        raise DosError(f"the answer cannot be written: {error.strerror}", hint="Check where it is sent to.") from error
+        raise DosError(
+            f"the answer cannot be written: {error.strerror}", hint="Check where it is sent to."
+        ) from error
 
 
 def _harmless(text: str) -> str:

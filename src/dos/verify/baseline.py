@@ -7,9 +7,7 @@ BLIND_ADVICE = (
     " install the tree itself. If it checks only style or documents, answer `start` when `dos up` asks"
 )
 
-NOTHING_TO_EMPTY = (
-    "it is not known whether it sees the tree it is run in: there is no source file to empty but those that it names"
-)
+NOTHING_TO_EMPTY = "it is not known whether it sees the tree it is run in: there is no source file to empty but those that it names"
 
 
 class Subject(Struct, frozen=True, kw_only=True):
@@ -30,7 +28,9 @@ class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     reason: str = ""
     output: list[str] = field(default_factory=list)  # its last lines
     seconds: float = 0.0
-    missing: dict[str, str] = field(default_factory=dict)  # unit -> why its acceptance command cannot run here
+    missing: dict[str, str] = field(
+        default_factory=dict
+    )  # unit -> why its acceptance command cannot run here
 
     @property
     def is_good(self) -> bool:

@@ -41,7 +41,9 @@ def is_program(path: str) -> bool:
     name = path.rpartition("/")[2].lower()
     is_code = "." in name and name.rpartition(".")[2] in PROGRAMS
     is_test = file_kinds.is_test(path) or _IS_TEST.search(path) is not None
-    return is_code and not is_test and not file_kinds.is_ci(path) and not _RUNS_TESTS.fullmatch(name)
+    return (
+        is_code and not is_test and not file_kinds.is_ci(path) and not _RUNS_TESTS.fullmatch(name)
+    )
 
 
 def is_named(path: str, runner: str) -> bool:

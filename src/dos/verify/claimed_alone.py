@@ -11,7 +11,9 @@ from msgspec import Struct
 from dos.verify.naming import Message, Name, Rung, trailers, words
 
 # By these a commit ships a unit alone. Any other way counts where the changed files speak for it: they are asked.
-_PLAIN = frozenset({Rung.DIRECT, Rung.GIT_TRAILER, Rung.TRAILER, Rung.RELEASE_PREFIX, Rung.BODY_MENTION})
+_PLAIN = frozenset(
+    {Rung.DIRECT, Rung.GIT_TRAILER, Rung.TRAILER, Rung.RELEASE_PREFIX, Rung.BODY_MENTION}
+)
 # What may be the name of a unit: plan/phase, or an id with a number in it, alone or after its plan.
 _NAME = re.compile(r"[^\s/]+(?:/[^\s/]+)+|(?:[\w.'\-]+:?[ \t]+)?(?=\D*\d)[\w.'\-]+")
 
@@ -28,7 +30,9 @@ def others(message: Message, claimed: Name, declared: Iterable[Name]) -> Named:
     known = [claimed]  # the units whose names in the trailers need no second look
     faintly: list[tuple[str, str]] = []
     for unit in declared:
-        if unit.is_of(claimed.plan, claimed.phase) or not any(needle <= said for needle in unit.needles()):
+        if unit.is_of(claimed.plan, claimed.phase) or not any(
+            needle <= said for needle in unit.needles()
+        ):
             continue
         naming = unit.named_by(message)
         if naming is None or naming.negated:
@@ -41,7 +45,9 @@ def others(message: Message, claimed: Name, declared: Iterable[Name]) -> Named:
     for listed, faint in trailers(message):
         # Also one that no plan declares yet: it would be done before anybody asked for it.
         foreign = (
-            name for name in listed if _NAME.fullmatch(name) and not any(_is_meant(each, name) for each in known)
+            name
+            for name in listed
+            if _NAME.fullmatch(name) and not any(_is_meant(each, name) for each in known)
         )
         plainly |= {} if faint else dict.fromkeys(foreign)
     return Named(plainly=tuple(plainly), faintly=tuple(faintly))
@@ -49,4 +55,6 @@ def others(message: Message, claimed: Name, declared: Iterable[Name]) -> Named:
 
 def _is_meant(unit: Name, name: str) -> bool:
     """Whether a name in a trailer is that of the unit, or its id without the plan: which is careless, and no lie."""
-    return unit.is_called(name) or name.casefold() in {spelling.casefold() for spelling in unit.spellings}
+    return unit.is_called(name) or name.casefold() in {
+        spelling.casefold() for spelling in unit.spellings
+    }

@@ -13,7 +13,9 @@ _INNER = "\0"  # begins a line that began inside of a string, and stays as it is
 _STRING = "\1"  # stands for a string while the code around it is made plain
 # Each begins with the space that it is about, and looks back from there: that is five times as fast.
 _RUN = re.compile(r"[ \t\f\v](?<![\n \t\f\v]{2})(?:[ \t\f\v]++|(?<! ))")
-_BESIDE = re.compile(r"[ \t](?:(?<=[,;:=(){}\[\]].)[ \t]*+|(?<![\n \t]{2})[ \t]*+(?=[,;:=(){}\[\]]))")
+_BESIDE = re.compile(
+    r"[ \t](?:(?<=[,;:=(){}\[\]].)[ \t]*+|(?<![\n \t]{2})[ \t]*+(?=[,;:=(){}\[\]]))"
+)
 _STATEMENT_ENDS = re.compile(r"[ \t]*+(?:[#;\n]|\Z)")
 _LETTERS = "rRuUbB"  # before a string
 _PREFIXES = frozenset(("", *_LETTERS))
@@ -29,8 +31,12 @@ def substance(path: str, text: str) -> list[str]:
         text = text.replace(_INNER, "\ufffd").replace(_STRING, "\ufffd")
     if reading.whole is not None and "\n=" in f"\n{text}":
         text = reading.whole.sub("", text)
-    lines = (_Reader(text, reading).kept() if reading.finds else _plain(text, tight=False)).split("\n")
-    return _as_depths(lines) if reading.language.indented else _stripped(lines, reading.language.lines)
+    lines = (_Reader(text, reading).kept() if reading.finds else _plain(text, tight=False)).split(
+        "\n"
+    )
+    return (
+        _as_depths(lines) if reading.language.indented else _stripped(lines, reading.language.lines)
+    )
 
 
 def differs(path: str, old: str, new: str) -> bool:
@@ -58,10 +64,16 @@ def _middles(old: str, new: str, reading: Reading) -> list[str] | None:
     before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
     shortest = min(len(before), len(after))
     first = next((at for at in range(shortest) if before[at] != after[at]), shortest)
-    last = next((at for at in range(shortest - first) if before[-1 - at] != after[-1 - at]), shortest - first)
+    last = next(
+        (at for at in range(shortest - first) if before[-1 - at] != after[-1 - at]),
+        shortest - first,
+    )
     start = sum(map(len, before[:first]))
     middles = ["".join(lines[first : len(lines) - last]) for lines in (before, after)]
-    ends = (_is_code_at(text[start:], len(middle), reading) for text, middle in zip((old, new), middles, strict=True))
+    ends = (
+        _is_code_at(text[start:], len(middle), reading)
+        for text, middle in zip((old, new), middles, strict=True)
+    )
     return middles if _is_code_at(old, start, reading) and all(ends) else None
 
 
@@ -117,7 +129,9 @@ class _Reader:
         end = found.end()
         match name:
             case "drop":
-                return end, end < len(self.text) or not languages.UNCLOSED.match(self.text, found.start(name))
+                return end, end < len(self.text) or not languages.UNCLOSED.match(
+                    self.text, found.start(name)
+                )
             case "keep":
                 return end, self.reading.language.docstrings and self._is_docstring(gap, found)
             case _:
@@ -171,12 +185,22 @@ def _plain(code: str, *, tight: bool) -> str:
 def _suffix(path: str) -> str:
     name = path.rpartition("/")[2].lower()
     stem, _, suffix = name.partition(".")
-    return stem if stem in ("dockerfile", "makefile") else suffix.rpartition(".")[2] if suffix else stem
+    return (
+        stem
+        if stem in ("dockerfile", "makefile")
+        else suffix.rpartition(".")[2]
+        if suffix
+        else stem
+    )
 
 
 def _stripped(lines: list[str], comments: tuple[str, ...]) -> list[str]:
     plain = [line[1:] if line[:1] == _INNER else line.strip() for line in lines]
-    return [line for line in plain if line and not line.isspace() and not (comments and line.startswith(comments))]
+    return [
+        line
+        for line in plain
+        if line and not line.isspace() and not (comments and line.startswith(comments))
+    ]
 
 
 def _as_depths(lines: list[str]) -> list[str]:

@@ -34,18 +34,28 @@ class Verdict(Struct, frozen=True):
 
 def judge(seen: Evidence) -> Verdict:
     if not seen.commits:
-        return Verdict(Answer.NOTHING, f"no commit counts: {seen.detail}" if seen.detail else "no commit was made")
+        return Verdict(
+            Answer.NOTHING,
+            f"no commit counts: {seen.detail}" if seen.detail else "no commit was made",
+        )
     if not seen.changed_paths:
         return Verdict(Answer.NOTHING, "the commits change no file")
     if seen.strays:
         more = f" and {len(seen.strays) - 1} more" if len(seen.strays) > 1 else ""
         return Verdict(Answer.STRAYED, f"changed {seen.strays[0]}{more} outside of the lane")
     if seen.accepted is False:
-        return Verdict(Answer.REJECTED, f"the acceptance command failed: {seen.detail}".rstrip(": "))
+        return Verdict(
+            Answer.REJECTED, f"the acceptance command failed: {seen.detail}".rstrip(": ")
+        )
     if seen.accepted is None and seen.ending is not Ending.OK:
         made = counted(seen.commits, "commit")
-        return Verdict(Answer.UNFINISHED, f"{made}, and no acceptance command that says whether it was done by then")
+        return Verdict(
+            Answer.UNFINISHED,
+            f"{made}, and no acceptance command that says whether it was done by then",
+        )
     if seen.unproven:
         return Verdict(Answer.UNPROVEN, seen.unproven)
     passed = "accepted" if seen.accepted else "no acceptance command"
-    return Verdict(Answer.DELIVERED, f"{counted(seen.commits, 'commit')}, inside the lane, {passed}")
+    return Verdict(
+        Answer.DELIVERED, f"{counted(seen.commits, 'commit')}, inside the lane, {passed}"
+    )

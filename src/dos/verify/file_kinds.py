@@ -8,7 +8,9 @@ from functools import lru_cache
 class Kind(StrEnum):
     SOURCE = "source"
     TEST = "test"
-    CONFIG = "config"  # settings, locked dependencies, markup, templates, and languages that are rarer
+    CONFIG = (
+        "config"  # settings, locked dependencies, markup, templates, and languages that are rarer
+    )
     CI = "ci"
     DOCS = "docs"
     DATA = "data"  # binaries, tables, and whatever has a suffix that nobody knows
@@ -40,7 +42,9 @@ _PROSE = words(
     "history news todo thanks credits codeowners notes"
 )
 _PROSE_FIRST = re.compile(r"(?:readme|licen[sc]e|copying|notice|contributing|changelog)[-_.]")
-_BUILT_FROM_TEXT = re.compile(r"(?:cmakelists|(?:.*[-_.])?(?:requirements|constraints)(?:[-_.].*)?)\.txt")
+_BUILT_FROM_TEXT = re.compile(
+    r"(?:cmakelists|(?:.*[-_.])?(?:requirements|constraints)(?:[-_.].*)?)\.txt"
+)
 _BUILD_FILES = ("makefile.", "dockerfile.")  # the like of Dockerfile.dev
 _TEST_FOLDER = re.compile(r"(?:^|/)(?:tests?|specs?|__tests__)/")
 _TEST_NAME = re.compile(r"test_.*\.[^.]+|.*_test\.[^.]+|.*\.(?:test|spec)\.[^.]+", re.DOTALL)
@@ -82,7 +86,9 @@ def is_source(path: str) -> bool:
     name = _basename(path)
     if "." not in name:
         return not _is_prose(name)
-    return _suffix(name) in _SOURCE or (name.startswith(_BUILD_FILES) and _suffix(name) not in _DOCS)
+    return _suffix(name) in _SOURCE or (
+        name.startswith(_BUILD_FILES) and _suffix(name) not in _DOCS
+    )
 
 
 @_kept
@@ -105,7 +111,11 @@ def is_ci(path: str) -> bool:
 def is_config(path: str) -> bool:
     """Settings, markup, templates: no source, and a change to them does something all the same."""
     name = _basename(path)
-    return "." in name and not is_ci(path) and (_suffix(name) in _CONFIG or bool(_BUILT_FROM_TEXT.fullmatch(name)))
+    return (
+        "." in name
+        and not is_ci(path)
+        and (_suffix(name) in _CONFIG or bool(_BUILT_FROM_TEXT.fullmatch(name)))
+    )
 
 
 def is_docs(path: str) -> bool:

@@ -40,7 +40,9 @@ class Scope(Struct, frozen=True, kw_only=True):
     files: tuple[str, ...] = ()  # files that its text names, where it states no paths
     purpose: Purpose = Purpose.CODE
     acceptance: str = ""
-    others: tuple["Scope", ...] = ()  # of further documents that declare it: the work has to lie in all of them
+    others: tuple[
+        "Scope", ...
+    ] = ()  # of further documents that declare it: the work has to lie in all of them
 
     @property
     def is_declared(self) -> bool:
@@ -97,11 +99,19 @@ def judge(changes: Sequence[Change], scope: Scope, later: Scope = Scope()) -> Pr
     if not counting:
         kinds = {paths.kind(change.path) for change in changes}
         if kinds == {Kind.BOOKKEEPING}:
-            return Print(flaw="bookkeeping_only", why=f"only {_listed(changes)} changed, which every release touches")
-        return Print(flaw="docs_only", why=f"only {_listed(changes)} changed, and the unit is not about that")
+            return Print(
+                flaw="bookkeeping_only",
+                why=f"only {_listed(changes)} changed, which every release touches",
+            )
+        return Print(
+            flaw="docs_only", why=f"only {_listed(changes)} changed, and the unit is not about that"
+        )
     real = [change.file for change in counting if change.file.is_change]
     if not real:
-        return Print(flaw="cosmetic_only", why=f"in {_listed(counting)} only comments, whitespace or order changed")
+        return Print(
+            flaw="cosmetic_only",
+            why=f"in {_listed(counting)} only comments, whitespace or order changed",
+        )
     bounds = scope if scope.is_declared else later
     inside = [file for file in real if bounds.covers(file.path)] if bounds.is_declared else real
     if not inside:
@@ -118,7 +128,9 @@ def _counts(change: Change, scope: Scope) -> bool:
     kind = paths.kind(change.path)
     if kind is Kind.DOCS:
         return scope.purpose is Purpose.DOCS
-    return kind is not Kind.BOOKKEEPING and change.is_text and not change.path.lower().endswith(_LOCKS)
+    return (
+        kind is not Kind.BOOKKEEPING and change.is_text and not change.path.lower().endswith(_LOCKS)
+    )
 
 
 def _listed(changes: Sequence[Change]) -> str:

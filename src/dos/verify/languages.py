@@ -78,9 +78,15 @@ _TABLE = {
         raw=r'(?<=R)"(?P<mark>[^()\\\s"]{0,16})\(',
         tight=True,
     ),
-    "java": Language(begins="\"'/", keep=(_BARE_TRIPLE, _DOUBLE, _CHARACTER), drop=_C_COMMENTS, tight=True),
+    "java": Language(
+        begins="\"'/", keep=(_BARE_TRIPLE, _DOUBLE, _CHARACTER), drop=_C_COMMENTS, tight=True
+    ),
     "kt kts scala swift": Language(
-        begins="\"'/", keep=(_BARE_TRIPLE, _DOUBLE, _CHARACTER), drop=(_SLASHES,), nest=(r"/\*", r"\*/"), tight=True
+        begins="\"'/",
+        keep=(_BARE_TRIPLE, _DOUBLE, _CHARACTER),
+        drop=(_SLASHES,),
+        nest=(r"/\*", r"\*/"),
+        tight=True,
     ),
     "rs": Language(
         begins="\"'/#",
@@ -90,16 +96,32 @@ _TABLE = {
         raw=r'(?:(?<=\br)|(?<=\bbr))(?P<hashes>\#*+)"',
         tight=True,
     ),
-    "go": Language(begins="\"'/`", keep=(_BARE_BACKTICK, _DOUBLE, _CHARACTER), drop=_C_COMMENTS, tight=True),
-    "cs": Language(begins="\"'/", keep=(_VERBATIM, _BARE_TRIPLE, _DOUBLE, _CHARACTER), drop=_C_COMMENTS, tight=True),
+    "go": Language(
+        begins="\"'/`", keep=(_BARE_BACKTICK, _DOUBLE, _CHARACTER), drop=_C_COMMENTS, tight=True
+    ),
+    "cs": Language(
+        begins="\"'/",
+        keep=(_VERBATIM, _BARE_TRIPLE, _DOUBLE, _CHARACTER),
+        drop=_C_COMMENTS,
+        tight=True,
+    ),
     "js jsx mjs cjs ts tsx": Language(
-        begins="\"'/`#", keep=(_SHEBANG, _BACKTICK, _DOUBLE, _SINGLE, _REGEX), drop=_C_COMMENTS, tight=True
+        begins="\"'/`#",
+        keep=(_SHEBANG, _BACKTICK, _DOUBLE, _SINGLE, _REGEX),
+        drop=_C_COMMENTS,
+        tight=True,
     ),
     "php": Language(
-        begins="\"'/#", keep=(_SHEBANG, _LONG_DOUBLE, _LONG_SINGLE), drop=(*_C_COMMENTS, r"\#(?!\[)[^\n]*+"), tight=True
+        begins="\"'/#",
+        keep=(_SHEBANG, _LONG_DOUBLE, _LONG_SINGLE),
+        drop=(*_C_COMMENTS, r"\#(?!\[)[^\n]*+"),
+        tight=True,
     ),
     "dart groovy gradle": Language(
-        begins="\"'/", keep=(_TRIPLE_DOUBLE, _TRIPLE_SINGLE, _DOUBLE, _SINGLE), drop=_C_COMMENTS, tight=True
+        begins="\"'/",
+        keep=(_TRIPLE_DOUBLE, _TRIPLE_SINGLE, _DOUBLE, _SINGLE),
+        drop=_C_COMMENTS,
+        tight=True,
     ),
     "py pyi bzl bazel star": Language(
         begins="\"'#",
@@ -132,11 +154,16 @@ _TABLE = {
     "r ex exs awk tcl graphql gql cmake": Language(
         begins="\"'#", keep=(_SHEBANG, _TRIPLE_DOUBLE, _DOUBLE, _SINGLE), drop=(_HASH,)
     ),
-    "mk makefile": Language(begins="#\\\\", keep=(_SHEBANG, r"\\."), drop=(_HASH_WORD,), indented=True),
+    "mk makefile": Language(
+        begins="#\\\\", keep=(_SHEBANG, r"\\."), drop=(_HASH_WORD,), indented=True
+    ),
     "dockerfile env gitignore gitattributes dockerignore": Language(lines=("#",)),
     "yml yaml": Language(
         begins="\"'#",
-        keep=(r'(?<![^\s\[{,:])"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)', r"(?<![^\s\[{,:])'[^']*+(?:''[^']*+)*+(?:'|\Z)"),
+        keep=(
+            r'(?<![^\s\[{,:])"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)',
+            r"(?<![^\s\[{,:])'[^']*+(?:''[^']*+)*+(?:'|\Z)",
+        ),
         drop=(r"(?<!\S)\#[^\n]*+",),
         indented=True,
     ),
@@ -153,7 +180,10 @@ _TABLE = {
         drop=(r"/\*(?!!)[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/|\Z)", _DASHES),
     ),
     "lua": Language(
-        begins="\"'-[", keep=(_DOUBLE, _SINGLE), drop=(_DASHES,), raw=r"(?P<dashes>--)?\[(?P<equals>=*+)\["
+        begins="\"'-[",
+        keep=(_DOUBLE, _SINGLE),
+        drop=(_DASHES,),
+        raw=r"(?P<dashes>--)?\[(?P<equals>=*+)\[",
     ),
     "hs elm": Language(
         begins="\"'{-",
@@ -171,7 +201,10 @@ _TABLE = {
         indented=True,
     ),
     "jl": Language(
-        begins="\"'#", keep=(_TRIPLE_DOUBLE, _LONG_DOUBLE, _CHARACTER), drop=(r"\#(?!=)[^\n]*+",), nest=(r"\#=", r"=\#")
+        begins="\"'#",
+        keep=(_TRIPLE_DOUBLE, _LONG_DOUBLE, _CHARACTER),
+        drop=(r"\#(?!=)[^\n]*+",),
+        nest=(r"\#=", r"=\#"),
     ),
     "nim": Language(
         begins="\"'#",
@@ -180,7 +213,9 @@ _TABLE = {
         nest=(r"\#\[", r"\]\#"),
         indented=True,
     ),
-    "clj cljs cljc edn el lisp scm rkt": Language(begins='";\\\\', keep=(_LONG_DOUBLE, r"\\."), drop=(r";[^\n]*+",)),
+    "clj cljs cljc edn el lisp scm rkt": Language(
+        begins='";\\\\', keep=(_LONG_DOUBLE, r"\\."), drop=(r";[^\n]*+",)
+    ),
     "erl": Language(begins="\"'%$", keep=(_LONG_DOUBLE, _SINGLE, r"\$."), drop=(r"%[^\n]*+",)),
     "ini cfg conf editorconfig": Language(lines=("#", ";")),
     "properties": Language(lines=("#", "!")),
@@ -194,10 +229,14 @@ _TABLE = {
         begins="<", drop=(_MARKUP_BLOCK,)
     ),
     "vue svelte astro": Language(
-        begins='"`</', keep=(_BACKTICK, _DOUBLE), drop=(_MARKUP_BLOCK, _BLOCK, r"(?<![:\w])//[^\n]*+")
+        begins='"`</',
+        keep=(_BACKTICK, _DOUBLE),
+        drop=(_MARKUP_BLOCK, _BLOCK, r"(?<![:\w])//[^\n]*+"),
     ),
     "css": Language(begins="\"'/", keep=(_DOUBLE, _SINGLE), drop=(_BLOCK,)),
-    "scss less jsonc json5": Language(begins="\"'/", keep=(_DOUBLE, _SINGLE), drop=(_BLOCK, r"(?<![:(])//[^\n]*+")),
+    "scss less jsonc json5": Language(
+        begins="\"'/", keep=(_DOUBLE, _SINGLE), drop=(_BLOCK, r"(?<![:(])//[^\n]*+")
+    ),
     "json ipynb": Language(begins='"', keep=(_DOUBLE,), tight=True),
     "bat cmd": Language(lines=("rem ", "Rem ", "REM ", "@rem ", "@REM ", "::")),
     "vb": Language(begins="\"'", keep=(r'"[^"\n]*+"?',), drop=(r"'[^\n]*+",)),
@@ -209,7 +248,9 @@ _TABLE = {
     ),
     "sass styl pug haml slim": Language(indented=True),  # comments of theirs are kept
 }
-_BY_SUFFIX = {suffix: language for suffixes, language in _TABLE.items() for suffix in suffixes.split()}
+_BY_SUFFIX = {
+    suffix: language for suffixes, language in _TABLE.items() for suffix in suffixes.split()
+}
 
 
 @cache
@@ -230,6 +271,8 @@ def reading(suffix: str) -> Reading | None:
     return Reading(
         language=language,
         finds=re.compile(rf"[^{escaped}]*+(?:{groups}|.|\Z)", flags) if language.begins else None,
-        nests=re.compile(f"({language.nest[0]})|{language.nest[1]}", flags) if language.nest else None,
+        nests=re.compile(f"({language.nest[0]})|{language.nest[1]}", flags)
+        if language.nest
+        else None,
         whole=re.compile(language.whole, flags) if language.whole else None,
     )

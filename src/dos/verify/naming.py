@@ -23,7 +23,9 @@ _PULL = r"(?:[ \t]*\(#\d+\))?"
 _JOINED = r"(?:[ \t]*[,/+&][ \t]*|[ \t]+and[ \t]+)"
 _ORDINAL = re.compile(r"phase[ \t]+(?P<number>\d+(?:\.\d+)?)", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+")
-_ARCHIVED = re.compile(r"(?:[^:]*:[ \t]*)?(?:archive|rollup)[ \t]+\d{8}(?:T\d+Z?)?(?:\s|$)", re.IGNORECASE)
+_ARCHIVED = re.compile(
+    r"(?:[^:]*:[ \t]*)?(?:archive|rollup)[ \t]+\d{8}(?:T\d+Z?)?(?:\s|$)", re.IGNORECASE
+)
 _SNAPSHOT = re.compile(r"[^:]*\bsnapshot[ \t]*:", re.IGNORECASE)
 _PARAGRAPHS = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 _TRAILER_LINE = re.compile(r"[A-Za-z][A-Za-z0-9\-]*:[ \t]|\(cherry picked from commit |[ \t]|$")
@@ -66,7 +68,9 @@ class Message(Struct, frozen=True):
         """Git's own notion: the first paragraph on one line is the subject."""
         lines = text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\n")
         head, body = (*_PARAGRAPHS.split(lines, maxsplit=1), "")[:2]
-        return cls(" ".join(line.strip() for line in head.split("\n"))[:LONGEST_SUBJECT].strip(), body)
+        return cls(
+            " ".join(line.strip() for line in head.split("\n"))[:LONGEST_SUBJECT].strip(), body
+        )
 
 
 def words(text: str) -> frozenset[str]:
@@ -92,11 +96,17 @@ class Name:
         for spelling in self.spellings:
             found.append(words(spelling) | (frozenset() if self.holds_series(spelling) else own))
             found.append(words(self.plan + spelling))
-        found += [words(head) | words(spelling) for head in self._plan_heads for spelling in self.spellings]
+        found += [
+            words(head) | words(spelling)
+            for head in self._plan_heads
+            for spelling in self.spellings
+        ]
         if self._is_bundle:
             found.append(own)
         if self._parent:
-            found.append(words(self._parent) | (frozenset() if self.holds_series(self._parent) else own))
+            found.append(
+                words(self._parent) | (frozenset() if self.holds_series(self._parent) else own)
+            )
         return [each for each in dict.fromkeys(found) if not any(other < each for other in found)]
 
     def named_by(self, message: Message) -> Naming | None:
@@ -116,7 +126,13 @@ class Name:
         yield from self._trailers(message)
         is_release = self.is_release(subject)
         if not is_release and (found := self._paren.search(subject)):
-            yield _naming(Rung.TRAILER, subject, found.start(), len(subject), faint=not self.stamp.trailer_stamp)
+            yield _naming(
+                Rung.TRAILER,
+                subject,
+                found.start(),
+                len(subject),
+                faint=not self.stamp.trailer_stamp,
+            )
         if is_release:
             yield from self._mentioned(message)
         yield from self._by_slug(subject)
@@ -126,7 +142,9 @@ class Name:
         """Lines such as `Unit: AUTH/AUTH1` in the paragraphs of such lines that end a message."""
         for listed, faint in trailers(message):
             if any(self.is_called(each) for each in listed):
-                yield Naming(rung=Rung.GIT_TRAILER, faint=faint, negated=unfinished.found(message.subject))
+                yield Naming(
+                    rung=Rung.GIT_TRAILER, faint=faint, negated=unfinished.found(message.subject)
+                )
 
     def is_called(self, name: str) -> bool:
         """Whether a name in a trailer is this unit's."""
@@ -140,7 +158,9 @@ class Name:
                 yield _naming(Rung.RELEASE_PREFIX, message.subject, found.start(), found.end())
         for line in message.body.split("\n"):
             if mention := self._mention.search(line[:LONGEST_SUBJECT]):
-                yield _naming(Rung.BODY_MENTION, line[:LONGEST_SUBJECT], mention.start(), mention.end())
+                yield _naming(
+                    Rung.BODY_MENTION, line[:LONGEST_SUBJECT], mention.start(), mention.end()
+                )
 
     def _by_slug(self, subject: str) -> Iterator[Naming]:
         if self._is_bundle and (found := self._series_first.match(subject)):
@@ -154,17 +174,30 @@ class Name:
 
     def _faintly(self, message: Message) -> Iterator[Naming]:
         if found := self._scope.match(message.subject):
-            yield _naming(Rung.CONVENTIONAL, message.subject, found.start("unit"), found.end(), faint=True)
+            yield _naming(
+                Rung.CONVENTIONAL, message.subject, found.start("unit"), found.end(), faint=True
+            )
         if (found := self._list_first.match(message.subject)) and self._is_in(found):
             yield _naming(Rung.LIST, message.subject, found.start("list"), found.end(), faint=True)
         for line in message.body.split("\n"):
-            if (bullet := _BULLET.match(line[:LONGEST_SUBJECT])) and (found := self._direct.match(bullet["text"])):
-                yield _naming(Rung.SQUASH_BULLET, bullet["text"], found.start("unit"), found.end(), faint=True)
+            if (bullet := _BULLET.match(line[:LONGEST_SUBJECT])) and (
+                found := self._direct.match(bullet["text"])
+            ):
+                yield _naming(
+                    Rung.SQUASH_BULLET, bullet["text"], found.start("unit"), found.end(), faint=True
+                )
 
     def _is_in(self, found: re.Match[str]) -> bool:
         """Beside its plan any id is meant as one of it; without, it has to hold the plan itself."""
-        own = {spelling.lower() for spelling in self.spellings if found["beside"] or self.holds_series(spelling)}
-        is_named = any(item.strip().lower() in own for item in re.split(_JOINED, found["list"], flags=re.IGNORECASE))
+        own = {
+            spelling.lower()
+            for spelling in self.spellings
+            if found["beside"] or self.holds_series(spelling)
+        }
+        is_named = any(
+            item.strip().lower() in own
+            for item in re.split(_JOINED, found["list"], flags=re.IGNORECASE)
+        )
         return is_named and bool(found["beside"] or found["colon"])
 
     def is_release(self, subject: str) -> bool:
@@ -177,7 +210,9 @@ class Name:
     def _goes_on(self, rest: str) -> bool:
         """The next word says that this is a step on the way."""
         word = re.match(r"\s+([\w'\-]+)", rest)
-        return word is not None and word[1].lower() in {marker.lower() for marker in self.stamp.progress_markers}
+        return word is not None and word[1].lower() in {
+            marker.lower() for marker in self.stamp.progress_markers
+        }
 
     @cached_property
     def spellings(self) -> list[str]:
@@ -202,7 +237,11 @@ class Name:
 
     def holds_series(self, spelling: str) -> bool:
         """The plan stands in the id itself, as AUTH does in AUTH1."""
-        return bool(self.plan) and re.match(re.escape(self.plan) + r"(?![^\W\d_])", spelling, re.IGNORECASE) is not None
+        return (
+            bool(self.plan)
+            and re.match(re.escape(self.plan) + r"(?![^\W\d_])", spelling, re.IGNORECASE)
+            is not None
+        )
 
     @cached_property
     def _any_spelling(self) -> str:
@@ -224,7 +263,9 @@ class Name:
         if self.stamp.subject_dirs:
             return _compiled(f"{self._folders}(?P<unit>{spaced})")
         bare = [spelling for spelling in self.spellings if self.holds_series(spelling)]
-        glued = "|".join([f"{series}{self._any_spelling}:", *([f"{_any_of(bare)}:"] if bare else [])])
+        glued = "|".join(
+            [f"{series}{self._any_spelling}:", *([f"{_any_of(bare)}:"] if bare else [])]
+        )
         return _compiled(f"{self._folders}(?P<unit>{spaced}|{glued})")
 
     @cached_property
@@ -242,14 +283,18 @@ class Name:
 
     @cached_property
     def _scope(self) -> re.Pattern[str]:
-        return _compiled(f"\\w+\\({re.escape(self.plan)}\\)!?:[ \\t]*(?P<unit>{self._any_spelling}){_END}")
+        return _compiled(
+            f"\\w+\\({re.escape(self.plan)}\\)!?:[ \\t]*(?P<unit>{self._any_spelling}){_END}"
+        )
 
     @cached_property
     def _list_first(self) -> re.Pattern[str]:
         """Two ids or more, which begin the subject."""
         one = r"(?=[\w.'\-]*\d)[^\W_][\w'\-]*(?:\.[\w'\-]+)*"
         beside = f"(?P<beside>{re.escape(self.plan)}:?[ \\t]+)?"
-        return _compiled(f"{self._folders}{beside}(?P<list>{one}(?:{_JOINED}{one})+){_END}(?P<colon>:)?")
+        return _compiled(
+            f"{self._folders}{beside}(?P<list>{one}(?:{_JOINED}{one})+){_END}(?P<colon>:)?"
+        )
 
     @cached_property
     def _folders(self) -> str:
@@ -266,7 +311,9 @@ class Name:
     @cached_property
     def _is_bundle(self) -> bool:
         """The plan is what a declared bundle is of: `docs/OPS:` is of OPS."""
-        parts = (prefix.rstrip(": ").rpartition("/")[2] for prefix in self.stamp.summary_bundle_prefixes)
+        parts = (
+            prefix.rstrip(": ").rpartition("/")[2] for prefix in self.stamp.summary_bundle_prefixes
+        )
         return bool(self.plan) and self.plan.lower() in {part.lower() for part in parts}
 
     @cached_property
@@ -275,11 +322,17 @@ class Name:
 
     @cached_property
     def _parent(self) -> str:
-        return self.phase.partition("-")[0] if self.stamp.sub_phase_parent_fallback and "-" in self.phase else ""
+        return (
+            self.phase.partition("-")[0]
+            if self.stamp.sub_phase_parent_fallback and "-" in self.phase
+            else ""
+        )
 
     @cached_property
     def _parent_first(self) -> re.Pattern[str]:
-        return _compiled(f"{self._folders}(?P<unit>{re.escape(self.plan)}:?[ \\t]+{re.escape(self._parent)}){_END}")
+        return _compiled(
+            f"{self._folders}(?P<unit>{re.escape(self.plan)}:?[ \\t]+{re.escape(self._parent)}){_END}"
+        )
 
 
 def trailers(message: Message) -> Iterator[tuple[list[str], bool]]:

@@ -14,7 +14,12 @@ class Answer(StrEnum):
     UNKNOWN = "UNKNOWN"  # the truth could not be read
 
 
-EXIT_CODES = {Answer.VERIFIED: 0, Answer.QUIET_INCOMPLETE: 3, Answer.HONEST_OPEN: 4, Answer.UNKNOWN: 5}
+EXIT_CODES = {
+    Answer.VERIFIED: 0,
+    Answer.QUIET_INCOMPLETE: 3,
+    Answer.HONEST_OPEN: 4,
+    Answer.UNKNOWN: 5,
+}
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
@@ -42,12 +47,18 @@ def judge(seen: Evidence) -> Verdict:
     shipped = seen.oracle_shipped
     why = f": {seen.why}" if seen.why else ""
     if isinstance(shipped, Unknown):
-        return _verdict(Answer.UNKNOWN, seen, f"whether {seen.unit} shipped could not be read: {shipped.why}")
+        return _verdict(
+            Answer.UNKNOWN, seen, f"whether {seen.unit} shipped could not be read: {shipped.why}"
+        )
     if shipped:
         return _verdict(Answer.VERIFIED, seen, f"{seen.unit} shipped{why}")
     if seen.claimed:
-        return _verdict(Answer.QUIET_INCOMPLETE, seen, f"{seen.unit} is said to be done, and did not ship{why}")
-    return _verdict(Answer.HONEST_OPEN, seen, f"{seen.unit} is open, and nobody says otherwise{why}")
+        return _verdict(
+            Answer.QUIET_INCOMPLETE, seen, f"{seen.unit} is said to be done, and did not ship{why}"
+        )
+    return _verdict(
+        Answer.HONEST_OPEN, seen, f"{seen.unit} is open, and nobody says otherwise{why}"
+    )
 
 
 def _verdict(answer: Answer, seen: Evidence, reason: str) -> Verdict:

@@ -78,7 +78,12 @@ class Contradiction(StrEnum):
     REPLACED_OBJECT = "replaced_object"
 
 
-_REQUIRED = {"named": Tier.NAMED, "live": Tier.LIVE, "witnessed": Tier.WITNESSED, "attested": Tier.ATTESTED}
+_REQUIRED = {
+    "named": Tier.NAMED,
+    "live": Tier.LIVE,
+    "witnessed": Tier.WITNESSED,
+    "attested": Tier.ATTESTED,
+}
 _HARD = {Contradiction.NEGATED_SUBJECT, Contradiction.BOOKKEEPING_ONLY, Contradiction.NOT_MERGED}
 
 
@@ -191,7 +196,9 @@ def weigh(seen: Seen) -> Candidate:
         why.append("it is not merged there")
     if seen.naming.negated:
         against.append(Contradiction.NEGATED_SUBJECT)
-        why.append(f"its message says that it is not done: {seen.naming.negated!r} stands beside the name")
+        why.append(
+            f"its message says that it is not done: {seen.naming.negated!r} stands beside the name"
+        )
     if seen.unreadable:
         why.append(seen.unreadable)
     elif seen.footprint.flaw:
@@ -203,7 +210,13 @@ def weigh(seen: Seen) -> Candidate:
     if seen.ci == "RED":
         against.append(Contradiction.CI_RED)
         why.append("its CI run is red")
-    return Candidate(sha=seen.sha, rung=seen.naming.rung, tier=tier, reasons=tuple(why), contradictions=tuple(against))
+    return Candidate(
+        sha=seen.sha,
+        rung=seen.naming.rung,
+        tier=tier,
+        reasons=tuple(why),
+        contradictions=tuple(against),
+    )
 
 
 def _substantive(seen: Seen, against: list[Contradiction]) -> tuple[Tier, list[str]]:
@@ -212,12 +225,16 @@ def _substantive(seen: Seen, against: list[Contradiction]) -> tuple[Tier, list[s
         return Tier.NAMED if seen.naming.faint else Tier.SUBSTANTIVE, [seen.footprint.why]
     if seen.naming.faint and not seen.is_scoped:
         against += [Contradiction.REGISTRY_UNBACKED] if seen.naming.rung is Rung.REGISTRY else []
-        return Tier.NAMED, [f"it is named only in passing ({seen.naming.rung}), and no declared path speaks for it"]
+        return Tier.NAMED, [
+            f"it is named only in passing ({seen.naming.rung}), and no declared path speaks for it"
+        ]
     reached = Tier.IN_SCOPE if seen.is_scoped else Tier.SUBSTANTIVE
     found = seen.survival
     if found is None:
         return reached, ["whether it still stands could not be read"]
-    if found.fate is Fate.UNDONE or (found.fate in (Fate.OVERWRITTEN, Fate.PARTIAL) and seen.is_reverted):
+    if found.fate is Fate.UNDONE or (
+        found.fate in (Fate.OVERWRITTEN, Fate.PARTIAL) and seen.is_reverted
+    ):
         against.append(Contradiction.REVERTED if seen.is_reverted else Contradiction.REMOVED)
         by = f" by {seen.undone_by[:7]}" if seen.undone_by else ""
         what = "reverted" if seen.is_reverted else "taken out again"
@@ -225,7 +242,9 @@ def _substantive(seen: Seen, against: list[Contradiction]) -> tuple[Tier, list[s
     if found.fate is Fate.OVERWRITTEN:
         against.append(Contradiction.OVERWRITTEN)
         by = f" (last by {seen.undone_by[:7]})" if seen.undone_by else ""
-        return reached, [f"{found.lost} was rewritten, and none of its {found.total} lines is left{by}"]
+        return reached, [
+            f"{found.lost} was rewritten, and none of its {found.total} lines is left{by}"
+        ]
     stands = f"{found.kept} of {found.total} lines stand"
     note = [f"only {stands}" if found.fate is Fate.PARTIAL else stands]
     if seen.attested:
@@ -238,14 +257,27 @@ def _takes_back(seen: Seen, others: Sequence[Seen]) -> bool:
     found = seen.footprint
     if found.added or not found.removed:
         return False
-    return found.removed <= {line for other in others if other is not seen for line in other.footprint.added}
+    return found.removed <= {
+        line for other in others if other is not seen for line in other.footprint.added
+    }
 
 
-def _strength(seen: Seen, candidate: Candidate, policy: Policy) -> tuple[bool, bool, bool, bool, int, bool]:
+def _strength(
+    seen: Seen, candidate: Candidate, policy: Policy
+) -> tuple[bool, bool, bool, bool, int, bool]:
     """What answers: one that meets the policy, then one that was there and is gone, then the highest."""
-    undone = not {Contradiction.REVERTED, Contradiction.REMOVED}.isdisjoint(candidate.contradictions)
+    undone = not {Contradiction.REVERTED, Contradiction.REMOVED}.isdisjoint(
+        candidate.contradictions
+    )
     is_green = not policy.ci_required or seen.ci == "GREEN"
-    return _meets(seen, candidate, policy), is_green, seen.is_merged, undone, candidate.tier, not seen.naming.faint
+    return (
+        _meets(seen, candidate, policy),
+        is_green,
+        seen.is_merged,
+        undone,
+        candidate.tier,
+        not seen.naming.faint,
+    )
 
 
 def _meets(seen: Seen, candidate: Candidate, policy: Policy) -> bool:
@@ -264,7 +296,11 @@ def _answer(best: Seen, candidate: Candidate, seen: Evidence, policy: Policy) ->
         if {Contradiction.REVERTED, Contradiction.REMOVED} & set(candidate.contradictions):
             return Answer.UNDONE, why
         if not candidate.contradictions and candidate.tier >= Tier.LIVE:
-            missing = "nobody else vouches for it" if policy.require == "attested" else "no runner has seen it work"
+            missing = (
+                "nobody else vouches for it"
+                if policy.require == "attested"
+                else "no runner has seen it work"
+            )
             why = f"{why}; {missing}, which [verify] require = {policy.require!r} asks for"
         return Answer.CANNOT_TELL if best.unreadable else Answer.UNPROVEN, why
     if policy.ci_required and best.ci == "RED":
@@ -275,7 +311,10 @@ def _answer(best: Seen, candidate: Candidate, seen: Evidence, policy: Policy) ->
             f"{why}; its CI run is not green ({best.ci or 'NO_SIGNAL'}), and [verify] ci requires it",
         )
     if isinstance(seen.soaking, Unknown):
-        return Answer.CANNOT_TELL, f"{why}; and whether it still soaks is not known: {seen.soaking.why}"
+        return (
+            Answer.CANNOT_TELL,
+            f"{why}; and whether it still soaks is not known: {seen.soaking.why}",
+        )
     if seen.soaking:
         return Answer.NOT_SHIPPED, f"{why}; and it is still soaking"
     return Answer.SHIPPED, why

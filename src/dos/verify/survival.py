@@ -46,12 +46,17 @@ class File(Struct, frozen=True, kw_only=True):
         old, new, now = Counter(self.old or ()), Counter(self.new or ()), Counter(self.now or ())
         if self.added:
             # What went deeper or less deep, into a class or out of it, still stands.
-            return max(_standing(self.added, old, new, now), _standing(*map(_flat, (self.added, old, new, now))))
+            return max(
+                _standing(self.added, old, new, now),
+                _standing(*map(_flat, (self.added, old, new, now))),
+            )
         return sum(max(0, old[line] - max(new[line], now[line])) for line in self.removed)
 
     @property
     def is_undone(self) -> bool:
-        return (self.now is None) != (self.new is None) or (self.now is not None and self.now == self.old)
+        return (self.now is None) != (self.new is None) or (
+            self.now is not None and self.now == self.old
+        )
 
     @property
     def added(self) -> Counter[str]:
@@ -102,5 +107,9 @@ _IDLE = frozenset(
 
 def _weighty(lines: Counter[str]) -> Counter[str]:
     return Counter(
-        {line: count for line, count in lines.items() if any(map(str.isalnum, line)) and line.strip() not in _IDLE}
+        {
+            line: count
+            for line, count in lines.items()
+            if any(map(str.isalnum, line)) and line.strip() not in _IDLE
+        }
     )

@@ -34,7 +34,11 @@ def found(line: str, begin: int = 0, end: int = 0) -> str:
     if match:
         return match[0]
     for pattern, text in ((_BEFORE, before), (_NEXT, after)):
-        match = pattern.search(text.casefold()) if pattern is _BEFORE else pattern.match(text.casefold())
+        match = (
+            pattern.search(text.casefold())
+            if pattern is _BEFORE
+            else pattern.match(text.casefold())
+        )
         if match:
             return match["word"]
     match = _ASIDE.search(whole.casefold()) or _SHOUTED.search(whole)
@@ -48,4 +52,6 @@ def _plain(text: str) -> str:
     """As it is read: without what cannot be seen, and with one form for what looks alike."""
     if text.isascii():
         return text
-    return "".join(each for each in normalize("NFKC", text) if category(each) != "Cf").replace("’", "'")
+    return "".join(each for each in normalize("NFKC", text) if category(each) != "Cf").replace(
+        "’", "'"
+    )

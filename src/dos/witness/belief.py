@@ -47,7 +47,11 @@ def first_accountable(facts: Iterable[EvidenceFacts]) -> EvidenceFacts | None:
 
 
 def derived_witness(
-    name: str, op: str, operands: Sequence[EvidenceFacts | BeliefVerdict], subject: str, within_tol: bool
+    name: str,
+    op: str,
+    operands: Sequence[EvidenceFacts | BeliefVerdict],
+    subject: str,
+    within_tol: bool,
 ) -> EvidenceFacts:
     """What a recomputation from other evidence says. It is worth no more than the least of what it was made from."""
     rungs = [_rung(operand) for operand in operands]
@@ -62,7 +66,12 @@ def derived_witness(
         return attest(name, LOWEST, subject, "the operation has no name, so nobody can repeat it")
     if not whole:
         missing = len(rungs) - len(known)
-        return attest(name, LOWEST, subject, f"{missing} of {len(rungs)} values for {op} stand on nobody's record")
+        return attest(
+            name,
+            LOWEST,
+            subject,
+            f"{missing} of {len(rungs)} values for {op} stand on nobody's record",
+        )
     return attest(name, rung, subject, f"{op} of {len(rungs)} values gives the same")
 
 
@@ -87,7 +96,11 @@ def _reason(
         names = ", ".join(sorted({fact.source_name or "a witness" for fact in spoken}))
         return f"only {names} spoke, and whoever claims it could have written that"
     if silent:
-        return f"{_named(silent[0])}; {len(silent)} asked, nobody answered" if len(silent) > 1 else _named(silent[0])
+        return (
+            f"{_named(silent[0])}; {len(silent)} asked, nobody answered"
+            if len(silent) > 1
+            else _named(silent[0])
+        )
     return "nobody was asked"
 
 
@@ -127,7 +140,11 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 def judge(claim: EffectClaim | None, facts: Iterable[EvidenceFacts]) -> Verdict:
     if claim is None or not claim.key.strip():
-        return Verdict(answer=Answer.NO_CLAIM, reason="no effect is claimed", narrated=claim.narrated if claim else "")
+        return Verdict(
+            answer=Answer.NO_CLAIM,
+            reason="no effect is claimed",
+            narrated=claim.narrated if claim else "",
+        )
     belief = believe_under_floor(facts)
     if belief.refuted:
         answer, deciding = Answer.REFUTED, first_accountable(belief.refuting)

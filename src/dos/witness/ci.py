@@ -17,7 +17,9 @@ class State(StrEnum):
     NO_SIGNAL = "NO_SIGNAL"
 
 
-FAILING = frozenset({"failure", "timed_out", "cancelled", "action_required", "stale", "startup_failure"})
+FAILING = frozenset(
+    {"failure", "timed_out", "cancelled", "action_required", "stale", "startup_failure"}
+)
 PASSING = "success"
 HARMLESS = frozenset({PASSING, "neutral", "skipped"})
 
@@ -53,13 +55,25 @@ def judge(checks: Iterable[Check], required: Collection[str] = ()) -> Verdict:
     gating = [check for check in every if not required or check.name in required]
     if failed := [check for check in gating if check.failed]:
         return Verdict(
-            answer=State.RED, reason=listed([f"{check.name}: {check.conclusion}" for check in failed], SHOWN)
+            answer=State.RED,
+            reason=listed([f"{check.name}: {check.conclusion}" for check in failed], SHOWN),
         )
     if missing := [name for name in required if all(check.name != name for check in gating)]:
-        return Verdict(answer=State.PENDING, reason=f"required and not there: {listed(missing, SHOWN)}")
-    if waiting := [f"{each.name}: {each.conclusion or each.status or 'not begun'}" for each in gating if each.open]:
+        return Verdict(
+            answer=State.PENDING, reason=f"required and not there: {listed(missing, SHOWN)}"
+        )
+    if waiting := [
+        f"{each.name}: {each.conclusion or each.status or 'not begun'}"
+        for each in gating
+        if each.open
+    ]:
         return Verdict(answer=State.PENDING, reason=f"not finished: {listed(waiting, SHOWN)}")
     passed = sum(check.conclusion == PASSING for check in gating)
     if not passed:
-        return Verdict(answer=State.NO_SIGNAL, reason=f"none of {len(gating)} checks passed, they were only skipped")
-    return Verdict(answer=State.GREEN, reason=f"{passed} of {len(gating)} checks passed, none failed")
+        return Verdict(
+            answer=State.NO_SIGNAL,
+            reason=f"none of {len(gating)} checks passed, they were only skipped",
+        )
+    return Verdict(
+        answer=State.GREEN, reason=f"{passed} of {len(gating)} checks passed, none failed"
+    )

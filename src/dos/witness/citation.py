@@ -54,17 +54,25 @@ def judge(asked: Citation, found: Sequence[Cluster] | Unknown) -> Verdict:
     cited = [work for work in found if _plain(asked.cite) in map(_plain, work.citations)]
     if not cited:
         return Verdict(answer=Answer.UNRESOLVED, reason=f"nothing is cited as {asked.cite}")
-    named = [work for work in cited if not asked.name or _overlap(asked.name, work.name) >= LEAST_OVERLAP]
+    named = [
+        work for work in cited if not asked.name or _overlap(asked.name, work.name) >= LEAST_OVERLAP
+    ]
     if not named:
-        return Verdict(answer=Answer.UNRESOLVED, reason=f"{asked.cite} is {cited[0].name!r}, not {asked.name!r}")
+        return Verdict(
+            answer=Answer.UNRESOLVED,
+            reason=f"{asked.cite} is {cited[0].name!r}, not {asked.name!r}",
+        )
     quote = _plain(asked.quote)
     holding = [work for work in named if quote and quote in _plain(work.text)]
     # One that holds the quote is enough; and only whole texts can show that it is nowhere.
     if len(quote) >= SHORTEST_QUOTE and not holding and all(work.whole for work in named):
-        return Verdict(answer=Answer.RESOLVED_MISMATCH, reason=f"{asked.cite} does not say what is quoted")
+        return Verdict(
+            answer=Answer.RESOLVED_MISMATCH, reason=f"{asked.cite} does not say what is quoted"
+        )
     said = "" if holding or not quote else "; the quote could not be looked up"
     return Verdict(
-        answer=Answer.RESOLVED_MATCH, reason=f"{asked.cite} is {(holding or named)[0].name or 'there'}{said}"
+        answer=Answer.RESOLVED_MATCH,
+        reason=f"{asked.cite} is {(holding or named)[0].name or 'there'}{said}",
     )
 
 
@@ -74,6 +82,9 @@ def _plain(text: str) -> str:
 
 def _overlap(one: str, other: str) -> float:
     """The shared words, by the smaller set of them."""
-    words, others = set(re.findall(r"\w+", one.casefold())), set(re.findall(r"\w+", other.casefold()))
+    words, others = (
+        set(re.findall(r"\w+", one.casefold())),
+        set(re.findall(r"\w+", other.casefold())),
+    )
     smaller = min(len(words), len(others))
     return len(words & others) / smaller if smaller else 0.0

@@ -4,7 +4,9 @@ import re
 from collections.abc import Sequence
 
 # Each of them ends with 0 wherever it is run and whatever was done.
-_ALWAYS_WELL = frozenset({"true", ":", "echo", "printf", "sleep", "pwd", "date", "whoami", "hostname"})
+_ALWAYS_WELL = frozenset(
+    {"true", ":", "echo", "printf", "sleep", "pwd", "date", "whoami", "hostname"}
+)
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
 
 

@@ -37,19 +37,27 @@ class EvidenceFacts(Struct, frozen=True, kw_only=True):
         return self.reachable and not self.accountability.is_forgeable
 
 
-def attest(source_name: str, accountability: Accountability, subject: str = "", detail: str = "") -> EvidenceFacts:
+def attest(
+    source_name: str, accountability: Accountability, subject: str = "", detail: str = ""
+) -> EvidenceFacts:
     return _said(Stance.ATTESTED, source_name, accountability, subject, detail)
 
 
-def refute(source_name: str, accountability: Accountability, subject: str = "", detail: str = "") -> EvidenceFacts:
+def refute(
+    source_name: str, accountability: Accountability, subject: str = "", detail: str = ""
+) -> EvidenceFacts:
     return _said(Stance.REFUTED, source_name, accountability, subject, detail)
 
 
-def no_signal(source_name: str, accountability: Accountability, subject: str = "", detail: str = "") -> EvidenceFacts:
+def no_signal(
+    source_name: str, accountability: Accountability, subject: str = "", detail: str = ""
+) -> EvidenceFacts:
     return _said(Stance.NO_SIGNAL, source_name, accountability, subject, detail)
 
 
-def _said(stance: Stance, name: str, accountability: Accountability, subject: str, detail: str) -> EvidenceFacts:
+def _said(
+    stance: Stance, name: str, accountability: Accountability, subject: str, detail: str
+) -> EvidenceFacts:
     reached = stance is not Stance.NO_SIGNAL
     return EvidenceFacts(
         source_name=name,

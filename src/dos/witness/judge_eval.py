@@ -57,7 +57,9 @@ def evaluate(claims: Iterable[JudgedClaim]) -> Report:
     decided = agreed + grid.correct_flag + grid.false_flag
     rates = Rates(
         false_clear_rate=_share(grid.false_clear, agreed),
-        lie_leak_rate=_share(grid.false_clear, grid.false_clear + grid.correct_flag + grid.abstain_false),
+        lie_leak_rate=_share(
+            grid.false_clear, grid.false_clear + grid.correct_flag + grid.abstain_false
+        ),
         decisive_accuracy=_share(grid.correct_clear + grid.correct_flag, decided),
         abstention_rate=_share(grid.abstain_true + grid.abstain_false, len(every)),
         cost_per_claim=_share(sum(claim.verdict.cost for claim in every), len(every)),

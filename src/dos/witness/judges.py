@@ -57,16 +57,26 @@ class Composition(Struct, frozen=True, kw_only=True):
 Asking = Callable[[Claim], JudgeVerdict]
 
 
-def compose_deterministic_first(claims: Iterable[Claim], oracle: Asking, judge: Asking) -> Composition:
+def compose_deterministic_first(
+    claims: Iterable[Claim], oracle: Asking, judge: Asking
+) -> Composition:
     """Facts first: the judge hears only of the claims that the oracle has nothing to say about."""
     rows = []
     for claim in claims:
         verdict, by = oracle(claim), "oracle"
         if verdict.stance is Stance.ABSTAIN:
             verdict, by = judge(claim), "judge"
-        rows.append(Settled(claim=claim, verdict=verdict, by="nobody" if verdict.stance is Stance.ABSTAIN else by))
+        rows.append(
+            Settled(
+                claim=claim,
+                verdict=verdict,
+                by="nobody" if verdict.stance is Stance.ABSTAIN else by,
+            )
+        )
     settled = [row.by for row in rows]
-    return Composition(rows=tuple(rows), occupancy={by: settled.count(by) for by in ("oracle", "judge", "nobody")})
+    return Composition(
+        rows=tuple(rows), occupancy={by: settled.count(by) for by in ("oracle", "judge", "nobody")}
+    )
 
 
 _VERDICT = re.compile(r"^\W*VERDICT\W*:\W*([A-Z]+)", re.IGNORECASE | re.MULTILINE)
@@ -109,8 +119,12 @@ _NEGATION = re.compile(
     r"|(?:is|was|are|were|do|does|did|has|have|had|ca|could|wo|would|should)nt|un(?:able|finished|shipped|done)"
     r"|incomplete|revert\w*|rolled|removed|blocked|todo|wip|pending|false|wrong|broken|refuted|denied|rejected|errors?"
 )
-_EMPTY = re.compile(r"an?|the|is|was|are|were|be|been|has|have|had|it|this|that|to|of|in|on|at|by|for|and")
-_NOTHING_WRONG = re.compile(r"\b(?:0|no|zero)\s+(?:errors?|fail\w*|missing|broken)\b", re.IGNORECASE)
+_EMPTY = re.compile(
+    r"an?|the|is|was|are|were|be|been|has|have|had|it|this|that|to|of|in|on|at|by|for|and"
+)
+_NOTHING_WRONG = re.compile(
+    r"\b(?:0|no|zero)\s+(?:errors?|fail\w*|missing|broken)\b", re.IGNORECASE
+)
 SHORTEST = 3  # words of a sentence that can stand alone
 
 
@@ -122,14 +136,20 @@ def judge(claim: Claim, threshold: float = THRESHOLD, scored: float | None = Non
         return abstain("nothing is claimed")
     if not evidence:
         return abstain("there is no evidence to compare it with")
-    score = max(likeness(said, item) for item in evidence) if scored is None else min(1.0, max(0.0, scored))
+    score = (
+        max(likeness(said, item) for item in evidence)
+        if scored is None
+        else min(1.0, max(0.0, scored))
+    )
     if score < threshold:
         why = f"the evidence is like the claim to {score:.2f}, and {threshold:.2f} is wanted"
         return JudgeVerdict(stance=Stance.DISAGREE, why=why, evidence=evidence)
     if turned := negated(said, evidence):
         why = f"the same words, turned around: {turned[:200]}"
         return JudgeVerdict(stance=Stance.DISAGREE, why=why, evidence=evidence)
-    return JudgeVerdict(stance=Stance.AGREE, why=f"the evidence is like the claim to {score:.2f}", evidence=evidence)
+    return JudgeVerdict(
+        stance=Stance.AGREE, why=f"the evidence is like the claim to {score:.2f}", evidence=evidence
+    )
 
 
 def likeness(claim: str, evidence: str) -> float:

@@ -19,13 +19,19 @@ class Ci(Table, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.repo and not _REPOSITORY.fullmatch(self.repo):
-            raise BadValue(("repo",), f"{self.repo!r} is not a repository", 'Write it as "owner/name".')
+            raise BadValue(
+                ("repo",), f"{self.repo!r} is not a repository", 'Write it as "owner/name".'
+            )
         for place, name in enumerate(self.required):
             check_not_blank(name, ("required", place))
         check_command(self.command, ("command",))
         check_text(self.file, ("file",))
         if self.command and self.file:
-            raise BadValue(("file",), "there is a command and a file, and one of them is read", "Keep one of the two.")
+            raise BadValue(
+                ("file",),
+                "there is a command and a file, and one of them is read",
+                "Keep one of the two.",
+            )
 
 
 class Evidence(Table, frozen=True, kw_only=True):
@@ -40,7 +46,9 @@ class Evidence(Table, frozen=True, kw_only=True):
             check_not_blank(folder, ("places", place))
             if not folder.startswith("/") or not folder.strip("/"):
                 message = f"{folder!r} is not a folder that can be outside of the work tree"
-                raise BadValue(("places", place), message, "Write the whole path, as in /var/lib/deploys.")
+                raise BadValue(
+                    ("places", place), message, "Write the whole path, as in /var/lib/deploys."
+                )
         check_text(self.citations, ("citations",))
         check_command(self.citation_command, ("citation_command",))
         if self.citations and self.citation_command:
@@ -62,4 +70,6 @@ def check_command(command: Words, key: Key) -> None:
     for place, word in enumerate(command):
         check_text(word, (*key, place))
     if command and not command[0].strip():
-        raise BadValue((*key, 0), "the command has no program to start", "Put the program's name first.")
+        raise BadValue(
+            (*key, 0), "the command has no program to start", "Put the program's name first."
+        )

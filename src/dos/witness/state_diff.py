@@ -25,7 +25,12 @@ def judge(
         subject = f"-{key}"
         if was and not is_there:
             return attest(NAME, accountability, subject, f"{key} is gone")
-        return refute(NAME, accountability, subject, f"{key} is still there" if is_there else f"{key} was never there")
+        return refute(
+            NAME,
+            accountability,
+            subject,
+            f"{key} is still there" if is_there else f"{key} was never there",
+        )
     if not is_there:
         return refute(NAME, accountability, key, f"{key} is {'gone' if was else 'not there'}")
     if not was:
@@ -38,7 +43,9 @@ def judge(
 def _same(one: Any, other: Any) -> bool:
     """As JSON has it: true is not 1, and 1 is 1.0."""
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same(value, other[name]) for name, value in one.items())
+        return one.keys() == other.keys() and all(
+            _same(value, other[name]) for name, value in one.items()
+        )
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(_same, one, other))
     return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)

@@ -28,7 +28,9 @@ class Employed(Struct, frozen=True, kw_only=True):
 
     def login(self) -> Credentials:
         """How the credentials that it would be started with look now."""
-        return credentials.fingerprint(self.candidate.vendor, {**os.environ, **self.agent.environment})
+        return credentials.fingerprint(
+            self.candidate.vendor, {**os.environ, **self.agent.environment}
+        )
 
 
 def check(config: Config, lines: dict[Key, int]) -> None:
@@ -36,7 +38,9 @@ def check(config: Config, lines: dict[Key, int]) -> None:
 
     `lines` are those of the keys that the file sets, for the place in the message.
     """
-    if unknown := next((name for name in config.named_agents() if sources.agent_trouble(name, config)), ""):
+    if unknown := next(
+        (name for name in config.named_agents() if sources.agent_trouble(name, config)), ""
+    ):
         key = _place_of(config, unknown)
         line = line_of(lines, key)
         place = f"{FILE_NAME}:{line}: " if line else ""
@@ -50,7 +54,9 @@ def check(config: Config, lines: dict[Key, int]) -> None:
 
 def _place_of(config: Config, name: str) -> tuple[str, ...]:
     """The first key that names an agent."""
-    lanes = (("lanes", "agents", lane) for lane, agent in config.lanes.agents.items() if agent == name)
+    lanes = (
+        ("lanes", "agents", lane) for lane, agent in config.lanes.agents.items() if agent == name
+    )
     if name == config.workers.agent:
         return ("workers", "agent")
     return ("workers", "fallback") if name in config.workers.fallback else next(lanes)
@@ -65,7 +71,11 @@ def employed(config: Config, lane: str, unit_agent: str = "") -> list[Employed]:
 
 def in_use(config: Config, units: Iterable[Unit] = ()) -> list[Employed]:
     """Everybody who may be started here: whom dos.toml names, and whom these units ask for."""
-    if not (names := dict.fromkeys((*config.named_agents(), *(unit.agent for unit in units if unit.agent)))):
+    if not (
+        names := dict.fromkeys(
+            (*config.named_agents(), *(unit.agent for unit in units if unit.agent))
+        )
+    ):
         raise _unset()
     return [employ(config, name) for name in names if not sources.agent_trouble(name, config)]
 
@@ -83,7 +93,11 @@ def employ(config: Config, name: str) -> Employed:
     ours = adapter.name in registry.CONFIGURED and not agent.command
     return Employed(
         candidate=Candidate(
-            name=name, vendor=adapter.vendor, account=agent.account, model=agent.model, max_usd=agent.max_usd
+            name=name,
+            vendor=adapter.vendor,
+            account=agent.account,
+            model=agent.model,
+            max_usd=agent.max_usd,
         ),
         adapter=adapter,
         agent=agent,

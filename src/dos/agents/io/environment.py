@@ -14,7 +14,13 @@ _OURS = ("DOS_*", "CID_*", "DISPATCH_*")
 _OF_THE_JOURNAL = ("PG*",)  # where that is in PostgreSQL
 # Of a git around us, which would be mistaken for the worktree's own; and what lets any git, or `gh`, push.
 _OF_GIT = ("GIT_*", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "SSH_ASKPASS*")
-_OF_FORGES = ("GH_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GITLAB_TOKEN")
+_OF_FORGES = (
+    "GH_TOKEN",
+    "GH_ENTERPRISE_TOKEN",
+    "GITHUB_TOKEN",
+    "GITHUB_ENTERPRISE_TOKEN",
+    "GITLAB_TOKEN",
+)
 _IDENTITY = ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL")
 
 # Where git looks for the user's configuration when they keep it elsewhere.
@@ -25,7 +31,12 @@ _CONFIG_SECONDS = 30.0
 
 def handed_on(given: Mapping[str, str], config: Config) -> dict[str, str]:
     url = config.store.url
-    withheld = (*_OURS, *_OF_GIT, *_OF_FORGES, *(_OF_THE_JOURNAL if url.startswith("postgres") else ()))
+    withheld = (
+        *_OURS,
+        *_OF_GIT,
+        *_OF_FORGES,
+        *(_OF_THE_JOURNAL if url.startswith("postgres") else ()),
+    )
     wanted = (*_IDENTITY, *config.workers.pass_environment)
     return {
         name: value
@@ -50,7 +61,9 @@ def identity(given: Mapping[str, str], tree: Path) -> dict[str, str]:
     found = {}
     for name in _IDENTITY:
         _, role, field = name.lower().split("_")
-        value = given.get(name) or configured.get(f"{role}.{field}") or configured.get(f"user.{field}")
+        value = (
+            given.get(name) or configured.get(f"{role}.{field}") or configured.get(f"user.{field}")
+        )
         if value:
             found[name] = value
     return found
@@ -61,7 +74,9 @@ def _is_among(name: str, patterns: tuple[str, ...]) -> bool:
 
 
 LAST_PORT = 65_535
-OTHER_LANES = 100  # blocks for those that are not declared: further up, the system gives ports away by itself
+OTHER_LANES = (
+    100  # blocks for those that are not declared: further up, the system gives ports away by itself
+)
 
 
 def block(lanes: Sequence[str], lane: str, base: int, count: int) -> range:
@@ -73,7 +88,10 @@ def block(lanes: Sequence[str], lane: str, base: int, count: int) -> range:
         place = list(lanes).index(lane)
     else:
         others = max(1, min(OTHER_LANES, blocks - len(lanes)))
-        place = len(lanes) + int.from_bytes(sha256(lane.encode("utf-8", "surrogatepass")).digest()[:8]) % others
+        place = (
+            len(lanes)
+            + int.from_bytes(sha256(lane.encode("utf-8", "surrogatepass")).digest()[:8]) % others
+        )
     if place >= blocks:
         raise BadInput(
             f"lane {lane!r} would get ports beyond {LAST_PORT}: {count} for each lane from {base} on are enough for"

@@ -22,7 +22,12 @@ class HaltListener(threading.Thread):
     """
 
     def __init__(
-        self, run_id: str, *, open_store: Callable[[], Store], is_lost: Callable[[], bool], heeded: int = 0
+        self,
+        run_id: str,
+        *,
+        open_store: Callable[[], Store],
+        is_lost: Callable[[], bool],
+        heeded: int = 0,
     ) -> None:
         """Events of the run up to `heeded` were heard already."""
         super().__init__(name="halt-listener", daemon=True)

@@ -16,7 +16,10 @@ LARGEST_SUPERVISOR_LOG = 10_000_000
 
 
 def of_agent(state: Path, started: RunAgent) -> Path:
-    return _folder(state, started.own.lane) / f"{started.run_id}-{started.iteration}.{started.attempt}.log"
+    return (
+        _folder(state, started.own.lane)
+        / f"{started.run_id}-{started.iteration}.{started.attempt}.log"
+    )
 
 
 def of_worker(state: Path, lane: str, run_id: str) -> Path:
@@ -98,4 +101,6 @@ def changed_ms(log: Log) -> int | None:
 
 def _in(folder: Path, run_id: str) -> list[Log]:
     found = (_NAME.fullmatch(path.name) for path in folder.glob(f"{run_id or 'RID-'}*.log"))
-    return sorted(Log(name[1], int(name[2]), int(name[3]), folder / name[0]) for name in found if name)
+    return sorted(
+        Log(name[1], int(name[2]), int(name[3]), folder / name[0]) for name in found if name
+    )

@@ -66,12 +66,18 @@ def end(workspace: str, lease: Lease) -> int:
 def end_worker(state: Path, before: Sequence[Lease], mine: Lease) -> None:
     """End the worker whose lease ran out or was revoked: if it woke in the middle of a git command, it would clear the
     worktree that is its successor's now."""
-    held = {(lease.pid, lease.pid_started) for lease in before if lease.fence != mine.fence and _may_live(lease)}
+    held = {
+        (lease.pid, lease.pid_started)
+        for lease in before
+        if lease.fence != mine.fence and _may_live(lease)
+    }
     import psutil
 
     for found in dos_processes.running(state):
         was_here = found.option("--lane") == mine.lane and found.identity.pid != mine.pid
-        if found.verb == "worker" and (was_here or (found.identity.pid, found.identity.started) in held):
+        if found.verb == "worker" and (
+            was_here or (found.identity.pid, found.identity.started) in held
+        ):
             try:
                 process = psutil.Process(found.identity.pid)
                 if processes.identify(process.pid) != found.identity:
@@ -91,12 +97,20 @@ def wait_for_git(tree: Path, *, of_workers: bool = False) -> None:
         there = cwd == str(tree.resolve()) or ("worktree" in words and str(tree) in words)
         return there and (not of_workers or _OURS in words)
 
-    begun = (process for process in psutil.process_iter(["name", "cwd", "cmdline"]) if process.info["name"] == "git")
-    psutil.wait_procs([process for process in begun if is_at_it(process)], timeout=repository.TIMEOUT_SECONDS)
+    begun = (
+        process
+        for process in psutil.process_iter(["name", "cwd", "cmdline"])
+        if process.info["name"] == "git"
+    )
+    psutil.wait_procs(
+        [process for process in begun if is_at_it(process)], timeout=repository.TIMEOUT_SECONDS
+    )
 
 
 def _may_live(lease: Lease) -> bool:
-    return lease.system == processes.system() and lease.pid != os.getpid() and not holders.gone(lease)
+    return (
+        lease.system == processes.system() and lease.pid != os.getpid() and not holders.gone(lease)
+    )
 
 
 def _left(workspace: str, lease: Lease) -> "Iterator[psutil.Process]":
@@ -104,7 +118,11 @@ def _left(workspace: str, lease: Lease) -> "Iterator[psutil.Process]":
 
     inherited = set(psutil.Process().children(recursive=True)) if os.getpid() in _heirs else set()
     yield from inherited
-    yield from (each for each in psutil.process_iter() if each not in inherited and _is_left(each, workspace, lease))
+    yield from (
+        each
+        for each in psutil.process_iter()
+        if each not in inherited and _is_left(each, workspace, lease)
+    )
 
 
 def _is_left(process: "psutil.Process", workspace: str, lease: Lease) -> bool:
@@ -114,7 +132,11 @@ def _is_left(process: "psutil.Process", workspace: str, lease: Lease) -> bool:
         carried = process.environ()
     except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
         return False  # not ours, or gone
-    if process.pid == os.getpid() or carried.get("DOS_WORKSPACE") != workspace or carried.get("DOS_LANE") != lease.lane:
+    if (
+        process.pid == os.getpid()
+        or carried.get("DOS_WORKSPACE") != workspace
+        or carried.get("DOS_LANE") != lease.lane
+    ):
         return False
     fence = carried.get("DOS_FENCE", "")
     return fence.isdigit() and int(fence) <= lease.fence

@@ -24,7 +24,9 @@ from dos.machine.execute import Limits, Ran, Why
 class Launcher:
     """Of the agents of one run, one after the other."""
 
-    def __init__(self, config: Config, *, is_lost: Callable[[], bool], open_store: Callable[[], Store]) -> None:
+    def __init__(
+        self, config: Config, *, is_lost: Callable[[], bool], open_store: Callable[[], Store]
+    ) -> None:
         self._workers = config.workers
         self._prices = config.prices
         self._is_lost = is_lost
@@ -32,7 +34,13 @@ class Launcher:
         self._heeded = 0  # of the run's stream, by the attendants of those before
 
     def run(
-        self, effect: RunAgent, employed: Employed, *, prompt: str, environment: dict[str, str], log: Path
+        self,
+        effect: RunAgent,
+        employed: Employed,
+        *,
+        prompt: str,
+        environment: dict[str, str],
+        log: Path,
     ) -> AgentResult:
         adapter, model = employed.adapter, employed.settings.model
         launch = adapter.launch(prompt, _settings(employed, effect))
@@ -62,7 +70,13 @@ class Launcher:
         outcome = structs.replace(outcome, usage=_named(outcome.usage, model))
         cost = budget.price(outcome.usage, self._prices)
         login = employed.login() if outcome.ending is Ending.AUTH else Credentials()
-        return AgentResult(outcome=outcome, exit_code=ran.exit_code, seconds=ran.seconds, cost_usd=cost, login=login)
+        return AgentResult(
+            outcome=outcome,
+            exit_code=ran.exit_code,
+            seconds=ran.seconds,
+            cost_usd=cost,
+            login=login,
+        )
 
     def _limits(self, effect: RunAgent) -> Limits:
         workers = self._workers
@@ -73,7 +87,9 @@ class Launcher:
         )
 
     def _clocks(self, ran: Ran, attendant: Attendant) -> Clocks:
-        overspent = attendant.overspent if ran.why is Why.STOPPED and not attendant.must_stop() else ""
+        overspent = (
+            attendant.overspent if ran.why is Why.STOPPED and not attendant.must_stop() else ""
+        )
         return Clocks(
             ended_at=datetime.now().astimezone(),
             silent=ran.why is Why.SILENT,
@@ -94,7 +110,9 @@ def _settings(employed: Employed, effect: RunAgent) -> Settings:
     start = f"{effect.run_id}/{effect.iteration}.{effect.attempt}"
     return structs.replace(
         given,
-        max_usd=min((each for each in (given.max_usd, effect.left.usd) if each is not None), default=None),
+        max_usd=min(
+            (each for each in (given.max_usd, effect.left.usd) if each is not None), default=None
+        ),
         directory=effect.worktree.path,
         session=str(uuid.uuid5(uuid.NAMESPACE_OID, start)),
     )

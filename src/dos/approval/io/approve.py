@@ -33,7 +33,9 @@ def approve(place: Workspace, loaded: Loaded, store: Store, *, by: str) -> None:
     """A person runs the fleet by these settings, and by the plans that are on disk now."""
     git, config = Writer(place.root), loaded.config
     target = _last_seen(git, config)
-    SettingsText.of_checkout(place, git, target, journal=config.store.url).approve(store, loaded, by=by)
+    SettingsText.of_checkout(place, git, target, journal=config.store.url).approve(
+        store, loaded, by=by
+    )
     PlanTexts.of_checkout(place, config, git, target).approve(store, by=by)
 
 
@@ -54,7 +56,9 @@ def approve_edit(place: Workspace, edited: Loaded, *, by: str) -> str:
             why = OTHER_JOURNAL
         elif _counted(place, store, known, edited.replaced, url):
             target = _last_seen(Writer(place.root), edited.config)
-            SettingsText.of_checkout(place, Writer(place.root), target, journal=url).approve(store, edited, by=by)
+            SettingsText.of_checkout(place, Writer(place.root), target, journal=url).approve(
+                store, edited, by=by
+            )
             return ""
         else:
             why = OTHER_CHANGES
@@ -70,7 +74,9 @@ def _counted(place: Workspace, store: Store, known: texts.Approval, text: str, u
         return True
     # By the branch that the approved text names: what is on disk could name one that an agent has made.
     git = Writer(place.root)
-    settings = SettingsText.of_checkout(place, git, _newest(git, parse(approved, place.config).config), journal=url)
+    settings = SettingsText.of_checkout(
+        place, git, _newest(git, parse(approved, place.config).config), journal=url
+    )
     return settings.counts(store, fold.current(store, Decisions)[0], text)
 
 

@@ -22,5 +22,7 @@ def difference(store: Store, root: Path, asked: TextChanged) -> list[str]:
     facts = select(store.load(streams.APPROVALS), PlansApproved, SettingsApproved)
     texts = [fact.documents[name] for _, fact in facts if name in fact.documents]
     approved = next((each for each in texts if digest_of(each) == asked.approved), "")
-    lines = unified_diff(approved.splitlines(), (text or "").splitlines(), "approved", "on disk", n=1, lineterm="")
+    lines = unified_diff(
+        approved.splitlines(), (text or "").splitlines(), "approved", "on disk", n=1, lineterm=""
+    )
     return list(lines)

@@ -81,7 +81,9 @@ def committed_blobs(git: Reader, commit: str, names: Iterable[str]) -> dict[str,
         return {}
     said = git.run("ls-tree", "-z", commit, "--", *asked)
     rows = [row.partition("\t") for row in said.split("\0") if row]
-    return {name: head.split()[2] for head, _, name in rows if head.startswith("100")}  # a file, and no link
+    return {
+        name: head.split()[2] for head, _, name in rows if head.startswith("100")
+    }  # a file, and no link
 
 
 def committed_text(git: Reader, blob: str) -> str:

@@ -20,7 +20,9 @@ from dos.units.portfolio import Portfolio
 from dos.units.unit import Unit
 from dos.workspace import Workspace
 
-ReadPlans = Callable[[Mapping[str, str | None] | None], Portfolio]  # by the texts that count; None: by the disk
+ReadPlans = Callable[
+    [Mapping[str, str | None] | None], Portfolio
+]  # by the texts that count; None: by the disk
 
 
 class PlanTexts:
@@ -32,10 +34,14 @@ class PlanTexts:
         self._approved = ApprovedTexts(PlansApproved, PlanChanged, documents)
         self._basis: object = None  # what the units were read from
         self._units: list[Unit] = []
-        self.unapproved: list[Unit] = []  # beside these: declared only by what is on disk as nobody approved it
+        self.unapproved: list[
+            Unit
+        ] = []  # beside these: declared only by what is on disk as nobody approved it
 
     @classmethod
-    def of_checkout(cls, place: Workspace, config: Config, git: Reader, target: Callable[[], str]) -> Self:
+    def of_checkout(
+        cls, place: Workspace, config: Config, git: Reader, target: Callable[[], str]
+    ) -> Self:
         def documents() -> list[Path]:
             paths = config.paths
             return plan_documents.documents(place.root, paths.plans_glob, paths.next_packets)

@@ -28,12 +28,16 @@ class SettingsText:
         self._documents = documents
         self._path = path
         self._journal = journal
-        self._approved = ApprovedTexts(SettingsApproved, SettingsChanged, documents, read=self._read)
+        self._approved = ApprovedTexts(
+            SettingsApproved, SettingsChanged, documents, read=self._read
+        )
         self._trouble_on_disk = ""
         self._trouble_committed = ""
 
     @classmethod
-    def of_checkout(cls, place: Workspace, git: Reader, target: Callable[[], str], *, journal: str) -> Self:
+    def of_checkout(
+        cls, place: Workspace, git: Reader, target: Callable[[], str], *, journal: str
+    ) -> Self:
         documents = Checkout(place.root, git, target, paths=lambda: [place.config], read=_text_of)
         return cls(documents, place.config, journal=journal)
 
@@ -52,7 +56,9 @@ class SettingsText:
 
     def approve(self, store: Store, loaded: Loaded, *, by: str = "") -> None:
         """A person has seen to it: this is what the file said when it was read."""
-        self._approved.approve(store, by=by, texts={} if loaded.path is None else {FILE_NAME: loaded.text})
+        self._approved.approve(
+            store, by=by, texts={} if loaded.path is None else {FILE_NAME: loaded.text}
+        )
 
     def adopt_committed(self, store: Store) -> bool:
         """What is committed counts, where nobody approved anything yet. False: the file is there, and not committed."""
@@ -82,7 +88,9 @@ class SettingsText:
 
     def _read(self, name: str) -> str | Unknown | None:
         text = self._documents.read(name)
-        self._trouble_on_disk = text.why if isinstance(text, Unknown) else self._why_unusable(text or "")
+        self._trouble_on_disk = (
+            text.why if isinstance(text, Unknown) else self._why_unusable(text or "")
+        )
         return Unknown(self._trouble_on_disk) if self._trouble_on_disk else text
 
     def _why_unusable(self, text: str) -> str:
@@ -102,4 +110,8 @@ def _why_unusable(text: str, path: Path, journal: str) -> str:
         url = parse(text, path).config.store.url
     except ConfigInvalid as error:
         return error.message
-    return "" if url == journal else f"{path}: [store] url names another journal: restart `dos up` to change over"
+    return (
+        ""
+        if url == journal
+        else f"{path}: [store] url names another journal: restart `dos up` to change over"
+    )

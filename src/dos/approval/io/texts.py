@@ -22,11 +22,17 @@ from dos.questions.state import Decisions
 from dos.questions.texts import REMOVED, TextChanged
 from dos.unknown import Unknown
 
-MOST_QUESTIONS = 5  # about one text in place of another: who writes it again and again fills no journal
-LARGEST = 1 << 20  # characters of a document that are kept; of a larger one the committed text counts
+MOST_QUESTIONS = (
+    5  # about one text in place of another: who writes it again and again fills no journal
+)
+LARGEST = (
+    1 << 20
+)  # characters of a document that are kept; of a larger one the committed text counts
 
 Approval = PlansApproved | SettingsApproved
-Answers = frozenset[tuple[str, str, str]]  # document, digest of the approved text, digest that is to be used instead
+Answers = frozenset[
+    tuple[str, str, str]
+]  # document, digest of the approved text, digest that is to be used instead
 
 
 class ChangedText(Struct, frozen=True, kw_only=True):
@@ -39,14 +45,21 @@ class ChangedText(Struct, frozen=True, kw_only=True):
 
     def ordinal(self, answers: Decisions) -> int:
         """Which time it is there: asked again when the file was another in between, and nobody had answered."""
-        closed = [each for each in answers.answered.values() if each.expired and self._is_asked_by(each.question)]
+        closed = [
+            each
+            for each in answers.answered.values()
+            if each.expired and self._is_asked_by(each.question)
+        ]
         return min(len(closed) + 1, MOST_QUESTIONS)
 
     def _is_asked_by(self, question: AnyQuestion) -> bool:
         if not isinstance(question, TextChanged):
             return False
         pair = ChangedText(
-            document=question.document, digest=question.digest, approved=question.approved, where=question.where
+            document=question.document,
+            digest=question.digest,
+            approved=question.approved,
+            where=question.where,
         )
         return pair == self
 
@@ -72,10 +85,14 @@ class ApprovedTexts:
         self.where = documents.where
         self.approved: Approval | None = None
         self.seen: object = None  # the documents as they were when the texts were chosen
-        self.texts: dict[str, str | None] = {}  # that count, once something was approved; None: the document does not
+        self.texts: dict[
+            str, str | None
+        ] = {}  # that count, once something was approved; None: the document does not
         self.changed: list[ChangedText] = []
 
-    def approve(self, store: Store, *, by: str = "", texts: Mapping[str, str] | None = None) -> None:
+    def approve(
+        self, store: Store, *, by: str = "", texts: Mapping[str, str] | None = None
+    ) -> None:
         """A person has seen to it: what is on disk now counts, or the texts that were read from it before."""
         self.refresh(store)
         found = self._on_disk() if texts is None else texts
@@ -90,7 +107,9 @@ class ApprovedTexts:
         blobs = self._documents.blobs(self._documents.names())
         if not blobs and self._on_disk():
             return False
-        self._write(store, {name: self._documents.text(blob) for name, blob in blobs.items()}, blobs)
+        self._write(
+            store, {name: self._documents.text(blob) for name, blob in blobs.items()}, blobs
+        )
         return True
 
     def look(self, store: Store, answers: Decisions) -> Mapping[str, str | None] | None:
@@ -110,7 +129,10 @@ class ApprovedTexts:
 
     def questions(self, answers: Decisions) -> list[AnyQuestion]:
         """About the documents that are on disk as nobody approved them."""
-        return [self._asks.ask(**structs.asdict(each), ordinal=each.ordinal(answers)) for each in self.changed]
+        return [
+            self._asks.ask(**structs.asdict(each), ordinal=each.ordinal(answers))
+            for each in self.changed
+        ]
 
     def counts(self, store: Store, answers: Decisions, name: str, text: str) -> bool:
         """Whether the fleet would work by this text of a document, were it on disk."""
@@ -118,7 +140,9 @@ class ApprovedTexts:
         if self.approved is None or text == self.approved.documents.get(name, ""):
             return True
         blob = self._documents.blobs([name]).get(name)
-        return self._is_settled(name, text, self._documents.text(blob) if blob else None, self._used(answers))
+        return self._is_settled(
+            name, text, self._documents.text(blob) if blob else None, self._used(answers)
+        )
 
     def confirm(self, store: Store, answers: Decisions) -> None:
         """Keep the text of what a person answered `use` for: it counts also when the disk changes again."""
@@ -144,7 +168,9 @@ class ApprovedTexts:
                 if fact.where == self.where:
                     self.approved = fact
 
-    def _write(self, store: Store, documents: dict[str, str], committed: dict[str, str], *, by: str = "") -> None:
+    def _write(
+        self, store: Store, documents: dict[str, str], committed: dict[str, str], *, by: str = ""
+    ) -> None:
         known = self.approved
         if known is None or (known.documents, known.committed) != (documents, committed):
             fact = self._approval(where=self.where, documents=documents, committed=committed, by=by)
@@ -158,7 +184,11 @@ class ApprovedTexts:
         if known is None:
             return  # nobody has run `dos up` here: whoever runs a worker by hand sees to it
         on_disk = self._on_disk()
-        odd = [name for name in {**known.documents, **on_disk} if on_disk.get(name) != known.documents.get(name)]
+        odd = [
+            name
+            for name in {**known.documents, **on_disk}
+            if on_disk.get(name) != known.documents.get(name)
+        ]
         # Also what is as it was approved: nobody reads it again, when it may be another.
         self.texts = {name: text for name, text in on_disk.items() if name not in odd}
         blobs = self._documents.blobs(odd)
@@ -168,12 +198,16 @@ class ApprovedTexts:
             if self._is_settled(name, text, committed, used):
                 self.texts[name] = text
                 continue
-            changed = ChangedText(document=name, digest=digest_of(text), approved=self._base(name), where=self.where)
+            changed = ChangedText(
+                document=name, digest=digest_of(text), approved=self._base(name), where=self.where
+            )
             self.changed.append(changed)
             landed_since = name in blobs and blobs[name] != known.committed.get(name)
             self.texts[name] = committed if landed_since else known.documents.get(name, committed)
 
-    def _is_settled(self, name: str, text: str | None, committed: str | None, used: Answers) -> bool:
+    def _is_settled(
+        self, name: str, text: str | None, committed: str | None, used: Answers
+    ) -> bool:
         """Whether what differs from the approved text is committed, or a person said that it is to be used."""
         is_committed = text is not None and committed is not None and _same(text, committed)
         return is_committed or (name, self._base(name), digest_of(text)) in used
@@ -185,7 +219,9 @@ class ApprovedTexts:
 
     def _used(self, answers: Decisions) -> Answers:
         """What people said should be used in place of what was approved."""
-        used = [each.question for each in answers.answered.values() if each.choice == ChoiceName.USE]
+        used = [
+            each.question for each in answers.answered.values() if each.choice == ChoiceName.USE
+        ]
         return frozenset(
             (each.document, each.approved, each.digest)
             for each in used
@@ -206,7 +242,11 @@ class ApprovedTexts:
 
 def latest(store: Store, approval: type[Approval], root: Path) -> Approval | None:
     """What was approved last for a checkout."""
-    found = [fact for _, fact in select(store.load(streams.APPROVALS), approval) if fact.where == where(root)]
+    found = [
+        fact
+        for _, fact in select(store.load(streams.APPROVALS), approval)
+        if fact.where == where(root)
+    ]
     return found[-1] if found else None
 
 

@@ -29,7 +29,9 @@ _REVERTED = re.compile(r"This reverts commit ([0-9a-f]{7,64})")
 class Auditor:
     """Reads commits of one repository, one after the other."""
 
-    def __init__(self, git: Reader, objects: Objects, *, short: int, cut_off: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, git: Reader, objects: Objects, *, short: int, cut_off: frozenset[str] = frozenset()
+    ) -> None:
         self._git, self._objects, self._blobs = git, objects, _Blobs(objects)
         self._short, self._cut_off = short, cut_off
 
@@ -44,7 +46,9 @@ class Auditor:
         claim = claim_kinds.claim(facts.subject)
         name = facts.sha[: self._short]
         if facts.sha in self._cut_off:
-            return Evidence(sha=name, subject=facts.subject, claim=claim, files=(), limits=(Limit.SHALLOW,))
+            return Evidence(
+                sha=name, subject=facts.subject, claim=claim, files=(), limits=(Limit.SHALLOW,)
+            )
         look = _Look(self._git, self._objects, self._blobs, facts, claim)
         weakened = tuple(look.weakened())
         cosmetic = frozenset() if weakened else frozenset(look.cosmetic())
@@ -94,15 +98,25 @@ class _Blobs:
 class _Look:
     """One commit's files."""
 
-    def __init__(self, git: Reader, objects: Objects, blobs: _Blobs, facts: CommitFacts, claim: Claim) -> None:
-        self._git, self._objects, self._blobs, self._facts, self._claim = git, objects, blobs, facts, claim
+    def __init__(
+        self, git: Reader, objects: Objects, blobs: _Blobs, facts: CommitFacts, claim: Claim
+    ) -> None:
+        self._git, self._objects, self._blobs, self._facts, self._claim = (
+            git,
+            objects,
+            blobs,
+            facts,
+            claim,
+        )
         self.is_unread = False
 
     def cosmetic(self) -> Iterator[str]:
         """The paths whose change means nothing, until one is found that a claim can rest on."""
         for decides in _DECIDING.get(self._claim.kind, ()):
             for change in self._facts.files:
-                if not decides(change.path) or not has_effect(change, self._facts.subject, frozenset()):
+                if not decides(change.path) or not has_effect(
+                    change, self._facts.subject, frozenset()
+                ):
                     continue
                 if not self._is_cosmetic(change):
                     return
@@ -121,7 +135,11 @@ class _Look:
         watched = [change for change in self._facts.files if weakening.is_watched(change.path)]
         if all(change.status == "A" and not weakening.steers(change.path) for change in watched):
             return []
-        watched = [change for change in watched if not self._came_by_merge(change) and self._is_here(change)]
+        watched = [
+            change
+            for change in watched
+            if not self._came_by_merge(change) and self._is_here(change)
+        ]
         texts = {change.path: self._texts(change) for change in watched}
         changes = [TestChange(path=path, old=old, new=new) for path, (old, new) in texts.items()]
         found = weakening.find(changes)
@@ -154,7 +172,9 @@ class _Look:
         sha = commits.recorded(self._git, named[1]) if named else None
         if sha is None:
             return False
-        before = {change.path: (change.old, change.new) for change in commits.changes(self._git, sha)}
+        before = {
+            change.path: (change.old, change.new) for change in commits.changes(self._git, sha)
+        }
         ours = {change.path: (change.new_blob, change.old_blob) for change in self._facts.files}
         code = any(file_kinds.is_source(path) and not file_kinds.is_test(path) for path in ours)
         return code and all(before.get(path) == blobs for path, blobs in ours.items())
@@ -166,7 +186,11 @@ class _Look:
         """
         old, new, deleted = set[str](), set[str](), dict[str, frozenset[str]]()
         for change in self._facts.files:
-            if not file_kinds.is_source(change.path) or file_kinds.is_test(change.path) or not self._is_here(change):
+            if (
+                not file_kinds.is_source(change.path)
+                or file_kinds.is_test(change.path)
+                or not self._is_here(change)
+            ):
                 continue
             before, after = (weakening.definitions(text or "") for text in self._texts(change))
             old |= before
@@ -183,11 +207,15 @@ class _Look:
 
     def _is_text(self, change: FileChange) -> bool:
         blobs = [self._blob(name) for name in _names(change) if name]
-        return bool(blobs) and all(blob is not None and not content.is_binary(blob) for blob in blobs)
+        return bool(blobs) and all(
+            blob is not None and not content.is_binary(blob) for blob in blobs
+        )
 
     def _texts(self, change: FileChange) -> tuple[str | None, str | None]:
         old, new = (self._blob(name) for name in _names(change))
-        return None if old is None else content.decoded(old), None if new is None else content.decoded(new)
+        return None if old is None else content.decoded(
+            old
+        ), None if new is None else content.decoded(new)
 
     def _blob(self, name: str) -> bytes | None:
         if not name:

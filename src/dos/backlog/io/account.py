@@ -31,7 +31,9 @@ def gather(
     known = state.units
     names = tuple(unit.name for unit in units)
     landed = {name for name in names if name in known and known[name].landed}
-    claims = {name: seen.claimed_by for name, seen in known.items() if seen.claimed_by and not seen.landed}
+    claims = {
+        name: seen.claimed_by for name, seen in known.items() if seen.claimed_by and not seen.landed
+    }
     units = held_units.gated(units, state, answers)
     stands = {unit.name: pickable.standing(unit, state, live, now_ms=now_ms) for unit in units}
     holds = {name: offering.judge(seen) for name, seen in stands.items()}
@@ -44,7 +46,8 @@ def gather(
         resting=[
             unit.name
             for unit in units
-            if pickable.rested(unit, stands[unit.name], state, tried, config).cooldown_until_ms > now_ms
+            if pickable.rested(unit, stands[unit.name], state, tried, config).cooldown_until_ms
+            > now_ms
         ],
         waiting=waiting,
         undeclared=tuple(name for name in known if name not in holds),

@@ -21,7 +21,9 @@ def written(text: str) -> list[Mapping[str, Any]]:
     try:
         rows = json.decode(text)
     except (DecodeError, UnicodeError, RecursionError) as error:
-        raise BadInput(f"--attempts is not JSON: {error}", hint="Give a list, such as [].") from error
+        raise BadInput(
+            f"--attempts is not JSON: {error}", hint="Give a list, such as []."
+        ) from error
     if not isinstance(rows, list):
         raise BadInput("--attempts is not a list", hint="Give a list, such as [].")
     return [row for row in rows if isinstance(row, Mapping)]

@@ -21,7 +21,9 @@ def chosen(declared: Sequence[Unit], words: Sequence[str], store: Store) -> list
         return [_named(declared, word) for word in dict.fromkeys(words)]
     state, _ = fold.current(store, Fleet)
     answers, _ = fold.current(store, Decisions)
-    asked_about = {unit for asked in answers.open.values() for unit in held_units.units_behind(asked)}
+    asked_about = {
+        unit for asked in answers.open.values() for unit in held_units.units_behind(asked)
+    }
     return [unit for unit in declared if unit.name in asked_about or _has_failed(state, unit)]
 
 
@@ -29,7 +31,9 @@ def clear(store: Store, units: Sequence[tuple[Unit, str]], *, by: str) -> None:
     """In one transaction: all of them, each with its lane, or none."""
     facts = [UnitCleared(unit=unit.name, lane=lane, by=by) for unit, lane in units]
     if facts:
-        store.append_all([Entry(stream=streams.unit(fact.unit), kind=fact.kind, body=fact) for fact in facts])
+        store.append_all(
+            [Entry(stream=streams.unit(fact.unit), kind=fact.kind, body=fact) for fact in facts]
+        )
 
 
 def _named(declared: Sequence[Unit], word: str) -> Unit:
@@ -41,4 +45,6 @@ def _named(declared: Sequence[Unit], word: str) -> Unit:
 
 def _has_failed(state: Fleet, unit: Unit) -> bool:
     seen = state.units.get(unit.name, fleet.Unit())
-    return not seen.landed and seen.tried is not None and seen.tried.outcome != AttemptOutcome.SHIPPED
+    return (
+        not seen.landed and seen.tried is not None and seen.tried.outcome != AttemptOutcome.SHIPPED
+    )

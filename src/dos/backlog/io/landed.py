@@ -63,23 +63,37 @@ def look(
     landing, beside those that the journal knows.
     """
     names = list(dict.fromkeys(units))
-    commits = {name: seen.landed for name in names if (seen := fleet.units.get(name)) and seen.landed}
+    commits = {
+        name: seen.landed for name in names if (seen := fleet.units.get(name)) and seen.landed
+    }
     where, memory = ref or target(world), memory or Memory()
     shown = _shown(world, names, where, memory)
-    memory.named = {name: seen.sha for name, seen in shown.items() if not isinstance(seen, Unknown) and seen.shipped}
+    memory.named = {
+        name: seen.sha
+        for name, seen in shown.items()
+        if not isinstance(seen, Unknown) and seen.shipped
+    }
     on_target = _on_target(world, set(commits.values()), where, memory) if commits else set()
     delivered = _delivered(world, fleet, commits, where)
     agents_own = by_agents(memory.named, fleet, disputed)
     others = {name: shown[name] for name in names if name not in commits and name not in agents_own}
-    by_others = _by_others(world, others, declared, memory) | _landed_for_others(world, others, fleet) | agents_own
+    by_others = (
+        _by_others(world, others, declared, memory)
+        | _landed_for_others(world, others, fleet)
+        | agents_own
+    )
     truths = {
         name: Landed(commits[name], Source.BRANCH)
         if name in delivered
         else by_others.get(name) or _truth(world, commits.get(name, ""), on_target, shown[name])
         for name in names
     }
-    known = {name: corrected(fleet.units.get(name, Seen()), truth) for name, truth in truths.items()}
-    return truths, structs.replace(fleet, units={**fleet.units, **{name: seen for name, seen in known.items() if seen}})
+    known = {
+        name: corrected(fleet.units.get(name, Seen()), truth) for name, truth in truths.items()
+    }
+    return truths, structs.replace(
+        fleet, units={**fleet.units, **{name: seen for name, seen in known.items() if seen}}
+    )
 
 
 def corrected(seen: Seen, truth: Truth) -> Seen | None:
@@ -90,7 +104,9 @@ def corrected(seen: Seen, truth: Truth) -> Seen | None:
         return structs.replace(seen, landed=truth.commit)
     if isinstance(truth, NotLanded) and seen.landed:
         # Who took it out again had a reason: nobody does it once more before a person says so.
-        return structs.replace(seen, landed="", undone=f"it had landed as {seen.landed[:9]}: {truth.why}")
+        return structs.replace(
+            seen, landed="", undone=f"it had landed as {seen.landed[:9]}: {truth.why}"
+        )
     return None
 
 
@@ -110,7 +126,9 @@ def target(world: World) -> str | Unknown:
     return target_branch.ref(branch, git, remote=world.config.workers.remote) if branch else "HEAD"
 
 
-def _shown(world: World, names: list[str], ref: str | Unknown, memory: Memory) -> Mapping[str, Verdict | Unknown]:
+def _shown(
+    world: World, names: list[str], ref: str | Unknown, memory: Memory
+) -> Mapping[str, Verdict | Unknown]:
     """What the target shows of each unit."""
     if isinstance(ref, Unknown):
         return dict.fromkeys(names, ref)
@@ -121,7 +139,9 @@ def _shown(world: World, names: list[str], ref: str | Unknown, memory: Memory) -
         return dict.fromkeys(names, Unknown(error.message))
 
 
-def by_agents(named: Mapping[str, str], fleet: Fleet, disputed: Collection[str]) -> dict[str, Truth]:
+def by_agents(
+    named: Mapping[str, str], fleet: Fleet, disputed: Collection[str]
+) -> dict[str, Truth]:
     """The truth about units whose commits an agent brought to the branch by itself: only a person's word counts."""
     never, kept = fleet.incidents.disputed.union(disputed), fleet.incidents.kept_commits
     found: dict[str, Truth] = {}
@@ -131,43 +151,68 @@ def by_agents(named: Mapping[str, str], fleet: Fleet, disputed: Collection[str])
         if sha in kept:
             found[name] = Landed(sha, Source.KEPT)
         elif sha in never:
-            found[name] = NotLanded(f"{sha[:9]} was put there by an agent, not by a landing", is_claimed=True)
+            found[name] = NotLanded(
+                f"{sha[:9]} was put there by an agent, not by a landing", is_claimed=True
+            )
     return found
 
 
-def _landed_for_others(world: World, shown: Mapping[str, Verdict | Unknown], fleet: Fleet) -> dict[str, Truth]:
+def _landed_for_others(
+    world: World, shown: Mapping[str, Verdict | Unknown], fleet: Fleet
+) -> dict[str, Truth]:
     """The truth about units that only the landing of another one names: a landing is for the unit that was claimed."""
     if world.config.workers.isolation == "shared":
         return {}  # what people commit lies between the commits of a landing there
     landings = {seen.landed: name for name, seen in fleet.units.items() if seen.landed}
     return {
-        name: NotLanded(f"{verdict.sha[:9]} names it, and was landed for {landings[verdict.sha]}", is_claimed=True)
+        name: NotLanded(
+            f"{verdict.sha[:9]} names it, and was landed for {landings[verdict.sha]}",
+            is_claimed=True,
+        )
         for name, verdict in shown.items()
         if not isinstance(verdict, Unknown) and verdict.shipped and verdict.sha in landings
     }
 
 
 def _by_others(
-    world: World, shown: Mapping[str, Verdict | Unknown], declared: Sequence[Unit] | None, memory: Memory
+    world: World,
+    shown: Mapping[str, Verdict | Unknown],
+    declared: Sequence[Unit] | None,
+    memory: Memory,
 ) -> dict[str, Truth]:
     """The truth about the declared units that git shows and no worker has landed."""
-    found = {name: verdict for name, verdict in shown.items() if not isinstance(verdict, Unknown) and verdict.shipped}
+    found = {
+        name: verdict
+        for name, verdict in shown.items()
+        if not isinstance(verdict, Unknown) and verdict.shipped
+    }
     if not found:
         return {}
     read = sources.read(world.workspace, world.config).units if declared is None else declared
     units = {unit.name: unit for unit in read if unit.name in found}
     paths = _paths(world, {found[name].sha for name in units})
-    return {name: _by_other(world, unit, found[name], paths[found[name].sha], memory) for name, unit in units.items()}
+    return {
+        name: _by_other(world, unit, found[name], paths[found[name].sha], memory)
+        for name, unit in units.items()
+    }
 
 
-def _by_other(world: World, unit: Unit, shown: Verdict, paths: Sequence[str], memory: Memory) -> Truth:
+def _by_other(
+    world: World, unit: Unit, shown: Verdict, paths: Sequence[str], memory: Memory
+) -> Truth:
     """A person's commit counts where it changes something in the unit's lane; a unit with an acceptance command of its
     own is done when somebody signed that it passed."""
     name = unit.lane or next(iter(world.config.lanes.autopick), "")
     lane = world.config.lane_region(name) if name else None
     root = world.workspace.prefix
-    if lane is not None and lane.globs and not any(regions.lane_holds(lane, path, root) for path in paths):
-        return NotLanded(f"{shown.sha[:9]} names it, and changes nothing in its lane", is_claimed=True)
+    if (
+        lane is not None
+        and lane.globs
+        and not any(regions.lane_holds(lane, path, root) for path in paths)
+    ):
+        return NotLanded(
+            f"{shown.sha[:9]} names it, and changes nothing in its lane", is_claimed=True
+        )
     if unit.acceptance and not _is_vouched(world, unit, shown.sha, memory):
         why = f"{shown.sha[:9]} names it, and no worker landed it and no receipt says that its acceptance passed"
         return NotLanded(why, is_claimed=True)
@@ -193,7 +238,9 @@ def _is_vouched(world: World, unit: Unit, sha: str, memory: Memory) -> bool:
     return (unit.name, sha) in memory.vouched
 
 
-def _truth(world: World, commit: str, on_target: set[str] | Unknown, shown: Verdict | Unknown) -> Truth:
+def _truth(
+    world: World, commit: str, on_target: set[str] | Unknown, shown: Verdict | Unknown
+) -> Truth:
     if not isinstance(shown, Unknown) and shown.shipped:
         return Landed(shown.sha, shown.source)
     if not commit:
@@ -217,7 +264,9 @@ def _is_undone_since(git: Reader, commit: str, shown: Verdict) -> bool:
     return shown.answer is Answer.UNDONE and by is not None and not git.is_ancestor(by, commit)
 
 
-def _on_target(world: World, commits: set[str], ref: str | Unknown, memory: Memory) -> set[str] | Unknown:
+def _on_target(
+    world: World, commits: set[str], ref: str | Unknown, memory: Memory
+) -> set[str] | Unknown:
     """Those of the commits that the target holds."""
     if isinstance(ref, Unknown):
         return ref
@@ -237,10 +286,16 @@ def _on_target(world: World, commits: set[str], ref: str | Unknown, memory: Memo
     return held
 
 
-def _delivered(world: World, fleet: Fleet, commits: Mapping[str, str], ref: str | Unknown) -> set[str]:
+def _delivered(
+    world: World, fleet: Fleet, commits: Mapping[str, str], ref: str | Unknown
+) -> set[str]:
     """What lies on a branch of its own, for somebody to merge: it is done, as long as the branch is there."""
-    own = {name: f"refs/heads/{branch}" for name in commits if (branch := fleet.units[name].landed_on)}
-    waiting = {name for name, branch in own.items() if branch != ref and branch.startswith(_DELIVERED)}
+    own = {
+        name: f"refs/heads/{branch}" for name in commits if (branch := fleet.units[name].landed_on)
+    }
+    waiting = {
+        name for name, branch in own.items() if branch != ref and branch.startswith(_DELIVERED)
+    }
     if not waiting:
         return set()
     said = world.git.run("for-each-ref", "--format=%(objectname) %(refname)", _DELIVERED)
@@ -248,7 +303,8 @@ def _delivered(world: World, fleet: Fleet, commits: Mapping[str, str], ref: str 
     return {
         name
         for name in waiting
-        if (tip := tips.get(own[name])) and (tip == commits[name] or world.git.is_ancestor(commits[name], tip))
+        if (tip := tips.get(own[name]))
+        and (tip == commits[name] or world.git.is_ancestor(commits[name], tip))
     }
 
 
@@ -267,7 +323,9 @@ def _on_branch(git: Reader, commits: Collection[str], ref: str) -> set[str] | Un
             elsewhere = set(git.run("rev-list", *words, feed=_lines(there)).split())
         except GitUnanswered as error:
             return Unknown(error.message)
-    doubtful = elsewhere.intersection(there)  # where dates lie, git stops before it has seen that the ref holds it
+    doubtful = elsewhere.intersection(
+        there
+    )  # where dates lie, git stops before it has seen that the ref holds it
     tip = git.commit_of(ref) if doubtful else None
     return set(there) - (doubtful - log.holds(git, tip, doubtful) if tip else doubtful)
 
@@ -278,4 +336,6 @@ def _lines(commits: Iterable[str]) -> str:
 
 def _existing(git: Reader, commits: Collection[str]) -> list[str]:
     said = git.run("cat-file", "--batch-check=%(objecttype) %(objectname)", feed=_lines(commits))
-    return [line.removeprefix("commit ") for line in said.splitlines() if line.startswith("commit ")]
+    return [
+        line.removeprefix("commit ") for line in said.splitlines() if line.startswith("commit ")
+    ]

@@ -38,7 +38,13 @@ def gather(
     if unit is None:
         raise _nowhere(word, portfolio)
     (unit,) = held_units.gated([unit], state, answers)
-    seen = rested(unit, standing(unit, state, live, now_ms=now_ms), state, attempts.recorded(world), world.config)
+    seen = rested(
+        unit,
+        standing(unit, state, live, now_ms=now_ms),
+        state,
+        attempts.recorded(world),
+        world.config,
+    )
     return structs.replace(seen, unparseable=seen.unparseable or _unclear(unit, portfolio))
 
 
@@ -53,7 +59,9 @@ def standing(unit: Unit, state: Fleet, live: Collection[str], *, now_ms: int) ->
         plan_class=unit.plan_class,
         operator_gated=_gate(unit, seen),
         soak_open=_soak(unit, now_ms),
-        dependency_unmet=", ".join(name for name in unit.depends if not state.units.get(name, fleet.Unit()).landed),
+        dependency_unmet=", ".join(
+            name for name in unit.depends if not state.units.get(name, fleet.Unit()).landed
+        ),
         now_ms=now_ms,
     )
 
@@ -83,7 +91,9 @@ def _unclear(unit: Unit, portfolio: Portfolio) -> Flag:
         return ""
     place = (unit.document, unit.line)
     problems = (problem for problem in portfolio.problems if problem.kind in UNCLEAR)
-    return next((problem.what for problem in problems if (problem.document, problem.line) == place), "")
+    return next(
+        (problem.what for problem in problems if (problem.document, problem.line) == place), ""
+    )
 
 
 def _gate(unit: Unit, seen: fleet.Unit) -> Flag:

@@ -11,7 +11,9 @@ def gather(world: World, unit: str, *, instead: str | None = None) -> Evidence:
     if instead is None:
         tried = attempts.recorded(world)
         moments = [attempt.at_ms for attempt in tried.of(unit)]
-        return Evidence(unit_id=unit, attempted=bool(moments), last_attempt_ms=max(moments, default=None))
+        return Evidence(
+            unit_id=unit, attempted=bool(moments), last_attempt_ms=max(moments, default=None)
+        )
     rows = [row for row in attempts.written(instead) if released_unit(row) == unit]
     stamps = [at_ms for row in rows if (at_ms := released_moment(row)) is not None]
     return Evidence(unit_id=unit, attempted=bool(rows), last_attempt_ms=max(stamps, default=None))

@@ -43,11 +43,17 @@ def survey(
     theirs = {name for name, unit in fleet.units.items() if unit.claimed_by in others}
     mine = [unit for unit in units if lane_of(unit, config) == lane and unit.name not in theirs]
     known = {unit.name: fleet.units[unit.name] for unit in mine if unit.name in fleet.units}
-    landed = {name: None for name, unit in known.items() if unit.landed}  # in order, and quick to look up
+    landed = {
+        name: None for name, unit in known.items() if unit.landed
+    }  # in order, and quick to look up
     left = [unit for unit in mine if unit.name not in landed]
-    judged = [(unit, pickable.judge(standing.standing(unit, fleet, (), now_ms=now_ms))) for unit in left]
+    judged = [
+        (unit, pickable.judge(standing.standing(unit, fleet, (), now_ms=now_ms))) for unit in left
+    ]
     tried = Attempts() if tried is None else tried
-    rests = {unit.name: cooldown.of_unit(unit, fleet, tried, config, now_ms=now_ms) for unit in left}
+    rests = {
+        unit.name: cooldown.of_unit(unit, fleet, tried, config, now_ms=now_ms) for unit in left
+    }
     resting = {name: rest for name, rest in rests.items() if rest.held}
     return Backlog(
         open=[unit for unit, answer in judged if not answer.held and unit.name not in resting],
@@ -63,7 +69,9 @@ def survey(
         unsettled=_unsettled(mine, fleet, lane, answers),
         history={name: _history(unit) for name, unit in known.items()},
         refusals={
-            name: Refusals(count=unit.refused, reasons=unit.refusals) for name, unit in known.items() if unit.refused
+            name: Refusals(count=unit.refused, reasons=unit.refusals)
+            for name, unit in known.items()
+            if unit.refused
         },
         left={name: unit.left for name, unit in known.items() if unit.left},
         word=fleet.word,
@@ -84,7 +92,9 @@ def _history(unit: Seen) -> list[str]:
     return [*unit.tries, f"it was cut off; its work is on {', '.join(unit.saved)}"]
 
 
-def _unsettled(mine: Sequence[Unit], fleet: Fleet, lane: str, answers: Decisions) -> list[Unsettled]:
+def _unsettled(
+    mine: Sequence[Unit], fleet: Fleet, lane: str, answers: Decisions
+) -> list[Unsettled]:
     """Of the lane's units, and of what its runs were at that no plan declares: a replan, a unit that was taken out."""
     declared = {unit.name: unit for unit in mine}
     found = []
@@ -149,7 +159,9 @@ def never_offered(place: Workspace, config: Config) -> list[str]:
         is_told = bool(unit.lane) and lane_of(unit, config) is None  # as a problem of the plan
         why = why_unstaffed(unit, config)
         if why and not is_told:
-            troubles.append(f"{unit.document}:{unit.line}: unit {unit.name} is never offered: {why}")
+            troubles.append(
+                f"{unit.document}:{unit.line}: unit {unit.name} is never offered: {why}"
+            )
     return troubles
 
 

@@ -22,13 +22,19 @@ from dos.verify.io.memory import Memory
 from dos.workspace import Workspace
 from dos.world import World
 
-Shown = dict[str, tuple[str, Seen]]  # units as git shows them, each beside what the journal called landed then
+Shown = dict[
+    str, tuple[str, Seen]
+]  # units as git shows them, each beside what the journal called landed then
 
 
 def as_shown(fleet: Fleet, shown: Shown, answers: Decisions) -> Fleet:
     """The fleet's state with what git shows. What a person wants again is as if it had never landed."""
-    wanted = [asked.question for asked in answers.answered.values() if asked.choice == ChoiceName.AGAIN]
-    again = {(question.unit, question.commit) for question in wanted if isinstance(question, UnitUndone)}
+    wanted = [
+        asked.question for asked in answers.answered.values() if asked.choice == ChoiceName.AGAIN
+    ]
+    again = {
+        (question.unit, question.commit) for question in wanted if isinstance(question, UnitUndone)
+    }
     units = {}
     for name, (landed_then, seen) in shown.items():
         before = fleet.units.get(name, Seen())
@@ -46,7 +52,9 @@ class OnTarget:
     With a `share`, looking takes no more than that of the time: what a worker landed is in the journal anyway.
     """
 
-    def __init__(self, place: Workspace, config: Config, *, share: float = 1.0, is_watched: bool = True) -> None:
+    def __init__(
+        self, place: Workspace, config: Config, *, share: float = 1.0, is_watched: bool = True
+    ) -> None:
         """`is_watched`: agents have no business on the target branch, nor in the checkout of the user."""
         self._place = place
         self._config = config
@@ -78,8 +86,13 @@ class OnTarget:
             self.unread = f"{self._place.root} is not in a git repository"
             return fleet
         names = [name for unit in units for name in (unit.name, *unit.depends)]
-        terms = [(unit.lane, unit.acceptance) for unit in units]  # by which a person's commit counts
-        ref, landings = target.ref(branch), [(seen.landed, bool(seen.intended)) for seen in fleet.units.values()]
+        terms = [
+            (unit.lane, unit.acceptance) for unit in units
+        ]  # by which a person's commit counts
+        ref, landings = (
+            target.ref(branch),
+            [(seen.landed, bool(seen.intended)) for seen in fleet.units.values()],
+        )
         disputed = self._disputed(fleet, branch)
         asked = Reader(self._place.root).commit_of(ref), names, landings, terms, disputed
         if asked != self._asked and (names != self._names or time.monotonic() >= self._not_before):
@@ -89,10 +102,22 @@ class OnTarget:
             with World(self._place.root, config=self._config) as world:
                 world.workspace = self._place
                 truths, state = landed.look(
-                    world, names, fleet, ref=ref, memory=self._memory, declared=units, disputed=disputed
+                    world,
+                    names,
+                    fleet,
+                    ref=ref,
+                    memory=self._memory,
+                    declared=units,
+                    disputed=disputed,
                 )
-            self.unread = next((truth.why for truth in truths.values() if isinstance(truth, Unknown)), "")
-            shown = {name: seen for name, seen in state.units.items() if seen is not fleet.units.get(name)}
+            self.unread = next(
+                (truth.why for truth in truths.values() if isinstance(truth, Unknown)), ""
+            )
+            shown = {
+                name: seen
+                for name, seen in state.units.items()
+                if seen is not fleet.units.get(name)
+            }
             suspects = self._suspects(fleet, live)
             self._shown = {
                 name: (fleet.units.get(name, Seen()).landed, seen)
@@ -116,7 +141,9 @@ class OnTarget:
         if self._watch is None:
             self._watch = IncidentWatch(Reader(self._place.root), branch)
         self.incidents = [*self._watch.by_reflogs(fleet), *self._watch.by_claims(fleet)]
-        return fleet.incidents.disputed.union(commit for each in self.incidents for commit in each.commits)
+        return fleet.incidents.disputed.union(
+            commit for each in self.incidents for commit in each.commits
+        )
 
     def _suspects(self, fleet: Fleet, live: Collection[str]) -> Collection[str]:
         if self._watch is None:

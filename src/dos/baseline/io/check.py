@@ -37,11 +37,22 @@ LONGEST_LINE = 300
 PROBE_SECONDS = 20.0  # for one acceptance command: it is only seen whether it can be started
 ALL_PROBES_SECONDS = 60.0
 LOCK_PAUSES = Backoff((0.2,))  # in seconds
-SLOWER_WITHOUT_SOURCES = 3  # so much longer than before may the test take on emptied sources, and a minute
+SLOWER_WITHOUT_SOURCES = (
+    3  # so much longer than before may the test take on emptied sources, and a minute
+)
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
 _CANNOT_RUN = ("not found", "No module named", "No such file or directory", "MODULE_NOT_FOUND")
 # What a test command runs in turn, by their names at the top of a tree.
-_RUNNERS = ("Makefile", "makefile", "GNUmakefile", "justfile", "Justfile", "Taskfile.yml", "tox.ini", "noxfile.py")
+_RUNNERS = (
+    "Makefile",
+    "makefile",
+    "GNUmakefile",
+    "justfile",
+    "Justfile",
+    "Taskfile.yml",
+    "tox.ini",
+    "noxfile.py",
+)
 
 
 class Stopped(Exception):
@@ -66,7 +77,9 @@ class BaselineCommands:
     @property
     def commands(self) -> str:
         """A digest of what is run."""
-        return sha256("\0".join((self._workers.setup, self._workers.test)).encode()).hexdigest()[:16]
+        return sha256("\0".join((self._workers.setup, self._workers.test)).encode()).hexdigest()[
+            :16
+        ]
 
     def subject(self, commit: str) -> Subject:
         tree = self._git.run("rev-parse", f"{commit}^{{tree}}").strip()
@@ -150,7 +163,9 @@ class Baseline(BaselineCommands):
             return stopped()
 
         self._folder.parent.mkdir(parents=True, exist_ok=True)
-        opened = os.open(self._folder.with_name("baseline.gate"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        opened = os.open(
+            self._folder.with_name("baseline.gate"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644
+        )
         try:
             if not file_lock.take(opened, gives_up=gives_up, pauses=LOCK_PAUSES):
                 raise Stopped
@@ -241,11 +256,15 @@ class _Run:
         self._progress(f"running {what}: {' '.join(command.split())} (at most {seconds:.0f} s)")
         began = time.monotonic()
         answer = self._accept(command, seconds)
-        self._progress(f"{what} {'passed' if answer.passed else 'failed'} after {time.monotonic() - began:.1f} s")
+        self._progress(
+            f"{what} {'passed' if answer.passed else 'failed'} after {time.monotonic() - began:.1f} s"
+        )
         return answer
 
     def _accept(self, command: str, seconds: float) -> Accepted:
-        answer = self._checks.run_apart(self._inside.tree, command, self._lease, seconds, self._stopped)
+        answer = self._checks.run_apart(
+            self._inside.tree, command, self._lease, seconds, self._stopped
+        )
         if self._stopped():
             raise Stopped
         return answer
@@ -256,7 +275,9 @@ class _Run:
         answers: dict[str, str] = {}
         if acceptance:
             commands = counted(len(set(acceptance.values())), "acceptance command")
-            self._progress(f"probing {commands} for missing programs (at most {ALL_PROBES_SECONDS:g} s)")
+            self._progress(
+                f"probing {commands} for missing programs (at most {ALL_PROBES_SECONDS:g} s)"
+            )
         deadline = time.monotonic() + ALL_PROBES_SECONDS
         for unit, command in acceptance.items():
             if command not in answers and time.monotonic() < deadline:
@@ -270,7 +291,11 @@ class _Run:
         tree = self._inside.tree
         tracked = [path for path in self._inside.paths_of("HEAD") if (tree / path).is_file()]
         found = canary.sources(tracked, _runner(tree, self._workers.test, tracked))
-        written = [path for path in found if not (tree / path).is_symlink() and (tree / path).stat().st_size]
+        written = [
+            path
+            for path in found
+            if not (tree / path).is_symlink() and (tree / path).stat().st_size
+        ]
         for path in written:
             (tree / path).write_text(canary.emptied(path))
         return len(written)
@@ -281,7 +306,9 @@ def cannot_run(answer: Accepted) -> str:
     code = answer.run.exit_code if answer.run else 0
     if code in (0, None):
         return ""
-    told = next((line for line in reversed(answer.output) if any(word in line for word in _CANNOT_RUN)), "")
+    told = next(
+        (line for line in reversed(answer.output) if any(word in line for word in _CANNOT_RUN)), ""
+    )
     if code in (NOT_EXECUTABLE, NOT_FOUND) or "No module named" in told:
         return told.strip() or answer.detail
     return ""
@@ -312,4 +339,6 @@ def _scripts(package: Path) -> list[str]:
 def _failed(command: str, answer: Accepted, began: float) -> Answer:
     output = [as_text(line)[:LONGEST_LINE] for line in answer.output[-TAIL_LINES:]]
     seconds = round(time.monotonic() - began, 3)
-    return Answer(command=command, passed=False, reason=answer.detail, output=output, seconds=seconds)
+    return Answer(
+        command=command, passed=False, reason=answer.detail, output=output, seconds=seconds
+    )

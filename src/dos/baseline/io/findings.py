@@ -31,11 +31,25 @@ def findings(world: World, result: Result, units: Mapping[str, Unit]) -> list[Fi
     if result.fault == "red":
         key = "setup" if result.command == world.config.workers.setup else "test"
         fix = editing(world).at("workers", key) if key == "setup" else _prepared(world)
-        return [error("BASELINE_RED", _located(world, key, result.problem), _STOPS, fix, output=result.output)]
+        return [
+            error(
+                "BASELINE_RED",
+                _located(world, key, result.problem),
+                _STOPS,
+                fix,
+                output=result.output,
+            )
+        ]
     if result.fault == "blind":
         why = f"{BLIND_ADVICE}. Work that breaks the program would land."
-        return [error("BASELINE_BLIND", _located(world, "test", result.problem), why, _prepared(world))]
-    return [_cannot_run(world, units[name], why) for name, why in result.missing.items() if name in units]
+        return [
+            error("BASELINE_BLIND", _located(world, "test", result.problem), why, _prepared(world))
+        ]
+    return [
+        _cannot_run(world, units[name], why)
+        for name, why in result.missing.items()
+        if name in units
+    ]
 
 
 def _located(world: World, key: str, problem: str) -> str:
@@ -74,5 +88,9 @@ def _prepared(world: World) -> str:
 def _given(world: World, key: str) -> str:
     if key == "test":
         suggested = infer_commands(world.workspace.root).test
-        return edit.put(("workers", "test"), suggested) if suggested else editing(world).at("workers", "test")
+        return (
+            edit.put(("workers", "test"), suggested)
+            if suggested
+            else editing(world).at("workers", "test")
+        )
     return edit.put(("workers", key), {"baseline": "auto", "isolation": "worktree"}[key])

@@ -59,7 +59,9 @@ class Surroundings:
     def _checked_lately(self, subject: Subject) -> BaselineChecked | None:
         check = self._known().known().get(subject)
         asked = state.asked(self._watch.state(Decisions))
-        if check is None or not counts(check, asked, started_ms=self._watch.state(Fleet).started_ms):
+        if check is None or not counts(
+            check, asked, started_ms=self._watch.state(Fleet).started_ms
+        ):
             return None
         # What passed long ago says nothing about the machine as it is now.
         is_late = self._now_ms() - check.at_ms > LATELY_MS

@@ -29,7 +29,9 @@ class Ask(Struct, frozen=True, kw_only=True):
 
 def gather(ask: Ask, verify: Verify) -> Evidence:
     if ask.plan and ask.phase:
-        return Evidence(results=_verified(declared.extract("", plan=ask.plan, phase=ask.phase), verify))
+        return Evidence(
+            results=_verified(declared.extract("", plan=ask.plan, phase=ask.phase), verify)
+        )
     text = said(ask)
     if isinstance(text, Unknown):
         return Evidence(unread=text.why)
@@ -43,7 +45,11 @@ def said(ask: Ask) -> str | Unknown:
         return last
     path = ask.transcript or ask.event.transcript
     if not path:
-        return last if last is not None else Unknown("the event neither carries nor names what was said")
+        return (
+            last
+            if last is not None
+            else Unknown("the event neither carries nor names what was said")
+        )
     found = transcripts.read(path, last_turns=ask.last_turns)
     if isinstance(found, Unknown):
         return last if last is not None else Unknown(f"{path}: {found.why}")
@@ -51,15 +57,23 @@ def said(ask: Ask) -> str | Unknown:
 
 
 def _verified(found: Sequence[Claim], verify: Verify) -> tuple[Checked, ...]:
-    named = [claim for claim in found if _is_name(claim.plan, "plan") and _is_name(claim.phase, "phase")]
+    named = [
+        claim for claim in found if _is_name(claim.plan, "plan") and _is_name(claim.phase, "phase")
+    ]
     asked = named[:MOST_VERIFIED]
     truths = verify([(claim.plan, claim.phase) for claim in asked]) if asked else ()
     told = dict(zip(asked, truths, strict=True))
-    return tuple(checked(claim, told[claim]) if claim in told else _untold(claim, named) for claim in found)
+    return tuple(
+        checked(claim, told[claim]) if claim in told else _untold(claim, named) for claim in found
+    )
 
 
 def _untold(claim: Claim, named: Sequence[Claim]) -> Checked:
-    why = f"only {MOST_VERIFIED} claims are checked at once" if claim in named else "no unit has such a name"
+    why = (
+        f"only {MOST_VERIFIED} claims are checked at once"
+        if claim in named
+        else "no unit has such a name"
+    )
     return Checked(claim=claim, shipped=None, source="unchecked", why=why)
 
 

@@ -24,7 +24,9 @@ LONGEST_LINE = 64 << 20  # a longer one is passed over
 MOST_TURNS = 1000
 _DELTA = " delta "  # the id of what comes in pieces and has none; whatever comes between ends it
 _CONTENT = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "image"})
-_RESULTS = frozenset({"tool_result", "tool_use", "command_execution", "mcp_tool_call", "file_change"})
+_RESULTS = frozenset(
+    {"tool_result", "tool_use", "command_execution", "mcp_tool_call", "file_change"}
+)
 
 
 class Message(Struct, frozen=True, kw_only=True):
@@ -76,7 +78,12 @@ def _scan(path: Path, start: int, turns: int) -> Transcript:
 
     def end() -> None:
         nonlocal last
-        if last and (text := ("" if last.id == _DELTA else "\n").join(piece for piece in pieces if piece)).strip():
+        if (
+            last
+            and (
+                text := ("" if last.id == _DELTA else "\n").join(piece for piece in pieces if piece)
+            ).strip()
+        ):
             last = replace(last, text=text)
             said.append(last)
 
@@ -104,7 +111,11 @@ def _records(path: Path, start: int) -> Iterator[dict[str, Any]]:
         whole = start == 0  # what comes first in the middle of a file is the rest of a line
         while line := file.readline(LONGEST_LINE):
             ends = line.endswith(b"\n")
-            if whole and (ends or len(line) < LONGEST_LINE) and (record := _record(line)) is not None:
+            if (
+                whole
+                and (ends or len(line) < LONGEST_LINE)
+                and (record := _record(line)) is not None
+            ):
                 yield record
             whole = ends
 
@@ -122,7 +133,11 @@ def _message(record: dict[str, Any]) -> Message | None:
     message, item, part = record.get("message"), record.get("item"), record.get("part")
     if isinstance(message, dict) and message.get("role") == "assistant":
         return _of_blocks(record, message)
-    if isinstance(item, dict) and item.get("type") == "agent_message" and record.get("type") == "item.completed":
+    if (
+        isinstance(item, dict)
+        and item.get("type") == "agent_message"
+        and record.get("type") == "item.completed"
+    ):
         return _plain(_text(item.get("text")), _text(item.get("id")))
     if record.get("type") == "message" and record.get("role") == "assistant":
         return _plain(_text(record.get("content")), _DELTA if record.get("delta") is True else "")
@@ -133,7 +148,9 @@ def _message(record: dict[str, Any]) -> Message | None:
 
 def _of_blocks(record: dict[str, Any], message: dict[str, Any]) -> Message:
     content = message.get("content")
-    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    blocks = (
+        [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    )
     said = [_text(block.get("text")) for block in blocks if block.get("type") == "text"]
     text = content if isinstance(content, str) else "\n".join(filter(None, said))
     return Message(

@@ -15,7 +15,9 @@ EXITS = {"shown": 0, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
-    what: Annotated[str, Option(help="which", positional=True, choices=("bash", "zsh", "fish", "lanes"))]
+    what: Annotated[
+        str, Option(help="which", positional=True, choices=("bash", "zsh", "fish", "lanes"))
+    ]
 
 
 def run(args: Args, desk: Desk) -> Reply:

@@ -16,7 +16,9 @@ EXITS = {"shown": 0, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
-    verb: Annotated[list[str], Option(help="only this verb, or this family of verbs", positional=True)] = []
+    verb: Annotated[
+        list[str], Option(help="only this verb, or this family of verbs", positional=True)
+    ] = []
 
 
 def run(args: Args, desk: Desk) -> Reply:

@@ -14,7 +14,9 @@ EXITS = {"shown": 0, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
-    verb: Annotated[list[str], Option(help="the verb, or the first word of a family", positional=True)] = []
+    verb: Annotated[
+        list[str], Option(help="the verb, or the first word of a family", positional=True)
+    ] = []
 
 
 def run(args: Args, desk: Desk) -> Reply:

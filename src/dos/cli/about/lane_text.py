@@ -37,7 +37,10 @@ def _lane(config: Config, name: str) -> Lane:
     elif name in lanes.concurrent:
         kind, exclusivity = "concurrent", "runs beside every lane whose paths it does not meet"
     else:
-        kind, exclusivity = "undeclared", "has a tree or is picked, and is neither concurrent nor exclusive"
+        kind, exclusivity = (
+            "undeclared",
+            "has a tree or is picked, and is neither concurrent nor exclusive",
+        )
     return Lane(
         lane=name,
         kind=kind,
@@ -53,7 +56,8 @@ def page(lane: Lane, held_by: str) -> str:
         "NAME": lane.lane,
         "KIND": lane.kind,
         "EXCLUSIVITY": lane.exclusivity,
-        "TREE": ", ".join(lane.tree) or "none: its region is unknown, and unknown overlaps everything",
+        "TREE": ", ".join(lane.tree)
+        or "none: its region is unknown, and unknown overlaps everything",
         "ALIASES": ", ".join(lane.aliases) or "none",
         "AUTOPICK": "yes" if lane.autopick else "no",
         "HELD BY": held_by or "nobody",

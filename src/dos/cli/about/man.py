@@ -24,7 +24,9 @@ EXITS = {"shown": 0, "unknown": 1, "contract_error": 2}
 
 class Args(Struct, kw_only=True):
     section: Annotated[str, Option(help="lane, wedge, or a verb", positional=True)]
-    entry: Annotated[list[str], Option(help="a lane, a reason, or the rest of the verb", positional=True)] = []
+    entry: Annotated[
+        list[str], Option(help="a lane, a reason, or the rest of the verb", positional=True)
+    ] = []
 
 
 def run(args: Args, desk: Desk) -> Reply:
@@ -54,11 +56,11 @@ def _lane(name: str, desk: Desk) -> Reply:
     found = lane_text.one(config, name)
     if found is None:
         names = config.known_lanes()
-        complaint = (
-            f"error: there is no lane {shown(name)}; {meant(name, names, 'lanes')}\n  hint: `dos man lane` lists them."
-        )
+        complaint = f"error: there is no lane {shown(name)}; {meant(name, names, 'lanes')}\n  hint: `dos man lane` lists them."
         return Reply(code=1, complaint=complaint, data={"lane": name, "known": names})
-    leases = [lease for lease in desk.world.journal.leases(lapsed=False) if lease.lane == found.lane]
+    leases = [
+        lease for lease in desk.world.journal.leases(lapsed=False) if lease.lane == found.lane
+    ]
     held = ", ".join(f"{lease.holder}, fence {lease.fence}" for lease in leases)
     return Reply(text=lane_text.page(found, held), data=found.to_json() | {"held_by": held or None})
 
@@ -68,7 +70,9 @@ def _reason(token: str, desk: Desk) -> Reply:
     if not token:
         table = reason_text.every(config)
         return Reply(
-            text=_listed([(row.token, f"{row.category:<13}  {row.summary}".rstrip()) for row in table]),
+            text=_listed(
+                [(row.token, f"{row.category:<13}  {row.summary}".rstrip()) for row in table]
+            ),
             data={"reasons": [row.to_json() for row in table]},
             next_action="dos man wedge TOKEN",
         )
@@ -76,7 +80,9 @@ def _reason(token: str, desk: Desk) -> Reply:
     if found is None:
         category = reason_text.guess(config, token)
         found_out = f"{shown(token)} is no declared reason; by its name it counts as {category}"
-        hint = f"`dos man wedge` lists them; declare one of your own as [reasons.{token}] in dos.toml."
+        hint = (
+            f"`dos man wedge` lists them; declare one of your own as [reasons.{token}] in dos.toml."
+        )
         return Reply(
             code=1,
             complaint=f"error: {found_out}\n  hint: {hint}",
@@ -85,7 +91,9 @@ def _reason(token: str, desk: Desk) -> Reply:
     fleet, _ = fold.current(desk.world.journal, Fleet)
     live = reason_text.live(found, fleet)
     return Reply(
-        text=reason_text.page(found, ", ".join(live)), data=found.to_json() | {"live": live}, next_action=found.fix
+        text=reason_text.page(found, ", ".join(live)),
+        data=found.to_json() | {"live": live},
+        next_action=found.fix,
     )
 
 

@@ -59,7 +59,9 @@ def page(row: Row, live_on: str) -> str:
         "CATEGORY": row.category,
         "REFUSAL?": "yes" if row.refusal else "no: a run stops for it",
         "MEANING": row.summary or "(the workspace gives none)",
-        "CLEARED BY": clears_by if row.clears_by == row.needs else f"{clears_by} (needs {row.needs})",
+        "CLEARED BY": clears_by
+        if row.clears_by == row.needs
+        else f"{clears_by} (needs {row.needs})",
         "TYPICAL FIX": row.fix or "none is needed",
         "SEE ALSO": ", ".join(row.see_also) or "-",
         "LIVE": live_on or "on no lane",

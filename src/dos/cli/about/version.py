@@ -16,4 +16,6 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, desk: Desk) -> Reply:
     python = platform.python_version()
-    return Reply(text=f"dos {VERSION} (Python {python})", data={"dos_version": VERSION, "python": python})
+    return Reply(
+        text=f"dos {VERSION} (Python {python})", data={"dos_version": VERSION, "python": python}
+    )

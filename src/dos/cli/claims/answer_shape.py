@@ -20,17 +20,27 @@ EXITS = {"ANSWER_SHAPED": 0, "NON_ANSWER": 3, "INDETERMINATE": 4, "contract_erro
 
 
 class Args(Struct, kw_only=True):
-    text: Annotated[str | None, Option(help="the text; - reads the input", metavar="TEXT", may_be_empty=True)] = None
-    file: Annotated[str, Option(help="a file with it, which wins; - reads the input", metavar="FILE")] = ""
+    text: Annotated[
+        str | None, Option(help="the text; - reads the input", metavar="TEXT", may_be_empty=True)
+    ] = None
+    file: Annotated[
+        str, Option(help="a file with it, which wins; - reads the input", metavar="FILE")
+    ] = ""
     min_chars: Annotated[int, Option(help="shorter is no answer", metavar="N")] = 1
     non_answer: Annotated[str, Option(help="more patterns of what is none", metavar="RE,RE")] = ""
-    markers: Annotated[str, Option(help="patterns of which an answer has one", metavar="RE,RE")] = ""
+    markers: Annotated[str, Option(help="patterns of which an answer has one", metavar="RE,RE")] = (
+        ""
+    )
 
 
 def run(args: Args, desk: Desk) -> Reply:
     if not args.file and args.text is None:
         raise BadInput("there is no text", hint="For example: dos answer-shape --file answer.md")
-    text = given_text.read(args.file or "-", "--file") if args.file or args.text == "-" else args.text or ""
+    text = (
+        given_text.read(args.file or "-", "--file")
+        if args.file or args.text == "-"
+        else args.text or ""
+    )
     non_answers, markers = _patterns(args.non_answer), _patterns(args.markers)
     with sensible("answer-shape"):
         policy = Policy(min_chars=args.min_chars, non_answers=non_answers, markers=markers)
@@ -39,8 +49,14 @@ def run(args: Args, desk: Desk) -> Reply:
     return Reply(
         code=EXITS[verdict.answer],
         text=f"{verdict.answer}  {verdict.reason}",
-        data={**to_builtins(verdict), "is_shippable": verdict.is_shippable, "is_disqualified": verdict.is_disqualified},
-        complaint="\n".join(f"warning: {shown(pattern)} is not a pattern, and is passed over" for pattern in skipped),
+        data={
+            **to_builtins(verdict),
+            "is_shippable": verdict.is_shippable,
+            "is_disqualified": verdict.is_disqualified,
+        },
+        complaint="\n".join(
+            f"warning: {shown(pattern)} is not a pattern, and is passed over" for pattern in skipped
+        ),
     )
 
 

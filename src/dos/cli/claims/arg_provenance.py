@@ -25,16 +25,30 @@ class Args(Struct, kw_only=True):
     args: Annotated[str, Option(help="what it is called with, as a JSON object", metavar="JSON")]
     prior: Annotated[
         list[str],
-        Option(help="what a tool returned before; may be repeated", metavar="TEXT", each=True, may_be_empty=True),
+        Option(
+            help="what a tool returned before; may be repeated",
+            metavar="TEXT",
+            each=True,
+            may_be_empty=True,
+        ),
     ] = []
-    prior_file: Annotated[str, Option(help="a file of such results; - reads the input", metavar="FILE")] = ""
-    task_text: Annotated[str, Option(help="what the agent was asked to do", metavar="TEXT", may_be_empty=True)] = ""
-    new_key: Annotated[list[str], Option(help="an argument that names something new", metavar="ARG", each=True)] = []
+    prior_file: Annotated[
+        str, Option(help="a file of such results; - reads the input", metavar="FILE")
+    ] = ""
+    task_text: Annotated[
+        str, Option(help="what the agent was asked to do", metavar="TEXT", may_be_empty=True)
+    ] = ""
+    new_key: Annotated[
+        list[str], Option(help="an argument that names something new", metavar="ARG", each=True)
+    ] = []
     read: Annotated[bool, Option(help="the call only reads, whatever it is called")] = False
 
 
 def run(args: Args, desk: Desk) -> Reply:
-    prior = [*args.prior, *([given_text.read(args.prior_file, "--prior-file")] if args.prior_file else [])]
+    prior = [
+        *args.prior,
+        *([given_text.read(args.prior_file, "--prior-file")] if args.prior_file else []),
+    ]
     verdict = provenance.judge(
         Evidence(
             tool=args.tool,
@@ -46,7 +60,9 @@ def run(args: Args, desk: Desk) -> Reply:
         )
     )
     code, token, advice = (0, "BELIEVE", "") if verdict.believe else (3, "UNSUPPORTED", LOOK_IT_UP)
-    return Reply(code=code, text=f"{token}  {verdict.reason}", data=to_builtins(verdict), next_action=advice)
+    return Reply(
+        code=code, text=f"{token}  {verdict.reason}", data=to_builtins(verdict), next_action=advice
+    )
 
 
 def _arguments(text: str) -> dict[str, Any]:

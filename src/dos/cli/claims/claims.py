@@ -24,8 +24,12 @@ EXAMPLE = "For example: dos claims --transcript agent.jsonl"
 class Args(Struct, kw_only=True):
     transcript: Annotated[str, Option(help="a conversation, as JSON lines", metavar="FILE")] = ""
     file: Annotated[str, Option(help="a file of text; - reads the input", metavar="FILE")] = ""
-    text: Annotated[str | None, Option(help="the text itself", metavar="TEXT", may_be_empty=True)] = None
-    last_turns: Annotated[int, Option(help="how many messages of a conversation, from its end", metavar="N")] = 1
+    text: Annotated[
+        str | None, Option(help="the text itself", metavar="TEXT", may_be_empty=True)
+    ] = None
+    last_turns: Annotated[
+        int, Option(help="how many messages of a conversation, from its end", metavar="N")
+    ] = 1
 
 
 def run(args: Args, desk: Desk) -> Reply:
@@ -36,11 +40,19 @@ def run(args: Args, desk: Desk) -> Reply:
     reason = told if found else "no unit is said to be done"
     lines = [reason]
     lines += [f"  {claim.plan} {claim.phase}  {claim.rung}  {shown(claim.raw)}" for claim in found]
-    lines += [f"  {left.answer}  {left.reason}"] if left.answer is dangling.Answer.DANGLING_INTENT else []
+    lines += (
+        [f"  {left.answer}  {left.reason}"]
+        if left.answer is dangling.Answer.DANGLING_INTENT
+        else []
+    )
     return Reply(
         code=0 if found else 4,
         text="\n".join(lines),
-        data={"claims": [claim.to_dict() for claim in found], "dangling": to_builtins(left), "reason": reason},
+        data={
+            "claims": [claim.to_dict() for claim in found],
+            "dangling": to_builtins(left),
+            "reason": reason,
+        },
     )
 
 
@@ -48,12 +60,16 @@ def _said(args: Args) -> dangling.Evidence:
     if sum([bool(args.transcript), bool(args.file), args.text is not None]) != 1:
         raise BadInput("one text is looked at: --transcript, --file or --text", hint=EXAMPLE)
     if args.last_turns < 1:
-        raise BadInput(f"--last-turns {args.last_turns} is no message at all", hint="Give 1 or more.")
+        raise BadInput(
+            f"--last-turns {args.last_turns} is no message at all", hint="Give 1 or more."
+        )
     if args.file:
         return dangling.Evidence(text=given_text.read(args.file, "--file"))
     if args.text is not None:
         return dangling.Evidence(text=args.text)
     found = transcripts.read(args.transcript, last_turns=args.last_turns)
     if isinstance(found, Unknown):
-        raise BadInput(f"--transcript {shown(args.transcript, LONGEST_PATH)}: {found.why}", hint=EXAMPLE)
+        raise BadInput(
+            f"--transcript {shown(args.transcript, LONGEST_PATH)}: {found.why}", hint=EXAMPLE
+        )
     return dangling.Evidence(text=found.text, results_after=found.results_after)

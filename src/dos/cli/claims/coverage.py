@@ -18,22 +18,38 @@ from dos.text import shown
 from dos.verbs.args import Option
 from dos.verbs.context import Desk, Reply
 
-EXITS = {"FULL": 0, "EMPTY": 0, "UNDERFILLED": 3, "STARVED": 3, "OVERFILLED": 3, "contract_error": 2}
+EXITS = {
+    "FULL": 0,
+    "EMPTY": 0,
+    "UNDERFILLED": 3,
+    "STARVED": 3,
+    "OVERFILLED": 3,
+    "contract_error": 2,
+}
 EXAMPLE = "For example: dos coverage --declared 3 --transcripts-glob 'runs/*.jsonl'"
 
 
 class Args(Struct, kw_only=True):
     declared: Annotated[int, Option(help="how many workers were sent out", metavar="N")]
-    transcript: Annotated[list[str], Option(help="the conversations of those that came back", metavar="PATH")] = []
+    transcript: Annotated[
+        list[str], Option(help="the conversations of those that came back", metavar="PATH")
+    ] = []
     transcripts_glob: Annotated[str, Option(help="the same, as a pattern", metavar="GLOB")] = ""
     states: Annotated[str, Option(help="how they ended, by your word", metavar="STATE,STATE")] = ""
-    min_quorum: Annotated[float | None, Option(help="the part that is enough, for quorum_met", metavar="PART")] = None
+    min_quorum: Annotated[
+        float | None, Option(help="the part that is enough, for quorum_met", metavar="PART")
+    ] = None
 
 
 def run(args: Args, desk: Desk) -> Reply:
     returned = _typed(args.states) if args.states else gather_coverage(_paths(args))
     with sensible("coverage"):
-        seen = Evidence(declared=args.declared, returned=returned, grounded=not args.states, min_quorum=args.min_quorum)
+        seen = Evidence(
+            declared=args.declared,
+            returned=returned,
+            grounded=not args.states,
+            min_quorum=args.min_quorum,
+        )
     verdict = coverage.judge(seen)
     return Reply(
         code=EXIT_CODES[verdict.answer],
@@ -48,11 +64,17 @@ def _paths(args: Args) -> list[str]:
     if args.transcripts_glob:
         matched = evidence.matching(args.transcripts_glob)
         if len(matched) > evidence.MOST:
-            raise BadInput(f"the pattern names more than {evidence.MOST:,} files", hint="Give a narrower pattern.")
+            raise BadInput(
+                f"the pattern names more than {evidence.MOST:,} files",
+                hint="Give a narrower pattern.",
+            )
         found += [path for path in matched if path not in set(found)]
     if not found:
         named = args.transcripts_glob
-        raise BadInput(f"no file is named by {shown(named)}" if named else "nothing says who came back", hint=EXAMPLE)
+        raise BadInput(
+            f"no file is named by {shown(named)}" if named else "nothing says who came back",
+            hint=EXAMPLE,
+        )
     return found
 
 
@@ -61,7 +83,9 @@ def _typed(text: str) -> list[Returned]:
     known = [str(state) for state in result.Answer]
     for word in words:
         if word not in known:
-            raise BadInput(f"{shown(word)} is no end of a worker", hint=f"The states are {', '.join(known)}.")
+            raise BadInput(
+                f"{shown(word)} is no end of a worker", hint=f"The states are {', '.join(known)}."
+            )
     if not words:
         raise BadInput("--states names nobody", hint="For example: --states HEALTHY,EMPTY")
     states = [result.Answer(word) for word in words]

@@ -41,7 +41,9 @@ def run(args: Args, desk: Desk) -> Reply:
         code=3 if verdict.dead else 2 if unread else 0,
         text=f"{' '.join(parts)} — {verdict.reason}",
         data={**to_builtins(verdict), "envelope": verdict.envelope},
-        complaint=f"error: {shown(path, LONGEST_PATH)}: {verdict.reason}\n  hint: {EXAMPLE}" if unread else "",
+        complaint=f"error: {shown(path, LONGEST_PATH)}: {verdict.reason}\n  hint: {EXAMPLE}"
+        if unread
+        else "",
     )
 
 

@@ -24,6 +24,7 @@ def run(args: Args, desk: Desk) -> Reply:
     one = found[0] if found[0].key == rows.normal_key(args.key) else None
     if one is None:  # a table: its keys by name
         return Reply(
-            text="\n".join(f"{row.key} = {row.text}" for row in found if row.value is not None), data=as_json(found)
+            text="\n".join(f"{row.key} = {row.text}" for row in found if row.value is not None),
+            data=as_json(found),
         )
     return Reply(code=int(one.value is None), text=rows.bare(one), data=as_json([one])[0])

@@ -14,4 +14,9 @@ class Args(Struct, kw_only=True):
 def run(args: Args, desk: Desk) -> Reply:
     path = desk.world.workspace.config
     there = path.exists()
-    return Reply(code=int(not there), text=str(path), data={"path": str(path), "exists": there}, next_action="dos init")
+    return Reply(
+        code=int(not there),
+        text=str(path),
+        data={"path": str(path), "exists": there},
+        next_action="dos init",
+    )

@@ -15,7 +15,9 @@ def under(desk: Desk, key: str) -> list[Row]:
     """The key itself, or every key of the table; every key at all when none is named."""
     known = rows(desk.world.loaded)
     wanted = normal_key(key)
-    found = [row for row in known if not wanted or row.key == wanted or row.key.startswith(f"{wanted}.")]
+    found = [
+        row for row in known if not wanted or row.key == wanted or row.key.startswith(f"{wanted}.")
+    ]
     if not found:
         tables = {row.key.rpartition(".")[0] for row in known}
         near = get_close_matches(wanted, [*(row.key for row in known), *sorted(tables)], 1)

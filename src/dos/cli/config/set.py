@@ -20,7 +20,9 @@ EXITS = {"set": 0, "contract_error": 2}
 
 class Args(Struct, kw_only=True):
     key: Annotated[str, Option(help="the key, as in supervise.target", positional=True)]
-    value: Annotated[str, Option(help="the value, as TOML has it", positional=True, may_be_empty=True)]
+    value: Annotated[
+        str, Option(help="the value, as TOML has it", positional=True, may_be_empty=True)
+    ]
 
 
 def run(args: Args, desk: Desk) -> Reply:

@@ -13,13 +13,18 @@ EXITS = {"shown": 0, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
-    key: Annotated[str, Option(help="a key or a table, as in supervise.target", positional=True)] = ""
+    key: Annotated[
+        str, Option(help="a key or a table, as in supervise.target", positional=True)
+    ] = ""
     origin: Annotated[bool, Option(help="also say where each value comes from")] = False
 
 
 def run(args: Args, desk: Desk) -> Reply:
     found = rows.under(desk, args.key)
-    lines = [f"{row.key} = {row.text}" if row.value is not None else f"# {row.key} is not set" for row in found]
+    lines = [
+        f"{row.key} = {row.text}" if row.value is not None else f"# {row.key} is not set"
+        for row in found
+    ]
     if args.origin:
         width = min(60, max(map(len, lines)))
         lines = [f"{line:<{width}}  # {row.origin}" for line, row in zip(lines, found, strict=True)]

@@ -19,7 +19,9 @@ EXITS = {"unset": 0, "contract_error": 2}
 
 class Args(Struct, kw_only=True):
     key: Annotated[str, Option(help="the key, as in supervise.target", positional=True)]
-    entry: Annotated[str, Option(help="only this entry of the list that the key holds", positional=True)] = ""
+    entry: Annotated[
+        str, Option(help="only this entry of the list that the key holds", positional=True)
+    ] = ""
 
 
 def run(args: Args, desk: Desk) -> Reply:

@@ -22,7 +22,10 @@ from dos.verbs.context import Desk, Reply
 EXITS = {"added": 0, "already-open": 0, "contract_error": 2, "lock-busy": 4}
 LONGEST_KIND = 40
 EXAMPLE = "For example: --kind FLAG"
-COUNTED = ("ARBITER_REFUSE", "PREFLIGHT_REFUSE")  # refusals clear by themselves: they are never queued
+COUNTED = (
+    "ARBITER_REFUSE",
+    "PREFLIGHT_REFUSE",
+)  # refusals clear by themselves: they are never queued
 _KIND = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
@@ -30,7 +33,9 @@ class Args(Struct, kw_only=True):
     kind: Annotated[str, Option(help="one word for what it is, such as FLAG", metavar="KIND")]
     lane: Annotated[str, Option(help="the lane it is about", metavar="LANE")]
     text: Annotated[str, Option(help="what a person has to know or decide", metavar="TEXT")]
-    command: Annotated[str, Option(help="what to type; it is shown, never run", metavar="COMMAND")] = ""
+    command: Annotated[
+        str, Option(help="what to type; it is shown, never run", metavar="COMMAND")
+    ] = ""
 
 
 def run(args: Args, desk: Desk) -> Reply:
@@ -50,7 +55,11 @@ def run(args: Args, desk: Desk) -> Reply:
 
 def _checked_kind(kind: str) -> str:
     if not _KIND.fullmatch(kind) or len(kind) > LONGEST_KIND:
-        raise BadInput(f"--kind {shown(kind)} is not one word of letters, digits and _", hint=EXAMPLE)
+        raise BadInput(
+            f"--kind {shown(kind)} is not one word of letters, digits and _", hint=EXAMPLE
+        )
     if kind.upper() in COUNTED:
-        raise BadInput(f"{kind.upper()} is counted by `dos recurring`, and never queued", hint=EXAMPLE)
+        raise BadInput(
+            f"{kind.upper()} is counted by `dos recurring`, and never queued", hint=EXAMPLE
+        )
     return kind.upper()

@@ -22,7 +22,12 @@ EXITS = {"answered": 0, "already-answered": 1, "contract_error": 2, "lock-busy":
 
 class Args(Struct, kw_only=True):
     decision: Annotated[
-        str, Option(positional=True, help="its id, as `dos decisions` prints it; or the lane that waits", metavar="ID")
+        str,
+        Option(
+            positional=True,
+            help="its id, as `dos decisions` prints it; or the lane that waits",
+            metavar="ID",
+        ),
     ]
     choice: Annotated[str, Option(positional=True, help="one of its choices", metavar="CHOICE")]
     by: Annotated[str, Option(help="who answers; you when not given", metavar="WHO")] = ""

@@ -18,7 +18,9 @@ EXITS = {"listed": 0, "none-to-show": 1, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
-    number: Annotated[str, Option(positional=True, help="only this one: its number or its id", metavar="N")] = ""
+    number: Annotated[
+        str, Option(positional=True, help="only this one: its number or its id", metavar="N")
+    ] = ""
     all: Annotated[bool, Option(help="those that were answered too")] = False
     no_tui: Annotated[bool, Option(help="print a list, as is always done", hidden=True)] = False
 

@@ -15,7 +15,9 @@ EXITS = {"shown": 0, "none-to-show": 1, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
-    decision: Annotated[str, Option(positional=True, help="its id, or its number in the list", metavar="ID")]
+    decision: Annotated[
+        str, Option(positional=True, help="its id, or its number in the list", metavar="ID")
+    ]
 
 
 def run(args: Args, desk: Desk) -> Reply:
@@ -30,6 +32,8 @@ def run(args: Args, desk: Desk) -> Reply:
     waits = waiting.waits(desk)
     data = to_builtins(view.row(found, now_ms, waits))
     if isinstance(found.question, TextChanged):
-        data["difference"] = changes.difference(journal, desk.journal_world.workspace.root, found.question)
+        data["difference"] = changes.difference(
+            journal, desk.journal_world.workspace.root, found.question
+        )
     text = view.render_one(found, now_ms, data.get("difference", ()), waits)
     return Reply(text=text, data=data, indented=True)

@@ -44,7 +44,9 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, desk: Desk) -> Reply:
     if not 0 <= args.lines <= MOST_LINES:
-        raise BadInput(f"--lines {args.lines} is no number of lines", hint=f"Give 0 to {MOST_LINES}.")
+        raise BadInput(
+            f"--lines {args.lines} is no number of lines", hint=f"Give 0 to {MOST_LINES}."
+        )
     if args.raw and desk.as_json:
         raise BadInput("--raw and --json are two ways to show a log", hint="Leave one of them out.")
     run_id = run_ids.checked_id(args.run) if args.run else ""
@@ -60,13 +62,19 @@ def run(args: Args, desk: Desk) -> Reply:
             data={"lane": lane, "run_id": run_id, "log": None, "lines": []},
         )  # fmt: skip
     reader = _Reader(world, found[-1], raw=args.raw)
-    last = [*reader.tail.ending(args.lines, reader.read), *reader.ended()][-args.lines :] if args.lines else []
+    last = (
+        [*reader.tail.ending(args.lines, reader.read), *reader.ended()][-args.lines :]
+        if args.lines
+        else []
+    )
     if args.raw:
         for said in last:
             _print_raw(said.text)
         return Reply()
     data = reader.about(lane) | {"lines": to_builtins(last)}
-    return Reply(text="\n".join([reader.title(), *(_one_line(said.text) for said in last)]), data=data)
+    return Reply(
+        text="\n".join([reader.title(), *(_one_line(said.text) for said in last)]), data=data
+    )
 
 
 def _why_none(world: World, lane: str) -> str:
@@ -83,7 +91,11 @@ def _followed(args: Args, desk: Desk, lane: str, run_id: str) -> Reply:
             logs_now = logs.of_lane(world.workspace.state, lane, run_id)
             newer = [log for log in logs_now if reader and log > reader.log]
             if reader:
-                _say(desk, reader, [said for line in reader.tail.more() for said in reader.read(line)])
+                _say(
+                    desk,
+                    reader,
+                    [said for line in reader.tail.more() for said in reader.read(line)],
+                )
             if reader and newer:
                 _say(desk, reader, reader.ended())
             if newer or (logs_now and not reader):
@@ -91,7 +103,11 @@ def _followed(args: Args, desk: Desk, lane: str, run_id: str) -> Reply:
                 reader = _Reader(world, newer[0] if newer else logs_now[-1], raw=args.raw)
                 if not (args.raw or desk.as_json):
                     desk.say(reader.title())
-                _say(desk, reader, reader.tail.ending(args.lines if first else MOST_LINES, reader.read))
+                _say(
+                    desk,
+                    reader,
+                    reader.tail.ending(args.lines if first else MOST_LINES, reader.read),
+                )
                 continue
             time.sleep(LOOK_SECONDS)
     except KeyboardInterrupt:
@@ -124,7 +140,9 @@ class _Reader:
 
     def title(self) -> str:
         who = f", {self.agent}" if self.agent else ""
-        return f"== {self.log.run_id}, iteration {self.log.iteration}, attempt {self.log.attempt}{who}"
+        return (
+            f"== {self.log.run_id}, iteration {self.log.iteration}, attempt {self.log.attempt}{who}"
+        )
 
     def about(self, lane: str) -> dict[str, Any]:
         log = self.log
@@ -140,7 +158,12 @@ def _say(desk: Desk, reader: _Reader, told: list[Said]) -> None:
             _print_raw(said.text)
         elif desk.as_json:
             log = reader.log
-            row = {"run_id": log.run_id, "iteration": log.iteration, "attempt": log.attempt, **to_builtins(said)}
+            row = {
+                "run_id": log.run_id,
+                "iteration": log.iteration,
+                "attempt": log.attempt,
+                **to_builtins(said),
+            }
             desk.say(json.encode(row).decode())
         else:
             desk.say(_one_line(said.text))
@@ -174,7 +197,11 @@ def _lane(world: World, given: str) -> str:
     except BadInput as error:
         spelled = {slug(name): name for name in world.config.known_lanes()}
         have = listed([spelled.get(folder, folder) for folder in folders])
-        hint = f"Lanes that have logs: {have}." if have else "No lane has logs yet; `dos up` starts agents."
+        hint = (
+            f"Lanes that have logs: {have}."
+            if have
+            else "No lane has logs yet; `dos up` starts agents."
+        )
         raise BadInput(f"there is no lane {shown(given)}, and no log of one", hint=hint) from error
 
 

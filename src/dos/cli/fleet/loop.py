@@ -20,16 +20,23 @@ MOST_WORKERS = 1_000_000
 
 
 class Args(Struct, kw_only=True):
-    target: Annotated[int | None, Option(help="how many workers; [supervise] target when not given", metavar="N")] = (
-        None
-    )
+    target: Annotated[
+        int | None, Option(help="how many workers; [supervise] target when not given", metavar="N")
+    ] = None
     max_concurrency: Annotated[
-        int | None, Option(help="let lanes of autopick repeat, up to so many workers in all", metavar="N")
+        int | None,
+        Option(help="let lanes of autopick repeat, up to so many workers in all", metavar="N"),
     ] = None
     watch: Annotated[bool, Option(help="look again and again, until Ctrl-C")] = False
-    interval: Annotated[float, Option(help="with --watch: seconds between two looks", metavar="SECONDS")] = 30.0
-    max_ticks: Annotated[int | None, Option(help="with --watch: end after so many looks", metavar="N")] = None
-    now_ms: Annotated[int | None, Option(help="what time it is; now when not given", metavar="MS")] = None
+    interval: Annotated[
+        float, Option(help="with --watch: seconds between two looks", metavar="SECONDS")
+    ] = 30.0
+    max_ticks: Annotated[
+        int | None, Option(help="with --watch: end after so many looks", metavar="N")
+    ] = None
+    now_ms: Annotated[
+        int | None, Option(help="what time it is; now when not given", metavar="MS")
+    ] = None
 
 
 def run(args: Args, desk: Desk) -> Reply:
@@ -58,4 +65,7 @@ def _tick(args: Args, desk: Desk, now_ms: int | None) -> Reply:
 
 def _check_number(flag: str, number: int | None, least: int) -> None:
     if number is not None and not least <= number <= MOST_WORKERS:
-        raise BadInput(f"{flag} is {number}; it must be from {least} to {MOST_WORKERS}", hint=f"For example: {flag} 2")
+        raise BadInput(
+            f"{flag} is {number}; it must be from {least} to {MOST_WORKERS}",
+            hint=f"For example: {flag} 2",
+        )

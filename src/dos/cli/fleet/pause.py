@@ -17,7 +17,10 @@ EXITS = {"paused": 0, "contract_error": 2, "lock-busy": 4}
 
 
 class Args(Struct, kw_only=True):
-    lane: Annotated[str, Option(help="the lane; the whole fleet when not given", positional=True, metavar="LANE")] = ""
+    lane: Annotated[
+        str,
+        Option(help="the lane; the whole fleet when not given", positional=True, metavar="LANE"),
+    ] = ""
     reason: Annotated[str, Option(help="why, for whoever finds it paused", metavar="TEXT")] = ""
 
 
@@ -28,6 +31,15 @@ def run(args: Args, desk: Desk) -> Reply:
     if lane not in before:
         pauses.begin(desk, lane, reason)
     what, again = pauses.named(lane), pauses.ending(lane)
-    told = f"{what} was paused already" if lane in before else f"{what} is paused: who works finishes that, then holds"
-    data = {"paused": True, "lane": lane or None, "paused_now": lane not in before, "ends_with": again}
+    told = (
+        f"{what} was paused already"
+        if lane in before
+        else f"{what} is paused: who works finishes that, then holds"
+    )
+    data = {
+        "paused": True,
+        "lane": lane or None,
+        "paused_now": lane not in before,
+        "ends_with": again,
+    }
     return Reply(text=f"{told}; `{again}` ends it", data=data, next_action=again)

@@ -65,13 +65,18 @@ def run(args: Args, desk: Desk) -> Reply:
     data = report_page.data(sheet)
     if args.html:
         _write(args.html, report_page.page(sheet))
-        return Reply(text=f"the report is in {args.html}", data=data | {"html": args.html}, indented=True)
+        return Reply(
+            text=f"the report is in {args.html}", data=data | {"html": args.html}, indented=True
+        )
     return Reply(text=_text(sheet, asked, only_last=args.since == LAST), data=data, indented=True)
 
 
 def _sheet(world: World, happened: list[Event], asked: Decisions) -> Sheet:
     told = tell(happened)
-    found, waits = corroborate.gather(world, (each.landing for each in told.landed)), FleetReader(world).waits()
+    found, waits = (
+        corroborate.gather(world, (each.landing for each in told.landed)),
+        FleetReader(world).waits(),
+    )
     return Sheet(
         workspace=world.workspace.root.name,
         told=told,
@@ -85,12 +90,16 @@ def _sheet(world: World, happened: list[Event], asked: Decisions) -> Sheet:
 
 def _text(sheet: Sheet, asked: Decisions, *, only_last: bool) -> str:
     questions = [each.question for each in in_order(asked)]
-    told = summary.render(summary.words(sheet.told, sheet.proofs, questions, sheet.own, sheet.waiting))
+    told = summary.render(
+        summary.words(sheet.told, sheet.proofs, questions, sheet.own, sheet.waiting)
+    )
     if sheet.told.since is None:
         return told
     parts = [report_page.heading(sheet), told, costs.render(sheet.costs)]
     if only_last and not sheet.told.bars:
-        parts.append("No agent was started since then; `dos report --since 0` tells what was before.")
+        parts.append(
+            "No agent was started since then; `dos report --since 0` tells what was before."
+        )
     return "\n\n".join(parts) + (f"\n{report_page.unseen(sheet.told)}" if sheet.told.lost else "")
 
 
@@ -107,14 +116,19 @@ def _since(journal: Store, since: str) -> Iterator[Event]:
         at = datetime.fromisoformat(since)
         since_ms = int(at.replace(tzinfo=at.tzinfo or UTC).timestamp() * 1000)
     except (ValueError, OverflowError):
-        raise BadInput(f"--since {shown(since)} is no date and no position", hint=EXAMPLES) from None
+        raise BadInput(
+            f"--since {shown(since)} is no date and no position", hint=EXAMPLES
+        ) from None
     return (event for event in journal.events() if event.at_ms >= since_ms)
 
 
 def _from_position(journal: Store, since: str) -> Iterator[Event]:
     last = journal.last()
     if len(since) > LONGEST_POSITION or int(since) > last:
-        raise BadInput(f"--since {shown(since)} is after the newest event, which has position {last}", hint=EXAMPLES)
+        raise BadInput(
+            f"--since {shown(since)} is after the newest event, which has position {last}",
+            hint=EXAMPLES,
+        )
     return journal.events(max(0, int(since) - 1))
 
 
@@ -127,7 +141,10 @@ def _check_replaceable(name: str) -> None:
         return  # what is wrong with it is said when it is written
     old = writable.contents(path) if there else b""
     if there and (isinstance(old, Unknown) or not old.startswith(report_page.HEAD.encode())):
-        raise BadInput(f"{shown(name, LONGEST_PATH)} is there, and is no report of ours", hint="Name another --html.")
+        raise BadInput(
+            f"{shown(name, LONGEST_PATH)} is there, and is no report of ours",
+            hint="Name another --html.",
+        )
 
 
 def _write(name: str, page: str) -> None:
@@ -142,4 +159,6 @@ def _write(name: str, page: str) -> None:
             half.unlink(missing_ok=True)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "that is no path"
-        raise BadInput(f"{shown(name, LONGEST_PATH)} cannot be written: {why}", hint="Name another --html.") from error
+        raise BadInput(
+            f"{shown(name, LONGEST_PATH)} cannot be written: {why}", hint="Name another --html."
+        ) from error

@@ -46,7 +46,9 @@ def report(run_id: str, args: "Args", desk: Desk) -> Reply:
         text=view.render(status),
         data=to_builtins(status),
         next_action=moving.next_action,
-        complaint="" if known else f"warning: nothing is written of {run_id}; `dos why` shows the newest run",
+        complaint=""
+        if known
+        else f"warning: nothing is written of {run_id}; `dos why` shows the newest run",
     )
 
 

@@ -22,11 +22,21 @@ SEEDS = 200
 
 
 class Args(Struct, kw_only=True):
-    seeds: Annotated[int | None, Option(help=f"how many seeds; {SEEDS:,} when not given", metavar="N")] = None
-    seed: Annotated[int | None, Option(help="this seed, or the first one with --seeds", metavar="K")] = None
-    store: Annotated[str, Option(help="what the journal is kept in: memory or sqlite", metavar="NAME")] = "memory"
-    plant: Annotated[str, Option(help="put this bug in first; any other word lists them", metavar="BUG")] = ""
-    jobs: Annotated[int | None, Option(help="how many processes; one for each core when not given", metavar="N")] = None
+    seeds: Annotated[
+        int | None, Option(help=f"how many seeds; {SEEDS:,} when not given", metavar="N")
+    ] = None
+    seed: Annotated[
+        int | None, Option(help="this seed, or the first one with --seeds", metavar="K")
+    ] = None
+    store: Annotated[
+        str, Option(help="what the journal is kept in: memory or sqlite", metavar="NAME")
+    ] = "memory"
+    plant: Annotated[
+        str, Option(help="put this bug in first; any other word lists them", metavar="BUG")
+    ] = ""
+    jobs: Annotated[
+        int | None, Option(help="how many processes; one for each core when not given", metavar="N")
+    ] = None
 
 
 def run(args: Args, desk: Desk) -> Reply:
@@ -46,7 +56,12 @@ def run(args: Args, desk: Desk) -> Reply:
     silent = [] if args.plant else summary.silent
     lines = [many.line(summary), *many.told(summary, asked)]
     lines += [f"never happened, so nothing was tested: {', '.join(silent)}"] if silent else []
-    data = {**to_builtins(summary), "fired": summary.fired, "silent": silent, "failed": bool(summary.failing or silent)}
+    data = {
+        **to_builtins(summary),
+        "fired": summary.fired,
+        "silent": silent,
+        "failed": bool(summary.failing or silent),
+    }
     return Reply(code=int(data["failed"]), text="\n".join(lines), data=data)
 
 
@@ -57,7 +72,13 @@ def _shown(count: int, desk: Desk) -> Iterator[Any]:
         yield lambda summary: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
     columns = (
         TextColumn("seeds"),

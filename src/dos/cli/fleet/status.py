@@ -28,16 +28,32 @@ from dos.verbs.args import Option
 from dos.verbs.context import Desk, Reply
 from dos.world import World
 
-EXITS = {"reported": 0, "ADVANCING": 0, "SPINNING": 3, "STALLED": 4, "UNKNOWN": 5, "contract_error": 2, "unknown": 5}
+EXITS = {
+    "reported": 0,
+    "ADVANCING": 0,
+    "SPINNING": 3,
+    "STALLED": 4,
+    "UNKNOWN": 5,
+    "contract_error": 2,
+    "unknown": 5,
+}
 
 
 class Args(Struct, kw_only=True):
-    run_id: Annotated[str | None, Option(help="only this run", positional=True, metavar="RID")] = None
-    start_sha: Annotated[str, Option(help="count commits from here, not from its start", metavar="SHA")] = ""
+    run_id: Annotated[str | None, Option(help="only this run", positional=True, metavar="RID")] = (
+        None
+    )
+    start_sha: Annotated[
+        str, Option(help="count commits from here, not from its start", metavar="SHA")
+    ] = ""
     lane: Annotated[str, Option(help="only what it does in this lane", metavar="LANE")] = ""
     loop_ts: Annotated[str, Option(help="only the lease with this stamp", metavar="STAMP")] = ""
-    last_heartbeat_age_ms: Annotated[int | None, Option(help="how old its last beat is", metavar="MS")] = None
-    now_ms: Annotated[int | None, Option(help="what time it is; now when not given", metavar="MS")] = None
+    last_heartbeat_age_ms: Annotated[
+        int | None, Option(help="how old its last beat is", metavar="MS")
+    ] = None
+    now_ms: Annotated[
+        int | None, Option(help="what time it is; now when not given", metavar="MS")
+    ] = None
     stopped: Annotated[bool, Option(help="take it that the run has stopped")] = False
     live: Annotated[bool, Option(help="take it that the run is at work")] = False
 
@@ -48,13 +64,21 @@ def run(args: Args, desk: Desk) -> Reply:
 
         return run_status.report(run_ids.checked_id(args.run_id), args, desk)
     if args != Args():
-        given = next(name for name, value in structs.asdict(args).items() if value != getattr(Args(), name))
-        raise BadInput(f"--{given.replace('_', '-')} says something of one run", hint="Name it: dos status RID.")
+        given = next(
+            name for name, value in structs.asdict(args).items() if value != getattr(Args(), name)
+        )
+        raise BadInput(
+            f"--{given.replace('_', '-')} says something of one run",
+            hint="Name it: dos status RID.",
+        )
     world = desk.world
     found = FleetReader(world).outlook()
     fleet = found.seen
     fresh = {lease.fence for lease in world.journal.leases(lapsed=False)}
-    units = [(unit, unit_lanes.lane_of(unit, world.config) or "") for unit in (*fleet.units, *fleet.unapproved)]
+    units = [
+        (unit, unit_lanes.lane_of(unit, world.config) or "")
+        for unit in (*fleet.units, *fleet.unapproved)
+    ]
     seen = fleet_view.view(
         fleet.on_target,
         [(lease, lease.fence not in fresh) for lease in world.journal.leases()],
@@ -74,19 +98,27 @@ def _holds(world: World, fleet: Seen, lanes: list[tuple[Unit, str]]) -> list[Ver
     for unit, (_, lane) in zip(units, lanes, strict=True):
         seen = evidence.standing(unit, state, fleet.live_runs, now_ms=fleet.now_ms)
         seen = evidence.rested(unit, seen, state, tried, world.config)
-        holds.append(pickable.judge(structs.replace(seen, unparseable=evidence.unplaced(unit, lane))))
+        holds.append(
+            pickable.judge(structs.replace(seen, unparseable=evidence.unplaced(unit, lane)))
+        )
     return holds
 
 
 def _supervisors(world: World) -> list[fleet_view.Supervisor]:
     """One for each host, as far as their leases and, on this host, the system tell."""
-    locks = [lease for lease in world.journal.leases(locks=True) if lease.lane in streams.supervisor]
+    locks = [
+        lease for lease in world.journal.leases(locks=True) if lease.lane in streams.supervisor
+    ]
     fresh = {lease.fence for lease in world.journal.leases(locks=True, lapsed=False)}
     return [
         fleet_view.Supervisor(
             host=lease.host,
             pid=lease.pid,
-            state="gone" if process.gone(lease) else "running" if lease.fence in fresh else "silent",
+            state="gone"
+            if process.gone(lease)
+            else "running"
+            if lease.fence in fresh
+            else "silent",
         )
         for lease in locks
     ]
@@ -94,5 +126,7 @@ def _supervisors(world: World) -> list[fleet_view.Supervisor]:
 
 def _salvaged(world: World, state: Fleet) -> list[str]:
     """What is still there: people delete what they have taken."""
-    moved = [place for place in state.salvaged if not place.startswith("refs/") and Path(place).exists()]
+    moved = [
+        place for place in state.salvaged if not place.startswith("refs/") and Path(place).exists()
+    ]
     return [*(world.git.salvaged() if world.workspace.common else []), *moved]

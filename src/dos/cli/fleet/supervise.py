@@ -19,7 +19,9 @@ EXITS = {"reported": 0, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
-    batch: Annotated[bool, Option(help='read {"evidence":…,"policy":…} lines, write one plan a line')] = False
+    batch: Annotated[
+        bool, Option(help='read {"evidence":…,"policy":…} lines, write one plan a line')
+    ] = False
 
 
 class Tick(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

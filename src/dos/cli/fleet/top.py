@@ -21,7 +21,9 @@ WIDTH_WITHOUT_A_TERMINAL = 120
 
 
 class Args(Struct, kw_only=True):
-    once: Annotated[bool, Option(help="show it once; so it is wherever stdout is no terminal")] = False
+    once: Annotated[bool, Option(help="show it once; so it is wherever stdout is no terminal")] = (
+        False
+    )
 
 
 def run(args: Args, desk: Desk) -> Reply:
@@ -39,14 +41,19 @@ def run(args: Args, desk: Desk) -> Reply:
     from dos.cli.terminal.page import page, plain
 
     width = shutil.get_terminal_size((WIDTH_WITHOUT_A_TERMINAL, 0)).columns
-    return Reply(text=plain(page(seen, width, name=desk.journal_world.workspace.root.name)), data=top.data(seen))
+    return Reply(
+        text=plain(page(seen, width, name=desk.journal_world.workspace.root.name)),
+        data=top.data(seen),
+    )
 
 
 def _released(view: top.View, seen: Seen, desk: Desk) -> dict[str, Any]:
     """What dos-kernel printed, for those who read that."""
     world = desk.journal_world
     try:
-        log = world.git.run("log", f"--max-count={released_top.ACTIVITY_SHOWN}", "--format=%h %s").splitlines()
+        log = world.git.run(
+            "log", f"--max-count={released_top.ACTIVITY_SHOWN}", "--format=%h %s"
+        ).splitlines()
     except GitFailed:
         log = []  # no repository, or nothing committed yet
     return released_top.frame(

@@ -58,22 +58,29 @@ _COLOURS = {story.GOOD: "\x1b[32m", story.BAD: "\x1b[31m", story.DIM: "\x1b[2m"}
 
 
 class Args(Struct, kw_only=True):
-    target: Annotated[int | None, Option(help="how many workers; [supervise] target when not given", metavar="N")] = (
-        None
-    )
+    target: Annotated[
+        int | None, Option(help="how many workers; [supervise] target when not given", metavar="N")
+    ] = None
     detach: Annotated[bool, Option(help="run in the background", flags=("-d",))] = False
     plain: Annotated[bool, Option(help="no live table, also on a terminal")] = False
-    until_idle: Annotated[bool, Option(help="stop when nobody works and nothing is left to offer")] = False
+    until_idle: Annotated[
+        bool, Option(help="stop when nobody works and nothing is left to offer")
+    ] = False
     retry: Annotated[
         list[str] | None,
         Option(
-            help="try these units now, without their cooldown; without a name: all", metavar="UNIT", may_be_bare=True
+            help="try these units now, without their cooldown; without a name: all",
+            metavar="UNIT",
+            may_be_bare=True,
         ),
     ] = None
     service: Annotated[
-        str, Option(help="the system starts it, and no person: it approves nothing", metavar="JOURNAL")
+        str,
+        Option(help="the system starts it, and no person: it approves nothing", metavar="JOURNAL"),
     ] = ""
-    tick: Annotated[float, Option(help="seconds between two looks, at most", metavar="SECONDS")] = 2.0
+    tick: Annotated[float, Option(help="seconds between two looks, at most", metavar="SECONDS")] = (
+        2.0
+    )
 
 
 def run(args: Args, desk: Desk) -> Reply:
@@ -112,7 +119,9 @@ def run(args: Args, desk: Desk) -> Reply:
         if "DOS_FAULT_LOG" in os.environ:  # a test kills us between two effects
             performers = import_module("dos.testing.kill_points").around("supervisor", performers)
         view = footer.Watch(desk) if not args.plain and footer.wanted(desk) else None
-        terminal = Terminal(logs.of_supervisor(desk.world.workspace.state), on_close=view.stop if view else None)
+        terminal = Terminal(
+            logs.of_supervisor(desk.world.workspace.state), on_close=view.stop if view else None
+        )
         terminal.survive_its_end()
         with view or nullcontext():
             teller.start()
@@ -184,9 +193,13 @@ def _retry(words: list[str] | None, desk: Desk) -> None:
         return
     config = desk.policy
     units = clear.chosen(survey.read_units(desk.world.workspace, config), words, desk.journal)
-    clear.clear(desk.journal, [(unit, unit_lanes.lane_of(unit, config) or "") for unit in units], by=actor())
+    clear.clear(
+        desk.journal, [(unit, unit_lanes.lane_of(unit, config) or "") for unit in units], by=actor()
+    )
     names = listed([unit.name for unit in units])
-    desk.complain(f"Cooldown cleared: {names}" if units else "No unit is on cooldown or waits for an answer")
+    desk.complain(
+        f"Cooldown cleared: {names}" if units else "No unit is on cooldown or waits for an answer"
+    )
 
 
 def _uncommitted(desk: Desk) -> list[str]:
@@ -239,7 +252,9 @@ def _detached(args: Args, desk: Desk) -> Reply:
         )
     if not _came_up(child, desk):
         return Reply(
-            code=1, text=f"the supervisor did not come up; {log} says why", data={"pid": None, "log": str(log)}
+            code=1,
+            text=f"the supervisor did not come up; {log} says why",
+            data={"pid": None, "log": str(log)},
         )
     return Reply(
         text=f"the supervisor runs in the background as {child.pid}; `dos status` shows the fleet, `dos down` stops it",
@@ -252,7 +267,10 @@ def _came_up(child: "subprocess.Popen[bytes]", desk: Desk) -> bool:
     name = streams.supervisor(process.system())
     with desk.reader() as journal:
         for _ in range(100):
-            if any(lease.lane == name and lease.pid == child.pid for lease in journal.leases(locks=True)):
+            if any(
+                lease.lane == name and lease.pid == child.pid
+                for lease in journal.leases(locks=True)
+            ):
                 return True
             if child.poll() is not None:
                 return child.returncode in (EXITS["stopped"], EXITS["work-left"])
@@ -265,7 +283,10 @@ def _drain_on_interrupt(effects: FleetEffects) -> None:
     asked = threading.Event()
 
     def write_down() -> None:
-        fact, key = DrainRequested(reason="interrupted"), f"interrupted/{os.getpid()}.{time.time_ns()}"
+        fact, key = (
+            DrainRequested(reason="interrupted"),
+            f"interrupted/{os.getpid()}.{time.time_ns()}",
+        )
         try:
             effects.patience.outlast(lambda: effects.store.record(streams.FLEET, fact, key=key))
         except DosError as error:
@@ -292,7 +313,9 @@ def _tell(desk: Desk, after: int, ended: threading.Event) -> None:
                     after = position
             return
         except StoreFailed as error:
-            if not isinstance(error, AWAY):  # else the supervisor itself says so, and when it is back
+            if not isinstance(
+                error, AWAY
+            ):  # else the supervisor itself says so, and when it is back
                 desk.complain(f"the journal cannot be read: {error}")
             if ended.wait(1.0):
                 return

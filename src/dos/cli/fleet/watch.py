@@ -28,26 +28,46 @@ from dos.verbs.output import complain
 
 EXITS = {"reported": 0, "contract_error": 2, "lock-busy": 4}
 # A stamp has colons of its own.
-_STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?)(?::(.*))?")
+_STAMP = re.compile(
+    r"(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?)(?::(.*))?"
+)
 
 
 class Args(Struct, kw_only=True):
     track: Annotated[
-        list[str], Option(help="a run; can be repeated", metavar="RID[:SHA[:LANE[:STAMP[:HANDLE]]]]", each=True)
+        list[str],
+        Option(
+            help="a run; can be repeated", metavar="RID[:SHA[:LANE[:STAMP[:HANDLE]]]]", each=True
+        ),
     ] = []
     discover: Annotated[bool, Option(help="every run that holds a lane")] = False
-    budget_ms: Annotated[int | None, Option(help="leave a stalled run alone that is younger", metavar="MS")] = None
-    command: Annotated[str, Option(help="what would stop one, for the record", metavar="COMMAND")] = ""
-    repropose_ms: Annotated[int, Option(help="propose the same again after this long", metavar="MS")] = 1_800_000
+    budget_ms: Annotated[
+        int | None, Option(help="leave a stalled run alone that is younger", metavar="MS")
+    ] = None
+    command: Annotated[
+        str, Option(help="what would stop one, for the record", metavar="COMMAND")
+    ] = ""
+    repropose_ms: Annotated[
+        int, Option(help="propose the same again after this long", metavar="MS")
+    ] = 1_800_000
     watch: Annotated[bool, Option(help="look again and again, until Ctrl-C")] = False
-    max_ticks: Annotated[int | None, Option(help="with --watch: end after so many looks", metavar="N")] = None
-    interval: Annotated[float, Option(help="with --watch: seconds between two looks", metavar="SECONDS")] = 300.0
-    now_ms: Annotated[int | None, Option(help="what time it is; now when not given", metavar="MS")] = None
+    max_ticks: Annotated[
+        int | None, Option(help="with --watch: end after so many looks", metavar="N")
+    ] = None
+    interval: Annotated[
+        float, Option(help="with --watch: seconds between two looks", metavar="SECONDS")
+    ] = 300.0
+    now_ms: Annotated[
+        int | None, Option(help="what time it is; now when not given", metavar="MS")
+    ] = None
 
 
 def run(args: Args, desk: Desk) -> Reply:
     if not args.track and not args.discover:
-        raise BadInput("no run is named", hint="Give --track RID, or --discover for every run that holds a lane.")
+        raise BadInput(
+            "no run is named",
+            hint="Give --track RID, or --discover for every run that holds a lane.",
+        )
     tracked = [_tracked(text) for text in args.track]
     if args.command:
         checked(args.command, "command", longest=1_000)
@@ -61,7 +81,9 @@ def run(args: Args, desk: Desk) -> Reply:
 
     def tell(number: int) -> None:
         try:
-            found = _tick(args, desk, tracked, policy, repeat.moment_ms(args.now_ms, number, args.interval))
+            found = _tick(
+                args, desk, tracked, policy, repeat.moment_ms(args.now_ms, number, args.interval)
+            )
             said = json.encode(found.data, order="sorted").decode() if desk.as_json else found.text
             for line in said.splitlines():
                 desk.say(line)
@@ -73,7 +95,9 @@ def run(args: Args, desk: Desk) -> Reply:
     return Reply()
 
 
-def _tick(args: Args, desk: Desk, tracked: list[Tracked], policy: Policy, now_ms: int | None) -> Reply:
+def _tick(
+    args: Args, desk: Desk, tracked: list[Tracked], policy: Policy, now_ms: int | None
+) -> Reply:
     seen = evidence.gather(desk.world, desk.policy, tracked, discover=args.discover, now_ms=now_ms)
     due = [run for run in seen.runs if halt_proposals.is_due(run, policy)]
     if due:
@@ -95,7 +119,11 @@ def _entry(run: Watched, command: str) -> Entry:
         moved_ms=run.moved_ms,
     )
     return Entry(
-        stream=run_stream.stream(run.run_id), kind=fact.kind, body=fact, key=evidence.key(run), at_ms=run.seen.now_ms
+        stream=run_stream.stream(run.run_id),
+        kind=fact.kind,
+        body=fact,
+        key=evidence.key(run),
+        at_ms=run.seen.now_ms,
     )
 
 
@@ -109,7 +137,9 @@ def _data(seen: Seen, due: list[Watched], policy: Policy) -> dict[str, Any]:
         "proposed_halts": [run.run_id for run in due],
         "advancing": answered(Answer.ADVANCING),
         "spinning": answered(Answer.SPINNING),
-        "stalled_within_budget": [run.run_id for run in seen.runs if halt_proposals.within_budget(run, policy)],
+        "stalled_within_budget": [
+            run.run_id for run in seen.runs if halt_proposals.within_budget(run, policy)
+        ],
         "unknown": answered(Answer.UNKNOWN),
         "skipped": seen.skipped,
     }
@@ -121,16 +151,27 @@ def _text(seen: Seen, due: list[Watched]) -> str:
     for run in seen.runs:
         halt = f" — stop it: {run.handle}" if run.run_id in proposed else ""
         lines.append(f"{run.run_id}  {run.verdict.answer}  {run.verdict.reason}{halt}")
-    return "\n".join([*lines, *(f"skipped {shown(name)}: it is no run id" for name in seen.skipped)])
+    return "\n".join(
+        [*lines, *(f"skipped {shown(name)}: it is no run id" for name in seen.skipped)]
+    )
 
 
 def _tracked(text: str) -> Tracked:
     run_id, sha, lane, rest = (*text.split(":", 3), "", "", "")[:4]
     if not run_id.strip():
-        raise BadInput(f"--track {shown(text)} names no run", hint="For example: --track RID-01J8XK2M3N4P5Q6")
+        raise BadInput(
+            f"--track {shown(text)} names no run", hint="For example: --track RID-01J8XK2M3N4P5Q6"
+        )
     stamp = _STAMP.fullmatch(rest)
-    loop_ts, handle = (stamp[1], stamp[2] or "") if stamp else (rest.partition(":")[0], rest.partition(":")[2])
-    for what, part in (("start commit", sha), ("lane name", lane), ("loop stamp", loop_ts), ("handle", handle)):
+    loop_ts, handle = (
+        (stamp[1], stamp[2] or "") if stamp else (rest.partition(":")[0], rest.partition(":")[2])
+    )
+    for what, part in (
+        ("start commit", sha),
+        ("lane name", lane),
+        ("loop stamp", loop_ts),
+        ("handle", handle),
+    ):
         if part:
             checked(part, what)
     return Tracked(run_id=run_id, start_sha=sha, lane=lane, loop_ts=loop_ts, handle=handle)

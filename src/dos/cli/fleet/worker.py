@@ -41,8 +41,12 @@ EXITS = {"stopped": 0, "lane-held": 1, "contract_error": 2, "lease-lost": 3, "jo
 class Args(Struct, kw_only=True):
     lane: Annotated[str, Option(help="the lane to work on", metavar="LANE")]
     run_id: Annotated[str, Option(help="the run's id; made up when not given", metavar="RID")] = ""
-    target_branch: Annotated[str, Option(help="where to land; as configured when not given", metavar="BRANCH")] = ""
-    settings_from_stdin: Annotated[bool, Option(help="read the settings from stdin, not from dos.toml")] = False
+    target_branch: Annotated[
+        str, Option(help="where to land; as configured when not given", metavar="BRANCH")
+    ] = ""
+    settings_from_stdin: Annotated[
+        bool, Option(help="read the settings from stdin, not from dos.toml")
+    ] = False
 
 
 def run(args: Args, desk: Desk) -> Reply:
@@ -57,7 +61,9 @@ def run(args: Args, desk: Desk) -> Reply:
     config = desk.policy
     caller.known_lane(desk.policy_world, args.lane)  # before anything is made for it
     for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # whoever started us with nohup wants us to go on
+        if (
+            signal.getsignal(number) is not signal.SIG_IGN
+        ):  # whoever started us with nohup wants us to go on
             signal.signal(number, _break_off)
     preload.load()
     orphans.inherit()
@@ -69,7 +75,11 @@ def run(args: Args, desk: Desk) -> Reply:
     data = {
         "run_id": run_id, "lane": args.lane, "stop_reason": stop.reason, "needs": stop.needs, "reason": stop.detail
     }  # fmt: skip
-    return Reply(code=EXITS.get(stop.reason, 0), text=f"{tokens.words(stop.reason)}: {stop.detail}", data=data)
+    return Reply(
+        code=EXITS.get(stop.reason, 0),
+        text=f"{tokens.words(stop.reason)}: {stop.detail}",
+        data=data,
+    )
 
 
 def _take_settings(desk: Desk, text: bytes) -> None:
@@ -81,7 +91,9 @@ def _take_settings(desk: Desk, text: bytes) -> None:
 def _work(args: Args, desk: Desk, config: Config, run_id: str) -> Stop:
     place = desk.world.workspace
     patience = Patience(config.leases.ttl_seconds, prove=lambda doubtful: None, pause=time.sleep)
-    effects = patience.outlast(lambda: WorkerEffects(place, config, actor=run_id, target_branch=args.target_branch))
+    effects = patience.outlast(
+        lambda: WorkerEffects(place, config, actor=run_id, target_branch=args.target_branch)
+    )
     if not args.run_id:  # by hand: a person starts it on what lies there now
         approve = partial(approving.approve, place, desk.world.loaded, effects.store, by=actor())
         patience.outlast(approve)

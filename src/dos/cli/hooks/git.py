@@ -25,7 +25,12 @@ ACTIONS = ("install", "status", "remove", "check")
 
 class Args(Struct, kw_only=True):
     action: Annotated[
-        str, Option(help="install, status or remove; the hooks ask `check`", positional=True, choices=ACTIONS)
+        str,
+        Option(
+            help="install, status or remove; the hooks ask `check`",
+            positional=True,
+            choices=ACTIONS,
+        ),
     ]
     hook: Annotated[str, Option(help="which hook asks `check`", positional=True, hidden=True)] = ""
     dry_run: Annotated[bool, Option(help="say what would be done, and do nothing")] = False
@@ -38,7 +43,9 @@ def run(args: Args, desk: Desk) -> Reply:
     from dos.hooks import install
 
     if args.hook:
-        raise BadInput(f"{shown(args.hook)} is one word too many", hint=f"dos hooks git {args.action}")
+        raise BadInput(
+            f"{shown(args.hook)} is one word too many", hint=f"dos hooks git {args.action}"
+        )
     place = install.find(workspace.find(desk.start))
     before = install.look(place.directory)
     after = before
@@ -55,9 +62,12 @@ def _check(hook: str) -> Reply:
 
     if hook not in script.HOOKS:
         raise BadInput(
-            f"there is no check for the hook {shown(hook)}", hint=f"The hooks are {', '.join(script.HOOKS)}."
+            f"there is no check for the hook {shown(hook)}",
+            hint=f"The hooks are {', '.join(script.HOOKS)}.",
         )
-    said = "" if hook == "pre-commit" else sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+    said = (
+        "" if hook == "pre-commit" else sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+    )
     refused = check.check(hook, said, os.environ)
     return Reply(code=script.REFUSED, complaint=str(refused)) if refused else Reply()
 
@@ -66,10 +76,16 @@ def _said(args: Args, place: "Place", before: "list[Hook]", after: "list[Hook]")
     from dos.hooks.install import State
 
     ready = all(hook.state is State.IN_PLACE for hook in after)
-    failed = not ready if args.action == "status" else any(hook.state is State.REPLACED for hook in after)
+    failed = (
+        not ready
+        if args.action == "status"
+        else any(hook.state is State.REPLACED for hook in after)
+    )
     lines = [f"hooks of this repository and its worktrees: {place.directory}"]
     if place.configured:
-        lines.append("core.hooksPath leads there; other repositories that use it are not asked anything")
+        lines.append(
+            "core.hooksPath leads there; other repositories that use it are not asked anything"
+        )
     lines += [_line(args, *pair) for pair in zip(before, after, strict=True)]
     rows = [
         {
@@ -77,14 +93,21 @@ def _said(args: Args, place: "Place", before: "list[Hook]", after: "list[Hook]")
             "path": str(hook.path),
             "state": hook.state,
             "before": was.state,
-            "chains_to": str(hook.kept) if hook.foreign and hook.state in (State.IN_PLACE, State.OUTDATED) else "",
+            "chains_to": str(hook.kept)
+            if hook.foreign and hook.state in (State.IN_PLACE, State.OUTDATED)
+            else "",
         }
         for was, hook in zip(before, after, strict=True)
     ]
     return Reply(
         code=int(failed),
         text="\n".join(lines),
-        data={"action": args.action, "dry_run": args.dry_run, "directory": str(place.directory), "hooks": rows},
+        data={
+            "action": args.action,
+            "dry_run": args.dry_run,
+            "directory": str(place.directory),
+            "hooks": rows,
+        },
         next_action="dos hooks git install" if args.action == "status" and not ready else "",
     )
 
@@ -96,12 +119,24 @@ def _line(args: Args, was: "Hook", now: "Hook") -> str:
     if now.state is State.REPLACED:
         return f"  {name}: another program wrote over it; what was there before it is {now.kept}"
     if args.action == "remove":
-        back = f", and {'would give' if args.dry_run else 'gave'} back what was there" if was.foreign else ""
-        return f"  {name}: was not there" if was.state is State.MISSING else f"  {name}: {would}taken out{back}"
+        back = (
+            f", and {'would give' if args.dry_run else 'gave'} back what was there"
+            if was.foreign
+            else ""
+        )
+        return (
+            f"  {name}: was not there"
+            if was.state is State.MISSING
+            else f"  {name}: {would}taken out{back}"
+        )
     chained = f"; {now.kept.name}, which was there, runs with it" if now.foreign else ""
     if args.action == "install" and was.state is not State.IN_PLACE:
         kept = f"; {was.kept.name}, which was there, runs with it" if was.foreign else ""
         return f"  {name}: {would}put in{kept}"
     if now.state is State.MISSING:
         return f"  {name}: not there"
-    return f"  {name}: in place{chained}" if now.state is State.IN_PLACE else f"  {name}: of another version or Python"
+    return (
+        f"  {name}: in place{chained}"
+        if now.state is State.IN_PLACE
+        else f"  {name}: of another version or Python"
+    )

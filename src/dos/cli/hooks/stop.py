@@ -27,13 +27,23 @@ DEFAULT = "claude-code"
 
 
 class Args(Struct, kw_only=True):
-    transcript: Annotated[str, Option(help="a conversation to read instead of the event's", metavar="PATH")] = ""
-    plan: Annotated[str, Option(help="check this unit, whatever is said: its plan", metavar="PLAN")] = ""
-    phase: Annotated[str, Option(help="check this unit, whatever is said: its name", metavar="PHASE")] = ""
-    last_turns: Annotated[int, Option(help="how many messages are read, from the end", metavar="N")] = 1
+    transcript: Annotated[
+        str, Option(help="a conversation to read instead of the event's", metavar="PATH")
+    ] = ""
+    plan: Annotated[
+        str, Option(help="check this unit, whatever is said: its plan", metavar="PLAN")
+    ] = ""
+    phase: Annotated[
+        str, Option(help="check this unit, whatever is said: its name", metavar="PHASE")
+    ] = ""
+    last_turns: Annotated[
+        int, Option(help="how many messages are read, from the end", metavar="N")
+    ] = 1
     strict: Annotated[bool, Option(help="prose refuses too")] = False
     force: Annotated[bool, Option(help="refuse again one that was refused already")] = False
-    dialect: Annotated[str, Option(help=f"whose hook it is: {', '.join(dialects.REFUSALS)}", metavar="NAME")] = DEFAULT
+    dialect: Annotated[
+        str, Option(help=f"whose hook it is: {', '.join(dialects.REFUSALS)}", metavar="NAME")
+    ] = DEFAULT
     debug: Annotated[bool, Option(help="say on stderr why nothing was checked")] = False
 
 
@@ -60,9 +70,13 @@ def _usable(args: Args) -> Callable[[str], dict[str, str]]:
     """What was typed is checked first: bytes in the wrong dialect would be passed over in silence."""
     hook_input.check_dialect(args.dialect)
     if bool(args.plan) != bool(args.phase):
-        raise BadInput("a unit is a plan and a phase", hint="Give both --plan and --phase, or neither.")
+        raise BadInput(
+            "a unit is a plan and a phase", hint="Give both --plan and --phase, or neither."
+        )
     if args.last_turns < 1:
-        raise BadInput(f"--last-turns {args.last_turns} is no message at all", hint="Give 1 or more.")
+        raise BadInput(
+            f"--last-turns {args.last_turns} is no message at all", hint="Give 1 or more."
+        )
     return dialects.REFUSALS[args.dialect]
 
 
@@ -73,7 +87,11 @@ def _allowed(desk: Desk, ok: bool | None, why: str, *, quiet: bool = False) -> R
 
 def _seen(args: Args, told: dialects.Event, desk: Desk) -> stop.Evidence:
     ask = evidence.Ask(
-        event=told, transcript=args.transcript, plan=args.plan, phase=args.phase, last_turns=args.last_turns
+        event=told,
+        transcript=args.transcript,
+        plan=args.plan,
+        phase=args.phase,
+        last_turns=args.last_turns,
     )
 
     def verify(units: Sequence[tuple[str, str]]) -> Sequence[shipped.Verdict]:

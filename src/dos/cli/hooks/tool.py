@@ -17,7 +17,9 @@ EXITS = {"reported": 0, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
-    dialect: Annotated[str, Option(help="whose hook it is, as for `hook stop`", metavar="NAME")] = "claude-code"
+    dialect: Annotated[str, Option(help="whose hook it is, as for `hook stop`", metavar="NAME")] = (
+        "claude-code"
+    )
     # What settings of dos-kernel may hold besides.
     handler: Annotated[str, Option(hidden=True)] = ""
     session_id: Annotated[str, Option(hidden=True)] = ""

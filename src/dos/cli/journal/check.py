@@ -29,7 +29,9 @@ def run(args: Args, desk: Desk) -> Reply:
         journal = desk.journal_world.journal
         report = check.check(journal, progress=_progress if looked_at else None)
     except JournalCorrupt as error:  # so damaged that it cannot even be opened
-        report = Report(events=0, streams=0, leases=0, unknown_kinds={}, problems=[Problem(0, str(error))])
+        report = Report(
+            events=0, streams=0, leases=0, unknown_kinds={}, problems=[Problem(0, str(error))]
+        )
     if looked_at:
         sys.stderr.write("\r\x1b[K")
     return Reply(
@@ -37,7 +39,9 @@ def run(args: Args, desk: Desk) -> Reply:
         text="\n".join(_told(report)),
         data=_data(report),
         indented=True,
-        next_action="Keep a copy of the state directory before anything else." if report.problems else "",
+        next_action="Keep a copy of the state directory before anything else."
+        if report.problems
+        else "",
     )
 
 
@@ -45,9 +49,15 @@ def _told(report: Report) -> list[str]:
     seen = f"{counted(report.events, 'event')}, {counted(report.streams, 'stream')}, {counted(report.leases, 'lease')}"
     told = [f"problem: {problem.what}" for problem in report.problems]
     told += [
-        f"note: {counted(count, 'event')} of the unknown kind {kind!r}" for kind, count in report.unknown_kinds.items()
+        f"note: {counted(count, 'event')} of the unknown kind {kind!r}"
+        for kind, count in report.unknown_kinds.items()
     ]
-    return [*told, f"{counted(len(report.problems), 'problem')} in {seen}" if report.problems else f"sound: {seen}"]
+    return [
+        *told,
+        f"{counted(len(report.problems), 'problem')} in {seen}"
+        if report.problems
+        else f"sound: {seen}",
+    ]
 
 
 def _data(report: Report) -> dict[str, Any]:

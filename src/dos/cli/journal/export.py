@@ -25,7 +25,9 @@ LONGEST_STREAM = 500
 
 
 class Args(Struct, kw_only=True):
-    shape: Annotated[str, Option(help=f"the form of a line: {' or '.join(Shape)}", metavar="SHAPE")] = Shape.DOS.value
+    shape: Annotated[
+        str, Option(help=f"the form of a line: {' or '.join(Shape)}", metavar="SHAPE")
+    ] = Shape.DOS.value
     after: Annotated[int, Option(help="only what comes after this position", metavar="POS")] = 0
     stream: Annotated[str, Option(help="only of this stream, as lane/api", metavar="STREAM")] = ""
     to: Annotated[str, Option(help="the file; standard output when not given", metavar="FILE")] = ""
@@ -34,10 +36,14 @@ class Args(Struct, kw_only=True):
 def run(args: Args, desk: Desk) -> Reply:
     stream = checked(args.stream, "stream", longest=LONGEST_STREAM) if args.stream else None
     if args.after < 0:
-        raise BadInput("--after cannot be below 0", hint="Positions start at 1; leave it out for all of them.")
+        raise BadInput(
+            "--after cannot be below 0", hint="Positions start at 1; leave it out for all of them."
+        )
 
     def write(file: IO[str]) -> int:
-        return transfer.export(desk.journal_world.journal, file, after=args.after, stream=stream, shape=args.shape)
+        return transfer.export(
+            desk.journal_world.journal, file, after=args.after, stream=stream, shape=args.shape
+        )
 
     if not args.to or _is_stdout(args.to):
         with long_output() as out:
@@ -55,7 +61,9 @@ def run(args: Args, desk: Desk) -> Reply:
 
 
 def _unwritable(name: str, why: str | None) -> BadInput:
-    return BadInput(f"{shown(name, LONGEST_PATH)} cannot be written: {why}", hint="Give the path of a new file.")
+    return BadInput(
+        f"{shown(name, LONGEST_PATH)} cannot be written: {why}", hint="Give the path of a new file."
+    )
 
 
 def _may_be_replaced(target: Path) -> bool:

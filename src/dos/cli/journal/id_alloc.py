@@ -20,13 +20,18 @@ LARGEST = 1 << 53  # every reader of JSON can tell numbers below it apart
 
 class Args(Struct, kw_only=True):
     scope: Annotated[str, Option(help="what is numbered", positional=True, metavar="SCOPE")]
-    start: Annotated[int, Option(help="the first number, where none has been given out", metavar="N")] = 1
+    start: Annotated[
+        int, Option(help="the first number, where none has been given out", metavar="N")
+    ] = 1
 
 
 def run(args: Args, desk: Desk) -> Reply:
     stream = id_numbers.stream(args.scope)
     if not 0 <= args.start < LARGEST:
-        raise BadInput(f"{args.start} is no number to start with", hint="Give 0 or more, for example --start 1.")
+        raise BadInput(
+            f"{args.start} is no number to start with",
+            hint="Give 0 or more, for example --start 1.",
+        )
     for _ in range(MOST_TRIES):
         last = id_numbers.newest(desk.journal, args.scope)
         fact = IdAllocated(scope=args.scope, id=args.start if last.id is None else last.id + 1)
@@ -34,5 +39,7 @@ def run(args: Args, desk: Desk) -> Reply:
             desk.journal.record(stream, fact, expect=last.version)
         except Conflict:
             continue
-        return Reply(data={"id": fact.id, "scope": args.scope}, plain=str(fact.id), always_json=True)
+        return Reply(
+            data={"id": fact.id, "scope": args.scope}, plain=str(fact.id), always_json=True
+        )
     raise StoreBusy(f"others were quicker {MOST_TRIES} times in a row", hint="Try again.")

@@ -18,5 +18,7 @@ class Args(Struct, kw_only=True):
 def run(args: Args, desk: Desk) -> Reply:
     found = id_numbers.newest(desk.journal_world.journal, args.scope).id
     return Reply(
-        data={"id": found, "scope": args.scope}, plain="none yet" if found is None else str(found), always_json=True
+        data={"id": found, "scope": args.scope},
+        plain="none yet" if found is None else str(found),
+        always_json=True,
     )

@@ -20,13 +20,17 @@ EXITS = {"imported": 0, "contract_error": 2, "lock-busy": 4}
 
 class Args(Struct, kw_only=True):
     file: Annotated[str, Option(help="the file of JSON lines", positional=True, metavar="FILE")]
-    name: Annotated[str, Option(help="what to call it; two logs need two names", metavar="NAME")] = ""
+    name: Annotated[
+        str, Option(help="what to call it; two logs need two names", metavar="NAME")
+    ] = ""
 
 
 def run(args: Args, desk: Desk) -> Reply:
     path = Path(args.file)
     if not os.path.isfile(path):  # noqa: PTH113 - pathlib raises for a name that no system can have
-        raise BadInput(f"{shown(args.file)} is not a file", hint="Give the path of a file of JSON lines.")
+        raise BadInput(
+            f"{shown(args.file)} is not a file", hint="Give the path of a file of JSON lines."
+        )
     name = checked(args.name, "file name") if args.name else None
     done = transfer.import_lines(desk.journal, path, name=name)
     text = (

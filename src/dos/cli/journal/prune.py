@@ -24,15 +24,21 @@ LONGEST_DAYS = 36_500
 class Args(Struct, kw_only=True):
     dry_run: Annotated[bool, Option(help="say what would go, and remove nothing")] = False
     older_than_days: Annotated[
-        float | None, Option(help="the age; [retention] journal_max_age_days when not given", metavar="DAYS")
+        float | None,
+        Option(help="the age; [retention] journal_max_age_days when not given", metavar="DAYS"),
     ] = None
-    archive: Annotated[str, Option(help="the directory for what goes; in the state directory when not given")] = ""
+    archive: Annotated[
+        str, Option(help="the directory for what goes; in the state directory when not given")
+    ] = ""
 
 
 def run(args: Args, desk: Desk) -> Reply:
     now_ms = time.time_ns() // 1_000_000
     if args.older_than_days is not None and not 0 <= args.older_than_days <= LONGEST_DAYS:
-        raise BadInput(f"{args.older_than_days:g} days is no age", hint=f"Give a number from 0 to {LONGEST_DAYS}.")
+        raise BadInput(
+            f"{args.older_than_days:g} days is no age",
+            hint=f"Give a number from 0 to {LONGEST_DAYS}.",
+        )
     policy, state = desk.policy.retention, desk.world.workspace.state
     most = policy.limit("journal_max_entries")
     nothing = desk.world.journal.last() == 0  # then none is made for it either
@@ -47,7 +53,10 @@ def run(args: Args, desk: Desk) -> Reply:
     )
     would = "would remove" if args.dry_run else "removed"
     text = f"{would} {pruned.removed} of {counted(pruned.examined, 'old event')}"
-    return Reply(text=text + (f", kept in {pruned.archived_to}" if pruned.archived_to else ""), data=_data(pruned))
+    return Reply(
+        text=text + (f", kept in {pruned.archived_to}" if pruned.archived_to else ""),
+        data=_data(pruned),
+    )
 
 
 def _age_ms(args: Args, configured: float | None, now_ms: int) -> int:

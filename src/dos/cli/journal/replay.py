@@ -13,4 +13,6 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, desk: Desk) -> Reply:
-    return Reply(data=transfer.replayed(desk.journal_world.journal), indented=True, always_json=True)
+    return Reply(
+        data=transfer.replayed(desk.journal_world.journal), indented=True, always_json=True
+    )

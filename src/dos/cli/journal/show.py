@@ -32,7 +32,13 @@ def run(args: Args, desk: Desk) -> Reply:
     try:
         event.verified(stored)
     except (JournalCorrupt, TypeError) as error:
-        return Reply(code=1, complaint=f"error: {error}", data=_damaged(event), indented=True, always_json=True)
+        return Reply(
+            code=1,
+            complaint=f"error: {error}",
+            data=_damaged(event),
+            indented=True,
+            always_json=True,
+        )
     return Reply(data=json.decode(lines.written(event)), indented=True, always_json=True)
 
 

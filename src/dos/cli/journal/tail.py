@@ -35,7 +35,11 @@ def run(args: Args, desk: Desk) -> Reply:
         _await_journal(desk)
     journal = desk.journal_world.journal
     last = journal.last()
-    found = _everything(journal, stream, last) if args.count <= 0 else newest(journal, args.count, stream, last)
+    found = (
+        _everything(journal, stream, last)
+        if args.count <= 0
+        else newest(journal, args.count, stream, last)
+    )
     with long_output() as out:
         for event in found:
             out.write(_line(event))
@@ -53,7 +57,9 @@ def newest(journal: Store, count: int, stream: str, last: int) -> list[Event]:
     """The last events up to a position, oldest first."""
     with journal.backend.read() as view:
         if stream:
-            found = _backwards(count, view.head(stream), lambda after: view.load(stream, after, None))
+            found = _backwards(
+                count, view.head(stream), lambda after: view.load(stream, after, None)
+            )
         else:
             found = _backwards(count, last, lambda after: view.tail(after, last - after))
     return [readable(event) for event in found if event.pos <= last]

@@ -33,25 +33,45 @@ EXITS = {"acquire": 0, "refuse": 1, "contract_error": 2, "lock-busy": 4}
 
 
 class Args(Struct, kw_only=True):
-    owner: Annotated[str, Option(help="who asks; renewing and releasing need the same name", metavar="OWNER")]
+    owner: Annotated[
+        str, Option(help="who asks; renewing and releasing need the same name", metavar="OWNER")
+    ]
     lane: Annotated[str, Option(help="the lane; any free one when not given", metavar="LANE")] = ""
-    kind: Annotated[str, Option(help="cluster, keyword, global or another kind", metavar="KIND", may_be_empty=True)] = (
-        ""
-    )
-    tree: Annotated[list[str], Option(help="the paths, where the lane has none of its own", metavar="GLOB")] = []
-    mode: Annotated[str, Option(help="readers may share: shared or exclusive", choices=("shared", "exclusive"))] = (
-        "exclusive"
-    )
+    kind: Annotated[
+        str,
+        Option(help="cluster, keyword, global or another kind", metavar="KIND", may_be_empty=True),
+    ] = ""
+    tree: Annotated[
+        list[str], Option(help="the paths, where the lane has none of its own", metavar="GLOB")
+    ] = []
+    mode: Annotated[
+        str, Option(help="readers may share: shared or exclusive", choices=("shared", "exclusive"))
+    ] = "exclusive"
     any_: Annotated[bool, Option(help="another free lane will do as well")] = False
-    run_id: Annotated[str, Option(help="the run; $CID_RUN_ID or $DISPATCH_RUN_ID when not given", metavar="RID")] = ""
-    loop_ts: Annotated[str, Option(help="the loop's own stamp; now when not given", metavar="STAMP")] = ""
-    pid: Annotated[int | None, Option(help="the worker's process, whose end frees the lane", metavar="PID")] = None
-    ttl_minutes: Annotated[
-        float | None, Option(help="how long it lasts; [leases] manual_ttl_minutes when not given", metavar="MINUTES")
+    run_id: Annotated[
+        str, Option(help="the run; $CID_RUN_ID or $DISPATCH_RUN_ID when not given", metavar="RID")
+    ] = ""
+    loop_ts: Annotated[
+        str, Option(help="the loop's own stamp; now when not given", metavar="STAMP")
+    ] = ""
+    pid: Annotated[
+        int | None, Option(help="the worker's process, whose end frees the lane", metavar="PID")
     ] = None
-    leases: Annotated[str | None, Option(help="live leases beside those of the journal", metavar="JSON")] = None
-    retries: Annotated[int, Option(help="how often to try again while the journal is locked", metavar="N")] = 5
-    retry_interval: Annotated[float, Option(help="seconds between two tries", metavar="SECONDS")] = 0.2
+    ttl_minutes: Annotated[
+        float | None,
+        Option(
+            help="how long it lasts; [leases] manual_ttl_minutes when not given", metavar="MINUTES"
+        ),
+    ] = None
+    leases: Annotated[
+        str | None, Option(help="live leases beside those of the journal", metavar="JSON")
+    ] = None
+    retries: Annotated[
+        int, Option(help="how often to try again while the journal is locked", metavar="N")
+    ] = 5
+    retry_interval: Annotated[
+        float, Option(help="seconds between two tries", metavar="SECONDS")
+    ] = 0.2
 
 
 class Taken(Struct, frozen=True, kw_only=True):
@@ -67,7 +87,9 @@ def run(args: Args, desk: Desk) -> Reply:
             hint="For example: --retries 5 --retry-interval 0.2",
         )
     desk.busy_seconds = max(SHORTEST_TRY_SECONDS, args.retry_interval)
-    ask = arbitrate.asked(lane=args.lane, kind=args.kind, tree=args.tree, mode=args.mode, exact=not args.any_)
+    ask = arbitrate.asked(
+        lane=args.lane, kind=args.kind, tree=args.tree, mode=args.mode, exact=not args.any_
+    )
     request = _request(args, desk)
     taken = _patiently(args, lambda: _take(args, desk, ask, request))
     decision = taken.decision
@@ -113,17 +135,25 @@ def _take(args: Args, desk: Desk, ask: Ask, request: Request) -> Taken:
     config, world = desk.policy, desk.world
     admit = evidence.rules(world.workspace.root, config)
     before: tuple[Held, ...] | None = None
-    journal = world.journal  # only read, until there is something to grant: a wrong name makes no journal
+    journal = (
+        world.journal
+    )  # only read, until there is something to grant: a wrong name makes no journal
     while True:
         seen = evidence.gather(world, config, journal=journal, beside=args.leases)
-        decision = arbiter.judge(ask, seen.live, seen.roster, predicates=seen.predicates, config=config)
+        decision = arbiter.judge(
+            ask, seen.live, seen.roster, predicates=seen.predicates, config=config
+        )
         if decision.outcome is Answer.REFUSE:
             return Taken(decision=decision)
         journal = desk.journal
-        outcome = journal.acquire(_decided(request, ask, decision, seen.roster), admit, requested_lane=ask.lane)
+        outcome = journal.acquire(
+            _decided(request, ask, decision, seen.roster), admit, requested_lane=ask.lane
+        )
         if isinstance(outcome, Lease):
             return Taken(decision=decision, lease=outcome)
-        if seen.live == before:  # nothing has changed: the journal is stricter than the arbiter was told to be
+        if (
+            seen.live == before
+        ):  # nothing has changed: the journal is stricter than the arbiter was told to be
             return Taken(decision=_refused(ask, outcome))
         before = seen.live
 
@@ -145,7 +175,9 @@ def _decided(request: Request, ask: Ask, decision: Decision, roster: Roster) -> 
         kind=kind,
         region=region(decision.tree),
         mode=ask.mode,
-        exclusive=roster.runs_alone(decision.lane) or folded(kind) == GLOBAL or roster.runs_alone(kind),
+        exclusive=roster.runs_alone(decision.lane)
+        or folded(kind) == GLOBAL
+        or roster.runs_alone(kind),
     )
 
 
@@ -168,7 +200,9 @@ def _refusal(args: Args, desk: Desk, ask: Ask, request: Request, decision: Decis
     )
 
 
-def _note_refusal(args: Args, desk: Desk, ask: Ask, request: Request, decision: Decision) -> dict[str, str]:
+def _note_refusal(
+    args: Args, desk: Desk, ask: Ask, request: Request, decision: Decision
+) -> dict[str, str]:
     """One event for one obstacle, however often somebody polls; and what to do about an obstacle that is dead."""
     lane = desk.policy.canonical_lane(ask.lane) or ask.lane
     stream = streams.lease(lane) if lane else streams.LANES

@@ -23,10 +23,15 @@ class Args(Struct, kw_only=True):
     owner: Annotated[str, Option(help="the new owner", metavar="OWNER")]
     loop_ts: Annotated[str, Option(help="only the lease with this stamp", metavar="STAMP")] = ""
     fence: Annotated[int | None, Option(help="only the lease with this fence", metavar="N")] = None
-    run_id: Annotated[str, Option(help="the run that goes on; the old one when not given", metavar="RID")] = ""
-    pid: Annotated[int | None, Option(help="the worker's process, whose end frees the lane", metavar="PID")] = None
+    run_id: Annotated[
+        str, Option(help="the run that goes on; the old one when not given", metavar="RID")
+    ] = ""
+    pid: Annotated[
+        int | None, Option(help="the worker's process, whose end frees the lane", metavar="PID")
+    ] = None
     ttl_minutes: Annotated[
-        float | None, Option(help="how long it lasts; as long as before when not given", metavar="MINUTES")
+        float | None,
+        Option(help="how long it lasts; as long as before when not given", metavar="MINUTES"),
     ] = None
 
 
@@ -45,7 +50,9 @@ def run(args: Args, desk: Desk) -> Reply:
         "expires_in_seconds": new.ttl_ms / 1000 if new else None,
     }
     plain = (
-        f"{args.owner!r} holds {data['lane']!r} now." if new else f"There was no lease on {data['lane']!r} to adopt."
+        f"{args.owner!r} holds {data['lane']!r} now."
+        if new
+        else f"There was no lease on {data['lane']!r} to adopt."
     )
     return Reply(code=0 if new else 1, data=data, plain=plain, always_json=True)
 
@@ -62,7 +69,9 @@ def _adopt(args: Args, desk: Desk, old: Lease) -> Lease | None:
         pid_started=worker.started if worker else None,
         system=process.system(),
         key_hash="",  # that of the old holder's programs, which are locked out
-        ttl_ms=old.ttl_ms if args.ttl_minutes is None else caller.ttl_ms(args.ttl_minutes, desk.policy),
+        ttl_ms=old.ttl_ms
+        if args.ttl_minutes is None
+        else caller.ttl_ms(args.ttl_minutes, desk.policy),
     )
     try:
         return desk.journal.adopt(old.fence, asked, version=old.version)

@@ -25,32 +25,64 @@ EXITS = {"acquire": 0, "refuse": 1, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
-    lane: Annotated[str, Option(help="the lane that is asked for; any when not given", metavar="LANE")] = ""
-    kind: Annotated[str, Option(help="cluster, keyword, global or another kind", metavar="KIND", may_be_empty=True)] = (
-        ""
-    )
-    tree: Annotated[list[str], Option(help="the paths, where the lane has none of its own", metavar="GLOB")] = []
-    mode: Annotated[str, Option(help="readers may share: shared or exclusive", choices=("shared", "exclusive"))] = (
-        "exclusive"
-    )
+    lane: Annotated[
+        str, Option(help="the lane that is asked for; any when not given", metavar="LANE")
+    ] = ""
+    kind: Annotated[
+        str,
+        Option(help="cluster, keyword, global or another kind", metavar="KIND", may_be_empty=True),
+    ] = ""
+    tree: Annotated[
+        list[str], Option(help="the paths, where the lane has none of its own", metavar="GLOB")
+    ] = []
+    mode: Annotated[
+        str, Option(help="readers may share: shared or exclusive", choices=("shared", "exclusive"))
+    ] = "exclusive"
     exact: Annotated[bool, Option(help="this lane or none")] = False
-    force: Annotated[bool, Option(help="grant the named lane over a refusal, and write that down")] = False
+    force: Annotated[
+        bool, Option(help="grant the named lane over a refusal, and write that down")
+    ] = False
     leases: Annotated[
-        str | None, Option(help="the live leases, instead of the journal's; [] for none", metavar="JSON")
+        str | None,
+        Option(help="the live leases, instead of the journal's; [] for none", metavar="JSON"),
     ] = None
     class_budget: Annotated[
-        list[str], Option(help="at most N live leases of a lane kind; can be repeated", metavar="KIND=N", each=True)
+        list[str],
+        Option(
+            help="at most N live leases of a lane kind; can be repeated",
+            metavar="KIND=N",
+            each=True,
+        ),
     ] = []
 
 
 def run(args: Args, desk: Desk) -> Reply:
-    ask = asked(lane=args.lane, kind=args.kind, tree=args.tree, mode=args.mode, exact=args.exact, force=args.force)
-    seen = evidence.gather(desk.world, desk.policy, instead=args.leases, budgets=budgets(args.class_budget))
-    decision = arbitrate.judge(ask, seen.live, seen.roster, predicates=seen.predicates, config=desk.policy)
-    if args.force and decision.outcome is Answer.ACQUIRE and decision.reason_class and not decision.auto_picked:
+    ask = asked(
+        lane=args.lane,
+        kind=args.kind,
+        tree=args.tree,
+        mode=args.mode,
+        exact=args.exact,
+        force=args.force,
+    )
+    seen = evidence.gather(
+        desk.world, desk.policy, instead=args.leases, budgets=budgets(args.class_budget)
+    )
+    decision = arbitrate.judge(
+        ask, seen.live, seen.roster, predicates=seen.predicates, config=desk.policy
+    )
+    if (
+        args.force
+        and decision.outcome is Answer.ACQUIRE
+        and decision.reason_class
+        and not decision.auto_picked
+    ):
         # Before the answer: nobody goes on by force without a trace.
         forced = DecisionForced(
-            lane=decision.lane, reason_class=decision.reason_class, reason=decision.reason, host=process.host()
+            lane=decision.lane,
+            reason_class=decision.reason_class,
+            reason=decision.reason,
+            host=process.host(),
         )
         desk.journal.record("decisions", forced)
     hint = {}
@@ -66,12 +98,16 @@ def run(args: Args, desk: Desk) -> Reply:
     )
 
 
-def asked(*, lane: str, kind: str, tree: list[str], mode: str, exact: bool = False, force: bool = False) -> Ask:
+def asked(
+    *, lane: str, kind: str, tree: list[str], mode: str, exact: bool = False, force: bool = False
+) -> Ask:
     if lane:
         checked(lane, "lane name")
     if kind:
         checked(kind, "lane kind")
-    return Ask(lane=lane, kind=kind, tree=tuple(tree), mode=Mode(mode.upper()), exact=exact, force=force)
+    return Ask(
+        lane=lane, kind=kind, tree=tuple(tree), mode=Mode(mode.upper()), exact=exact, force=force
+    )
 
 
 def budgets(given: list[str]) -> dict[str, int]:
@@ -81,7 +117,8 @@ def budgets(given: list[str]) -> dict[str, int]:
         kind, equals, number = text.rpartition("=")
         if not equals or not kind.strip() or not number.strip().isdecimal() or len(number) > 9:
             raise BadInput(
-                f"the class budget {shown(text)} is not KIND=N", hint="For example: --class-budget cluster=2"
+                f"the class budget {shown(text)} is not KIND=N",
+                hint="For example: --class-budget cluster=2",
             )
         if int(number):
             caps[checked(kind.strip(), "lane kind")] = int(number)
@@ -109,4 +146,8 @@ def interpretation(decision: Decision, hint: Mapping[str, str]) -> str:
     if hint:
         return f"STOP: change nothing here; {hint['hint']}."
     free = listed(decision.free_clusters)
-    return f"STOP: change nothing here; ask for one of {free}." if free else "STOP: change nothing; wait for a lane."
+    return (
+        f"STOP: change nothing here; ask for one of {free}."
+        if free
+        else "STOP: change nothing; wait for a lane."
+    )

@@ -37,7 +37,9 @@ def run_id(given: str) -> str:
             try:
                 return run_ids.checked_id(exported)
             except BadInput as error:
-                raise BadInput(f"${name}: {error.message}", hint=f"Unset {name}, or give --run-id.") from error
+                raise BadInput(
+                    f"${name}: {error.message}", hint=f"Unset {name}, or give --run-id."
+                ) from error
     return ""
 
 
@@ -47,7 +49,9 @@ def process(pid: int | None) -> Identity | None:
         return None
     found = processes.identify(pid) if 0 < pid < MOST_PROCESSES else None
     if found is None:
-        raise BadInput(f"no process {pid} runs on this host", hint="Give the worker's pid, or leave --pid out.")
+        raise BadInput(
+            f"no process {pid} runs on this host", hint="Give the worker's pid, or leave --pid out."
+        )
     return found
 
 
@@ -56,7 +60,8 @@ def ttl_ms(minutes: float | None, config: Config) -> int:
         return int(config.leases.manual_ttl.total_seconds() * 1000)
     if not 0 < minutes <= LONGEST_TTL_MINUTES:
         raise BadInput(
-            f"a lease cannot last {minutes:g} minutes", hint=f"Give more than 0 and at most {LONGEST_TTL_MINUTES}."
+            f"a lease cannot last {minutes:g} minutes",
+            hint=f"Give more than 0 and at most {LONGEST_TTL_MINUTES}.",
         )
     return max(1, int(minutes * 60_000))
 
@@ -78,7 +83,9 @@ def known_lane(world: World, lane: str) -> str:
     )
 
 
-def find(world: World, *, lane: str, owner: str = "", loop_ts: str = "", fence: int | None = None) -> Lease | None:
+def find(
+    world: World, *, lane: str, owner: str = "", loop_ts: str = "", fence: int | None = None
+) -> Lease | None:
     """The newest lease that fits everything that was given; an error where the lane's name can only be a mistake."""
     wanted = folded(world.config.canonical_lane(lane) or lane) if lane else ""
     fits = [
@@ -97,8 +104,12 @@ def find(world: World, *, lane: str, owner: str = "", loop_ts: str = "", fence: 
 def checked_holder(lane: str | None, owner: str | None, fence: int | None) -> tuple[str, str]:
     """Lane and owner as a holder gives them: both, unless the fence says it all. An empty one is never everybody."""
     if fence is None and (lane is None or owner is None):
-        missing = " and ".join(flag for flag, given in (("--lane", lane), ("--owner", owner)) if given is None)
-        raise BadInput(f"{missing} must say which lease is meant", hint="Give --lane and --owner, or --fence.")
+        missing = " and ".join(
+            flag for flag, given in (("--lane", lane), ("--owner", owner)) if given is None
+        )
+        raise BadInput(
+            f"{missing} must say which lease is meant", hint="Give --lane and --owner, or --fence."
+        )
     return (
         "" if lane is None else checked(lane, "lane name"),
         "" if owner is None else checked(owner, "owner"),

@@ -17,7 +17,13 @@ from dos.text import checked
 from dos.verbs.args import Option
 from dos.verbs.context import Desk, Reply
 
-EXITS = {"proceed": 0, "route_unstick": 3, "route_replan": 4, "overlap_block": 6, "contract_error": 2}
+EXITS = {
+    "proceed": 0,
+    "route_unstick": 3,
+    "route_replan": 4,
+    "overlap_block": 6,
+    "contract_error": 2,
+}
 NEXT = {
     Action.PROCEED: "GO: launch on it.",
     Action.ROUTE_UNSTICK: "STOP: mend what the evidence names; `dos man wedge CAUSE` explains it.",
@@ -28,11 +34,19 @@ NEXT = {
 
 class Args(Struct, kw_only=True):
     lane: Annotated[str, Option(help="the lane", metavar="LANE")]
-    tree: Annotated[str, Option(help="its paths, with commas; those it is declared with when not given")] = ""
-    leases_json: Annotated[str | None, Option(help="the live leases, instead of the journal's", metavar="JSON")] = None
-    own_lease_ts: Annotated[str, Option(help="the loop stamp of your own lease", metavar="STAMP")] = ""
+    tree: Annotated[
+        str, Option(help="its paths, with commas; those it is declared with when not given")
+    ] = ""
+    leases_json: Annotated[
+        str | None, Option(help="the live leases, instead of the journal's", metavar="JSON")
+    ] = None
+    own_lease_ts: Annotated[
+        str, Option(help="the loop stamp of your own lease", metavar="STAMP")
+    ] = ""
     window: Annotated[int, Option(help="how many runs are looked at", metavar="N")] = 12
-    git_log_file: Annotated[str, Option(help="a log of archive commits, instead of the journal", metavar="FILE")] = ""
+    git_log_file: Annotated[
+        str, Option(help="a log of archive commits, instead of the journal", metavar="FILE")
+    ] = ""
 
 
 def run(args: Args, desk: Desk) -> Reply:

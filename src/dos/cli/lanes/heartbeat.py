@@ -17,19 +17,26 @@ EXITS = {"beat": 0, "not-held": 1, "contract_error": 2, "lock-busy": 4}
 
 class Args(Struct, kw_only=True):
     lane: Annotated[str | None, Option(help="the lane that you hold", metavar="LANE")] = None
-    owner: Annotated[str | None, Option(help="the name that you took it under", metavar="OWNER")] = None
+    owner: Annotated[
+        str | None, Option(help="the name that you took it under", metavar="OWNER")
+    ] = None
     loop_ts: Annotated[str, Option(help="only the lease with this stamp", metavar="STAMP")] = ""
     fence: Annotated[int | None, Option(help="only the lease with this fence", metavar="N")] = None
     coalesce_within_s: Annotated[
-        float, Option(help="write nothing when the last beat is younger than this", metavar="SECONDS")
+        float,
+        Option(help="write nothing when the last beat is younger than this", metavar="SECONDS"),
     ] = 0.0
 
 
 def run(args: Args, desk: Desk) -> Reply:
     lane, owner = caller.checked_holder(args.lane, args.owner, args.fence)
     if args.coalesce_within_s < 0:
-        raise BadInput("--coalesce-within-s cannot be below 0", hint="For example: --coalesce-within-s 30")
-    lease = caller.find(desk.journal_world, lane=lane, owner=owner, loop_ts=args.loop_ts, fence=args.fence)
+        raise BadInput(
+            "--coalesce-within-s cannot be below 0", hint="For example: --coalesce-within-s 30"
+        )
+    lease = caller.find(
+        desk.journal_world, lane=lane, owner=owner, loop_ts=args.loop_ts, fence=args.fence
+    )
     kept = None
     if lease is not None:
         # At most half of its life, so that a beat that was left out cannot end it.

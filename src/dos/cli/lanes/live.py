@@ -17,7 +17,12 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, desk: Desk) -> Reply:
     rows = view.rows(desk.journal_world.journal)
-    plain = [f"{row.lease.holder!r} holds {row.lease.lane!r}{' (lapsed)' if row.lapsed else ''}." for row in rows]
+    plain = [
+        f"{row.lease.holder!r} holds {row.lease.lane!r}{' (lapsed)' if row.lapsed else ''}."
+        for row in rows
+    ]
     return Reply(
-        data=[row.to_json() for row in rows], plain="\n".join(plain) or "Nobody holds a lane.", always_json=True
+        data=[row.to_json() for row in rows],
+        plain="\n".join(plain) or "Nobody holds a lane.",
+        always_json=True,
     )

@@ -49,12 +49,19 @@ def resumed(desk: Desk, given: str) -> Reply:
     if goes_on:
         desk.journal.record(streams.FLEET, PauseEnded(lane=lane, by=actor()))
     told = f"{named(lane)} goes on" if goes_on else f"{named(lane)} is not paused"
-    still = f"; the fleet is still paused, `{ending('')}` ends that" if lane and "" in paused else ""
-    return Reply(text=told + still, data={"resumed": goes_on, "lane": lane or None, "fleet_paused": bool(still)})
+    still = (
+        f"; the fleet is still paused, `{ending('')}` ends that" if lane and "" in paused else ""
+    )
+    return Reply(
+        text=told + still,
+        data={"resumed": goes_on, "lane": lane or None, "fleet_paused": bool(still)},
+    )
 
 
 def _was_stopped(desk: Desk, lane: str) -> bool:
     """Its last run ended in a way that only a person's word clears, a halt among them; or it was given up on."""
     fleet, _ = fold.current(desk.journal_world.journal, Fleet)
     starts = fleet.starts.get(lane, Starts())
-    return bool(starts.failed) or (starts.stopped is not None and starts.stopped.needs in ("operator", "environment"))
+    return bool(starts.failed) or (
+        starts.stopped is not None and starts.stopped.needs in ("operator", "environment")
+    )

@@ -33,7 +33,12 @@ def run(args: Args, desk: Desk) -> Reply:
         if lease.is_lock or (wanted and folded(lease.lane) != wanted):
             continue
         verdict = abandoned.judge(seen)
-        row = {"lane": lease.lane, "owner": lease.holder, "fence": lease.fence, "why": verdict.reason}
+        row = {
+            "lane": lease.lane,
+            "owner": lease.holder,
+            "fence": lease.fence,
+            "why": verdict.reason,
+        }
         if not verdict.abandoned:
             kept.append(row)
         elif args.dry_run or _revoke(desk, lease, verdict.reason):
@@ -43,7 +48,8 @@ def run(args: Args, desk: Desk) -> Reply:
     freed = "would be freed" if args.dry_run else "was freed"
     return Reply(
         data={"dry_run": args.dry_run, "kept": kept, "reaped": reaped},
-        plain="\n".join(f"{each['lane']!r} {freed}: {each['why']}." for each in reaped) or f"Nothing {freed}.",
+        plain="\n".join(f"{each['lane']!r} {freed}: {each['why']}." for each in reaped)
+        or f"Nothing {freed}.",
         always_json=True,
     )
 

@@ -20,7 +20,9 @@ LONGEST_REASON = 1_000
 
 class Args(Struct, kw_only=True):
     lane: Annotated[str | None, Option(help="the lane that you hold", metavar="LANE")] = None
-    owner: Annotated[str | None, Option(help="the name that you took it under", metavar="OWNER")] = None
+    owner: Annotated[
+        str | None, Option(help="the name that you took it under", metavar="OWNER")
+    ] = None
     loop_ts: Annotated[str, Option(help="only the lease with this stamp", metavar="STAMP")] = ""
     fence: Annotated[int | None, Option(help="only the lease with this fence", metavar="N")] = None
     reason: Annotated[str, Option(help="why, for the record", metavar="TEXT")] = ""
@@ -30,14 +32,20 @@ def run(args: Args, desk: Desk) -> Reply:
     lane, owner = caller.checked_holder(args.lane, args.owner, args.fence)
     if args.reason:
         checked(args.reason, "reason", longest=LONGEST_REASON)
-    lease = caller.find(desk.journal_world, lane=lane, owner=owner, loop_ts=args.loop_ts, fence=args.fence)
+    lease = caller.find(
+        desk.journal_world, lane=lane, owner=owner, loop_ts=args.loop_ts, fence=args.fence
+    )
     released = lease is not None and _release(desk, lease, args.reason)
     data = {
         "released": released,
         "lane": lease.lane if lease else lane,
         "owner": lease.holder if lease else owner,
     }
-    plain = f"{data['lane']!r} is free again." if released else f"{data['owner']!r} does not hold {data['lane']!r}."
+    plain = (
+        f"{data['lane']!r} is free again."
+        if released
+        else f"{data['owner']!r} does not hold {data['lane']!r}."
+    )
     return Reply(code=0 if released else 1, data=data, plain=plain, always_json=True)
 
 

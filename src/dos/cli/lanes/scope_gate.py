@@ -20,19 +20,30 @@ EXITS = {"IN_SCOPE": 0, "contract_error": 2, "SCOPE_CREEP": 5, "WRONG_TARGET": 6
 
 
 class Args(Struct, kw_only=True):
-    lane: Annotated[str, Option(help="the lane; the whole repository when not given", metavar="LANE")] = ""
-    file: Annotated[list[str], Option(help="a file that was touched; can be repeated", metavar="PATH", each=True)] = []
+    lane: Annotated[
+        str, Option(help="the lane; the whole repository when not given", metavar="LANE")
+    ] = ""
+    file: Annotated[
+        list[str],
+        Option(help="a file that was touched; can be repeated", metavar="PATH", each=True),
+    ] = []
     staged: Annotated[bool, Option(help="the files that are staged")] = False
-    base: Annotated[str, Option(help="the files changed since this commit (HEAD)", metavar="REF")] = ""
+    base: Annotated[
+        str, Option(help="the files changed since this commit (HEAD)", metavar="REF")
+    ] = ""
     head: Annotated[str, Option(help="and up to this one (HEAD)", metavar="REF")] = ""
-    allow_shared_infra: Annotated[bool, Option(help="files that every lane edits, such as setup.py, are fine")] = False
+    allow_shared_infra: Annotated[
+        bool, Option(help="files that every lane edits, such as setup.py, are fine")
+    ] = False
     creep_tolerance: Annotated[int, Option(help="so many files outside are fine", metavar="N")] = 0
 
 
 def run(args: Args, desk: Desk) -> Reply:
     if args.lane:
         checked(args.lane, "lane name")
-    policy = Policy(allow_shared_infra=args.allow_shared_infra, creep_tolerance=args.creep_tolerance)
+    policy = Policy(
+        allow_shared_infra=args.allow_shared_infra, creep_tolerance=args.creep_tolerance
+    )
     seen = evidence.gather(
         desk.world,
         desk.policy,
@@ -47,8 +58,12 @@ def run(args: Args, desk: Desk) -> Reply:
         code=verdict.exit_code,
         text=f"{'ALLOW' if verdict.allowed else 'REFUSE'}: {verdict.reason}",
         data=to_builtins(verdict),
-        complaint="" if not args.lane or desk.policy.canonical_lane(args.lane) else _unknown(desk, args.lane),
-        next_action="" if verdict.allowed else "Take these files out of the change, or take a lane that has them.",
+        complaint=""
+        if not args.lane or desk.policy.canonical_lane(args.lane)
+        else _unknown(desk, args.lane),
+        next_action=""
+        if verdict.allowed
+        else "Take these files out of the change, or take a lane that has them.",
     )
 
 

@@ -22,9 +22,15 @@ LONGEST_REASON = 1_000
 
 class Args(Struct, kw_only=True):
     lane: Annotated[str, Option(help="the lane", metavar="LANE")]
-    owner: Annotated[str, Option(help="who starts it; the host and the calling process when not given")] = ""
-    loop_ts: Annotated[str, Option(help="the loop's own stamp; now when not given", metavar="STAMP")] = ""
-    run_id: Annotated[str, Option(help="the run; $CID_RUN_ID or $DISPATCH_RUN_ID when not given", metavar="RID")] = ""
+    owner: Annotated[
+        str, Option(help="who starts it; the host and the calling process when not given")
+    ] = ""
+    loop_ts: Annotated[
+        str, Option(help="the loop's own stamp; now when not given", metavar="STAMP")
+    ] = ""
+    run_id: Annotated[
+        str, Option(help="the run; $CID_RUN_ID or $DISPATCH_RUN_ID when not given", metavar="RID")
+    ] = ""
     reason: Annotated[str, Option(help="why, for the record", metavar="TEXT")] = ""
 
 

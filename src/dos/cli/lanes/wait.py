@@ -20,14 +20,17 @@ from dos.verbs.args import Option
 from dos.verbs.context import Desk, Reply
 
 EXITS = {"free": 0, "not-free": 1, "contract_error": 2}
-LOOK_SECONDS = 5.0  # a lease's end by time is no event; and so long is the longest that one can be overslept
+LOOK_SECONDS = (
+    5.0  # a lease's end by time is no event; and so long is the longest that one can be overslept
+)
 FOR_EVER = {RefusalReason.REGION_UNKNOWN, RefusalReason.SELF_MODIFY, RefusalReason.UNKNOWN_LANE}
 
 
 class Args(Struct, kw_only=True):
     lane: Annotated[str, Option(help="the lane", metavar="LANE")]
     timeout: Annotated[
-        float | None, Option(help="give up after this long; never when not given", metavar="SECONDS")
+        float | None,
+        Option(help="give up after this long; never when not given", metavar="SECONDS"),
     ] = None
 
 
@@ -49,7 +52,9 @@ def run(args: Args, desk: Desk) -> Reply:
 def _decide(args: Args, desk: Desk) -> Decision:
     seen = evidence.gather(desk.world, desk.policy)
     asked = arbiter.Ask(lane=args.lane, exact=True)
-    return arbiter.judge(asked, seen.live, seen.roster, predicates=seen.predicates, config=desk.policy)
+    return arbiter.judge(
+        asked, seen.live, seen.roster, predicates=seen.predicates, config=desk.policy
+    )
 
 
 def _next_lapse(desk: Desk) -> float:
@@ -60,16 +65,23 @@ def _next_lapse(desk: Desk) -> float:
 def _hint(args: Args, desk: Desk, decision: Decision) -> dict[str, str]:
     if decision.exit_code != 1:
         return {}
-    return obstacles.hint(obstacles.in_the_way(desk, desk.world.journal, arbiter.Ask(lane=args.lane)))
+    return obstacles.hint(
+        obstacles.in_the_way(desk, desk.world.journal, arbiter.Ask(lane=args.lane))
+    )
 
 
 def _reply(decision: Decision, waited: float, hint: dict[str, str]) -> Reply:
     free = decision.outcome is Answer.ACQUIRE
     lane = decision.lane if free else decision.requested_lane
-    reason = f"lane {lane!r} can be taken now, and nobody has taken it for you" if free else decision.reason
+    reason = (
+        f"lane {lane!r} can be taken now, and nobody has taken it for you"
+        if free
+        else decision.reason
+    )
     return Reply(
         code=decision.exit_code,
-        data={"free": free, "lane": lane, "reason": reason, "waited_seconds": round(waited, 3)} | hint,
+        data={"free": free, "lane": lane, "reason": reason, "waited_seconds": round(waited, 3)}
+        | hint,
         plain=f"{lane!r} is free." if free else f"{lane!r} is not free: {reason}.",
         complaint=arbitrate.complaint(decision, hint),
         next_action="dos lease-lane acquire" if free else arbitrate.interpretation(decision, hint),

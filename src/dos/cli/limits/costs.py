@@ -23,14 +23,20 @@ EXITS = {"reported": 0, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
-    by: Annotated[str, Option(help="what each line is", choices=("unit", "lane", "day", "agent"))] = "unit"
-    since: Annotated[str, Option(help="only what was spent since then, in UTC: 2026-08-01", metavar="DATE")] = ""
+    by: Annotated[
+        str, Option(help="what each line is", choices=("unit", "lane", "day", "agent"))
+    ] = "unit"
+    since: Annotated[
+        str, Option(help="only what was spent since then, in UTC: 2026-08-01", metavar="DATE")
+    ] = ""
 
 
 def run(args: Args, desk: Desk) -> Reply:
     journal = desk.journal_world.journal
     since_ms = _moment(args.since) if args.since else None
-    told = view.costs(_spend(journal, since_ms), args.by, None if since_ms is None else second_stamp(since_ms))
+    told = view.costs(
+        _spend(journal, since_ms), args.by, None if since_ms is None else second_stamp(since_ms)
+    )
     return Reply(text=view.render(told), data=to_builtins(told), indented=True)
 
 
@@ -44,5 +50,7 @@ def _moment(text: str) -> int:
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
-        raise BadInput(f"--since {shown(text)} is no date", hint="For example: --since 2026-08-01.") from None
+        raise BadInput(
+            f"--since {shown(text)} is no date", hint="For example: --since 2026-08-01."
+        ) from None
     return int(at.replace(tzinfo=at.tzinfo or UTC).timestamp() * 1000)

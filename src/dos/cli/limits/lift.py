@@ -27,19 +27,30 @@ ATTEMPTS = 10  # at a limit that others write about at the same time
 
 class Args(Struct, kw_only=True):
     key: Annotated[
-        str, Option(positional=True, help="which one, as `dos limits` prints it (default: the only one)", metavar="KEY")
+        str,
+        Option(
+            positional=True,
+            help="which one, as `dos limits` prints it (default: the only one)",
+            metavar="KEY",
+        ),
     ] = ""
 
 
 def run(args: Args, desk: Desk) -> Reply:
     holding = _holding(desk.journal_world.journal)
     if not holding and not args.key:
-        return Reply(code=1, text="No provider is limited; nothing was changed.", data={"lifted": None})
+        return Reply(
+            code=1, text="No provider is limited; nothing was changed.", data={"lifted": None}
+        )
     limit = _meant(args.key, holding)
     closed = _lift(desk.journal, limit)
     name = key_of(limit)
     if closed is None:
-        return Reply(code=1, text=f"{name} is not limited any more; nothing was changed.", data={"lifted": None})
+        return Reply(
+            code=1,
+            text=f"{name} is not limited any more; nothing was changed.",
+            data={"lifted": None},
+        )
     answered = f"; answered: {', '.join(closed)}" if closed else ""
     return Reply(
         text=f"Lifted the limit of {name}. Workers that wait for it start now{answered}.",
@@ -61,7 +72,8 @@ def _meant(key: str, holding: list[Limit]) -> Limit:
         hint = f"The limits are: {names}." if holding else "No provider is limited."
         raise BadInput(f"there is no limit {shown(key)}", hint=hint)
     raise BadInput(
-        f"{len(holding)} providers are limited: {names}", hint=f"Name one: dos limits lift {key_of(meant[0])}"
+        f"{len(holding)} providers are limited: {names}",
+        hint=f"Name one: dos limits lift {key_of(meant[0])}",
     )
 
 
@@ -76,8 +88,13 @@ def _lift(journal: Store, limit: Limit) -> list[str] | None:
         asked = decisions.about_limit(waiting, limit.key)
         closing = [decisions.settling(each, by=actor()) for each in asked]
         try:
-            journal.append_all([quota.lifting(now, reason=f"lifted by {actor() or 'a person'}"), *closing])
+            journal.append_all(
+                [quota.lifting(now, reason=f"lifted by {actor() or 'a person'}"), *closing]
+            )
         except Conflict:
             continue
         return [each.raised.id for each in asked]
-    raise Conflict(f"the limit of {key_of(limit)} changed {ATTEMPTS} times while it was lifted", hint="Try again.")
+    raise Conflict(
+        f"the limit of {key_of(limit)} changed {ATTEMPTS} times while it was lifted",
+        hint="Try again.",
+    )

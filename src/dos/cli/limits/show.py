@@ -33,7 +33,9 @@ class Args(Struct, kw_only=True):
 def run(args: Args, desk: Desk) -> Reply:
     world = desk.world
     found, _ = fold.current(world.journal, Quota)
-    units = list(sources.read(world.workspace, world.config).units)  # a plan that cannot be read hides no limit
+    units = list(
+        sources.read(world.workspace, world.config).units
+    )  # a plan that cannot be read hides no limit
     agents, now_ms = _agents(world.config, units), world.journal.now_ms()
     used = quota.in_use(found.limits, agents)
     holding = [each for each in found.limits.values() if each.ending]

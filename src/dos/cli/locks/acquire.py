@@ -25,14 +25,22 @@ LONGEST_TTL_SECONDS = 31_536_000
 
 class Args(Struct, kw_only=True):
     owner: Annotated[str, Option(help="who takes it", positional=True, metavar="OWNER")]
-    retries: Annotated[int, Option(help="how many intervals to wait while another has it", metavar="N")] = 5
-    retry_interval: Annotated[float, Option(help="how long each of them is", metavar="SECONDS")] = 2.0
+    retries: Annotated[
+        int, Option(help="how many intervals to wait while another has it", metavar="N")
+    ] = 5
+    retry_interval: Annotated[float, Option(help="how long each of them is", metavar="SECONDS")] = (
+        2.0
+    )
     ttl_seconds: Annotated[float, Option(help="how long it lasts", metavar="SECONDS")] = 300.0
 
 
 def run(args: Args, desk: Desk) -> Reply:
     owner = checked(args.owner, "owner")
-    if args.retries < 0 or args.retry_interval < 0 or not 0 < args.ttl_seconds <= LONGEST_TTL_SECONDS:
+    if (
+        args.retries < 0
+        or args.retry_interval < 0
+        or not 0 < args.ttl_seconds <= LONGEST_TTL_SECONDS
+    ):
         raise BadInput(
             "--retries and --retry-interval cannot be below 0, and --ttl-seconds must be above",
             hint="For example: dos lease acquire me --retries 5 --ttl-seconds 300",
@@ -52,14 +60,26 @@ def _attempt(store: Store, owner: str, ttl_ms: int) -> Reply:
     before = archive_lock.held(store)
     if before and before.lease.holder == owner and store.renew([before.lease.fence]).kept:
         stamp = second_stamp(before.lease.beat_ms)
-        return _reply("re-entrant", f"re-entrant {owner} prev-acquired-at={stamp}", before, owner=owner)
+        return _reply(
+            "re-entrant", f"re-entrant {owner} prev-acquired-at={stamp}", before, owner=owner
+        )
     taken = archive_lock.take(store, owner, ttl_ms)
     if isinstance(taken, Lease):
         stolen = before is not None and before.lapsed
-        was = f"stole-stale {before.lease.holder} age={before.age_seconds}s" if before and stolen else ""
-        return _reply("stole-stale" if stolen else "acquired", was or f"acquired {owner}", before, owner=owner)
+        was = (
+            f"stole-stale {before.lease.holder} age={before.age_seconds}s"
+            if before and stolen
+            else ""
+        )
+        return _reply(
+            "stole-stale" if stolen else "acquired", was or f"acquired {owner}", before, owner=owner
+        )
     holder = archive_lock.held(store)
-    text = f"busy {holder.lease.holder} age={holder.age_seconds}s" if holder else f"busy {taken.detail}"
+    text = (
+        f"busy {holder.lease.holder} age={holder.age_seconds}s"
+        if holder
+        else f"busy {taken.detail}"
+    )
     return _reply("busy", text, holder, owner=owner)
 
 

@@ -27,7 +27,9 @@ def run(args: Args, desk: Desk) -> Reply:
     owner = checked(args.owner, "owner")
     held = archive_lock.held(desk.journal_world.journal)
     if held is None:
-        return Reply(text="released (no-lock)", data={"released": False, "owner": owner, "was": None})
+        return Reply(
+            text="released (no-lock)", data={"released": False, "owner": owner, "was": None}
+        )
     holder = held.lease.holder
     if holder != owner and not args.force:
         return Reply(

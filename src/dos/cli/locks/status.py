@@ -14,7 +14,10 @@ EXITS = {"reported": 0, "contract_error": 2}
 
 class Args(Struct, kw_only=True):
     ttl_seconds: Annotated[
-        float | None, Option(help="call it stale from this age on; its own end when not given", metavar="SECONDS")
+        float | None,
+        Option(
+            help="call it stale from this age on; its own end when not given", metavar="SECONDS"
+        ),
     ] = None
 
 

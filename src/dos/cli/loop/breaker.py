@@ -24,18 +24,25 @@ class Args(Struct, kw_only=True):
     consecutive: Annotated[int, Option(help="failures in a row", metavar="N")] = 0
     total: Annotated[int, Option(help="failures in all", metavar="N")] = 0
     run: Annotated[str, Option(help="count the failures of this run, instead", metavar="RID")] = ""
-    max_consecutive: Annotated[int | None, Option(help="the limit; [breaker] max_consecutive", metavar="N")] = None
-    max_total: Annotated[int | None, Option(help="the limit; [breaker] max_total", metavar="N")] = None
-    on_trip: Annotated[str, Option(help="who is asked then; [breaker] on_trip", choices=("none", "judge", "human"))] = (
-        ""
+    max_consecutive: Annotated[
+        int | None, Option(help="the limit; [breaker] max_consecutive", metavar="N")
+    ] = None
+    max_total: Annotated[int | None, Option(help="the limit; [breaker] max_total", metavar="N")] = (
+        None
     )
+    on_trip: Annotated[
+        str, Option(help="who is asked then; [breaker] on_trip", choices=("none", "judge", "human"))
+    ] = ""
 
 
 def run(args: Args, desk: Desk) -> Reply:
     consecutive, total = args.consecutive, args.total
     if args.run:
         if consecutive or total:
-            raise BadInput("--run and --consecutive or --total both say how often it failed", hint="Give one of them.")
+            raise BadInput(
+                "--run and --consecutive or --total both say how often it failed",
+                hint="Give one of them.",
+            )
         found = find_run.find(desk, args.run)
         if found.missing:
             return found.missing

@@ -28,9 +28,13 @@ EXITS = {
 
 
 class Args(Struct, kw_only=True):
-    residuals: Annotated[str, Option(help="what was left after each round, oldest first", metavar="N,N,…")] = ""
+    residuals: Annotated[
+        str, Option(help="what was left after each round, oldest first", metavar="N,N,…")
+    ] = ""
     run: Annotated[str, Option(help="the iterations of this run, instead", metavar="RID")] = ""
-    max_nonconverging: Annotated[int, Option(help="so many rounds without a gain are needed", metavar="N")] = 3
+    max_nonconverging: Annotated[
+        int, Option(help="so many rounds without a gain are needed", metavar="N")
+    ] = 3
     window: Annotated[int, Option(help="rounds to look at when nothing moves", metavar="N")] = 4
 
 

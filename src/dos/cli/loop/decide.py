@@ -34,15 +34,31 @@ FIELDS = "`dos help decide` shows an example; the fields are those of dos.loop_d
 
 
 class Args(Struct, kw_only=True):
-    state: Annotated[str, Option(help="the loop's state: JSON, a file, or - for the input", metavar="JSON")] = ""
-    outcome: Annotated[str, Option(help="how the iteration ended: JSON, a file, or -", metavar="JSON")] = ""
-    run: Annotated[str, Option(help="keep the state in the journal, under this run", metavar="RID")] = ""
-    iteration: Annotated[int | None, Option(help="with --run: the iteration that ended", metavar="N")] = None
-    attempt: Annotated[int | None, Option(help="with --iteration: which try of it", metavar="N")] = None
-    evidence: Annotated[str, Option(help="with --run: what was seen, as fields of a state", metavar="JSON")] = ""
-    unit: Annotated[str, Option(help="with --run: the unit that was worked on", metavar="UNIT")] = ""
+    state: Annotated[
+        str, Option(help="the loop's state: JSON, a file, or - for the input", metavar="JSON")
+    ] = ""
+    outcome: Annotated[
+        str, Option(help="how the iteration ended: JSON, a file, or -", metavar="JSON")
+    ] = ""
+    run: Annotated[
+        str, Option(help="keep the state in the journal, under this run", metavar="RID")
+    ] = ""
+    iteration: Annotated[
+        int | None, Option(help="with --run: the iteration that ended", metavar="N")
+    ] = None
+    attempt: Annotated[
+        int | None, Option(help="with --iteration: which try of it", metavar="N")
+    ] = None
+    evidence: Annotated[
+        str, Option(help="with --run: what was seen, as fields of a state", metavar="JSON")
+    ] = ""
+    unit: Annotated[str, Option(help="with --run: the unit that was worked on", metavar="UNIT")] = (
+        ""
+    )
     lane: Annotated[str, Option(help="with --run: the lane", metavar="LANE")] = ""
-    batch: Annotated[bool, Option(help='read {"state":…,"outcome":…} lines, write one decision a line')] = False
+    batch: Annotated[
+        bool, Option(help='read {"state":…,"outcome":…} lines, write one decision a line')
+    ] = False
 
 
 class Step(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -56,12 +72,17 @@ def run(args: Args, desk: Desk) -> Reply:
     if args.batch:
         return _batch(args)
     if not args.outcome:
-        raise BadInput("there is no outcome to decide on", hint='Give one: dos decide --outcome \'{"kind":"SHIPPED"}\'')
+        raise BadInput(
+            "there is no outcome to decide on",
+            hint='Give one: dos decide --outcome \'{"kind":"SHIPPED"}\'',
+        )
     outcome = _timed(_read(args.outcome, "--outcome", IterationOutcome))
     if args.run:
         return _durable(args, desk, outcome)
     if args.iteration is not None or args.attempt is not None or args.evidence:
-        raise BadInput("--iteration, --attempt and --evidence belong to --run", hint="Put them into --state.")
+        raise BadInput(
+            "--iteration, --attempt and --evidence belong to --run", hint="Put them into --state."
+        )
     state = _read(args.state, "--state", LoopState) if args.state else LoopState()
     return _reply(decide.decide(state, outcome))
 
@@ -112,7 +133,9 @@ def _fence() -> int | None:
     """A loop that was given a lane may go on with its run only while it holds the lane."""
     exported = os.environ.get("DOS_FENCE", "")
     if exported and not exported.isdecimal():
-        raise BadInput(f"$DOS_FENCE is {shown(exported)}, which is no fence", hint="Unset DOS_FENCE.")
+        raise BadInput(
+            f"$DOS_FENCE is {shown(exported)}, which is no fence", hint="Unset DOS_FENCE."
+        )
     return int(exported) if exported else None
 
 
@@ -124,7 +147,9 @@ def _reply(decision: LoopDecision, more: dict[str, Any] | None = None) -> Reply:
         code=EXITS[decision.action],
         text=f"{what}{until}  {decision.reason}{clears}",
         data={**to_builtins(decision), **(more or {})},
-        next_action=f"`dos man wedge {decision.stop_reason}` says what to do." if decision.stop_reason else "",
+        next_action=f"`dos man wedge {decision.stop_reason}` says what to do."
+        if decision.stop_reason
+        else "",
     )
 
 
@@ -149,13 +174,16 @@ def _read_file(name: str, where: str) -> bytes:
             return file.read(LARGEST_BYTES)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
-        raise BadInput(f"{where}: {shown(name)} is neither JSON nor a file: {why}", hint=FIELDS) from error
+        raise BadInput(
+            f"{where}: {shown(name)} is neither JSON nor a file: {why}", hint=FIELDS
+        ) from error
 
 
 def _batch(args: Args) -> Reply:
     if args.state or args.outcome or args.run:
         raise BadInput(
-            "--batch reads states and outcomes from the input", hint="Leave --state, --outcome and --run out."
+            "--batch reads states and outcomes from the input",
+            hint="Leave --state, --outcome and --run out.",
         )
     return answer_lines(Step, lambda step: decide.decide(step.state, _timed(step.outcome)))
 

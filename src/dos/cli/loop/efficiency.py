@@ -16,12 +16,22 @@ EXITS = {"EFFICIENT": 0, "COSTLY": 3, "WASTEFUL": 4, "contract_error": 2, "unkno
 class Args(Struct, kw_only=True):
     work: Annotated[int, Option(help="what was done", metavar="N")] = 0
     tokens: Annotated[int, Option(help="what was spent", metavar="N")] = 0
-    min_tokens: Annotated[int | None, Option(help="fewer say nothing; [efficiency] min_tokens", metavar="N")] = None
-    floor: Annotated[float | None, Option(help="work for a token; [efficiency] floor", metavar="RATIO")] = None
+    min_tokens: Annotated[
+        int | None, Option(help="fewer say nothing; [efficiency] min_tokens", metavar="N")
+    ] = None
+    floor: Annotated[
+        float | None, Option(help="work for a token; [efficiency] floor", metavar="RATIO")
+    ] = None
 
 
 def run(args: Args, desk: Desk) -> Reply:
     with sensible("efficiency"):
-        policy = with_typed(desk.world.config.efficiency, min_tokens=args.min_tokens, floor=args.floor)
+        policy = with_typed(
+            desk.world.config.efficiency, min_tokens=args.min_tokens, floor=args.floor
+        )
         verdict = efficiency.judge(Evidence(work=args.work, tokens=args.tokens), policy)
-    return Reply(code=EXITS[verdict.answer], text=f"{verdict.answer}  {verdict.reason}", data=to_builtins(verdict))
+    return Reply(
+        code=EXITS[verdict.answer],
+        text=f"{verdict.answer}  {verdict.reason}",
+        data=to_builtins(verdict),
+    )

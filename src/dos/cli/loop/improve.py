@@ -28,15 +28,19 @@ class Args(Struct, kw_only=True):
     work: Annotated[int, Option(help="the measure, with the change", metavar="N")] = 0
     baseline_work: Annotated[int, Option(help="the measure, without it", metavar="N")] = 0
     tokens: Annotated[int, Option(help="what the change cost", metavar="N")] = 0
-    consecutive_reverts: Annotated[int, Option(help="how many were reverted in a row before it", metavar="N")] = 0
+    consecutive_reverts: Annotated[
+        int, Option(help="how many were reverted in a row before it", metavar="N")
+    ] = 0
     max_reverts: Annotated[
-        int | None, Option(help="so many end the loop; [improve] max_consecutive_reverts", metavar="N")
+        int | None,
+        Option(help="so many end the loop; [improve] max_consecutive_reverts", metavar="N"),
     ] = None
     efficiency_floor: Annotated[
         float | None, Option(help="gain for a token; [improve] efficiency_floor", metavar="RATIO")
     ] = None
     min_tokens: Annotated[
-        int | None, Option(help="fewer cost nothing; [improve] min_tokens_for_efficiency", metavar="N")
+        int | None,
+        Option(help="fewer cost nothing; [improve] min_tokens_for_efficiency", metavar="N"),
     ] = None
     narrated: Annotated[str, Option(help="what its author says of it", metavar="TEXT")] = ""
 

@@ -22,7 +22,14 @@ from dos.text import checked
 from dos.verbs.args import Option
 from dos.verbs.context import Desk, Reply
 
-EXITS = {"ADVANCING": 0, "SPINNING": 3, "STALLED": 4, "UNKNOWN": 5, "contract_error": 2, "unknown": 5}
+EXITS = {
+    "ADVANCING": 0,
+    "SPINNING": 3,
+    "STALLED": 4,
+    "UNKNOWN": 5,
+    "contract_error": 2,
+    "unknown": 5,
+}
 MOST_PROCESSES = 1 << 31
 NEXT = {
     Answer.SPINNING: "Look at what it does; it is alive and nothing comes of it.",
@@ -33,14 +40,22 @@ NEXT = {
 
 class Args(Struct, kw_only=True):
     run_id: Annotated[str, Option(help="the run", metavar="RID")]
-    start_sha: Annotated[str, Option(help="count commits from here, not from its lease", metavar="SHA")] = ""
+    start_sha: Annotated[
+        str, Option(help="count commits from here, not from its lease", metavar="SHA")
+    ] = ""
     lane: Annotated[str, Option(help="only what it does in this lane", metavar="LANE")] = ""
     loop_ts: Annotated[str, Option(help="only the lease with this stamp", metavar="STAMP")] = ""
-    last_heartbeat_age_ms: Annotated[int | None, Option(help="how old its last beat is", metavar="MS")] = None
+    last_heartbeat_age_ms: Annotated[
+        int | None, Option(help="how old its last beat is", metavar="MS")
+    ] = None
     pid: Annotated[int | None, Option(help="its process", metavar="PID")] = None
-    host_id: Annotated[str, Option(help="the host of --pid; this one when not given", metavar="HOST")] = ""
+    host_id: Annotated[
+        str, Option(help="the host of --pid; this one when not given", metavar="HOST")
+    ] = ""
     no_proc: Annotated[bool, Option(help="do not look for its process")] = False
-    now_ms: Annotated[int | None, Option(help="what time it is; now when not given", metavar="MS")] = None
+    now_ms: Annotated[
+        int | None, Option(help="what time it is; now when not given", metavar="MS")
+    ] = None
 
 
 def run(args: Args, desk: Desk) -> Reply:
@@ -51,7 +66,10 @@ def run(args: Args, desk: Desk) -> Reply:
         loop_ts=checked(args.loop_ts, "loop stamp") if args.loop_ts else "",
     )
     if args.now_ms is not None and args.now_ms < 0:
-        raise BadInput(f"--now-ms is {args.now_ms}; time does not start below 0", hint="Give epoch milliseconds.")
+        raise BadInput(
+            f"--now-ms is {args.now_ms}; time does not start below 0",
+            hint="Give epoch milliseconds.",
+        )
     traces, now_ms = evidence.of_run(world.journal, wanted, now_ms=args.now_ms)
     with sensible("liveness"):
         seen = evidence.look(world.workspace, [_told(args, desk, wanted, traces)], now_ms)[0]
@@ -65,7 +83,11 @@ def run(args: Args, desk: Desk) -> Reply:
 
 
 def _lane(args: Args, desk: Desk) -> str:
-    return (desk.world.config.canonical_lane(checked(args.lane, "lane name")) or args.lane) if args.lane else ""
+    return (
+        (desk.world.config.canonical_lane(checked(args.lane, "lane name")) or args.lane)
+        if args.lane
+        else ""
+    )
 
 
 def _told(args: Args, desk: Desk, wanted: Wanted, traces: Traces) -> Traces:

@@ -17,14 +17,22 @@ def listed(text: str, flag: str) -> tuple[int, ...]:
     """5,4,3 as numbers; nothing, where nothing is written."""
     words = [word.strip() for word in text.split(",")] if text.strip() else []
     for word in words:
-        if not word.removeprefix("-").isascii() or not word.removeprefix("-").isdecimal() or len(word) > MOST_DIGITS:
-            raise BadInput(f"{flag}: {shown(word)} is not a whole number", hint=f"For example: {flag} 5,4,3")
+        if (
+            not word.removeprefix("-").isascii()
+            or not word.removeprefix("-").isdecimal()
+            or len(word) > MOST_DIGITS
+        ):
+            raise BadInput(
+                f"{flag}: {shown(word)} is not a whole number", hint=f"For example: {flag} 5,4,3"
+            )
     return tuple(map(int, words))
 
 
 def with_typed(policy: P, **typed: object) -> P:
     """The policy of `dos.toml`, but for what was typed: what is None was not."""
-    return structs.replace(policy, **{name: value for name, value in typed.items() if value is not None})
+    return structs.replace(
+        policy, **{name: value for name, value in typed.items() if value is not None}
+    )
 
 
 @contextmanager

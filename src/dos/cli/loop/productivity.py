@@ -17,13 +17,25 @@ EXITS = {"PRODUCTIVE": 0, "DIMINISHING": 3, "STALLED": 4, "contract_error": 2, "
 
 
 class Args(Struct, kw_only=True):
-    deltas: Annotated[str, Option(help="the work of each step, oldest first", metavar="N,N,…", may_be_empty=True)] = ""
-    min_steps: Annotated[int | None, Option(help="fewer say nothing; [productivity] min_steps", metavar="N")] = None
-    floor: Annotated[int | None, Option(help="less is little; [productivity] floor", metavar="N")] = None
+    deltas: Annotated[
+        str, Option(help="the work of each step, oldest first", metavar="N,N,…", may_be_empty=True)
+    ] = ""
+    min_steps: Annotated[
+        int | None, Option(help="fewer say nothing; [productivity] min_steps", metavar="N")
+    ] = None
+    floor: Annotated[
+        int | None, Option(help="less is little; [productivity] floor", metavar="N")
+    ] = None
 
 
 def run(args: Args, desk: Desk) -> Reply:
     with sensible("productivity"):
-        policy = with_typed(desk.world.config.productivity, min_steps=args.min_steps, floor=args.floor)
+        policy = with_typed(
+            desk.world.config.productivity, min_steps=args.min_steps, floor=args.floor
+        )
         verdict = productivity.judge(Evidence(deltas=listed(args.deltas, "--deltas")), policy)
-    return Reply(code=EXITS[verdict.answer], text=f"{verdict.answer}  {verdict.reason}", data=to_builtins(verdict))
+    return Reply(
+        code=EXITS[verdict.answer],
+        text=f"{verdict.answer}  {verdict.reason}",
+        data=to_builtins(verdict),
+    )

@@ -20,7 +20,9 @@ EXITS = {"NEW": 0, "RECURRING": 3, "contract_error": 2, "unknown": 5}
 
 
 class Args(Struct, kw_only=True):
-    run_id: Annotated[str, Option(help="the run; the last that stopped when not given", positional=True)] = ""
+    run_id: Annotated[
+        str, Option(help="the run; the last that stopped when not given", positional=True)
+    ] = ""
     min_recurrence: Annotated[int, Option(help="from so many runs on it recurs", metavar="N")] = 2
 
 
@@ -30,11 +32,15 @@ def run(args: Args, desk: Desk) -> Reply:
         policy = Policy(min_recurrence=args.min_recurrence)
     seen = evidence.gather(desk.world.journal, run_id)
     if run_id and seen is None:
-        raise BadInput(f"the journal knows no run {run_id}", hint="`dos status` lists the last that stopped.")
+        raise BadInput(
+            f"the journal knows no run {run_id}", hint="`dos status` lists the last that stopped."
+        )
     verdict = recurring.judge(seen or Evidence(run=""), policy)
     return Reply(
         code=EXITS[verdict.answer],
         text=f"{verdict.answer}  {verdict.reason}",
         data=to_builtins(verdict),
-        next_action=f"`dos man wedge {verdict.cause_key}` says what clears it." if verdict.recurring else "",
+        next_action=f"`dos man wedge {verdict.cause_key}` says what clears it."
+        if verdict.recurring
+        else "",
     )

@@ -24,7 +24,10 @@ EXITS = {"same": 0, "not-found": 1, "contract_error": 2, "differs": 3}
 
 class Args(Struct, kw_only=True):
     run: Annotated[
-        str, Option(positional=True, help="run, lane or unit; the newest run when not given", metavar="RUN")
+        str,
+        Option(
+            positional=True, help="run, lane or unit; the newest run when not given", metavar="RUN"
+        ),
     ] = ""
     policy: Annotated[str, Option(help="a dos.toml with other limits", metavar="FILE")] = ""
 
@@ -35,7 +38,11 @@ def run(args: Args, desk: Desk) -> Reply:
         return found.missing
     policy = _policy(args.policy) if args.policy else None
     made = replay.replay(record.read(found.happened), policy)
-    data: dict[str, Any] = {"run_id": found.run_id, "policy": args.policy or None, **to_builtins(made)}
+    data: dict[str, Any] = {
+        "run_id": found.run_id,
+        "policy": args.policy or None,
+        **to_builtins(made),
+    }
     which = f" under {args.policy}" if args.policy else ""
     if made.difference is None:
         times = "1 decision" if made.decisions == 1 else f"{made.decisions} decisions"

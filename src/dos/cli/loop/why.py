@@ -18,7 +18,10 @@ EXITS = {"told": 0, "not-found": 1, "contract_error": 2}
 
 class Args(Struct, kw_only=True):
     run: Annotated[
-        str, Option(positional=True, help="run, lane or unit; the newest run when not given", metavar="RUN")
+        str,
+        Option(
+            positional=True, help="run, lane or unit; the newest run when not given", metavar="RUN"
+        ),
     ] = ""
     iteration: Annotated[int | None, Option(help="only this iteration", metavar="N")] = None
 

@@ -19,7 +19,15 @@ from dos.fleet.io.reader import FleetReader
 from dos.verbs.args import Option
 from dos.verbs.context import Desk, Reply
 
-EXITS = {"SETTLED": 0, "EMPTY": 0, "OPEN": 3, "STUCK": 4, "UNKNOWN": 5, "contract_error": 2, "unknown": 5}
+EXITS = {
+    "SETTLED": 0,
+    "EMPTY": 0,
+    "OPEN": 3,
+    "STUCK": 4,
+    "UNKNOWN": 5,
+    "contract_error": 2,
+    "unknown": 5,
+}
 NEXT = {
     Answer.EMPTY: "`dos doctor` says where plans are looked for.",
     Answer.OPEN: "`dos up` works on what is left.",
@@ -29,7 +37,9 @@ NEXT = {
 
 
 class Args(Struct, kw_only=True):
-    now_ms: Annotated[int | None, Option(help="what time it is; now when not given", metavar="MS")] = None
+    now_ms: Annotated[
+        int | None, Option(help="what time it is; now when not given", metavar="MS")
+    ] = None
 
 
 def run(args: Args, desk: Desk) -> Reply:
@@ -53,7 +63,8 @@ def run(args: Args, desk: Desk) -> Reply:
     return Reply(
         code=EXITS[verdict.answer],
         text="\n".join([f"{verdict.answer}  {verdict.reason}", *_lines(verdict, waits)]),
-        data=to_builtins(verdict) | {"waiting": to_builtins({name: waits[name] for name in waiting_units})},
+        data=to_builtins(verdict)
+        | {"waiting": to_builtins({name: waits[name] for name in waiting_units})},
         next_action=NEXT.get(verdict.answer, ""),
         indented=True,
     )
@@ -66,8 +77,14 @@ def _lines(verdict: Verdict, waits: Mapping[str, Waits]) -> list[str]:
     return [
         *(f"  under way     {unit}  {run}" for unit, run in verdict.in_flight.items()),
         *(f"  interrupted   {unit}  {run}{why(unit)}" for unit, run in verdict.interrupted.items()),
-        *(f"  held          {unit}{why(unit) or f'  {reason}'}" for unit, reason in verdict.held.items()),
+        *(
+            f"  held          {unit}{why(unit) or f'  {reason}'}"
+            for unit, reason in verdict.held.items()
+        ),
         *(f"  resting       {unit}{why(unit)}" for unit in verdict.resting),
-        *(f"  {'waiting' if waits.get(unit) else 'free':<12}  {unit}{why(unit)}" for unit in verdict.open),
+        *(
+            f"  {'waiting' if waits.get(unit) else 'free':<12}  {unit}{why(unit)}"
+            for unit in verdict.open
+        ),
         *(f"  in no plan    {unit}" for unit in verdict.undeclared),
     ]

@@ -23,9 +23,14 @@ EXITS = {"recorded": 0, "contract_error": 2, "lock-busy": 4}
 
 class Args(Struct, kw_only=True):
     unit: Annotated[str, Option(help="the unit", metavar="UNIT", positional=True)]
-    outcome: Annotated[str, Option(help="shipped, drained, blocked, error or unknown", choices=tuple(AttemptOutcome))]
+    outcome: Annotated[
+        str,
+        Option(help="shipped, drained, blocked, error or unknown", choices=tuple(AttemptOutcome)),
+    ]
     lane: Annotated[str, Option(help="the lane it was tried on", metavar="LANE")] = ""
-    run_id: Annotated[str, Option(help="the run; $CID_RUN_ID or $DISPATCH_RUN_ID when not given", metavar="RID")] = ""
+    run_id: Annotated[
+        str, Option(help="the run; $CID_RUN_ID or $DISPATCH_RUN_ID when not given", metavar="RID")
+    ] = ""
     loop_ts: Annotated[str, Option(help="the loop's own stamp", metavar="STAMP")] = ""
 
 
@@ -47,6 +52,12 @@ def run(args: Args, desk: Desk) -> Reply:
     ts = second_stamp(event.at_ms)
     return Reply(
         text=f"recorded  {fact.unit}: {fact.outcome} at {ts}",
-        data={"recorded": True, "unit_id": fact.unit, "outcome": fact.outcome, "lane": fact.lane, "ts": ts}
+        data={
+            "recorded": True,
+            "unit_id": fact.unit,
+            "outcome": fact.outcome,
+            "lane": fact.lane,
+            "ts": ts,
+        }
         | {"run_id": fact.run_id, "loop_ts": fact.loop_ts, "seq": event.pos},
     )

@@ -71,10 +71,14 @@ class Board(Struct, frozen=True, kw_only=True):
     problems: list[str] = []
 
 
-def row(unit: Unit, truth: Truth, *, lane: str, is_held: bool, in_flight: bool, agent: str = "") -> Row:
+def row(
+    unit: Unit, truth: Truth, *, lane: str, is_held: bool, in_flight: bool, agent: str = ""
+) -> Row:
     shipped = landed.shipped(truth)
     says_done = unit.claimed == Claim.SHIPPED
-    verdict = reconcile.judge(reconcile.Evidence(unit=unit.name, claimed=says_done, oracle_shipped=shipped))
+    verdict = reconcile.judge(
+        reconcile.Evidence(unit=unit.name, claimed=says_done, oracle_shipped=shipped)
+    )
     cell = _divergence(verdict.answer, Claim(unit.claimed))
     return Row(
         plan=unit.plan,
@@ -101,7 +105,9 @@ def _why(truth: Truth, cell: Divergence) -> str:
     """Why it is not shipped, where somebody could think that it is."""
     if isinstance(truth, Landed):
         return ""
-    is_worth_it = cell in (Divergence.OVER, Divergence.UNKNOWN) or (isinstance(truth, NotLanded) and truth.is_claimed)
+    is_worth_it = cell in (Divergence.OVER, Divergence.UNKNOWN) or (
+        isinstance(truth, NotLanded) and truth.is_claimed
+    )
     return truth.why if is_worth_it else ""
 
 
@@ -135,13 +141,19 @@ def render(board: Board) -> str:
     counts = board.summary
     units = "unit" if counts.phases == 1 else "units"
     at_work = f"{counts.phases} {units}, {counts.shipped} shipped, {counts.in_flight} in flight, {counts.gated} gated"
-    lines = [f"{at_work}; {counts.divergent} where plan and truth differ  ({board.plan_source}, {board.now})"]
+    lines = [
+        f"{at_work}; {counts.divergent} where plan and truth differ  ({board.plan_source}, {board.now})"
+    ]
     names = max((len(f"{each.plan}/{each.phase}") for each in board.phases), default=0)
     lanes = max((len(each.lane) for each in board.phases), default=0)
-    agents = max((len(each.agent) for each in board.phases), default=0) if _differ(board.phases) else 0
+    agents = (
+        max((len(each.agent) for each in board.phases), default=0) if _differ(board.phases) else 0
+    )
     for each in board.phases:
         place = f"{each.doc_path}:{each.line}" if each.doc_path else ""
-        state = each.oracle_sha[:9] or ("in flight" if each.in_flight else "gated" if each.gated else "")
+        state = each.oracle_sha[:9] or (
+            "in flight" if each.in_flight else "gated" if each.gated else ""
+        )
         who = f"  {each.agent:<{agents}}" if agents else ""
         name = f"{each.plan}/{each.phase}"
         line = f"  {each.divergence:<13} {name:<{names}}  {each.lane:<{lanes}}{who}  {state:<9}  {place}"
@@ -150,5 +162,9 @@ def render(board: Board) -> str:
     if board.problems:
         lines += ["", "problems:", *(f"  {problem}" for problem in board.problems)]
     if board.activity:
-        lines += ["", "recent commits:", *(f"  {commit.sha}  {commit.subject}" for commit in board.activity)]
+        lines += [
+            "",
+            "recent commits:",
+            *(f"  {commit.sha}  {commit.subject}" for commit in board.activity),
+        ]
     return "\n".join(lines)

@@ -20,8 +20,12 @@ EXITS = {"CLEAR": 0, "RECENTLY_ATTEMPTED": 3, "contract_error": 2, "unknown": 5}
 
 class Args(Struct, kw_only=True):
     unit: Annotated[str, Option(help="the unit", metavar="UNIT", positional=True)]
-    attempts: Annotated[str | None, Option(help="the attempts, instead of the journal's", metavar="JSON")] = None
-    now_ms: Annotated[int | None, Option(help="the moment asked about; now when not given", metavar="MS")] = None
+    attempts: Annotated[
+        str | None, Option(help="the attempts, instead of the journal's", metavar="JSON")
+    ] = None
+    now_ms: Annotated[
+        int | None, Option(help="the moment asked about; now when not given", metavar="MS")
+    ] = None
 
 
 def run(args: Args, desk: Desk) -> Reply:

@@ -22,8 +22,12 @@ EXITS = {"CLEAN": 0, "DRIFT": 3, "EMPTY": 4, "contract_error": 2}
 
 class Args(Struct, kw_only=True):
     plan_doc: Annotated[str, Option(help="the document", metavar="PLAN_DOC", positional=True)]
-    series: Annotated[str, Option(help="only the units of this series, as AUTH of AUTH2", metavar="ID")] = ""
-    shipped: Annotated[str, Option(help="ids that are known to have shipped", metavar="JSON-LIST")] = ""
+    series: Annotated[
+        str, Option(help="only the units of this series, as AUTH of AUTH2", metavar="ID")
+    ] = ""
+    shipped: Annotated[
+        str, Option(help="ids that are known to have shipped", metavar="JSON-LIST")
+    ] = ""
 
 
 def run(args: Args, desk: Desk) -> Reply:
@@ -51,7 +55,9 @@ def _found(written: str, desk: Desk) -> Path:
                 return place
         except (OSError, ValueError):  # a name that is too long, or holds a NUL
             break
-    raise BadInput(f"there is no document {shown(written)}", hint="`dos plan --once` shows the documents.")
+    raise BadInput(
+        f"there is no document {shown(written)}", hint="`dos plan --once` shows the documents."
+    )
 
 
 def _listed(text: str) -> list[str]:
@@ -67,7 +73,9 @@ def _listed(text: str) -> list[str]:
 
 def _rendered(found: Enumeration) -> str:
     done, left = ("·", "→") if speaks_unicode() else ("-", ">")
-    counts = f"units={len(found.units)} shipped={len(found.shipped)} remaining={len(found.remaining)}"
+    counts = (
+        f"units={len(found.units)} shipped={len(found.shipped)} remaining={len(found.remaining)}"
+    )
     lines = [f"series={found.series or '-'} {counts}"]
     for unit_id, entry in found.by_unit.items():
         by = f" ({tokens.words(entry.shipped_by)})" if entry.shipped else ""

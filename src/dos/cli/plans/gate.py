@@ -17,7 +17,15 @@ from dos.verbs.args import Option
 from dos.verbs.context import Desk, Reply
 
 CODES = {Gate.LIVE: 0, Gate.DRAIN: 3, Gate.STALE_STAMP: 4, Gate.BLOCKED: 5, Gate.RACE: 6}
-EXITS = {"LIVE": 0, "DRAIN": 3, "STALE-STAMP": 4, "BLOCKED": 5, "RACE": 6, "contract_error": 2, "unknown": 7}
+EXITS = {
+    "LIVE": 0,
+    "DRAIN": 3,
+    "STALE-STAMP": 4,
+    "BLOCKED": 5,
+    "RACE": 6,
+    "contract_error": 2,
+    "unknown": 7,
+}
 NEXT = {
     Gate.LIVE: "GO: dispatch the live picks.",
     Gate.DRAIN: "Nothing is left: replan.",
@@ -28,15 +36,24 @@ NEXT = {
 
 
 class Args(Struct, kw_only=True):
-    packet: Annotated[str, Option(help="the dispositions file", metavar="PACKET", positional=True)] = ""
-    picks_json: Annotated[str | None, Option(help="the picks themselves, instead of a file", metavar="JSON")] = None
+    packet: Annotated[
+        str, Option(help="the dispositions file", metavar="PACKET", positional=True)
+    ] = ""
+    picks_json: Annotated[
+        str | None, Option(help="the picks themselves, instead of a file", metavar="JSON")
+    ] = None
 
 
 def run(args: Args, desk: Desk) -> Reply:
     if bool(args.packet) == (args.picks_json is not None):
-        raise BadInput("give a packet or --picks-json: one of them", hint="For example: dos gate --picks-json '[]'")
+        raise BadInput(
+            "give a packet or --picks-json: one of them",
+            hint="For example: dos gate --picks-json '[]'",
+        )
     verdict = (
-        _classified(args.picks_json) if args.picks_json is not None else gate.plan(evidence.gather(Path(args.packet)))
+        _classified(args.picks_json)
+        if args.picks_json is not None
+        else gate.plan(evidence.gather(Path(args.packet)))
     )
     return Reply(
         code=CODES[verdict.answer],
@@ -50,7 +67,9 @@ def _classified(text: str) -> Verdict:
     try:
         picks = json.decode(text)
     except (DecodeError, UnicodeError, RecursionError) as error:
-        raise BadInput(f"--picks-json is not JSON: {error}", hint="Give a list, such as [].") from error
+        raise BadInput(
+            f"--picks-json is not JSON: {error}", hint="Give a list, such as []."
+        ) from error
     if not isinstance(picks, list):
         raise BadInput("--picks-json is not a list", hint="Give a list, such as [].")
     return gate.classify(picks)

@@ -30,18 +30,30 @@ from dos.unknown import Unknown
 from dos.verbs.args import Option
 from dos.verbs.context import Desk, Reply
 
-EXITS = {"LIVE": 0, "DRAIN": 3, "STALE-STAMP": 4, "BLOCKED": 5, "RACE": 6, "contract_error": 2, "unknown": 7}
+EXITS = {
+    "LIVE": 0,
+    "DRAIN": 3,
+    "STALE-STAMP": 4,
+    "BLOCKED": 5,
+    "RACE": 6,
+    "contract_error": 2,
+    "unknown": 7,
+}
 
 
 class Args(Struct, kw_only=True):
-    scope: Annotated[list[str], Option(help="a lane or a plan; can be repeated", metavar="NAME", each=True)] = []
+    scope: Annotated[
+        list[str], Option(help="a lane or a plan; can be repeated", metavar="NAME", each=True)
+    ] = []
     limit: Annotated[int, Option(help="at most so many picks", metavar="N")] = 5
     write: Annotated[bool, Option(help="write it down, and say where")] = False
 
 
 def run(args: Args, desk: Desk) -> Reply:
     if args.limit < 1:
-        raise BadInput(f"a packet of {args.limit} picks holds nothing", hint="Give --limit 1 or more.")
+        raise BadInput(
+            f"a packet of {args.limit} picks holds nothing", hint="Give --limit 1 or more."
+        )
     scope = [checked(word, "scope") for word in args.scope]
     config, now = desk.policy, datetime.now(UTC)
     found = gather.gather(
@@ -54,7 +66,11 @@ def run(args: Args, desk: Desk) -> Reply:
     )
     if isinstance(found, Unknown):
         reason = f"what has landed could not be read: {found.why}"
-        return Reply(code=EXITS["unknown"], text=f"UNKNOWN  {reason}", data={"verdict": "UNKNOWN", "reason": reason})
+        return Reply(
+            code=EXITS["unknown"],
+            text=f"UNKNOWN  {reason}",
+            data={"verdict": "UNKNOWN", "reason": reason},
+        )
     made = packet.plan(found, args.limit)
 
     def rendered(tag: str) -> str:
@@ -73,9 +89,18 @@ def run(args: Args, desk: Desk) -> Reply:
         return _reply(made, made.verdict, text, None)
     directory = desk.world.workspace.root / config.paths.next_packets
     files = packet_files.write(directory, made, date, rendered)
-    verdict = gate.plan(written_packet.gather(files.dispositions))  # what was written decides, as for anybody else
-    lines = [f"{pick.n}. {pick.plan_id} {pick.phase_id} — {pick.phase_title}" for pick in made.picks]
-    return _reply(made, verdict, "\n".join([*lines, f"Saved: {files.packet}  (verdict={verdict.answer})"]), files)
+    verdict = gate.plan(
+        written_packet.gather(files.dispositions)
+    )  # what was written decides, as for anybody else
+    lines = [
+        f"{pick.n}. {pick.plan_id} {pick.phase_id} — {pick.phase_title}" for pick in made.picks
+    ]
+    return _reply(
+        made,
+        verdict,
+        "\n".join([*lines, f"Saved: {files.packet}  (verdict={verdict.answer})"]),
+        files,
+    )
 
 
 def _reply(made: Packet, verdict: gate.Verdict, text: str, files: Written | None) -> Reply:
@@ -86,11 +111,17 @@ def _reply(made: Packet, verdict: gate.Verdict, text: str, files: Written | None
         "dispositions": to_builtins(made.dispositions),
         "paths": {name: str(path) for name, path in _paths(files).items()},
     }
-    return Reply(code=CODES[Gate(verdict.answer)], text=text, data=data, next_action=NEXT[verdict.answer])
+    return Reply(
+        code=CODES[Gate(verdict.answer)], text=text, data=data, next_action=NEXT[verdict.answer]
+    )
 
 
 def _paths(files: Written | None) -> dict[str, Path]:
-    return {"packet": files.packet, "prompts": files.prompts, "dispositions": files.dispositions} if files else {}
+    return (
+        {"packet": files.packet, "prompts": files.prompts, "dispositions": files.dispositions}
+        if files
+        else {}
+    )
 
 
 def _prompt(unit: Unit, lane: str, tries: Sequence[str], config: Config) -> str:

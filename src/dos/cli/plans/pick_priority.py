@@ -20,7 +20,9 @@ EXITS = {"NEVER_ATTEMPTED": 0, "ATTEMPTED": 3, "contract_error": 2, "unknown": 5
 
 class Args(Struct, kw_only=True):
     unit: Annotated[str, Option(help="the unit", metavar="UNIT", positional=True)]
-    attempts: Annotated[str | None, Option(help="the attempts, instead of the journal's", metavar="JSON")] = None
+    attempts: Annotated[
+        str | None, Option(help="the attempts, instead of the journal's", metavar="JSON")
+    ] = None
 
 
 def run(args: Args, desk: Desk) -> Reply:

@@ -28,8 +28,12 @@ EXITS = {
 
 class Args(Struct, kw_only=True):
     unit: Annotated[str, Option(help="the unit", metavar="UNIT", positional=True)] = ""
-    state: Annotated[str | None, Option(help="what is known of it, instead of what is recorded", metavar="JSON")] = None
-    now_ms: Annotated[int | None, Option(help="the moment asked about; now when not given", metavar="MS")] = None
+    state: Annotated[
+        str | None, Option(help="what is known of it, instead of what is recorded", metavar="JSON")
+    ] = None
+    now_ms: Annotated[
+        int | None, Option(help="the moment asked about; now when not given", metavar="MS")
+    ] = None
 
 
 def run(args: Args, desk: Desk) -> Reply:
@@ -55,14 +59,22 @@ def _reply(verdict: Verdict, waits: Waits | None = None) -> Reply:
 
 def _gathered(unit: str, desk: Desk, now: int) -> tuple[Evidence, Waits]:
     """What is known of the unit, and all that keeps it from being worked on: also what its lane waits for."""
-    from dos.backlog.io import pickable as evidence  # who tells what is known does not pay for finding out
+    from dos.backlog.io import (
+        pickable as evidence,
+    )  # who tells what is known does not pay for finding out
     from dos.fleet.io.reader import FleetReader
 
     found = FleetReader(desk.world).outlook(now_ms=now)
     seen = found.seen
     declared = [*seen.units, *seen.unapproved]
     known = evidence.gather(
-        desk.world, unit, declared, seen.on_target, live=seen.live_runs, answers=seen.answers, now_ms=now
+        desk.world,
+        unit,
+        declared,
+        seen.on_target,
+        live=seen.live_runs,
+        answers=seen.answers,
+        now_ms=now,
     )
     return known, found.waits.units.get(known.unit, ())
 
@@ -71,7 +83,9 @@ def _told(text: str, unit: str, now: int) -> Evidence:
     try:
         state = json.decode(text)
     except (DecodeError, UnicodeError, RecursionError) as error:
-        raise BadInput(f"--state is not JSON: {error}", hint='Give an object, such as {"in_flight": true}.') from error
+        raise BadInput(
+            f"--state is not JSON: {error}", hint='Give an object, such as {"in_flight": true}.'
+        ) from error
     if not isinstance(state, dict):
         raise BadInput("--state is not an object", hint='Give one, such as {"in_flight": true}.')
     return pickable.evidence(state, unit=unit, now_ms=now)

@@ -29,24 +29,38 @@ from dos.verbs.context import Desk, Reply
 from dos.world import World
 
 EXITS = {"reported": 0, "contract_error": 2}
-SOURCES = {"documents": "documents", "markdown": "documents", "beads": "beads", "command": "command"}
+SOURCES = {
+    "documents": "documents",
+    "markdown": "documents",
+    "beads": "beads",
+    "command": "command",
+}
 SHORTEST_SECONDS = 0.5
 COMMITS_SHOWN = 10
 CLEAR = "\x1b[H\x1b[2J"
 
 
 class Args(Struct, kw_only=True):
-    pairs: Annotated[list[str], Option(help="only these units", metavar="PLAN PHASE", positional=True)] = []
-    source: Annotated[str, Option(help=f"where units come from: {', '.join(SOURCES)}", metavar="NAME")] = ""
+    pairs: Annotated[
+        list[str], Option(help="only these units", metavar="PLAN PHASE", positional=True)
+    ] = []
+    source: Annotated[
+        str, Option(help=f"where units come from: {', '.join(SOURCES)}", metavar="NAME")
+    ] = ""
     once: Annotated[bool, Option(help="show it once, also on a terminal")] = False
     interval: Annotated[float, Option(help="seconds between two looks", metavar="SECONDS")] = 5.0
 
 
 def run(args: Args, desk: Desk) -> Reply:
     if args.interval < SHORTEST_SECONDS:
-        raise BadInput(f"--interval {args.interval:g} is below {SHORTEST_SECONDS:g} s", hint="Give it more time.")
+        raise BadInput(
+            f"--interval {args.interval:g} is below {SHORTEST_SECONDS:g} s",
+            hint="Give it more time.",
+        )
     if args.source and args.source not in SOURCES:
-        raise BadInput(f"there is no source {shown(args.source)}", hint=f"Use one of: {', '.join(SOURCES)}.")
+        raise BadInput(
+            f"there is no source {shown(args.source)}", hint=f"Use one of: {', '.join(SOURCES)}."
+        )
     board = look(args, desk.world)
     try:
         while not args.once and not desk.as_json and sys.stdout.isatty():
@@ -64,7 +78,9 @@ def look(args: Args, world: World) -> Board:
     config, source = world.config, args.source or world.config.plans.source
     if args.source:
         config = structs.replace(config, plans=_plans(config.plans, SOURCES[args.source]))
-    found = _named(args.pairs) if args.pairs else sources.read(world.workspace, config, counted=True)
+    found = (
+        _named(args.pairs) if args.pairs else sources.read(world.workspace, config, counted=True)
+    )
     state, _ = fold.current(world.journal, Fleet)
     truths = landed.gather(world, [unit.name for unit in found.units], state)
     live = world.journal.leases(lapsed=False)
@@ -75,12 +91,23 @@ def look(args: Args, world: World) -> Board:
         at = state.units[unit.name].claimed_by if unit.name in state.units else ""
         agent = next(iter(config.agent_names(lane, unit.agent)), "")
         rows.append(
-            plan_board.row(unit, truths[unit.name], lane=lane, is_held=lane in held, in_flight=at in runs, agent=agent)
+            plan_board.row(
+                unit,
+                truths[unit.name],
+                lane=lane,
+                is_held=lane in held,
+                in_flight=at in runs,
+                agent=agent,
+            )
         )
     return Board(
         workspace=str(world.workspace.root),
         now=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
-        plan_source="explicit" if args.pairs else "markdown" if SOURCES[source] == "documents" else source,
+        plan_source="explicit"
+        if args.pairs
+        else "markdown"
+        if SOURCES[source] == "documents"
+        else source,
         initialized=world.loaded.path is not None,
         phases=rows,
         activity=_activity(world),
@@ -94,7 +121,9 @@ def _named(words: list[str]) -> Portfolio:
     plans = [checked(word, "plan") for word in words[::2]]
     phases = [*(checked(word, "phase") for word in words[1::2]), ""]
     return Portfolio(
-        units=tuple(Unit(plan=plan, id=phase, title="") for plan, phase in zip(plans, phases, strict=False))
+        units=tuple(
+            Unit(plan=plan, id=phase, title="") for plan, phase in zip(plans, phases, strict=False)
+        )
     )
 
 
@@ -115,8 +144,14 @@ def _activity(world: World) -> list[Commit]:
     try:
         if world.git.commit_of("HEAD") is None:
             return []
-        said = world.git.run("log", f"-{COMMITS_SHOWN}", "-z", "--no-show-signature", "--format=%h %s")
+        said = world.git.run(
+            "log", f"-{COMMITS_SHOWN}", "-z", "--no-show-signature", "--format=%h %s"
+        )
     except GitFailed:
         return []  # what git cannot say of the units is in their rows
     records = as_text(said).split("\0")
-    return [Commit(sha=sha, subject=subject) for sha, _, subject in (each.partition(" ") for each in records) if sha]
+    return [
+        Commit(sha=sha, subject=subject)
+        for sha, _, subject in (each.partition(" ") for each in records)
+        if sha
+    ]

@@ -32,20 +32,34 @@ NEXT = {
 
 
 class Args(Struct, kw_only=True):
-    claim: Annotated[str, Option(help="what is claimed; of snapshots, the key", metavar="KEY", may_be_empty=True)]
+    claim: Annotated[
+        str, Option(help="what is claimed; of snapshots, the key", metavar="KEY", may_be_empty=True)
+    ]
     unit: Annotated[str, Option(help="the unit that the claim is about", metavar="PLAN/UNIT")] = ""
     commit: Annotated[str, Option(help="the commit that it is said of", metavar="REF")] = "HEAD"
-    narrated: Annotated[str, Option(help="what the claimant says; kept, never read", metavar="TEXT")] = ""
-    accept_cmd: Annotated[str, Option(help="the command whose exit code decides", metavar="CMD")] = ""
+    narrated: Annotated[
+        str, Option(help="what the claimant says; kept, never read", metavar="TEXT")
+    ] = ""
+    accept_cmd: Annotated[
+        str, Option(help="the command whose exit code decides", metavar="CMD")
+    ] = ""
     before: Annotated[str, Option(help="a JSON object: the state before", metavar="FILE")] = ""
     after: Annotated[str, Option(help="a JSON object: the state after", metavar="FILE")] = ""
     third_party: Annotated[bool, Option(help="somebody else wrote the snapshots")] = False
     key_file: Annotated[
-        str, Option(help="the private key; or a public one, whose other half an agent of ssh has", metavar="FILE")
+        str,
+        Option(
+            help="the private key; or a public one, whose other half an agent of ssh has",
+            metavar="FILE",
+        ),
     ] = ""
     ssh_sign: Annotated[bool, Option(help="let ssh-keygen sign")] = False
-    timestamp: Annotated[str, Option(help="when it is said; now when not given", metavar="RFC3339")] = ""
-    expires_days: Annotated[float | None, Option(help="for how long it counts; else for ever", metavar="N")] = None
+    timestamp: Annotated[
+        str, Option(help="when it is said; now when not given", metavar="RFC3339")
+    ] = ""
+    expires_days: Annotated[
+        float | None, Option(help="for how long it counts; else for ever", metavar="N")
+    ] = None
     out: Annotated[str, Option(help="write the receipt to a file", metavar="FILE")] = ""
 
 
@@ -62,9 +76,12 @@ def run(args: Args, desk: Desk) -> Reply:
     line = f"{verdict.answer}  {shown(args.claim)} at {signed.commit[:9]}, {tied}: {verdict.reason}"
     return Reply(
         code=EXITS[verdict.answer],
-        text=f"{line}\n" + (f"written to {args.out}" if args.out else receipts.canonical(signed).decode()),
+        text=f"{line}\n"
+        + (f"written to {args.out}" if args.out else receipts.canonical(signed).decode()),
         data=to_builtins(signed),
-        next_action="" if desk.as_json else NEXT[verdict.answer],  # in JSON it would be a field of the receipt
+        next_action=""
+        if desk.as_json
+        else NEXT[verdict.answer],  # in JSON it would be a field of the receipt
     )
 
 
@@ -81,8 +98,12 @@ def _check(args: Args) -> None:
     if args.third_party and not args.before:
         raise BadInput("--third-party is said of snapshots", hint="Leave it out with --accept-cmd.")
     if args.timestamp and receipts.moment(args.timestamp) is None:
-        raise BadInput(f"{shown(args.timestamp)} is no moment", hint="For example: --timestamp 2031-01-31T09:30:00Z")
+        raise BadInput(
+            f"{shown(args.timestamp)} is no moment",
+            hint="For example: --timestamp 2031-01-31T09:30:00Z",
+        )
     if args.expires_days is not None and not 0 < args.expires_days <= LONGEST_DAYS:
         raise BadInput(
-            f"--expires-days is {args.expires_days:g}", hint=f"Give days, above 0 and up to {LONGEST_DAYS:,}."
+            f"--expires-days is {args.expires_days:g}",
+            hint=f"Give days, above 0 and up to {LONGEST_DAYS:,}.",
         )

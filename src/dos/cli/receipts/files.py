@@ -26,7 +26,9 @@ def write(name: str, receipt: Receipt) -> None:
             half.unlink(missing_ok=True)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "that is no path"
-        raise BadInput(f"{shown(name, LONGEST_PATH)} cannot be written: {why}", hint="Name another --out.") from error
+        raise BadInput(
+            f"{shown(name, LONGEST_PATH)} cannot be written: {why}", hint="Name another --out."
+        ) from error
 
 
 def _check_replaceable(path: Path) -> None:
@@ -37,7 +39,10 @@ def _check_replaceable(path: Path) -> None:
         return  # what is wrong with it is said when it is written
     old = writable.contents(path) if there else b""
     if there and (isinstance(old, Unknown) or SCHEMA.encode() not in old):
-        raise BadInput(f"{shown(str(path), LONGEST_PATH)} is there, and is no receipt", hint="Name another --out.")
+        raise BadInput(
+            f"{shown(str(path), LONGEST_PATH)} is there, and is no receipt",
+            hint="Name another --out.",
+        )
 
 
 def read(name: str) -> bytes:

@@ -17,7 +17,9 @@ EXITS = {"made": 0, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
-    out: Annotated[str, Option(help="where to, if not where receipts look for it", metavar="FILE")] = ""
+    out: Annotated[
+        str, Option(help="where to, if not where receipts look for it", metavar="FILE")
+    ] = ""
 
 
 def run(args: Args, desk: Desk) -> Reply:
@@ -26,6 +28,11 @@ def run(args: Args, desk: Desk) -> Reply:
     public = public_keys.beside(path)
     return Reply(
         text=f"made {path}\npublic half: {public}\n{made.key_id}",
-        data={"key_file": str(path), "public_file": str(public), "key_id": made.key_id, "public_key": made.line},
+        data={
+            "key_file": str(path),
+            "public_file": str(public),
+            "key_id": made.key_id,
+            "public_key": made.line,
+        },
         next_action=f"Give {public} to whoever is to check receipts.",
     )

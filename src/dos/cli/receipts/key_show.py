@@ -22,7 +22,11 @@ def run(args: Args, desk: Desk) -> Reply:
         raise BadInput(f"{public} is not there", hint=f"ssh-keygen -y -f {path} > {public}")
     trusted = public_keys.trusted() if own or listed.exists() else []
     lines = [f"key          {path}" + ("" if own else "  (not there: dos receipt-key make)")]
-    lines += [f"public half  {public}", f"key id       {own.key_id}", f"             {own.line}"] if own else []
+    lines += (
+        [f"public half  {public}", f"key id       {own.key_id}", f"             {own.line}"]
+        if own
+        else []
+    )
     lines += [f"trusted      {listed}" + ("" if listed.exists() else "  (not there)")]
     lines += [f"             {key.key_id}" for key in trusted]
     data = {

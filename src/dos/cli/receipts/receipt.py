@@ -17,21 +17,33 @@ EXITS = {"found": 0, "none": 1, "contract_error": 2}
 
 class Args(Struct, kw_only=True):
     plan: Annotated[str, Option(help="the plan", metavar="PLAN", positional=True)]
-    unit: Annotated[str, Option(help="the unit; or PLAN/UNIT as one word", metavar="UNIT", positional=True)] = ""
+    unit: Annotated[
+        str, Option(help="the unit; or PLAN/UNIT as one word", metavar="UNIT", positional=True)
+    ] = ""
     out: Annotated[str, Option(help="write it to a file", metavar="FILE")] = ""
 
 
 def run(args: Args, desk: Desk) -> Reply:
     if not args.unit and "/" not in args.plan:
-        raise BadInput(f"{shown(args.plan)} is a plan; which unit of it?", hint=f"dos receipt {args.plan} UNIT")
-    name = f"{checked(args.plan, 'plan')}/{checked(args.unit, 'unit')}" if args.unit else checked(args.plan, "unit")
+        raise BadInput(
+            f"{shown(args.plan)} is a plan; which unit of it?", hint=f"dos receipt {args.plan} UNIT"
+        )
+    name = (
+        f"{checked(args.plan, 'plan')}/{checked(args.unit, 'unit')}"
+        if args.unit
+        else checked(args.plan, "unit")
+    )
     issued = find.gather_issued(desk.journal_world, name)
     if not issued:
         why = "neither the journal nor git's notes hold one"
         text = f"there is no receipt of {name}: {why}"
-        return Reply(code=EXITS["none"], text=text, data={"unit": name, "receipt": None, "reason": why})
+        return Reply(
+            code=EXITS["none"], text=text, data={"unit": name, "receipt": None, "reason": why}
+        )
     found = issued[-1]
     if args.out:
         write(args.out, found)
     line = f"{found.verdict}  {name} at {found.commit[:9]}, written to {args.out}"
-    return Reply(text=line if args.out else receipt.canonical(found).decode(), data=to_builtins(found))
+    return Reply(
+        text=line if args.out else receipt.canonical(found).decode(), data=to_builtins(found)
+    )

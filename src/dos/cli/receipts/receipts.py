@@ -22,9 +22,23 @@ def run(args: Args, desk: Desk) -> Reply:
         f"{row['unit']:<{width}}  {row['commit'][:9]}  {row['verdict']:<11}  {row['key_id'] or 'not signed'}"
         for row in rows
     ]
-    return Reply(text="\n".join(lines) or "no unit has landed with a receipt yet", data={"receipts": rows})
+    return Reply(
+        text="\n".join(lines) or "no unit has landed with a receipt yet", data={"receipts": rows}
+    )
 
 
 def _row(found: Receipt) -> dict[str, Any]:
-    kept = ("unit", "commit", "target", "verdict", "bound", "survives", "timestamp", "algorithm", "key_id")
-    return {name: getattr(found, name) for name in kept} | {"signed": found.algorithm != Algorithm.NONE}
+    kept = (
+        "unit",
+        "commit",
+        "target",
+        "verdict",
+        "bound",
+        "survives",
+        "timestamp",
+        "algorithm",
+        "key_id",
+    )
+    return {name: getattr(found, name) for name in kept} | {
+        "signed": found.algorithm != Algorithm.NONE
+    }

@@ -30,8 +30,12 @@ FETCH = "git fetch origin refs/notes/dos-receipts:refs/notes/dos-receipts"
 
 
 class Args(Struct, kw_only=True):
-    receipt: Annotated[str, Option(help="the receipt; else it is read from the input", metavar="FILE")] = ""
-    key_file: Annotated[str, Option(help="the public keys that count, and no others", metavar="FILE")] = ""
+    receipt: Annotated[
+        str, Option(help="the receipt; else it is read from the input", metavar="FILE")
+    ] = ""
+    key_file: Annotated[
+        str, Option(help="the public keys that count, and no others", metavar="FILE")
+    ] = ""
     commit: Annotated[str, Option(help="the commit that it has to be of", metavar="REF")] = ""
     unit: Annotated[str, Option(help="the unit that it has to be of", metavar="PLAN/UNIT")] = ""
     offline: Annotated[bool, Option(help="do not look into a repository")] = False
@@ -54,7 +58,9 @@ def run(args: Args, desk: Desk) -> Reply:
             hint=f"Give --key-file runner.pub, or put its line into {public_keys.folder() / 'trusted-keys'}",
         )
     if answer.unknown:
-        raise BadInput(answer.reason, hint="git fetch --unshallow; or look at the signature alone: --offline")
+        raise BadInput(
+            answer.reason, hint="git fetch --unshallow; or look at the signature alone: --offline"
+        )
     return _reply(answer, found)
 
 
@@ -65,7 +71,9 @@ def _repository(desk: Desk) -> Reader | None:
 
 def _commit(name: str, git: Reader | None) -> str:
     if git is None:
-        raise WorkspaceMissing("--commit is looked up in a repository, and this is none", hint="cd into a clone.")
+        raise WorkspaceMissing(
+            "--commit is looked up in a repository, and this is none", hint="cd into a clone."
+        )
     return commits.named(git, name)
 
 
@@ -87,7 +95,9 @@ def _judged(
 
 def _reply(answer: Verdict, receipt: Receipt | Rejected) -> Reply:
     is_one = isinstance(receipt, Receipt)
-    data: dict[str, Any] = to_builtins(answer) | {"receipt": to_builtins(receipt) if is_one else None}
+    data: dict[str, Any] = to_builtins(answer) | {
+        "receipt": to_builtins(receipt) if is_one else None
+    }
     if not answer.valid or isinstance(receipt, Rejected):
         return Reply(code=EXITS["invalid"], text=f"INVALID  {answer.reason}", data=data)
     lines = [

@@ -13,7 +13,14 @@ from dos.unknown import Unknown
 from dos.verbs.args import Option
 from dos.verbs.context import Desk, Reply
 
-EXITS = {"COMPLETE": 0, "INCOMPLETE": 3, "INDETERMINATE": 4, "UNDERDECLARED": 5, "contract_error": 2, "unknown": 6}
+EXITS = {
+    "COMPLETE": 0,
+    "INCOMPLETE": 3,
+    "INDETERMINATE": 4,
+    "UNDERDECLARED": 5,
+    "contract_error": 2,
+    "unknown": 6,
+}
 
 
 class Args(Struct, kw_only=True):
@@ -26,13 +33,19 @@ def run(args: Args, desk: Desk) -> Reply:
     world = desk.world
     seen = run_stream.read(world.journal, run_id)
     found = declared.gather(world, run_id, seen)
-    diverged = evidence.ASSERTED if args.diverged else evidence.diverged(world, world.journal, seen, found)
+    diverged = (
+        evidence.ASSERTED if args.diverged else evidence.diverged(world, world.journal, seen, found)
+    )
     verdict = complete.judge(
-        complete.Evidence(declared=found, diverged=diverged.why if isinstance(diverged, Unknown) else diverged)
+        complete.Evidence(
+            declared=found, diverged=diverged.why if isinstance(diverged, Unknown) else diverged
+        )
     )
     lines = [f"{verdict.answer}  {verdict.reason}"]
     if verdict.fraction_done is not UNSET:
-        lines.append(f"verified : {len(verdict.verified)}/{len(verdict.declared)} ({verdict.fraction_done:.0%})")
+        lines.append(
+            f"verified : {len(verdict.verified)}/{len(verdict.declared)} ({verdict.fraction_done:.0%})"
+        )
     if verdict.residual:
         lines.append(f"residual : {', '.join(verdict.residual)}")
     return Reply(code=EXITS[verdict.answer], text="\n".join(lines), data=to_builtins(verdict))

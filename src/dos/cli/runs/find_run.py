@@ -56,4 +56,6 @@ def named(store: Store, given: str) -> str:
 def newest(store: Store) -> str:
     """Run ids sort by their time."""
     with store.backend.read(once=True) as view:
-        return max((streams.run.subject(name) for name in view.streams(streams.run.prefix)), default="")
+        return max(
+            (streams.run.subject(name) for name in view.streams(streams.run.prefix)), default=""
+        )

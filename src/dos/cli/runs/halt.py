@@ -32,20 +32,31 @@ from dos.verbs.context import Desk, Reply, actor
 LOOK_SECONDS = 1.0
 
 
-def asking(run_id: str, *, resumable: bool, by: str, reason: str, resume_sha: str = "", key: str = "") -> list[Entry]:
+def asking(
+    run_id: str, *, resumable: bool, by: str, reason: str, resume_sha: str = "", key: str = ""
+) -> list[Entry]:
     """In the run's own stream, where its worker looks; one that is to go on later is put aside by the same word."""
-    facts: list[envelope.Fact] = [HaltRequested(run_id=run_id, resumable=resumable, by=by, reason=reason)]
+    facts: list[envelope.Fact] = [
+        HaltRequested(run_id=run_id, resumable=resumable, by=by, reason=reason)
+    ]
     if resumable:
         facts.append(RunSuspended(run_id=run_id, reason=reason, resume_sha=resume_sha))
     return [
-        Entry(stream=run_stream.stream(run_id), kind=fact.kind, body=fact, key=f"{fact.kind}/{key}" if key else None)
+        Entry(
+            stream=run_stream.stream(run_id),
+            kind=fact.kind,
+            body=fact,
+            key=f"{fact.kind}/{key}" if key else None,
+        )
         for fact in facts
     ]
 
 
 def at_work(journal: Store) -> list[Lease]:
     """The leases of the runs that live, as far as the journal and the system know."""
-    return [lease for lease in journal.leases(lapsed=False) if lease.run_id and not process.gone(lease)]
+    return [
+        lease for lease in journal.leases(lapsed=False) if lease.run_id and not process.gone(lease)
+    ]
 
 
 def stopped(journal: Store, run_id: str) -> fleet.RunStopped | None:
@@ -62,26 +73,49 @@ def until(over: Callable[[], bool], journal: Store, seconds: float) -> Iterator[
         journal.wait(journal.last(), min(LOOK_SECONDS, left))
 
 
-EXITS = {"recorded": 0, "halted": 0, "not-recorded": 1, "still-running": 1, "contract_error": 2, "lock-busy": 4}
+EXITS = {
+    "recorded": 0,
+    "halted": 0,
+    "not-recorded": 1,
+    "still-running": 1,
+    "contract_error": 2,
+    "lock-busy": 4,
+}
 
 
 class Args(Struct, kw_only=True):
-    run: Annotated[str, Option(help="the run that is to stop, or its lane", positional=True, metavar="RUN")] = ""
-    handle: Annotated[str, Option(help="what somebody should stop: a pid, a session, a job", metavar="H")] = ""
+    run: Annotated[
+        str, Option(help="the run that is to stop, or its lane", positional=True, metavar="RUN")
+    ] = ""
+    handle: Annotated[
+        str, Option(help="what somebody should stop: a pid, a session, a job", metavar="H")
+    ] = ""
     lane: Annotated[str, Option(help="with --handle: the lane it works on", metavar="LANE")] = ""
-    loop_ts: Annotated[str, Option(help="with --handle: the stamp of its lease", metavar="STAMP")] = ""
+    loop_ts: Annotated[
+        str, Option(help="with --handle: the stamp of its lease", metavar="STAMP")
+    ] = ""
     owner: Annotated[str, Option(help="who asks for it", metavar="OWNER")] = ""
     reason: Annotated[str, Option(help="why, for the record", metavar="TEXT")] = ""
-    run_id: Annotated[str, Option(help="with --handle: the run; that of the lease when not given", metavar="RID")] = ""
-    command: Annotated[str, Option(help="with --handle: what would stop it", metavar="COMMAND")] = ""
+    run_id: Annotated[
+        str, Option(help="with --handle: the run; that of the lease when not given", metavar="RID")
+    ] = ""
+    command: Annotated[str, Option(help="with --handle: what would stop it", metavar="COMMAND")] = (
+        ""
+    )
     resumable: Annotated[bool, Option(help="put the run aside, to go on later")] = False
-    resume_sha: Annotated[str, Option(help="with --resumable: from this commit", metavar="REF")] = ""
-    timeout: Annotated[float, Option(help="how long to wait for its end; 0 only asks", metavar="SECONDS")] = 30.0
+    resume_sha: Annotated[str, Option(help="with --resumable: from this commit", metavar="REF")] = (
+        ""
+    )
+    timeout: Annotated[
+        float, Option(help="how long to wait for its end; 0 only asks", metavar="SECONDS")
+    ] = 30.0
 
 
 def run(args: Args, desk: Desk) -> Reply:
     if not args.run and not args.handle:
-        raise BadInput("nothing is named that could stop", hint="`dos top` shows the lanes: dos halt LANE")
+        raise BadInput(
+            "nothing is named that could stop", hint="`dos top` shows the lanes: dos halt LANE"
+        )
     return _halted(args, desk) if args.run else _proposed(args, desk)
 
 
@@ -92,7 +126,9 @@ def _halted(args: Args, desk: Desk) -> Reply:
             hint="Give the run alone, or --handle and what belongs to it.",
         )
     if args.timeout < 0:
-        raise BadInput("--timeout cannot be below 0", hint="For example: --timeout 60; 0 only asks.")
+        raise BadInput(
+            "--timeout cannot be below 0", hint="For example: --timeout 60; 0 only asks."
+        )
     run_id = find_run.named(desk.journal_world.journal, args.run)
     by = checked(args.owner, "owner") if args.owner else actor()
     reason = run_checks.text(args.reason, "reason") or "halt"
@@ -102,19 +138,27 @@ def _halted(args: Args, desk: Desk) -> Reply:
     if lease is None:
         return _not_at_work(desk, run_id)
     journal = desk.journal
-    journal.append_all(asking(run_id, resumable=args.resumable, by=by, reason=reason, resume_sha=resume_sha))
+    journal.append_all(
+        asking(run_id, resumable=args.resumable, by=by, reason=reason, resume_sha=resume_sha)
+    )
 
     def over() -> bool:
         return all(each.run_id != run_id for each in at_work(journal))
 
     with progress(desk) as say:
         for seconds in until(over, journal, args.timeout):
-            say(f"{run_id} on {lease.lane} was asked to stop {seconds:.0f} s ago; Ctrl-C leaves it to that")
+            say(
+                f"{run_id} on {lease.lane} was asked to stop {seconds:.0f} s ago; Ctrl-C leaves it to that"
+            )
     if not over():
         told = f"{run_id} was asked to stop, and has not yet; `dos top` shows when it has"
         return Reply(code=1, text=told, data=_data(run_id, lease.lane, halted=False))
     last = stopped(journal, run_id)
-    how = f"stopped: {tokens.words(last.stop_reason)} ({last.reason})" if last else "is gone, and did not say why"
+    how = (
+        f"stopped: {tokens.words(last.stop_reason)} ({last.reason})"
+        if last
+        else "is gone, and did not say why"
+    )
     lines = [f"{run_id} {how}", f"`{pauses.ending(lease.lane)}` lets its lane go on"]
     note = f"dos resume --run-id {run_id}" if args.resumable else ""
     lines += [f"`{note}` says where the run goes on"] if note else []
@@ -136,10 +180,19 @@ def _not_at_work(desk: Desk, run_id: str) -> Reply:
             next_action="`dos top` shows the runs.",
         )
     last = stopped(journal, run_id)
-    how = f"has stopped already: {tokens.words(last.stop_reason)} ({last.reason})" if last else "does not run any more"
+    how = (
+        f"has stopped already: {tokens.words(last.stop_reason)} ({last.reason})"
+        if last
+        else "does not run any more"
+    )
     return Reply(
         text=f"{run_id} {how}",
-        data=_data(run_id, last.lane if last else "", halted=True, stop_reason=last.stop_reason if last else ""),
+        data=_data(
+            run_id,
+            last.lane if last else "",
+            halted=True,
+            stop_reason=last.stop_reason if last else "",
+        ),
     )
 
 
@@ -169,7 +222,11 @@ def _proposed(args: Args, desk: Desk) -> Reply:
     )
     suspends = args.resumable and bool(run_id)
     entries = [
-        Entry(stream=run_stream.stream(fact.run_id) if fact.run_id else streams.HALTS, kind=fact.kind, body=fact)
+        Entry(
+            stream=run_stream.stream(fact.run_id) if fact.run_id else streams.HALTS,
+            kind=fact.kind,
+            body=fact,
+        )
     ]
     if suspends:
         put_aside = RunSuspended(run_id=run_id, reason=reason, resume_sha=resume_sha)
@@ -180,7 +237,9 @@ def _proposed(args: Args, desk: Desk) -> Reply:
     }  # fmt: skip
     if args.resumable:
         data |= {"suspended": suspends, "suspend_note": _note(run_id)}
-    return Reply(data=data, plain=f"It is written down that {handle!r} should stop.", always_json=True)
+    return Reply(
+        data=data, plain=f"It is written down that {handle!r} should stop.", always_json=True
+    )
 
 
 def _lease(desk: Desk, handle: str, lane: str, loop_ts: str) -> Lease | None:

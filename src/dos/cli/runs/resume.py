@@ -29,7 +29,9 @@ EXITS = {
 
 
 class Args(Struct, kw_only=True):
-    lane: Annotated[str, Option(help="a lane that is to go on; or a run", positional=True, metavar="LANE")] = ""
+    lane: Annotated[
+        str, Option(help="a lane that is to go on; or a run", positional=True, metavar="LANE")
+    ] = ""
     run_id: Annotated[str, Option(help="the run", metavar="RID")] = ""
     diverged: Annotated[bool, Option(help="take it that others have changed its files")] = False
     no_record: Annotated[bool, Option(help="only look: write down no proposal")] = False
@@ -40,7 +42,10 @@ def run(args: Args, desk: Desk) -> Reply:
     if not named:
         return _unpaused(args, desk)
     if args.lane and args.run_id:
-        raise BadInput(f"{shown(args.lane)} and --run-id are two things to resume", hint="Leave one of them out.")
+        raise BadInput(
+            f"{shown(args.lane)} and --run-id are two things to resume",
+            hint="Leave one of them out.",
+        )
     run_id = run_ids.checked_id(named)
     try:
         verdict, proposed_now, successor = _asked(args, desk, desk.world.journal, run_id)
@@ -57,7 +62,8 @@ def run(args: Args, desk: Desk) -> Reply:
         lines += [
             f"re-entry : {verdict.resume_sha or '(HEAD)'}",
             f"residual : {', '.join(verdict.residual)}",
-            f"propose  : {data['proposed_command']}" + ("" if proposed_now else "  (proposed before)"),
+            f"propose  : {data['proposed_command']}"
+            + ("" if proposed_now else "  (proposed before)"),
         ]
     return Reply(
         code=EXIT_CODES[verdict.answer],
@@ -69,7 +75,9 @@ def run(args: Args, desk: Desk) -> Reply:
 
 def _unpaused(args: Args, desk: Desk) -> Reply:
     if args.diverged or args.no_record:
-        raise BadInput("--diverged and --no-record are said of a run", hint="Name it: dos resume --run-id RID")
+        raise BadInput(
+            "--diverged and --no-record are said of a run", hint="Name it: dos resume --run-id RID"
+        )
     return pauses.resumed(desk, args.lane)
 
 
@@ -77,7 +85,9 @@ def _asked(args: Args, desk: Desk, journal: Store, run_id: str) -> tuple[Verdict
     """The verdict, whether this very call proposed it, and who goes on with the run."""
     while True:
         seen = run_stream.read(journal, run_id)
-        verdict = resume.judge(evidence.gather(desk.world, journal, run_id, seen, asserted_diverged=args.diverged))
+        verdict = resume.judge(
+            evidence.gather(desk.world, journal, run_id, seen, asserted_diverged=args.diverged)
+        )
         if verdict.answer is not Answer.RESUMABLE or verdict.already_proposed or args.no_record:
             return verdict, False, seen.successor
         fact = ResumeProposed(

@@ -21,8 +21,12 @@ EXITS = {"REWIND": 0, "NO_REWIND": 0, "UNANCHORED": 3, "contract_error": 2, "unk
 
 class Args(Struct, kw_only=True):
     run_id: Annotated[str, Option(help="the run", metavar="RID")]
-    fire: Annotated[str, Option(help="what calls for it", metavar="TOKEN", choices=tuple(Fire))] = ""
-    transcript: Annotated[str, Option(help="the conversation; the stamped one when not given", metavar="FILE")] = ""
+    fire: Annotated[str, Option(help="what calls for it", metavar="TOKEN", choices=tuple(Fire))] = (
+        ""
+    )
+    transcript: Annotated[
+        str, Option(help="the conversation; the stamped one when not given", metavar="FILE")
+    ] = ""
 
 
 def run(args: Args, desk: Desk) -> Reply:
@@ -37,5 +41,7 @@ def run(args: Args, desk: Desk) -> Reply:
         code=EXITS[verdict.answer],
         text="\n".join(lines),
         data=to_builtins(verdict),
-        next_action=f"Drop every turn after {verdict.rewind_to_turn}." if verdict.answer is Answer.REWIND else "",
+        next_action=f"Drop every turn after {verdict.rewind_to_turn}."
+        if verdict.answer is Answer.REWIND
+        else "",
     )

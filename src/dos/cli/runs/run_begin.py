@@ -35,17 +35,31 @@ class Args(Struct, kw_only=True):
     goal: Annotated[str, Option(help="what it is for, in a sentence", metavar="TEXT")] = ""
     plan: Annotated[str, Option(help="the plan it works on", metavar="PLAN")] = ""
     phase: Annotated[str, Option(help="and the part of it", metavar="PHASE")] = ""
-    step: Annotated[list[str], Option(help="a step, in order; can be repeated", metavar="STEP", each=True)] = []
+    step: Annotated[
+        list[str], Option(help="a step, in order; can be repeated", metavar="STEP", each=True)
+    ] = []
     region: Annotated[
         list[str],
-        Option(help="what the commit of a step has to touch; can be repeated", metavar="STEP=GLOB", each=True),
+        Option(
+            help="what the commit of a step has to touch; can be repeated",
+            metavar="STEP=GLOB",
+            each=True,
+        ),
     ] = []
-    lane: Annotated[str, Option(help="the lane whose files are the run's alone", metavar="LANE")] = ""
-    start_sha: Annotated[str, Option(help="the commit before the first step (HEAD)", metavar="REF")] = ""
+    lane: Annotated[
+        str, Option(help="the lane whose files are the run's alone", metavar="LANE")
+    ] = ""
+    start_sha: Annotated[
+        str, Option(help="the commit before the first step (HEAD)", metavar="REF")
+    ] = ""
     run_id: Annotated[str, Option(help="the run; made up when not given", metavar="RID")] = ""
     resumes: Annotated[str, Option(help="go on with what this run left to do", metavar="RID")] = ""
-    approve: Annotated[str, Option(help="who allows to do less, or to go on over others' work", metavar="WHO")] = ""
-    fence: Annotated[int | None, Option(help="with --resumes: the lease that you hold", metavar="N")] = None
+    approve: Annotated[
+        str, Option(help="who allows to do less, or to go on over others' work", metavar="WHO")
+    ] = ""
+    fence: Annotated[
+        int | None, Option(help="with --resumes: the lease that you hold", metavar="N")
+    ] = None
 
 
 def run(args: Args, desk: Desk) -> Reply:
@@ -64,7 +78,11 @@ def run(args: Args, desk: Desk) -> Reply:
         "declared_steps": intent.steps,
         "resumes": intent.resumes or None,
     }
-    return Reply(text=intent.run_id, data=data, next_action=f"dos run claim {intent.run_id} STEP, then verify it.")
+    return Reply(
+        text=intent.run_id,
+        data=data,
+        next_action=f"dos run claim {intent.run_id} STEP, then verify it.",
+    )
 
 
 # A run of its own
@@ -72,13 +90,19 @@ def run(args: Args, desk: Desk) -> Reply:
 
 def _declared(args: Args, desk: Desk) -> IntentDeclared:
     if args.fence is not None:
-        raise BadInput("--fence says under which lease another run is gone on with", hint="Add --resumes RID.")
+        raise BadInput(
+            "--fence says under which lease another run is gone on with", hint="Add --resumes RID."
+        )
     intent = _intent(args, desk)
     if not args.run_id:
         _check_not_empty(intent)
         parent = caller.run_id("")
-        minted = _minted(args.lane, parent, run_stream.read(desk.world.journal, parent).root_id if parent else "")
-        intent = structs.replace(intent, run_id=minted.run_id, start_sha=intent.start_sha or _head(desk))
+        minted = _minted(
+            args.lane, parent, run_stream.read(desk.world.journal, parent).root_id if parent else ""
+        )
+        intent = structs.replace(
+            intent, run_id=minted.run_id, start_sha=intent.start_sha or _head(desk)
+        )
         desk.journal.append_all(run_stream.entries(minted.run_id, [minted, intent], at_version=0))
         return intent
     known = run_stream.read(desk.world.journal, args.run_id)
@@ -86,7 +110,9 @@ def _declared(args: Args, desk: Desk) -> IntentDeclared:
         intent = structs.replace(intent, start_sha=_head(desk))
     _again(known, intent, args)  # what is wrong is said before a journal is made
     fence = run_checks.fence(args.run_id)
-    before = run_stream.change(desk.journal, args.run_id, lambda run: _again(run, intent, args), fence=fence)
+    before = run_stream.change(
+        desk.journal, args.run_id, lambda run: _again(run, intent, args), fence=fence
+    )
     return _whole(before, intent)
 
 
@@ -98,11 +124,14 @@ def _intent(args: Args, desk: Desk) -> IntentDeclared:
         if not lane:
             known = ", ".join(desk.policy.known_lanes())
             raise BadInput(
-                f"there is no lane {shown(args.lane)}; the lanes are {known}", hint="`dos man lane` lists them."
+                f"there is no lane {shown(args.lane)}; the lanes are {known}",
+                hint="`dos man lane` lists them.",
             )
     steps = [checked(step, "step") for step in args.step]
     if twice := next((step for place, step in enumerate(steps) if step in steps[:place]), None):
-        raise BadInput(f"the step {shown(twice)} is named twice", hint="Name each step once, in order.")
+        raise BadInput(
+            f"the step {shown(twice)} is named twice", hint="Name each step once, in order."
+        )
     return IntentDeclared(
         run_id=args.run_id,
         goal=run_checks.text(args.goal, "goal"),
@@ -129,7 +158,8 @@ def _regions(given: Sequence[str], steps: Sequence[str]) -> dict[str, list[str]]
         step = max((step for step in steps if text.startswith(f"{step}=")), key=len, default=None)
         if step is None:
             raise BadInput(
-                f"--region {shown(text)} names none of the steps", hint="Write it as STEP=GLOB, with a --step STEP."
+                f"--region {shown(text)} names none of the steps",
+                hint="Write it as STEP=GLOB, with a --step STEP.",
             )
         found.setdefault(step, []).append(text.removeprefix(f"{step}="))
     for globs in found.values():
@@ -145,17 +175,32 @@ def _again(run: Run, intent: IntentDeclared, args: Args) -> list[Fact]:
         run_checks.still_open(args.run_id, run)
     if run.start_sha and args.start_sha:
         raise BadInput(
-            f"{args.run_id} began at {run.start_sha[:9]} already, and that stays", hint="Leave --start-sha out."
+            f"{args.run_id} began at {run.start_sha[:9]} already, and that stays",
+            hint="Leave --start-sha out.",
         )
     less = [step for step in run.steps if intent.steps and step not in intent.steps]
-    other = [step for step in intent.regions if step in run.steps and intent.regions[step] != run.regions.get(step, [])]
+    other = [
+        step
+        for step in intent.regions
+        if step in run.steps and intent.regions[step] != run.regions.get(step, [])
+    ]
     if (less or other) and not args.approve:
-        what = f"leaves out {', '.join(less)}" if less else f"changes what {', '.join(other)} has to touch"
-        raise Refused(f"this {what}, as {args.run_id} declared before", hint="Say who allows it: --approve NAME.")
+        what = (
+            f"leaves out {', '.join(less)}"
+            if less
+            else f"changes what {', '.join(other)} has to touch"
+        )
+        raise Refused(
+            f"this {what}, as {args.run_id} declared before",
+            hint="Say who allows it: --approve NAME.",
+        )
     if less or other:
         kept = {step: globs for step, globs in run.regions.items() if step in intent.steps}
         extent = ExtentChanged(
-            run_id=args.run_id, steps=intent.steps, regions=kept | intent.regions, approved_by=args.approve
+            run_id=args.run_id,
+            steps=intent.steps,
+            regions=kept | intent.regions,
+            approved_by=args.approve,
         )
         return [extent, structs.replace(intent, steps=[], regions={})]
     return [intent]
@@ -178,8 +223,19 @@ def _whole(before: Run, intent: IntentDeclared) -> IntentDeclared:
 
 
 def _successor(args: Args, desk: Desk) -> IntentDeclared:
-    if args.goal or args.plan or args.phase or args.step or args.region or args.lane or args.start_sha:
-        raise BadInput("a run that goes on has the goal and the steps that are left", hint="Give only --resumes RID.")
+    if (
+        args.goal
+        or args.plan
+        or args.phase
+        or args.step
+        or args.region
+        or args.lane
+        or args.start_sha
+    ):
+        raise BadInput(
+            "a run that goes on has the goal and the steps that are left",
+            hint="Give only --resumes RID.",
+        )
     before = run_ids.checked_id(args.resumes)
     left = run_checks.open_run(desk, before)
     minted = _minted(left.lane, before, left.root_id)
@@ -188,7 +244,10 @@ def _successor(args: Args, desk: Desk) -> IntentDeclared:
         left = run_checks.still_open(before, run_stream.read(desk.journal, before))
         new = run_stream.read(desk.journal, successor)
         if new.has_intent:
-            raise Refused(f"{successor} has work of its own", hint="Leave --run-id out, and a new run is made up.")
+            raise Refused(
+                f"{successor} has work of its own",
+                hint="Leave --run-id out, and a new run is made up.",
+            )
         resumed, intent = _claim(args, desk, left, successor)
         facts = [intent] if new.version else [structs.replace(minted, run_id=successor), intent]
         entries = run_stream.entries(before, [resumed], at_version=left.version, fence=args.fence)
@@ -214,10 +273,15 @@ def _claim(args: Args, desk: Desk, left: Run, successor: str) -> tuple[RunResume
         hint = f"Look at it; then `dos run begin --resumes {before} --approve NAME`."
         raise Refused(
             f"{before} is {verdict.answer}: {verdict.reason}",
-            hint=hint if verdict.answer is resume.Answer.DIVERGED else f"`dos resume --run-id {before}` says more.",
+            hint=hint
+            if verdict.answer is resume.Answer.DIVERGED
+            else f"`dos resume --run-id {before}` says more.",
         )
     resumed = RunResumed(
-        run_id=before, successor=successor, fence=args.fence, approved_by="" if allowed else args.approve
+        run_id=before,
+        successor=successor,
+        fence=args.fence,
+        approved_by="" if allowed else args.approve,
     )
     steps = list(verdict.residual) if left.steps else []
     intent = IntentDeclared(
@@ -237,7 +301,11 @@ def _claim(args: Args, desk: Desk, left: Run, successor: str) -> tuple[RunResume
 def _minted(lane: str, parent: str, root: str = "") -> RunMinted:
     now_ms = time.time_ns() // 1_000_000
     made = run_ids.mint(
-        now_ms, randbits(run_ids.ENTROPY_BITS), lane or "run", parent=parent or None, root=root or parent or None
+        now_ms,
+        randbits(run_ids.ENTROPY_BITS),
+        lane or "run",
+        parent=parent or None,
+        root=root or parent or None,
     )
     return RunMinted(**structs.asdict(made))
 

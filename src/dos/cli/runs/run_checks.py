@@ -20,10 +20,14 @@ def open_run(desk: Desk, run_id: str) -> Run:
 
 def still_open(run_id: str, run: Run) -> Run:
     if not run.has_intent:
-        raise Refused(f"nothing was declared for {run_id}", hint=f"dos run begin --run-id {run_id} --goal TEXT")
+        raise Refused(
+            f"nothing was declared for {run_id}",
+            hint=f"dos run begin --run-id {run_id} --goal TEXT",
+        )
     if run.successor:
         raise Refused(
-            f"{run.successor} goes on with the work of {run_id}", hint=f"Speak of {run.successor}, or stop working."
+            f"{run.successor} goes on with the work of {run_id}",
+            hint=f"Speak of {run.successor}, or stop working.",
         )
     return run
 
@@ -59,7 +63,9 @@ def fence(run_id: str) -> int | None:
     if not exported or os.environ.get("DOS_RUN_ID") != run_id:
         return None
     if not exported.isdecimal() or len(exported) > 18:
-        raise BadInput(f"$DOS_FENCE is {shown(exported)}, which is no fence", hint="Unset DOS_FENCE.")
+        raise BadInput(
+            f"$DOS_FENCE is {shown(exported)}, which is no fence", hint="Unset DOS_FENCE."
+        )
     return int(exported)
 
 

@@ -28,4 +28,8 @@ def run(args: Args, desk: Desk) -> Reply:
     fact = StepClaimed(run_id=run_id, step=step, sha=run_checks.commit(desk, args.sha))
     run_checks.write(desk, run_id, fact)
     data = {"run_id": run_id, "step": step, "sha": fact.sha}
-    return Reply(text=f"claimed  {step} by {fact.sha[:9]}", data=data, next_action=f"dos run verify {run_id} {step}")
+    return Reply(
+        text=f"claimed  {step} by {fact.sha[:9]}",
+        data=data,
+        next_action=f"dos run verify {run_id} {step}",
+    )

@@ -26,14 +26,21 @@ COMPLETE, FAILED = "complete", "failed"
 class Args(Struct, kw_only=True):
     run: Annotated[str, Option(help="the run", positional=True, metavar="RUN")]
     result: Annotated[
-        str, Option(help="complete, failed or abandoned", metavar="RESULT", choices=(COMPLETE, FAILED, ABANDONED))
+        str,
+        Option(
+            help="complete, failed or abandoned",
+            metavar="RESULT",
+            choices=(COMPLETE, FAILED, ABANDONED),
+        ),
     ]
     reason: Annotated[str, Option(help="why, for the record", metavar="TEXT")] = ""
 
 
 def run(args: Args, desk: Desk) -> Reply:
     run_id = run_ids.checked_id(args.run)
-    fact = RunEnded(run_id=run_id, result=args.result, reason=run_checks.text(args.reason, "reason"))
+    fact = RunEnded(
+        run_id=run_id, result=args.result, reason=run_checks.text(args.reason, "reason")
+    )
     _check(args, desk, run_checks.open_run(desk, run_id))
 
     def decide(run: Run) -> list[RunEnded]:
@@ -41,7 +48,9 @@ def run(args: Args, desk: Desk) -> Reply:
         return [fact]
 
     run_stream.change(desk.journal, run_id, decide, fence=run_checks.fence(run_id))
-    return Reply(text=f"ended  {run_id}: {args.result}", data={"run_id": run_id, "result": args.result})
+    return Reply(
+        text=f"ended  {run_id}: {args.result}", data={"run_id": run_id, "result": args.result}
+    )
 
 
 def _check(args: Args, desk: Desk, run: Run) -> None:

@@ -21,9 +21,13 @@ EXITS = {"minted": 0, "contract_error": 2, "lock-busy": 4}
 
 
 class Args(Struct, kw_only=True):
-    process: Annotated[str, Option(help="what runs, as `dispatch`", positional=True, metavar="PROCESS")]
+    process: Annotated[
+        str, Option(help="what runs, as `dispatch`", positional=True, metavar="PROCESS")
+    ]
     parent: Annotated[str | None, Option(help="the run that starts it", metavar="RID")] = None
-    root: Annotated[str | None, Option(help="the first run of the family; the parent's when not given")] = None
+    root: Annotated[
+        str | None, Option(help="the first run of the family; the parent's when not given")
+    ] = None
     write: Annotated[bool, Option(help="keep it in the journal")] = False
 
 

@@ -26,10 +26,12 @@ EXITS = {"suspended": 0, "refused": 1, "contract_error": 2, "lock-busy": 4}
 class Args(Struct, kw_only=True):
     run: Annotated[str, Option(help="the run", positional=True, metavar="RUN")]
     reason: Annotated[str, Option(help="why, for the record", metavar="TEXT")] = ""
-    resume_sha: Annotated[str, Option(help="the commit to go on from; judged when not given", metavar="REF")] = ""
-    checkpoint_turn: Annotated[int | None, Option(help="the turn to stamp; the last when not given", metavar="N")] = (
-        None
-    )
+    resume_sha: Annotated[
+        str, Option(help="the commit to go on from; judged when not given", metavar="REF")
+    ] = ""
+    checkpoint_turn: Annotated[
+        int | None, Option(help="the turn to stamp; the last when not given", metavar="N")
+    ] = None
     transcript: Annotated[str, Option(help="the conversation, as JSON lines", metavar="FILE")] = ""
 
 
@@ -43,7 +45,9 @@ def run(args: Args, desk: Desk) -> Reply:
     fact = _stamped(args, fact)
     seen = run_checks.open_run(desk, run_id)
     verdict = resume.judge(evidence.gather(desk.world, desk.world.journal, run_id, seen))
-    fact = structs.replace(fact, residual=list(verdict.residual), resume_sha=fact.resume_sha or verdict.resume_sha)
+    fact = structs.replace(
+        fact, residual=list(verdict.residual), resume_sha=fact.resume_sha or verdict.resume_sha
+    )
     run_checks.write(desk, run_id, fact)
     data = {name: value for name, value in structs.asdict(fact).items() if name != "transcript"}
     return Reply(
@@ -56,15 +60,24 @@ def run(args: Args, desk: Desk) -> Reply:
 def _stamped(args: Args, fact: RunSuspended) -> RunSuspended:
     if not args.transcript:
         if args.checkpoint_turn is not None:
-            raise BadInput("--checkpoint-turn needs the conversation", hint="Add --transcript FILE.")
+            raise BadInput(
+                "--checkpoint-turn needs the conversation", hint="Add --transcript FILE."
+            )
         return fact
-    found = Unknown("no file has such a name") if "\0" in args.transcript else turns(Path(args.transcript))
+    found = (
+        Unknown("no file has such a name")
+        if "\0" in args.transcript
+        else turns(Path(args.transcript))
+    )
     if isinstance(found, Unknown):
-        raise BadInput(f"--transcript {shown(args.transcript)}: {found.why}", hint="Give a file of JSON lines.")
+        raise BadInput(
+            f"--transcript {shown(args.transcript)}: {found.why}", hint="Give a file of JSON lines."
+        )
     turn = len(found) - 1 if args.checkpoint_turn is None else args.checkpoint_turn
     if not 0 <= turn < len(found):
         raise BadInput(
-            f"{shown(args.transcript)} has {len(found)} turns and no turn {turn}", hint="Turns count from 0."
+            f"{shown(args.transcript)} has {len(found)} turns and no turn {turn}",
+            hint="Turns count from 0.",
         )
     return structs.replace(
         fact,

@@ -25,7 +25,9 @@ BY_GIT = "file-path"
 class Args(Struct, kw_only=True):
     run: Annotated[str, Option(help="the run", positional=True, metavar="RUN")]
     step: Annotated[str, Option(help="the step", positional=True, metavar="STEP")]
-    sha: Annotated[str, Option(help="the commit; the claimed one when not given", metavar="REF")] = ""
+    sha: Annotated[
+        str, Option(help="the commit; the claimed one when not given", metavar="REF")
+    ] = ""
 
 
 def run(args: Args, desk: Desk) -> Reply:
@@ -34,11 +36,17 @@ def run(args: Args, desk: Desk) -> Reply:
     step = run_checks.declared_step(seen, args.step)
     named = args.sha or seen.claimed.get(step, "")
     if not named:
-        raise BadInput(f"no commit was claimed for {step}", hint=f"dos run verify {run_id} {step} --sha REF")
+        raise BadInput(
+            f"no commit was claimed for {step}", hint=f"dos run verify {run_id} {step} --sha REF"
+        )
     sha = run_checks.commit(desk, named)
-    verdict = step_verdict.judge(Commits(desk.world, seen.start_sha).gather(sha, seen.regions.get(step, ())))
+    verdict = step_verdict.judge(
+        Commits(desk.world, seen.start_sha).gather(sha, seen.regions.get(step, ()))
+    )
     if verdict.done:
-        fact = StepVerified(run_id=run_id, step=step, sha=sha, via=BY_GIT, verdicts=[verdict.reason])
+        fact = StepVerified(
+            run_id=run_id, step=step, sha=sha, via=BY_GIT, verdicts=[verdict.reason]
+        )
         run_checks.write(desk, run_id, fact)
     code = {Answer.DONE: 0, Answer.UNKNOWN: 5}.get(verdict.answer, 1)
     data = {

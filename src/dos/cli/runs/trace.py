@@ -21,4 +21,9 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, desk: Desk) -> Reply:
     seen = trace.gather(desk.world, run_ids.checked_id(args.run_id))
-    return Reply(code=0 if seen.found else 1, text=view.render_trace(seen), data=to_builtins(seen), indented=True)
+    return Reply(
+        code=0 if seen.found else 1,
+        text=view.render_trace(seen),
+        data=to_builtins(seen),
+        indented=True,
+    )

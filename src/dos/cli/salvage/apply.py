@@ -18,7 +18,9 @@ EXITS = {"applied": 0, "refused": 1, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
-    ref: Annotated[str, Option(help="its number, its ref or its commit", positional=True, metavar="REF|NUMBER")]
+    ref: Annotated[
+        str, Option(help="its number, its ref or its commit", positional=True, metavar="REF|NUMBER")
+    ]
     dry_run: Annotated[bool, Option(help="say what would change, and change nothing")] = False
 
 
@@ -39,15 +41,20 @@ def run(args: Args, desk: Desk) -> Reply:
             f"{saved.name} and what was committed since change the same lines; nothing was changed",
             *answer.conflicts,
         ]
-        hint = (
-            f"Look at it: dos salvage show {saved.number} --patch; or merge it by hand: git merge {saved.commit[:12]}"
-        )
+        hint = f"Look at it: dos salvage show {saved.number} --patch; or merge it by hand: git merge {saved.commit[:12]}"
         return Reply(code=1, text="\n  ".join(met), data=data, next_action=hint)
     if answer.in_the_way:
         told = f"{saved.name} was not applied: {answer.in_the_way}; nothing was changed"
-        return Reply(code=1, text=told, data=data, next_action="Commit or stash what is in the way, and try again.")
+        return Reply(
+            code=1,
+            text=told,
+            data=data,
+            next_action="Commit or stash what is in the way, and try again.",
+        )
     if not files:
-        return Reply(text=f"{saved.name} is in this work tree already; nothing to change", data=data)
+        return Reply(
+            text=f"{saved.name} is in this work tree already; nothing to change", data=data
+        )
     would = "would be changed" if args.dry_run else "changed, and nothing is committed"
     return Reply(
         text="\n  ".join([f"{saved.name}: {counted(len(files), 'file')} {would}", *files]),

@@ -19,7 +19,10 @@ EXITS = {"dropped": 0, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
-    refs: Annotated[list[str], Option(help="their numbers, refs or commits", positional=True, metavar="REF|NUMBER")]
+    refs: Annotated[
+        list[str],
+        Option(help="their numbers, refs or commits", positional=True, metavar="REF|NUMBER"),
+    ]
     dry_run: Annotated[bool, Option(help="say what would go, and let go of nothing")] = False
     yes: Annotated[bool, Option(help="really; without it nothing goes")] = False
 
@@ -41,6 +44,11 @@ def run(args: Args, desk: Desk) -> Reply:
         undo = "" if args.dry_run else salvage.drop(desk.journal_world.workspace.tree, saved)
         dropped.append({"ref": saved.ref, "commit": saved.commit, "undo": undo})
     if args.dry_run:
-        return Reply(text="would go: " + ", ".join(names), data={"dry_run": True, "dropped": dropped})
-    lines = [f"dropped {each['ref']}  " + (f"undo: {each['undo']}" if each["undo"] else "for good") for each in dropped]
+        return Reply(
+            text="would go: " + ", ".join(names), data={"dry_run": True, "dropped": dropped}
+        )
+    lines = [
+        f"dropped {each['ref']}  " + (f"undo: {each['undo']}" if each["undo"] else "for good")
+        for each in dropped
+    ]
     return Reply(text="\n".join(lines), data={"dry_run": False, "dropped": dropped})

@@ -24,11 +24,17 @@ def run(args: Args, desk: Desk) -> Reply:
     if args.limit < 0:
         raise BadInput(f"--limit {args.limit} is below 0", hint="0 shows all.")
     lane = folded(checked(args.lane, "lane name")) if args.lane else ""
-    there = [saved for saved in reversed(reading.everything(desk)) if not lane or folded(saved.lane) == lane]
+    there = [
+        saved
+        for saved in reversed(reading.everything(desk))
+        if not lane or folded(saved.lane) == lane
+    ]
     some = [salvage.sized(desk.journal_world.git, saved) for saved in there[: args.limit or None]]
     lines = []
     for saved in some:
-        lines.append(f"{saved.number:>3}  {saved.name}  {second_stamp(saved.at_ms)}  {salvage.measure(saved)}")
+        lines.append(
+            f"{saved.number:>3}  {saved.name}  {second_stamp(saved.at_ms)}  {salvage.measure(saved)}"
+        )
         lines.append(f"     {reading.story(saved)}")
     if len(there) > len(some):
         lines.append(f"and {len(there) - len(some)} older: --limit 0 shows all")
@@ -36,5 +42,7 @@ def run(args: Args, desk: Desk) -> Reply:
     return Reply(
         text="\n".join(lines) or nothing,
         data={"salvaged": [reading.row(saved) for saved in some], "count": len(there)},
-        next_action="`dos salvage show NUMBER` shows one, `dos salvage apply NUMBER` takes it back." if some else "",
+        next_action="`dos salvage show NUMBER` shows one, `dos salvage apply NUMBER` takes it back."
+        if some
+        else "",
     )

@@ -14,7 +14,9 @@ from dos.verbs.context import Desk
 def everything(desk: Desk) -> list[Saved]:
     world = desk.journal_world
     if world.workspace.common is None:
-        raise WorkspaceMissing(f"{world.workspace.root} is not in a git repository", hint="cd into one.")
+        raise WorkspaceMissing(
+            f"{world.workspace.root} is not in a git repository", hint="cd into one."
+        )
     return salvage.read(world.git, world.workspace.state, world.journal.events())
 
 

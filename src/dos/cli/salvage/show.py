@@ -17,7 +17,9 @@ EXITS = {"shown": 0, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
-    ref: Annotated[str, Option(help="its number, its ref or its commit", positional=True, metavar="REF|NUMBER")]
+    ref: Annotated[
+        str, Option(help="its number, its ref or its commit", positional=True, metavar="REF|NUMBER")
+    ]
     patch: Annotated[bool, Option(help="the change itself, too")] = False
 
 
@@ -35,18 +37,24 @@ def run(args: Args, desk: Desk) -> Reply:
         *(f"  {how} {on_one_line(path)}" for how, path in changed),
         *([patch] if patch else []),
     ]
-    data: dict[str, Any] = reading.row(saved) | {"changed": [{"how": how, "path": path} for how, path in changed]}
+    data: dict[str, Any] = reading.row(saved) | {
+        "changed": [{"how": how, "path": path} for how, path in changed]
+    }
     return Reply(
         text="\n".join(told),
         data=data | ({"patch": patch} if args.patch else {}),
         indented=True,
-        next_action=f"`dos salvage apply {saved.number}` takes it back." if saved.commit else f"ls -A {saved.ref}",
+        next_action=f"`dos salvage apply {saved.number}` takes it back."
+        if saved.commit
+        else f"ls -A {saved.ref}",
     )
 
 
 def _changed(git: Reader, saved: Saved) -> list[tuple[str, str]]:
     """A added, M changed, D deleted: and the path, as text."""
-    words = git.run("diff-tree", "-r", "-z", "--no-renames", "--name-status", saved.base, saved.commit).split("\0")
+    words = git.run(
+        "diff-tree", "-r", "-z", "--no-renames", "--name-status", saved.base, saved.commit
+    ).split("\0")
     return [(how, as_text(path)) for how, path in zip(words[::2], words[1::2], strict=False)]
 
 

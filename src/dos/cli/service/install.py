@@ -22,11 +22,15 @@ EXITS = {"installed": 0, "shown": 0, "not-ours": 1, "not-started": 1, "contract_
 class Args(Struct, kw_only=True):
     dry_run: Annotated[bool, Option(help="show the file, and write nothing")] = False
     user: Annotated[bool, Option(help="for you alone; so it is when nothing is said")] = False
-    system: Annotated[bool, Option(help="for the whole machine, as the owner of the workspace")] = False
-    kind: Annotated[str, Option(help="what the system has; found out when not given", choices=KINDS)] = ""
-    target: Annotated[int | None, Option(help="how many workers; [supervise] target when not given", metavar="N")] = (
-        None
+    system: Annotated[bool, Option(help="for the whole machine, as the owner of the workspace")] = (
+        False
     )
+    kind: Annotated[
+        str, Option(help="what the system has; found out when not given", choices=KINDS)
+    ] = ""
+    target: Annotated[
+        int | None, Option(help="how many workers; [supervise] target when not given", metavar="N")
+    ] = None
     start: Annotated[bool, Option(help="and start it")] = False
 
 
@@ -34,14 +38,26 @@ def run(args: Args, desk: Desk) -> Reply:
     place = desk.policy_world.workspace
     journal = approve.journal_mark(desk.policy.store.url)
     service = unit_file.planned(
-        place, kind=args.kind, user=args.user, system=args.system, target=args.target, journal=journal
+        place,
+        kind=args.kind,
+        user=args.user,
+        system=args.system,
+        target=args.target,
+        journal=journal,
     )
-    data: dict[str, Any] = {"path": str(service.path), "kind": service.kind, "name": service.name, "file": service.text}
+    data: dict[str, Any] = {
+        "path": str(service.path),
+        "kind": service.kind,
+        "name": service.name,
+        "file": service.text,
+    }
     commands = [" ".join(command) for command in service.start]
     if args.dry_run:
         service.check_own()
         text = f"{service.path} would be:\n\n{service.text}"
-        return Reply(text=text, data=data | {"written": False, "started": False, "commands": commands})
+        return Reply(
+            text=text, data=data | {"written": False, "started": False, "commands": commands}
+        )
     written = unit_file.write(service)
     unapproved = _approve(desk)
     data |= {"written": written, "started": False, "commands": commands}
@@ -50,8 +66,14 @@ def run(args: Args, desk: Desk) -> Reply:
     if args.start:
         failed = unit_file.do(service.start)
         lines.append(f"it could not be started: {failed}" if failed else "it is started")
-        return Reply(code=1 if failed else 0, text="\n".join(lines), data=data | {"started": not failed})
-    lines += ["to start it, now and at every login:" if not service.system else "to start it, now and at every boot:"]
+        return Reply(
+            code=1 if failed else 0, text="\n".join(lines), data=data | {"started": not failed}
+        )
+    lines += [
+        "to start it, now and at every login:"
+        if not service.system
+        else "to start it, now and at every boot:"
+    ]
     lines += [f"  {command}" for command in commands]
     if service.kind == "systemd" and not service.system:
         lines += ["to let it run while nobody is logged in:", "  loginctl enable-linger"]
@@ -66,8 +88,6 @@ def _approve(desk: Desk) -> str:
     place = desk.world.workspace
     owner = place.root.stat().st_uid
     if owner != os.geteuid():
-        return (
-            "the plans and dos.toml are not approved: commit them, or run `dos up` once as the owner of the workspace"
-        )
+        return "the plans and dos.toml are not approved: commit them, or run `dos up` once as the owner of the workspace"
     approve.approve(place, desk.world.loaded, desk.journal, by=actor())
     return ""

@@ -17,9 +17,13 @@ EXITS = {"removed": 0, "not-installed": 0, "not-ours": 1, "not-stopped": 1, "con
 
 class Args(Struct, kw_only=True):
     dry_run: Annotated[bool, Option(help="only say what would be removed")] = False
-    user: Annotated[bool, Option(help="the one for you alone; so it is when nothing is said")] = False
+    user: Annotated[bool, Option(help="the one for you alone; so it is when nothing is said")] = (
+        False
+    )
     system: Annotated[bool, Option(help="the one for the whole machine")] = False
-    kind: Annotated[str, Option(help="what the system has; found out when not given", choices=KINDS)] = ""
+    kind: Annotated[
+        str, Option(help="what the system has; found out when not given", choices=KINDS)
+    ] = ""
     stop: Annotated[bool, Option(help="stop it first")] = False
 
 
@@ -27,7 +31,12 @@ def run(args: Args, desk: Desk) -> Reply:
     place = desk.journal_world.workspace
     service = unit_file.planned(place, kind=args.kind, user=args.user, system=args.system)
     commands = [" ".join(command) for command in service.forget]
-    data: dict[str, Any] = {"path": str(service.path), "kind": service.kind, "name": service.name, "commands": commands}
+    data: dict[str, Any] = {
+        "path": str(service.path),
+        "kind": service.kind,
+        "name": service.name,
+        "commands": commands,
+    }
     if not service.there:
         return Reply(text=f"there is no {service.path}", data=data | {"removed": False})
     service.check_own()

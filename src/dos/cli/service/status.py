@@ -13,9 +13,13 @@ EXITS = {"installed": 0, "not-installed": 1, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
-    user: Annotated[bool, Option(help="the one for you alone; so it is when nothing is said")] = False
+    user: Annotated[bool, Option(help="the one for you alone; so it is when nothing is said")] = (
+        False
+    )
     system: Annotated[bool, Option(help="the one for the whole machine")] = False
-    kind: Annotated[str, Option(help="what the system has; found out when not given", choices=KINDS)] = ""
+    kind: Annotated[
+        str, Option(help="what the system has; found out when not given", choices=KINDS)
+    ] = ""
 
 
 def run(args: Args, desk: Desk) -> Reply:
@@ -31,5 +35,10 @@ def run(args: Args, desk: Desk) -> Reply:
         )
     service.check_own()
     running = unit_file.running(service)
-    told = f"; the system says: {running}" if running else "; the system cannot be asked about it here"
-    return Reply(text=f"{service.path} is installed{told}", data=data | {"installed": True, "running": running})
+    told = (
+        f"; the system says: {running}" if running else "; the system cannot be asked about it here"
+    )
+    return Reply(
+        text=f"{service.path} is installed{told}",
+        data=data | {"installed": True, "running": running},
+    )

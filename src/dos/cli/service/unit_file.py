@@ -58,7 +58,9 @@ class Service(Struct, frozen=True, kw_only=True):
 
     def check_own(self) -> None:
         """What somebody else wrote is left alone, also where it has our name."""
-        if self.there and (not self.path.is_file() or MARKER not in self.path.read_text("utf-8", "replace")):
+        if self.there and (
+            not self.path.is_file() or MARKER not in self.path.read_text("utf-8", "replace")
+        ):
             raise Refused(
                 f"{self.path} is there, and `dos service install` did not write it",
                 hint=f"Look at it; then move it away: mv {self.path} {self.path}.old",
@@ -70,19 +72,32 @@ class Service(Struct, frozen=True, kw_only=True):
 
 
 def planned(
-    place: Workspace, *, kind: str, user: bool, system: bool, target: int | None = None, journal: str = ""
+    place: Workspace,
+    *,
+    kind: str,
+    user: bool,
+    system: bool,
+    target: int | None = None,
+    journal: str = "",
 ) -> Service:
     """`journal` marks the one that the fleet has when the service is installed."""
     if user and system:
-        raise BadInput("--user and --system are two different services", hint="Leave one of them out.")
+        raise BadInput(
+            "--user and --system are two different services", hint="Leave one of them out."
+        )
     if target is not None and target < 1:
         raise BadInput(f"--target {target} is no number of workers", hint="For example: --target 2")
     root = str(place.root)
     # Where the user's own state lies, too: the worktrees are there.
     kept = {"PATH": os.defpath} | {name: os.environ[name] for name in KEPT if os.environ.get(name)}
-    for what, text in (("the workspace", root), *((f"${name}", value) for name, value in kept.items())):
+    for what, text in (
+        ("the workspace", root),
+        *((f"${name}", value) for name, value in kept.items()),
+    ):
         if not text.isprintable():
-            raise BadInput(f"{what} has an unprintable name in it: {shown(text)}", hint="Rename it.")
+            raise BadInput(
+                f"{what} has an unprintable name in it: {shown(text)}", hint="Rename it."
+            )
     words = [sys.executable, "-P", "-m", "dos", "--workspace", root, "up", "--plain"]
     words += ["--service", journal] if journal else []
     words += ["--target", str(target)] if target else []
@@ -127,11 +142,15 @@ def do(commands: list[list[str]]) -> str:
         if not shutil.which(command[0]):
             return f"{command[0]} is not to be found here"
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=ASK_SECONDS, errors="replace")
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=ASK_SECONDS, errors="replace"
+            )
         except subprocess.TimeoutExpired:
             return f"`{' '.join(command)}` did not come back within {ASK_SECONDS:g} s"
         if done.returncode:
-            return f"`{' '.join(command)}` failed: {on_one_line((done.stderr or done.stdout).strip())}"
+            return (
+                f"`{' '.join(command)}` failed: {on_one_line((done.stderr or done.stdout).strip())}"
+            )
     return ""
 
 
@@ -140,7 +159,9 @@ def running(service: Service) -> str:
     if not shutil.which(service.ask[0]):
         return ""
     try:
-        done = subprocess.run(service.ask, capture_output=True, text=True, timeout=ASK_SECONDS, errors="replace")
+        done = subprocess.run(
+            service.ask, capture_output=True, text=True, timeout=ASK_SECONDS, errors="replace"
+        )
     except subprocess.TimeoutExpired:
         return ""
     if service.kind == "launchd":
@@ -148,7 +169,9 @@ def running(service: Service) -> str:
     return done.stdout.strip()
 
 
-def _systemd(place: Workspace, name: str, words: list[str], kept: dict[str, str], system: bool) -> Service:
+def _systemd(
+    place: Workspace, name: str, words: list[str], kept: dict[str, str], system: bool
+) -> Service:
     unit = f"{name}.service"
     control = ["systemctl"] if system else ["systemctl", "--user"]
     home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
@@ -158,7 +181,9 @@ def _systemd(place: Workspace, name: str, words: list[str], kept: dict[str, str]
         marker=MARKER,
         name=place.root.name.replace("%", "%%"),
         command=" ".join(_quoted(word).replace("$", "$$") for word in words),
-        environment="\n".join(f"Environment={_quoted(f'{name}={value}')}" for name, value in kept.items()),
+        environment="\n".join(
+            f"Environment={_quoted(f'{name}={value}')}" for name, value in kept.items()
+        ),
         restart=RESTART_SECONDS,
         user=f"User={_owner(place)}\n" if system else "",
         target=target,
@@ -177,7 +202,9 @@ def _systemd(place: Workspace, name: str, words: list[str], kept: dict[str, str]
     )
 
 
-def _launchd(place: Workspace, name: str, words: list[str], kept: dict[str, str], system: bool) -> Service:
+def _launchd(
+    place: Workspace, name: str, words: list[str], kept: dict[str, str], system: bool
+) -> Service:
     import plistlib
 
     log = str(place.state / "logs" / "supervisor.log")
@@ -228,5 +255,9 @@ def _owner(place: Workspace) -> str:
 
 
 def _unwritable(service: Service, error: OSError) -> DosError:
-    hint = "Run it as root, or leave --system out." if service.system else "`ls -ld` shows whose it is."
+    hint = (
+        "Run it as root, or leave --system out."
+        if service.system
+        else "`ls -ld` shows whose it is."
+    )
     return DosError(f"{service.path} cannot be changed: {error.strerror}", hint=hint)

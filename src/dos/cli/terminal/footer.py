@@ -24,7 +24,11 @@ SHARE_OF_THE_TERMINAL = 2  # a half
 
 def wanted(desk: Desk) -> bool:
     """Only by a person who looks at a terminal that can be drawn on."""
-    return not desk.as_json and sys.stdout.isatty() and os.environ.get("TERM") not in (None, "", "dumb")
+    return (
+        not desk.as_json
+        and sys.stdout.isatty()
+        and os.environ.get("TERM") not in (None, "", "dumb")
+    )
 
 
 class Watch:
@@ -45,11 +49,15 @@ class Watch:
             redirect_stderr=False,
             vertical_overflow="crop",
         )
-        self._lines: SimpleQueue[str | None] = SimpleQueue()  # None: it is over. A signal may put something in
+        self._lines: SimpleQueue[str | None] = (
+            SimpleQueue()
+        )  # None: it is over. A signal may put something in
         self._thread = threading.Thread(target=self._follow, daemon=True)
 
     def __enter__(self) -> Self:
-        sys.stdout, sys.stderr = (cast(TextIO, _Lines(stream, self._lines)) for stream in self._streams)
+        sys.stdout, sys.stderr = (
+            cast(TextIO, _Lines(stream, self._lines)) for stream in self._streams
+        )
         self._thread.start()
         return self
 
@@ -60,7 +68,10 @@ class Watch:
         self._lines.put(None)
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         sys.stdout, sys.stderr = self._streams
         self._lines.put(None)
@@ -96,9 +107,20 @@ class Watch:
 
     def _drawn(self) -> Group:
         width, height = fit(self._console)
-        lines = page(self._looking.view, width, max(3, height // SHARE_OF_THE_TERMINAL)) if self._looking.view else []
+        lines = (
+            page(self._looking.view, width, max(3, height // SHARE_OF_THE_TERMINAL))
+            if self._looking.view
+            else []
+        )
         if self._looking.trouble:
-            lines = [Text(f"the journal cannot be read: {self._looking.trouble}", style="red", no_wrap=True), *lines]
+            lines = [
+                Text(
+                    f"the journal cannot be read: {self._looking.trouble}",
+                    style="red",
+                    no_wrap=True,
+                ),
+                *lines,
+            ]
         return Group(Text(""), *lines)
 
 

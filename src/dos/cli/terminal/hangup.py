@@ -13,7 +13,9 @@ class Terminal:
         """`on_close` stops whatever draws on the terminal. It is called by a signal, so it must not wait."""
         self._log = log
         self._on_close = on_close
-        self._streams = [stream for stream in (1, 2) if os.isatty(stream)]  # what is in a file stays there
+        self._streams = [
+            stream for stream in (1, 2) if os.isatty(stream)
+        ]  # what is in a file stays there
 
     def survive_its_end(self) -> None:
         """Go on after a hangup. Where hangups are ignored already, as by `nohup`, they stay ignored."""

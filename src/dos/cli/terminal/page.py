@@ -76,17 +76,32 @@ def plain(lines: list[Text]) -> str:
 def _head(view: View, name: str) -> list[tuple[str, str]]:
     clock = view.at.astimezone().strftime("%H:%M:%S")
     states = ", ".join(f"{count} {state}" for state, count in view.totals.states.items())
-    lines = [(f"{name or 'fleet'}  {clock}  {counted(view.totals.lanes, 'lane')}: {states or 'none'}", "bold")]
-    lines += [(_supervisor(each), "" if each.state in ("running", "draining") else "red") for each in view.supervisors]
+    lines = [
+        (
+            f"{name or 'fleet'}  {clock}  {counted(view.totals.lanes, 'lane')}: {states or 'none'}",
+            "bold",
+        )
+    ]
+    lines += [
+        (_supervisor(each), "" if each.state in ("running", "draining") else "red")
+        for each in view.supervisors
+    ]
     if not view.supervisors:
         lines.append(("no supervisor runs; `dos up` starts one", "dim"))
     if view.paused is not None:
         why = f": {view.paused}" if view.paused else ""
         lines.append((f"the fleet is paused{why}; `dos resume` lets it go on", "yellow"))
     totals = view.totals
-    lines.append((f"last 24 hours: {totals.landed} landed, {totals.rejected} rejected, {_spent(totals.spend)}", ""))
+    lines.append(
+        (
+            f"last 24 hours: {totals.landed} landed, {totals.rejected} rejected, {_spent(totals.spend)}",
+            "",
+        )
+    )
     if decisions := view.decisions.open:
-        lines.append((f"{counted(decisions, 'decision')} open: {view.decisions.first_question}", "bold red"))
+        lines.append(
+            (f"{counted(decisions, 'decision')} open: {view.decisions.first_question}", "bold red")
+        )
     lines += [(_limit(limit, view.at), "yellow") for limit in view.limits]
     return [*lines, ("", "")]
 
@@ -104,7 +119,11 @@ def _supervisor(row: Supervisor) -> str:
 def _limit(limit: Limit, now: datetime) -> str:
     if limit.ending in PERSONAL:
         return f"limit: {limit.said}; `dos limits` shows what clears it"
-    until = f"until {local_clock(limit.resets_at, now)}" if limit.resets_at else "until it answers again"
+    until = (
+        f"until {local_clock(limit.resets_at, now)}"
+        if limit.resets_at
+        else "until it answers again"
+    )
     doubt = ", by its own word; `dos limits lift` ends it" if limit.is_doubted else ""
     return f"limit: {limit.said} {until}{doubt}"
 
@@ -129,10 +148,15 @@ def _table(view: View, rows: list[Row], width: int) -> list[Text]:
     columns = [column for column in COLUMNS if column.from_width <= width < column.to_width]
     cells = [[_safe(column.cell(row, view)) for column in columns] for row in rows]
     widths = [
-        min(column.most, max(cell_len(line[at]) for line in [[each.title for each in columns], *cells]))
+        min(
+            column.most,
+            max(cell_len(line[at]) for line in [[each.title for each in columns], *cells]),
+        )
         for at, column in enumerate(columns)
     ]
-    widths[-1] = max(0, width - sum(widths[:-1]) - GAP * (len(widths) - 1))  # the last one takes what is left
+    widths[-1] = max(
+        0, width - sum(widths[:-1]) - GAP * (len(widths) - 1)
+    )  # the last one takes what is left
     lines = [_row([column.title for column in columns], columns, widths, "bold")]
     for row, line in zip(rows, cells, strict=True):
         lines.append(_row(line, columns, widths, TONES.get(row.state, "")))
@@ -225,8 +249,20 @@ COLUMNS = [
     Column(title="STATE", cell=_state, most=19, from_width=_MIDDLE),
     Column(title="FOR", cell=_since, most=5, right=True),
     Column(title="HEARD", cell=_heard, most=5, right=True, from_width=_WIDE),
-    Column(title="LANDED", cell=lambda row, view: str(row.landed or ""), most=6, right=True, from_width=_MIDDLE),
-    Column(title="REJECTED", cell=lambda row, view: str(row.rejected or ""), most=8, right=True, from_width=100),
+    Column(
+        title="LANDED",
+        cell=lambda row, view: str(row.landed or ""),
+        most=6,
+        right=True,
+        from_width=_MIDDLE,
+    ),
+    Column(
+        title="REJECTED",
+        cell=lambda row, view: str(row.rejected or ""),
+        most=8,
+        right=True,
+        from_width=100,
+    ),
     Column(title="COST", cell=_money, most=10, right=True, from_width=_WIDE),
     Column(
         title="TOKENS",

@@ -33,7 +33,9 @@ def watcher(desk: Desk) -> Watcher:
     return Watcher(
         world.journal,
         world.workspace.state,
-        roster=[] if world.loaded.problems else world.config.roster(),  # what a broken file declares, nobody knows
+        roster=[]
+        if world.loaded.problems
+        else world.config.roster(),  # what a broken file declares, nobody knows
         silent_after_ms=int(world.config.workers.silence_seconds * SILENT_SHARE * 1000),
         agents=_agents(world),
     )
@@ -79,7 +81,9 @@ class Looking:
 
     def look(self) -> None:
         try:
-            if self._watcher is None or isinstance(self.desk.journal_world.journal.backend, MemoryBackend):
+            if self._watcher is None or isinstance(
+                self.desk.journal_world.journal.backend, MemoryBackend
+            ):
                 self.desk.look_again()
                 self._watcher = watcher(self.desk)
                 self._waits = waits(self.desk)

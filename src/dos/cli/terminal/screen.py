@@ -30,7 +30,9 @@ def show(desk: Desk) -> None:
     looking = Looking(desk)
     with _each_key() as keys:
         try:
-            with Live(console=console, screen=True, auto_refresh=False, redirect_stdout=False) as live:
+            with Live(
+                console=console, screen=True, auto_refresh=False, redirect_stdout=False
+            ) as live:
                 drawn = float("-inf")
                 while not _wants_to_leave(keys):
                     if looking.moved() or time.monotonic() - drawn >= REDRAW_SECONDS:
@@ -45,7 +47,10 @@ def _page(looking: Looking, console: Console, name: str) -> Group:
     width, height = fit(console)
     lines = page(looking.view, width, height - 1, name=name) if looking.view else []
     if looking.trouble:
-        lines = [Text(f"the journal cannot be read: {looking.trouble}", style="red", no_wrap=True), *lines]
+        lines = [
+            Text(f"the journal cannot be read: {looking.trouble}", style="red", no_wrap=True),
+            *lines,
+        ]
     leave = Text("q leaves; the fleet goes on", style="dim", no_wrap=True)
     return Group(*lines[: height - 1], leave)
 
@@ -73,4 +78,6 @@ def _wants_to_leave(keys: int) -> bool:
     if not ready:
         return False
     pressed = os.read(keys, 1024)
-    return not pressed or pressed.startswith(LEAVE) or pressed == b"\x1b"  # an arrow begins with it as well
+    return (
+        not pressed or pressed.startswith(LEAVE) or pressed == b"\x1b"
+    )  # an arrow begins with it as well

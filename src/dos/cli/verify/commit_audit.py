@@ -30,7 +30,9 @@ _MARKS = {
 
 
 class Args(Struct, kw_only=True):
-    ref: Annotated[str, Option(help="a commit, or a range A..B or A...B", metavar="REF", positional=True)] = "HEAD"
+    ref: Annotated[
+        str, Option(help="a commit, or a range A..B or A...B", metavar="REF", positional=True)
+    ] = "HEAD"
     sweep: Annotated[bool, Option(help="count instead of listing")] = False
     warn_only: Annotated[bool, Option(help="say what is found, and exit 0")] = False
     docs_ok: Annotated[bool, Option(help="let documents stand behind a claim about code")] = False
@@ -40,7 +42,8 @@ def run(args: Args, desk: Desk) -> Reply:
     workspace = desk.forgiving_world.workspace
     if workspace.common is None:
         raise WorkspaceMissing(
-            f"{workspace.tree} is not in a git repository", hint="Give --workspace a repository, or cd into one."
+            f"{workspace.tree} is not in a git repository",
+            hint="Give --workspace a repository, or cd into one.",
         )
     wanted = changes.asked(desk.forgiving_world.git, args.ref)
     counts, listed = Sweep(), list[Verdict]()
@@ -56,7 +59,9 @@ def run(args: Args, desk: Desk) -> Reply:
         code=EXITS[Answer.CLAIM_UNWITNESSED] if counts.findings and not args.warn_only else 0,
         text=_text(args, counts),
         data=counts.as_data() if args.sweep else to_builtins(listed) if desk.as_json else None,
-        complaint=_complaint(args, counts, is_shallow=wanted.is_range and history_cache.is_shallow(workspace)),
+        complaint=_complaint(
+            args, counts, is_shallow=wanted.is_range and history_cache.is_shallow(workspace)
+        ),
         indented=True,
     )
 
@@ -85,7 +90,8 @@ def _text(args: Args, counts: Sweep) -> str:
         return ""  # said line by line
     data = counts.as_data()
     kinds = [
-        f"  {kind}: " + ", ".join(f"{n} {name}" for name, n in row.items()) for kind, row in data["by_kind"].items()
+        f"  {kind}: " + ", ".join(f"{n} {name}" for name, n in row.items())
+        for kind, row in data["by_kind"].items()
     ]
     head = (
         f"{data['commits']} commits, {data['checkable']} checkable: {data['witnessed']} witnessed, "
@@ -102,9 +108,13 @@ def _complaint(args: Args, counts: Sweep, *, is_shallow: bool) -> str:
             f"{data['tests_weakened']} weaken tests"
         )
     if cut := data["limits"].get(Limit.SHALLOW):
-        said.append(f"warning: {cut} of them cannot be judged: their parents are not in this shallow clone")
+        said.append(
+            f"warning: {cut} of them cannot be judged: their parents are not in this shallow clone"
+        )
     elif is_shallow:
-        said.append("warning: this clone is shallow: commits that it does not have were not looked at")
+        said.append(
+            "warning: this clone is shallow: commits that it does not have were not looked at"
+        )
     if unread := data["limits"].get(Limit.UNREAD):
         said.append(f"warning: {unread} of them changed files that are not in this clone")
     return "\n".join(said)

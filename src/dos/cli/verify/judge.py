@@ -19,7 +19,9 @@ EXITS = {"AGREE": 0, "DISAGREE": 3, "ABSTAIN": 4, "contract_error": 2}
 class Args(Struct, kw_only=True):
     claim: Annotated[str, Option(help="what is claimed", positional=True)]
     judge: Annotated[str, Option(help="who is asked", metavar="NAME")]
-    evidence: Annotated[list[str], Option(help="what it is to go by; repeat it", metavar="TEXT", each=True)] = []
+    evidence: Annotated[
+        list[str], Option(help="what it is to go by; repeat it", metavar="TEXT", each=True)
+    ] = []
     stated_reason: Annotated[str, Option(help="why the claimant says so", metavar="TEXT")] = ""
     subject: Annotated[str, Option(help="what it is about", metavar="S")] = ""
 
@@ -27,7 +29,10 @@ class Args(Struct, kw_only=True):
 def run(args: Args, desk: Desk) -> Reply:
     ask = judges.asking(desk.world, args.judge, desk.complain)
     claim = Claim(
-        claim_text=args.claim, stated_reason=args.stated_reason, evidence=tuple(args.evidence), subject=args.subject
+        claim_text=args.claim,
+        stated_reason=args.stated_reason,
+        evidence=tuple(args.evidence),
+        subject=args.subject,
     )
     opinion = ask(claim)
     return Reply(

@@ -38,10 +38,22 @@ class Truth(Struct, frozen=True, kw_only=True):
 def run(args: Args, desk: Desk) -> Reply:
     ask = judges.asking(desk.world, args.judge, desk.complain)
     cases = _read(args.cases)
-    report = judge_eval.evaluate(JudgedClaim(verdict=ask(claim), truth=truth) for claim, truth in cases)
+    report = judge_eval.evaluate(
+        JudgedClaim(verdict=ask(claim), truth=truth) for claim, truth in cases
+    )
     code = EXITS["false_clear" if report.grid.false_clear else "no_false_clear"]
-    data = {"judge": args.judge, "n": report.n, **to_builtins(report.grid), **to_builtins(report.rates)}
-    return Reply(code=code, text=_text(args.judge, report), data={**data, "reason": _reason(report)}, indented=True)
+    data = {
+        "judge": args.judge,
+        "n": report.n,
+        **to_builtins(report.grid),
+        **to_builtins(report.rates),
+    }
+    return Reply(
+        code=code,
+        text=_text(args.judge, report),
+        data={**data, "reason": _reason(report)},
+        indented=True,
+    )
 
 
 def _read(name: str) -> list[tuple[Claim, bool]]:
@@ -55,7 +67,9 @@ def _read(name: str) -> list[tuple[Claim, bool]]:
         try:
             cases.append((json.decode(line, type=Claim), json.decode(line, type=Truth).truth))
         except (MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise BadInput(f"{shown(name, LONGEST_PATH)}:{number}: not a case: {error}", hint=EXAMPLE) from error
+            raise BadInput(
+                f"{shown(name, LONGEST_PATH)}:{number}: not a case: {error}", hint=EXAMPLE
+            ) from error
     if not cases:
         raise BadInput(f"{shown(name, LONGEST_PATH)} holds no case", hint=EXAMPLE)
     return cases

@@ -38,9 +38,16 @@ class Args(Struct, kw_only=True):
 def run(args: Args, desk: Desk) -> Reply:
     unit = checked(args.unit, "unit")
     if args.oracle_shipped and args.no_oracle_shipped:
-        raise BadInput("--oracle-shipped and --no-oracle-shipped say opposite things", hint="Give one of them.")
+        raise BadInput(
+            "--oracle-shipped and --no-oracle-shipped say opposite things", hint="Give one of them."
+        )
     if args.oracle_shipped or args.no_oracle_shipped:
-        seen = Evidence(unit=unit, claimed=args.claimed_done, oracle_shipped=args.oracle_shipped, why="by your word")
+        seen = Evidence(
+            unit=unit,
+            claimed=args.claimed_done,
+            oracle_shipped=args.oracle_shipped,
+            why="by your word",
+        )
     elif args.plan and args.phase:
         seen = _looked_up(args, desk)
     else:

@@ -18,28 +18,51 @@ from dos.witness.belief import EffectClaim
 from dos.witness.fact import attest, no_signal, refute
 from dos.witness.io import sources
 
-EXITS = {"ACCEPT": 0, "REJECT_POISON": 3, "ABSTAIN": 4, "NO_CLAIM": 5, "contract_error": 2, "unknown": 6}
+EXITS = {
+    "ACCEPT": 0,
+    "REJECT_POISON": 3,
+    "ABSTAIN": 4,
+    "NO_CLAIM": 5,
+    "contract_error": 2,
+    "unknown": 6,
+}
 TYPED = "--witness"
 SAY = {"confirm": attest, "refute": refute, "none": no_signal}
 
 
 class Args(Struct, kw_only=True):
-    claim: Annotated[bool, Option(help="something is claimed; so it is when nothing is said")] = False
+    claim: Annotated[bool, Option(help="something is claimed; so it is when nothing is said")] = (
+        False
+    )
     no_claim: Annotated[bool, Option(help="nothing is claimed")] = False
-    source: Annotated[list[str], Option(help="a witness to ask; repeat it", metavar="NAME[=SUBJECT]", each=True)] = []
+    source: Annotated[
+        list[str], Option(help="a witness to ask; repeat it", metavar="NAME[=SUBJECT]", each=True)
+    ] = []
     subject: Annotated[str, Option(help="what it is asked about", metavar="S")] = ""
-    witness: Annotated[str, Option(help="what somebody says that a witness says", choices=tuple(SAY))] = ""
-    forgeable: Annotated[bool, Option(help="--witness could be made up; so it is taken anyway")] = False
-    narrated: Annotated[str, Option(help="what the claimant says", metavar="TEXT", may_be_empty=True)] = ""
+    witness: Annotated[
+        str, Option(help="what somebody says that a witness says", choices=tuple(SAY))
+    ] = ""
+    forgeable: Annotated[bool, Option(help="--witness could be made up; so it is taken anyway")] = (
+        False
+    )
+    narrated: Annotated[
+        str, Option(help="what the claimant says", metavar="TEXT", may_be_empty=True)
+    ] = ""
 
 
 def run(args: Args, desk: Desk) -> Reply:
     if args.claim and args.no_claim:
-        raise BadInput("--claim and --no-claim say the opposite of each other", hint="Give one of them.")
-    claim = None if args.no_claim else EffectClaim(key=args.subject or "claim", narrated=args.narrated)
+        raise BadInput(
+            "--claim and --no-claim say the opposite of each other", hint="Give one of them."
+        )
+    claim = (
+        None if args.no_claim else EffectClaim(key=args.subject or "claim", narrated=args.narrated)
+    )
     asked = witness.wanted(args.source, args.subject)
     if aimless := [name for name, subject in asked if not subject]:
-        raise BadInput(f"{aimless[0]!r} is asked about nothing", hint=f"Write --source {aimless[0]}=SUBJECT.")
+        raise BadInput(
+            f"{aimless[0]!r} is asked about nothing", hint=f"Write --source {aimless[0]}=SUBJECT."
+        )
     facts = sources.gather(desk.world, claim, asked, desk.complain) if claim and asked else []
     typed = [SAY[args.witness](TYPED, Accountability.AGENT_AUTHORED)] if args.witness else []
     verdict = reward.judge(claim, [*facts, *typed])

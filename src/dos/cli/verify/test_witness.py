@@ -35,13 +35,15 @@ NEXT = {
 
 
 class Args(Struct, kw_only=True):
-    baseline: Annotated[str, Option(help=f"without the change: {_OUTCOMES}", metavar="OUTCOME", choices=_CHOICES)] = (
-        SuiteOutcome.NOT_RUN.value
-    )
-    candidate: Annotated[str, Option(help=f"with the change: {_OUTCOMES}", metavar="OUTCOME", choices=_CHOICES)] = (
-        SuiteOutcome.NOT_RUN.value
-    )
-    forgeable: Annotated[bool, Option(help="whoever is judged could have made them up: then nothing is said")] = False
+    baseline: Annotated[
+        str, Option(help=f"without the change: {_OUTCOMES}", metavar="OUTCOME", choices=_CHOICES)
+    ] = SuiteOutcome.NOT_RUN.value
+    candidate: Annotated[
+        str, Option(help=f"with the change: {_OUTCOMES}", metavar="OUTCOME", choices=_CHOICES)
+    ] = SuiteOutcome.NOT_RUN.value
+    forgeable: Annotated[
+        bool, Option(help="whoever is judged could have made them up: then nothing is said")
+    ] = False
 
 
 def run(args: Args, desk: Desk) -> Reply:

@@ -42,21 +42,31 @@ LONGEST_COMMAND = 10_000
 
 
 class Args(Struct, kw_only=True):
-    commit: Annotated[str, Option(help="the commit; it is compared with its first parent", metavar="REF")] = "HEAD"
+    commit: Annotated[
+        str, Option(help="the commit; it is compared with its first parent", metavar="REF")
+    ] = "HEAD"
     cmd: Annotated[str, Option(help="what runs the tests, in a shell", metavar="COMMAND")] = ""
-    paths: Annotated[list[str], Option(help="which files are tests; else by their names", metavar="GLOB")] = []
+    paths: Annotated[
+        list[str], Option(help="which files are tests; else by their names", metavar="GLOB")
+    ] = []
     timeout: Annotated[float, Option(help="for each run", metavar="SECONDS")] = 300.0
     repeat: Annotated[int, Option(help="how often the deciding runs are made", metavar="N")] = 2
-    unit: Annotated[str, Option(help="what the commit is for; what is seen is written down", metavar="UNIT")] = ""
+    unit: Annotated[
+        str, Option(help="what the commit is for; what is seen is written down", metavar="UNIT")
+    ] = ""
     record: Annotated[bool, Option(help="write down what is seen, also without a unit")] = False
-    keep: Annotated[bool, Option(help="leave the folders in which the tests ran, and say where")] = False
+    keep: Annotated[
+        bool, Option(help="leave the folders in which the tests ran, and say where")
+    ] = False
 
 
 def run(args: Args, desk: Desk) -> Reply:
     _check(args)
     place = desk.world.workspace
     if place.common is None:
-        raise WorkspaceMissing(f"{place.root} is not in a git repository", hint="cd into one, or give --workspace.")
+        raise WorkspaceMissing(
+            f"{place.root} is not in a git repository", hint="cd into one, or give --workspace."
+        )
     sha = commits.named(desk.world.git, args.commit)
     unit = named_unit.resolve(desk.policy_world, checked(args.unit, "unit")) if args.unit else ""
     command, command_from = _command(args, desk, unit or _trailer(sha, desk))
@@ -71,7 +81,9 @@ def run(args: Args, desk: Desk) -> Reply:
         repeat=args.repeat,
         keep=args.keep,
     )
-    seen = witness(desk.world.git, asked, told=lambda line: None if desk.as_json else desk.complain(line))
+    seen = witness(
+        desk.world.git, asked, told=lambda line: None if desk.as_json else desk.complain(line)
+    )
     data = _data(asked, seen, command_from) | {"unit": unit}
     recorded, complaint = _record(desk, data, seen) if args.record or unit else (None, "")
     return Reply(
@@ -85,7 +97,10 @@ def run(args: Args, desk: Desk) -> Reply:
 
 def _check(args: Args) -> None:
     if not 0 < args.timeout <= LONGEST_SECONDS:
-        raise BadInput(f"--timeout is {args.timeout:g}", hint=f"Give seconds, above 0 and up to {LONGEST_SECONDS}.")
+        raise BadInput(
+            f"--timeout is {args.timeout:g}",
+            hint=f"Give seconds, above 0 and up to {LONGEST_SECONDS}.",
+        )
     if not 1 <= args.repeat <= MOST_RUNS:
         raise BadInput(f"--repeat is {args.repeat}", hint=f"Give a number from 1 to {MOST_RUNS}.")
     if args.cmd:
@@ -118,7 +133,11 @@ def _command(args: Args, desk: Desk, unit: str) -> tuple[str, str]:
 def _trailer(sha: str, desk: Desk) -> str:
     """The unit that the commit itself names, when it is one of the plans'."""
     said = desk.world.git.run("log", "-1", "--format=%(trailers:key=Unit,valueonly)", sha).split()
-    known = {unit.name for unit in units.read(desk.world.workspace, desk.policy).units} if len(said) == 1 else ()
+    known = (
+        {unit.name for unit in units.read(desk.world.workspace, desk.policy).units}
+        if len(said) == 1
+        else ()
+    )
     return said[0] if said and said[0] in known else ""
 
 
@@ -136,7 +155,9 @@ def _record(desk: Desk, data: dict[str, Any], seen: Witnessed) -> tuple[int | No
     cells = {cell.value: [run.outcome.value for run in seen.matrix.of(cell)] for cell in Cell}
     more = {"cells": cells, "runner": process.host(), "network": seen.network}
     try:
-        return desk.journal.record(streams.witness(seen.change.commit), convert(data | more, TestWitnessed)).pos, ""
+        return desk.journal.record(
+            streams.witness(seen.change.commit), convert(data | more, TestWitnessed)
+        ).pos, ""
     except StoreFailed as error:
         return None, f"warning: it is not written down: {error.message}"
 
@@ -168,21 +189,37 @@ def _limits(asked: Asked, seen: Witnessed) -> list[str]:
     if isinstance(seen.change, Unknown) or not seen.network:
         return []
     files = {**seen.change.old, **seen.change.new}
-    empty = [f"submodule {as_text(path)} is empty" for path, file in files.items() if file.mode == SUBMODULE]
+    empty = [
+        f"submodule {as_text(path)} is empty"
+        for path, file in files.items()
+        if file.mode == SUBMODULE
+    ]
     harness = listed(seen.change.harness(asked.command))
     changed = [f"the change also touches how tests are run: {as_text(harness)}"] if harness else []
-    return [*changed, *empty, *(["the network could not be cut off"] if seen.network == "on" else [])]
+    return [
+        *changed,
+        *empty,
+        *(["the network could not be cut off"] if seen.network == "on" else []),
+    ]
 
 
 def _text(asked: Asked, seen: Witnessed, command_from: str) -> str:
     lines = [f"{seen.verdict.answer}  {as_text(seen.verdict.reason)}"]
     if seen.network:
         lines += ["", f"  {'':<12}{'old code':<14}new code"]
-        for tests, cells in (("old", (Cell.OLD_OLD, Cell.OLD_NEW)), ("new", (Cell.NEW_OLD, Cell.NEW_NEW))):
+        for tests, cells in (
+            ("old", (Cell.OLD_OLD, Cell.OLD_NEW)),
+            ("new", (Cell.NEW_OLD, Cell.NEW_NEW)),
+        ):
             row = "".join(f"{_shown(seen.matrix.of(cell)):<14}" for cell in cells)
             lines.append(f"  {tests + ' tests':<12}{row}".rstrip())
-        lines += ["", f"  {asked.commit[:12]}: {asked.command} ({command_from}); network {seen.network}"]
-    lines += [f"  weakened: {as_text(listed(seen.matrix.weakened))}"] if seen.matrix.weakened else []
+        lines += [
+            "",
+            f"  {asked.commit[:12]}: {asked.command} ({command_from}); network {seen.network}",
+        ]
+    lines += (
+        [f"  weakened: {as_text(listed(seen.matrix.weakened))}"] if seen.matrix.weakened else []
+    )
     lines += [f"  {limit}" for limit in _limits(asked, seen)]
     lines += [f"  the folders are in {seen.kept}"] if seen.kept else []
     return "\n".join(lines)

@@ -56,28 +56,42 @@ class Args(Struct, kw_only=True):
     units: Annotated[
         list[str],
         Option(
-            help="the plan and the unit; or several such pairs", metavar="PLAN UNIT", positional=True, may_be_empty=True
+            help="the plan and the unit; or several such pairs",
+            metavar="PLAN UNIT",
+            positional=True,
+            may_be_empty=True,
         ),
     ] = []
     all: Annotated[bool, Option(help="every unit that the plans declare")] = False
     ref: Annotated[str, Option(help="where to look", metavar="REF")] = "HEAD"
     merged_into: Annotated[
-        str, Option(help="it also has to be in this branch, which keeps the policy", metavar="BRANCH")
+        str,
+        Option(help="it also has to be in this branch, which keeps the policy", metavar="BRANCH"),
     ] = ""
     require: Annotated[
         str,
-        Option(help="instead of [verify] require", metavar="TIER", choices=("named", "live", "witnessed", "attested")),
+        Option(
+            help="instead of [verify] require",
+            metavar="TIER",
+            choices=("named", "live", "witnessed", "attested"),
+        ),
     ] = ""
     no_ci: Annotated[bool, Option(help="do not ask the configured CI")] = False
-    no_index: Annotated[bool, Option(help="walk the whole history instead of using its index")] = False
-    strict_root: Annotated[bool, Option(help="refuse to answer from a repository around the workspace")] = False
+    no_index: Annotated[bool, Option(help="walk the whole history instead of using its index")] = (
+        False
+    )
+    strict_root: Annotated[
+        bool, Option(help="refuse to answer from a repository around the workspace")
+    ] = False
     legacy_exit: Annotated[bool, Option(help="exit with 1 for whatever is not shipped")] = False
 
 
 def run(args: Args, desk: Desk) -> Reply:
     world = desk.forgiving_world
     if args.all and args.units:
-        raise BadInput("--all asks about every unit, and some are named beside it", hint="Give one of the two.")
+        raise BadInput(
+            "--all asks about every unit, and some are named beside it", hint="Give one of the two."
+        )
     units = None if args.all else _pairs(args.units)
     if args.strict_root and world.start != world.workspace.tree:
         raise WorkspaceMissing(
@@ -140,12 +154,16 @@ def _nothing_declared(world: "World", args: Args) -> DosError:
     """A question about all units that finds none must not look like a yes."""
     glob, ref = world.config.paths.plans_glob, args.merged_into or args.ref
     if world.workspace.common is None:
-        return WorkspaceMissing(f"{world.workspace.root} is not in a git repository", hint="cd into a clone of it.")
+        return WorkspaceMissing(
+            f"{world.workspace.root} is not in a git repository", hint="cd into a clone of it."
+        )
     there = len(documents(world.workspace.root, glob))
     beside = f"; {there} on disk match it, and are not committed there" if there else ""
     return BadInput(
         f"no plan document at {ref} declares a unit ({glob}){beside}",
-        hint="git add -- docs && git commit" if there else "dos verify PLAN UNIT asks about one by its name",
+        hint="git add -- docs && git commit"
+        if there
+        else "dos verify PLAN UNIT asks about one by its name",
     )
 
 
@@ -186,7 +204,12 @@ def data(verdict: Verdict, short: dict[str, str]) -> dict[str, Any]:
         "limits": list(verdict.limits),
         "expected_paths": list(verdict.expected),
     }
-    named = {"sha": short.get(verdict.sha, ""), "commit": verdict.sha, "summary": verdict.summary, "rung": verdict.rung}
+    named = {
+        "sha": short.get(verdict.sha, ""),
+        "commit": verdict.sha,
+        "summary": verdict.summary,
+        "rung": verdict.rung,
+    }
     return found | {name: value for name, value in named.items() if value}
 
 
@@ -207,8 +230,15 @@ def _many(verdicts: list[Verdict], short: dict[str, str], args: Args) -> Reply:
     noun = "unit" if len(verdicts) == 1 else "units"
     return Reply(
         code=_code_of_many(verdicts),
-        text="\n".join([*(line(each, short) for each in verdicts), f"{len(verdicts)} {noun} at {ref}: {said}"]),
-        data={"schema": SCHEMA, "ref": ref, "verdicts": [data(each, short) for each in verdicts], "counts": counts},
+        text="\n".join(
+            [*(line(each, short) for each in verdicts), f"{len(verdicts)} {noun} at {ref}: {said}"]
+        ),
+        data={
+            "schema": SCHEMA,
+            "ref": ref,
+            "verdicts": [data(each, short) for each in verdicts],
+            "counts": counts,
+        },
     )
 
 
@@ -235,7 +265,9 @@ def _word(tier: Tier) -> str:
 
 
 def _abbreviated(desk: Desk, verdicts: list[Verdict]) -> dict[str, str]:
-    named = {each.sha for verdict in verdicts for each in verdict.candidates} | {each.sha for each in verdicts}
+    named = {each.sha for verdict in verdicts for each in verdict.candidates} | {
+        each.sha for each in verdicts
+    }
     return log.abbreviated(desk.forgiving_world.git, named - {""})
 
 

@@ -27,16 +27,27 @@ NEXT = {
 
 
 class Args(Struct, kw_only=True):
-    key: Annotated[str, Option(help="the effect that is claimed", positional=True, may_be_empty=True)]
-    source: Annotated[list[str], Option(help="a witness; repeat it", metavar="NAME[=SUBJECT]", each=True)] = []
-    subject: Annotated[str, Option(help="what witnesses are asked about, if not KEY", metavar="S")] = ""
-    narrated: Annotated[str, Option(help="what the claimant says", metavar="TEXT", may_be_empty=True)] = ""
+    key: Annotated[
+        str, Option(help="the effect that is claimed", positional=True, may_be_empty=True)
+    ]
+    source: Annotated[
+        list[str], Option(help="a witness; repeat it", metavar="NAME[=SUBJECT]", each=True)
+    ] = []
+    subject: Annotated[
+        str, Option(help="what witnesses are asked about, if not KEY", metavar="S")
+    ] = ""
+    narrated: Annotated[
+        str, Option(help="what the claimant says", metavar="TEXT", may_be_empty=True)
+    ] = ""
 
 
 def run(args: Args, desk: Desk) -> Reply:
     if not args.source:
         names = ", ".join(witnesses.known(desk.complain))
-        raise BadInput("no witness is named, so nobody can be asked", hint=f"Add --source with one of: {names}.")
+        raise BadInput(
+            "no witness is named, so nobody can be asked",
+            hint=f"Add --source with one of: {names}.",
+        )
     claim = EffectClaim(key=args.key, subject=args.subject, narrated=args.narrated)
     facts = witnesses.gather(desk.world, claim, wanted(args.source, args.subject), desk.complain)
     verdict = belief.judge(claim, facts)

@@ -30,14 +30,21 @@ EXITS = {"reported": 0, "findings": 1, "contract_error": 2, "not_permitted": 77}
 
 class Args(Struct, kw_only=True):
     check: Annotated[bool, Option(help="exit 1 when anything above a note was found")] = False
-    fix: Annotated[bool, Option(help="put right what can be put right safely, and say what was done")] = False
-    deep: Annotated[bool, Option(help="also run setup and test in a fresh tree, and probe acceptance commands")] = False
+    fix: Annotated[
+        bool, Option(help="put right what can be put right safely, and say what was done")
+    ] = False
+    deep: Annotated[
+        bool, Option(help="also run setup and test in a fresh tree, and probe acceptance commands")
+    ] = False
     dry_run: Annotated[bool, Option(help="with --fix: only say what would be done")] = False
 
 
 def run(args: Args, desk: Desk) -> Reply:
     if args.dry_run and not args.fix:
-        raise BadInput("--dry-run says what --fix would do, and --fix is not there", hint="dos doctor --fix --dry-run")
+        raise BadInput(
+            "--dry-run says what --fix would do, and --fix is not there",
+            hint="dos doctor --fix --dry-run",
+        )
     if args.deep:
         from dos.cli import permission
 
@@ -53,7 +60,9 @@ def run(args: Args, desk: Desk) -> Reply:
     if args.deep:
         more["baseline"] = _baseline(desk)
     more["waiting"] = _waiting  # after the check: what it found to pass holds nobody
-    findings = [structs.replace(found, fix=begin + found.fix) for found in examine.examine(world, more)]
+    findings = [
+        structs.replace(found, fix=begin + found.fix) for found in examine.examine(world, more)
+    ]
     report = view.Report(
         facts=facts.gather(world),
         config=world.config,
@@ -79,7 +88,11 @@ def _waiting(world: World) -> list[Finding]:
     store.journal(world)  # one that cannot be read was told of, and is not asked again
     found = FleetReader(world).waits().all()
     why = "Nobody works on it until then."
-    return [note("WAITING", f"{each.subject}: {each}", why, each.clears_with) for each in found if each.needs_person]
+    return [
+        note("WAITING", f"{each.subject}: {each}", why, each.clears_with)
+        for each in found
+        if each.needs_person
+    ]
 
 
 def _baseline(desk: Desk) -> examine.Look:
@@ -102,4 +115,6 @@ def _git_hooks(place: Workspace) -> str:
     except DosError:
         return ""  # where there could be none, there is none
     states = {hook.state for hook in hooks}
-    return "" if states == {installing.State.MISSING} else ", ".join(sorted(states)).replace("_", " ")
+    return (
+        "" if states == {installing.State.MISSING} else ", ".join(sorted(states)).replace("_", " ")
+    )

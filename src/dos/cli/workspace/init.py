@@ -44,8 +44,12 @@ class Args(Struct, kw_only=True):
     directory: Annotated[str, Option(help="the repository", positional=True, metavar="DIR")] = ""
     force: Annotated[bool, Option(help="write over a dos.toml that is there")] = False
     dry_run: Annotated[bool, Option(help="print what would be written, and write nothing")] = False
-    first_plan: Annotated[bool, Option(help="also write docs/first-plan.md, a plan to fill in")] = False
-    commit: Annotated[bool, Option(help="commit the files that it writes, and nothing else")] = False
+    first_plan: Annotated[bool, Option(help="also write docs/first-plan.md, a plan to fill in")] = (
+        False
+    )
+    commit: Annotated[bool, Option(help="commit the files that it writes, and nothing else")] = (
+        False
+    )
 
 
 def run(args: Args, desk: Desk) -> Reply:
@@ -69,7 +73,9 @@ def _written_anew(args: Args, root: Path) -> Reply:
         root,
         lanes=lanes,
         target=max(1, min(MOST_WORKERS, len(lanes.concurrent))),
-        agent=next((name for program in programs if (name := infer.AGENT_PROGRAMS[program]) in NAMES), ""),
+        agent=next(
+            (name for program in programs if (name := infer.AGENT_PROGRAMS[program]) in NAMES), ""
+        ),
         setup=commands.setup,
         test=tests,
         plans_glob=glob,
@@ -119,7 +125,9 @@ def _lanes(root: Path) -> Lanes:
     if workspace.find(root).common is not None:
         for which in ("--cached", "--others"):
             done = Reader(root).attempt("ls-files", "-z", which, "--exclude-standard")
-            if done.returncode == 0 and (found := [path for path in done.stdout.split("\0") if path]):
+            if done.returncode == 0 and (
+                found := [path for path in done.stdout.split("\0") if path]
+            ):
                 return infer_lanes(root, found)
     lanes = infer_lanes_from_directory(root)
     return lanes if lanes.autopick else infer_lanes(root, [])
@@ -153,7 +161,10 @@ def _commit(args: Args, root: Path, paths: list[str]) -> list[str]:
         return []
     words = [str(Path(path).relative_to(root)) for path in paths]
     if not args.commit:
-        added, committed = ["git", "add", "--", *words], ["git", "commit", "-m", "Add dos.toml", "--", *words]
+        added, committed = (
+            ["git", "add", "--", *words],
+            ["git", "commit", "-m", "Add dos.toml", "--", *words],
+        )
         return [
             "workers judge by what is committed; commit these files (or run `dos init --commit` instead):",
             f"  cd {shlex.quote(str(root))} && {shlex.join(added)} && {shlex.join(committed)}",
@@ -165,7 +176,9 @@ def _commit(args: Args, root: Path, paths: list[str]) -> list[str]:
 def _write(target: Path, text: str) -> Path | None:
     """All of it or nothing; what was there is kept beside it."""
     if target.is_symlink() or (target.exists() and not target.is_file()):
-        raise BadInput(f"{target} is not a plain file, and was left as it is", hint="Move it away first.")
+        raise BadInput(
+            f"{target} is not a plain file, and was left as it is", hint="Move it away first."
+        )
     before = target.with_name("dos.toml.before") if target.exists() else None
     fresh = target.with_name("dos.toml.new")
     try:

@@ -26,7 +26,13 @@ def run(args: Args, desk: Desk) -> Reply:
     world = desk.forgiving_world
     loaded, path = world.loaded, world.workspace.config
     likely = trees_by_name(world.workspace.root)
-    found = lint.lint(loaded.config, loaded.problems, editing=editing(world), likely=likely, written=loaded.origins)
+    found = lint.lint(
+        loaded.config,
+        loaded.problems,
+        editing=editing(world),
+        likely=likely,
+        written=loaded.origins,
+    )
     if begin := from_here(world):
         found = [structs.replace(each, fix=begin + each.fix) for each in found]
     lines = []

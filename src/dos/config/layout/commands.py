@@ -16,7 +16,9 @@ _PIP = ".venv/bin/python -m pip install --quiet --disable-pip-version-check"
 # What setuptools leaves beside the sources, where the repository does not ignore it: git would take it for work.
 _HIDE_METADATA = """for made in *.egg-info src/*.egg-info; do [ ! -d "$made" ] || echo '*' > "$made/.gitignore"; done"""
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
-_REQUIREMENTS = frozenset(("requirements", "base", "main", "dev", "develop", "test", "tests", "testing", "ci", "all"))
+_REQUIREMENTS = frozenset(
+    ("requirements", "base", "main", "dev", "develop", "test", "tests", "testing", "ci", "all")
+)
 _EXTRAS = ("test", "tests", "testing", "dev")
 _NPM_LOCKS = {
     "pnpm-lock.yaml": ("pnpm install --frozen-lockfile", "pnpm test"),
@@ -52,8 +54,16 @@ def infer_commands(root: Path) -> Commands:
 
 def _has_target(root: Path, name: str) -> bool:
     makefile = next((root / each for each in _MAKEFILES if (root / each).is_file()), None)
-    rules = (line.partition(":") for line in read_lines(makefile) if not line[:1].isspace()) if makefile else ()
-    return any(name in targets.split() and "=" not in targets + rest[:2] for targets, colon, rest in rules if colon)
+    rules = (
+        (line.partition(":") for line in read_lines(makefile) if not line[:1].isspace())
+        if makefile
+        else ()
+    )
+    return any(
+        name in targets.split() and "=" not in targets + rest[:2]
+        for targets, colon, rest in rules
+        if colon
+    )
 
 
 def _javascript(root: Path) -> Commands:
@@ -67,7 +77,9 @@ def _javascript(root: Path) -> Commands:
     if not lock and any(table(package, key) for key in ("dependencies", "devDependencies")):
         setup = "npm install --no-package-lock --no-audit --no-fund"
     script = table(package, "scripts").get("test")
-    is_declared = isinstance(script, str) and bool(script.strip()) and "no test specified" not in script
+    is_declared = (
+        isinstance(script, str) and bool(script.strip()) and "no test specified" not in script
+    )
     return Commands(setup=setup, test=test if is_declared else "")
 
 
@@ -80,7 +92,9 @@ def _python(root: Path) -> Commands:
     wanted = _wanted(root, project)
     tool = _tool(runner)
     if not runner or (not wanted and not tool):
-        return Commands(setup=_installed(root, wanted), test=f"python3 {runner[7:]}" if runner else "")
+        return Commands(
+            setup=_installed(root, wanted), test=f"python3 {runner[7:]}" if runner else ""
+        )
     return Commands(setup=_installed(root, [*wanted, *tool]), test=f".venv/bin/{runner}")
 
 
@@ -102,7 +116,11 @@ def _tool(runner: str) -> list[str]:
 def _runner(root: Path, project: dict[str, object]) -> str:
     """What runs the tests, as a command of Python; empty: nothing is declared, and there are no tests."""
     tools = table(project, "tool")
-    if "pytest" in tools or _mentions(root, "pytest") or "pytest" in str(project.get("dependency-groups", "")):
+    if (
+        "pytest" in tools
+        or _mentions(root, "pytest")
+        or "pytest" in str(project.get("dependency-groups", ""))
+    ):
         return "python -m pytest -q"
     if "pytest" in str(table(project, "project").get("optional-dependencies", "")):
         return "python -m pytest -q"
@@ -116,7 +134,15 @@ def _runner(root: Path, project: dict[str, object]) -> str:
 
 
 def _mentions(root: Path, word: str) -> bool:
-    named = ("pytest.ini", "setup.cfg", "tox.ini", "conftest.py", "tests/conftest.py", "Pipfile", "setup.py")
+    named = (
+        "pytest.ini",
+        "setup.cfg",
+        "tox.ini",
+        "conftest.py",
+        "tests/conftest.py",
+        "Pipfile",
+        "setup.py",
+    )
     files = [*(root / name for name in named), *_requirements(root)]
     if (root / "pytest.ini").is_file():
         return True
@@ -127,11 +153,21 @@ def _by_files(root: Path) -> str:
     for folder in ("tests", "test"):
         found = sorted((root / folder).glob("test*.py")) if (root / folder).is_dir() else []
         if found:
-            return f"python -m unittest discover -s {folder}" if _is_plain(found) else "python -m pytest -q"
+            return (
+                f"python -m unittest discover -s {folder}"
+                if _is_plain(found)
+                else "python -m pytest -q"
+            )
     if beside := sorted(root.glob("test_*.py")):
         return "python -m unittest" if _is_plain(beside) else "python -m pytest -q"
-    packages = (path.parent for pattern in ("*/__init__.py", "src/*/__init__.py") for path in root.glob(pattern))
-    return "python -m pytest -q" if any(any(each.glob("test*/test*.py")) for each in packages) else ""
+    packages = (
+        path.parent
+        for pattern in ("*/__init__.py", "src/*/__init__.py")
+        for path in root.glob(pattern)
+    )
+    return (
+        "python -m pytest -q" if any(any(each.glob("test*/test*.py")) for each in packages) else ""
+    )
 
 
 def _is_plain(tests: Sequence[Path]) -> bool:
@@ -146,7 +182,9 @@ def _requirements(root: Path) -> list[Path]:
 
 def _wanted(root: Path, project: dict[str, object]) -> list[str]:
     """What pip installs: requirement files, the project itself with what its tests need, its groups."""
-    words = [word for path in _requirements(root) for word in ("-r", path.relative_to(root).as_posix())]
+    words = [
+        word for path in _requirements(root) for word in ("-r", path.relative_to(root).as_posix())
+    ]
     if "project" in project or "build-system" in project or (root / "setup.py").is_file():
         extras = table(project, "project", "optional-dependencies")
         named = ",".join(name for name in _EXTRAS if name in extras)

@@ -11,13 +11,25 @@ from dos.lanes.policy import Lanes
 
 CAP = 12
 _TESTS = frozenset(
-    ("test", "tests", "spec", "specs", "__tests__", "e2e", "integration", "integration-tests", "integration_tests")
+    (
+        "test",
+        "tests",
+        "spec",
+        "specs",
+        "__tests__",
+        "e2e",
+        "integration",
+        "integration-tests",
+        "integration_tests",
+    )
 )
 _TESTS_OF = re.compile(r"(.+)[-_.](?:unit)?tests?")
 _DOCUMENTS = frozenset(("doc", "docs", "documentation"))
 _SOURCES = ("src", "lib", "app", "source")
 _MANIFESTS = ("package.json", "pyproject.toml", "setup.py", "Cargo.toml", "go.mod")
-_CODE_AT_TOP = re.compile(r"(?!(?:setup|conftest|noxfile)\.py$)[^/.]+\.(?:[cm]?[jt]s|py|go|rb|php)$")
+_CODE_AT_TOP = re.compile(
+    r"(?!(?:setup|conftest|noxfile)\.py$)[^/.]+\.(?:[cm]?[jt]s|py|go|rb|php)$"
+)
 _BESIDE = re.compile(
     r"(?:__init__|conftest)\.py$|(?:^|/)(?:fixtures|helpers|data|support|utils)(?:/|$)|^[^/]*\.(?:md|txt)$"
 )
@@ -68,14 +80,24 @@ def _lanes(root: Path, files: Sequence[str]) -> list[_Lane]:
     visible = [folder for folder in folders if not folder.startswith(".")]
     if members:
         apart = [_Lane(PurePosixPath(folder).name, folder) for folder in members]
-        free = [each for each in visible if not any(_is_in(member, each) or member == each for member in members)]
-        return [*_around(root.name, free, files), *apart, *(_Lane(each, each) for each in free if each in _DOCUMENTS)]
+        free = [
+            each
+            for each in visible
+            if not any(_is_in(member, each) or member == each for member in members)
+        ]
+        return [
+            *_around(root.name, free, files),
+            *apart,
+            *(_Lane(each, each) for each in free if each in _DOCUMENTS),
+        ]
     return _joined(_components(root.name, visible, files))
 
 
 def _joined(lanes: Sequence[_Lane]) -> list[_Lane]:
     """With the folder of a component's tests, `Shop.Tests` beside `Shop`, in the lane of the component."""
-    known = {lane.name.lower(): lane for lane in lanes if not _TESTS_OF.fullmatch(lane.name.lower())}
+    known = {
+        lane.name.lower(): lane for lane in lanes if not _TESTS_OF.fullmatch(lane.name.lower())
+    }
     apart = []
     for lane in lanes:
         found = _TESTS_OF.fullmatch(lane.name.lower())
@@ -90,13 +112,19 @@ def _around(project: str, free: Sequence[str], files: Sequence[str]) -> list[_La
     """The lane of the package that is the root of a workspace itself, with its tests; none where it is only a frame."""
     code = [each for each in free if each.lower() in _SOURCES or f"{each}/__init__.py" in files]
     tests = [each for each in free if each.lower() in _TESTS]
-    return [_Lane(_called(project, code, files), *dict.fromkeys([*code, *tests]))] if set(code) - set(tests) else []
+    return (
+        [_Lane(_called(project, code, files), *dict.fromkeys([*code, *tests]))]
+        if set(code) - set(tests)
+        else []
+    )
 
 
 def _components(project: str, folders: Sequence[str], files: Sequence[str]) -> list[_Lane]:
     tests = [folder for folder in folders if folder.lower() in _TESTS]
     documents = [folder for folder in folders if folder.lower() in _DOCUMENTS]
-    own = [each for each in folders if each not in (*tests, *documents) and _has_manifest(each, files)]
+    own = [
+        each for each in folders if each not in (*tests, *documents) and _has_manifest(each, files)
+    ]
     code = [each for each in folders if each not in (*tests, *documents, *own)]
     lanes = [_Lane(folder, folder) for folder in (*own, *documents)]
     if folders == documents and _is_flat(files):
@@ -134,7 +162,9 @@ def _mirrored(code: Sequence[str], tests: Sequence[str], files: Sequence[str]) -
 def _children(folder: str, files: Sequence[str]) -> list[str]:
     """The folders right below one; an empty name stands for files that lie there themselves."""
     below = [path.removeprefix(f"{folder}/") for path in files if path.startswith(f"{folder}/")]
-    return sorted({rest.partition("/")[0] if "/" in rest else "" for rest in below if not _is_marker(rest)})
+    return sorted(
+        {rest.partition("/")[0] if "/" in rest else "" for rest in below if not _is_marker(rest)}
+    )
 
 
 def _is_marker(rest: str) -> bool:
@@ -147,7 +177,11 @@ def _called(project: str, folders: Sequence[str], files: Sequence[str]) -> str:
     Where the code lies at the top, beside examples or scripts, that of the project; else of the first folder.
     """
     sources = [folder for folder in folders if folder.lower() in _SOURCES]
-    importable = [folder for folder in folders if folder.lower() not in _TESTS and f"{folder}/__init__.py" in files]
+    importable = [
+        folder
+        for folder in folders
+        if folder.lower() not in _TESTS and f"{folder}/__init__.py" in files
+    ]
     if _is_flat(files) and not sources and not importable and usable_name(project):
         return project
     first = [*sources, *importable, *folders][0]
@@ -170,7 +204,11 @@ def _has_manifest(folder: str, files: Sequence[str]) -> bool:
 
 def _main(lanes: Sequence[_Lane]) -> _Lane:
     """The one that root files go to: what holds the source, else the first that is not only documents."""
-    source = (lane for lane in lanes if any(folder.partition("/")[0].lower() in _SOURCES for folder in lane.folders))
+    source = (
+        lane
+        for lane in lanes
+        if any(folder.partition("/")[0].lower() in _SOURCES for folder in lane.folders)
+    )
     working = (lane for lane in lanes if lane.folders[0].lower() not in _DOCUMENTS)
     return next(source, None) or next(working, None) or lanes[0]
 
@@ -210,7 +248,9 @@ def _taxonomy(lanes: Sequence[_Lane]) -> Lanes:
         trees[_free_name(lane, trees)] = lane.globs
     whole = _unused("global", trees)
     listed = tuple(trees)
-    return Lanes(concurrent=listed, exclusive=(whole,), autopick=listed, trees=trees | {whole: (EVERYTHING,)})
+    return Lanes(
+        concurrent=listed, exclusive=(whole,), autopick=listed, trees=trees | {whole: (EVERYTHING,)}
+    )
 
 
 def _free_name(lane: _Lane, taken: Iterable[str]) -> str:

@@ -15,8 +15,12 @@ def members(root: Path, files: Sequence[str]) -> list[str]:
     """The folders of the packages, none inside of another; none where the repository is no workspace."""
     found: set[str] = set()
     for manifest, patterns, excluded in _declared(root):
-        folders = {path.removesuffix(f"/{manifest}") for path in files if path.endswith(f"/{manifest}")}
-        found |= {each for each in folders if _matches(each, patterns) and not _matches(each, excluded)}
+        folders = {
+            path.removesuffix(f"/{manifest}") for path in files if path.endswith(f"/{manifest}")
+        }
+        found |= {
+            each for each in folders if _matches(each, patterns) and not _matches(each, excluded)
+        }
     ordered = sorted(found)
     return [each for each in ordered if not any(each.startswith(f"{other}/") for other in ordered)]
 
@@ -24,7 +28,9 @@ def members(root: Path, files: Sequence[str]) -> list[str]:
 def _declared(root: Path) -> Iterable[tuple[str, list[str], list[str]]]:
     """The manifest of a package, and which folders are packages."""
     npm = read_json(root / "package.json").get("workspaces", [])
-    patterns = _words(npm.get("packages") if isinstance(npm, dict) else npm) + _pnpm(root / "pnpm-workspace.yaml")
+    patterns = _words(npm.get("packages") if isinstance(npm, dict) else npm) + _pnpm(
+        root / "pnpm-workspace.yaml"
+    )
     yield "package.json", *_negated(patterns)
     cargo = table(read_toml(root / "Cargo.toml"), "workspace")
     yield "Cargo.toml", _words(cargo.get("members")), _words(cargo.get("exclude"))
@@ -94,7 +100,9 @@ def table(document: dict[str, Any], *keys: str) -> dict[str, Any]:
 def read_json(path: Path) -> dict[str, Any]:
     """Empty when it is not there or is not what it should be: a guess does not fail for it."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8-sig"))  # npm, too, skips the mark that Windows editors write
+        found = json.loads(
+            path.read_text(encoding="utf-8-sig")
+        )  # npm, too, skips the mark that Windows editors write
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

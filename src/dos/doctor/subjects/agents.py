@@ -29,7 +29,9 @@ _PACKAGES = {
 }
 
 
-_SCRIPT = '`dos.testing.scripted_agent` says what a script holds: [workers] command = ["script.json"].'
+_SCRIPT = (
+    '`dos.testing.scripted_agent` says what a script holds: [workers] command = ["script.json"].'
+)
 
 
 @lru_cache(maxsize=1)  # asking takes seconds, and the report and the findings both want to know
@@ -72,7 +74,9 @@ def untested(world: World) -> list[Finding]:
             what = f"{adapter.program} is {told.strip()}, {verdict} than the versions that dos was tested with"
             newest = adapter.tested[1]
             why = f"Those are {adapter.tested[0]} to {newest}; what it prints may be read wrongly."
-            found.append(note("AGENT_VERSION_UNTESTED", what, why, f"{_installed(adapter.program)}@{newest}"))
+            found.append(
+                note("AGENT_VERSION_UNTESTED", what, why, f"{_installed(adapter.program)}@{newest}")
+            )
     return found
 
 
@@ -85,19 +89,26 @@ def _configured(world: World) -> list[Finding]:
     if any(problem.key[:1] in ((), ("workers",), ("agents",)) for problem in world.loaded.problems):
         return []  # which one is configured is not known; the problem itself is a finding
     workers = world.config.workers
-    known = (
-        f"The agents are: {', '.join(registry.names())}; `command` starts any program that reads a task from its stdin."
-    )
+    known = f"The agents are: {', '.join(registry.names())}; `command` starts any program that reads a task from its stdin."
     config = world.config
     if not all(config.agent_names(lane) for lane in config.roster() or [""]):
         return [
-            error("AGENT_UNSET", "[workers] agent is not set", f"`dos up` has nothing to start. {known}", _choice())
+            error(
+                "AGENT_UNSET",
+                "[workers] agent is not set",
+                f"`dos up` has nothing to start. {known}",
+                _choice(),
+            )
         ]
     found = []
     for name in _in_use(world):
         adapter = _adapter(world, name)
         if adapter is None and name not in (workers.agent, *workers.fallback):
-            found += [_unknown_on_lane(world, lane) for lane, agent in config.lanes.agents.items() if agent == name]
+            found += [
+                _unknown_on_lane(world, lane)
+                for lane, agent in config.lanes.agents.items()
+                if agent == name
+            ]
         elif adapter is None:
             what = f"[workers] agent is {name!r}, and there is none of that name"
             found.append(error("AGENT_UNKNOWN", what, known, _choice()))
@@ -116,14 +127,21 @@ def _unknown_on_lane(world: World, lane: str) -> Finding:
     what = f"{key_text(key)} is {name!r}, and there is none of that name"
     near = nearest(name, [*world.config.agents, *registry.names()])
     fix = commands.put(key, near) if near else editing(world).at(*key)
-    return error("AGENT_UNKNOWN", what, f"`dos up` refuses to start: {units.agent_trouble(name, world.config)}.", fix)
+    return error(
+        "AGENT_UNKNOWN",
+        what,
+        f"`dos up` refuses to start: {units.agent_trouble(name, world.config)}.",
+        fix,
+    )
 
 
 @lru_cache(maxsize=1)
 def _in_use(world: World) -> tuple[str, ...]:
     """Every agent that is to be started here: those that dos.toml names, and those that units ask for."""
     config = world.config
-    if config.plans.source != "documents":  # a program, or a tracker, is asked once, for the plans themselves
+    if (
+        config.plans.source != "documents"
+    ):  # a program, or a tracker, is asked once, for the plans themselves
         return config.named_agents()
     asked_for = (unit.agent for unit in units.read(world.workspace, config).units)
     known = (name for name in asked_for if name and not units.agent_trouble(name, config))
@@ -132,10 +150,14 @@ def _in_use(world: World) -> tuple[str, ...]:
 
 def _startable(world: World, agent: str, adapter: Adapter) -> list[Finding]:
     own = world.config.agents[agent].command if agent in world.config.agents else ()
-    configured = own or (world.config.workers.command if adapter.name in registry.CONFIGURED else ())
+    configured = own or (
+        world.config.workers.command if adapter.name in registry.CONFIGURED else ()
+    )
     edit = editing(world).at(*(("agents", agent, "command") if own else ("workers", "command")))
     if adapter.name == "scripted":
-        unscripted = error("AGENT_MISSING", f"the agent {agent!r} has no script to play", _SCRIPT, edit)
+        unscripted = error(
+            "AGENT_MISSING", f"the agent {agent!r} has no script to play", _SCRIPT, edit
+        )
         return [] if configured else [unscripted]
     program = configured[0] if configured else adapter.program
     # As a worker would find it: a relative path is one inside its worktree.
@@ -156,7 +178,11 @@ def _startable(world: World, agent: str, adapter: Adapter) -> list[Finding]:
 
 def _uncommitted(world: World, agent: str, program: str) -> list[Finding]:
     """A worktree holds what is committed."""
-    if "/" not in program or Path(program).is_absolute() or world.config.workers.isolation == "shared":
+    if (
+        "/" not in program
+        or Path(program).is_absolute()
+        or world.config.workers.isolation == "shared"
+    ):
         return []
     if world.workspace.common is None or world.git.once("ls-files", "--", program).stdout:
         return []

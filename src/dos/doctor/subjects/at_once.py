@@ -23,7 +23,10 @@ def ask(questions: Sequence[Callable[[], Any]]) -> list[Any]:
     for thread in threads:
         thread.join()
     # One that came to no end has a bug: asked here, it ends the caller.
-    found = [answers[place] if place in answers else question() for place, question in enumerate(questions)]
+    found = [
+        answers[place] if place in answers else question()
+        for place, question in enumerate(questions)
+    ]
     for each in found:
         if isinstance(each, DosError | OSError):
             raise each

@@ -27,7 +27,9 @@ def examine(world: World) -> list[Finding]:
 
 
 def judge(now_ms: int, newest_ms: int | None) -> list[Finding]:
-    fix = next((as_root(words) for program, words in _SETTERS.items() if shutil.which(program)), "date")
+    fix = next(
+        (as_root(words) for program, words in _SETTERS.items() if shutil.which(program)), "date"
+    )
     if datetime.fromtimestamp(now_ms / 1000, UTC).year < FIRST_YEAR:
         why = "Run ids sort by time, and a usage limit's reset time is compared with it."
         return [error("CLOCK_UNSET", f"the clock says {second_stamp(now_ms)}", why, fix)]

@@ -28,10 +28,19 @@ def judge(room: Room, place: Path) -> list[Finding]:
     if room.free_bytes < SCARCE_BYTES:
         level = error if room.free_bytes < LAST_BYTES else warning
         what = f"{sized(room.free_bytes)} are left on the disk of {place}"
-        found.append(level("DISK_LOW", what, "Without room no event can be written, and every worker stops.", fix))
+        found.append(
+            level(
+                "DISK_LOW",
+                what,
+                "Without room no event can be written, and every worker stops.",
+                fix,
+            )
+        )
     if room.free_files is not None and room.free_files < SCARCE_FILES:
         what = f"{room.free_files:,} more files fit on the disk of {place}"
-        found.append(warning("DISK_FILES_LOW", what, "A worktree has as many files as the repository.", fix))
+        found.append(
+            warning("DISK_FILES_LOW", what, "A worktree has as many files as the repository.", fix)
+        )
     return found
 
 
@@ -50,7 +59,11 @@ def stored_bytes(path: Path) -> int:
 
 def _journal(world: World) -> list[Finding]:
     path = embedded_path(world.config.store.url, world.workspace.state)
-    if path is None or stored_bytes(path) < LARGE_JOURNAL_BYTES or (held := _held_bytes(path)) < LARGE_JOURNAL_BYTES:
+    if (
+        path is None
+        or stored_bytes(path) < LARGE_JOURNAL_BYTES
+        or (held := _held_bytes(path)) < LARGE_JOURNAL_BYTES
+    ):
         return []
     why = "What is superseded and older than [retention] journal_max_age_days can be archived and removed."
     return [note("JOURNAL_LARGE", f"the journal holds {sized(held)}", why, "dos journal compact")]
@@ -64,7 +77,9 @@ def _held_bytes(path: Path) -> int:
     try:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
             return int(
-                connection.execute(f"SELECT (page_count - freelist_count) * page_size FROM {tables}").fetchone()[0]
+                connection.execute(
+                    f"SELECT (page_count - freelist_count) * page_size FROM {tables}"
+                ).fetchone()[0]
             )
     except sqlite3.Error:  # why it cannot be read is a finding about the store
         return 0

@@ -25,7 +25,9 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def error(kind: str, what: str, why: str, fix: str, output: Sequence[str] = ()) -> Finding:
-    return Finding(kind=kind, severity=Severity.ERROR, what=what, why=why, fix=fix, output=tuple(output))
+    return Finding(
+        kind=kind, severity=Severity.ERROR, what=what, why=why, fix=fix, output=tuple(output)
+    )
 
 
 def warning(kind: str, what: str, why: str, fix: str) -> Finding:
@@ -64,7 +66,11 @@ def install(package: str) -> str:
     words = next((words for program, words in _INSTALLERS.items() if shutil.which(program)), "")
     if words:
         return as_root(words.format(sudo=sudo, package=package))
-    return "xcode-select --install" if sys.platform == "darwin" else f"echo 'Install {package}, then: dos doctor'"
+    return (
+        "xcode-select --install"
+        if sys.platform == "darwin"
+        else f"echo 'Install {package}, then: dos doctor'"
+    )
 
 
 def from_here(world: World, environment: Mapping[str, str] = os.environ) -> str:
@@ -73,7 +79,10 @@ def from_here(world: World, environment: Mapping[str, str] = os.environ) -> str:
         found = workspace.find(Path(environment.get("DISPATCH_WORKSPACE") or "."))
     except (WorkspaceMissing, OSError):
         found = None
-    if found is not None and (found.root, found.tree) == (world.workspace.root, world.workspace.tree):
+    if found is not None and (found.root, found.tree) == (
+        world.workspace.root,
+        world.workspace.tree,
+    ):
         return ""
     named = "unset DISPATCH_WORKSPACE; " if environment.get("DISPATCH_WORKSPACE") else ""
     return f"{named}cd {quote(str(world.workspace.tree))} && "

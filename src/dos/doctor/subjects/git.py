@@ -36,7 +36,9 @@ class Repository(Struct, frozen=True, kw_only=True):
     version: tuple[int, ...] | Unknown
     refusal: str = ""  # why git will not read it
     branch: str = ""  # empty: none is checked out, or nobody can say
-    commits: tuple[tuple[str, str], ...] = ()  # the newest: subject, and the units that its trailers name
+    commits: tuple[
+        tuple[str, str], ...
+    ] = ()  # the newest: subject, and the units that its trailers name
     tracked: tuple[str, ...] = ()
     worktrees: str = ""
     salvaged: int = 0
@@ -63,7 +65,9 @@ def repository(world: World) -> Repository:
     if failed and _NO_COMMIT not in failed.stderr:
         said = (failed.stderr.strip().splitlines() or ["no reason given"])[0]
         return Repository(version=version, refusal=said)
-    records = (record.lstrip("\n").partition("\0") for record in log.stdout.split("\x01") if record.strip())
+    records = (
+        record.lstrip("\n").partition("\0") for record in log.stdout.split("\x01") if record.strip()
+    )
     return Repository(
         version=version,
         branch=branch,
@@ -93,7 +97,11 @@ def _told(asked: git.Reader, command: Reads, *words: str) -> "CompletedProcess[s
 def usable(world: World) -> bool:
     """Whether git can be asked at all; if not, one finding says so for everybody."""
     seen = repository(world)
-    return not isinstance(seen.version, Unknown) and world.workspace.common is not None and not seen.refusal
+    return (
+        not isinstance(seen.version, Unknown)
+        and world.workspace.common is not None
+        and not seen.refusal
+    )
 
 
 def examine(world: World) -> list[Finding]:
@@ -104,7 +112,11 @@ def examine(world: World) -> list[Finding]:
         return [error("GIT_MISSING", what, why, install("git"))]
     if seen.version[:2] < OLDEST:
         what = f"git is {'.'.join(map(str, seen.version))}, and at least {'.'.join(map(str, OLDEST))} is needed"
-        return [error("GIT_TOO_OLD", what, "Older ones cannot merge without a work tree.", install("git"))]
+        return [
+            error(
+                "GIT_TOO_OLD", what, "Older ones cannot merge without a work tree.", install("git")
+            )
+        ]
     return _repository(world, seen)
 
 
@@ -118,7 +130,14 @@ def _repository(world: World, seen: Repository) -> list[Finding]:
         return [error("NOT_A_REPOSITORY", what, "Nothing can be proven or landed here.", fix)]
     if seen.refusal:
         what = f"git refuses to read {place.tree}: {seen.refusal}"
-        return [error("GIT_REFUSES", what, "No verb can see a commit.", _readable_again(world, seen.refusal))]
+        return [
+            error(
+                "GIT_REFUSES",
+                what,
+                "No verb can see a commit.",
+                _readable_again(world, seen.refusal),
+            )
+        ]
     # Who commits comes first: without it the first commit cannot be made.
     return [*_identity(world, seen), *_target(world, seen)]
 
@@ -159,23 +178,45 @@ def _identity(world: World, seen: Repository) -> list[Finding]:
 def _target(world: World, seen: Repository) -> list[Finding]:
     if not seen.commits:
         fix = command(world, "commit --allow-empty -m 'First commit'")
-        return [error("NO_COMMIT", "the repository has no commit yet", "A worker starts from a commit.", fix)]
+        return [
+            error(
+                "NO_COMMIT",
+                "the repository has no commit yet",
+                "A worker starts from a commit.",
+                fix,
+            )
+        ]
     branch = world.config.workers.target_branch or seen.branch
     if not branch:
         what = "no branch is checked out, and [workers] target_branch names none"
-        return [error("NO_TARGET_BRANCH", what, "There is nothing to land on.", _choose_target(world))]
+        return [
+            error("NO_TARGET_BRANCH", what, "There is nothing to land on.", _choose_target(world))
+        ]
     if branch != seen.branch and world.git.commit_of(f"refs/heads/{branch}") is None:
         what = f"the target branch {branch!r} is not there"
-        return [error("TARGET_BRANCH_MISSING", what, "There is nothing to land on.", _make_target(world, branch))]
+        return [
+            error(
+                "TARGET_BRANCH_MISSING",
+                what,
+                "There is nothing to land on.",
+                _make_target(world, branch),
+            )
+        ]
     return []
 
 
 def _choose_target(world: World) -> str:
     """The branch that most repositories have, else the one that was worked on last, else a new one."""
-    newest = world.git.run("for-each-ref", "--sort=-committerdate", "--format=%(refname:lstrip=2)", "refs/heads")
+    newest = world.git.run(
+        "for-each-ref", "--sort=-committerdate", "--format=%(refname:lstrip=2)", "refs/heads"
+    )
     known = newest.split()
     chosen = next((name for name in ("main", "master") if name in known), known[0] if known else "")
-    return edit.put(("workers", "target_branch"), chosen) if chosen else command(world, "switch -c main")
+    return (
+        edit.put(("workers", "target_branch"), chosen)
+        if chosen
+        else command(world, "switch -c main")
+    )
 
 
 def _make_target(world: World, branch: str) -> str:

@@ -27,13 +27,17 @@ _WHY = {
 
 def examine(world: World) -> list[Finding]:
     likely = infer.trees_by_name(world.workspace.root)
-    found = lint.lint(world.config, editing=editing(world), likely=likely, written=world.loaded.origins)
+    found = lint.lint(
+        world.config, editing=editing(world), likely=likely, written=world.loaded.origins
+    )
     return [*map(_as_finding, found), *_empty(world, likely)]
 
 
 def _as_finding(found: lint.Finding) -> Finding:
     why = _WHY.get(found.kind, "")
-    return Finding(kind=found.kind, severity=found.severity, what=found.detail, why=why, fix=found.fix)
+    return Finding(
+        kind=found.kind, severity=found.severity, what=found.detail, why=why, fix=found.fix
+    )
 
 
 def _empty(world: World, likely: Mapping[str, str]) -> list[Finding]:
@@ -60,7 +64,9 @@ class Tracked:
         named = (folded_path(name) for name in names if can_name(name))
         self.paths = sorted(path for path in named if path is not None)
         # Where a name is spelt oddly, the folder by which regions are compared is another than the one in the path.
-        self._odd = [path for path in self.paths if not path.isascii() or "./" in path or " /" in path]
+        self._odd = [
+            path for path in self.paths if not path.isascii() or "./" in path or " /" in path
+        ]
 
     def any_in(self, globs: Iterable[str]) -> bool:
         return any(self._any_in(glob) for glob in globs)

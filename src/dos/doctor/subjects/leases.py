@@ -33,7 +33,12 @@ def _judged(world: World) -> list[tuple[Lease, Verdict]]:
 def _finding(lease: Lease, verdict: Verdict) -> Finding:
     if verdict.answer is Answer.PROCESS_GONE:
         what = f"{named(lease)} is held by process {lease.pid}, which is gone (fence {lease.fence})"
-        return warning("LEASE_HOLDER_GONE", what, "Until its lease runs out, nobody else gets it.", "dos doctor --fix")
+        return warning(
+            "LEASE_HOLDER_GONE",
+            what,
+            "Until its lease runs out, nobody else gets it.",
+            "dos doctor --fix",
+        )
     what = f"the lease of {lease.holder!r} on {named(lease)} is over: {verdict.reason}"
     last = f"Whoever asks next gets it. It last beat at {second_stamp(lease.beat_ms)}."
     return note("LEASE_LAPSED", what, last, _freed(lease))

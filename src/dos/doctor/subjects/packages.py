@@ -32,7 +32,11 @@ def examine(world: World) -> list[Finding]:
 
 def owners() -> set[str]:
     """The distributions that install a package or a command of our name, by their normalised names."""
-    found = {each.dist.name for each in metadata.entry_points(group="console_scripts", name=NAME) if each.dist}
+    found = {
+        each.dist.name
+        for each in metadata.entry_points(group="console_scripts", name=NAME)
+        if each.dist
+    }
     for each in metadata.distributions():
         # As text: of a large environment the list that `each.files` makes takes a tenth of a second.
         if _OWNED.search(each.read_text("RECORD") or each.read_text("installed-files.txt") or ""):

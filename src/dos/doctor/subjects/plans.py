@@ -105,17 +105,31 @@ def naming(world: World) -> list[Finding]:
 def _first_plan(world: World, glob: str) -> str:
     """Writes a document where the glob finds it, or where the default does."""
     usual = Paths().plans_glob
-    simple = not set(glob) & set("?[]\\") and not glob.endswith(("/", "**")) and ".." not in Path(glob).parts
+    simple = (
+        not set(glob) & set("?[]\\")
+        and not glob.endswith(("/", "**"))
+        and ".." not in Path(glob).parts
+    )
     inside = (glob if simple else usual).replace("**/", "").replace("*", "first")
     place = world.workspace.root / inside
     lanes = world.config.lanes.autopick or tuple(world.config.roster()) or ("main",)
-    text = FIRST_UNIT.format(lane=lanes[0]).replace("\\", "\\\\").replace("%", "%%").replace("\n", "\\n")
+    text = (
+        FIRST_UNIT.format(lane=lanes[0])
+        .replace("\\", "\\\\")
+        .replace("%", "%%")
+        .replace("\n", "\\n")
+    )
     begin = "" if simple else f"{edit.drop(('paths', 'plans_glob'))} && "
-    return f"{begin}mkdir -p {quote(str(place.parent))} && printf {quote(text)} > {quote(str(place))}"
+    return (
+        f"{begin}mkdir -p {quote(str(place.parent))} && printf {quote(text)} > {quote(str(place))}"
+    )
 
 
 def _finding(world: World, problem: Problem) -> Finding:
-    why = WHY.get(problem.kind) or f"It is never offered. The lanes are: {listed(world.config.roster())}."
+    why = (
+        WHY.get(problem.kind)
+        or f"It is never offered. The lanes are: {listed(world.config.roster())}."
+    )
     place = world.workspace.root / problem.document
     unread = problem.kind is Trouble.UNREADABLE and not os.access(place, os.R_OK)
     fix = edit.readable(place) if unread else _edit(world, problem.document, problem.line)

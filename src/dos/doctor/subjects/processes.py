@@ -26,7 +26,9 @@ def examine(world: World) -> list[Finding]:
 @lru_cache(maxsize=1)
 def running(world: World) -> list[Running]:
     """The whole table of processes takes long to load: first a look at whether there can be one of ours."""
-    if sys.platform == "linux" and not any(_may_be_ours(entry.name) for entry in os.scandir("/proc")):
+    if sys.platform == "linux" and not any(
+        _may_be_ours(entry.name) for entry in os.scandir("/proc")
+    ):
         return []
     return dos_processes.running(world.workspace.state)
 
@@ -66,7 +68,8 @@ def _recorded(fleet: Fleet) -> list[Running]:
             stopped=False,
         )
         for lane, starts in fleet.starts.items()
-        if starts.system == processes.system()  # a pid says nothing about another machine's processes
+        if starts.system
+        == processes.system()  # a pid says nothing about another machine's processes
         and starts.pid
         and not processes.is_gone(starts.pid, starts.pid_started)
     ]
@@ -75,7 +78,9 @@ def _recorded(fleet: Fleet) -> list[Running]:
 def _settled(process: Running, fleet: Fleet) -> bool:
     """It had time to take its lease, and time to end after it gave the lease back."""
     run = fleet.runs.get(process.option("--run-id"))
-    ended_seconds = time.time() - run.stopped_ms / 1000 if run and run.stopped_ms else SETTLING_SECONDS
+    ended_seconds = (
+        time.time() - run.stopped_ms / 1000 if run and run.stopped_ms else SETTLING_SECONDS
+    )
     return age_seconds(process.identity) >= SETTLING_SECONDS and ended_seconds >= SETTLING_SECONDS
 
 

@@ -39,7 +39,9 @@ BESIDE = ("-gate", "-wal", "-shm", "-journal")  # the files that the journal kee
 SESSIONS_A_WORKER = 2  # one to ask and write, one to listen
 SESSIONS_A_SUPERVISOR = 6  # and what a person types meanwhile
 SAFE_SQLITE = (3, 51, 3)
-_WITHOUT_JOURNAL = "Without the journal nothing can be granted, and nothing that happened can be told."
+_WITHOUT_JOURNAL = (
+    "Without the journal nothing can be granted, and nothing that happened can be told."
+)
 
 
 class Journal(Struct, frozen=True, kw_only=True):
@@ -81,7 +83,9 @@ def _events(world: World, path: Path | None) -> int | None:
 def _there(path: Path) -> bool:
     try:
         return path.exists()
-    except OSError:  # a directory on the way may not be looked into: then something may well be there
+    except (
+        OSError
+    ):  # a directory on the way may not be looked into: then something may well be there
         return True
 
 
@@ -146,7 +150,12 @@ def failed(failure: StoreFailed, world: World) -> Finding:
         case JournalCorrupt():
             return error("STORE_DAMAGED", str(failure), _WITHOUT_JOURNAL, "dos journal check")
         case StoreBusy():
-            return error("STORE_BUSY", str(failure), _WITHOUT_JOURNAL, "ps -eo pid,stat,etime,args | grep '[d]os'")
+            return error(
+                "STORE_BUSY",
+                str(failure),
+                _WITHOUT_JOURNAL,
+                "ps -eo pid,stat,etime,args | grep '[d]os'",
+            )
     if path is not None and (closed := _read_only(path)):
         return closed
     if path is None:
@@ -155,7 +164,9 @@ def failed(failure: StoreFailed, world: World) -> Finding:
         fix = edit.aside(path)
     else:
         fix = f"ls -la {quote(str(path.parent))}"
-    return error("STORE_UNREACHABLE", str(failure), f"{_WITHOUT_JOURNAL} {failure.hint}".rstrip(), fix)
+    return error(
+        "STORE_UNREACHABLE", str(failure), f"{_WITHOUT_JOURNAL} {failure.hint}".rstrip(), fix
+    )
 
 
 def _way_to_server(failure: StoreFailed, world: World) -> str:
@@ -172,7 +183,11 @@ def _begin_anew(world: World, path: Path) -> str:
     place = quote(str(next(folder for folder in kept if not folder.exists())))
     fences = git(world, "for-each-ref --format='delete %(refname)' refs/dos/fence")
     moved = f"mkdir {place} && mv {quote(str(path))}* {place}"
-    return f"{moved} && {fences} | {git(world, 'update-ref --stdin')}" if world.workspace.common else moved
+    return (
+        f"{moved} && {fences} | {git(world, 'update-ref --stdin')}"
+        if world.workspace.common
+        else moved
+    )
 
 
 def _in_the_way(path: Path) -> Finding | None:
@@ -188,7 +203,9 @@ def _in_the_way(path: Path) -> Finding | None:
         if stat.S_ISLNK(mode) and not place.exists():
             return _blocked(place, LEADS_NOWHERE, "a file")
         if not stat.S_ISLNK(mode) and not stat.S_ISREG(mode):
-            return _blocked(place, "a directory" if stat.S_ISDIR(mode) else "no plain file", "a file")
+            return _blocked(
+                place, "a directory" if stat.S_ISDIR(mode) else "no plain file", "a file"
+            )
     return None
 
 
@@ -200,7 +217,9 @@ def _no_directory(folder: Path) -> Finding | None:
 
 def _blocked(place: Path, found: str, needed: str) -> Finding:
     why = "Nothing can be written there. It is only moved; if a disk is to be mounted there, mount it instead."
-    return error("STATE_BLOCKED", f"{place} is {found}, and dos needs {needed} there", why, edit.aside(place))
+    return error(
+        "STATE_BLOCKED", f"{place} is {found}, and dos needs {needed} there", why, edit.aside(place)
+    )
 
 
 def _uncertain(world: World) -> list[Finding]:
@@ -218,7 +237,11 @@ def _place(path: Path) -> list[Finding]:
             "Its locks cannot be relied on: two workers could get one lane."
             " If several machines work here, [store] url has to name a PostgreSQL database that all of them reach."
         )
-        found.append(error("STORE_ON_NETWORK", what, why, edit.put(("store", "url"), f"sqlite:{_local(path)}")))
+        found.append(
+            error(
+                "STORE_ON_NETWORK", what, why, edit.put(("store", "url"), f"sqlite:{_local(path)}")
+            )
+        )
     return found
 
 
@@ -227,20 +250,30 @@ def _read_only(path: Path) -> Finding | None:
     for place in (folder, path, path.with_name(f"{path.name}-gate")):
         if os.access(place, os.F_OK) and not os.access(place, os.W_OK):
             what = f"{place} cannot be written by this user"
-            return error("STORE_READ_ONLY", what, "No lease can be taken and no event recorded.", _writable(folder))
+            return error(
+                "STORE_READ_ONLY",
+                what,
+                "No lease can be taken and no event recorded.",
+                _writable(folder),
+            )
     return None
 
 
 def _local(path: Path) -> Path:
     """A place of this user's on a disk of this machine, as far as there is one."""
-    homes = (Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"), Path("/var/tmp"))
+    homes = (
+        Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"),
+        Path("/var/tmp"),
+    )
     home = next((home for home in homes if not filesystem.network(home)), homes[0])
     return home / "dos" / slug(str(path.parent)) / path.name
 
 
 def _writable(place: Path) -> str:
     if os.statvfs(place).f_flag & os.ST_RDONLY:
-        return edit.as_root(f'mount -o remount,rw "$(df --output=target {quote(str(place))} | tail -n 1)"')
+        return edit.as_root(
+            f'mount -o remount,rw "$(df --output=target {quote(str(place))} | tail -n 1)"'
+        )
     return edit.readable(place)
 
 
@@ -289,7 +322,9 @@ def _sqlite() -> list[Finding]:
 def _server_note(found: DurabilityNote, world: World) -> Finding:
     fix = _ask_server(found.setting, world.config.store.url)
     if found.loses:
-        return warning("STORE_DURABILITY", found.text, "What the journal acknowledged can be lost.", fix)
+        return warning(
+            "STORE_DURABILITY", found.text, "What the journal acknowledged can be lost.", fix
+        )
     return note("STORE_DURABILITY", found.text, "Nothing that was acknowledged is lost by it.", fix)
 
 

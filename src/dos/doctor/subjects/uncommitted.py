@@ -33,11 +33,16 @@ def commit_command(world: World, paths: list[str]) -> str:
     """What commits these paths and nothing else, on the target branch; also from another branch."""
     words = " ".join(quote(path) for path in paths)
     message = "Update dos.toml" if paths == ["dos.toml"] else "Update the plan"
-    inside, commit = f"cd {quote(str(world.workspace.root))}", f"git commit -m '{message}' -- {words}"
+    inside, commit = (
+        f"cd {quote(str(world.workspace.root))}",
+        f"git commit -m '{message}' -- {words}",
+    )
     git, target = Reader(world.workspace.root), world.config.workers.target_branch
     if not target or target == git.branch():
         return f"{inside} && git add -- {words} && {commit}"
-    has_edits = git.commit_of("HEAD") is None or _changed(git, "HEAD", paths) or _unknown(git, paths)
+    has_edits = (
+        git.commit_of("HEAD") is None or _changed(git, "HEAD", paths) or _unknown(git, paths)
+    )
     first = f"git add -- {words} && {commit} && " if has_edits else ""
     there = f"git checkout {quote(target)} && git checkout '@{{-1}}' -- {words} && {commit} && git checkout -"
     return f"{inside} && {first}{there}"
@@ -52,7 +57,9 @@ def examine(world: World) -> list[Finding]:
     paths = uncommitted(world)
     if not paths:
         return []
-    return [warning("PLANS_UNCOMMITTED", described(world, paths), WHY, commit_command(world, paths))]
+    return [
+        warning("PLANS_UNCOMMITTED", described(world, paths), WHY, commit_command(world, paths))
+    ]
 
 
 def _changed(git: Reader, target: str, documents: list[str]) -> list[str]:

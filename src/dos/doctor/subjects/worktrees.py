@@ -21,7 +21,11 @@ def examine(world: World) -> list[Finding]:
 
 def stale(world: World) -> list[Path]:
     """Asked anew: whoever puts it right looks again afterwards."""
-    return _prunable(_registered(world.git.run("worktree list", *WORKTREES))) if world.workspace.common else []
+    return (
+        _prunable(_registered(world.git.run("worktree list", *WORKTREES)))
+        if world.workspace.common
+        else []
+    )
 
 
 def _registered(listed: str) -> dict[Path, set[str]]:
@@ -74,13 +78,19 @@ def _left_over(world: World, known: dict[Path, set[str]]) -> list[Finding]:
 def _known_again(world: World, path: Path) -> str:
     """Git takes a worktree back whose entry is still there; anything else is kept, as it is, beside the worktrees."""
     marker = path / ".git"
-    entry = Path(marker.read_text(encoding="utf-8", errors="replace")[8:].strip()) if marker.is_file() else path
+    entry = (
+        Path(marker.read_text(encoding="utf-8", errors="replace")[8:].strip())
+        if marker.is_file()
+        else path
+    )
     if entry.parent == (world.workspace.common or path) / "worktrees" and entry.is_dir():
         return command(world, f"worktree repair {quote(str(path))}")
     if path.is_dir() and not any(path.iterdir()):
         return f"rmdir {quote(str(path))}"
     kept = world.workspace.state / "salvage"
-    free = next(place for number in range(1, 1000) if not (place := kept / f"{number}-{path.name}").exists())
+    free = next(
+        place for number in range(1, 1000) if not (place := kept / f"{number}-{path.name}").exists()
+    )
     return f"mkdir -p {quote(str(kept))} && mv {quote(str(path))} {quote(str(free))}"
 
 
@@ -91,7 +101,9 @@ def _removed(world: World, path: Path, *, locked: bool) -> str:
     steps = []
     if not inside.run("for-each-ref", "--count=1", "--contains", head):
         count = len(inside.run("for-each-ref", "--format=x", f"{SALVAGE}/{path.name}/").split())
-        steps.append(command(world, f"update-ref {quote(f'{SALVAGE}/{path.name}/{count + 1}')} {head}"))
+        steps.append(
+            command(world, f"update-ref {quote(f'{SALVAGE}/{path.name}/{count + 1}')} {head}")
+        )
     if inside.dirty_paths():
         steps.append(f"git -C {quote(str(path))} stash push --quiet --include-untracked")
     if locked:

@@ -37,7 +37,10 @@ def drive(process: Steps[R], performers: Performers) -> R:
         except DosError as error:
             answer, failure = None, error
         except OSError as error:
-            answer, failure = None, DosError(f"{type(effect).__name__}: {error}", hint="Run `dos doctor`.")
+            answer, failure = (
+                None,
+                DosError(f"{type(effect).__name__}: {error}", hint="Run `dos doctor`."),
+            )
 
 
 class Patience:
@@ -48,7 +51,11 @@ class Patience:
     """
 
     def __init__(
-        self, seconds: float | None, *, prove: Callable[[bool], None], pause: Callable[[float], object]
+        self,
+        seconds: float | None,
+        *,
+        prove: Callable[[bool], None],
+        pause: Callable[[float], object],
     ) -> None:
         self._seconds = seconds
         self._prove = prove  # raises unless the lease is surely ours; with True, it is doubtful
@@ -77,7 +84,9 @@ class Patience:
                 self._pause(PAUSES.delay(failures))
             else:
                 if away_since is not None:
-                    warn(f"{_clock()} the {missed} is back after {time.monotonic() - away_since:.0f} s")
+                    warn(
+                        f"{_clock()} the {missed} is back after {time.monotonic() - away_since:.0f} s"
+                    )
                 return answer
 
     def _limit(self, error: DosError) -> float | None:

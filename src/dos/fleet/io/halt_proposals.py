@@ -40,7 +40,12 @@ class Seen(Struct, frozen=True, kw_only=True):
 
 
 def gather(
-    world: World, config: Config, tracked: Sequence[Tracked], *, discover: bool = False, now_ms: int | None = None
+    world: World,
+    config: Config,
+    tracked: Sequence[Tracked],
+    *,
+    discover: bool = False,
+    now_ms: int | None = None,
 ) -> Seen:
     """The runs that were named, then, with `discover`, those of every lease; each once. Git is asked once for all."""
     leases = world.journal.leases()
@@ -51,7 +56,9 @@ def gather(
             named.setdefault(run.run_id, run)
     traces = []
     for run in named.values():
-        trace, now_ms = _traces(world, config, run, now_ms)  # the first says what time it is, for all of them
+        trace, now_ms = _traces(
+            world, config, run, now_ms
+        )  # the first says what time it is, for all of them
         traces.append(trace)
     seen = progress.look(world.workspace, traces, now_ms or 0)
     policy, at_work = config.liveness, {lease.run_id for lease in leases}
@@ -96,7 +103,9 @@ def _traces(world: World, config: Config, run: Tracked, now_ms: int | None) -> t
     return traces, now
 
 
-def _watched(journal: Store, run: Tracked, seen: Evidence, verdict: Verdict, at_work: Collection[str]) -> Watched:
+def _watched(
+    journal: Store, run: Tracked, seen: Evidence, verdict: Verdict, at_work: Collection[str]
+) -> Watched:
     watched = Watched(
         run_id=run.run_id,
         verdict=verdict,
@@ -108,7 +117,11 @@ def _watched(journal: Store, run: Tracked, seen: Evidence, verdict: Verdict, at_
     happened = journal.load(runs.stream(run.run_id))
     stopped = any(select(happened, RunStopped, RunEnded))
     proposed = select(happened, HaltProposed)
-    earlier = [event for event, fact in proposed if (fact.owner, fact.moved_ms) == (OWNER, watched.moved_ms)]
+    earlier = [
+        event
+        for event, fact in proposed
+        if (fact.owner, fact.moved_ms) == (OWNER, watched.moved_ms)
+    ]
     return structs.replace(
         watched,
         ended=stopped and run.run_id not in at_work,

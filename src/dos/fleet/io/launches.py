@@ -8,7 +8,13 @@ from dos.fleet.population import reconcile
 from dos.fleet.state.fleet import Fleet, Starts
 from dos.journal import streams
 from dos.journal.events.envelope import Event
-from dos.journal.events.fleet import RunBegun, RunStopped, SpawnIntended, WorkerReaped, WorkerSpawned
+from dos.journal.events.fleet import (
+    RunBegun,
+    RunStopped,
+    SpawnIntended,
+    WorkerReaped,
+    WorkerSpawned,
+)
 from dos.journal.events.lanes import LeaseAdopted, LeaseGranted
 from dos.journal.events.reader import FactReader, select
 from dos.journal.store import Reading, readable
@@ -61,10 +67,14 @@ def never_came(starts: Starts, directory: Path) -> bool:
     return not any(found.option("--run-id") == starts.run_id for found in running)
 
 
-def pending(view: Reading, lanes: Iterable[str], leases: Sequence[Lease], now_ms: int) -> dict[str, int]:
+def pending(
+    view: Reading, lanes: Iterable[str], leases: Sequence[Lease], now_ms: int
+) -> dict[str, int]:
     """How many are on their way to each of these names, under which several may be launched; others are left out."""
     here = {lease.run_id for lease in leases if lease.run_id}
-    found = {lane: sum(1 for _ in _expected(view, lane, here, now_ms - LAUNCH_MS)) for lane in lanes}
+    found = {
+        lane: sum(1 for _ in _expected(view, lane, here, now_ms - LAUNCH_MS)) for lane in lanes
+    }
     return {lane: count for lane, count in found.items() if count}
 
 
@@ -88,7 +98,9 @@ def _expected(view: Reading, lane: str, here: set[str], since_ms: int) -> Iterat
             yield intended
 
 
-def _without(launched: list[tuple[Event, SpawnIntended]], run_id: str) -> list[tuple[Event, SpawnIntended]]:
+def _without(
+    launched: list[tuple[Event, SpawnIntended]], run_id: str
+) -> list[tuple[Event, SpawnIntended]]:
     return [each for each in launched if each[1].run_id != run_id]
 
 

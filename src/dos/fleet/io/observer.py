@@ -44,7 +44,15 @@ from dos.questions.state import Decisions
 from dos.units.unit import Unit
 from dos.workspace import Workspace
 
-STATES = (folded.Fleet, Quota, Spend, Decisions, Baselines, Attempts, Watching)  # that its watch folds
+STATES = (
+    folded.Fleet,
+    Quota,
+    Spend,
+    Decisions,
+    Baselines,
+    Attempts,
+    Watching,
+)  # that its watch folds
 
 
 class FleetObserver:
@@ -81,7 +89,9 @@ class FleetObserver:
         self._looked_at = -liveness_seconds
         self._progress: dict[int, Standing] = {}  # by fence
 
-    def look(self, *, now_ms: int | None = None, heed: Callable[[Decisions], None] | None = None) -> Seen:
+    def look(
+        self, *, now_ms: int | None = None, heed: Callable[[Decisions], None] | None = None
+    ) -> Seen:
         """As of now, or as if it were `now_ms`; whether a process runs is always told as it is now.
 
         `heed` is called with the answers that people gave, before anything else is looked at.
@@ -98,7 +108,9 @@ class FleetObserver:
         runs = {lease.run_id for lease in live} - {""}
         on_target = state
         if units:
-            on_target = self.on_target.known(state, units, self._target, self._branch(), answers, runs)
+            on_target = self.on_target.known(
+                state, units, self._target, self._branch(), answers, runs
+            )
         backlogs = self._backlogs(units, on_target, answers, leases, now_ms)
         agents, watching = self._agents(units), self.watch.state(Watching)
         return Seen(
@@ -111,7 +123,11 @@ class FleetObserver:
             answers=answers,
             leases=leases,
             staff=self._staff(live, over, state, now_ms),
-            parked={run_id: parked for run_id, run in watching.runs.items() if (parked := run.parked or run.provider)},
+            parked={
+                run_id: parked
+                for run_id, run in watching.runs.items()
+                if (parked := run.parked or run.provider)
+            },
             pauses=watching.pauses,
             backlogs=backlogs,
             roomless=self._roomless(backlogs, leases, now_ms) if agents else {},
@@ -122,7 +138,9 @@ class FleetObserver:
             where=self.settings.where,
             now_ms=now_ms,
             gone=process.gone,
-            baseline=self._baseline_plan(state, answers) if agents else gate.Plan(step=gate.Step.CLEAR),
+            baseline=self._baseline_plan(state, answers)
+            if agents
+            else gate.Plan(step=gate.Step.CLEAR),
             own_work=not units,
         )
 
@@ -142,7 +160,14 @@ class FleetObserver:
         for lane in self.config.roster():
             others = {lease.run_id for name, lease in leases.items() if name != lane} - {""}
             found[lane] = survey.survey(
-                by_lane[lane], self.config, state, lane, others, tried=tried, now_ms=now_ms, answers=answers
+                by_lane[lane],
+                self.config,
+                state,
+                lane,
+                others,
+                tried=tried,
+                now_ms=now_ms,
+                answers=answers,
             )
         return found
 
@@ -154,14 +179,21 @@ class FleetObserver:
             return []
         return [each.candidate for each in candidates.in_use(self.config, units)]
 
-    def _roomless(self, backlogs: dict[str, Backlog], leases: dict[str, Lease], now_ms: int) -> dict[str, NoRoom]:
+    def _roomless(
+        self, backlogs: dict[str, Backlog], leases: dict[str, Lease], now_ms: int
+    ) -> dict[str, NoRoom]:
         asked_for = {
-            lane: [self._candidates(lane, agent) for agent in dict.fromkeys(unit.agent for unit in found.open)]
+            lane: [
+                self._candidates(lane, agent)
+                for agent in dict.fromkeys(unit.agent for unit in found.open)
+            ]
             for lane, found in backlogs.items()
             if found.open and lane not in leases
         }
         state, spend = self.watch.state(folded.Fleet), self.watch.state(Spend)
-        return lookouts.roomless(self.config, asked_for, self.watch.state(Quota), spend, state, now_ms=now_ms)
+        return lookouts.roomless(
+            self.config, asked_for, self.watch.state(Quota), spend, state, now_ms=now_ms
+        )
 
     def _candidates(self, lane: str, unit_agent: str) -> list[Candidate]:
         return [each.candidate for each in candidates.employed(self.config, lane, unit_agent)]
@@ -174,7 +206,9 @@ class FleetObserver:
         found = {}
         for employed in candidates.in_use(self.config, units):
             for limit in quota.in_use(limits, [employed.candidate]):
-                if limit.ending == Ending.AUTH and credentials.was_renewed(limit.login, employed.login()):
+                if limit.ending == Ending.AUTH and credentials.was_renewed(
+                    limit.login, employed.login()
+                ):
                     found[limit.key.path] = limit
         return list(found.values())
 
@@ -198,7 +232,9 @@ class FleetObserver:
         since_ms = next((lock.granted_ms for lock in self.watch.locks if lock.lane == name), None)
         if since_ms is None:
             return False
-        return any(starts.host == host and starts.at_ms >= since_ms for starts in state.starts.values())
+        return any(
+            starts.host == host and starts.at_ms >= since_ms for starts in state.starts.values()
+        )
 
     # Who works
 
@@ -213,12 +249,16 @@ class FleetObserver:
         over = [lease for lease in held if lease.lapsed(moment.lease_ms, moment.boot)]
         return [lease for lease in held if lease not in over], over
 
-    def _staff(self, live: list[Lease], over: list[Lease], state: folded.Fleet, now_ms: int) -> Staff:
+    def _staff(
+        self, live: list[Lease], over: list[Lease], state: folded.Fleet, now_ms: int
+    ) -> Staff:
         """The leases that count: one whose time is over while its process is there is left to whoever is first."""
         dead = [lease for lease in over if process.running(lease) is not True]
         self._read_progress(live, now_ms)
         stands = {lease.fence: self._stands(lease, state) for lease in live}
-        stands |= {lease.fence: Standing(answer=Answer.STALLED, why="its lease is over") for lease in dead}
+        stands |= {
+            lease.fence: Standing(answer=Answer.STALLED, why="its lease is over") for lease in dead
+        }
         launched = launches.expected(state, self.place.state, now_ms)
         return Staff(leases=[*live, *dead], stands=stands, launched=launched)
 

@@ -36,7 +36,9 @@ class Outlook(Struct, frozen=True, kw_only=True):
     def handles(self) -> dict[str, str]:
         """What would have to be stopped on each lane that somebody holds."""
         held = lane_entries.by_lane(self.seen.config, self.seen.staff.leases)
-        return {lane: lease.run_id or str(lease.pid or lease.holder) for lane, lease in held.items()}
+        return {
+            lane: lease.run_id or str(lease.pid or lease.holder) for lane, lease in held.items()
+        }
 
 
 def plan(
@@ -62,7 +64,9 @@ class FleetReader:
     def look(self) -> Seen:
         return self._observer.look()
 
-    def outlook(self, policy: SupervisePolicy | None = None, *, now_ms: int | None = None) -> Outlook:
+    def outlook(
+        self, policy: SupervisePolicy | None = None, *, now_ms: int | None = None
+    ) -> Outlook:
         policy = policy or self._world.config.supervise.policy()
         repeats = policy.max_concurrency is not None
         seen = self._observer.look(now_ms=now_ms)
@@ -91,7 +95,9 @@ class FleetReader:
 
     def _unknown(self, on: WaitsOn, error: DosError) -> FleetWaits:
         lanes = self._world.config.roster()
-        return FleetWaits(lanes={lane: (Waiting(on=on, subject=lane, why=error.message),) for lane in lanes})
+        return FleetWaits(
+            lanes={lane: (Waiting(on=on, subject=lane, why=error.message),) for lane in lanes}
+        )
 
     def _with_launches(self, seen: Seen) -> Staff:
         """Under a name that repeats, several workers may be on their way."""

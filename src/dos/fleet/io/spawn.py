@@ -50,6 +50,8 @@ class LocalExecutor:
         return process.identify(child.pid) or Identity(child.pid, 0.0)
 
     def take_in(self) -> dict[int, int]:
-        ended = {child.pid: child.returncode for child in self._children if child.poll() is not None}
+        ended = {
+            child.pid: child.returncode for child in self._children if child.poll() is not None
+        }
         self._children = [child for child in self._children if child.pid not in ended]
         return ended

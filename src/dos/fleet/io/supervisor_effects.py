@@ -47,16 +47,24 @@ class FleetEffects(WorkerEffects):
 
     STATES = (*WorkerEffects.STATES, Watching)
 
-    def __init__(self, place: Workspace, config: Config, *, actor: str, executor: Executor | None = None) -> None:
+    def __init__(
+        self, place: Workspace, config: Config, *, actor: str, executor: Executor | None = None
+    ) -> None:
         # Nothing is done without the journal, and whatever is done is checked by it: so there is no harm in waiting.
         super().__init__(place, config, actor=actor, outlasts_outages=True)
         self._executor = executor or LocalExecutor()
-        self._on_target = OnTarget(place, config, share=LOOKING_SHARE, is_watched=config.workers.isolation != "shared")
+        self._on_target = OnTarget(
+            place, config, share=LOOKING_SHARE, is_watched=config.workers.isolation != "shared"
+        )
         self._started: dict[int, tuple[str, str]] = {}  # by pid: the lane and the run
         self._turned_away: list[tuple[str, str]] = []  # of those, who found the journal away
-        self.settings = SettingsText.of_checkout(place, self.git, self._target_commit, journal=config.store.url)
+        self.settings = SettingsText.of_checkout(
+            place, self.git, self._target_commit, journal=config.store.url
+        )
         self._settings_trouble = ""  # that was warned of
-        self._checked_by: str | None = None  # the text of the settings by which the target is checked
+        self._checked_by: str | None = (
+            None  # the text of the settings by which the target is checked
+        )
         self.observer = FleetObserver(
             place,
             config,
@@ -109,7 +117,9 @@ class FleetEffects(WorkerEffects):
         text = self.settings.look(self.store, answers)
         if text is not None and text != self._checked_by:
             # Workers are started by it: so the target is checked by its setup and test, and not by those of the start.
-            self.baseline = Baseline(self.place, parse(text, self.place.config).config, self.git, self.checks)
+            self.baseline = Baseline(
+                self.place, parse(text, self.place.config).config, self.git, self.checks
+            )
             self.observer.baseline = self.baseline
             self._checked_by = text
         trouble = self.settings.trouble
@@ -119,7 +129,9 @@ class FleetEffects(WorkerEffects):
 
     def _check_to_begin(self) -> BaselineStarted:
         branch, command = self.target(), self.baseline.test
-        return BaselineStarted(host=process.host(), branch=branch, commit=self._target_commit(), command=command)
+        return BaselineStarted(
+            host=process.host(), branch=branch, commit=self._target_commit(), command=command
+        )
 
     def check_baseline(self, effect: effects.CheckBaseline) -> BaselineChecked | None:
         """Ended by a drain, and by the loss of the lease."""
@@ -134,7 +146,9 @@ class FleetEffects(WorkerEffects):
         )
 
     def _unfinished_units(self) -> list[Unit]:
-        landed = {name for name, unit in self.watch.state(folded.Fleet).units.items() if unit.landed}
+        landed = {
+            name for name, unit in self.watch.state(folded.Fleet).units.items() if unit.landed
+        }
         return [unit for unit in self.units() if unit.name not in landed]
 
     def _is_drained(self, lease: Lease) -> bool:
@@ -145,7 +159,11 @@ class FleetEffects(WorkerEffects):
         words = [
             *("worker", "--workspace", str(self.place.root)),
             # As one word each: a name may begin with a dash.
-            *(f"--lane={effect.lane}", f"--run-id={effect.run_id}", f"--target-branch={self.target()}"),
+            *(
+                f"--lane={effect.lane}",
+                f"--run-id={effect.run_id}",
+                f"--target-branch={self.target()}",
+            ),
         ]
         # Handed over, and not read from the disk, where an agent may have written.
         self.watch.look()
@@ -153,7 +171,9 @@ class FleetEffects(WorkerEffects):
         words += [] if settings is None else ["--settings-from-stdin"]
         try:
             log = logs.of_worker(self.place.state, effect.lane, effect.run_id)
-            started = self._executor.launch(words, cwd=self.place.root, log=log, given=settings or "")
+            started = self._executor.launch(
+                words, cwd=self.place.root, log=log, given=settings or ""
+            )
             self._started[started.pid] = effect.lane, effect.run_id
             return started
         except OSError as error:  # no room for a log, or for a process: perhaps in a while
@@ -171,11 +191,15 @@ class FleetEffects(WorkerEffects):
 
     def revoke(self, effect: effects.RevokeLease) -> bool:
         try:
-            self.store.revoke(effect.lease.fence, version=effect.lease.version, reason=effect.reason)
+            self.store.revoke(
+                effect.lease.fence, version=effect.lease.version, reason=effect.reason
+            )
         except Conflict:
             if not self._revoked(effect):
                 return False
-        orphans.end(str(self.place.root), effect.lease)  # what its agent started has nobody else to end it
+        orphans.end(
+            str(self.place.root), effect.lease
+        )  # what its agent started has nobody else to end it
         return True
 
     def _revoked(self, effect: effects.RevokeLease) -> bool:
@@ -208,6 +232,8 @@ class FleetEffects(WorkerEffects):
             lane, run_id = self._turned_away[0]
             why = WorkerStop.JOURNAL_AWAY
             detail = "its worker could not reach the journal"
-            fact = RunStopped(run_id=run_id, lane=lane, stop_reason=why, needs=decide.needs(why), reason=detail)
+            fact = RunStopped(
+                run_id=run_id, lane=lane, stop_reason=why, needs=decide.needs(why), reason=detail
+            )
             self.store.record(streams.run(run_id), fact, key=str(why))
             del self._turned_away[0]

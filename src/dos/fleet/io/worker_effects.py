@@ -134,7 +134,9 @@ class WorkerEffects:
         return self.patience.over({**dict(rows), **self.ground.performers()})
 
     def close(self) -> None:
-        for held in self.holding.lanes.values():  # we were broken off: nothing that we started may go on without us
+        for held in (
+            self.holding.lanes.values()
+        ):  # we were broken off: nothing that we started may go on without us
             orphans.end(str(self.place.root), held)
         self.holding.close()
         self.store.close()
@@ -151,7 +153,10 @@ class WorkerEffects:
 
     def _take(self, asked: Request) -> Lease | Refusal:
         """It can be repeated: who held the lane is only to be seen before it was taken."""
-        asked_at, before = hold.now(), self._before.setdefault((asked.lane, asked.run_id), self.store.leases())
+        asked_at, before = (
+            hold.now(),
+            self._before.setdefault((asked.lane, asked.run_id), self.store.leases()),
+        )
         taken = self._granted(asked) or self._acquire(asked)
         if isinstance(taken, Lease):
             self.holding.keep(taken, asked_at=asked_at)
@@ -162,7 +167,9 @@ class WorkerEffects:
 
     def _make_room(self, taken: Lease, before: Sequence[Lease]) -> None:
         """Whoever had the lane before us does nothing there any more, and lands nothing."""
-        orphans.end_worker(self.place.state, [lease for lease in before if lease.lane == taken.lane], taken)
+        orphans.end_worker(
+            self.place.state, [lease for lease in before if lease.lane == taken.lane], taken
+        )
         orphans.end(str(self.place.root), taken)
         self._landing_on.raise_fence(taken.lane, taken.fence)
 
@@ -180,7 +187,9 @@ class WorkerEffects:
             region=plans,
         )
         taken = self._take(asked)
-        return taken if isinstance(taken, Refusal) else effects.Plans(lease=taken, documents=documents)
+        return (
+            taken if isinstance(taken, Refusal) else effects.Plans(lease=taken, documents=documents)
+        )
 
     def _granted(self, asked: Request) -> Lease | None:
         """What was granted to this very process already, when the answer was lost on its way."""
@@ -202,7 +211,9 @@ class WorkerEffects:
         for lease in [*self.store.leases(), *self.store.leases(locks=True)]:
             if lease.fence == fence and process.gone(lease):
                 try:
-                    self.store.revoke(lease.fence, version=lease.version, reason="its process is gone")
+                    self.store.revoke(
+                        lease.fence, version=lease.version, reason="its process is gone"
+                    )
                 except Conflict:
                     pass  # another was quicker
                 return True
@@ -216,7 +227,9 @@ class WorkerEffects:
             pass  # it is not ours any more, and that is what was wanted
 
     def record(self, effect: effects.Record) -> Event:
-        return self.store.record(effect.stream, effect.fact, key=effect.key, fence=effect.fence, expect=effect.expect)
+        return self.store.record(
+            effect.stream, effect.fact, key=effect.key, fence=effect.fence, expect=effect.expect
+        )
 
     def record_all(self, effect: effects.RecordAll) -> list[Event]:
         return self.store.append_all([each.entry for each in effect.records])
@@ -226,7 +239,9 @@ class WorkerEffects:
         version = max((event.ver for event in self.store.load(effect.mark.stream)), default=0)
         others = {lease.run_id for lease in self.watch.look()} - {"", effect.lease.run_id}
         backlog.check_claim(self.watch.state(Fleet), effect.unit, others)
-        self.store.append_all([effect.claim.entry, structs.replace(effect.mark, expect=version).entry])
+        self.store.append_all(
+            [effect.claim.entry, structs.replace(effect.mark, expect=version).entry]
+        )
 
     def survey(self, effect: effects.SurveyBacklog) -> effects.Backlog:
         live = self.watch.look()
@@ -238,7 +253,9 @@ class WorkerEffects:
         fleet = self._on_target.known(fleet, units, self._landing_on, branch, answers, runs)
         if self._on_target.is_unsure:
             self.watch.look()
-            fleet = self._on_target.known(self.watch.state(Fleet), units, self._landing_on, branch, answers, runs)
+            fleet = self._on_target.known(
+                self.watch.state(Fleet), units, self._landing_on, branch, answers, runs
+            )
         others = runs - {lease.run_id}
         found = backlog.survey(
             units,
@@ -283,7 +300,9 @@ class WorkerEffects:
             effect,
             candidates.employ(self.config, effect.agent),
             prompt=text,
-            environment=self.checks.agent_environment(effect.lease, effect.run_id, effect.unit.name),
+            environment=self.checks.agent_environment(
+                effect.lease, effect.run_id, effect.unit.name
+            ),
             log=logs.of_agent(self.place.state, effect),
         )
         logs.prune_run(self.place.state, effect.own.lane, effect.run_id)
@@ -296,7 +315,9 @@ class WorkerEffects:
             lanes = self.config.known_lanes()
             return prompt.replan(effect.documents, lanes=lanes, held=effect.history, globs=globs)
         acceptance = self.checks.acceptance(effect.unit)
-        return prompt.prompt(effect.unit, globs=globs, acceptance=acceptance, history=effect.history)
+        return prompt.prompt(
+            effect.unit, globs=globs, acceptance=acceptance, history=effect.history
+        )
 
     def await_turn(self, effect: effects.AwaitTurn) -> int:
         return turns.wait(effect, self.watch, self.store, check=self._check_turn, pause=self._pause)
@@ -328,7 +349,11 @@ class WorkerEffects:
                 break
             if self.watch.state(Fleet).word > effect.word:
                 break
-            left = LONGEST_WAIT_SECONDS if effect.until_ms is None else (effect.until_ms - now_ms) / 1000
+            left = (
+                LONGEST_WAIT_SECONDS
+                if effect.until_ms is None
+                else (effect.until_ms - now_ms) / 1000
+            )
             self.store.wait(self.watch.pos, min(left, LONGEST_WAIT_SECONDS))
         return time.monotonic() - began
 

@@ -27,7 +27,9 @@ class Watched(Struct, frozen=True, kw_only=True):
     @property
     def moved_ms(self) -> int:
         """When it moved last: what names the time since then, in which it does not."""
-        age_ms = self.seen.age_ms if self.seen.progress_age_ms is None else self.seen.progress_age_ms
+        age_ms = (
+            self.seen.age_ms if self.seen.progress_age_ms is None else self.seen.progress_age_ms
+        )
         return self.seen.now_ms - age_ms
 
 
@@ -37,6 +39,10 @@ def within_budget(run: Watched, policy: Policy = Policy()) -> bool:
 
 
 def is_due(run: Watched, policy: Policy = Policy()) -> bool:
-    if run.ended or run.verdict.answer not in (Answer.SPINNING, Answer.STALLED) or within_budget(run, policy):
+    if (
+        run.ended
+        or run.verdict.answer not in (Answer.SPINNING, Answer.STALLED)
+        or within_budget(run, policy)
+    ):
         return False
     return not run.proposed_ms or run.seen.now_ms - max(run.proposed_ms) >= policy.repropose_ms

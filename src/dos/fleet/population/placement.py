@@ -27,7 +27,9 @@ def region_of(tree: tuple[str, ...]) -> Region:
 
 class Placed(Struct, frozen=True):
     chosen: list[int]  # candidates, as numbers, in their own order
-    in_the_way: dict[int, int]  # of each other candidate: what it overlaps; held ones count first, then candidates
+    in_the_way: dict[
+        int, int
+    ]  # of each other candidate: what it overlaps; held ones count first, then candidates
 
 
 def capacity(lanes: Sequence[Region]) -> int:
@@ -42,7 +44,11 @@ def place(candidates: Sequence[Region], held: Sequence[Region], most: int) -> Pl
     ground = _Ground([*held, *candidates])
     ground.hold(held)
     names = range(len(held), len(held) + len(candidates))
-    free = {name: lane for name, lane in zip(names, candidates, strict=True) if ground.owner(lane) == NOBODY}
+    free = {
+        name: lane
+        for name, lane in zip(names, candidates, strict=True)
+        if ground.owner(lane) == NOBODY
+    }
     if len(free) <= EXACT_UP_TO:
         graph = _Graph(list(free.values()))
         chosen = [list(free)[number] for number in graph.first(min(most, graph.largest()))]
@@ -99,7 +105,8 @@ class _Ground:
 
     def breadth(self, region: Region) -> int:
         return sum(
-            self._listed[self._end[rank]] - self._listed[rank] for rank in map(self._rank.__getitem__, region.reach)
+            self._listed[self._end[rank]] - self._listed[rank]
+            for rank in map(self._rank.__getitem__, region.reach)
         )
 
     def owner(self, region: Region) -> int:
@@ -111,7 +118,9 @@ class _Ground:
 
     def hold(self, held: Sequence[Region]) -> None:
         """Take what may overlap: outer folders first, so that whatever lies inside them is taken already."""
-        for place, owner in sorted((place, owner) for owner, region in enumerate(held) for place in region.reach):
+        for place, owner in sorted(
+            (place, owner) for owner, region in enumerate(held) for place in region.reach
+        ):
             if self._owner[self._rank[place]] == NOBODY:
                 self._take(self._rank[place], owner)
 
@@ -135,7 +144,9 @@ class _Graph:
 
     def __init__(self, lanes: Sequence[Region]) -> None:
         self._size = len(lanes)
-        self._beside = [~(1 << number) for number in range(self._size)]  # who may be chosen with each
+        self._beside = [
+            ~(1 << number) for number in range(self._size)
+        ]  # who may be chosen with each
         for one, other in regions.many_overlaps(lanes):
             self._beside[one] &= ~(1 << other)
             self._beside[other] &= ~(1 << one)
@@ -151,7 +162,11 @@ class _Graph:
         left = (1 << self._size) - 1
         for number in range(self._size):
             rest = left & self._beside[number] & ~((1 << number) - 1)
-            if len(chosen) < size and left >> number & 1 and len(chosen) + 1 + self._most(rest) >= size:
+            if (
+                len(chosen) < size
+                and left >> number & 1
+                and len(chosen) + 1 + self._most(rest) >= size
+            ):
                 chosen.append(number)
                 left = rest
         return chosen
@@ -162,7 +177,9 @@ class _Graph:
             lowest = among & -among
             rest = among & self._beside[lowest.bit_length() - 1]
             found = 1 + self._most(rest)
-            if rest != among & ~lowest:  # else it overlaps none of them, and nothing is lost by taking it
+            if (
+                rest != among & ~lowest
+            ):  # else it overlaps none of them, and nothing is lost by taking it
                 found = max(found, self._most(among & ~lowest))
             self._known[among] = found
         return found

@@ -27,7 +27,11 @@ class Retention(Table, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if isinstance(self.journal_max_age_days, float) and -1 < self.journal_max_age_days < 0:
-            raise BadValue(("journal_max_age_days",), "journal_max_age_days is below 0", 'Write "none" for no limit.')
+            raise BadValue(
+                ("journal_max_age_days",),
+                "journal_max_age_days is below 0",
+                'Write "none" for no limit.',
+            )
 
     def limit(self, key: str) -> float | None:
         """The number behind a key; None: no limit."""
@@ -71,19 +75,27 @@ class Workers(Table, frozen=True, kw_only=True):
 
     isolation: Literal["worktree", "shared"] = "worktree"
     agent: str = ""
-    fallback: tuple[str, ...] = ()  # the agents that take over, in this order, while that one has no room
+    fallback: tuple[
+        str, ...
+    ] = ()  # the agents that take over, in this order, while that one has no room
     command: tuple[str, ...] = ()
-    pass_environment: tuple[str, ...] = ()  # variables that are handed on although they are ours or open a remote
+    pass_environment: tuple[
+        str, ...
+    ] = ()  # variables that are handed on although they are ours or open a remote
     setup: str = ""
     setup_seconds: Seconds = 600.0
     ports: Ports = 10  # how many are offered to each lane, in DOS_PORT_BASE and DOS_PORT_COUNT
     port_base: PortNumber = 21_000  # the first lane's first one
     acceptance: str = ""
     test: str = ""
-    baseline: Literal["auto", "off"] = "auto"  # auto: setup and test have to pass on the target before agents start
+    baseline: Literal["auto", "off"] = (
+        "auto"  # auto: setup and test have to pass on the target before agents start
+    )
     landing: Literal["merge", "branch"] = "merge"
     target_branch: str = ""  # empty: the branch that the main work tree is on
-    remote: str = ""  # what every host of the fleet fetches from and lands on; empty: this repository alone
+    remote: str = (
+        ""  # what every host of the fleet fetches from and lands on; empty: this repository alone
+    )
     silence_seconds: Seconds = 600.0
     idle_seconds: Seconds | None = None
     wall_seconds: Seconds = 3600.0
@@ -100,7 +112,11 @@ class Workers(Table, frozen=True, kw_only=True):
         if self.agent:
             check_name(self.agent, ("agent",), "agent name")
         if self.command and not self.command[0].strip():
-            raise BadValue(("command", 0), "the command has no program to start", "Put the program's name first.")
+            raise BadValue(
+                ("command", 0),
+                "the command has no program to start",
+                "Put the program's name first.",
+            )
         if self.agent == "command" and not self.command:
             raise BadValue(
                 ("agent",),

@@ -8,7 +8,13 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from dos.fleet.population.supervise import explained
-from dos.fleet.population.types import LaneLiveness, Obstacle, SuperviseEvidence, SupervisePolicy, SuperviseVerdict
+from dos.fleet.population.types import (
+    LaneLiveness,
+    Obstacle,
+    SuperviseEvidence,
+    SupervisePolicy,
+    SuperviseVerdict,
+)
 from dos.loop.types import StopReason, WorkerStop
 from dos.questions.lanes import LaneFailed
 from dos.reasons.table import Needs
@@ -37,7 +43,10 @@ UNITS_FAILED = frozenset({StopReason.CONSECUTIVE_DIRTY_ZERO, StopReason.CONSECUT
 
 def is_stuck(stop_reason: str, needs: str) -> bool:
     """Only a person can clear what a lane's last run stopped for."""
-    return needs in (Needs.OPERATOR, Needs.ENVIRONMENT) and stop_reason not in (*WANTS_WORK, WANTS_ROOM)
+    return needs in (Needs.OPERATOR, Needs.ENVIRONMENT) and stop_reason not in (
+        *WANTS_WORK,
+        WANTS_ROOM,
+    )
 
 
 def is_about_units(stop_reason: str, failed: Sequence[str]) -> bool:
@@ -98,10 +107,20 @@ def plan(
     verdict, obstacles = explained(evidence, policy)
     proposed = {row.lane for row in verdict.proposed_halt}
     reasons = {row.lane: row.reason for row in verdict.flag}
-    spinning = [lane for lane in lanes if lane.liveness == "SPINNING" and not lane.pending and lane.lane in reasons]
-    actions: list[Action] = [Reap(lane.lane, lane.why or "its lease is over") for lane in _dead(lanes, verdict)]
+    spinning = [
+        lane
+        for lane in lanes
+        if lane.liveness == "SPINNING" and not lane.pending and lane.lane in reasons
+    ]
+    actions: list[Action] = [
+        Reap(lane.lane, lane.why or "its lease is over") for lane in _dead(lanes, verdict)
+    ]
     actions += [
-        Flag(lane.lane, reasons[lane.lane], asks=policy.spin_halt_after_ms is None or lane.lane in proposed)
+        Flag(
+            lane.lane,
+            reasons[lane.lane],
+            asks=policy.spin_halt_after_ms is None or lane.lane in proposed,
+        )
         for lane in spinning
     ]
     actions += map(GiveUp, dying)
@@ -111,4 +130,8 @@ def plan(
 
 def _dead(lanes: Sequence[LaneLiveness], verdict: SuperviseVerdict) -> list[LaneLiveness]:
     reaped = {row.lane for row in verdict.reap}
-    return [lane for lane in lanes if lane.lane in reaped and lane.liveness == "STALLED" and not lane.pending]
+    return [
+        lane
+        for lane in lanes
+        if lane.lane in reaped and lane.liveness == "STALLED" and not lane.pending
+    ]

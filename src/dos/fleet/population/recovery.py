@@ -37,8 +37,14 @@ def plan(left: Collection[Left]) -> Found:
     return Found(
         adopted=[f"{each.lane}: {each.holder}" for each in live],
         adopted_lanes=[each.lane for each in live],
-        fenced=[f"{each.lane}: {each.holder} is gone" for each in left if each.holder and each.process_gone],
-        resumed=[f"{each.lane}: after iteration {each.iterations}" for each in dead if each.iterations],
+        fenced=[
+            f"{each.lane}: {each.holder} is gone"
+            for each in left
+            if each.holder and each.process_gone
+        ],
+        resumed=[
+            f"{each.lane}: after iteration {each.iterations}" for each in dead if each.iterations
+        ],
         repeated=[each.unit for each in dead if each.unit and not each.landed],
         skipped=[each.unit for each in dead if each.unit and each.landed],
     )

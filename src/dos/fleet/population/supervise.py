@@ -28,7 +28,9 @@ from dos.loop.verdicts.liveness import shown
 from dos.regions import Region
 
 
-def supervise(evidence: SuperviseEvidence, policy: SupervisePolicy = SupervisePolicy()) -> SuperviseVerdict:
+def supervise(
+    evidence: SuperviseEvidence, policy: SupervisePolicy = SupervisePolicy()
+) -> SuperviseVerdict:
     return explained(evidence, policy)[0]
 
 
@@ -46,13 +48,17 @@ def explained(
         waits = {name: lane.waits for name, lane in seen.lanes.items() if lane.waits}
         reasons = {each.lane: each.reason for each in obstacles} | waits
         if len(spawn) < target - alive:
-            blocked = [Blocked(lane=name, reason=reasons[name]) for name in seen.lanes if name in reasons]
+            blocked = [
+                Blocked(lane=name, reason=reasons[name]) for name in seen.lanes if name in reasons
+            ]
     else:
         obstacles = seen.full()
     answer, reason = _outcome(target, admissible, alive, spawn, blocked)
     verdict = SuperviseVerdict(
         answer=answer,
-        reason=f"{reason}; {seen.unknown} could not be read and count as held" if seen.unknown else reason,
+        reason=f"{reason}; {seen.unknown} could not be read and count as held"
+        if seen.unknown
+        else reason,
         alive=alive,
         admissible=admissible,
         target=target,
@@ -67,11 +73,18 @@ def explained(
     return verdict, obstacles
 
 
-def overlapping_concurrent_lanes(lanes: Iterable[tuple[str, Sequence[str], bool]]) -> list[tuple[str, str]]:
+def overlapping_concurrent_lanes(
+    lanes: Iterable[tuple[str, Sequence[str], bool]],
+) -> list[tuple[str, str]]:
     """Pairs of lanes that never run side by side, by name; a lane that runs alone anyway is left out."""
-    named = [(name, placement.region_of(tuple(tree))) for name, tree, exclusive in lanes if not exclusive]
+    named = [
+        (name, placement.region_of(tuple(tree))) for name, tree, exclusive in lanes if not exclusive
+    ]
     pairs = regions.many_overlaps([region for _, region in named])
-    found = {(min(names), max(names)) for names in ((named[one][0], named[other][0]) for one, other in pairs)}
+    found = {
+        (min(names), max(names))
+        for names in ((named[one][0], named[other][0]) for one, other in pairs)
+    }
     return sorted(pair for pair in found if pair[0] != pair[1])
 
 
@@ -116,7 +129,9 @@ class _Lane:
             self.placed, self.region = True, placement.region_of(entry.tree)
         elif entry.tree != self.region.globs:
             both_known = self.region.known and placement.region_of(entry.tree).known
-            self.region = placement.region_of((*self.region.globs, *entry.tree) if both_known else ())
+            self.region = placement.region_of(
+                (*self.region.globs, *entry.tree) if both_known else ()
+            )
 
 
 class _Seen:
@@ -137,7 +152,11 @@ class _Seen:
             lane = self.lanes.get(entry.lane)
             if lane is None:
                 lane = self.lanes[entry.lane] = _Lane()
-            lane.add(entry, repeats=entry.repeatable and policy.max_concurrency is not None, stays=self._stays(entry))
+            lane.add(
+                entry,
+                repeats=entry.repeatable and policy.max_concurrency is not None,
+                stays=self._stays(entry),
+            )
         for entry in evidence.lanes:
             self._read(entry, self.lanes[entry.lane])
 
@@ -183,7 +202,9 @@ class _Seen:
             lane.waits = "its worker is SPINNING: it keeps the lane, and is not counted as alive"
         self._keep(entry, lane, "SPINNING", counts=counts)
 
-    def _keep(self, entry: LaneLiveness, lane: _Lane, why: str, *, counts: bool = True, lives: bool = True) -> None:
+    def _keep(
+        self, entry: LaneLiveness, lane: _Lane, why: str, *, counts: bool = True, lives: bool = True
+    ) -> None:
         lane.kept = True
         self.alive += counts
         self.hold.append(_row(entry, Disposition.HOLD, why))
@@ -220,7 +241,9 @@ class _Seen:
         free = self._free()
         fixed = [name for name, lane in free.items() if not (lane.exclusive or lane.repeats)]
         held = [placement.region_of(entry.tree) for entry in self.holders]
-        placed = placement.place([free[name].region for name in fixed], held, 0 if self.alone else need)
+        placed = placement.place(
+            [free[name].region for name in fixed], held, 0 if self.alone else need
+        )
         chosen = [fixed[number] for number in placed.chosen]
         if not self.alone:
             chosen += self._spread(need - len(chosen))
@@ -242,34 +265,50 @@ class _Seen:
         found = []
         for name in lanes:
             if name in in_the_way:
-                found.append(Obstacle(lane=name, on=WaitsOn.REGION_HELD, reason=f"it overlaps {in_the_way[name]}"))
+                found.append(
+                    Obstacle(
+                        lane=name, on=WaitsOn.REGION_HELD, reason=f"it overlaps {in_the_way[name]}"
+                    )
+                )
             else:
                 found.append(Obstacle(lane=name, on=WaitsOn.HOST_FULL, reason=reason))
         return found
 
     def _free(self) -> dict[str, _Lane]:
-        return {name: lane for name, lane in self.lanes.items() if lane.free and not (lane.kept or lane.off_roster)}
+        return {
+            name: lane
+            for name, lane in self.lanes.items()
+            if lane.free and not (lane.kept or lane.off_roster)
+        }
 
     def _spread(self, need: int) -> list[str]:
         """Every repeatable lane once, those that nobody holds first, and then round again."""
         lanes = [
             (name, lane)
             for name, lane in self.lanes.items()
-            if lane.repeats and (lane.free or lane.advancing) and not (lane.unknown or lane.off_roster)
+            if lane.repeats
+            and (lane.free or lane.advancing)
+            and not (lane.unknown or lane.off_roster)
         ]
-        order = [name for name, lane in lanes if not lane.kept] + [name for name, lane in lanes if lane.kept]
+        order = [name for name, lane in lanes if not lane.kept] + [
+            name for name, lane in lanes if lane.kept
+        ]
         return list(islice(cycle(order), need))
 
     def _rows(self, chosen: Sequence[str]) -> list[PlanRow]:
         rows = []
         for name in chosen:
             lane = self.lanes[name]
-            reason = "its stalled worker is reaped" if lane.entries[0].liveness else "nobody holds it"
+            reason = (
+                "its stalled worker is reaped" if lane.entries[0].liveness else "nobody holds it"
+            )
             reason = "several workers may share its name" if lane.repeats else reason
             rows.append(PlanRow(lane=name, disposition=Disposition.SPAWN, reason=reason))
         return rows
 
-    def _obstacles(self, free: dict[str, _Lane], chosen: Sequence[str], in_the_way: dict[str, str]) -> list[Obstacle]:
+    def _obstacles(
+        self, free: dict[str, _Lane], chosen: Sequence[str], in_the_way: dict[str, str]
+    ) -> list[Obstacle]:
         started = set(chosen)
         found = []
         for name, lane in self.lanes.items():
@@ -303,9 +342,15 @@ def _outcome(
 ) -> tuple[Answer, str]:
     if target > admissible:
         room = f"{target} are wanted, and the lanes have room for {admissible} at once"
-        return Answer.TARGET_UNREACHABLE, f"{room}; add disjoint lanes to dos.toml [lanes], or ask for fewer"
+        return (
+            Answer.TARGET_UNREACHABLE,
+            f"{room}; add disjoint lanes to dos.toml [lanes], or ask for fewer",
+        )
     if alive > target:
-        return Answer.OVER_TARGET, f"{alive - target} more than wanted; who advances is flagged, and nobody is stopped"
+        return (
+            Answer.OVER_TARGET,
+            f"{alive - target} more than wanted; who advances is flagged, and nobody is stopped",
+        )
     if alive == target:
         return Answer.AT_TARGET, "as many as wanted"
     missing = target - alive

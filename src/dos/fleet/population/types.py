@@ -12,7 +12,17 @@ from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import force_setattr
 
 from dos.backlog.waiting import WaitsOn
-from dos.fields import BadValue, Count, Milliseconds, Minutes, Positive, PublicRecord, Seconds, Table, check_text
+from dos.fields import (
+    BadValue,
+    Count,
+    Milliseconds,
+    Minutes,
+    Positive,
+    PublicRecord,
+    Seconds,
+    Table,
+    check_text,
+)
 from dos.loop.verdicts.liveness import Answer as Liveness
 
 
@@ -51,11 +61,15 @@ class LaneLiveness(PublicRecord, frozen=True, kw_only=True, forbid_unknown_field
     is_exclusive: bool = False  # runs alone
     pending: bool = False  # a worker was launched, and its lease is not there yet
     spinning_age_ms: int | None = None  # since the last progress
-    repeatable: bool = False  # a name under which several workers may be launched, each on a region of its own
+    repeatable: bool = (
+        False  # a name under which several workers may be launched, each on a region of its own
+    )
     off_roster: bool | UnsetType = UNSET  # only its lease is there: nobody is started on it
     why: str | UnsetType = UNSET  # what the liveness rests on
     waits: str | UnsetType = UNSET  # nobody holds it, and why nobody may be started on it now
-    is_person: bool | UnsetType = UNSET  # whoever holds it is no worker: it keeps its region and fills no place
+    is_person: bool | UnsetType = (
+        UNSET  # whoever holds it is no worker: it keeps its region and fills no place
+    )
 
     def __post_init__(self) -> None:
         if not self.lane.strip():
@@ -94,11 +108,21 @@ class SupervisePolicy(PublicRecord, frozen=True, kw_only=True, forbid_unknown_fi
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name} is {getattr(self, name)!r}, and not true or false")
         if (age := self.spin_halt_after_ms) is not None:
-            if isinstance(age, bool) or not isinstance(age, int | float) or not isfinite(age) or age < 0:
+            if (
+                isinstance(age, bool)
+                or not isinstance(age, int | float)
+                or not isfinite(age)
+                or age < 0
+            ):
                 raise ValueError(f"spin_halt_after_ms is {age!r}, and not a number from 0")
             force_setattr(self, "spin_halt_after_ms", int(age))
-        if not isinstance(self.worker_launch_template, str) or "{lane}" not in self.worker_launch_template:
-            raise ValueError(f"worker_launch_template has no {{lane}} in it: {self.worker_launch_template!r}")
+        if (
+            not isinstance(self.worker_launch_template, str)
+            or "{lane}" not in self.worker_launch_template
+        ):
+            raise ValueError(
+                f"worker_launch_template has no {{lane}} in it: {self.worker_launch_template!r}"
+            )
         if self.max_concurrency is not None:
             _check_count("max_concurrency", self.max_concurrency, 1)
 
@@ -107,13 +131,21 @@ class Supervise(Table, frozen=True, kw_only=True):
     """[supervise]: how many workers to keep alive, and what counts as one."""
 
     target: Count = 1
-    count_spinning_as_alive: bool = True  # else another lane gets a worker beside one that lands nothing
+    count_spinning_as_alive: bool = (
+        True  # else another lane gets a worker beside one that lands nothing
+    )
     reap_stalled: bool = True  # else the lease of a dead worker is left until its time is over
-    spin_halt_after_ms: Milliseconds | None = None  # when a halt is proposed; `dos up` does at once when it is not set
+    spin_halt_after_ms: Milliseconds | None = (
+        None  # when a halt is proposed; `dos up` does at once when it is not set
+    )
     spin_halt_after_minutes: Minutes | None = None
-    worker_launch_template: str = "/dos-dispatch-loop --lane {lane}"  # for `dos loop`, which starts nobody itself
+    worker_launch_template: str = (
+        "/dos-dispatch-loop --lane {lane}"  # for `dos loop`, which starts nobody itself
+    )
     max_concurrency: Positive | None = None  # for `dos loop`: `dos up` has one worker on a lane
-    restart_intensity: Positive = 3  # so many workers of one lane may die within the period; then a person is asked
+    restart_intensity: Positive = (
+        3  # so many workers of one lane may die within the period; then a person is asked
+    )
     restart_period_seconds: Seconds = 60.0
     restart_backoff_seconds: Seconds = 1.0  # before the second start, then twice as long each time
 
@@ -137,16 +169,24 @@ class Supervise(Table, frozen=True, kw_only=True):
         """The age at which a spinning worker is proposed for a halt; None: never."""
         if self.spin_halt_after_minutes is not None:
             return timedelta(milliseconds=int(self.spin_halt_after_minutes * 60_000))
-        return None if self.spin_halt_after_ms is None else timedelta(milliseconds=int(self.spin_halt_after_ms))
+        return (
+            None
+            if self.spin_halt_after_ms is None
+            else timedelta(milliseconds=int(self.spin_halt_after_ms))
+        )
 
-    def policy(self, *, target: int | None = None, max_concurrency: int | None = None) -> SupervisePolicy:
+    def policy(
+        self, *, target: int | None = None, max_concurrency: int | None = None
+    ) -> SupervisePolicy:
         """What is given here goes before what is written in the file."""
         halt_after = self.spin_halt_after
         return SupervisePolicy(
             target=self.target if target is None else target,
             count_spinning_as_alive=self.count_spinning_as_alive,
             reap_stalled=self.reap_stalled,
-            spin_halt_after_ms=None if halt_after is None else round(halt_after.total_seconds() * 1000),
+            spin_halt_after_ms=None
+            if halt_after is None
+            else round(halt_after.total_seconds() * 1000),
             worker_launch_template=self.worker_launch_template,
             max_concurrency=self.max_concurrency if max_concurrency is None else max_concurrency,
         )
@@ -182,7 +222,9 @@ class SuperviseVerdict(PublicRecord, frozen=True, kw_only=True):
     flag: tuple[PlanRow, ...] = ()
     proposed_halt: tuple[PlanRow, ...] = ()
     hold: tuple[PlanRow, ...] = ()  # every lease and every launch that stays as it is
-    blocked: tuple[Blocked, ...] = ()  # when there are fewer than wanted: why no other lane gets a worker
+    blocked: tuple[
+        Blocked, ...
+    ] = ()  # when there are fewer than wanted: why no other lane gets a worker
     evidence: SuperviseEvidence = SuperviseEvidence()
 
     @property

@@ -22,7 +22,9 @@ class FleetRun(Struct, kw_only=True):
     flagged: bool = False  # as spinning; whoever lands something is not any more
     limit: str = ""  # the name of what its last agent ran into
     missed: str = ""  # what did not land last, and why
-    failed: list[str] = field(default_factory=list)  # the units that it tried in vain, or a run that it goes on after
+    failed: list[str] = field(
+        default_factory=list
+    )  # the units that it tried in vain, or a run that it goes on after
     told: bool = False  # that it died was told to whoever started the fleet
 
 
@@ -45,8 +47,12 @@ class Unit(Struct, kw_only=True):
     intended: fleet.LandingIntended | None = None
     refusals: list[str] = field(default_factory=list)  # why its landing was refused, the last times
     refused: int = 0  # how often
-    saved: list[str] = field(default_factory=list)  # where the work of the newest try lies that did not land
-    left: str = ""  # the saved commit of what an agent forgot to commit: the next one begins with it
+    saved: list[str] = field(
+        default_factory=list
+    )  # where the work of the newest try lies that did not land
+    left: str = (
+        ""  # the saved commit of what an agent forgot to commit: the next one begins with it
+    )
     left_now: bool = False  # by the newest try
     missed: bool = False  # the newest try did not land, and that was written down
     tried: Tried | None = None  # the newest try, unless a person has cleared the unit since
@@ -76,7 +82,9 @@ class Stopped(Struct, kw_only=True, frozen=True):
 class Starts(Struct, kw_only=True):
     """A lane's spawns, and the one whose worker has not shown up yet."""
 
-    unended: dict[str, int] = field(default_factory=dict)  # when each run was started that has not stopped with a word
+    unended: dict[str, int] = field(
+        default_factory=dict
+    )  # when each run was started that has not stopped with a word
     at_ms: int = 0
     intended: int = 0  # the position of the newest start, or of the supervisor's that started it
     told_to_wait_ms: int = 0

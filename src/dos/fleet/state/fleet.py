@@ -89,9 +89,13 @@ class Fleet(Struct, kw_only=True):
     starts: dict[str, Starts] = field(default_factory=dict)
     salvaged: list[str] = field(default_factory=list)
     drain: int = 0  # the newest request to drain: it concerns whoever took a lease before it
-    paused: dict[str, str] = field(default_factory=dict)  # lane -> why; the empty name is the whole fleet
+    paused: dict[str, str] = field(
+        default_factory=dict
+    )  # lane -> why; the empty name is the whole fleet
     halts: dict[str, str] = field(default_factory=dict)  # run -> why
-    promised: set[str] = field(default_factory=set)  # runs for whose agent something is kept of a shared budget
+    promised: set[str] = field(
+        default_factory=set
+    )  # runs for whose agent something is kept of a shared budget
     word: int = 0  # the position of the newest thing that may end a wait
     started_ms: int = 0  # when a person last started the fleet
     incidents: Incidents = field(default_factory=Incidents)
@@ -122,7 +126,9 @@ class Fleet(Struct, kw_only=True):
         born = starts.intended if starts and starts.run_id == lease.run_id else lease.fence
         paused = [why for name in ("", lease.lane) if (why := self.paused.get(name)) is not None]
         return Orders(
-            drain=self.drain > born, halted=self.halts.get(lease.run_id, ""), paused=paused[0] if paused else ""
+            drain=self.drain > born,
+            halted=self.halts.get(lease.run_id, ""),
+            paused=paused[0] if paused else "",
         )
 
     def counts_its_tries(self, unit: str) -> bool:
@@ -147,9 +153,16 @@ class Fleet(Struct, kw_only=True):
         match fact:
             case fleet.SpawnIntended():
                 starts = self._starts(fact.lane, event)
-                starts.unended = dict([*starts.unended.items(), (fact.run_id, event.at_ms)][-DEATHS_KEPT:])
+                starts.unended = dict(
+                    [*starts.unended.items(), (fact.run_id, event.at_ms)][-DEATHS_KEPT:]
+                )
                 starts.at_ms, starts.intended = event.at_ms, fact.supervisor or event.pos
-                starts.run_id, starts.host, starts.pending, starts.pid = fact.run_id, fact.host, True, 0
+                starts.run_id, starts.host, starts.pending, starts.pid = (
+                    fact.run_id,
+                    fact.host,
+                    True,
+                    0,
+                )
                 starts.system = fact.system
             case fleet.WorkerSpawned():
                 starts = self._starts(fact.lane, event)
@@ -165,7 +178,9 @@ class Fleet(Struct, kw_only=True):
                 self._starts(fact.lane, event).may_go_on()
             case fleet.FleetStarted():
                 self.started_ms = event.at_ms
-                for starts in self.starts.values():  # starting the fleet is a person's word: try the lanes again
+                for starts in (
+                    self.starts.values()
+                ):  # starting the fleet is a person's word: try the lanes again
                     starts.may_go_on()
             case lanes.LeaseGranted():
                 if not fact.asked.is_lock:  # its own worker has shown up
@@ -206,7 +221,12 @@ class Fleet(Struct, kw_only=True):
             case fleet.UnitClaimed():
                 self._run(fact.run_id, fact.lane, event).unit = fact.unit
                 unit = self._unit(fact.unit)
-                unit.claimed_by, unit.missed, unit.is_over, unit.left_now = fact.run_id, False, False, False
+                unit.claimed_by, unit.missed, unit.is_over, unit.left_now = (
+                    fact.run_id,
+                    False,
+                    False,
+                    False,
+                )
                 unit.deaths += fact.repeated
                 unit.saved = unit.saved if fact.repeated else []
             case fleet.AgentEnded():
@@ -222,14 +242,21 @@ class Fleet(Struct, kw_only=True):
                 unit = self._unit(fact.unit)
                 unit.intended, unit.refused = None, unit.refused + 1
                 unit.refusals = [*unit.refusals, fact.reason][-REFUSALS_KEPT:]
-                self._run(fact.run_id, fact.lane, event).missed = self._missed(fact.unit, fact.reason)
+                self._run(fact.run_id, fact.lane, event).missed = self._missed(
+                    fact.unit, fact.reason
+                )
             case fleet.UnitLanded():
                 unit = self._unit(fact.unit)
                 unit.landed, unit.landed_on, unit.landed_ms = fact.commit, fact.branch, event.at_ms
                 unit.intended, unit.claimed_by, unit.saved, unit.failures = None, "", [], 0
                 unit.left = ""
                 run = self._run(fact.run_id, fact.lane, event)
-                run.landed, run.landed_ms, run.flagged, run.missed = run.landed + 1, event.at_ms, False, ""
+                run.landed, run.landed_ms, run.flagged, run.missed = (
+                    run.landed + 1,
+                    event.at_ms,
+                    False,
+                    "",
+                )
             case fleet.WorkSalvaged():
                 self._salvage(fact)
             case never:
@@ -239,7 +266,9 @@ class Fleet(Struct, kw_only=True):
         match fact:
             case fleet.RunBegun():
                 failed = self._forget_dead_runs(fact.lane)
-                self.runs[fact.run_id] = FleetRun(lane=fact.lane, begun_ms=event.at_ms, failed=failed)
+                self.runs[fact.run_id] = FleetRun(
+                    lane=fact.lane, begun_ms=event.at_ms, failed=failed
+                )
                 self._hand_on_tries(failed, fact.run_id)
                 self.starts.setdefault(fact.lane, Starts()).working = fact.run_id
             case fleet.AgentStarted():
@@ -309,13 +338,20 @@ class Fleet(Struct, kw_only=True):
 
     def _note_attempt(self, fact: fleet.UnitAttempted, event: Event) -> None:
         unit = self._unit(fact.unit)
-        unit.tried = Tried(run_id=fact.run_id, outcome=fact.outcome, at_ms=event.at_ms, text=fact.text)
-        if unit.claimed_by == fact.run_id:  # it has come to the end of its try, so it did not die at the unit
+        unit.tried = Tried(
+            run_id=fact.run_id, outcome=fact.outcome, at_ms=event.at_ms, text=fact.text
+        )
+        if (
+            unit.claimed_by == fact.run_id
+        ):  # it has come to the end of its try, so it did not die at the unit
             unit.is_over, unit.deaths = True, 0
         has_failed = fact.outcome != AttemptOutcome.SHIPPED
         unit.failures = unit.failures + 1 if has_failed else 0
         if run := self.runs.get(fact.run_id):
-            run.failed = [*(each for each in run.failed if each != fact.unit), *([fact.unit] if has_failed else [])]
+            run.failed = [
+                *(each for each in run.failed if each != fact.unit),
+                *([fact.unit] if has_failed else []),
+            ]
 
     def _hand_on_tries(self, failed: list[str], run_id: str) -> None:
         """To the run that goes on after a dead one, with what that had counted."""
@@ -352,7 +388,9 @@ class Fleet(Struct, kw_only=True):
     def _missed(self, name: str, why: str) -> str:
         """In words, for people."""
         unit = self._unit(name)
-        how = f"its agent ended with {unit.outcome}: " if unit.outcome not in ("", Ending.OK) else ""
+        how = (
+            f"its agent ended with {unit.outcome}: " if unit.outcome not in ("", Ending.OK) else ""
+        )
         where = f"; its work is on {', '.join(unit.saved)}" if unit.saved else ""
         unit.tries, unit.missed = [*unit.tries, f"{how}{why}{where}"][-TRIES_KEPT:], True
         return f"{name}: {how}{why}"
@@ -380,7 +418,9 @@ class Fleet(Struct, kw_only=True):
     def _forget_dead_runs(self, lane: str) -> list[str]:
         """A lane has one run: whoever was there before and never stopped is dead. → the units that they failed at"""
         failed: list[str] = []
-        for run_id in [run_id for run_id, run in self.runs.items() if run.lane == lane and not run.stop_reason]:
+        for run_id in [
+            run_id for run_id, run in self.runs.items() if run.lane == lane and not run.stop_reason
+        ]:
             failed += self.runs.pop(run_id).failed
             self.halts.pop(run_id, None)
         return list(dict.fromkeys(failed))

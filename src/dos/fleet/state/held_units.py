@@ -29,7 +29,11 @@ class Hold(Struct, frozen=True, kw_only=True):
     @property
     def why(self) -> str:
         name = self.asked.raised.id
-        return f"`dos decisions show {name}` waits for an answer" if self.is_open else f"a person put it aside: {name}"
+        return (
+            f"`dos decisions show {name}` waits for an answer"
+            if self.is_open
+            else f"a person put it aside: {name}"
+        )
 
 
 def holds(units: Iterable[Unit], state: Fleet, answers: Decisions) -> dict[str, Hold]:
@@ -50,7 +54,10 @@ def holds(units: Iterable[Unit], state: Fleet, answers: Decisions) -> dict[str, 
 def gated(units: Sequence[Unit], state: Fleet, answers: Decisions) -> list[Unit]:
     """The units; those that a question holds, with their gate closed."""
     held = holds(units, state, answers)
-    return [structs.replace(unit, gated=held[unit.name].why) if unit.name in held else unit for unit in units]
+    return [
+        structs.replace(unit, gated=held[unit.name].why) if unit.name in held else unit
+        for unit in units
+    ]
 
 
 def units_behind(asked: Standing | Answered) -> list[str]:
@@ -67,7 +74,9 @@ def cause_gone(asked: Standing, state: Fleet, unfinished: Mapping[str, Unit]) ->
         return ""
     units = units_behind(asked)
     is_open = [
-        unit for unit in units if unit in unfinished and not _is_free_again(asked, asked.at_ms, state, unfinished[unit])
+        unit
+        for unit in units
+        if unit in unfinished and not _is_free_again(asked, asked.at_ms, state, unfinished[unit])
     ]
     if not units or is_open:
         return ""
@@ -109,7 +118,9 @@ class Units(Struct, frozen=True, kw_only=True):
     unasked: Sequence[AnyQuestion] = ()  # that a supervisor would put, were one there
 
 
-def about_held(unit: Unit, verdict: Verdict, state: Fleet, *, behind: Sequence[str] = ()) -> UnitHeld:
+def about_held(
+    unit: Unit, verdict: Verdict, state: Fleet, *, behind: Sequence[str] = ()
+) -> UnitHeld:
     """About a unit that its plan holds, or that runs died at; `behind` are the units that wait for it to land."""
     seen = state.units.get(unit.name, fleet.Unit())
     return UnitHeld.ask(
@@ -120,6 +131,8 @@ def about_held(unit: Unit, verdict: Verdict, state: Fleet, *, behind: Sequence[s
         lane=unit.lane,
         document=unit.document,
         line=unit.line,
-        retries=verdict.reason is Answer.OPERATOR_GATED and seen.deaths >= MOST_DEATHS and not unit.gated,
+        retries=verdict.reason is Answer.OPERATOR_GATED
+        and seen.deaths >= MOST_DEATHS
+        and not unit.gated,
         ordinal=seen.cleared_ms or 1,
     )

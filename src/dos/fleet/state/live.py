@@ -101,8 +101,12 @@ class Watching(Struct, kw_only=True):
     made_with: ClassVar[tuple[str, ...]] = (spend.__name__,)
 
     runs: dict[str, WatchedRun] = field(default_factory=dict)
-    tallies: dict[str, dict[int, Tally]] = field(default_factory=dict)  # by lane, then by the hours since 1970
-    pauses: dict[str, Pause] = field(default_factory=dict)  # by lane; under no name, the whole fleet's
+    tallies: dict[str, dict[int, Tally]] = field(
+        default_factory=dict
+    )  # by lane, then by the hours since 1970
+    pauses: dict[str, Pause] = field(
+        default_factory=dict
+    )  # by lane; under no name, the whole fleet's
     landings: list[LandingEntry] = field(default_factory=list)  # newest last
 
     def apply(self, event: Event) -> None:
@@ -156,7 +160,10 @@ class Watching(Struct, kw_only=True):
                 self._run(fact.run_id, fact.lane, event).parked = None
             case limits.AgentWaiting():
                 self._run(fact.run_id, fact.lane, event).provider = Parked(
-                    why="quota", detail=f"{fact.ending} {fact.detail}".strip(), since_ms=event.at_ms, until_ms=None
+                    why="quota",
+                    detail=f"{fact.ending} {fact.detail}".strip(),
+                    since_ms=event.at_ms,
+                    until_ms=None,
                 )
             case limits.AgentWentOn():
                 self._run(fact.run_id, fact.lane, event).provider = None
@@ -177,7 +184,9 @@ class Watching(Struct, kw_only=True):
             self._tally(fact.lane, event).rejected += 1
 
     def _run(self, run_id: str, lane: str, event: Event) -> WatchedRun:
-        run = self.runs.setdefault(run_id, WatchedRun(lane=lane, began_ms=event.at_ms, last_ms=event.at_ms))
+        run = self.runs.setdefault(
+            run_id, WatchedRun(lane=lane, began_ms=event.at_ms, last_ms=event.at_ms)
+        )
         run.last_ms = event.at_ms
         while len(self.runs) > RUNS_KEPT:  # of those that died and were never reaped
             del self.runs[next(iter(self.runs))]

@@ -44,7 +44,9 @@ def dispatch(pen: Pen, asked: Dispatch) -> Steps[IterationResult]:
     unit, number = asked.unit, asked.iteration
     yield from do(_claim(pen, asked))
     worktree = yield from do(
-        effects.PrepareWorktree(lane=pen.lease.lane, run_id=pen.run_id, lease=pen.lease, left=asked.left)
+        effects.PrepareWorktree(
+            lane=pen.lease.lane, run_id=pen.run_id, lease=pen.lease, left=asked.left
+        )
     )
     yield from pen.note_salvage(worktree.salvaged)
     ended = yield from run_agent(pen, asked, worktree)
@@ -61,10 +63,20 @@ def dispatch(pen: Pen, asked: Dispatch) -> Steps[IterationResult]:
         raise halted
     limited = fate is Fate.MISSED and ended.outcome.ending in LIMITS
     outcome, why = yield from _weighed(pen, ended, asked, fate)
-    tried = AttemptOutcome.SHIPPED if fate is Fate.LANDED else TRIED.get(outcome.kind) if fate is Fate.MISSED else None
+    tried = (
+        AttemptOutcome.SHIPPED
+        if fate is Fate.LANDED
+        else TRIED.get(outcome.kind)
+        if fate is Fate.MISSED
+        else None
+    )
     if tried is not None:
-        fact = fleet.UnitAttempted(**pen.who, unit=unit.name, outcome=tried, host=pen.lease.host, text=unit.fingerprint)
-        yield from pen.share(streams.unit(unit.name), fact, f"attempted/{pen.run_id}/{number}.{asked.attempt}")
+        fact = fleet.UnitAttempted(
+            **pen.who, unit=unit.name, outcome=tried, host=pen.lease.host, text=unit.fingerprint
+        )
+        yield from pen.share(
+            streams.unit(unit.name), fact, f"attempted/{pen.run_id}/{number}.{asked.attempt}"
+        )
     return IterationResult(outcome=outcome, ended=ended, limited=limited, why=why)
 
 
@@ -82,7 +94,9 @@ def _save_what_was_left(
     if left is None:
         return ""
     yield from pen.note_salvage([left], kept_for=asked.unit.name)
-    made = yield from do(effects.CommitChanges(unit=asked.unit, lease=pen.lease, worktree=worktree, saved=left))
+    made = yield from do(
+        effects.CommitChanges(unit=asked.unit, lease=pen.lease, worktree=worktree, saved=left)
+    )
     if made:
         yield from pen.note(
             limits.WorkCommitted(**pen.who, unit=asked.unit.name, commit=made, ref=left.ref),
@@ -98,10 +112,14 @@ def _history(asked: Dispatch, worktree: effects.Worktree) -> list[str]:
 
 def _claim(pen: Pen, asked: Dispatch) -> effects.ClaimUnit:
     unit = asked.unit.name
-    claim = fleet.UnitClaimed(**pen.who, unit=unit, iteration=asked.iteration, repeated=asked.repeated)
+    claim = fleet.UnitClaimed(
+        **pen.who, unit=unit, iteration=asked.iteration, repeated=asked.repeated
+    )
     key = f"taken/{pen.run_id}/{asked.iteration}.{asked.attempt}"
     # Without a fence: the last who took it may have been of another lane, and of a newer lease.
-    mark = effects.Record(stream=streams.unit(unit), fact=fleet.UnitTaken(**pen.who, unit=unit), key=key)
+    mark = effects.Record(
+        stream=streams.unit(unit), fact=fleet.UnitTaken(**pen.who, unit=unit), key=key
+    )
     return effects.ClaimUnit(unit=unit, lease=pen.lease, claim=pen.noted(claim), mark=mark)
 
 
@@ -179,7 +197,9 @@ def _tell_of_room(pen: Pen, asked: Dispatch, ended: effects.AgentResult) -> Step
         yield from pen.share(streams.limit(probed), lifted, f"lifted/{key}")
 
 
-def _weighed(pen: Pen, ended: effects.AgentResult, asked: Dispatch, fate: Fate) -> Steps[tuple[IterationOutcome, str]]:
+def _weighed(
+    pen: Pen, ended: effects.AgentResult, asked: Dispatch, fate: Fate
+) -> Steps[tuple[IterationOutcome, str]]:
     """What is decided on, and what only a person can put right about its program or provider."""
     ending, exit_code = ended.outcome.ending, ended.exit_code
     if fate is Fate.KEPT:  # its agent has done what there was to do, and nothing is held against it
@@ -194,14 +214,20 @@ def _weighed(pen: Pen, ended: effects.AgentResult, asked: Dispatch, fate: Fate) 
             ship_count=int(landed),
         )
         return shipped, ""
-    if ending is Ending.LAUNCH_FAILED and exit_code != LAUNCH_FAILED:  # it is there, and stumbled: perhaps not again
+    if (
+        ending is Ending.LAUNCH_FAILED and exit_code != LAUNCH_FAILED
+    ):  # it is there, and stumbled: perhaps not again
         return IterationOutcome(kind=kind, retry_after_seconds=STUMBLED_SECONDS), ""
     if ending not in LIMITS:
         found = ended.outcome.found
         is_told = ending is Ending.LAUNCH_FAILED and found.field == "text"
-        return IterationOutcome(kind=kind), f"{asked.chosen.agent.name} did not start: {found.raw}" if is_told else ""
+        return IterationOutcome(
+            kind=kind
+        ), f"{asked.chosen.agent.name} did not start: {found.raw}" if is_told else ""
     room = yield from do(
-        effects.ChooseAgent(lease=pen.lease, run_id=pen.run_id, iteration=asked.iteration, agent=asked.unit.agent)
+        effects.ChooseAgent(
+            lease=pen.lease, run_id=pen.run_id, iteration=asked.iteration, agent=asked.unit.agent
+        )
     )
     yield from pen.ask(room.questions if isinstance(room, effects.NoRoom) else ())
     # Another agent takes over at once; else the governor knows when somebody may ask again.

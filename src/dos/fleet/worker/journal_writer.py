@@ -36,7 +36,9 @@ class Pen:
         yield from do(self.noted(fact))
 
     def noted(self, fact: Fact) -> effects.Record:
-        return self.record(streams.run(self.run_id), fact, f"{fact.kind}/{self.own.fence}.{next(self._counter)}")
+        return self.record(
+            streams.run(self.run_id), fact, f"{fact.kind}/{self.own.fence}.{next(self._counter)}"
+        )
 
     def record(self, stream: str, fact: Fact, key: str) -> effects.Record:
         return effects.Record(stream=stream, fact=fact, key=key, fence=self.own.fence)
@@ -51,7 +53,9 @@ class Pen:
             entry = state.raising(question)
             yield from self.share(entry.stream, entry.body, state.RAISED)
 
-    def note_salvage(self, salvaged: Iterable[effects.Salvage], *, kept_for: str = "") -> Steps[None]:
+    def note_salvage(
+        self, salvaged: Iterable[effects.Salvage], *, kept_for: str = ""
+    ) -> Steps[None]:
         """`kept_for` is the unit whose next attempt begins with it."""
         for saved in salvaged:
             yield from self.note(

@@ -44,14 +44,21 @@ class Work(Struct, frozen=True, kw_only=True):
     grooms: bool = False
 
 
-def measure_and_land(pen: Pen, asked: Dispatch, worktree: effects.Worktree, ended: effects.AgentResult) -> Steps[Fate]:
+def measure_and_land(
+    pen: Pen, asked: Dispatch, worktree: effects.Worktree, ended: effects.AgentResult
+) -> Steps[Fate]:
     """Land what the agent delivered, or write down and ask about what is in the way of it."""
     measured = yield from _measured(pen, asked, worktree, ended)
     if measured is None:
         return Fate.MISSED
     unit, grooms = asked.unit, asked.grooms
     work = Work(
-        unit=unit, worktree=worktree, head=measured.head, iteration=asked.iteration, run=measured.run, grooms=grooms
+        unit=unit,
+        worktree=worktree,
+        head=measured.head,
+        iteration=asked.iteration,
+        run=measured.run,
+        grooms=grooms,
     )
     try:
         if worktree.queue:
@@ -76,7 +83,9 @@ def measure_and_land(pen: Pen, asked: Dispatch, worktree: effects.Worktree, ende
     if count % MOST_REFUSALS == 0 and not refused.moved:
         told = reasons[-MOST_REFUSALS:]
         ordinal = count // MOST_REFUSALS
-        yield from pen.ask([LandingConflict.ask(unit.name, told, lane=pen.lease.lane, ordinal=ordinal)])
+        yield from pen.ask(
+            [LandingConflict.ask(unit.name, told, lane=pen.lease.lane, ordinal=ordinal)]
+        )
     return Fate.MISSED
 
 
@@ -85,7 +94,9 @@ def _measured(
 ) -> Steps[effects.Measured | None]:
     """What was delivered, if it was."""
     unit, ending = asked.unit, ended.outcome.ending
-    measured = yield from do(effects.MeasureWork(unit=unit, lease=pen.lease, worktree=worktree, grooms=asked.grooms))
+    measured = yield from do(
+        effects.MeasureWork(unit=unit, lease=pen.lease, worktree=worktree, grooms=asked.grooms)
+    )
     verdict = delivered.judge(
         delivered.Evidence(
             commits=len(measured.commits),
@@ -99,7 +110,9 @@ def _measured(
     )
     is_delivered = verdict.answer is delivered.Answer.DELIVERED
     # Who ends as it should says with it that the unit is done.
-    compared = reconcile.reconcile(unit.name, claimed_done=ending is Ending.OK, oracle_shipped=is_delivered)
+    compared = reconcile.reconcile(
+        unit.name, claimed_done=ending is Ending.OK, oracle_shipped=is_delivered
+    )
     told = pen.noted(
         fleet.WorkMeasured(
             **pen.who,
@@ -136,7 +149,9 @@ def _await_turn(pen: Pen, branch: str) -> Steps[None]:
     yield from pen.note(limits.RunParked(**pen.who, why="landing", detail=detail, until_ms=None))
     seconds = 0.0
     while ahead:
-        ahead = yield from do(effects.AwaitTurn(lease=pen.own, run_id=pen.run_id, seconds=LOOK_SECONDS))
+        ahead = yield from do(
+            effects.AwaitTurn(lease=pen.own, run_id=pen.run_id, seconds=LOOK_SECONDS)
+        )
         seconds += LOOK_SECONDS
     yield from pen.note(limits.RunUnparked(**pen.who, seconds=seconds))
 
@@ -185,11 +200,15 @@ def _keep_untested(
     """The tests fail without the work too: it waits as it is until they pass there, and nobody does it again."""
     if not intended:
         yield from pen.note(_intent(pen, landing, iteration, untested=True))
-    yield from pen.share(streams.baseline(fault.host), fault, f"fault/{pen.run_id}/{landing.commit}.{fault.ordinal}")
+    yield from pen.share(
+        streams.baseline(fault.host), fault, f"fault/{pen.run_id}/{landing.commit}.{fault.ordinal}"
+    )
     yield from pen.ask([BaselineFailed.ask(fault)])
 
 
-def _intent(pen: Pen, landing: Landing, iteration: int, *, untested: bool = False) -> fleet.LandingIntended:
+def _intent(
+    pen: Pen, landing: Landing, iteration: int, *, untested: bool = False
+) -> fleet.LandingIntended:
     return fleet.LandingIntended(
         **pen.who,
         unit=landing.unit,
@@ -217,15 +236,21 @@ def settle(pen: Pen, unsettled: list[effects.Unsettled]) -> Steps[None]:
         landing, refused = yield from _settle(pen, each)
         if refused and refused.fault:
             yield from _defer(pen, each.landing.unit, each.landing.branch)
-            yield from _keep_untested(pen, each.landing, refused.fault, each.iteration, intended=each.untested)
+            yield from _keep_untested(
+                pen, each.landing, refused.fault, each.iteration, intended=each.untested
+            )
             return
         if refused and refused.obstacle:
             yield from _defer(pen, each.landing.unit, each.landing.branch)
             if not each.question:
-                yield from pen.ask([_blocked(pen, landing or each.landing, refused, each.answered + 1)])
+                yield from pen.ask(
+                    [_blocked(pen, landing or each.landing, refused, each.answered + 1)]
+                )
             continue
         if refused:
-            yield from pen.note(fleet.LandingRefused(**pen.who, unit=each.landing.unit, reason=refused.reason))
+            yield from pen.note(
+                fleet.LandingRefused(**pen.who, unit=each.landing.unit, reason=refused.reason)
+            )
         yield from _close(pen, each.question)
 
 
@@ -249,17 +274,23 @@ def _settle(pen: Pen, each: effects.Unsettled) -> Steps[Tried]:
 
 def _land_again(pen: Pen, each: effects.Unsettled, unit: Unit) -> Steps[Tried]:
     """The same commits, brought on top of what others have landed since, and tested there."""
-    worktree = yield from do(effects.PrepareWorktree(lane=pen.lease.lane, run_id=pen.run_id, lease=pen.lease))
+    worktree = yield from do(
+        effects.PrepareWorktree(lane=pen.lease.lane, run_id=pen.run_id, lease=pen.lease)
+    )
     yield from pen.note_salvage(worktree.salvaged)
     based = structs.replace(worktree, base=each.landing.base)
-    found = yield from _land(pen, Work(unit=unit, worktree=based, head=each.landing.commit, iteration=each.iteration))
+    found = yield from _land(
+        pen, Work(unit=unit, worktree=based, head=each.landing.commit, iteration=each.iteration)
+    )
     saved = yield from do(effects.SaveCommits(run_id=pen.run_id, worktree=worktree))
     yield from pen.note_salvage(saved)
     return found
 
 
 def _blocked(pen: Pen, landing: Landing, refused: effects.NotLanded, ordinal: int) -> AnyQuestion:
-    return LandingBlocked.ask(landing.unit, refused.reason, commit=landing.commit, lane=pen.lease.lane, ordinal=ordinal)
+    return LandingBlocked.ask(
+        landing.unit, refused.reason, commit=landing.commit, lane=pen.lease.lane, ordinal=ordinal
+    )
 
 
 def _close(pen: Pen, question: str) -> Steps[None]:
@@ -277,7 +308,9 @@ def _note_landed(pen: Pen, landing: Landing, *, recognised: bool) -> Steps[None]
     issued = yield from do(effects.IssueReceipt(landing=landing))
     unit = {**pen.who, "unit": landing.unit, "commit": landing.commit}
     receipt = ReceiptIssued(**unit, receipt=issued.receipt, said=issued.said)
-    landed = fleet.UnitLanded(**unit, branch=landing.branch, base=landing.base, recognised=recognised)
+    landed = fleet.UnitLanded(
+        **unit, branch=landing.branch, base=landing.base, recognised=recognised
+    )
     step = StepVerified(run_id=pen.run_id, step=landing.unit, sha=landing.commit, via="file-path")
     # The unit's own stream and key: one landing of one commit is written once, whoever finds it. Its fence is in the
     # run's own record: a unit may have been another lane's before, whose lease is newer than this one.

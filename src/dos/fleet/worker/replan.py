@@ -43,7 +43,9 @@ def replan(
     return done, after
 
 
-def weighed(done: IterationResult | None, before: effects.Backlog, after: effects.Backlog) -> IterationOutcome:
+def weighed(
+    done: IterationResult | None, before: effects.Backlog, after: effects.Backlog
+) -> IterationOutcome:
     """Whether more can be offered than before is counted, whatever the agent says of it."""
     if done and done.outcome.kind is not OutcomeKind.SHIPPED:
         return done.outcome  # it had no clear end, or no room: that is what is decided on

@@ -19,7 +19,9 @@ def fresh(config: Config) -> LoopState:
     return LoopState(max_iterations=config.workers.max_iterations, **limits)
 
 
-def dead_run(fleet: Fleet, leases: Iterable[Lease], lane: str, gone: Callable[[Lease], bool]) -> str:
+def dead_run(
+    fleet: Fleet, leases: Iterable[Lease], lane: str, gone: Callable[[Lease], bool]
+) -> str:
     """The run that began on the lane and ended without a word; empty: none did. `leases` are those in force."""
     run_id = fleet.starts.get(lane, Starts()).working
     lives = any(lease.run_id == run_id and not gone(lease) for lease in leases)
@@ -34,4 +36,6 @@ def after(happened: Iterable[Event], first: LoopState) -> LoopState:
     taken = record.read(happened)
     if not taken:
         return first
-    return structs.replace(taken[-1].decision.next_state, **{name: getattr(first, name) for name in LIMITS})
+    return structs.replace(
+        taken[-1].decision.next_state, **{name: getattr(first, name) for name in LIMITS}
+    )

@@ -20,7 +20,15 @@ from dos.lease import Refusal
 from dos.limits.quota import Probe
 from dos.loop import decide, record
 from dos.loop.gate import Gate
-from dos.loop.types import Action, IterationOutcome, LoopDecision, LoopState, OutcomeKind, StopReason, WorkerStop
+from dos.loop.types import (
+    Action,
+    IterationOutcome,
+    LoopDecision,
+    LoopState,
+    OutcomeKind,
+    StopReason,
+    WorkerStop,
+)
 from dos.reasons.table import Needs
 from dos.text import listed
 from dos.units.unit import Unit
@@ -51,7 +59,9 @@ class Waited(Struct, frozen=True):
     """Something may be otherwise now."""
 
 
-Room = tuple[Unit | None, effects.Chosen | Stop | Waited | None]  # who may be started, and on which unit
+Room = tuple[
+    Unit | None, effects.Chosen | Stop | Waited | None
+]  # who may be started, and on which unit
 
 
 class Worker:
@@ -87,12 +97,18 @@ class Worker:
 
     def _stopped(self, stop: Stop) -> fleet.RunStopped:
         return fleet.RunStopped(
-            run_id=self.run_id, lane=self.lane, stop_reason=stop.reason, needs=stop.needs, reason=stop.detail
+            run_id=self.run_id,
+            lane=self.lane,
+            stop_reason=stop.reason,
+            needs=stop.needs,
+            reason=stop.detail,
         )
 
     def _until_stopped(self) -> Steps[Stop]:
         lease = self.pen.lease
-        yield from self.pen.note(fleet.RunBegun(**self.pen.who, host=lease.host, start_sha=lease.start_sha))
+        yield from self.pen.note(
+            fleet.RunBegun(**self.pen.who, host=lease.host, start_sha=lease.start_sha)
+        )
         backlog = yield from self._survey()
         yield from self.pen.note(self._intent(backlog))
         again = mode = ""
@@ -118,20 +134,26 @@ class Worker:
                 backlog = yield from self._look()  # as it stands now, for the decision
             elif chosen:
                 before = backlog
-                done, backlog = yield from replan.replan(self.pen, chosen, before, self.state.iteration, self.attempt)
+                done, backlog = yield from replan.replan(
+                    self.pen, chosen, before, self.state.iteration, self.attempt
+                )
                 outcome = replan.weighed(done, before, backlog)
             else:
                 outcome = _gate(backlog)
             state = _seen(self.state, backlog)
             decision = decide.decide(state, outcome)
-            if done and done.why and decision.stop_reason:  # `claude is not logged in`, not `it did not come up`
+            if (
+                done and done.why and decision.stop_reason
+            ):  # `claude is not logged in`, not `it did not come up`
                 decision = structs.replace(decision, reason=done.why)
             yield from self._commit(unit, state, outcome, decision, done)
             self.state = decision.next_state
             if decision.stop_reason:
                 return Stop(decision.stop_reason, decision.reason)
             once_more = decision.action in (Action.RETRY, Action.WAIT)
-            self.attempt, again = (self.attempt + 1, unit.name if unit else "") if once_more else (1, "")
+            self.attempt, again = (
+                (self.attempt + 1, unit.name if unit else "") if once_more else (1, "")
+            )
             # Of a provider without room the governor knows more, and who can take over meanwhile.
             if once_more and not (done and done.limited):
                 yield from do(effects.BackOff(seconds=decision.backoff_seconds))
@@ -185,7 +207,10 @@ class Worker:
         """Nothing tells when a person's own files are out of the way, so it is looked at."""
         names = listed([each.landing.unit for each in backlog.unsettled])
         if self.looks >= MOST_LOOKS:
-            return Stop(WorkerStop.DECISION_NEEDED, f"done, and something is in the way of landing it: {names}")
+            return Stop(
+                WorkerStop.DECISION_NEEDED,
+                f"done, and something is in the way of landing it: {names}",
+            )
         self.looks += 1
         yield from self._park("landing", names, backlog.now_ms + LOOK_MS, backlog.word)
         return Waited()
@@ -229,7 +254,10 @@ class Worker:
         while True:
             chosen = yield from do(
                 effects.ChooseAgent(
-                    lease=self.pen.lease, run_id=self.run_id, iteration=self.state.iteration, agent=agent
+                    lease=self.pen.lease,
+                    run_id=self.run_id,
+                    iteration=self.state.iteration,
+                    agent=agent,
                 )
             )
             for fact in chosen.told:
@@ -240,20 +268,28 @@ class Worker:
             try:
                 if promise := chosen.promise:
                     key = f"promise/{self.run_id}/{promise.version}"
-                    yield from self.pen.share(streams.BUDGET, promise.fact, key, expect=promise.version)
+                    yield from self.pen.share(
+                        streams.BUDGET, promise.fact, key, expect=promise.version
+                    )
                 if probe := chosen.probe:
                     key = f"probe/{self.run_id}/{probe.version}"
-                    yield from self.pen.share(streams.limit(probe.key), self._probing(probe), key, expect=probe.version)
+                    yield from self.pen.share(
+                        streams.limit(probe.key), self._probing(probe), key, expect=probe.version
+                    )
             except Conflict:
                 continue
             return chosen
 
     def _probing(self, probe: Probe) -> limits.LimitProbed:
         key = probe.key
-        return limits.LimitProbed(vendor=key.vendor, account=key.account, model=key.model, **self.pen.who)
+        return limits.LimitProbed(
+            vendor=key.vendor, account=key.account, model=key.model, **self.pen.who
+        )
 
     def _park(self, why: str, detail: str, until_ms: int | None, word: int) -> Steps[None]:
-        yield from self.pen.note(limits.RunParked(**self.pen.who, why=why, detail=detail, until_ms=until_ms))
+        yield from self.pen.note(
+            limits.RunParked(**self.pen.who, why=why, detail=detail, until_ms=until_ms)
+        )
         park = effects.Park(lease=self.pen.lease, run_id=self.run_id, until_ms=until_ms, word=word)
         seconds = yield from do(park)
         yield from self.pen.note(limits.RunUnparked(**self.pen.who, seconds=round(seconds, 3)))
@@ -266,11 +302,22 @@ class Worker:
         decision: LoopDecision,
         done: IterationResult | None,
     ) -> Steps[None]:
-        fact = record.fact(self.run_id, self.lane, unit.name if unit else "", self.attempt, state, outcome, decision)
+        fact = record.fact(
+            self.run_id,
+            self.lane,
+            unit.name if unit else "",
+            self.attempt,
+            state,
+            outcome,
+            decision,
+        )
         if done:
             ended = done.ended
             fact = structs.replace(
-                fact, seconds=round(ended.seconds, 3), usage=list(ended.outcome.usage), cost_usd=ended.cost_usd
+                fact,
+                seconds=round(ended.seconds, 3),
+                usage=list(ended.outcome.usage),
+                cost_usd=ended.cost_usd,
             )
         yield from self.pen.note(fact)
 
@@ -281,7 +328,10 @@ def _told_to_stop(backlog: effects.Backlog) -> Stop | None:
     if backlog.drain_requested:
         return Stop(WorkerStop.DRAIN_REQUESTED, "the fleet was asked to drain")
     if backlog.fault:
-        return Stop(WorkerStop.DECISION_NEEDED, f"no agent starts on this host: `dos decisions show {backlog.fault}`")
+        return Stop(
+            WorkerStop.DECISION_NEEDED,
+            f"no agent starts on this host: `dos decisions show {backlog.fault}`",
+        )
     return None
 
 
@@ -290,7 +340,9 @@ def _gate(backlog: effects.Backlog) -> IterationOutcome:
     if not backlog.held and not backlog.resting:
         return IterationOutcome(kind=OutcomeKind.GATE, verdict=Gate.DRAIN)
     why = next((each.reason for each in backlog.held if each.reason), Held.COOLDOWN)
-    return IterationOutcome(kind=OutcomeKind.GATE, verdict=Gate.BLOCKED, blocked_cause=CAUSES.get(why, why))
+    return IterationOutcome(
+        kind=OutcomeKind.GATE, verdict=Gate.BLOCKED, blocked_cause=CAUSES.get(why, why)
+    )
 
 
 def _seen(state: LoopState, backlog: effects.Backlog) -> LoopState:

@@ -93,7 +93,9 @@ class Rows:
         return None if pos is None else self._events[pos]
 
     def load(self, stream: str, after: int, limit: int | None) -> list[Event]:
-        found = [self._events[pos] for ver, pos in self._streams.get(stream, {}).items() if ver > after]
+        found = [
+            self._events[pos] for ver, pos in self._streams.get(stream, {}).items() if ver > after
+        ]
         return found[:limit]
 
     def tail(self, after: int, limit: int) -> list[Event]:
@@ -111,7 +113,9 @@ class Rows:
         return sum(pos > after for pos in self._events)
 
     def streams(self, prefix: str) -> list[str]:
-        return sorted(stream for stream, rows in self._streams.items() if rows and stream.startswith(prefix))
+        return sorted(
+            stream for stream, rows in self._streams.items() if rows and stream.startswith(prefix)
+        )
 
     def leases(self) -> list[Lease]:
         return [self._leases[fence] for fence in sorted(self._leases)]
@@ -150,11 +154,17 @@ class Rows:
         self._put(self._snapshots, name, (code, pos, state))
 
     def delete(self, positions: Sequence[int]) -> None:
-        gone = [self._events[pos] for pos in positions if pos in self._events]  # another may have been quicker
+        gone = [
+            self._events[pos] for pos in positions if pos in self._events
+        ]  # another may have been quicker
         self._remove(self._events, [event.pos for event in gone])
-        self._remove(self._keys, [(event.stream, event.key) for event in gone if event.key is not None])
+        self._remove(
+            self._keys, [(event.stream, event.key) for event in gone if event.key is not None]
+        )
         for stream in {event.stream for event in gone}:
-            self._remove(self._streams[stream], [event.ver for event in gone if event.stream == stream])
+            self._remove(
+                self._streams[stream], [event.ver for event in gone if event.stream == stream]
+            )
 
     def _put(self, table: dict[K, V], key: K, value: V) -> None:
         if key in table:

@@ -33,7 +33,9 @@ def open_store(
         case "postgresql:" | "postgres:" if rest.startswith("//"):
             from dos.journal.backends.postgres import PostgresBackend
 
-            backend = PostgresBackend(url, workspace=workspace_id, read_only=read_only, busy_seconds=busy_seconds)
+            backend = PostgresBackend(
+                url, workspace=workspace_id, read_only=read_only, busy_seconds=busy_seconds
+            )
         case "" | "sqlite:" if path := embedded_path(url, state_directory):
             backend = _embedded(path, clock, read_only=read_only, busy_seconds=busy_seconds)
         case _:

@@ -25,7 +25,15 @@ except ImportError as error:
 
 from dos.journal.backends.postgres_errors import explain
 from dos.journal.backends.postgres_session import Connection, Sessions
-from dos.journal.backends.postgres_transaction import COMMIT, ROLLBACK, WORKSPACES, Rows, Statement, Transaction, View
+from dos.journal.backends.postgres_transaction import (
+    COMMIT,
+    ROLLBACK,
+    WORKSPACES,
+    Rows,
+    Statement,
+    Transaction,
+    View,
+)
 
 CONNECT_SECONDS = 10
 RECHECK_SECONDS = 5.0  # how late a waiter learns of an event whose notification was lost
@@ -170,10 +178,15 @@ class PostgresBackend:
         connection = self._connection
         if connection is None:
             return
-        if connection.info.transaction_status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
+        if connection.info.transaction_status in (
+            TransactionStatus.INTRANS,
+            TransactionStatus.INERROR,
+        ):
             with suppress(psycopg.Error):  # the fault that brought us here is the one to report
                 _send(connection, [statement])
-        if connection.info.transaction_status != TransactionStatus.IDLE:  # lost, or interrupted in the middle of a trip
+        if (
+            connection.info.transaction_status != TransactionStatus.IDLE
+        ):  # lost, or interrupted in the middle of a trip
             connection.close()
             self._connection = None
 
@@ -188,13 +201,18 @@ class PostgresBackend:
         with suppress(IndexError):
             return self._listeners.pop()
         connection = self._sessions.open()
-        with suppress(psycopg.errors.ReadOnlySqlTransaction):  # a standby tells nothing: there one only looks again
+        with suppress(
+            psycopg.errors.ReadOnlySqlTransaction
+        ):  # a standby tells nothing: there one only looks again
             connection.execute(f"LISTEN {self._channel}")
         return connection
 
     def _check_process(self) -> None:
         if self._pid != os.getpid():
-            raise Internal("a store was carried over a fork", hint="Open the store in the process that uses it.")
+            raise Internal(
+                "a store was carried over a fork",
+                hint="Open the store in the process that uses it.",
+            )
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -217,7 +235,9 @@ def known_workspaces(url: str, prefix: str) -> list[str]:
 def _send(connection: Connection, statements: Sequence[Statement]) -> list[Rows]:
     """All of them in one trip; none is run after one that fails."""
     quoting = psycopg.ClientCursor(connection)
-    cursor = connection.execute(b";".join(quoting.mogrify(sql, named).encode() for sql, named in statements))
+    cursor = connection.execute(
+        b";".join(quoting.mogrify(sql, named).encode() for sql, named in statements)
+    )
     results: list[Rows] = []
     while len(results) < len(statements):
         results.append(cursor.fetchall() if cursor.description else [])

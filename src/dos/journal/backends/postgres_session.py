@@ -97,7 +97,9 @@ class Sessions:
         self._secret = given.get("password", "")
         several = {"target_session_attrs": "read-write"} if "," in given.get("host", "") else {}
         timeout = {"connect_timeout": str(connect_seconds)}
-        self._conninfo = make_conninfo("", **{**_DEFAULTS, **timeout, **several, **given, "client_encoding": "utf8"})
+        self._conninfo = make_conninfo(
+            "", **{**_DEFAULTS, **timeout, **several, **given, "client_encoding": "utf8"}
+        )
         self._connect_seconds = connect_seconds
         # Zero would mean for ever.
         self._settings = {
@@ -138,9 +140,15 @@ class Sessions:
         fsync, full_pages, commits, synchronous, checksums, standbys = row
         notes = []
         if fsync == "off":
-            notes.append(_losing("fsync", "fsync is off: a power cut can destroy the whole database"))
+            notes.append(
+                _losing("fsync", "fsync is off: a power cut can destroy the whole database")
+            )
         if full_pages == "off":
-            notes.append(_losing("full_page_writes", "full_page_writes is off: a power cut can leave torn pages"))
+            notes.append(
+                _losing(
+                    "full_page_writes", "full_page_writes is off: a power cut can leave torn pages"
+                )
+            )
         if commits in ("off", "local", "remote_write"):
             text = f"synchronous_commit is {commits} on the server; dos turns it on for its own sessions"
             notes.append(DurabilityNote(setting="synchronous_commit", text=text))
@@ -204,7 +212,9 @@ class Sessions:
                 # Not `IF NOT EXISTS`: that needs a right that who may use a schema made by another does not have.
                 if connection.execute("SELECT to_regnamespace('dos')").fetchone() == (None,):
                     connection.execute("CREATE SCHEMA dos")
-                connection.execute("CREATE TABLE IF NOT EXISTS dos.version(number integer NOT NULL)")
+                connection.execute(
+                    "CREATE TABLE IF NOT EXISTS dos.version(number integer NOT NULL)"
+                )
                 version = self._version(connection)
                 for step in STEPS[version:]:
                     connection.execute(step)
@@ -212,7 +222,8 @@ class Sessions:
                 connection.execute("INSERT INTO dos.version VALUES (%s)", (VERSION,))
         except psycopg.errors.DuplicateTable as error:
             raise StoreForeign(
-                f"{self.place} has a schema `dos` of another program", hint="Give the journal a database of its own."
+                f"{self.place} has a schema `dos` of another program",
+                hint="Give the journal a database of its own.",
             ) from error
         except psycopg.Error as error:
             raise explain(error, self.place) from error
@@ -227,8 +238,13 @@ def _parsed(url: str) -> dict[str, str]:
         raise BadInput("the URL of the PostgreSQL journal cannot be read", hint=quote) from None
     before_query = url.partition("://")[2].partition("?")[0]
     user, found, password = before_query.rpartition("@")[0].partition(":")
-    if found and (unquote(user), unquote(password)) != (given.get("user", ""), given.get("password", "")):
-        raise BadInput("the URL of the PostgreSQL journal can be read in more than one way", hint=quote)
+    if found and (unquote(user), unquote(password)) != (
+        given.get("user", ""),
+        given.get("password", ""),
+    ):
+        raise BadInput(
+            "the URL of the PostgreSQL journal can be read in more than one way", hint=quote
+        )
     return given
 
 

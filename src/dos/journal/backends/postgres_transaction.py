@@ -46,7 +46,8 @@ _HEADS = """
               AND fence IS NOT NULL), 0)
   FROM unnest(%(streams)s::text[]) AS asked(stream)"""
 _KEYED = (
-    _EVENTS + " AND key IS NOT NULL AND (stream, key) IN (SELECT * FROM unnest(%(streams)s::text[], %(keys)s::text[]))"
+    _EVENTS
+    + " AND key IS NOT NULL AND (stream, key) IN (SELECT * FROM unnest(%(streams)s::text[], %(keys)s::text[]))"
 )
 _LEASES = "SELECT fence, body FROM dos.lease WHERE workspace = %(workspace)s ORDER BY fence"
 _SOME_LEASES = """
@@ -86,7 +87,11 @@ class View:
         return BOOT
 
     def last(self) -> int:
-        return int(self._ask("SELECT coalesce(max(pos), 0) FROM dos.event WHERE workspace = %(workspace)s")[0][0])
+        return int(
+            self._ask(
+                "SELECT coalesce(max(pos), 0) FROM dos.event WHERE workspace = %(workspace)s"
+            )[0][0]
+        )
 
     def head(self, stream: str) -> int:
         return int(self._ask(_HEADS, streams=[stream])[0][1])
@@ -99,8 +104,13 @@ class View:
         return stored.event(found[0]) if found else None
 
     def load(self, stream: str, after: int, limit: int | None) -> list[Event]:
-        sql = _EVENTS + " AND stream = %(stream)s AND ver > %(after)s::bigint ORDER BY ver LIMIT %(limit)s::bigint"
-        return [stored.event(row) for row in self._ask(sql, stream=stream, after=after, limit=limit)]
+        sql = (
+            _EVENTS
+            + " AND stream = %(stream)s AND ver > %(after)s::bigint ORDER BY ver LIMIT %(limit)s::bigint"
+        )
+        return [
+            stored.event(row) for row in self._ask(sql, stream=stream, after=after, limit=limit)
+        ]
 
     def tail(self, after: int, limit: int) -> list[Event]:
         return [event.verified(crc) for event, crc in self.raw(after, limit)]
@@ -169,9 +179,14 @@ class Transaction(View):
 
     def begin(self, lock: Statement, foreseen: Foreseen) -> None:
         """Wait for the lock; and only then, in the same trip, read the clock and what will be asked."""
-        streams = list(dict.fromkeys([*foreseen.streams, *(entry.stream for entry in foreseen.entries)]))
+        streams = list(
+            dict.fromkeys([*foreseen.streams, *(entry.stream for entry in foreseen.entries)])
+        )
         keys = [(entry.stream, entry.key) for entry in foreseen.entries if entry.key is not None]
-        fences = [*foreseen.fences, *(entry.fence for entry in foreseen.entries if entry.fence is not None)]
+        fences = [
+            *foreseen.fences,
+            *(entry.fence for entry in foreseen.entries if entry.fence is not None),
+        ]
         count = min(max(1, len(foreseen.entries), len(foreseen.fences)), _MOST_POSITIONS)
         facts: list[tuple[Statement, Callable[[Rows], None]]] = []
         if streams:
@@ -180,10 +195,17 @@ class Transaction(View):
             named = {"streams": [stream for stream, _ in keys], "keys": [key for _, key in keys]}
             facts.append((self._statement(_KEYED, named), partial(self._learn_keys, keys)))
         if fences:
-            facts.append((self._statement(_SOME_LEASES, {"fences": fences}), partial(self._learn_leases, fences)))
+            facts.append(
+                (
+                    self._statement(_SOME_LEASES, {"fences": fences}),
+                    partial(self._learn_leases, fences),
+                )
+            )
         if foreseen.leases:
             facts.append((self._statement(_LEASES, {}), self._learn_all_leases))
-        _, _, drawn, *found = self._trip([WRITE, lock, (_POSITIONS, {"count": count}), *(asked for asked, _ in facts)])
+        _, _, drawn, *found = self._trip(
+            [WRITE, lock, (_POSITIONS, {"count": count}), *(asked for asked, _ in facts)]
+        )
         self._now_ms, self._fetched = drawn[0][1], count
         self._positions = [pos for pos, _ in drawn]
         for (_, learn), rows in zip(facts, found, strict=True):
@@ -257,7 +279,10 @@ class Transaction(View):
         self._known[lease.fence] = lease
 
     def drop_lease(self, fence: int) -> None:
-        self._change("DELETE FROM dos.lease WHERE workspace = %(workspace)s AND fence = %(fence)s::bigint", fence=fence)
+        self._change(
+            "DELETE FROM dos.lease WHERE workspace = %(workspace)s AND fence = %(fence)s::bigint",
+            fence=fence,
+        )
         self._known[fence] = None
 
     def keep_snapshot(self, name: str, code: str, pos: int, state: bytes) -> None:

@@ -34,4 +34,6 @@ def lease(fence: int, body: bytes) -> Lease:
     try:
         return _lease.decode(body)
     except DecodeError as error:
-        raise JournalCorrupt(f"the lease with fence {fence} is not what was written: {error}", hint=_LOOK) from error
+        raise JournalCorrupt(
+            f"the lease with fence {fence} is not what was written: {error}", hint=_LOOK
+        ) from error

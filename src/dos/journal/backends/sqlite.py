@@ -33,7 +33,12 @@ _GATE_PAUSES = backoff.growing(0.0002, cap=0.003, factor=1.5)  # in seconds
 
 class SqliteBackend:
     def __init__(
-        self, path: Path, *, clock: Clock | None = None, read_only: bool = False, busy_seconds: float = 30.0
+        self,
+        path: Path,
+        *,
+        clock: Clock | None = None,
+        read_only: bool = False,
+        busy_seconds: float = 30.0,
     ) -> None:
         self.path = path
         self._clock = clock or SystemClock()
@@ -89,7 +94,11 @@ class SqliteBackend:
             with self._alone(), self._explained():
                 # The version counts the commits of others, and as this one connection saw them.
                 connection = self._connect()
-                now = (connection, connection.execute("PRAGMA data_version").fetchone()[0], self._commits)
+                now = (
+                    connection,
+                    connection.execute("PRAGMA data_version").fetchone()[0],
+                    self._commits,
+                )
             if now != seen:
                 seen = now
                 with self.read() as tx:
@@ -102,7 +111,11 @@ class SqliteBackend:
     def integrity(self) -> list[str]:
         """What SQLite itself finds wrong with the file."""
         with self._alone(), self._explained():
-            return [found for (found,) in self._connect().execute("PRAGMA integrity_check") if found != "ok"]
+            return [
+                found
+                for (found,) in self._connect().execute("PRAGMA integrity_check")
+                if found != "ok"
+            ]
 
     def close(self) -> None:
         """Closing may checkpoint, so it queues as a writer does; but what was acknowledged is safe without that."""
@@ -123,7 +136,10 @@ class SqliteBackend:
     def _alone(self) -> Iterator[None]:
         # Looked at first: a child shares the parent's gate, and would open it under a parent that is inside.
         if self._pid != os.getpid():
-            raise Internal("a store was carried over a fork", hint="Open the store in the process that uses it.")
+            raise Internal(
+                "a store was carried over a fork",
+                hint="Open the store in the process that uses it.",
+            )
         with self._threads:
             yield
 
@@ -134,7 +150,9 @@ class SqliteBackend:
                 found = open_reading(self.path, busy_seconds=self._busy_seconds, gate=self._gate)
                 self._connection, self._lasting = found
             else:
-                self._connection = open_writing(self.path, busy_seconds=self._busy_seconds, gate=self._gate)
+                self._connection = open_writing(
+                    self.path, busy_seconds=self._busy_seconds, gate=self._gate
+                )
             self._file = self._file or _identity(self._name)
             self._has_log = os.access(self._log, os.F_OK)
         return self._connection
@@ -158,7 +176,9 @@ class SqliteBackend:
         if self._gate_file is None:
             gate = self.path.with_name(self.path.name + "-gate")
             self._gate_file = os.open(gate, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        if not file_lock.take(self._gate_file, gives_up=file_lock.after(self._busy_seconds), pauses=_GATE_PAUSES):
+        if not file_lock.take(
+            self._gate_file, gives_up=file_lock.after(self._busy_seconds), pauses=_GATE_PAUSES
+        ):
             raise StoreBusy(
                 f"another process has held the write lock of {self.path} for {self._busy_seconds:g} s",
                 hint="Look for a stopped `dos` process; `dos doctor` lists them.",
@@ -227,14 +247,23 @@ class Transaction:
         return int(self._sql("SELECT coalesce(max(pos), 0) FROM event").fetchone()[0])
 
     def head(self, stream: str) -> int:
-        return int(self._sql("SELECT coalesce(max(ver), 0) FROM event WHERE stream = ?", (stream,)).fetchone()[0])
+        return int(
+            self._sql(
+                "SELECT coalesce(max(ver), 0) FROM event WHERE stream = ?", (stream,)
+            ).fetchone()[0]
+        )
 
     def fence_floor(self, stream: str) -> int:
-        row = self._sql("SELECT coalesce(max(fence), 0) FROM event WHERE stream = ? AND fence IS NOT NULL", (stream,))
+        row = self._sql(
+            "SELECT coalesce(max(fence), 0) FROM event WHERE stream = ? AND fence IS NOT NULL",
+            (stream,),
+        )
         return int(row.fetchone()[0])
 
     def keyed(self, stream: str, key: str) -> Event | None:
-        row = self._sql(f"SELECT {stored.COLUMNS} FROM event WHERE stream = ? AND key = ?", (stream, key)).fetchone()
+        row = self._sql(
+            f"SELECT {stored.COLUMNS} FROM event WHERE stream = ? AND key = ?", (stream, key)
+        ).fetchone()
         return stored.event(row) if row else None
 
     def load(self, stream: str, after: int, limit: int | None) -> list[Event]:
@@ -245,12 +274,17 @@ class Transaction:
         return [stored.event(row) for row in rows]
 
     def tail(self, after: int, limit: int) -> list[Event]:
-        rows = self._sql(f"SELECT {stored.COLUMNS} FROM event WHERE pos > ? ORDER BY pos LIMIT ?", (after, limit))
+        rows = self._sql(
+            f"SELECT {stored.COLUMNS} FROM event WHERE pos > ? ORDER BY pos LIMIT ?", (after, limit)
+        )
         return [stored.event(row) for row in rows]
 
     def raw(self, after: int, limit: int) -> list[tuple[Event, int]]:
         # Not `pos > after`: to find that, SQLite looks for `after` itself, on a page that may be damaged.
-        rows = self._sql(f"SELECT {stored.COLUMNS} FROM event WHERE pos >= ? ORDER BY pos LIMIT ?", (after + 1, limit))
+        rows = self._sql(
+            f"SELECT {stored.COLUMNS} FROM event WHERE pos >= ? ORDER BY pos LIMIT ?",
+            (after + 1, limit),
+        )
         return [stored.unverified(row) for row in rows]
 
     def count(self, after: int) -> int:
@@ -258,18 +292,24 @@ class Transaction:
 
     def streams(self, prefix: str) -> list[str]:
         ends = (prefix, prefix + "\U0010ffff")
-        rows = self._sql("SELECT DISTINCT stream FROM event WHERE stream BETWEEN ? AND ? ORDER BY stream", ends)
+        rows = self._sql(
+            "SELECT DISTINCT stream FROM event WHERE stream BETWEEN ? AND ? ORDER BY stream", ends
+        )
         return [stream for (stream,) in rows]
 
     def leases(self) -> list[Lease]:
-        return [stored.lease(*row) for row in self._sql("SELECT fence, body FROM lease ORDER BY fence")]
+        return [
+            stored.lease(*row) for row in self._sql("SELECT fence, body FROM lease ORDER BY fence")
+        ]
 
     def lease(self, fence: int) -> Lease | None:
         row = self._sql("SELECT fence, body FROM lease WHERE fence = ?", (fence,)).fetchone()
         return stored.lease(*row) if row else None
 
     def snapshot(self, name: str, code: str) -> tuple[int, bytes] | None:
-        row = self._sql("SELECT pos, state, crc FROM snapshot WHERE name = ? AND code = ?", (name, code)).fetchone()
+        row = self._sql(
+            "SELECT pos, state, crc FROM snapshot WHERE name = ? AND code = ?", (name, code)
+        ).fetchone()
         # A damaged snapshot is no loss: the events it was made from are still there.
         return (row[0], row[1]) if row and crc32(row[1]) == row[2] else None
 
@@ -279,7 +319,17 @@ class Transaction:
             at_ms=self.wall_ms() if entry.at_ms is None else entry.at_ms,
             fence=entry.fence, key=entry.key, schema=entry.schema, raw=raw,
         )  # fmt: skip
-        values = (event.stream, ver, event.kind, event.at_ms, actor, event.fence, event.key, event.schema, raw)
+        values = (
+            event.stream,
+            ver,
+            event.kind,
+            event.at_ms,
+            actor,
+            event.fence,
+            event.key,
+            event.schema,
+            raw,
+        )
         row = self._sql(
             "INSERT INTO event(stream, ver, kind, at_ms, actor, fence, key, schema, body, crc)"
             " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING pos",
@@ -291,7 +341,14 @@ class Transaction:
         shared = lease.mode is Mode.SHARED
         self._sql(
             "INSERT INTO lease(fence, lane, is_lock, shared, exclusive, body) VALUES(?, ?, ?, ?, ?, ?)",
-            (lease.fence, folded(lease.lane), lease.is_lock, shared, lease.exclusive, json.encode(lease)),
+            (
+                lease.fence,
+                folded(lease.lane),
+                lease.is_lock,
+                shared,
+                lease.exclusive,
+                json.encode(lease),
+            ),
         )
         self._sql_many(
             "INSERT INTO lease_path(fence, path, shared) VALUES(?, ?, ?)",
@@ -305,7 +362,10 @@ class Transaction:
         self._sql("DELETE FROM lease WHERE fence = ?", (fence,))
 
     def keep_snapshot(self, name: str, code: str, pos: int, state: bytes) -> None:
-        self._sql("INSERT OR REPLACE INTO snapshot VALUES(?, ?, ?, ?, ?)", (name, code, pos, state, crc32(state)))
+        self._sql(
+            "INSERT OR REPLACE INTO snapshot VALUES(?, ?, ?, ?, ?)",
+            (name, code, pos, state, crc32(state)),
+        )
 
     def delete(self, positions: Sequence[int]) -> None:
         self._sql_many("DELETE FROM event WHERE pos = ?", [(pos,) for pos in positions])
@@ -321,5 +381,6 @@ def _identity(name: str) -> tuple[int, int] | None:
 
 def _removed(name: str) -> StoreUnreachable:
     return StoreUnreachable(
-        f"{name} was removed or replaced while it was in use", hint="Stop this program and start it again."
+        f"{name} was removed or replaced while it was in use",
+        hint="Stop this program and start it again.",
     )

@@ -24,16 +24,23 @@ _RIGHTS = "Give this user the right to write there."
 def explain(error: sqlite3.Error, path: Path) -> DosError:
     code = primary_code(error)
     if not code and "decode to UTF-8" in str(error):
-        return JournalCorrupt(f"{path} is damaged: {error}", hint="Run `dos journal check` to see the damage.")
+        return JournalCorrupt(
+            f"{path} is damaged: {error}", hint="Run `dos journal check` to see the damage."
+        )
     match code:
         case sqlite3.SQLITE_FULL:
             return StoreFull(f"{path}: no room is left on the disk", hint=_ROOM)
         case sqlite3.SQLITE_READONLY:
             return StoreReadOnly(f"{path} cannot be written: {error}", hint=_RIGHTS)
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-            return StoreBusy(f"{path} is locked by another program", hint="Try again; `dos doctor` shows who is there.")
+            return StoreBusy(
+                f"{path} is locked by another program",
+                hint="Try again; `dos doctor` shows who is there.",
+            )
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
-            return JournalCorrupt(f"{path} is damaged: {error}", hint="Run `dos journal check` to see the damage.")
+            return JournalCorrupt(
+                f"{path} is damaged: {error}", hint="Run `dos journal check` to see the damage."
+            )
         # SQLite does not say why a file of its own could not be made or grown.
         case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_IOERR if _is_full(path.parent):
             return StoreFull(f"{path}: no room is left on the disk", hint=_ROOM)
@@ -44,7 +51,9 @@ def explain(error: sqlite3.Error, path: Path) -> DosError:
         case sqlite3.SQLITE_IOERR:
             return StoreFailed(f"{path}: reading or writing the disk failed: {error}", hint=_LOOK)
         case sqlite3.SQLITE_CONSTRAINT:
-            return Internal(f"{path}: the store refused a write that the rules had allowed: {error}")
+            return Internal(
+                f"{path}: the store refused a write that the rules had allowed: {error}"
+            )
     return StoreFailed(f"{path}: {error}", hint=_LOOK)
 
 

@@ -60,7 +60,9 @@ def open_writing(path: Path, *, busy_seconds: float, gate: Gate) -> sqlite3.Conn
     try:
         with _connecting(str(path), busy_seconds) as connection:
             connection.execute("PRAGMA synchronous = FULL")
-            connection.execute("PRAGMA fullfsync = 1")  # macOS: a plain fsync does not reach the platter
+            connection.execute(
+                "PRAGMA fullfsync = 1"
+            )  # macOS: a plain fsync does not reach the platter
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA journal_size_limit = 67108864")
             if _version(connection, path) < VERSION or _journal_mode(connection) != "wal":
@@ -86,7 +88,9 @@ def open_reading(path: Path, *, busy_seconds: float, gate: Gate) -> tuple[sqlite
     except sqlite3.OperationalError as error:
         # A journal nobody has open, in a directory we cannot write: without its shared memory file it can only be
         # read as it lies on the disk.
-        if _is_out_of_reach(error, path) and (connection := _up_to_date(immutable, busy_seconds, path)):
+        if _is_out_of_reach(error, path) and (
+            connection := _up_to_date(immutable, busy_seconds, path)
+        ):
             return connection, False
         if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_READONLY_ROLLBACK:
             raise
@@ -107,7 +111,9 @@ def _up_to_date(target: str, busy_seconds: float, path: Path) -> sqlite3.Connect
 
 def _is_out_of_reach(error: sqlite3.Error, path: Path) -> bool:
     refused = primary_code(error) in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
-    return refused and not any(path.with_name(path.name + ending).exists() for ending in ("-wal", "-journal"))
+    return refused and not any(
+        path.with_name(path.name + ending).exists() for ending in ("-wal", "-journal")
+    )
 
 
 @contextmanager
@@ -140,7 +146,9 @@ def _make_directory(directory: Path) -> None:
 def _check_place(path: Path) -> None:
     log = path.with_name(path.name + "-wal")
     try:
-        orphaned = log.stat().st_size > 0  # looked at first: a file in the making has no log before it has a page
+        orphaned = (
+            log.stat().st_size > 0
+        )  # looked at first: a file in the making has no log before it has a page
     except FileNotFoundError:
         orphaned = False
     try:
@@ -149,7 +157,8 @@ def _check_place(path: Path) -> None:
         status = None
     if status and stat.S_ISDIR(status.st_mode):
         raise StoreUnreachable(
-            f"{path} is a directory", hint="Move it away, or name another place with `[store] url` in dos.toml."
+            f"{path} is a directory",
+            hint="Move it away, or name another place with `[store] url` in dos.toml.",
         )
     if orphaned and not (status and status.st_size):
         # SQLite would begin anew and remove the log.
@@ -167,7 +176,8 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
     ).fetchone()
     if tables and owner != APPLICATION_ID:
         raise StoreForeign(
-            f"{path} is a database of another program", hint="Move it away, or set `[store] url` in dos.toml."
+            f"{path} is a database of another program",
+            hint="Move it away, or set `[store] url` in dos.toml.",
         )
     if version > VERSION:
         raise JournalTooNew(

@@ -19,7 +19,9 @@ class _Kind(Struct, frozen=True):
 
 
 _kinds: dict[str, _Kind | None] = {}  # those that were met; None: this version does not know it
-_making = threading.Lock()  # msgspec crashes when two threads look into one class for the first time
+_making = (
+    threading.Lock()
+)  # msgspec crashes when two threads look into one class for the first time
 
 
 def decode(event: Event) -> "AnyFact | None":
@@ -38,7 +40,9 @@ def decode(event: Event) -> "AnyFact | None":
 
 
 def _met(name: str) -> _Kind | None:
-    from dos.journal.events.catalog import KINDS  # a verb that decodes nothing does not pay for all kinds of facts
+    from dos.journal.events.catalog import (
+        KINDS,
+    )  # a verb that decodes nothing does not pay for all kinds of facts
     from dos.journal.events.upgrades import UPGRADES
 
     with _making:

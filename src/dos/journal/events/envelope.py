@@ -35,7 +35,16 @@ class Event(Struct, frozen=True, kw_only=True):
         return datetime.fromtimestamp(self.at_ms / 1000, UTC)
 
     def checksum(self) -> int:
-        head = (self.stream, self.ver, self.kind, self.at_ms, self.actor, self.fence, self.key, self.schema)
+        head = (
+            self.stream,
+            self.ver,
+            self.kind,
+            self.at_ms,
+            self.actor,
+            self.fence,
+            self.key,
+            self.schema,
+        )
         return crc32(self.raw, crc32(repr(head).encode("utf-8", "surrogatepass")))
 
     def verified(self, stored: int) -> Self:

@@ -25,7 +25,9 @@ class SpawnIntended(Fact, frozen=True, kw_only=True):
     loop_ts: str = ""
     reason: str = ""
     system: str = ""  # where it is to run; empty: unknown
-    supervisor: int = 0  # the fence of the supervisor that intends it; 0: none does, or it was not told
+    supervisor: int = (
+        0  # the fence of the supervisor that intends it; 0: none does, or it was not told
+    )
 
 
 class WorkerSpawned(Fact, frozen=True, kw_only=True):
@@ -189,12 +191,18 @@ class LandingIntended(Fact, frozen=True, kw_only=True):
     branch: str
     old: str
     new: str
-    receipt: dict[str, Any] | None = None  # what was checked before it, to be signed once the branch holds the commit
-    untested: bool = False  # the tests fail on the branch itself too: to be tested again before it lands
+    receipt: dict[str, Any] | None = (
+        None  # what was checked before it, to be signed once the branch holds the commit
+    )
+    untested: bool = (
+        False  # the tests fail on the branch itself too: to be tested again before it lands
+    )
 
     @property
     def landing(self) -> Landing:
-        return Landing(unit=self.unit, branch=self.branch, base=self.old, commit=self.new, receipt=self.receipt)
+        return Landing(
+            unit=self.unit, branch=self.branch, base=self.old, commit=self.new, receipt=self.receipt
+        )
 
 
 class UnitLanded(Fact, frozen=True, kw_only=True):
@@ -255,7 +263,9 @@ class IterationCommitted(Fact, frozen=True, kw_only=True):
     action: str
     reason: str
     attempt: int = 1  # at the same iteration, after a retry or a wait
-    state: dict[str, Any] | None = None  # of the loop before it, with the evidence that was decided on
+    state: dict[str, Any] | None = (
+        None  # of the loop before it, with the evidence that was decided on
+    )
     judged: dict[str, Any] | None = None  # the outcome, as it was decided on
     decision: dict[str, Any] | None = None
     seconds: float = 0.0  # of its agent

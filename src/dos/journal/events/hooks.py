@@ -9,4 +9,6 @@ class HookFault(Fact, frozen=True, kw_only=True):
     kind = "hook_fault"
     moment: str  # as it was typed
     problem: str
-    session: str = ""  # the agent program's own name for the conversation; empty: the event names none
+    session: str = (
+        ""  # the agent program's own name for the conversation; empty: the event names none
+    )

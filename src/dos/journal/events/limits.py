@@ -46,7 +46,9 @@ class LimitLifted(Fact, frozen=True, kw_only=True):
     model: str = ""
     run_id: str = ""
     reason: str = ""
-    at_once: bool = False  # by a person's word or login: the lanes need not come one after the other
+    at_once: bool = (
+        False  # by a person's word or login: the lanes need not come one after the other
+    )
 
 
 class UnitsScreened(Fact, frozen=True, kw_only=True):
@@ -191,7 +193,9 @@ class PlansApproved(Fact, frozen=True, kw_only=True):
     kind = "plans_approved"
     where: str  # the checkout: its host and its directory
     documents: dict[str, str] = field(default_factory=dict)  # name -> text
-    committed: dict[str, str] = field(default_factory=dict)  # name -> the blob that the target branch held then
+    committed: dict[str, str] = field(
+        default_factory=dict
+    )  # name -> the blob that the target branch held then
     by: str = ""
 
 
@@ -200,8 +204,12 @@ class SettingsApproved(Fact, frozen=True, kw_only=True):
 
     kind = "settings_approved"
     where: str  # the checkout: its host and its directory
-    documents: dict[str, str] = field(default_factory=dict)  # dos.toml -> its text; empty: there was no file
-    committed: dict[str, str] = field(default_factory=dict)  # dos.toml -> the blob that the target branch held then
+    documents: dict[str, str] = field(
+        default_factory=dict
+    )  # dos.toml -> its text; empty: there was no file
+    committed: dict[str, str] = field(
+        default_factory=dict
+    )  # dos.toml -> the blob that the target branch held then
     by: str = ""
 
 

@@ -24,7 +24,9 @@ class FactReader(Generic[Handled]):
     """
 
     def __init__(self, handles: object, *, silent: str) -> None:
-        self.handles = frozenset(fact.kind for fact in get_args(handles) or [cast(type[Fact], handles)])
+        self.handles = frozenset(
+            fact.kind for fact in get_args(handles) or [cast(type[Fact], handles)]
+        )
         self.silent = silent.split()
 
     def decode(self, event: Event) -> Handled | None:
@@ -41,7 +43,9 @@ class FactReader(Generic[Handled]):
 @overload
 def select(happened: Iterable[Event], kind: type[A], /) -> Iterator[tuple[Event, A]]: ...
 @overload
-def select(happened: Iterable[Event], kind: type[A], other: type[B], /) -> Iterator[tuple[Event, A | B]]: ...
+def select(
+    happened: Iterable[Event], kind: type[A], other: type[B], /
+) -> Iterator[tuple[Event, A | B]]: ...
 def select(happened: Iterable[Event], *kinds: type[Fact]) -> Iterator[tuple[Event, Any]]:
     """The facts of one kind, or of two, each with its event."""
     wanted = {kind.kind for kind in kinds}

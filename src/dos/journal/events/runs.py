@@ -24,7 +24,9 @@ class IntentDeclared(Fact, frozen=True, kw_only=True):
     lane: str = ""
     start_sha: str = ""
     steps: list[str] = field(default_factory=list)
-    regions: dict[str, list[str]] = field(default_factory=dict)  # step -> the globs that its commit has to touch
+    regions: dict[str, list[str]] = field(
+        default_factory=dict
+    )  # step -> the globs that its commit has to touch
     env: dict[str, Any] = field(default_factory=dict)
     resumes: str = ""  # the run whose work this one goes on with
 

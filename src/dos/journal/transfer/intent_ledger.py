@@ -5,7 +5,13 @@ from typing import Any
 
 from dos.errors import NameInvalid
 from dos.journal.events.envelope import Fact
-from dos.journal.events.runs import IntentDeclared, ResumeProposed, RunSuspended, StepClaimed, StepVerified
+from dos.journal.events.runs import (
+    IntentDeclared,
+    ResumeProposed,
+    RunSuspended,
+    StepClaimed,
+    StepVerified,
+)
 from dos.journal.transfer.lane_log import Record
 from dos.run_ids import checked_id
 
@@ -16,7 +22,9 @@ _LATEST = datetime(9999, 1, 1, tzinfo=UTC)
 
 def run_of(record: Record) -> str:
     """The run that a record of such a ledger says it is about; empty for any other record."""
-    return run_id(_text(record, "run_id")) if _text(record, "op") in OPS and is_family(record) else ""
+    return (
+        run_id(_text(record, "run_id")) if _text(record, "op") in OPS and is_family(record) else ""
+    )
 
 
 def run_id(text: str) -> str:
@@ -50,7 +58,9 @@ def fact(record: Record, run: str) -> Fact | None:
             return StepClaimed(run_id=run, step=step, sha=sha)
         case "STEP_VERIFIED" if step:
             verdicts = _texts(record.get("verdicts"))
-            return StepVerified(run_id=run, step=step, sha=sha, via=_text(record, "via"), verdicts=verdicts)
+            return StepVerified(
+                run_id=run, step=step, sha=sha, via=_text(record, "via"), verdicts=verdicts
+            )
         case "SUSPEND":
             return RunSuspended(
                 run_id=run,

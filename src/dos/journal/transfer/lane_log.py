@@ -75,7 +75,9 @@ class Readability(StrEnum):
 def readability(record: Record) -> Readability:
     """What a record's schema tag says about who may read it."""
     tag = record.get("schema")
-    family, version = (tag.get("family"), tag.get("version")) if isinstance(tag, Mapping) else (None, tag)
+    family, version = (
+        (tag.get("family"), tag.get("version")) if isinstance(tag, Mapping) else (None, tag)
+    )
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
         return Readability.UNTAGGED
     if isinstance(family, str) and family not in FAMILIES:
@@ -114,7 +116,12 @@ def lease_before(fact: Handled | None) -> int:
     match fact:
         case lanes.LeaseAdopted():
             return fact.previous
-        case lanes.LeaseRenewed() | lanes.LeaseReleased() | lanes.LeaseExpired() | lanes.LeaseRevoked():
+        case (
+            lanes.LeaseRenewed()
+            | lanes.LeaseReleased()
+            | lanes.LeaseExpired()
+            | lanes.LeaseRevoked()
+        ):
             return fact.lease
         case lanes.LeaseGranted() | lanes.LeaseRefused() | fleet.UnitAttempted() | None:
             return 0
@@ -144,7 +151,11 @@ def _step(live: dict[Key, dict[str, Any]], record: Record) -> None:
         case "HEARTBEAT" if key in live:
             _beat(live[key], record)
         case "ADOPT" if key in live:
-            given = {name: record[name] for name in ("holder", "pid", "host_id") if record.get(name) is not None}
+            given = {
+                name: record[name]
+                for name in ("holder", "pid", "host_id")
+                if record.get(name) is not None
+            }
             live[key].update(given)
             _beat(live[key], record)
 
@@ -181,7 +192,9 @@ def _minutes(ttl_ms: int) -> int | float:
     return ttl_ms / 60_000 if rest else whole
 
 
-def _records(event: Event, fact: Handled, old: Lease | None, begun: Lease | None) -> Iterator[dict[str, Any]]:
+def _records(
+    event: Event, fact: Handled, old: Lease | None, begun: Lease | None
+) -> Iterator[dict[str, Any]]:
     if (old and old.is_lock) or (begun and begun.is_lock):
         return
     match fact:
@@ -191,7 +204,12 @@ def _records(event: Event, fact: Handled, old: Lease | None, begun: Lease | None
         case lanes.LeaseAdopted():
             if begun:
                 yield from _adoption(event, begun, old)
-        case lanes.LeaseRenewed() | lanes.LeaseReleased() | lanes.LeaseExpired() | lanes.LeaseRevoked():
+        case (
+            lanes.LeaseRenewed()
+            | lanes.LeaseReleased()
+            | lanes.LeaseExpired()
+            | lanes.LeaseRevoked()
+        ):
             if old:
                 yield _change(event, fact, old)
         case lanes.LeaseRefused():
@@ -268,7 +286,13 @@ def _acquire(lease: Lease, prev_holder: str | None = None) -> dict[str, Any]:
 
 
 def _scavenge(lease: Lease, reason: str) -> dict[str, Any]:
-    return {"op": "SCAVENGE", **_place(lease), "pid": lease.pid, "prev_holder": lease.holder, "reason": reason}
+    return {
+        "op": "SCAVENGE",
+        **_place(lease),
+        "pid": lease.pid,
+        "prev_holder": lease.holder,
+        "reason": reason,
+    }
 
 
 def _place(lease: Lease) -> dict[str, Any]:

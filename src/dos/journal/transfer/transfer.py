@@ -20,7 +20,14 @@ from dos.journal.events.runs import LedgerLineUnreadable
 from dos.journal.lines import Line
 from dos.journal.store import Entry, Foreseen, Store, Writing, storable
 from dos.journal.transfer import intent_ledger
-from dos.journal.transfer.lane_log import CORRUPT, Readability, lane_records, readability, released_shape, replay
+from dos.journal.transfer.lane_log import (
+    CORRUPT,
+    Readability,
+    lane_records,
+    readability,
+    released_shape,
+    replay,
+)
 from dos.text import checked
 
 PAGE = 2000
@@ -31,9 +38,10 @@ LARGEST_FILE = 1 << 30
 INTENT_LOG = "intent.jsonl"
 DEEPEST = 100
 # What speaks of positions in its own journal, and says nothing in another.
-_of_positions: FactReader[lease_state.Handled | lanes.LeaseRefused | events.JournalPruned] = FactReader(
-    lease_state.Handled | lanes.LeaseRefused | events.JournalPruned,
-    silent="""
+_of_positions: FactReader[lease_state.Handled | lanes.LeaseRefused | events.JournalPruned] = (
+    FactReader(
+        lease_state.Handled | lanes.LeaseRefused | events.JournalPruned,
+        silent="""
         spawn_intended worker_spawned worker_reaped lane_failed drain_requested fleet_started fleet_stopped
         decision_forced run_minted run_begun unit_claimed unit_taken work_salvaged agent_started agent_ended
         work_measured landing_intended unit_landed landing_refused unit_attempted iteration_committed
@@ -45,6 +53,7 @@ _of_positions: FactReader[lease_state.Handled | lanes.LeaseRefused | events.Jour
         resume_proposed run_resumed run_ended halt_proposed ledger_line_unreadable hook_fault receipt_issued
         test_witnessed line_imported line_unreadable
     """,
+    )
 )
 _REFUSED = (Readability.WRONG_FAMILY, Readability.UNREADABLE_NEWER)
 
@@ -71,7 +80,12 @@ class _Planned(Struct, frozen=True, kw_only=True):
 
 
 def export(
-    store: Store, stream_to: IO[str], *, after: int = 0, stream: str | None = None, shape: str = Shape.DOS
+    store: Store,
+    stream_to: IO[str],
+    *,
+    after: int = 0,
+    stream: str | None = None,
+    shape: str = Shape.DOS,
 ) -> int:
     """Write the events above a position, one a line; says how many lines that were."""
     if shape == Shape.LANE_JOURNAL:
@@ -79,7 +93,9 @@ def export(
     elif shape == Shape.DOS:
         found = (lines.written(event) for event in _events(store, stream) if event.pos > after)
     else:
-        raise BadInput(f"there is no export shape {shape!r}", hint=f"Use one of: {', '.join(Shape)}.")
+        raise BadInput(
+            f"there is no export shape {shape!r}", hint=f"Use one of: {', '.join(Shape)}."
+        )
     count = 0
     for line in found:
         stream_to.write(f"{line}\n")
@@ -148,8 +164,12 @@ def replayed(store: Store) -> list[dict[str, Any]]:
     """What is live: our own leases, and what imported logs say, which holds nothing here."""
     own = [released_shape(lease) for lease in store.leases()]
     with store.backend.read() as view:
-        names = [streams.imported.subject(stream) for stream in view.streams(streams.imported.prefix)]
-    return own + [{**lease, "imported": True} for name in names for lease in replay(imported(store, name))]
+        names = [
+            streams.imported.subject(stream) for stream in view.streams(streams.imported.prefix)
+        ]
+    return own + [
+        {**lease, "imported": True} for name in names for lease in replay(imported(store, name))
+    ]
 
 
 def _refusal(text: str) -> dict[str, Any]:
@@ -165,7 +185,9 @@ def _name(path: Path) -> str:
 
 def _ledger(entry: Entry, before: str) -> str:
     """The run whose ledger this is, by what its own lines say."""
-    return (intent_ledger.run_of(entry.body.record) if isinstance(entry.body, LineImported) else "") or before
+    return (
+        intent_ledger.run_of(entry.body.record) if isinstance(entry.body, LineImported) else ""
+    ) or before
 
 
 def _told_of_run(entry: Entry, run_id: str) -> Entry | None:
@@ -179,7 +201,9 @@ def _told_of_run(entry: Entry, run_id: str) -> Entry | None:
         told = LedgerLineUnreadable(run_id=run_id, file=line.file, line=line.line, newer=newer)
     if told is None:
         return None
-    return Entry(stream=run_stream.stream(run_id), kind=told.kind, body=told, key=entry.key, at_ms=at_ms)
+    return Entry(
+        stream=run_stream.stream(run_id), kind=told.kind, body=told, key=entry.key, at_ms=at_ms
+    )
 
 
 def _is_newer(text: str) -> bool:
@@ -193,7 +217,9 @@ def _read(path: Path) -> Iterator[tuple[int, bytes, bool]]:
     try:
         _look_at(path)
         with path.open("rb") as file:
-            for number, raw in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), b""), start=1):
+            for number, raw in enumerate(
+                iter(lambda: file.readline(LONGEST_LINE + 1), b""), start=1
+            ):
                 if len(raw) > LONGEST_LINE:
                     raise BadInput(
                         f"{path}:{number}: the line is longer than {LONGEST_LINE} bytes",
@@ -205,7 +231,9 @@ def _read(path: Path) -> Iterator[tuple[int, bytes, bool]]:
                     yield *before, False
                 before = (number, raw)
     except OSError as error:
-        raise BadInput(f"{path}: {error.strerror or error}", hint="Give the path of a file of JSON lines.") from error
+        raise BadInput(
+            f"{path}: {error.strerror or error}", hint="Give the path of a file of JSON lines."
+        ) from error
     if before:
         yield *before, True
 
@@ -222,7 +250,9 @@ def _look_at(path: Path) -> None:
     with path.open("rb") as file:
         start = file.read(8192)
     # Zeros alone prove nothing: a power cut leaves them at the end of a good log.
-    if b"\0" in start and not isinstance(_parsed(start.split(b"\n", 1)[0].decode("utf-8", "replace")), dict):
+    if b"\0" in start and not isinstance(
+        _parsed(start.split(b"\n", 1)[0].decode("utf-8", "replace")), dict
+    ):
         raise BadInput(f"{path} is not a text file", hint="Give the path of a file of JSON lines.")
 
 
@@ -259,7 +289,9 @@ def _plan(origin: str, number: int, raw: bytes, *, last: bool) -> _Planned | Non
             return planned
     elif record is not UNSET and readability(record) not in _REFUSED:
         op = record.get("op")
-        fact = LineImported(file=origin, line=number, op=op if isinstance(op, str) else "", record=record)
+        fact = LineImported(
+            file=origin, line=number, op=op if isinstance(op, str) else "", record=record
+        )
         return _Planned(entry=_noted(fact, key))
     text = raw.decode("utf-8", "backslashreplace").strip().replace("\0", "\\x00")
     return _Planned(entry=_noted(LineUnreadable(file=origin, line=number, text=text), key))
@@ -281,7 +313,12 @@ def _plan_ours(origin: str, number: int, record: dict[str, Any], key: str) -> _P
         fact = LineImported(file=origin, line=number, op=line.kind, record=record)
         return _Planned(entry=_noted(fact, key), ours=line)
     entry = Entry(
-        stream=line.stream, kind=line.kind, body=line.body, key=line.key or key, schema=line.schema, at_ms=line.at_ms
+        stream=line.stream,
+        kind=line.kind,
+        body=line.body,
+        key=line.key or key,
+        schema=line.schema,
+        at_ms=line.at_ms,
     )
     return _Planned(entry=entry, actor=line.actor, ours=line) if _is_sound(entry, line) else None
 
@@ -311,7 +348,9 @@ def _write(store: Store, batch: list[_Planned]) -> int:
     with store.backend.write(Foreseen(entries=[planned.entry for planned in batch])) as tx:
         for planned in batch:
             entry = planned.entry
-            if (entry.key and tx.keyed(entry.stream, entry.key)) or (planned.ours and _is_here(tx, planned.ours)):
+            if (entry.key and tx.keyed(entry.stream, entry.key)) or (
+                planned.ours and _is_here(tx, planned.ours)
+            ):
                 continue
             head = heads[entry.stream] if entry.stream in heads else tx.head(entry.stream)
             actor = store.actor if planned.actor is None else planned.actor

@@ -46,10 +46,16 @@ def _by_key(carried: Mapping[str, str], workers: Sequence[Lease], found_by: str)
     if not key:
         return None
     lease = next((each for each in workers if each.key_hash == key_hash(key)), None)
-    return _of(lease, found_by) if lease else Agent(lane=carried.get("DOS_LANE", ""), found_by=found_by)
+    return (
+        _of(lease, found_by)
+        if lease
+        else Agent(lane=carried.get("DOS_LANE", ""), found_by=found_by)
+    )
 
 
-def _by_marks(carried: Mapping[str, str], place: Workspace, workers: Sequence[Lease], whose: str) -> Agent | None:
+def _by_marks(
+    carried: Mapping[str, str], place: Workspace, workers: Sequence[Lease], whose: str
+) -> Agent | None:
     """By what every program of a lane carries. A person has no reason to set all three."""
     fence, lane = carried.get("DOS_FENCE", ""), carried.get("DOS_LANE", "")
     if carried.get("DOS_WORKSPACE") != str(place.root) or not lane or not fence.isdigit():
@@ -65,7 +71,9 @@ def _by_ancestor(ancestor: int, place: Workspace | None, workers: Sequence[Lease
         if lease.pid == ancestor and process.running(lease):
             return _of(lease, found_by)
     words = dos_processes.words_of(process.command(ancestor))
-    if words and dos_processes.verb(words) == "worker":  # also one that has lost its lease, or is of another workspace
+    if (
+        words and dos_processes.verb(words) == "worker"
+    ):  # also one that has lost its lease, or is of another workspace
         return Agent(lane=dos_processes.option(words, "--lane"), found_by=found_by)
     if place is None:
         return None

@@ -48,7 +48,9 @@ class Keeper(threading.Thread):
     def check(self, store: Store, *, doubtful: bool) -> None:
         """Raise unless the lease is surely ours; where its time is over or that is doubtful, by a renewal."""
         if self.lost.is_set():
-            raise Fenced(f"the lease with fence {self._lease.fence} was taken over, or not renewed in its time")
+            raise Fenced(
+                f"the lease with fence {self._lease.fence} was taken over, or not renewed in its time"
+            )
         if doubtful or now() >= self._ends:
             self._renew(store)
 

@@ -57,9 +57,14 @@ def _runs(world: World, lane: str) -> tuple[LaneRun, ...]:
     ended = [
         (run_id, run)
         for run_id, run in state.runs.items()
-        if run.stop_reason and run.stopped_ms > state.started_ms and folded(run.lane) == folded(lane)
+        if run.stop_reason
+        and run.stopped_ms > state.started_ms
+        and folded(run.lane) == folded(lane)
     ]
-    return tuple(_run(run_id, run) for run_id, run in sorted(ended, key=lambda row: row[1].stopped_ms, reverse=True))
+    return tuple(
+        _run(run_id, run)
+        for run_id, run in sorted(ended, key=lambda row: row[1].stopped_ms, reverse=True)
+    )
 
 
 def _run(run_id: str, run: fleet.FleetRun) -> LaneRun:
@@ -86,4 +91,6 @@ def _lines(path: Path) -> list[str]:
         return path.read_text(encoding="utf-8", errors="replace").splitlines()
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
-        raise BadInput(f"{shown(str(path))}: {why}", hint="Give a file that `git log --format=%s` wrote.") from error
+        raise BadInput(
+            f"{shown(str(path))}: {why}", hint="Give a file that `git log --format=%s` wrote."
+        ) from error

@@ -10,7 +10,13 @@ from dos.regions import region
 
 
 def request(
-    config: Config, lane: str, *, run_id: str, lease_key: str = "", is_lock: bool = False, start_sha: str = ""
+    config: Config,
+    lane: str,
+    *,
+    run_id: str,
+    lease_key: str = "",
+    is_lock: bool = False,
+    start_sha: str = "",
 ) -> Request:
     """What a process that renews by itself asks for."""
     me = process.identify(os.getpid())

@@ -25,13 +25,17 @@ def gather(
 ) -> Evidence:
     """The files that were named; else the staged ones; else those that differ between two commits."""
     if not all(file.strip() for file in files):
-        raise BadInput("one of the files has no name", hint="An empty variable? Give --file a path.")
+        raise BadInput(
+            "one of the files has no name", hint="An empty variable? Give --file a path."
+        )
     if files:
         touched = [_from_the_top(world, file) for file in files]
     elif staged:
         touched = in_workspace(world, world.git.staged_paths())
     elif base or head:
-        touched = in_workspace(world, world.git.paths_between(_commit(world, base), _commit(world, head)))
+        touched = in_workspace(
+            world, world.git.paths_between(_commit(world, base), _commit(world, head))
+        )
     else:
         raise BadInput(
             "there is nothing to judge: no file, no --staged and no commits were named",
@@ -43,7 +47,10 @@ def gather(
 def _commit(world: World, name: str) -> str:
     found = world.git.commit_of(name or "HEAD")
     if found is None:
-        raise GitFailed(f"{name or 'HEAD'!r} names no commit in {world.workspace.tree}", hint="`git log` shows them.")
+        raise GitFailed(
+            f"{name or 'HEAD'!r} names no commit in {world.workspace.tree}",
+            hint="`git log` shows them.",
+        )
     return found
 
 
@@ -52,11 +59,18 @@ def _from_the_top(world: World, file: str) -> str:
     place, path = world.workspace, PurePath(file)
     if path.is_relative_to(place.tree):
         return in_workspace(world, [str(path.relative_to(place.tree))])[0]
-    return scope.normal(str(path.relative_to(place.root)) if path.is_relative_to(place.root) else file)
+    return scope.normal(
+        str(path.relative_to(place.root)) if path.is_relative_to(place.root) else file
+    )
 
 
 def in_workspace(world: World, paths: Sequence[str]) -> list[str]:
     """Git's paths start at the top of the work tree; lanes start where dos.toml is."""
     place = world.workspace
-    inside = place.root.is_relative_to(place.tree)  # else a linked worktree, which is laid out as the main one is
-    return [as_text(os.path.relpath(place.tree / path, place.root) if inside else path) for path in paths]
+    inside = place.root.is_relative_to(
+        place.tree
+    )  # else a linked worktree, which is laid out as the main one is
+    return [
+        as_text(os.path.relpath(place.tree / path, place.root) if inside else path)
+        for path in paths
+    ]

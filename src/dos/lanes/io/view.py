@@ -42,7 +42,9 @@ def rows(store: Store, *, locks: bool = False) -> list[Row]:
     """The leases that nobody has ended, oldest first, all at the same moment."""
     with store.backend.read() as view:
         now_ms, wall_ms, boot = view.lease_ms(), view.wall_ms(), view.boot()
-        return [row(lease, now_ms, wall_ms, boot) for lease in view.leases() if lease.is_lock == locks]
+        return [
+            row(lease, now_ms, wall_ms, boot) for lease in view.leases() if lease.is_lock == locks
+        ]
 
 
 def row(lease: Lease, now_ms: int, wall_ms: int, boot: str) -> Row:

@@ -69,12 +69,23 @@ def render(told: Costs) -> str:
     if not told.total.total.agents:
         return "no agent has been started" + (f" since {told.since}" if told.since else "")
     table: list[tuple[str, ...]] = [
-        (told.by, "landed", "cost", "of it rejected", "of it replan", "tokens", "agent time", "parked", "idle")
+        (
+            told.by,
+            "landed",
+            "cost",
+            "of it rejected",
+            "of it replan",
+            "tokens",
+            "agent time",
+            "parked",
+            "idle",
+        )
     ]
     table += [_cells(row) for row in (*told.rows, told.total)]
     widths = [max(len(cells[place]) for cells in table) for place in range(len(table[0]))]
     lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip() for cells in table
+        "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
+        for cells in table
     ]
     each = told.per_landed_unit
     if not told.total.landed_units:
@@ -85,7 +96,9 @@ def render(told: Costs) -> str:
             f"each landed unit: {_dollars(each.usd)}, {tokens} tokens, {span(each.wall_seconds or 0.0)} of agents' time"
         )
     if told.total.total.unpriced:
-        lines.append(f"the cost of {told.total.total.unpriced} of {told.total.total.agents} agents is unknown")
+        lines.append(
+            f"the cost of {told.total.total.unpriced} of {told.total.total.agents} agents is unknown"
+        )
     return "\n".join(lines)
 
 
@@ -149,7 +162,11 @@ def _each(total: Row) -> Each:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    tokens = f"{row.total.known_tokens:,}" if row.total.tokens is not None or row.total.known_tokens else UNKNOWN
+    tokens = (
+        f"{row.total.known_tokens:,}"
+        if row.total.tokens is not None or row.total.known_tokens
+        else UNKNOWN
+    )
     return (
         row.name,
         str(row.landed_units),

@@ -26,7 +26,13 @@ _WEIGHT: dict[str, int] = {
 _TELLING = {ending.value for ending in quota.ANSWERED | LIMITS}
 
 Handled = (
-    LimitHit | LimitProbed | LimitLifted | fleet.AgentEnded | fleet.RunStopped | fleet.WorkerReaped | fleet.FleetStarted
+    LimitHit
+    | LimitProbed
+    | LimitLifted
+    | fleet.AgentEnded
+    | fleet.RunStopped
+    | fleet.WorkerReaped
+    | fleet.FleetStarted
 )
 _reader: FactReader[Handled] = FactReader(
     Handled,
@@ -83,7 +89,9 @@ class Quota(Struct, kw_only=True):
 
     def _hit(self, fact: LimitHit, event: Event) -> None:
         limit = self._limit(fact)
-        self._over(fact.run_id, but=limit.key.path)  # it ran into something else than what it was to find out
+        self._over(
+            fact.run_id, but=limit.key.path
+        )  # it ran into something else than what it was to find out
         hit = structs.replace(
             limit,
             ending=fact.ending,
@@ -108,7 +116,9 @@ class Quota(Struct, kw_only=True):
     def _over(self, run_id: str, but: str = "") -> None:
         for name, limit in self.limits.items():
             if limit.probe and limit.probe.run_id == run_id and name != but:
-                self.limits[name] = structs.replace(limit, probe=structs.replace(limit.probe, over=True))
+                self.limits[name] = structs.replace(
+                    limit, probe=structs.replace(limit.probe, over=True)
+                )
 
     def _limit(self, fact: LimitHit | LimitProbed | LimitLifted) -> Limit:
         key = key_of(fact)
@@ -130,7 +140,9 @@ def _outlasts(known: Limit, hit: Limit) -> bool:
 def lifting(limit: Limit, *, reason: str, at_once: bool = True) -> Entry:
     """Lifts a limit as it was seen; a conflict says that somebody wrote something newer about it."""
     key = limit.key
-    fact = LimitLifted(vendor=key.vendor, account=key.account, model=key.model, reason=reason, at_once=at_once)
+    fact = LimitLifted(
+        vendor=key.vendor, account=key.account, model=key.model, reason=reason, at_once=at_once
+    )
     return Entry(stream=streams.limit(key), kind=fact.kind, body=fact, expect=limit.version)
 
 

@@ -9,7 +9,13 @@ from dos.agents.adapter import Ending
 from dos.choices import ChoiceName
 from dos.journal.events import fleet, limits
 from dos.journal.events.envelope import Event
-from dos.journal.events.limits import BudgetPromised, BudgetSpent, BudgetWarned, DecisionAnswered, DecisionRaised
+from dos.journal.events.limits import (
+    BudgetPromised,
+    BudgetSpent,
+    BudgetWarned,
+    DecisionAnswered,
+    DecisionRaised,
+)
 from dos.journal.events.reader import FactReader
 from dos.limits import accounts, budget
 from dos.limits.accounts import Account, Day, Iteration, LaneDay, RunAccount
@@ -72,7 +78,9 @@ class Book(Struct, kw_only=True, omit_defaults=True):
     def plus(self, other: "Book") -> "Book":
         return Book(
             total=self.total + other.total,
-            became={name: self.of(name) + other.of(name) for name in {**self.became, **other.became}},
+            became={
+                name: self.of(name) + other.of(name) for name in {**self.became, **other.became}
+            },
             units=self.units + other.units,
             parked_seconds=self.parked_seconds + other.parked_seconds,
             idle_seconds=self.idle_seconds + other.idle_seconds,
@@ -177,7 +185,13 @@ class Spend(Struct, kw_only=True):
             case fleet.AgentStarted():
                 self._start(fact, event)
             case fleet.AgentEnded():
-                self._spend(self._purse(fact.run_id, fact.lane, event), fact.unit, fact.agent, spent_by(fact), event)
+                self._spend(
+                    self._purse(fact.run_id, fact.lane, event),
+                    fact.unit,
+                    fact.agent,
+                    spent_by(fact),
+                    event,
+                )
             case fleet.UnitLanded():
                 self._land(fact, event)
             case fleet.IterationCommitted():
@@ -198,13 +212,19 @@ class Spend(Struct, kw_only=True):
     def _apply_word(self, fact: _Word) -> None:
         match fact:
             case BudgetWarned():
-                self._tell(accounts.parse(fact.scope, fact.subject), fact.measure, warned_at=fact.limit)
+                self._tell(
+                    accounts.parse(fact.scope, fact.subject), fact.measure, warned_at=fact.limit
+                )
             case BudgetSpent():
-                self._tell(accounts.parse(fact.scope, fact.subject), fact.measure, spent_at=fact.limit)
+                self._tell(
+                    accounts.parse(fact.scope, fact.subject), fact.measure, spent_at=fact.limit
+                )
             case DecisionRaised():
                 question = question_of(fact)
                 if isinstance(question, resources.BudgetSpent):
-                    self.asked[fact.id] = Asked(account=question.account, measure=question.measure, by=question.by)
+                    self.asked[fact.id] = Asked(
+                        account=question.account, measure=question.measure, by=question.by
+                    )
             case DecisionAnswered():
                 if asked := self.asked.pop(fact.id, None):
                     self._answer(asked, fact.choice)
@@ -224,7 +244,11 @@ class Spend(Struct, kw_only=True):
 
     def _start(self, fact: fleet.AgentStarted, event: Event) -> None:
         for run_id, other in self.runs.items():
-            if run_id != fact.run_id and fact.unit and any(piece.unit == fact.unit for piece in other.pieces):
+            if (
+                run_id != fact.run_id
+                and fact.unit
+                and any(piece.unit == fact.unit for piece in other.pieces)
+            ):
                 self._settle(other, REJECTED, fact.unit)  # it died over it, and another begins anew
         purse = self._purse(fact.run_id, fact.lane, event)
         purse.agent = fact.agent
@@ -232,7 +256,9 @@ class Spend(Struct, kw_only=True):
         if is_new:
             purse.iteration, purse.in_iteration = fact.iteration, Spent()
         if promise := self.promises.get(fact.run_id):  # of the iterations, it has had its own now
-            self.promises[fact.run_id] = structs.replace(promise, spent=Spent(usd=promise.spent.usd))
+            self.promises[fact.run_id] = structs.replace(
+                promise, spent=Spent(usd=promise.spent.usd)
+            )
         self._spend(purse, fact.unit, fact.agent, Spent(iterations=int(is_new), agents=1), event)
 
     def _promise(self, fact: BudgetPromised, event: Event) -> None:
@@ -267,7 +293,9 @@ class Spend(Struct, kw_only=True):
         if any(piece.unit == fact.unit for piece in purse.pieces):
             purse.landed.append(fact.unit)
         else:
-            for other in self.runs.values():  # it died after the landing, and another found that out
+            for (
+                other
+            ) in self.runs.values():  # it died after the landing, and another found that out
                 self._settle(other, LANDED, fact.unit)
         unit = self.units.setdefault(fact.unit, Book())
         if not unit.units:
@@ -307,7 +335,9 @@ class Spend(Struct, kw_only=True):
             self._forget_marks(name)
 
     def _purse(self, run_id: str, lane: str, event: Event) -> Purse:
-        purse = self.runs.setdefault(run_id, Purse(lane=lane, begun_ms=event.at_ms, last_ms=event.at_ms))
+        purse = self.runs.setdefault(
+            run_id, Purse(lane=lane, begun_ms=event.at_ms, last_ms=event.at_ms)
+        )
         purse.last_ms = event.at_ms
         return purse
 
@@ -333,7 +363,9 @@ class Spend(Struct, kw_only=True):
 
     def _tell(self, account: Account, measure: str, **news: float | str) -> None:
         known = self.standing(account, measure)
-        self.marks[_mark(account, measure)] = Mark(account=account, standing=structs.replace(known, **news))
+        self.marks[_mark(account, measure)] = Mark(
+            account=account, standing=structs.replace(known, **news)
+        )
 
     def _forget_old_days(self) -> None:
         for day in sorted(self.days)[:-DAYS_KEPT]:
@@ -343,7 +375,9 @@ class Spend(Struct, kw_only=True):
 
     def _forget_marks(self, owner: str) -> None:
         """Those of a run and its iterations, or of a day and its lanes."""
-        self.marks = {name: mark for name, mark in self.marks.items() if mark.account.owner != owner}
+        self.marks = {
+            name: mark for name, mark in self.marks.items() if mark.account.owner != owner
+        }
 
 
 def spent_by(fact: fleet.AgentEnded) -> Spent:

@@ -8,7 +8,14 @@ from msgspec import Struct, field
 from dos.fleet.state.fleet import Fleet, FleetRun
 from dos.journal import fold, lease_state, streams
 from dos.journal.events.envelope import Event
-from dos.journal.events.lanes import LeaseAdopted, LeaseExpired, LeaseGranted, LeaseReleased, LeaseRenewed, LeaseRevoked
+from dos.journal.events.lanes import (
+    LeaseAdopted,
+    LeaseExpired,
+    LeaseGranted,
+    LeaseReleased,
+    LeaseRenewed,
+    LeaseRevoked,
+)
 from dos.journal.store import Reading, Store, readable
 from dos.lease import Lease, Request
 from dos.loop import record
@@ -22,7 +29,10 @@ from dos.text import folded
 def gather(journal: Store, run_id: str = "") -> Evidence | None:
     """For a run, or for the one that stopped last; None when there is no such run."""
     runs = fold.current(journal, Fleet)[0].runs
-    stopped = sorted((name for name, run in runs.items() if run.stop_reason), key=lambda name: runs[name].stopped_ms)
+    stopped = sorted(
+        (name for name, run in runs.items() if run.stop_reason),
+        key=lambda name: runs[name].stopped_ms,
+    )
     asked = run_id or next(reversed(stopped), "")
     if asked not in runs:
         return None
@@ -60,12 +70,17 @@ def of_run(happened: Iterable[Event]) -> Rounds:
     for step in record.read(happened):
         if step.state.completion is not None:
             residuals.append(len(step.state.completion.residual))
-        failed = step.outcome.kind in (OutcomeKind.UNCLEAR, OutcomeKind.LAUNCH_FAILED) or step.outcome.ship_count == 0
+        failed = (
+            step.outcome.kind in (OutcomeKind.UNCLEAR, OutcomeKind.LAUNCH_FAILED)
+            or step.outcome.ship_count == 0
+        )
         if failed:
             in_a_row, total = in_a_row + 1, total + 1
         elif step.outcome.ship_count:
             in_a_row = 0
-    return Rounds(residuals=tuple(residuals), failures=breaker.Evidence(consecutive=in_a_row, total=total))
+    return Rounds(
+        residuals=tuple(residuals), failures=breaker.Evidence(consecutive=in_a_row, total=total)
+    )
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
@@ -138,7 +153,11 @@ def _streams(view: Reading, wanted: Wanted, live: list[Lease]) -> set[str]:
 
 
 def _leases(view: Reading, stream: str) -> Iterator[Event]:
-    return (readable(event) for event in view.load(stream, 0, None) if event.kind in lease_state.reader.handles)
+    return (
+        readable(event)
+        for event in view.load(stream, 0, None)
+        if event.kind in lease_state.reader.handles
+    )
 
 
 def _pos(event: Event) -> int:

@@ -32,7 +32,9 @@ class Traces(Struct, frozen=True, kw_only=True):
     began_ms: int
     region: Region = EVERYWHERE  # unknown: every commit may be its own
     start_sha: str = ""
-    since_ms: int | None = None  # its commits are younger than this; None: it has nothing that git could show
+    since_ms: int | None = (
+        None  # its commits are younger than this; None: it has nothing that git could show
+    )
     beat_age_ms: int | None = None
     lapsed: bool = False
     alive: bool | None = None
@@ -74,7 +76,9 @@ def started_at(git: Reader, start_sha: str) -> tuple[str, int]:
     """A commit that somebody named, and when it was made."""
     sha = git.commit_of(start_sha)
     if sha is None:
-        raise BadInput(f"{start_sha!r} names no commit in {git.tree}", hint="`git log` shows the commits.")
+        raise BadInput(
+            f"{start_sha!r} names no commit in {git.tree}", hint="`git log` shows the commits."
+        )
     return sha, int(git.run("log", "-1", "--no-show-signature", "--format=%ct", sha)) * 1000
 
 
@@ -89,7 +93,9 @@ class Moment:
 
     def beat_age_ms(self, lease: Lease) -> int | None:
         """Since its grant or its last renewal; a beat that is still to come is none."""
-        if lease.boot != self.boot:  # two starts of a machine have no clock in common but the one on the wall
+        if (
+            lease.boot != self.boot
+        ):  # two starts of a machine have no clock in common but the one on the wall
             return self.age_ms(lease.beat_ms)
         age = self.lease_ms - (lease.expires_ms - lease.ttl_ms)
         return max(0, age) if age >= -1000 else None
@@ -115,7 +121,9 @@ def _of_history(run_id: str, history: History, moment: Moment) -> Traces:
     if not history.granted:
         return Traces(began_ms=run_ids.started_ms(run_id))
     first, newest = history.granted[min(history.granted)], history.granted[max(history.granted)]
-    ages = [moment.beat_age_ms(lease) for lease in history.live] or [moment.age_ms(at_ms) for at_ms in history.beats]
+    ages = [moment.beat_age_ms(lease) for lease in history.live] or [
+        moment.age_ms(at_ms) for at_ms in history.beats
+    ]
     return Traces(
         began_ms=history.began_ms,
         region=_union([lease.region for lease in history.live] or [newest.region]),
@@ -146,7 +154,9 @@ class _Reader:
     def __init__(self, commits: list[Commit] | Unknown, prefix: str) -> None:
         self._commits = commits
         self._prefix = prefix
-        self._inside: dict[tuple[str, ...], dict[str, bool]] = {}  # for each region, what is known of a path
+        self._inside: dict[
+            tuple[str, ...], dict[str, bool]
+        ] = {}  # for each region, what is known of a path
         self._before: dict[str, set[str]] = {"": set()}  # for each start, what was there already
 
     def of(self, traces: Traces) -> list[Commit] | Unknown:
@@ -155,9 +165,16 @@ class _Reader:
         if isinstance(self._commits, Unknown):
             return self._commits
         if traces.start_sha not in self._before:
-            self._before[traces.start_sha] = recent_commits.ancestors(self._commits, traces.start_sha)
-        before, inside = self._before[traces.start_sha], self._inside.setdefault(traces.region.globs, {})
-        since = traces.since_ms // 1000 * 1000  # git knows seconds only, so ancestry says what was there already
+            self._before[traces.start_sha] = recent_commits.ancestors(
+                self._commits, traces.start_sha
+            )
+        before, inside = (
+            self._before[traces.start_sha],
+            self._inside.setdefault(traces.region.globs, {}),
+        )
+        since = (
+            traces.since_ms // 1000 * 1000
+        )  # git knows seconds only, so ancestry says what was there already
         found = []
         for commit in self._commits:
             if commit.committed_ms >= since and commit.sha not in before:
@@ -178,7 +195,9 @@ def _evidence(traces: Traces, reader: _Reader, now_ms: int) -> Evidence:
     commits = reader.of(traces)
     times = list(traces.moves)
     if not isinstance(commits, Unknown):
-        times += [commit.committed_ms for commit in commits if commit.committed_ms <= now_ms + SKEW_MS]
+        times += [
+            commit.committed_ms for commit in commits if commit.committed_ms <= now_ms + SKEW_MS
+        ]
     return Evidence(
         run_started_ms=traces.began_ms,
         now_ms=now_ms,

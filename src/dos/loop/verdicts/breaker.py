@@ -65,8 +65,12 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
         if most and count >= most:
             how = "in a row" if name == "consecutive" else "in all"
             reason = f"{count} failures {how}; {most} are the limit"
-            return Verdict(answer=Answer.OPEN, escalation=policy.escalation, reason=reason, tripped_on=name)
-    return Verdict(answer=Answer.CLOSED, reason=f"{seen.consecutive} failures in a row, {seen.total} in all")
+            return Verdict(
+                answer=Answer.OPEN, escalation=policy.escalation, reason=reason, tripped_on=name
+            )
+    return Verdict(
+        answer=Answer.CLOSED, reason=f"{seen.consecutive} failures in a row, {seen.total} in all"
+    )
 
 
 def record_failure(seen: Evidence, policy: Policy = Policy()) -> tuple[Evidence, Verdict]:

@@ -54,12 +54,20 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
     if history[-1] == 0:
         return verdict(Answer.CONVERGING, "nothing is left")
     if len(history) <= rounds:
-        return verdict(Answer.CONVERGING, f"{len(history)} rounds are too few to say that it does not get less")
+        return verdict(
+            Answer.CONVERGING, f"{len(history)} rounds are too few to say that it does not get less"
+        )
     still = history[-max(policy.window, rounds + 1) :]
     if len(set(still)) == 1:
-        return verdict(Answer.STARVED, f"{history[-1]} are left, as they were {len(still) - 1} rounds ago")
+        return verdict(
+            Answer.STARVED, f"{history[-1]} are left, as they were {len(still) - 1} rounds ago"
+        )
     recent = history[-rounds - 1 :]
     if any(new > old for old, new in pairwise(recent)) and recent[-1] >= min(recent[:-1]):
         listed = ", ".join(map(str, recent))
-        return verdict(Answer.THRASHING, f"it went up within {rounds} rounds and reached no new low: {listed}")
-    return verdict(Answer.CONVERGING, f"{history[-1]} are left, from {recent[0]} {rounds} rounds ago")
+        return verdict(
+            Answer.THRASHING, f"it went up within {rounds} rounds and reached no new low: {listed}"
+        )
+    return verdict(
+        Answer.CONVERGING, f"{history[-1]} are left, from {recent[0]} {rounds} rounds ago"
+    )

@@ -57,5 +57,7 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
     if seen.work == 0:
         return verdict(Answer.WASTEFUL, f"{seen.tokens} tokens bought nothing")
     if ratio < policy.floor:
-        return verdict(Answer.COSTLY, f"{ratio:.3g} work for a token is below the floor of {policy.floor:g}")
+        return verdict(
+            Answer.COSTLY, f"{ratio:.3g} work for a token is below the floor of {policy.floor:g}"
+        )
     return verdict(Answer.EFFICIENT, f"{seen.work} work for {seen.tokens} tokens")

@@ -53,7 +53,9 @@ class Policy(Table, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         check_amounts(
-            grace_minutes=self.grace_minutes, spin_minutes=self.spin_minutes, window_minutes=self.window_minutes
+            grace_minutes=self.grace_minutes,
+            spin_minutes=self.spin_minutes,
+            window_minutes=self.window_minutes,
         )
 
     @property
@@ -80,24 +82,34 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
         return Verdict(answer=answer, reason=reason, evidence=seen)
 
     if isinstance(seen.commits_since_start, Unknown):
-        return verdict(Answer.UNKNOWN, f"progress could not be read: {seen.commits_since_start.why}")
+        return verdict(
+            Answer.UNKNOWN, f"progress could not be read: {seen.commits_since_start.why}"
+        )
     # A dead process outranks all that it left behind: its commits, and a wrapper that goes on beating for it.
     if seen.process_alive is False:
         return verdict(Answer.STALLED, "its process is gone")
     progress, beat = _since_progress_ms(seen), seen.last_heartbeat_age_ms
     if progress is not None and progress <= policy.window_ms:
         return verdict(Answer.ADVANCING, f"the newest progress is {shown(progress)} old")
-    landed = "nothing has landed" if progress is None else f"nothing has landed for {shown(progress)}"
+    landed = (
+        "nothing has landed" if progress is None else f"nothing has landed for {shown(progress)}"
+    )
     if seen.lapsed:
         return verdict(Answer.STALLED, f"its lease is over, and {landed}")
     # A process that is there lives, however long ago it said so.
     if beat is not None and beat > policy.spin_ms and not seen.process_alive:
         return verdict(Answer.STALLED, f"the last sign of life is {shown(beat)} old, and {landed}")
     if seen.age_ms < policy.grace_ms:
-        return verdict(Answer.ADVANCING, f"it began {shown(seen.age_ms)} ago: too early to expect anything")
+        return verdict(
+            Answer.ADVANCING, f"it began {shown(seen.age_ms)} ago: too early to expect anything"
+        )
     if beat is None and not seen.process_alive:
-        return verdict(Answer.STALLED, f"it began {shown(seen.age_ms)} ago and never gave a sign of life")
-    lives = "its process is there" if beat is None or seen.process_alive else f"alive {shown(beat)} ago"
+        return verdict(
+            Answer.STALLED, f"it began {shown(seen.age_ms)} ago and never gave a sign of life"
+        )
+    lives = (
+        "its process is there" if beat is None or seen.process_alive else f"alive {shown(beat)} ago"
+    )
     return verdict(Answer.SPINNING, f"{lives}, and {landed}")
 
 

@@ -46,15 +46,21 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
     turns, most = seen.noop_turns, policy.max_streak
     if turns >= most:
         return Verdict(
-            answer=Answer.EXHAUSTED, noop_turns=turns, reason=f"{turns} turns in a row did nothing; {most} may"
+            answer=Answer.EXHAUSTED,
+            noop_turns=turns,
+            reason=f"{turns} turns in a row did nothing; {most} may",
         )
-    return Verdict(answer=Answer.LIVE, allow=True, noop_turns=turns + 1, reason=f"turn {turns + 1} of {most}")
+    return Verdict(
+        answer=Answer.LIVE, allow=True, noop_turns=turns + 1, reason=f"turn {turns + 1} of {most}"
+    )
 
 
 def wait_marker_budget(markers_emitted: int, max_markers: int = 4) -> WaitMarkerDecision:
     """The same question, asked of the markers that hold a turn open to wait."""
     verdict = judge(Evidence(noop_turns=markers_emitted), Policy(max_streak=max_markers))
-    return WaitMarkerDecision(allow=verdict.allow, markers_emitted=verdict.noop_turns, reason=verdict.reason)
+    return WaitMarkerDecision(
+        allow=verdict.allow, markers_emitted=verdict.noop_turns, reason=verdict.reason
+    )
 
 
 def propose_tighter_budget(observed_markers: int, current_max: int = 4) -> int:

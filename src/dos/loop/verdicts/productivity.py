@@ -54,14 +54,16 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
 
     if history.step_count < policy.min_steps or last is None:
         return verdict(
-            Answer.PRODUCTIVE, f"{history.step_count} steps are too few to judge; {policy.min_steps} are needed"
+            Answer.PRODUCTIVE,
+            f"{history.step_count} steps are too few to judge; {policy.min_steps} are needed",
         )
     # One weak step is no trend, not even an empty one: each accusation needs two in a row.
     if prior is not None and last == prior == 0:
         return verdict(Answer.STALLED, "the last two steps did nothing")
     if prior is not None and last < policy.floor and prior < policy.floor:
         return verdict(
-            Answer.DIMINISHING, f"the last two steps, {prior} and {last}, are below the floor of {policy.floor}"
+            Answer.DIMINISHING,
+            f"the last two steps, {prior} and {last}, are below the floor of {policy.floor}",
         )
     return verdict(Answer.PRODUCTIVE, f"the last step did {last}; the floor is {policy.floor}")
 

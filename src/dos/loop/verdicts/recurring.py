@@ -96,9 +96,14 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
 
 
 def classify(
-    this_run_id: str, this_run_cause_keys: Sequence[str], prior_hits: Iterable[Hit], min_recurrence: int = 2
+    this_run_id: str,
+    this_run_cause_keys: Sequence[str],
+    prior_hits: Iterable[Hit],
+    min_recurrence: int = 2,
 ) -> Verdict:
-    seen = Evidence(run=this_run_id, cause_keys=tuple(this_run_cause_keys), prior_hits=tuple(prior_hits))
+    seen = Evidence(
+        run=this_run_id, cause_keys=tuple(this_run_cause_keys), prior_hits=tuple(prior_hits)
+    )
     return judge(seen, Policy(min_recurrence=min_recurrence))
 
 

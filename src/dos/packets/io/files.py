@@ -15,7 +15,11 @@ from dos.packets.prompts import Shippable
 
 def sidecar(packet: Path) -> Path:
     """Where the prompts of a packet are: `next-up-2026-01-31-1.md` has them in `next-up-2026-01-31-1.prompts.json`."""
-    return packet if packet.name.endswith(".prompts.json") else packet.with_name(f"{packet.stem}.prompts.json")
+    return (
+        packet
+        if packet.name.endswith(".prompts.json")
+        else packet.with_name(f"{packet.stem}.prompts.json")
+    )
 
 
 def assert_packet_shippable(path: Path | str, rendered_pick_count: int) -> Shippable:
@@ -66,9 +70,13 @@ def _claim(directory: Path, packet: Packet, date: str) -> Written:
             prompts=directory / f"next-up-{tag}.prompts.json",
             dispositions=directory / f".dispositions-{tag}.json",
         )
-        if not files.packet.exists() and _put(files.dispositions, markdown.dispositions(packet, tag), only_new=True):
+        if not files.packet.exists() and _put(
+            files.dispositions, markdown.dispositions(packet, tag), only_new=True
+        ):
             return files
-    raise BadInput(f"there are {MOST_A_DAY} packets of {date} in {directory}", hint="Remove old ones.")
+    raise BadInput(
+        f"there are {MOST_A_DAY} packets of {date} in {directory}", hint="Remove old ones."
+    )
 
 
 def _put(path: Path, data: bytes, *, only_new: bool = False) -> bool:

@@ -23,11 +23,19 @@ from dos.unknown import Unknown
 from dos.world import World
 
 Lane = Callable[[Unit], str]
-Prompt = Callable[[Unit, str, Sequence[str]], str]  # from the unit, its lane, and why earlier tries did not land
+Prompt = Callable[
+    [Unit, str, Sequence[str]], str
+]  # from the unit, its lane, and why earlier tries did not land
 
 
 def gather(
-    world: World, config: Config, *, scope: Sequence[str], now: datetime, lane_of: Lane, prompt: Prompt
+    world: World,
+    config: Config,
+    *,
+    scope: Sequence[str],
+    now: datetime,
+    lane_of: Lane,
+    prompt: Prompt,
 ) -> list[Candidate] | Unknown:
     """Every unit in scope, in the order of the plans."""
     units = sources.read(world.workspace, config).units
@@ -46,7 +54,9 @@ def gather(
             return truth
         lane, seen = lane_of(unit), state.units.get(unit.name, fleet.Unit())
         region = config.lane_region(lane) if lane else None
-        held = pickable.judge(rested(unit, _standing(unit, lane, state, now_ms), state, tried, config))
+        held = pickable.judge(
+            rested(unit, _standing(unit, lane, state, now_ms), state, tried, config)
+        )
         found.append(
             Candidate(
                 unit=unit,
@@ -56,7 +66,9 @@ def gather(
                 taken_by=seen.claimed_by if seen.claimed_by in live else "",
                 held=held.reason or "",
                 held_because=held.evidence,
-                waits_for=tuple(name for name in unit.depends if not isinstance(truths[name], Landed)),
+                waits_for=tuple(
+                    name for name in unit.depends if not isinstance(truths[name], Landed)
+                ),
                 prompt=prompt(unit, lane, seen.tries),
             )
         )
@@ -73,7 +85,9 @@ def _standing(unit: Unit, lane: str, state: Fleet, now_ms: int) -> pickable.Evid
     )
 
 
-def _within(scope: Sequence[str], units: Sequence[Unit], config: Config, lane_of: Lane) -> Callable[[Unit], bool]:
+def _within(
+    scope: Sequence[str], units: Sequence[Unit], config: Config, lane_of: Lane
+) -> Callable[[Unit], bool]:
     """Each word of the scope is a lane or a plan; a lane's own name comes first, then a plan's, then any spelling."""
     if not scope:
         return lambda unit: True
@@ -88,5 +102,8 @@ def _within(scope: Sequence[str], units: Sequence[Unit], config: Config, lane_of
             wanted |= {word} if word in plans else same
         else:
             known = ", ".join([*config.known_lanes(), *sorted(plans)])
-            raise BadInput(f"{shown(word)} is no lane and no plan; there are {known}", hint="Give one of these names.")
+            raise BadInput(
+                f"{shown(word)} is no lane and no plan; there are {known}",
+                hint="Give one of these names.",
+            )
     return lambda unit: lane_of(unit) in lanes or unit.plan in wanted

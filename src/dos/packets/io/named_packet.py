@@ -31,9 +31,13 @@ def _read(path: Path) -> bytes:
     try:
         if not path.is_file():
             what = "is not a file" if path.exists() else "does not exist"
-            raise StaleDispositionContract(f"{path} {what}", hint="Give the path of a .dispositions-TAG.json file.")
+            raise StaleDispositionContract(
+                f"{path} {what}", hint="Give the path of a .dispositions-TAG.json file."
+            )
         if (size := path.stat().st_size) > LARGEST_FILE:
-            raise StaleDispositionContract(f"{path} has {size} bytes", hint=f"At most {LARGEST_FILE} are read.")
+            raise StaleDispositionContract(
+                f"{path} has {size} bytes", hint=f"At most {LARGEST_FILE} are read."
+            )
         return path.read_bytes()
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)

@@ -24,15 +24,23 @@ def gather(world: World, units: Units | None, *, now_ms: int) -> Decisions:
     return waiting(recorded, world.journal.leases(), units, now_ms=now_ms)
 
 
-def waiting(recorded: Decisions, leases: Sequence[Lease], units: Units | None, *, now_ms: int) -> Decisions:
+def waiting(
+    recorded: Decisions, leases: Sequence[Lease], units: Units | None, *, now_ms: int
+) -> Decisions:
     """Without `units`, where plans cannot be read, what they hold is missing and nothing else."""
-    found = {name: asked for name, asked in recorded.open.items() if not _has_stopped(asked, leases)}
+    found = {
+        name: asked for name, asked in recorded.open.items() if not _has_stopped(asked, leases)
+    }
     if units is None:
         return Decisions(open=found, answered=recorded.answered)
     found = {
-        name: asked for name, asked in found.items() if not held_units.cause_gone(asked, units.state, units.unfinished)
+        name: asked
+        for name, asked in found.items()
+        if not held_units.cause_gone(asked, units.state, units.unfinished)
     }
-    found |= {each.id: _unwritten(each, now_ms) for each in units.unasked if not recorded.knows(each.id)}
+    found |= {
+        each.id: _unwritten(each, now_ms) for each in units.unasked if not recorded.knows(each.id)
+    }
     asked_about = {unit for asked in found.values() for unit in held_units.units_behind(asked)}
     held = [_about_held(units, name) for name in units.verdicts if name not in asked_about]
     found |= {each.id: _unwritten(each, now_ms) for each in held if each}
@@ -48,7 +56,9 @@ def _about_held(units: Units, name: str) -> UnitHeld | None:
     unit = units.unfinished.get(name)
     if unit is None or units.verdicts[name].reason not in FOR_A_PERSON:
         return None
-    return about_held(unit, units.verdicts[name], units.state, behind=_dependents(name, units.unfinished))
+    return about_held(
+        unit, units.verdicts[name], units.state, behind=_dependents(name, units.unfinished)
+    )
 
 
 def _has_stopped(asked: Standing, leases: Sequence[Lease]) -> bool:
@@ -68,7 +78,11 @@ def _dependents(unit: str, unfinished: Mapping[str, Unit]) -> list[str]:
     """The units that wait for this one to land, directly or behind one another, in the order of the plans."""
     behind: set[str] = set()
     while (
-        more := {each.name for each in unfinished.values() if behind.union({unit}).intersection(each.depends)}
+        more := {
+            each.name
+            for each in unfinished.values()
+            if behind.union({unit}).intersection(each.depends)
+        }
         - behind
         - {unit}
     ):

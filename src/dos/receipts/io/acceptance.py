@@ -23,16 +23,30 @@ Accept = Callable[[Path], Accepted]
 
 
 def accept(
-    tree: Path, command: str, environment: dict[str, str], seconds: float, stopped: Callable[[], bool] = execute.never
+    tree: Path,
+    command: str,
+    environment: dict[str, str],
+    seconds: float,
+    stopped: Callable[[], bool] = execute.never,
 ) -> Accepted:
     """Run a command on a tree and take its exit code for the answer."""
     started, limits = now(), execute.Limits(wall_seconds=seconds)
-    ran = execute.run(["sh", "-c", command], cwd=tree, environment=environment, limits=limits, stopped=stopped)
+    ran = execute.run(
+        ["sh", "-c", command], cwd=tree, environment=environment, limits=limits, stopped=stopped
+    )
     code = None if ran.why else ran.exit_code
     output = ran.lines[-OUTPUT_LINES:]
-    run = CommandRun(script=command, exit_code=code, output_digest=ran.output_digest, started=started, ended=now())
+    run = CommandRun(
+        script=command,
+        exit_code=code,
+        output_digest=ran.output_digest,
+        started=started,
+        ended=now(),
+    )
     if ran.timed_out:
-        return Accepted(passed=False, detail=f"no answer within {seconds:g} s", run=run, output=output)
+        return Accepted(
+            passed=False, detail=f"no answer within {seconds:g} s", run=run, output=output
+        )
     said = next((line.strip() for line in reversed(ran.lines) if line.strip()), "")
     detail = f"exit {ran.exit_code}" + (f", {said[:200]}" if said else "")
     return Accepted(passed=ran.exit_code == 0, detail=detail, run=run, output=output)

@@ -31,7 +31,14 @@ from dos.witness.io import snapshots, writable
 from dos.world import World
 
 COMMAND, SNAPSHOTS = draft.COMMAND, "state_diff"
-_STATUS = ("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=none")
+_STATUS = (
+    "status",
+    "--porcelain=v1",
+    "-z",
+    "--no-renames",
+    "--untracked-files=all",
+    "--ignore-submodules=none",
+)
 
 
 class Asked(Struct, frozen=True, kw_only=True):
@@ -80,9 +87,14 @@ def _tied(world: World, asked: Asked) -> Receipt:
     commit = commits.named(git, asked.commit)
     repo = repository.repository(git, commit)
     if isinstance(repo, Unknown):
-        raise BadInput(f"a receipt names its repository, and {repo.why}", hint=f"git -C {git.tree} fetch --unshallow")
+        raise BadInput(
+            f"a receipt names its repository, and {repo.why}",
+            hint=f"git -C {git.tree} fetch --unshallow",
+        )
     base, branch = git.commit_of(f"{commit}^1") or "", git.branch()
-    target = f"refs/heads/{branch}" if branch and git.is_ancestor(commit, f"refs/heads/{branch}") else ""
+    target = (
+        f"refs/heads/{branch}" if branch and git.is_ancestor(commit, f"refs/heads/{branch}") else ""
+    )
     return receipts.blank(
         claim=asked.claim,
         unit=named_unit.resolve(world, asked.unit) if asked.unit else "",
@@ -104,7 +116,9 @@ def _tied(world: World, asked: Asked) -> Receipt:
 def _command(world: World, asked: Asked, receipt: Receipt) -> Seen:
     script, git = asked.accept_cmd, world.git
     if not receipts.is_plain(script):
-        raise BadInput(f"the command holds a control character: {shown(script)}", hint="Put it into a script.")
+        raise BadInput(
+            f"the command holds a control character: {shown(script)}", hint="Put it into a script."
+        )
     if dirty := _unlike(git.tree, receipt.commit):
         raise BadInput(
             f"{git.tree} is not as {receipt.commit[:9]}: {dirty}; what is run there would be said of another tree",
@@ -115,15 +129,24 @@ def _command(world: World, asked: Asked, receipt: Receipt) -> Seen:
     run = answer.run
     assert run is not None
     rung, said = Accountability.OS_RECORDED, f"{shown(script)}: {answer.detail}"
-    if run.exit_code is None or run.exit_code in (126, 127):  # the shell's word for what cannot be run
+    if run.exit_code is None or run.exit_code in (
+        126,
+        127,
+    ):  # the shell's word for what cannot be run
         facts = no_signal(COMMAND, rung, asked.claim, said)
     elif moved := _unlike(git.tree, receipt.commit, untracked=False):
-        facts = no_signal(COMMAND, rung, asked.claim, f"the tree changed while it was looked at: {moved}")
+        facts = no_signal(
+            COMMAND, rung, asked.claim, f"the tree changed while it was looked at: {moved}"
+        )
     else:
         facts = (attest if run.exit_code == 0 else refute)(COMMAND, rung, asked.claim, said)
     source, declared = _declared(world, receipt, script)
     bound = declared and draft.can_fail([script])
-    return facts, draft.ran([run]) | {"command_source": source, "bound": bound, "witness_author": COMMAND}
+    return facts, draft.ran([run]) | {
+        "command_source": source,
+        "bound": bound,
+        "witness_author": COMMAND,
+    }
 
 
 def _unlike(tree: Path, commit: str, *, untracked: bool = True) -> str:

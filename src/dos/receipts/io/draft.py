@@ -106,7 +106,9 @@ def issue(git: Writer, place: Workspace, landed: Landing, *, ref: str) -> Issued
     # Without a draft nobody knows any more what was run: then git alone is the witness.
     found = receipts.read(landed.receipt or draft(git, landed, lane=region([]), region_root=""))
     if isinstance(found, Rejected):
-        return Issued(receipt=None, said="it has no receipt: a name in it holds what a receipt may not")
+        return Issued(
+            receipt=None, said="it has no receipt: a name in it holds what a receipt may not"
+        )
     said = []
     try:
         receipt = _as_it_stands(git, found, landed, ref)
@@ -132,4 +134,6 @@ def _signed(receipt: Receipt, place: Workspace) -> tuple[Receipt, str]:
     path = public_keys.own_key()
     made = path.suffix != ".pub" and keys.ensure(path)
     who = signer(path, place)
-    return who.sign(receipt), f"made the key {who.key.key_id} that signs receipts: {path}" if made else ""
+    return who.sign(
+        receipt
+    ), f"made the key {who.key.key_id} that signs receipts: {path}" if made else ""

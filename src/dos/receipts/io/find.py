@@ -46,7 +46,12 @@ def for_commit(world: World, sha: str, unit: str = "") -> list[Checked]:
 
 
 def gather(
-    receipt: Receipt, trusted: Sequence[PublicKey], git: Reader | None, *, commit: str = "", unit: str = ""
+    receipt: Receipt,
+    trusted: Sequence[PublicKey],
+    git: Reader | None,
+    *,
+    commit: str = "",
+    unit: str = "",
 ) -> Evidence:
     """Git is asked only about a receipt whose signature holds."""
     key = next((key for key in trusted if key.key_id == receipt.key_id), None)
@@ -62,22 +67,36 @@ def gather(
     )
 
 
-def _checked(data: bytes, trusted: Sequence[PublicKey], git: Reader, sha: str, unit: str) -> Checked:
+def _checked(
+    data: bytes, trusted: Sequence[PublicKey], git: Reader, sha: str, unit: str
+) -> Checked:
     found = receipts.parse(data)
     if isinstance(found, Rejected):
         return Checked(valid=False, bound=False, verdict="", why=found.why)
     try:
         answer = verdict.judge(gather(found, trusted, git, commit=sha, unit=unit))
-    except DosError as error:  # git cannot be read, or what is needed to check a signature is not installed
+    except (
+        DosError
+    ) as error:  # git cannot be read, or what is needed to check a signature is not installed
         answer = Verdict(valid=False, reason=error.message)
-    return Checked(valid=answer.valid, bound=answer.bound, verdict=found.verdict, why=answer.reason, receipt=found)
+    return Checked(
+        valid=answer.valid,
+        bound=answer.bound,
+        verdict=found.verdict,
+        why=answer.reason,
+        receipt=found,
+    )
 
 
 def gather_issued(world: World, unit: str = "") -> list[Receipt]:
     """Oldest first; of one unit, where one is named. What is no receipt is passed over."""
     store = world.journal
     with store.backend.read(once=True) as view:
-        names = [unit] if unit else sorted(streams.unit.subject(name) for name in view.streams(streams.unit.prefix))
+        names = (
+            [unit]
+            if unit
+            else sorted(streams.unit.subject(name) for name in view.streams(streams.unit.prefix))
+        )
     found = [data for name in names for data in issued(store, name)]
     if world.workspace.common is not None:
         found += notes.every(world.git)

@@ -21,11 +21,16 @@ def make(path: Path) -> PublicKey:
     try:
         if public == path or (public.exists() and not path.exists()):
             raise BadInput(f"{_named(public)} is there, and belongs to another key", hint=ELSEWHERE)
-        if path.parent in (public_keys.folder(), public_keys.own_key().parent):  # another place is its owner's to make
+        if path.parent in (
+            public_keys.folder(),
+            public_keys.own_key().parent,
+        ):  # another place is its owner's to make
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _place(path, private, 0o600)
     except FileExistsError as error:
-        raise BadInput(f"{_named(path)} is there already, and is not overwritten", hint=ELSEWHERE) from error
+        raise BadInput(
+            f"{_named(path)} is there already, and is not overwritten", hint=ELSEWHERE
+        ) from error
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "that is no path"
         raise BadInput(f"no key can be written to {_named(path)}: {why}", hint=ELSEWHERE) from error
@@ -65,9 +70,13 @@ def _generated() -> tuple[bytes, str]:
         raise verify_signature.missing() from error
     key = Ed25519PrivateKey.generate()
     private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, serialization.NoEncryption()
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.OpenSSH,
+        serialization.NoEncryption(),
     )
-    public = key.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
+    public = key.public_key().public_bytes(
+        serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH
+    )
     return private, public.decode()
 
 

@@ -19,9 +19,15 @@ def of_commit(git: Reader, sha: str) -> list[bytes]:
         noted = objects.commit(REF)
         # A note lies under the name of its commit, which git breaks into folders when there are many.
         places = (sha, f"{sha[:2]}/{sha[2:]}", f"{sha[:2]}/{sha[2:4]}/{sha[4:]}")
-        entry = next((found for place in places if noted and (found := objects.at(noted.tree, place))), None)
+        entry = next(
+            (found for place in places if noted and (found := objects.at(noted.tree, place))), None
+        )
         blob = objects.blob(entry.sha) if entry else None
-    return lines(blob.decode("utf-8", "surrogateescape")) if blob and len(blob) <= LARGEST_BYTES else []
+    return (
+        lines(blob.decode("utf-8", "surrogateescape"))
+        if blob and len(blob) <= LARGEST_BYTES
+        else []
+    )
 
 
 def every(git: Reader) -> list[bytes]:
@@ -31,7 +37,9 @@ def every(git: Reader) -> list[bytes]:
     listed = git.run("ls-tree", "-r", "--full-tree", "--format=%(objectname)", REF).split()
     with Objects(git) as objects:
         blobs = objects.blobs(listed)
-    return [line for blob in blobs if blob for line in lines(blob.decode("utf-8", "surrogateescape"))]
+    return [
+        line for blob in blobs if blob for line in lines(blob.decode("utf-8", "surrogateescape"))
+    ]
 
 
 def lines(text: str) -> list[bytes]:
@@ -43,7 +51,9 @@ _FILE = "100644"
 
 def add(git: Writer, receipt: Receipt) -> None:
     """Once: one with the same nonce is the same receipt, made again after a crash, and takes the place of the first."""
-    git.change_ref(REF, partial(_with, git, receipt), message=f"dos: receipt of {receipt.commit[:9]}")
+    git.change_ref(
+        REF, partial(_with, git, receipt), message=f"dos: receipt of {receipt.commit[:9]}"
+    )
 
 
 def _with(git: Writer, receipt: Receipt, old: str | None) -> str:
@@ -62,14 +72,18 @@ def _with(git: Writer, receipt: Receipt, old: str | None) -> str:
         git.run("update-index", "--add", "--cacheinfo", f"{_FILE},{made},{path}", index=index)
         tree = git.run("write-tree", index=index).strip()
     parents = ("-p", old) if old else ()
-    return git.run(*AS_DOS, "commit-tree", tree, *parents, "-m", f"Receipt of {receipt.commit}").strip()
+    return git.run(
+        *AS_DOS, "commit-tree", tree, *parents, "-m", f"Receipt of {receipt.commit}"
+    ).strip()
 
 
 def _noted(git: Writer, notes: str, commit: str) -> tuple[str, str]:
     """Where the note of a commit lies, and what it is now. Git puts notes into folders as they get more."""
     usual = f"{commit[:2]}/{commit[2:]}"
     places = (commit, usual, f"{commit[:2]}/{commit[2:4]}/{commit[4:]}")
-    entry = git.run("ls-tree", "-z", "--full-tree", notes, "--", *places).strip("\0") if notes else ""
+    entry = (
+        git.run("ls-tree", "-z", "--full-tree", notes, "--", *places).strip("\0") if notes else ""
+    )
     if not entry:
         return usual, ""
     state, _, path = entry.split("\0")[0].partition("\t")

@@ -52,7 +52,9 @@ def folder() -> Path:
     try:
         home = os.environ.get("XDG_CONFIG_HOME") or str(Path("~/.config").expanduser())
     except RuntimeError as error:
-        raise BadInput(f"there is no home directory: {error}", hint="export XDG_CONFIG_HOME=/some/where") from error
+        raise BadInput(
+            f"there is no home directory: {error}", hint="export XDG_CONFIG_HOME=/some/where"
+        ) from error
     return Path(home) / "dos"
 
 
@@ -82,7 +84,9 @@ def check_kept(path: Path, place: Workspace) -> None:
         found, mode = path.resolve(strict=True), path.stat().st_mode
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "that is no path"
-        raise BadInput(f"there is no key at {shown(str(path), LONGEST_PATH)}: {why}", hint=MAKE_ONE) from error
+        raise BadInput(
+            f"there is no key at {shown(str(path), LONGEST_PATH)}: {why}", hint=MAKE_ONE
+        ) from error
     if not stat.S_ISREG(mode):
         raise BadInput(f"the key {shown(str(path), LONGEST_PATH)} is not a file", hint=MAKE_ONE)
     for tree in (place.root, place.tree, *([place.common] if place.common else [])):
@@ -94,7 +98,8 @@ def check_kept(path: Path, place: Workspace) -> None:
             )
     if path.suffix != ".pub" and mode & _SHARED:
         raise BadInput(
-            f"others than its owner may read the key {path}, so it proves nothing", hint=f"chmod 600 {quote(str(path))}"
+            f"others than its owner may read the key {path}, so it proves nothing",
+            hint=f"chmod 600 {quote(str(path))}",
         )
 
 
@@ -132,7 +137,8 @@ def _text(path: Path) -> str:
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "that is no path"
         raise BadInput(
-            f"the key file {shown(str(path), LONGEST_PATH)} cannot be read: {why}", hint=f"{MAKE_ONE}, or name another."
+            f"the key file {shown(str(path), LONGEST_PATH)} cannot be read: {why}",
+            hint=f"{MAKE_ONE}, or name another.",
         ) from error
     return data.decode("utf-8", "replace")
 
@@ -146,7 +152,10 @@ def _keys(text: str, path: Path) -> Iterator[PublicKey]:
         at = next((place for place, word in enumerate(words[:3]) if word in KINDS), None)
         if at is None or at + 1 >= len(words):
             if any(word.startswith(OTHER_KINDS) for word in words[:3]):
-                raise BadInput(f"{where}: only Ed25519 keys are used for receipts", hint="ssh-keygen -t ed25519")
+                raise BadInput(
+                    f"{where}: only Ed25519 keys are used for receipts",
+                    hint="ssh-keygen -t ed25519",
+                )
             raise BadInput(
                 f"{where}: this is no line with a public key: {shown(line)}",
                 hint=f"A line is `{PLAIN} AAAA… comment`, or the same with a name before it. {MAKE_ONE}",
@@ -159,7 +168,10 @@ def _is_for_receipts(options: str, where: str) -> bool:
     """A limit that is not understood is not overlooked."""
     if found := _NAMESPACES.fullmatch(options):
         return NAMESPACE in found[1].split(",")
-    raise BadInput(f"{where}: the options {shown(options)} are not understood", hint=f'Only namespaces="{NAMESPACE}".')
+    raise BadInput(
+        f"{where}: the options {shown(options)} are not understood",
+        hint=f'Only namespaces="{NAMESPACE}".',
+    )
 
 
 def public_key(kind: str, blob: str, where: str) -> PublicKey:
@@ -169,6 +181,12 @@ def public_key(kind: str, blob: str, where: str) -> PublicKey:
         raw = b""
     named = len(kind).to_bytes(4, "big") + kind.encode()
     whole = len(raw) == len(named) + 36 if kind == PLAIN else len(raw) > len(named) + 36
-    if not raw.startswith(named + (32).to_bytes(4, "big")) or not whole or b64encode(raw).decode() != blob:
-        raise BadInput(f"{where}: the key is damaged: {shown(blob)}", hint="Copy the line again, whole.")
+    if (
+        not raw.startswith(named + (32).to_bytes(4, "big"))
+        or not whole
+        or b64encode(raw).decode() != blob
+    ):
+        raise BadInput(
+            f"{where}: the key is damaged: {shown(blob)}", hint="Copy the line again, whole."
+        )
     return PublicKey(kind=kind, blob=blob)

@@ -6,7 +6,9 @@ from dos.receipts.receipt import Receipt, repository_digest
 from dos.regions import lane_holds, region
 from dos.unknown import Unknown
 
-_walked = [("", frozenset[str]())]  # the commit that was asked about last, and the first commits below it
+_walked = [
+    ("", frozenset[str]())
+]  # the commit that was asked about last, and the first commits below it
 
 
 def repository(git: Reader, commit: str) -> str | Unknown:
@@ -55,8 +57,13 @@ def _on_target(git: Reader, receipt: Receipt) -> bool | Unknown:
     if not receipt.target:
         return True
     name = receipt.target.removeprefix("refs/heads/")
-    meant = {receipt.target, *(f"refs/remotes/{remote}/{name}" for remote in git.run("remote show").split())}
-    places = meant.intersection(git.run("for-each-ref", "--format=%(refname)", "refs/heads/", "refs/remotes/").split())
+    meant = {
+        receipt.target,
+        *(f"refs/remotes/{remote}/{name}" for remote in git.run("remote show").split()),
+    }
+    places = meant.intersection(
+        git.run("for-each-ref", "--format=%(refname)", "refs/heads/", "refs/remotes/").split()
+    )
     if not places:
         return Unknown(f"this clone has no branch {name}")
     return any(git.is_ancestor(receipt.commit, ref) for ref in places)
@@ -65,9 +72,13 @@ def _on_target(git: Reader, receipt: Receipt) -> bool | Unknown:
 def _base_holds(git: Reader, receipt: Receipt) -> bool:
     if not receipt.base:
         return not receipt.commits
-    if git.commit_of(receipt.base) != receipt.base or not git.is_ancestor(receipt.base, receipt.commit):
+    if git.commit_of(receipt.base) != receipt.base or not git.is_ancestor(
+        receipt.base, receipt.commit
+    ):
         return False
-    return not receipt.commits or git.commits_between(receipt.base, receipt.commit) == list(receipt.commits)
+    return not receipt.commits or git.commits_between(receipt.base, receipt.commit) == list(
+        receipt.commits
+    )
 
 
 def _strays(git: Reader, receipt: Receipt) -> list[str]:

@@ -20,8 +20,12 @@ class Signer(Struct, frozen=True, kw_only=True):
     make: Callable[[bytes], str]
 
     def sign(self, receipt: Receipt) -> Receipt:
-        named = structs.replace(receipt, algorithm=self.algorithm, key_id=self.key.key_id, signature="")
-        return structs.replace(named, signature=self.make(receipts.payload(receipts.checked(named))))
+        named = structs.replace(
+            receipt, algorithm=self.algorithm, key_id=self.key.key_id, signature=""
+        )
+        return structs.replace(
+            named, signature=self.make(receipts.payload(receipts.checked(named)))
+        )
 
 
 def signer(path: Path, place: Workspace, *, through_ssh: bool = False) -> Signer:
@@ -49,10 +53,14 @@ def _in_process(path: Path) -> Signer:
             hint=f"ssh-add {quote(str(path))}, and sign with --key-file {quote(str(public_keys.beside(path)))}",
         ) from error
     except (ValueError, UnsupportedAlgorithm) as error:
-        raise BadInput(f"{path} is not a private key as ssh-keygen makes them", hint=MAKE_ONE) from error
+        raise BadInput(
+            f"{path} is not a private key as ssh-keygen makes them", hint=MAKE_ONE
+        ) from error
     if not isinstance(secret, Ed25519PrivateKey):
         raise BadInput(f"{path} is no Ed25519 key", hint=MAKE_ONE)
-    public = secret.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
+    public = secret.public_key().public_bytes(
+        serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH
+    )
     kind, blob = public.decode().split()
     if not public_keys.beside(path).exists():
         keys.publish(path, public.decode())
@@ -70,7 +78,10 @@ def _through_ssh(path: Path) -> Signer:
         )
         if code != 0 or "SSH SIGNATURE" not in said:
             why = (complaint.strip().splitlines() or ["it gave no reason"])[-1]
-            raise BadInput(f"ssh-keygen does not sign with {path}: {why}", hint="ssh-add -L lists what the agent has.")
+            raise BadInput(
+                f"ssh-keygen does not sign with {path}: {why}",
+                hint="ssh-add -L lists what the agent has.",
+            )
         return verify_signature.bare(said)
 
     return Signer(key=public_keys.read(path)[0], algorithm=Algorithm.SSHSIG, make=make)

@@ -25,7 +25,9 @@ def installed() -> bool:
 
 
 def missing() -> BadInput:
-    return BadInput("Ed25519 signatures need the package `cryptography`, which is not installed", hint=INSTALL)
+    return BadInput(
+        "Ed25519 signatures need the package `cryptography`, which is not installed", hint=INSTALL
+    )
 
 
 def is_signed_by(receipt: Receipt, key: PublicKey) -> bool:
@@ -46,7 +48,9 @@ def _ed25519(receipt: Receipt, key: PublicKey) -> bool:
     if not _HEX.fullmatch(receipt.signature):
         return False
     try:
-        Ed25519PublicKey.from_public_bytes(key.raw).verify(bytes.fromhex(receipt.signature), receipts.payload(receipt))
+        Ed25519PublicKey.from_public_bytes(key.raw).verify(
+            bytes.fromhex(receipt.signature), receipts.payload(receipt)
+        )
     except InvalidSignature:
         return False
     return True
@@ -64,7 +68,18 @@ def _sshsig(receipt: Receipt, key: PublicKey) -> bool:
         signers, signature = Path(place) / "signers", Path(place) / "signature"
         signers.write_text(f'runner namespaces="{NAMESPACE}" {key.line}\n', encoding="utf-8")
         signature.write_text(armoured(receipt.signature), encoding="utf-8")
-        words = ("-Y", "verify", "-n", NAMESPACE, "-I", "runner", "-f", str(signers), "-s", str(signature))
+        words = (
+            "-Y",
+            "verify",
+            "-n",
+            NAMESPACE,
+            "-I",
+            "runner",
+            "-f",
+            str(signers),
+            "-s",
+            str(signature),
+        )
         return ssh_keygen(*words, feed=receipts.payload(receipt))[0] == 0
 
 
@@ -94,9 +109,15 @@ def ssh_keygen(*words: str, feed: bytes) -> tuple[int, str, str]:
             start_new_session=True,  # so that it finds no terminal to ask on
         )
     except FileNotFoundError as error:
-        raise BadInput("signatures of ssh need `ssh-keygen`, which is not here", hint="Install OpenSSH.") from error
+        raise BadInput(
+            "signatures of ssh need `ssh-keygen`, which is not here", hint="Install OpenSSH."
+        ) from error
     except subprocess.TimeoutExpired as error:
         raise BadInput(
             f"ssh-keygen did not answer within {SECONDS} s", hint="Is the key's token plugged in?"
         ) from error
-    return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+    return (
+        done.returncode,
+        done.stdout.decode("utf-8", "replace"),
+        done.stderr.decode("utf-8", "replace"),
+    )

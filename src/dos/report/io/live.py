@@ -44,9 +44,17 @@ class Watcher:
             self._watch.look()
             with self._store.backend.read() as view:
                 if view.last() == self.pos:
-                    leases, moment, boot, now_ms = view.leases(), view.lease_ms(), view.boot(), view.wall_ms()
+                    leases, moment, boot, now_ms = (
+                        view.leases(),
+                        view.lease_ms(),
+                        view.boot(),
+                        view.wall_ms(),
+                    )
                     break
-        held = [Held(lease=each, lapsed=each.lapsed(moment, boot), gone=process.gone(each)) for each in leases]
+        held = [
+            Held(lease=each, lapsed=each.lapsed(moment, boot), gone=process.gone(each))
+            for each in leases
+        ]
         lanes = [each for each in held if not each.lease.is_lock]
         fleet = self._watch.state(Fleet)
         return Seen(
@@ -56,7 +64,11 @@ class Watcher:
             decisions=self._watch.state(Decisions),
             quota=self._watch.state(Quota),
             held=lanes,
-            supervisors=[each for each in held if each.lease.is_lock and each.lease.lane in streams.supervisor],
+            supervisors=[
+                each
+                for each in held
+                if each.lease.is_lock and each.lease.lane in streams.supervisor
+            ],
             launched=launches.expected(fleet, self._state, now_ms),
             spoken_ms=self._spoken(lanes),
             roster=self._roster,
@@ -67,7 +79,9 @@ class Watcher:
     def _spoken(self, held: Sequence[Held]) -> dict[str, int]:
         """From the logs of this machine; what another host's agents say, only that host can read."""
         found: dict[str, int] = {}
-        for lease in (each.lease for each in held if each.lease.run_id and process.is_local(each.lease)):
+        for lease in (
+            each.lease for each in held if each.lease.run_id and process.is_local(each.lease)
+        ):
             logs = agent_logs.of_lane(self._state, lease.lane, lease.run_id)
             if logs and (at_ms := agent_logs.changed_ms(logs[-1])) is not None:
                 found[lease.run_id] = at_ms

@@ -44,7 +44,9 @@ def gather(world: World, happened: Iterable[Event]) -> list[str]:
                 case RunBegun() as fact:
                     begun = begun or fact.start_sha
                 case UnitLanded() as fact:
-                    ours.update(git.commits_between(fact.base, fact.commit) if fact.base else [fact.commit])
+                    ours.update(
+                        git.commits_between(fact.base, fact.commit) if fact.base else [fact.commit]
+                    )
                 case IncidentFound() as fact:
                     ours.update(fact.commits)
                 case never:
@@ -52,7 +54,9 @@ def gather(world: World, happened: Iterable[Event]) -> list[str]:
         ref = landed.target(world)
         if not begun or isinstance(ref, Unknown):
             return []
-        said = git.run("log", f"--max-count={MOST_LISTED + len(ours)}", "--format=%H %s", f"{begun}..{ref}")
+        said = git.run(
+            "log", f"--max-count={MOST_LISTED + len(ours)}", "--format=%H %s", f"{begun}..{ref}"
+        )
         dirty = git.dirty_paths()
     except GitFailed:
         return []  # the history was rewritten since, or is not here

@@ -72,7 +72,10 @@ class Commits:
         changes = commits.changes(self._git, sha)
         since = commits.changes_since(self._git, sha, head) if changes else {}
         names = in_workspace(self._world, [change.path for change in changes])
-        return {name: _fate(change, since.get(change.path)) for name, change in zip(names, changes, strict=True)}
+        return {
+            name: _fate(change, since.get(change.path))
+            for name, change in zip(names, changes, strict=True)
+        }
 
     @cached_property
     def _reverts(self) -> dict[str, str]:

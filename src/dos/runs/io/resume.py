@@ -19,7 +19,9 @@ ASSERTED = "somebody said that others have changed its files since"
 LONGEST_CHAIN = 1_000  # runs that go on with one another
 
 
-def gather(world: World, journal: Store, run_id: str, run: Run, *, asserted_diverged: bool = False) -> Evidence:
+def gather(
+    world: World, journal: Store, run_id: str, run: Run, *, asserted_diverged: bool = False
+) -> Evidence:
     declared = declared_evidence.gather(world, run_id, run)
     return Evidence(
         declared=declared,
@@ -40,7 +42,9 @@ def diverged(world: World, journal: Store, run: Run, declared: Declared) -> str 
         return ""
     region = world.config.lane_region(run.lane)
     if region is None or not region.known:
-        return Unknown(f"lane {run.lane!r} has no region any more, so that nobody knows whether others changed it")
+        return Unknown(
+            f"lane {run.lane!r} has no region any more, so that nobody knows whether others changed it"
+        )
     try:
         since = commits.recorded(world.git, resume.resume_point(declared).sha)
         strangers = _strangers(world, region, since, _own(world, journal, run)) if since else []

@@ -43,7 +43,9 @@ def turns(path: Path) -> tuple[str, ...] | Unknown:
 
 def digest(turn: bytes | Mapping[str, Any]) -> str:
     """Of a line as it stands; of a record, in the one order that all writers agree on."""
-    return sha256(turn if isinstance(turn, bytes) else json.encode(turn, order="sorted")).hexdigest()
+    return sha256(
+        turn if isinstance(turn, bytes) else json.encode(turn, order="sorted")
+    ).hexdigest()
 
 
 def _findings(world: World, run_id: str, run: Run, fire: str) -> tuple[Finding, ...]:

@@ -144,7 +144,9 @@ def _parents(journal: Store) -> dict[str, str | None]:
 
 def _intent(world: World, run_id: str, run: Run) -> Intent:
     declared = declared_evidence.gather(world, run_id, run)
-    extras = [name for name in dict.fromkeys([*run.verified, *run.claimed]) if name not in run.steps]
+    extras = [
+        name for name in dict.fromkeys([*run.verified, *run.claimed]) if name not in run.steps
+    ]
     rows = [_row(step) for step in declared.steps]
     rows += [_row(declared_evidence.step(world, run, name)) for name in extras]
     return Intent(
@@ -161,7 +163,9 @@ def _intent(world: World, run_id: str, run: Run) -> Intent:
 
 
 def _row(step: Step) -> StepRow:
-    state = "VERIFIED" if is_done(step) else "CLAIMED" if step.claimed or step.verified else "PENDING"
+    state = (
+        "VERIFIED" if is_done(step) else "CLAIMED" if step.claimed or step.verified else "PENDING"
+    )
     return StepRow(
         step_id=step.id,
         state=state,
@@ -190,7 +194,9 @@ def _wal(journal: Store, run_id: str) -> Wal:
         named, follows = _run_named(fact), lane_log.lease_before(fact)
         nameless += isinstance(fact, lanes.LeaseGranted) and not named
         if named == run_id or follows in mine:
-            mine |= {event.pos} if isinstance(fact, lanes.LeaseGranted | lanes.LeaseAdopted) else set()
+            mine |= (
+                {event.pos} if isinstance(fact, lanes.LeaseGranted | lanes.LeaseAdopted) else set()
+            )
             by = BY_RUN if named == run_id else BY_LEASE
             found.append((event.pos, _event(event, record["op"], record, by)))
     found.sort(key=lambda row: row[0])
@@ -204,7 +210,12 @@ def _run_named(fact: lane_log.Handled | None) -> str:
             return fact.asked.run_id
         case lanes.LeaseRefused():
             return fact.run_id
-        case lanes.LeaseRenewed() | lanes.LeaseReleased() | lanes.LeaseExpired() | lanes.LeaseRevoked():
+        case (
+            lanes.LeaseRenewed()
+            | lanes.LeaseReleased()
+            | lanes.LeaseExpired()
+            | lanes.LeaseRevoked()
+        ):
             return ""
         case fleet.UnitAttempted() | None:
             return ""

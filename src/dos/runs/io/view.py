@@ -29,7 +29,9 @@ class Status(Struct, frozen=True, kw_only=True):
 
 def progress(declared: Declared) -> Progress:
     done = sorted(step.id for step in declared.steps if is_done(step))
-    return Progress(verified_count=len(done), declared_count=len(declared.steps), verified_steps=done)
+    return Progress(
+        verified_count=len(done), declared_count=len(declared.steps), verified_steps=done
+    )
 
 
 def render(seen: Status) -> str:
@@ -75,5 +77,7 @@ def render_trace(seen: Trace) -> str:
         ]
     if seen.git.commits:
         lines += ["", f"its commits since it began: {len(seen.git.commits)}"]
-        lines += [f"  {commit.sha[:9]} {commit.subject}" for commit in seen.git.commits[:SHOWN_COMMITS]]
+        lines += [
+            f"  {commit.sha[:9]} {commit.subject}" for commit in seen.git.commits[:SHOWN_COMMITS]
+        ]
     return "\n".join(lines)

@@ -86,7 +86,12 @@ class Agents:
         """End what runs on this host for the lane under this lease or an older one."""
         for agent in self.running:
             lease = agent.effect.lease
-            if agent.alive and agent.worker.host.name == host and lease.lane == lane and lease.fence <= fence:
+            if (
+                agent.alive
+                and agent.worker.host.name == host
+                and lease.lane == lane
+                and lease.fence <= fence
+            ):
                 self._end(agent, Ending.KILLED)
 
     def stop(self, process: Process) -> None:
@@ -105,7 +110,9 @@ class Agents:
             repository.edit(agent.tree)
         elif agent.done == 2 and agent.fault in COMMITS:
             fault = agent.fault
-            repository.commit(agent.tree, unit, strays=fault == faults.STRAY, red=fault == faults.RED)
+            repository.commit(
+                agent.tree, unit, strays=fault == faults.STRAY, red=fault == faults.RED
+            )
             if fault == faults.LEFTOVERS:
                 repository.edit(agent.tree)
         elif agent.done == 2 and agent.fault == faults.TO_BRANCH and not agent.effect.documents:
@@ -130,7 +137,9 @@ class Agents:
     def _cost(self, agent: Agent) -> float:
         """A program that is told how much it may cost keeps to the least of what it was told."""
         cost = round(2 * COST_USD * self.site.random.random(), 2)
-        most = next(each.max_usd for each in self.site.setting.agents if each.name == agent.effect.agent)
+        most = next(
+            each.max_usd for each in self.site.setting.agents if each.name == agent.effect.agent
+        )
         left = agent.effect.left.usd
         return cost if most is None else min(cost, most, cost if left is None else left)
 

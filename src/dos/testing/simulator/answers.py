@@ -48,7 +48,9 @@ class Answers:
         self.fleets = fleets
         self._fresh: list[Answer] = []  # that no supervisor has acted on
         self._ticks: dict[int, Tick] = {}  # by supervisor, while it is at it
-        self._settings: dict[str, Answer] = {}  # checkout -> the newest answer about dos.toml, where it is to be used
+        self._settings: dict[
+            str, Answer
+        ] = {}  # checkout -> the newest answer about dos.toml, where it is to be used
         self._started: dict[str, int] = {}  # lane -> the position of its newest start
         fleets.on_look = self.looked
         fleets.on_tick_over = self.tick_over
@@ -115,7 +117,10 @@ class Answers:
             for lane in answer.lanes - fleet.leases.keys():
                 is_done = lane not in waiting or tick.seen.working_on(lane)
                 if not (is_done or waiting[lane] or self._has_moved(tick, lane)):
-                    raise Broken(invariants.TAKES_EFFECT, f"after {_shown(answer)} nobody starts on lane {lane}")
+                    raise Broken(
+                        invariants.TAKES_EFFECT,
+                        f"after {_shown(answer)} nobody starts on lane {lane}",
+                    )
 
     def _concerning(self, process: Process, tick: Tick) -> list[Answer]:
         """What a person has said of a host, its own supervisor acts on."""
@@ -135,8 +140,12 @@ class Answers:
         )
 
     def _unseen(self, process: Process, seen: Seen, lane: str) -> str:
-        shown = on_target.as_shown(self.site.fleet, self.site.view(process).shown, self.site.decisions)
-        now = self.fleets.workers.backlog(self.site.units_at(process.host), shown, lane, seen.now_ms)
+        shown = on_target.as_shown(
+            self.site.fleet, self.site.view(process).shown, self.site.decisions
+        )
+        now = self.fleets.workers.backlog(
+            self.site.units_at(process.host), shown, lane, seen.now_ms
+        )
         offered = {unit.name for unit in seen.backlogs[lane].open}
         missed = {unit.name for unit in now.open} - offered
         return f"a supervisor does not see {min(missed)}" if missed else ""
@@ -155,7 +164,9 @@ class Answers:
         starts, resting = seen.starts(lane), {rest.unit_id for rest in seen.backlogs[lane].resting}
         for brought in answer.choice.brings:
             match brought:
-                case ClearUnit(unit=unit) if unit in resting and not _tried_since(seen, unit, answer):
+                case ClearUnit(unit=unit) if unit in resting and not _tried_since(
+                    seen, unit, answer
+                ):
                     return f"{unit} is still on cooldown"
                 case ClearLane(lane=name) if name == lane and starts.failed:
                     return f"lane {lane} is still given up on"
@@ -173,7 +184,11 @@ class Answers:
             case BaselineFailed() as failed if seen.baseline.step is gate.Step.WAIT:
                 return f"{failed.host} still waits" if self._is_about_now(failed, answer) else ""
             case BudgetSpent() as spent if room := seen.roomless.get(lane):
-                return f"the budget of {spent.account} is as it was" if _asks_again(room.questions, spent) else ""
+                return (
+                    f"the budget of {spent.account} is as it was"
+                    if _asks_again(room.questions, spent)
+                    else ""
+                )
         return ""
 
     def _text_ignored(self, changed: TextChanged, answer: Answer, seen: Seen) -> str:
@@ -197,7 +212,9 @@ class Answers:
         changed = used.question
         assert isinstance(changed, SettingsChanged)
         if digest_of(texts.dos_toml.on_disk) == changed.digest != digest_of(settings):
-            raise Broken(invariants.TAKES_EFFECT, f"after {_shown(used)} a worker is started without it")
+            raise Broken(
+                invariants.TAKES_EFFECT, f"after {_shown(used)} a worker is started without it"
+            )
 
     def _still_to_do(self, incident: Incident, seen: Seen) -> str:
         """A unit whose commits a person keeps is done, as long as they are there."""
@@ -228,7 +245,8 @@ def _asks_again(questions: Iterable[AnyQuestion], spent: BudgetSpent) -> bool:
     """One of them is about the same budget, and that was not raised."""
     same = ("account", "measure", "limit")
     return any(
-        isinstance(each, BudgetSpent) and all(getattr(each, name) == getattr(spent, name) for name in same)
+        isinstance(each, BudgetSpent)
+        and all(getattr(each, name) == getattr(spent, name) for name in same)
         for each in questions
     )
 

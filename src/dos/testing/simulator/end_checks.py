@@ -35,7 +35,16 @@ def digest(site: Site) -> str:
     """Of everything that was written and landed: the same for the same seed, wherever it runs."""
     seen = 0
     for event in site.store.events():
-        row = (event.stream, event.ver, event.kind, event.raw, event.fence, event.key, event.at_ms, event.actor)
+        row = (
+            event.stream,
+            event.ver,
+            event.kind,
+            event.raw,
+            event.fence,
+            event.key,
+            event.at_ms,
+            event.actor,
+        )
         seen = crc32(repr(row).encode(), seen)
     return f"{crc32(repr((site.repository.target, site.repository.salvaged)).encode(), seen):08x}"
 
@@ -46,7 +55,10 @@ def _check_repository(site: Site, watch: Watch) -> None:
         raise Broken(invariants.ONCE, f"git holds {repository.doubled[0]} twice")
     for unit, commit in repository.landed.items():
         if commit not in watch.intended:
-            raise Broken(invariants.INTENT, f"{unit} is on the branch in {commit}, which was never written as intended")
+            raise Broken(
+                invariants.INTENT,
+                f"{unit} is on the branch in {commit}, which was never written as intended",
+            )
     missing = set(range(1, repository.edits + 1)) - repository.reachable_edits()
     if missing:
         raise Broken(invariants.KEPT, f"edit {min(missing)} is nowhere any more")
@@ -60,11 +72,16 @@ def _check_liveness(site: Site, watch: Watch, fleets: FleetPerformers) -> None:
     # Only the host of a worker that died at its start can say that nobody is on the way any more.
     views = [fleets.seen(host) for host in site.hosts]
     seen = views[0]
-    waits = is_parked or any(_waits_for_tomorrow(view, machine.ends_at) for view in (views if site.texts else [seen]))
+    waits = is_parked or any(
+        _waits_for_tomorrow(view, machine.ends_at) for view in (views if site.texts else [seen])
+    )
     if running and not waits:
         which = running[0]
         doing = type(which.effect).__name__
-        raise Broken(invariants.LIVENESS, f"{which.lane} ({which.run_id or 'supervisor'}) still runs, at {doing}")
+        raise Broken(
+            invariants.LIVENESS,
+            f"{which.lane} ({which.run_id or 'supervisor'}) still runs, at {doing}",
+        )
     if watch.landed_at > watch.fleet_ended_at:
         return  # who had slept over its lease woke when the fleet had ended: the next start goes on from there
     # Of a host whose tests fail a person was told; who starts the fleet again may do it there.
@@ -72,9 +89,15 @@ def _check_liveness(site: Site, watch: Watch, fleets: FleetPerformers) -> None:
     for lane in site.setting.config.roster():
         asked = any(observe.waits_for_a_person(view, lane) for view in views)
         # Where texts differ, what one host alone could offer is for its own fleet to do.
-        is_open = all(view.backlogs[lane].open for view in views) if site.texts else seen.backlogs[lane].open
+        is_open = (
+            all(view.backlogs[lane].open for view in views)
+            if site.texts
+            else seen.backlogs[lane].open
+        )
         if is_open and not (site.fleet.drain or waits or unmended or asked):
-            raise Broken(invariants.LIVENESS, f"lane {lane} has work to offer, and nobody works on it")
+            raise Broken(
+                invariants.LIVENESS, f"lane {lane} has work to offer, and nobody works on it"
+            )
     for question in [] if site.fleet.drain else _unasked(views if site.texts else [seen]):
         raise Broken(invariants.LIVENESS, f"nobody was asked: {question.text}")
 
@@ -82,8 +105,15 @@ def _check_liveness(site: Site, watch: Watch, fleets: FleetPerformers) -> None:
 def _unasked(views: Sequence[Seen]) -> list[AnyQuestion]:
     """What every host would ask; about the texts of a checkout, its own."""
     asked = [{question.id: question for question in observe.questions(view)} for view in views]
-    everywhere = [question for name, question in asked[0].items() if all(name in each for each in asked)]
-    texts = [question for each in asked for question in each.values() if isinstance(question, TextChanged)]
+    everywhere = [
+        question for name, question in asked[0].items() if all(name in each for each in asked)
+    ]
+    texts = [
+        question
+        for each in asked
+        for question in each.values()
+        if isinstance(question, TextChanged)
+    ]
     return [*everywhere, *texts]
 
 
@@ -99,7 +129,9 @@ def _waits_for_tomorrow(seen: Seen, ends_at: int) -> bool:
 
 def _check_retention(site: Site) -> None:
     happened = list(site.store.events())
-    gone = prune.superseded(happened, older_than_ms=0, now_ms=site.machine.clock.wall_ms() + LATER_MS)
+    gone = prune.superseded(
+        happened, older_than_ms=0, now_ms=site.machine.clock.wall_ms() + LATER_MS
+    )
     removed = {event.pos for event in gone}
     kept = [event for event in happened if event.pos not in removed]
     for kind in (Fleet, Leases):

@@ -30,7 +30,13 @@ from dos.testing.simulator.supervisor_effects import FleetPerformers
 from dos.testing.simulator.world import faults
 from dos.testing.simulator.world.scheduler import Process
 from dos.testing.simulator.world.site import Site
-from dos.testing.simulator.world.watched_events import Checked, OfQuestions, OfRuns, OfStarts, checked
+from dos.testing.simulator.world.watched_events import (
+    Checked,
+    OfQuestions,
+    OfRuns,
+    OfStarts,
+    checked,
+)
 
 REASONS = {*StopReason, *WorkerStop}
 LEAST_USD = 0.001  # sums of floats are not exact
@@ -61,7 +67,9 @@ class Watch:
         self._landed: dict[str, str] = {}
         self.landed_at = self.fleet_ended_at = 0  # the positions of the newest
         self.intended: set[str] = set()
-        self._recent: dict[str, dict[str, int]] = {}  # lane -> its starts that did not end with a word
+        self._recent: dict[
+            str, dict[str, int]
+        ] = {}  # lane -> its starts that did not end with a word
         self._starts: dict[str, Start] = {}
         self._spent: Counter[tuple[str, str]] = Counter()  # scope and subject, in dollars
         self._budget_asked: dict[str, BudgetSpent] = {}
@@ -69,7 +77,9 @@ class Watch:
         self.on_question: Callable[[str], None] = lambda decision: None
         self._answered: set[str] = set()
         self.answers = Answers(site, fleets)
-        self._held: dict[str, str] = {}  # run -> the question about its host that was open when it began
+        self._held: dict[
+            str, str
+        ] = {}  # run -> the question about its host that was open when it began
 
     def look(self) -> None:
         """At everything that was written since the last look."""
@@ -112,12 +122,17 @@ class Watch:
         if event.pos <= self.last:
             raise Broken(invariants.POSITIONS, f"event {event.pos} comes after {self.last}")
         if event.ver != self._versions.get(event.stream, 0) + 1:
-            raise Broken(invariants.POSITIONS, f"event {event.pos} is version {event.ver} of {event.stream}")
+            raise Broken(
+                invariants.POSITIONS, f"event {event.pos} is version {event.ver} of {event.stream}"
+            )
         self._versions[event.stream] = event.ver
         self.last = event.pos
         self.seen += 1
         if event.fence is not None and event.fence not in self.leases.live:
-            raise Broken(invariants.NO_ZOMBIE, f"event {event.pos} ({event.kind}) has fence {event.fence}, which ended")
+            raise Broken(
+                invariants.NO_ZOMBIE,
+                f"event {event.pos} ({event.kind}) has fence {event.fence}, which ended",
+            )
         # What people say of a run may come late; what it says itself may not.
         if event.fence is not None and streams.run.subject(event.stream) in self.stopped:
             raise Broken(invariants.STOPPED, f"event {event.pos} ({event.kind}) of {event.stream}")
@@ -146,7 +161,10 @@ class Watch:
             return
         table = {lease.fence: lease for lease in self.site.reader.leases()}
         if table != self.leases.live:
-            raise Broken(invariants.TABLE, f"after event {event.pos}: {sorted(table)} and {sorted(self.leases.live)}")
+            raise Broken(
+                invariants.TABLE,
+                f"after event {event.pos}: {sorted(table)} and {sorted(self.leases.live)}",
+            )
 
     def _granted(self, event: Event, fact: lanes.LeaseGranted) -> None:
         asked = fact.asked
@@ -158,19 +176,29 @@ class Watch:
             if lease.is_lock != asked.is_lock:
                 continue
             same_kind += lease.kind == asked.kind
-            overlap = not asked.is_lock and regions.conflict(asked.region, asked.mode, lease.region, lease.mode)
+            overlap = not asked.is_lock and regions.conflict(
+                asked.region, asked.mode, lease.region, lease.mode
+            )
             if lease.lane == asked.lane or overlap:
-                raise Broken(invariants.DISJOINT, f"{asked.lane} is granted beside {lease.lane} ({lease.fence})")
+                raise Broken(
+                    invariants.DISJOINT,
+                    f"{asked.lane} is granted beside {lease.lane} ({lease.fence})",
+                )
         cap = self.site.setting.budgets.get(asked.kind)
         if cap and same_kind > cap:
-            raise Broken(invariants.BUDGET, f"{same_kind} leases of kind {asked.kind}, where {cap} may be")
+            raise Broken(
+                invariants.BUDGET, f"{same_kind} leases of kind {asked.kind}, where {cap} may be"
+            )
         if (start := self._starts.get(asked.lane)) and start.run_id == asked.run_id:
             start.settled = True
 
     def _standing(self, event: Event, fence: int) -> Lease:
         lease = self.leases.live.get(fence)
         if lease is None:
-            raise Broken(invariants.CURRENT, f"event {event.pos} ({event.kind}) is of lease {fence}, which ended")
+            raise Broken(
+                invariants.CURRENT,
+                f"event {event.pos} ({event.kind}) is of lease {fence}, which ended",
+            )
         return lease
 
     def _expired(self, event: Event, fact: lanes.LeaseExpired) -> None:
@@ -178,7 +206,9 @@ class Watch:
         left_ms = lease.expires_ms - self.site.machine.now
         if left_ms > 0:
             early = f"{left_ms / 1000:g} s too early"
-            raise Broken(invariants.STORE_TIME, f"lease {lease.fence} of {lease.lane} expired {early}")
+            raise Broken(
+                invariants.STORE_TIME, f"lease {lease.fence} of {lease.lane} expired {early}"
+            )
 
     def _revoked(self, event: Event, fact: lanes.LeaseRevoked) -> None:
         lease = self._standing(event, fact.lease)
@@ -186,7 +216,8 @@ class Watch:
         if lease.expires_ms > self.site.machine.now and holder is not None and holder.alive:
             beat = (self.site.machine.clock.wall_ms() - lease.beat_ms) / 1000
             raise Broken(
-                invariants.DEAD_ONLY, f"lease {lease.fence} of {lease.lane} was revoked, {beat:g} s after a beat"
+                invariants.DEAD_ONLY,
+                f"lease {lease.fence} of {lease.lane} was revoked, {beat:g} s after a beat",
             )
 
     def process_ended(self, process: Process, answer: Any) -> None:
@@ -198,7 +229,10 @@ class Watch:
             # Its lane's, not what it holds besides to groom the plans: that stands until somebody needs the place.
             is_its_own = lease.pid == process.pid and lease.lane == process.lane
             if is_its_own and (lease.is_lock or lease.expires_ms > self.site.machine.now):
-                raise Broken(invariants.HOLDS, f"{process.lane} ended as lost and holds lease {lease.fence}: {answer}")
+                raise Broken(
+                    invariants.HOLDS,
+                    f"{process.lane} ended as lost and holds lease {lease.fence}: {answer}",
+                )
 
     # Starts
 
@@ -230,24 +264,34 @@ class Watch:
         policy = self.site.setting.config.supervise
         within = sum(now - at < policy.restart_period_seconds * 1000 for at in recent.values())
         if within > policy.restart_intensity:
-            raise Broken(invariants.INTENSITY, f"{within} starts of lane {fact.lane} within the period")
+            raise Broken(
+                invariants.INTENSITY, f"{within} starts of lane {fact.lane} within the period"
+            )
         self._starts[fact.lane] = Start(fact.run_id, fact.system, now)
         seen, started = self.fleets.population.get(fact.system, (0, 0))
         self.fleets.population[fact.system] = seen, started + 1
         if seen + started + 1 > self.site.setting.target:
             more = f"{seen} seen and {started + 1} started"
-            raise Broken(invariants.POPULATION, f"{fact.system}: {more}, where {self.site.setting.target} are wanted")
+            raise Broken(
+                invariants.POPULATION,
+                f"{fact.system}: {more}, where {self.site.setting.target} are wanted",
+            )
 
     def _check_target(self, event: Event, host: str) -> None:
         """The last check of a host's surroundings lets workers be started there, or a person does."""
         site = self.site
         if not site.setting.is_checked:
             return
-        newest = max((each for each in site.baselines.checks if each.host == host), key=_at, default=None)
+        newest = max(
+            (each for each in site.baselines.checks if each.host == host), key=_at, default=None
+        )
         asked = [each for each in baselines.asked(site.decisions) if each.subject.host == host]
         if newest is None or not (newest.is_good or is_accepted(newest, asked)):
             found = newest.fault if newest else "unchecked"
-            raise Broken(invariants.BASELINE, f"event {event.pos} starts a worker on {host}, which is {found}")
+            raise Broken(
+                invariants.BASELINE,
+                f"event {event.pos} starts a worker on {host}, which is {found}",
+            )
 
     def _check_pending(self, event: Event, fact: fleet.SpawnIntended) -> None:
         start = self._starts.get(fact.lane)
@@ -257,7 +301,9 @@ class Watch:
         gone = start.system == fact.system and not self.site.runs(start.run_id)
         if not gone and event.at_ms - start.at_ms < START_SECONDS * 1000:
             age = (event.at_ms - start.at_ms) / 1000
-            raise Broken(invariants.PENDING, f"lane {fact.lane} was started {age:g} s ago, as {start.run_id}")
+            raise Broken(
+                invariants.PENDING, f"lane {fact.lane} was started {age:g} s ago, as {start.run_id}"
+            )
 
     # Runs and units
 
@@ -283,7 +329,10 @@ class Watch:
     def _committed(self, event: Event, fact: fleet.IterationCommitted) -> None:
         this = (fact.iteration, fact.attempt)
         if this <= self._tries.get(fact.run_id, (0, 0)):
-            raise Broken(invariants.ONCE, f"event {event.pos}: iteration {this[0]}.{this[1]} of {fact.run_id} again")
+            raise Broken(
+                invariants.ONCE,
+                f"event {event.pos}: iteration {this[0]}.{this[1]} of {fact.run_id} again",
+            )
         self._tries[fact.run_id] = this
         if fact.outcome == OutcomeKind.RATE_LIMITED and fact.state and fact.decision:
             before, after = fact.state, fact.decision["next_state"]
@@ -291,26 +340,39 @@ class Watch:
                 raise Broken(invariants.LIMITS, f"event {event.pos} counts a limit as a failure")
         replay = replaying.replay(record.read([event]))
         if replay.difference:
-            raise Broken(invariants.REPLAY, f"event {event.pos}: now {replay.difference.replayed.action}")
+            raise Broken(
+                invariants.REPLAY, f"event {event.pos}: now {replay.difference.replayed.action}"
+            )
 
     def _run_begun(self, fact: fleet.RunBegun) -> None:
-        if self.site.setting.is_checked and (asked := self._open_about(self.site.host_of(fact.run_id))):
+        if self.site.setting.is_checked and (
+            asked := self._open_about(self.site.host_of(fact.run_id))
+        ):
             self._held[fact.run_id] = asked
 
     def _open_about(self, host: str) -> str:
         """The open question about a host's surroundings; empty: there is none."""
-        mine = (each for each in baselines.asked(self.site.decisions) if each.subject.host == host and not each.choice)
+        mine = (
+            each
+            for each in baselines.asked(self.site.decisions)
+            if each.subject.host == host and not each.choice
+        )
         return next((each.id for each in mine), "")
 
     def _agent_started(self, event: Event, fact: fleet.AgentStarted) -> None:
         held = self._held.get(fact.run_id)
         if held and held in self.site.decisions.open:
-            raise Broken(invariants.BASELINE, f"event {event.pos} starts an agent while {held} is open")
+            raise Broken(
+                invariants.BASELINE, f"event {event.pos} starts an agent while {held} is open"
+            )
         for scope, subject in (("run", fact.run_id), ("lane", fact.lane)):
             limit = getattr(self.site.setting.config.budgets, scope).usd
             spent = self._spent[scope, subject]
             if limit is not None and spent >= limit:
-                raise Broken(invariants.MONEY, f"event {event.pos}: {scope} {subject} has used {spent:g} of {limit:g}")
+                raise Broken(
+                    invariants.MONEY,
+                    f"event {event.pos}: {scope} {subject} has used {spent:g} of {limit:g}",
+                )
 
     def _agent_ended(self, event: Event, fact: fleet.AgentEnded) -> None:
         self._spent["run", fact.run_id] += fact.cost_usd or 0  # type: ignore[assignment]
@@ -319,8 +381,15 @@ class Watch:
         self._spent[day] += fact.cost_usd or 0  # type: ignore[assignment]
         setting = self.site.setting
         limit = setting.config.budgets.day.usd
-        if limit is not None and setting.agents[0].max_usd is not None and self._spent[day] > limit + LEAST_USD:
-            raise Broken(invariants.OVERDRAWN, f"event {event.pos}: {self._spent[day]:g} of {limit:g} dollars")
+        if (
+            limit is not None
+            and setting.agents[0].max_usd is not None
+            and self._spent[day] > limit + LEAST_USD
+        ):
+            raise Broken(
+                invariants.OVERDRAWN,
+                f"event {event.pos}: {self._spent[day]:g} of {limit:g} dollars",
+            )
 
     def _landing_intended(self, event: Event, fact: fleet.LandingIntended) -> None:
         self.intended.add(fact.new)
@@ -336,23 +405,37 @@ class Watch:
             holder = self.site.holder(lease) if lease else None
             if holder is not None and holder.alive:
                 ahead = f"whose work was proven at {ticket.position}"
-                raise Broken(invariants.TURNS, f"event {event.pos} lands {run_id} before {holder.run_id}, {ahead}")
+                raise Broken(
+                    invariants.TURNS,
+                    f"event {event.pos} lands {run_id} before {holder.run_id}, {ahead}",
+                )
 
     def _unit_landed(self, event: Event, fact: fleet.UnitLanded) -> None:
         repository = self.site.repository
-        if fact.commit not in repository.on_target or fact.unit not in repository.commits[fact.commit].units:
-            raise Broken(invariants.NO_LIE, f"event {event.pos}: {fact.unit} is not in {fact.commit} on the branch")
+        if (
+            fact.commit not in repository.on_target
+            or fact.unit not in repository.commits[fact.commit].units
+        ):
+            raise Broken(
+                invariants.NO_LIE,
+                f"event {event.pos}: {fact.unit} is not in {fact.commit} on the branch",
+            )
         is_there = fact.unit in self._landed and self._landed[fact.unit] not in repository.reverted
         if is_there and not fact.unit.startswith(f"{REPLAN}/"):
             raise Broken(invariants.ONCE, f"event {event.pos}: {fact.unit} landed again")
         if fact.commit not in self.intended:
-            raise Broken(invariants.INTENT, f"event {event.pos}: {fact.commit} was never written as intended")
+            raise Broken(
+                invariants.INTENT, f"event {event.pos}: {fact.commit} was never written as intended"
+            )
         self._landed[fact.unit] = fact.commit
         self.landed_at = event.pos
 
     def _run_stopped(self, event: Event, fact: fleet.RunStopped) -> None:
         if fact.stop_reason not in REASONS or not fact.needs:
-            raise Broken(invariants.TYPED, f"event {event.pos}: {fact.run_id} stopped for {fact.stop_reason!r}")
+            raise Broken(
+                invariants.TYPED,
+                f"event {event.pos}: {fact.run_id} stopped for {fact.stop_reason!r}",
+            )
         if fact.run_id in self.stopped:
             raise Broken(invariants.TYPED, f"event {event.pos}: {fact.run_id} stopped twice")
         self.stopped[fact.run_id] = fact.stop_reason
@@ -382,7 +465,9 @@ class Watch:
             raise Broken(invariants.ONE_ANSWER, f"event {event.pos}: decision {fact.id}")
         self._answered.add(fact.id)
         answered = self.site.decisions.open[fact.id]
-        if event.actor == self.site.store.actor and (taken := answered.question.choice(fact.choice)):
+        if event.actor == self.site.store.actor and (
+            taken := answered.question.choice(fact.choice)
+        ):
             self.answers.given(event, answered, taken)
         if fact.choice == ChoiceName.RAISE and (asked := self._budget_asked.get(fact.id)):
             self._spent[asked.account.scope, _spender(asked.account)] -= asked.by  # type: ignore[assignment]

@@ -118,7 +118,9 @@ class People:
         roster = self.site.setting.config.roster()
         planned = {unit.lane for unit in self.site.units}
         # Where there is nothing to do nobody else starts one: its workers look for something.
-        for lane in [lane for lane in roster if lane not in planned] or [self.random.choice(roster)]:
+        for lane in [lane for lane in roster if lane not in planned] or [
+            self.random.choice(roster)
+        ]:
             now_ms = self.machine.clock.wall_ms()
             made = run_ids.mint(now_ms, self.random.getrandbits(run_ids.ENTROPY_BITS), "by-hand")
             self.site.start_worker(self.random.choice(self.site.hosts), lane, made.run_id, 500)
@@ -180,7 +182,9 @@ class People:
         if live:
             self.machine.counts[faults.HALT] += 1
             lease = self.random.choice(live)
-            self.site.store.record(streams.run(lease.run_id), HaltRequested(run_id=lease.run_id, by="person"))
+            self.site.store.record(
+                streams.run(lease.run_id), HaltRequested(run_id=lease.run_id, by="person")
+            )
             self.machine.look()
             if holder := self.site.holder(lease):
                 self.machine.after(1_000, self.on_halt, holder)
@@ -193,19 +197,28 @@ class People:
         lease = next(iter(self.site.live()), None)
         proposed = HaltProposed(handle="pid 4711", reason="it looks idle")
         if lease:
-            proposed = HaltProposed(handle=lease.run_id, run_id=lease.run_id, lane=lease.lane, reason="it looks idle")
+            proposed = HaltProposed(
+                handle=lease.run_id, run_id=lease.run_id, lane=lease.lane, reason="it looks idle"
+            )
         self._put(faults.HALT_PROPOSED, streams.run(proposed.run_id or "by-hand"), proposed)
 
     def add_question(self, _: object) -> None:
         lane = self.site.setting.config.roster()[0]
-        added = Added.ask("DESIGN", lane, "Which of the two?", "", answered=self.site.decisions.answered)
+        added = Added.ask(
+            "DESIGN", lane, "Which of the two?", "", answered=self.site.decisions.answered
+        )
         entry = state.raising(added)
         self._put(faults.QUESTION_ADDED, entry.stream, entry.body)
 
     def stop_by_hand(self, _: object) -> None:
         """A loop that a person runs stops, and needs its person."""
         stopped = RunStopped(
-            run_id="by-hand", lane="", stop_reason="blocked", needs=Needs.OPERATOR, reason="no unit", by_hand=True
+            run_id="by-hand",
+            lane="",
+            stop_reason="blocked",
+            needs=Needs.OPERATOR,
+            reason="no unit",
+            by_hand=True,
         )
         self._put(faults.STOPPED_BY_HAND, streams.run(stopped.run_id), stopped)
 
@@ -261,12 +274,18 @@ class People:
         """Where the text is that it is about; None: it is about no text."""
         if not isinstance(question, TextChanged):
             return None
-        return next(host for host in self.site.hosts if self.site.texts[host.name].where == question.where)
+        return next(
+            host for host in self.site.hosts if self.site.texts[host.name].where == question.where
+        )
 
     def _mend(self, asked: Standing, choice: str) -> None:
         """Who says that it should be checked again has most often put it right before."""
         question = asked.question
-        if isinstance(question, BaselineFailed) and choice == ChoiceName.RETRY and self.random.random() < 0.7:
+        if (
+            isinstance(question, BaselineFailed)
+            and choice == ChoiceName.RETRY
+            and self.random.random() < 0.7
+        ):
             self.site.ailing[question.host] = ""
 
     def _see_that_one_runs(self, on: Host | None = None) -> None:

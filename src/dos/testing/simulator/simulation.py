@@ -19,7 +19,9 @@ from dos.testing.simulator.world.scheduler import Process
 from dos.testing.simulator.world.site import Site
 
 CHECKED = 8  # in each so many'th world the target is checked before anybody is started
-ASKED = 8  # in each so many'th, another one, people are asked about more, and may answer that they wait
+ASKED = (
+    8  # in each so many'th, another one, people are asked about more, and may answer that they wait
+)
 
 
 class Failure(Struct, frozen=True, kw_only=True):

@@ -31,14 +31,29 @@ from dos.testing.simulator.worker_effects import WorkerPerformers
 from dos.testing.simulator.world import faults
 from dos.testing.simulator.world.branch_view import BranchView
 from dos.testing.simulator.world.repository import TARGET
-from dos.testing.simulator.world.scheduler import SUSPENDED, Host, Later, Performers, Process, Suspended, simulates
+from dos.testing.simulator.world.scheduler import (
+    SUSPENDED,
+    Host,
+    Later,
+    Performers,
+    Process,
+    Suspended,
+    simulates,
+)
 from dos.testing.simulator.world.site import Site
 from dos.units.unit import Unit
 from dos.verify.baseline import Subject
 
 FOREVER_MS = 1 << 50
 NOTHING = effects.Backlog(
-    open=[], held=[], resting=[], landed=[], completion=None, interrupted=[], unsettled=[], history={}
+    open=[],
+    held=[],
+    resting=[],
+    landed=[],
+    completion=None,
+    interrupted=[],
+    unsettled=[],
+    history={},
 )
 QUIET_TICKS = 3
 SPIN_MS = 120_000  # without anything landed
@@ -63,7 +78,9 @@ class FleetPerformers:
         self.site = site
         self.machine = site.machine
         self.workers = workers
-        self.population: dict[str, tuple[int, int]] = {}  # host -> how many it saw, and has started since
+        self.population: dict[
+            str, tuple[int, int]
+        ] = {}  # host -> how many it saw, and has started since
         self._surveyed: dict[str, tuple[object, int, effects.Backlog]] = {}
         self._looked_for_spinning: dict[str, int] = {}
         self._cleared: set[int] = set()  # the supervisors whose host was checked
@@ -90,7 +107,10 @@ class FleetPerformers:
             texts.heed(process.store, self.site.decisions, self.site.text_news)
             self.machine.look()
         seen = structs.replace(self.seen(process.host, view), baseline=self.baseline_plan(process))
-        self.population[process.host.name] = sum(bool(seen.working_on(lane)) for lane in seen.backlogs), 0
+        self.population[process.host.name] = (
+            sum(bool(seen.working_on(lane)) for lane in seen.backlogs),
+            0,
+        )
         fleet = observing.fleet(
             seen,
             supervisor=effect.lease,
@@ -129,10 +149,14 @@ class FleetPerformers:
         commit = self.site.repository.target
         return BaselineStarted(host=host.name, branch=TARGET, commit=commit, command=COMMANDS)
 
-    def check_baseline(self, process: Process, effect: effects.CheckBaseline) -> Later[BaselineChecked | None]:
+    def check_baseline(
+        self, process: Process, effect: effects.CheckBaseline
+    ) -> Later[BaselineChecked | None]:
         """On some hosts it fails until a person mends it. Whoever checks may die at it, and the branch may move."""
         subject, host, site = self._subject(process.host), process.host.name, self.site
-        found = "" if self.machine.calm else site.ailing.setdefault(host, site.random.choice(AILMENTS))
+        found = (
+            "" if self.machine.calm else site.ailing.setdefault(host, site.random.choice(AILMENTS))
+        )
         if found:
             self.machine.counts[found] += 1
         fact = BaselineChecked(
@@ -159,7 +183,9 @@ class FleetPerformers:
         working = leases.keys() - staff.dead().keys()
         # What a lane could offer is asked only where nobody works.
         backlogs = {
-            name: NOTHING if name in working else self._backlog(name, units, state, view.shown, now_ms)
+            name: NOTHING
+            if name in working
+            else self._backlog(name, units, state, view.shown, now_ms)
             for name in setting.regions
         }
         free = [lane for lane, found in backlogs.items() if found.open]
@@ -191,7 +217,10 @@ class FleetPerformers:
         """All that waits for a person, as the first host's `dos decisions` lists it."""
         seen = self.seen(self.site.hosts[0])
         return attention.waiting(
-            self.site.decisions, self.site.reader.leases(), observing.units(seen), now_ms=seen.now_ms
+            self.site.decisions,
+            self.site.reader.leases(),
+            observing.units(seen),
+            now_ms=seen.now_ms,
         )
 
     def gone(self, lease: Lease, host: Host) -> bool:
@@ -217,14 +246,21 @@ class FleetPerformers:
         """Who holds a lane or is on the way to one, and how each stands by the word of this host."""
         live, wall_ms = self.site.live(), self.machine.clock.wall_ms()
         fences = {lease.fence for lease in live}
-        lapsed = [lease for lease in self.site.reader.leases() if not (lease.is_lock or lease.fence in fences)]
+        lapsed = [
+            lease
+            for lease in self.site.reader.leases()
+            if not (lease.is_lock or lease.fence in fences)
+        ]
         # One whose time is over while its process is there is left to whoever is first.
         over = [lease for lease in lapsed if lease.system != host.name or self.gone(lease, host)]
         looks = self.machine.now - self._looked_for_spinning.get(host.name, 0) >= SPIN_LOOK_MS
         if looks:
             self._looked_for_spinning[host.name] = self.machine.now
         stands = {lease.fence: self._stands(lease, host, looks, wall_ms) for lease in live}
-        stands |= {lease.fence: Standing(answer=Liveness.STALLED, why="its lease is over") for lease in over}
+        stands |= {
+            lease.fence: Standing(answer=Liveness.STALLED, why="its lease is over")
+            for lease in over
+        }
         return Staff(leases=[*live, *over], stands=stands, launched=self.launched(host, wall_ms))
 
     def _stands(self, lease: Lease, host: Host, looks: bool, wall_ms: int) -> Standing:
@@ -240,7 +276,9 @@ class FleetPerformers:
         return {
             lane: 1
             for lane, starts in self.site.fleet.starts.items()
-            if starts.pending and wall_ms - starts.at_ms <= LAUNCH_MS and not self._never_came(starts, host)
+            if starts.pending
+            and wall_ms - starts.at_ms <= LAUNCH_MS
+            and not self._never_came(starts, host)
         }
 
     def spawn(self, process: Process, effect: effects.SpawnWorker) -> Identity | None:
@@ -256,7 +294,9 @@ class FleetPerformers:
             launch_ms = random.randint(20_000, 150_000)
         settings = self.settings(process)
         self.on_hand_over(process, settings)
-        started = self.site.start_worker(process.host, effect.lane, effect.run_id, launch_ms, settings)
+        started = self.site.start_worker(
+            process.host, effect.lane, effect.run_id, launch_ms, settings
+        )
         if not calm and swarm.happens(faults.DIES_AT_START):
             self.machine.counts[faults.DIES_AT_START] += 1
             self.machine.after(launch_ms - 1, self.machine.kill, started)
@@ -269,7 +309,9 @@ class FleetPerformers:
 
     def revoke(self, process: Process, effect: effects.RevokeLease) -> bool:
         try:
-            process.store.revoke(effect.lease.fence, version=effect.lease.version, reason=effect.reason)
+            process.store.revoke(
+                effect.lease.fence, version=effect.lease.version, reason=effect.reason
+            )
         except Conflict:
             if not self._revoked(process, effect.lease):
                 self.machine.counts[faults.REAP_REFUSED] += 1
@@ -279,8 +321,12 @@ class FleetPerformers:
 
     def _revoked(self, process: Process, lease: Lease) -> bool:
         """It was this supervisor that did it, and the answer was lost on its way."""
-        following = process.store.load(streams.lease(lease.lane, is_lock=lease.is_lock), after=lease.version, limit=1)
-        return any(event.actor == process.store.actor for event, _ in select(following, LeaseRevoked))
+        following = process.store.load(
+            streams.lease(lease.lane, is_lock=lease.is_lock), after=lease.version, limit=1
+        )
+        return any(
+            event.actor == process.store.actor for event, _ in select(following, LeaseRevoked)
+        )
 
     def complain(self, process: Process, effect: effects.Complain) -> None:
         """Nobody here reads it."""
@@ -293,7 +339,9 @@ class FleetPerformers:
 
     def mint(self, process: Process, effect: effects.MintRun) -> str:
         host_ms = self.machine.clock.wall_ms() + process.host.wrong_by_ms
-        return run_ids.mint(host_ms, self.site.random.getrandbits(run_ids.ENTROPY_BITS), effect.process).run_id
+        return run_ids.mint(
+            host_ms, self.site.random.getrandbits(run_ids.ENTROPY_BITS), effect.process
+        ).run_id
 
     def pause(self, process: Process, effect: effects.Pause) -> Suspended[None]:
         """Until the next tick; while nothing happens a few are left out, since a missed one changes nothing."""

@@ -21,7 +21,14 @@ from dos.testing.simulator.agents import Agents
 from dos.testing.simulator.world import faults
 from dos.testing.simulator.world.clock import BEGIN_MS
 from dos.testing.simulator.world.repository import TARGET
-from dos.testing.simulator.world.scheduler import SUSPENDED, Later, Performers, Process, Suspended, simulates
+from dos.testing.simulator.world.scheduler import (
+    SUSPENDED,
+    Later,
+    Performers,
+    Process,
+    Suspended,
+    simulates,
+)
 from dos.testing.simulator.world.site import HOST_NAME, Site
 from dos.units.unit import Landing, Unit
 
@@ -84,9 +91,15 @@ class WorkerPerformers:
     def take_lease(self, process: Process, effect: effects.TakeLease) -> Lease | Refusal:
         is_lock = effect.is_lock
         region = NOWHERE if is_lock else self.site.setting.regions[effect.lane]
-        taken = self._take(process, self._request(process, effect.lane, effect.run_id, region, is_lock=is_lock))
+        taken = self._take(
+            process, self._request(process, effect.lane, effect.run_id, region, is_lock=is_lock)
+        )
         if isinstance(taken, Refusal):
-            name = faults.SECOND_SUPERVISOR if is_lock else REFUSED.get(taken.reason, str(taken.reason))
+            name = (
+                faults.SECOND_SUPERVISOR
+                if is_lock
+                else REFUSED.get(taken.reason, str(taken.reason))
+            )
             self.machine.counts[name] += 1
         return taken
 
@@ -95,7 +108,9 @@ class WorkerPerformers:
         documents, own = ["docs/plan.md"], effect.lease
         if not self.site.setting.plans_apart:
             return effects.Plans(lease=own, documents=documents)
-        taken = self._take(process, self._request(process, f"replan-{own.lane}", effect.run_id, DOCUMENTS))
+        taken = self._take(
+            process, self._request(process, f"replan-{own.lane}", effect.run_id, DOCUMENTS)
+        )
         if isinstance(taken, Refusal):
             self.machine.counts[faults.PLANS_HELD] += 1
             return taken
@@ -111,7 +126,9 @@ class WorkerPerformers:
                 self.repository.raise_fence(taken.lane, taken.fence)
         return taken
 
-    def _request(self, process: Process, lane: str, run_id: str, region: Region, *, is_lock: bool = False) -> Request:
+    def _request(
+        self, process: Process, lane: str, run_id: str, region: Region, *, is_lock: bool = False
+    ) -> Request:
         return Request(
             lane=lane,
             holder=f"{HOST_NAME}:{process.pid}",
@@ -145,7 +162,9 @@ class WorkerPerformers:
         for lease in self.site.reader.leases():
             if lease.fence == fence and self.site.is_gone(lease, process.host):
                 try:
-                    process.store.revoke(lease.fence, version=lease.version, reason="its process is gone")
+                    process.store.revoke(
+                        lease.fence, version=lease.version, reason="its process is gone"
+                    )
                 except Conflict:
                     pass  # another was quicker
                 return True
@@ -153,7 +172,11 @@ class WorkerPerformers:
 
     def _end_predecessors(self, process: Process, mine: Lease, before: list[Lease]) -> None:
         """Also one whose lease somebody else took first, and died before it came so far."""
-        held = {lease.pid for lease in before if lease.lane == mine.lane and lease.system == process.host.name}
+        held = {
+            lease.pid
+            for lease in before
+            if lease.lane == mine.lane and lease.system == process.host.name
+        }
         for old in list(self.machine.processes.values()):
             was_here = old.lane == mine.lane and not old.is_supervisor and old.host is process.host
             if old is not process and old.alive and (was_here or old.pid in held):
@@ -200,7 +223,9 @@ class WorkerPerformers:
         if view.is_unsure:
             fleet = self.site.as_git_shows(view, units)
         others = {each.run_id for each in self.site.live() if each.fence != lease.fence} - {""}
-        found = self.backlog(units, fleet, lease.lane, self.machine.clock.wall_ms(), others, lease.run_id)
+        found = self.backlog(
+            units, fleet, lease.lane, self.machine.clock.wall_ms(), others, lease.run_id
+        )
         orders = fleet.orders(lease)
         return structs.replace(
             found,
@@ -214,7 +239,9 @@ class WorkerPerformers:
     def held_by(self, host: str) -> str:
         """The question that keeps agents from starting on a host."""
         site = self.site
-        return state.holding(site.baselines, site.decisions, host) if site.setting.is_checked else ""
+        return (
+            state.holding(site.baselines, site.decisions, host) if site.setting.is_checked else ""
+        )
 
     def backlog(
         self,
@@ -239,13 +266,19 @@ class WorkerPerformers:
 
     # The repository
 
-    def prepare_worktree(self, process: Process, effect: effects.PrepareWorktree) -> effects.Worktree:
+    def prepare_worktree(
+        self, process: Process, effect: effects.PrepareWorktree
+    ) -> effects.Worktree:
         path = f"{process.host.name}/{effect.lane}"
         tree = self.repository.tree(path)
         saved = self.repository.prepare(tree, effect.run_id)
-        return effects.Worktree(path=path, target=TARGET, base=tree.base, salvaged=saved, queue=TARGET)
+        return effects.Worktree(
+            path=path, target=TARGET, base=tree.base, salvaged=saved, queue=TARGET
+        )
 
-    def choose_agent(self, process: Process, effect: effects.ChooseAgent) -> effects.Chosen | effects.NoRoom:
+    def choose_agent(
+        self, process: Process, effect: effects.ChooseAgent
+    ) -> effects.Chosen | effects.NoRoom:
         chosen = choosing.choose(
             self.site.setting.config,
             self.site.setting.agents,
@@ -260,7 +293,9 @@ class WorkerPerformers:
             self.machine.counts[faults.PROMISED] += 1
         return chosen
 
-    def run_agent(self, process: Process, effect: effects.RunAgent) -> Suspended[effects.AgentResult]:
+    def run_agent(
+        self, process: Process, effect: effects.RunAgent
+    ) -> Suspended[effects.AgentResult]:
         return self.agents.start(process, effect)
 
     def _heed(self, lease: Lease) -> None:
@@ -300,7 +335,10 @@ class WorkerPerformers:
         self._heed(effect.lease)
         deadline = self.machine.now + effect.seconds * 1000
         return self._wait(
-            process, deadline, lambda: self._comes_next(process, effect), lambda: self._ahead(process, effect)
+            process,
+            deadline,
+            lambda: self._comes_next(process, effect),
+            lambda: self._ahead(process, effect),
         )
 
     def _comes_next(self, process: Process, effect: effects.AwaitTurn) -> bool:
@@ -310,7 +348,10 @@ class WorkerPerformers:
     def _ahead(self, process: Process, effect: effects.AwaitTurn) -> int:
         live = {lease.fence: lease for lease in self.site.live()}
         tickets = self.site.landing_queue.ahead(effect.run_id)
-        return sum(each.fence in live and not self.site.is_gone(live[each.fence], process.host) for each in tickets)
+        return sum(
+            each.fence in live and not self.site.is_gone(live[each.fence], process.host)
+            for each in tickets
+        )
 
     def prepare_landing(
         self, process: Process, effect: effects.PrepareLanding
@@ -322,8 +363,12 @@ class WorkerPerformers:
                     self.machine.counts[name] += 1
                     return effects.NotLanded(reason=name)
         self._heed(effect.lease)
-        ready = self.repository.prepare_landing(effect.unit.name, tree, effect.head, effect.worktree.base)
-        return Later(self.site.random.random() * 4, ready)  # the tests run, and others land meanwhile
+        ready = self.repository.prepare_landing(
+            effect.unit.name, tree, effect.head, effect.worktree.base
+        )
+        return Later(
+            self.site.random.random() * 4, ready
+        )  # the tests run, and others land meanwhile
 
     def move_branch(self, process: Process, effect: effects.MoveBranch) -> effects.NotLanded | None:
         lane, fence = effect.lease.lane, effect.lease.fence
@@ -358,18 +403,29 @@ class WorkerPerformers:
         began, said = self.machine.now, effect.word
         deadline = inf if effect.until_ms is None else effect.until_ms - BEGIN_MS
         return self._wait(
-            process, deadline, lambda: self.site.fleet.word > said, lambda: (self.machine.now - began) / 1000
+            process,
+            deadline,
+            lambda: self.site.fleet.word > said,
+            lambda: (self.machine.now - began) / 1000,
         )
 
     def _wait(
-        self, process: Process, deadline: float, is_over: Callable[[], bool], answer: Callable[[], A]
+        self,
+        process: Process,
+        deadline: float,
+        is_over: Callable[[], bool],
+        answer: Callable[[], A],
     ) -> Suspended[A]:
         """The answer is made when the time is over, or what is waited for has come."""
         self._look(process, deadline, is_over, answer)
         return SUSPENDED
 
     def _look(
-        self, process: Process, deadline: float, is_over: Callable[[], bool], answer: Callable[[], object]
+        self,
+        process: Process,
+        deadline: float,
+        is_over: Callable[[], bool],
+        answer: Callable[[], object],
     ) -> None:
         left = deadline - self.machine.now
         over = left <= 0 or self.machine.is_lost(process) or is_over()
@@ -380,7 +436,9 @@ class WorkerPerformers:
         elif over:
             self.machine.after(0, self._go_on, (process, answer))
             return
-        self.machine.after(min(left, LOOK_MS), lambda _: self._look(process, deadline, is_over, answer))
+        self.machine.after(
+            min(left, LOOK_MS), lambda _: self._look(process, deadline, is_over, answer)
+        )
 
     def _go_on(self, waited: tuple[Process, Callable[[], object]]) -> None:
         process, answer = waited

@@ -47,7 +47,9 @@ def _one(objects: Objects, path: Path, file: Entry) -> None:
         return path.mkdir(mode=0o755)  # its files are another repository's
     content = objects.blob(file.sha)
     if content is None:
-        raise GitFailed(f"the object {file.sha} cannot be read: it is not there", hint="`git fsck` says more.")
+        raise GitFailed(
+            f"the object {file.sha} cannot be read: it is not there", hint="`git fsck` says more."
+        )
     if stat.S_ISLNK(file.mode):
         return path.symlink_to(os.fsdecode(content))
     with os.fdopen(os.open(path, _NEW_FILE, 0o600), "wb") as target:

@@ -65,7 +65,11 @@ class Change(Struct, frozen=True, kw_only=True):
         """What a runner is pointed at: of the new tests those that changed, where any of them can be run by itself."""
         side = self.new if cell.new_tests else self.old
         every = sorted(self.runnable & side.keys())
-        return [path for path in self.changed if path in self.runnable] or every if cell.new_tests else every
+        return (
+            [path for path in self.changed if path in self.runnable] or every
+            if cell.new_tests
+            else every
+        )
 
     def harness(self, command: str) -> list[str]:
         """What it changed beside the tests that decides how they are run."""
@@ -108,7 +112,9 @@ def _touched(old: Files, new: Files) -> set[str]:
 def _test_changes(objects: Objects, old: Files, new: Files) -> Iterator[TestChange]:
     for path in sorted(_touched(old, new)):
         if weakening.is_watched(path):
-            yield TestChange(path=path, old=_text(objects, old.get(path)), new=_text(objects, new.get(path)))
+            yield TestChange(
+                path=path, old=_text(objects, old.get(path)), new=_text(objects, new.get(path))
+            )
 
 
 def _text(objects: Objects, file: Entry | None) -> str | None:

@@ -42,7 +42,9 @@ def of_commit(world: World, sha: str) -> list[Witness]:
     for _, fact in select(world.journal.load(streams.witness(sha)), TestWitnessed):
         if fact.commit == sha:
             stands = fact.witnesses and fact.verdict == Answer.DISCRIMINATES
-            found.append(convert(structs.replace(fact, witnesses=stands), Witness, from_attributes=True))
+            found.append(
+                convert(structs.replace(fact, witnesses=stands), Witness, from_attributes=True)
+            )
     return found[::-1]
 
 
@@ -52,7 +54,9 @@ def undisputed(found: Sequence[Witness], unit: str = "") -> Witness | None:
     A test that is green by chance would otherwise only have to be run until it is.
     """
     bound = [each for each in found if each.is_bound and each.unit in ("", unit)]
-    against = {each.command for each in bound if not each.witnesses and each.verdict != Answer.ABSTAIN}
+    against = {
+        each.command for each in bound if not each.witnesses and each.verdict != Answer.ABSTAIN
+    }
     return next((each for each in bound if each.witnesses and each.command not in against), None)
 
 
@@ -67,7 +71,9 @@ def witness(world: World, subject: str) -> EvidenceFacts:
         return no_signal(NAME, Accountability.OS_RECORDED, subject, sha.why)
     found = sorted(of_commit(world, sha), key=lambda record: not record.is_bound)
     if not found:
-        return no_signal(NAME, Accountability.OS_RECORDED, subject, "no runner has recorded its tests")
+        return no_signal(
+            NAME, Accountability.OS_RECORDED, subject, "no runner has recorded its tests"
+        )
     newest = found[0]
     rung = newest.rung if newest.is_bound else Accountability.AGENT_AUTHORED
     say = attest if newest.witnesses else refute if newest.verdict in AGAINST else no_signal

@@ -28,7 +28,9 @@ Choose = Callable[[Sequence[Cell]], Cell]
 class Asked(Struct, frozen=True, kw_only=True):
     commit: str
     command: str
-    folder: str = ""  # from the top of the repository: where the command is run, and where the globs begin
+    folder: str = (
+        ""  # from the top of the repository: where the command is run, and where the globs begin
+    )
     globs: tuple[str, ...] = ()  # which files are tests; none: go by their names
     timeout_seconds: float = 300.0
     repeat: int = 2
@@ -44,7 +46,10 @@ class Witnessed(Struct, frozen=True, kw_only=True):
 
 
 def witness(
-    git: Reader, asked: Asked, told: Told = lambda line: None, choose: Choose = random.SystemRandom().choice
+    git: Reader,
+    asked: Asked,
+    told: Told = lambda line: None,
+    choose: Choose = random.SystemRandom().choice,
 ) -> Witnessed:
     change = changed_tests.gather(git, asked.commit, asked.globs, asked.folder)
     hindrance = change.why if isinstance(change, Unknown) else change.hindrance
@@ -53,7 +58,9 @@ def witness(
         return Witnessed(change=change, matrix=matrix, verdict=tested.judge_matrix(matrix))
     with (
         execute.ended_by_signals(),
-        Sandbox(git, moment=int(time.time()), timeout_seconds=asked.timeout_seconds, keep=asked.keep) as sandbox,
+        Sandbox(
+            git, moment=int(time.time()), timeout_seconds=asked.timeout_seconds, keep=asked.keep
+        ) as sandbox,
     ):
         matrix = _filled(change, asked, sandbox, told, choose)
         return Witnessed(
@@ -106,7 +113,9 @@ def _try(change: Change, asked: Asked, sandbox: Sandbox, cell: Cell) -> SuiteRun
     made = _command(change, asked, cell)
     ran = sandbox.run(change.files(cell), made, asked.folder, cell.value.replace("_", "-"))
     if ran is None:
-        return SuiteRun(outcome=SuiteOutcome.NOT_RUN, why=f"there is no folder {asked.folder} in it")
+        return SuiteRun(
+            outcome=SuiteOutcome.NOT_RUN, why=f"there is no folder {asked.folder} in it"
+        )
     if ran.timed_out:
         why = f"no end within {asked.timeout_seconds:g} s"
         return SuiteRun(outcome=SuiteOutcome.NOT_RUN, why=why, seconds=round(ran.seconds, 3))

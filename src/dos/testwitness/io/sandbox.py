@@ -27,7 +27,9 @@ _KEPT = ("PATH", "LANG", "LANGUAGE", "TZ", "LD_LIBRARY_PATH", "JAVA_HOME", "GORO
 
 
 class Sandbox:
-    def __init__(self, git: Reader, *, moment: int, timeout_seconds: float, keep: bool = False) -> None:
+    def __init__(
+        self, git: Reader, *, moment: int, timeout_seconds: float, keep: bool = False
+    ) -> None:
         self._git = git
         self._moment = moment
         self._limits = Limits(wall_seconds=timeout_seconds)
@@ -38,7 +40,8 @@ class Sandbox:
             self.home = Path(tempfile.mkdtemp(prefix="dos-witness-"))
         except OSError as error:
             raise DosError(
-                f"no temporary folder can be made: {error.strerror}", hint="Set TMPDIR to a place that can be written."
+                f"no temporary folder can be made: {error.strerror}",
+                hint="Set TMPDIR to a place that can be written.",
             ) from error
 
     def __enter__(self) -> Self:
@@ -63,7 +66,9 @@ class Sandbox:
         mark = secrets.token_hex(8)
         words = confined(["sh", "-c", command], network_off=self.network_off)
         try:
-            return execute.run(words, cwd=inside, environment=_environment(place, mark), limits=self._limits)
+            return execute.run(
+                words, cwd=inside, environment=_environment(place, mark), limits=self._limits
+            )
         finally:
             end_marked(mark)
 
@@ -76,7 +81,14 @@ class Sandbox:
 
 
 def confined(command: list[str], *, network_off: bool) -> list[str]:
-    return [sys.executable, "-I", "-S", sandbox_child.__file__, "off" if network_off else "on", *command]
+    return [
+        sys.executable,
+        "-I",
+        "-S",
+        sandbox_child.__file__,
+        "off" if network_off else "on",
+        *command,
+    ]
 
 
 def end_marked(mark: str) -> None:
@@ -95,10 +107,17 @@ def end_marked(mark: str) -> None:
 
 
 def _environment(place: Path, mark: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("LC_")}
+    kept = {
+        name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("LC_")
+    }
     for name in ("home", "tmp"):
         (place / name).mkdir()
-    own = {"HOME": str(place / "home"), "TMPDIR": str(place / "tmp"), "PYTHONDONTWRITEBYTECODE": "1", "CI": "true"}
+    own = {
+        "HOME": str(place / "home"),
+        "TMPDIR": str(place / "tmp"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "CI": "true",
+    }
     return kept | own | {MARK: mark}
 
 
@@ -106,4 +125,7 @@ def _can_cut_network() -> bool:
     if sys.platform != "linux":
         return False
     words, limits = confined(["true"], network_off=True), Limits(wall_seconds=PROBE_SECONDS)
-    return execute.run(words, cwd=Path("/"), environment=dict(os.environ), limits=limits).exit_code == 0
+    return (
+        execute.run(words, cwd=Path("/"), environment=dict(os.environ), limits=limits).exit_code
+        == 0
+    )

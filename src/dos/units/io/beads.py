@@ -19,7 +19,12 @@ CLAIMS = {
     "hooked": Claim.OPEN,
 }
 GONE = ("tombstone", "pinned")
-NO_WORK = ("epic", "message", "molecule", "merge-request")  # they hold other issues, or nothing to do
+NO_WORK = (
+    "epic",
+    "message",
+    "molecule",
+    "merge-request",
+)  # they hold other issues, or nothing to do
 LOWEST_PRIORITY = 2  # of an issue that does not say
 
 
@@ -46,7 +51,11 @@ def read(root: Path, where: str) -> tuple[list[Unit], list[Problem]]:
             lines = path.read_bytes().split(b"\n")
         except OSError as error:
             problems.append(
-                Problem(kind=Trouble.UNREADABLE, what=f"it cannot be read: {error.strerror}", document=name)
+                Problem(
+                    kind=Trouble.UNREADABLE,
+                    what=f"it cannot be read: {error.strerror}",
+                    document=name,
+                )
             )
             continue
         for number, line in enumerate(lines, 1):
@@ -62,24 +71,35 @@ def _files(root: Path, where: str) -> list[Path]:
         return [place]
     files = sorted(place.glob("*.jsonl")) if place.is_dir() else []
     if not files:
-        raise BadInput(f"[plans] beads is {where!r}, and there are no issues", hint="dos config set plans.beads PATH")
+        raise BadInput(
+            f"[plans] beads is {where!r}, and there are no issues",
+            hint="dos config set plans.beads PATH",
+        )
     return files
 
 
-def _read_line(line: bytes, name: str, number: int, problems: list[Problem]) -> Iterator[tuple[int, Unit]]:
+def _read_line(
+    line: bytes, name: str, number: int, problems: list[Problem]
+) -> Iterator[tuple[int, Unit]]:
     try:
         record = json.decode(line)
         if not isinstance(record, dict) or "title" not in record:
             return  # a comment, a deletion: not every line of the folder is an issue
         issue = convert({key: value for key, value in record.items() if value is not None}, Issue)
     except (DecodeError, ValidationError, RecursionError) as error:
-        problems.append(Problem(kind=Trouble.UNREADABLE, what=f"not an issue: {error}", document=name, line=number))
+        problems.append(
+            Problem(
+                kind=Trouble.UNREADABLE, what=f"not an issue: {error}", document=name, line=number
+            )
+        )
         return
     if issue.status not in GONE and issue.issue_type not in NO_WORK:
         unit = _unit(issue, name, number)
         if unit.unparseable:
             what = f"unit {unit.name}: {unit.unparseable}"
-            problems.append(Problem(kind=Trouble.KEY_MISTYPED, what=what, document=name, line=number))
+            problems.append(
+                Problem(kind=Trouble.KEY_MISTYPED, what=what, document=name, line=number)
+            )
         yield issue.priority, unit
 
 

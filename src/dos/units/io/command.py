@@ -34,7 +34,9 @@ class Line(Struct, frozen=True, kw_only=True):
     status: str = ""
 
 
-def read(root: Path, command: Sequence[str], timeout_seconds: float) -> tuple[list[Unit], list[Problem]]:
+def read(
+    root: Path, command: Sequence[str], timeout_seconds: float
+) -> tuple[list[Unit], list[Problem]]:
     """The units in the order in which they were printed. A program that fails has printed nothing."""
     output = _printed(root, command, timeout_seconds)
     decoder = json.Decoder(Line)

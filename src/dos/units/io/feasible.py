@@ -15,8 +15,39 @@ from dos.units.unit import Claim, Problem, Trouble, Unit
 # Built into the shell, or part of its grammar: nothing that could be missing.
 _BUILT_IN = frozenset(
     (
-        *(".", ":", "!", "[", "[[", "(", "{", "alias", "bg", "case", "cd", "command", "echo", "eval", "exec", "exit"),
-        *("export", "false", "fi", "for", "function", "if", "printf", "pwd", "read", "set", "shift", "source", "test"),
+        *(
+            ".",
+            ":",
+            "!",
+            "[",
+            "[[",
+            "(",
+            "{",
+            "alias",
+            "bg",
+            "case",
+            "cd",
+            "command",
+            "echo",
+            "eval",
+            "exec",
+            "exit",
+        ),
+        *(
+            "export",
+            "false",
+            "fi",
+            "for",
+            "function",
+            "if",
+            "printf",
+            "pwd",
+            "read",
+            "set",
+            "shift",
+            "source",
+            "test",
+        ),
         *("time", "trap", "true", "type", "ulimit", "umask", "unset", "until", "wait", "while"),
     )
 )
@@ -35,7 +66,9 @@ def problems(root: Path, units: Sequence[Unit], config: Config) -> Iterator[Prob
             what = f"unit {unit.name} names {', '.join(outside)}, which can never lie in its lane {lane!r}"
             yield _problem(Trouble.PATHS_OUTSIDE_LANE, unit, what)
         if missing := _missing(root, unit.acceptance, config):
-            what = f"unit {unit.name}: its acceptance starts {missing!r}, and there is no such program"
+            what = (
+                f"unit {unit.name}: its acceptance starts {missing!r}, and there is no such program"
+            )
             yield _problem(Trouble.ACCEPTANCE_PROGRAM_MISSING, unit, what)
 
 
@@ -70,7 +103,12 @@ def _missing(root: Path, command: str, config: Config) -> str:
     if any(word in _MOVES for word in words[:1]):
         return ""  # elsewhere, and perhaps only once the work is done
     program = next((word for word in words if not _ASSIGNMENT.match(word)), "")
-    if not program or program in _BUILT_IN or program in _BREAKS or set(program) & set("$`*?(){}<>;|&"):
+    if (
+        not program
+        or program in _BUILT_IN
+        or program in _BREAKS
+        or set(program) & set("$`*?(){}<>;|&")
+    ):
         return ""
     if "/" not in program:
         return "" if shutil.which(program) else program

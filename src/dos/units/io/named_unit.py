@@ -22,5 +22,7 @@ def find(declared: Sequence[Unit], word: str) -> Unit | None:
     fits = [unit for unit in declared if unit.id == word]
     if by_name is None and len(fits) > 1:
         names = ", ".join(unit.name for unit in fits)
-        raise BadInput(f"{shown(word)} is in several plans: {names}", hint="Give one of these names.")
+        raise BadInput(
+            f"{shown(word)} is in several plans: {names}", hint="Give one of these names."
+        )
     return by_name or next(iter(fits), None)

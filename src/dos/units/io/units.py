@@ -14,7 +14,11 @@ from dos.workspace import Workspace
 
 
 def read(
-    place: Workspace, config: Config, *, counted: bool = False, texts: Mapping[str, str | None] | None = None
+    place: Workspace,
+    config: Config,
+    *,
+    counted: bool = False,
+    texts: Mapping[str, str | None] | None = None,
 ) -> Portfolio:
     """Every unit of the workspace, in the order in which they should be offered, and what is wrong with them.
 
@@ -55,7 +59,9 @@ def _completed(unit: Unit, config: Config) -> Unit:
     found = config.units.get(unit.name) or config.units.get(unit.id)
     if found is None:
         return unit
-    return structs.replace(unit, paths=unit.paths or found.paths, acceptance=unit.acceptance or found.accept)
+    return structs.replace(
+        unit, paths=unit.paths or found.paths, acceptance=unit.acceptance or found.accept
+    )
 
 
 def _documents(
@@ -65,7 +71,9 @@ def _documents(
     problems: list[Problem] = []
     paths = config.paths  # packets show units too, and are no plans
     grammar = config.enumerate
-    for found in documents.read(place.root, paths.plans_glob, grammar, paths.next_packets, texts=texts):
+    for found in documents.read(
+        place.root, paths.plans_glob, grammar, paths.next_packets, texts=texts
+    ):
         if isinstance(found, tuple):
             name, unread = found
             problems.append(Problem(kind=Trouble.UNREADABLE, what=unread.why, document=name))

@@ -25,7 +25,9 @@ class Document(Struct, frozen=True, kw_only=True):
     name: str
     plan: str
     declared: tuple[Declared, ...]
-    style: str = NAMED  # numbers and phases: nothing in it has an id, and its headings are only counted
+    style: str = (
+        NAMED  # numbers and phases: nothing in it has an id, and its headings are only counted
+    )
     problems: tuple[Problem, ...] = ()
 
     @property
@@ -40,7 +42,9 @@ def plan_name(document: str) -> str:
     return (name.rpartition(".")[0] or name).removesuffix("-plan").upper()
 
 
-def read(text: str, *, plan: str = "", document: str = "", grammar: Grammar = Grammar(), series: str = "") -> Document:
+def read(
+    text: str, *, plan: str = "", document: str = "", grammar: Grammar = Grammar(), series: str = ""
+) -> Document:
     """The units of a document. With a `series`, headings that only count are read as units of it."""
     shown = lines.read(text)
     plan = shown.front.get("plan") or plan
@@ -51,7 +55,9 @@ def read(text: str, *, plan: str = "", document: str = "", grammar: Grammar = Gr
     if shown.unclosed:
         line, what = shown.unclosed
         problem = f"{what} that begins here has no end, and hides what follows"
-        problems.append(Problem(kind=Trouble.NOT_CLOSED, what=problem, document=document, line=line))
+        problems.append(
+            Problem(kind=Trouble.NOT_CLOSED, what=problem, document=document, line=line)
+        )
     return Document(
         name=document,
         plan=plan,
@@ -76,7 +82,9 @@ def _declared(found: Found, text: lines.Text, document: str, others: frozenset[s
         paths=fields.parts(stated.get("paths") or _inherited(found, "paths")),
         acceptance=stated.get("acceptance", ""),
         depends=fields.names(stated.get("depends", "")),
-        plan_class=stated.get("class") or _inherited(found, "class") or front.get("classification", ""),
+        plan_class=stated.get("class")
+        or _inherited(found, "class")
+        or front.get("classification", ""),
         gated=gated,
         soak_until=soak,
         claimed=claimed,
@@ -84,7 +92,9 @@ def _declared(found: Found, text: lines.Text, document: str, others: frozenset[s
         document=document,
         line=found.line,
     )
-    return Declared(unit=unit, source="+".join(sorted(found.sources, key=_SOURCES.index)), stamp=stamp)
+    return Declared(
+        unit=unit, source="+".join(sorted(found.sources, key=_SOURCES.index)), stamp=stamp
+    )
 
 
 def _claim(found: Found, others: frozenset[str], *, held: bool) -> tuple[Claim, str]:
@@ -109,5 +119,7 @@ def _inherited(found: Found, name: str) -> str:
 
 def _text(found: Found, text: lines.Text) -> str:
     sections = (range(begin, end) for begin, end in found.sections)
-    body = "\n".join(text.written[at] for section in sections for at in section if at not in found.taken)
+    body = "\n".join(
+        text.written[at] for section in sections for at in section if at not in found.taken
+    )
     return (body if found.level else dedent(body)).strip() or "\n".join(found.cells)

@@ -70,10 +70,16 @@ def enumerate_units(
         if problem.kind is Trouble.NOT_CLOSED
     ]
     if "\0" in text:
-        drift.append(Drift(kind=DriftKind.UNPARSEABLE, detail="the document is not text: it holds a NUL character"))
+        drift.append(
+            Drift(
+                kind=DriftKind.UNPARSEABLE,
+                detail="the document is not text: it holds a NUL character",
+            )
+        )
     drift += [
         Drift(
-            kind=DriftKind.MISMATCH, detail=f"{unit_id} is said to have shipped, and the document does not declare it"
+            kind=DriftKind.MISMATCH,
+            detail=f"{unit_id} is said to have shipped, and the document does not declare it",
         )
         for unit_id in dict.fromkeys(meta_shipped)
         if unit_id not in by_unit
@@ -99,7 +105,11 @@ def _entry(declared: Declared, meta_shipped: Collection[str]) -> Entry:
     elif declared.stamp:
         by, evidence = ShippedBy.STAMP, declared.stamp
     return Entry(
-        unit=unit_id, source=declared.source, shipped=by is not ShippedBy.NONE, shipped_by=by, evidence=evidence
+        unit=unit_id,
+        source=declared.source,
+        shipped=by is not ShippedBy.NONE,
+        shipped_by=by,
+        evidence=evidence,
     )
 
 
@@ -119,7 +129,11 @@ def _roll_up(by_unit: dict[str, Entry], declared: Sequence[Declared]) -> None:
         if not status.says_not_done(texts[parent]):
             evidence = ", ".join(children[parent])
             by_unit[parent] = Entry(
-                unit=parent, source=entry.source, shipped=True, shipped_by=ShippedBy.CHILDREN, evidence=evidence
+                unit=parent,
+                source=entry.source,
+                shipped=True,
+                shipped_by=ShippedBy.CHILDREN,
+                evidence=evidence,
             )
 
 

@@ -20,16 +20,24 @@ _NAMES = {
 # A table's header may use more words: nobody mistakes it for prose.
 _COLUMNS = {
     **_NAMES,
-    **dict.fromkeys(("title", "name", "what", "description", "summary", "deliverable", "goal"), "title"),
+    **dict.fromkeys(
+        ("title", "name", "what", "description", "summary", "deliverable", "goal"), "title"
+    ),
     **dict.fromkeys(("files", "file"), "paths"),
     **dict.fromkeys(("accept", "acceptance command", "check"), "acceptance"),
-    **dict.fromkeys(("deps", "dependencies", "dependency", "after", "needs", "requires"), "depends"),
+    **dict.fromkeys(
+        ("deps", "dependencies", "dependency", "after", "needs", "requires"), "depends"
+    ),
     **dict.fromkeys(("state", "shipped", "done", "✅", "✓"), "status"),
     "gate": "gated",
     "soak": "soak",
 }
-UNIT_COLUMNS = frozenset(("unit", "units", "id", "phase", "phases", "task", "step", "item", "pick", "ticket", "#"))
-OF_UNITS_ALONE = frozenset(("lane", "agent", "paths", "acceptance", "depends"))  # prose has lists of the others too
+UNIT_COLUMNS = frozenset(
+    ("unit", "units", "id", "phase", "phases", "task", "step", "item", "pick", "ticket", "#")
+)
+OF_UNITS_ALONE = frozenset(
+    ("lane", "agent", "paths", "acceptance", "depends")
+)  # prose has lists of the others too
 LISTS = frozenset(("paths", "depends"))  # they may go on as a list below
 _FIELD = re.compile(
     r"(?P<indent>[ \t]*)(?P<bullet>[-*+][ \t]+)?[*_]{0,2}"
@@ -39,14 +47,43 @@ _FIELD = re.compile(
 )
 _SPACES = str.maketrans("_-", "  ")
 _LABEL = re.compile(
-    r"[ \t]*[-*+][ \t]+[*_]{0,2}(?P<name>[A-Za-z]{3,20}(?:[ _-][A-Za-z]{2,10})?)[*_]{0,2}[ \t]*:(?!/)", re.ASCII
+    r"[ \t]*[-*+][ \t]+[*_]{0,2}(?P<name>[A-Za-z]{3,20}(?:[ _-][A-Za-z]{2,10})?)[*_]{0,2}[ \t]*:(?!/)",
+    re.ASCII,
 )
 LONGEST_SLIP = 2  # letters that a mistyped key may be away from the one that is meant
 # Labels of their own, which people write in lists, two letters away from `lane`, `path` or `gated`.
 _ORDINARY = frozenset(
     (
-        *("auth", "base", "both", "case", "cases", "close", "data", "date", "land", "lang", "late", "lead", "made"),
-        *("name", "one", "page", "part", "parts", "pass", "past", "plan", "rate", "safe", "same", "state", "static"),
+        *(
+            "auth",
+            "base",
+            "both",
+            "case",
+            "cases",
+            "close",
+            "data",
+            "date",
+            "land",
+            "lang",
+            "late",
+            "lead",
+            "made",
+        ),
+        *(
+            "name",
+            "one",
+            "page",
+            "part",
+            "parts",
+            "pass",
+            "past",
+            "plan",
+            "rate",
+            "safe",
+            "same",
+            "state",
+            "static",
+        ),
         *("with",),
     )
 )
@@ -144,7 +181,9 @@ _HUBS = frozenset(
 )  # fmt: skip
 
 
-def files(text: str, *, code_dirs: Collection[str] = (), hubs: Collection[str] = ()) -> tuple[str, ...]:
+def files(
+    text: str, *, code_dirs: Collection[str] = (), hubs: Collection[str] = ()
+) -> tuple[str, ...]:
     """Paths as they are written, each once; with `code_dirs` only those under one of these.
 
     Documents count where nothing else is named: beside code they are what to read first.

@@ -26,8 +26,12 @@ _SUFFIX = re.compile(
 _AFTER = re.compile(rf"{_UNDRESS}(?P<separator>{_SEPARATOR}|[.)](?=[ \t]))?")
 _NUMBER = re.compile(r"(?P<id>\d{1,3}(?:\.\d{1,3}){0,8}[a-z]?)(?:[.):]|[ \t]{0,9}[—–]|(?=[ \t]|$))")
 _NUMBERED = re.compile(r"\d{1,9}(?:\.\d{1,9}){0,8}[.)][ \t]")
-_PHASE = re.compile(r"phase[ \t]{1,9}(?P<number>\d{1,6}(?:\.\d{1,6}){0,8}[a-z]?)(?![\w-])", re.IGNORECASE)
-_RANGE = re.compile(r"(?P<series>[A-Za-z]{1,60})[-_]?\d[\w.]{0,60}(?:[-–—/]|\.{2,3})(?P=series)[-_]?\d")
+_PHASE = re.compile(
+    r"phase[ \t]{1,9}(?P<number>\d{1,6}(?:\.\d{1,6}){0,8}[a-z]?)(?![\w-])", re.IGNORECASE
+)
+_RANGE = re.compile(
+    r"(?P<series>[A-Za-z]{1,60})[-_]?\d[\w.]{0,60}(?:[-–—/]|\.{2,3})(?P=series)[-_]?\d"
+)
 _LETTERS = re.compile(r"[A-Za-z][A-Za-z_]{1,60}(?=-?\d)")
 
 

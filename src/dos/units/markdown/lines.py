@@ -6,7 +6,9 @@ from msgspec import Struct
 
 LONGEST_FRONT_MATTER = 200
 _FRONT = re.compile(r"(?P<key>[A-Za-z][\w-]*)[ \t]*:(?P<value>.*)")
-_MARKER = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?=```|~~~)")  # a fence may begin right after a bullet
+_MARKER = re.compile(
+    r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?=```|~~~)"
+)  # a fence may begin right after a bullet
 _OPEN_COMMENT, _CLOSE_COMMENT = "<!--", "-->"
 
 
@@ -14,7 +16,9 @@ class Text(Struct, frozen=True, kw_only=True):
     written: list[str]
     visible: list[str]  # as long as `written`; what is hidden is an empty line
     front: dict[str, str]
-    unclosed: tuple[int, str] | None = None  # the line where something hides the rest, and what it is
+    unclosed: tuple[int, str] | None = (
+        None  # the line where something hides the rest, and what it is
+    )
 
 
 def read(text: str) -> Text:
@@ -96,7 +100,9 @@ def _closes(line: str, fence: str) -> bool:
 
 def _without_comments(line: str) -> str:
     kept, at = [], 0
-    while (begin := line.find(_OPEN_COMMENT, at)) >= 0 and (end := line.find(_CLOSE_COMMENT, begin + 4)) >= 0:
+    while (begin := line.find(_OPEN_COMMENT, at)) >= 0 and (
+        end := line.find(_CLOSE_COMMENT, begin + 4)
+    ) >= 0:
         kept.append(line[at:begin])
         at = end + len(_CLOSE_COMMENT)
     return "".join([*kept, line[at:]])

@@ -13,7 +13,10 @@ from dos.units.unit import Problem, Trouble
 
 NAMED, NUMBERS, PHASES = "named", "numbers", "phases"
 HEADER, COUNTED, ROW, ITEM = "header", "generic-header", "table-row", "list-item"
-_MARKED = re.compile(r"[ \t]{1,9}(?:[^\w\s]{1,3}|\[[xX ]\])(?:[ \t]{1,9}[*_(]{0,3}shipped[*_)]{0,3})?$", re.IGNORECASE)
+_MARKED = re.compile(
+    r"[ \t]{1,9}(?:[^\w\s]{1,3}|\[[xX ]\])(?:[ \t]{1,9}[*_(]{0,3}shipped[*_)]{0,3})?$",
+    re.IGNORECASE,
+)
 DEEPEST = 4  # units inside of units: each holds the text of those in it
 
 
@@ -37,8 +40,16 @@ class Found(Struct, kw_only=True):
 
 
 class Reading:
-    def __init__(self, text: lines.Text, *, plan: str, document: str, grammar: Grammar, asked: str) -> None:
-        self.text, self.plan, self.document, self.grammar, self.asked = text, plan, document, grammar, asked
+    def __init__(
+        self, text: lines.Text, *, plan: str, document: str, grammar: Grammar, asked: str
+    ) -> None:
+        self.text, self.plan, self.document, self.grammar, self.asked = (
+            text,
+            plan,
+            document,
+            grammar,
+            asked,
+        )
         self.marks = list(blocks.marks(text.visible, tables=grammar.scan_tables))
         self.problems: list[Problem] = []
         self.leads = {
@@ -58,12 +69,16 @@ class Reading:
         self.owner: Found | None = None  # whose section this is
         self.since = 0
         self.open_plan = ""
-        self.unmarked: blocks.Heading | None = None  # the heading above, if it begins with an id and declares no unit
+        self.unmarked: blocks.Heading | None = (
+            None  # the heading above, if it begins with an id and declares no unit
+        )
 
     def _series(self) -> list[str]:
         """The series whose ids are recognised anywhere: asked for, the plan's, and those of the ids that stand out."""
         known = [self.asked, self.plan]
-        strong = [lead for lead in self.leads.values() if lead and lead.separated and not lead.is_range]
+        strong = [
+            lead for lead in self.leads.values() if lead and lead.separated and not lead.is_range
+        ]
         for mark in self.marks:
             if isinstance(mark, blocks.Row):
                 strong += [lead] if (lead := _first_cell(mark)) else []
@@ -71,7 +86,9 @@ class Reading:
                 strong += [lead] if (lead := ids.lead(mark.body)) and lead.separated else []
         self.plans = {lead.plan for lead in strong if lead.plan}
         known += [*self.plans, *(ids.letters(lead.id) for lead in strong)]
-        return sorted({series for series in known if series}, key=lambda series: (-len(series), series))
+        return sorted(
+            {series for series in known if series}, key=lambda series: (-len(series), series)
+        )
 
     def find(self) -> str:
         """Find the units, and say in which style the document names them."""
@@ -96,7 +113,9 @@ class Reading:
         """The headings that only count, for a document in which nothing has an id."""
         named = self.found
         for style in (NUMBERS, PHASES):
-            if (style == NUMBERS and self.asked) or (style == PHASES and not self.grammar.bare_phase_fallback):
+            if (style == NUMBERS and self.asked) or (
+                style == PHASES and not self.grammar.bare_phase_fallback
+            ):
                 continue
             self._begin()
             for mark in self.marks:
@@ -104,7 +123,11 @@ class Reading:
                     self._counted_heading(mark, style)
                 elif isinstance(mark, blocks.Field):
                     self._field(mark)
-                elif isinstance(mark, blocks.Row) and style == NUMBERS and self.grammar.generic_numeric_table:
+                elif (
+                    isinstance(mark, blocks.Row)
+                    and style == NUMBERS
+                    and self.grammar.generic_numeric_table
+                ):
                     self._counted_row(mark)
             self._switch(None, ends=len(self.text.written))
             if self.found:
@@ -117,7 +140,9 @@ class Reading:
         if mark.at in self.leads and not (lead and lead.separated):
             lead = self._of_known_plan(ids.lead_of_series(mark.body, self.known, self.asked))
         if lead and lead.is_range:
-            self._complain(Trouble.RANGE, mark.at, f"the heading names several units at once: {mark.body[:80]}")
+            self._complain(
+                Trouble.RANGE, mark.at, f"the heading names several units at once: {mark.body[:80]}"
+            )
             lead = None
         if lead is None and ids.is_numbered(mark.body):
             self.open_plan = ""
@@ -228,13 +253,29 @@ class Reading:
                 head = mark.header[place + 1] if place + 1 < len(mark.header) else ""
                 unit.cells.append(f"{head}: {cell}" if head else cell)
 
-    def _declare(self, lead: Lead, at: int, source: str, *, parent: Found | None, level: int = 0) -> Found | None:
+    def _declare(
+        self, lead: Lead, at: int, source: str, *, parent: Found | None, level: int = 0
+    ) -> Found | None:
         """The unit that a line declares; None for one more heading of a unit that has its heading."""
-        plan = lead.plan or ("" if level else self.open_plan or (parent.plan if parent else "")) or self.plan
+        plan = (
+            lead.plan
+            or ("" if level else self.open_plan or (parent.plan if parent else ""))
+            or self.plan
+        )
         unit = self.by_name.get((plan, lead.id))
-        if unit is None and not lead.plan and (other := self.by_id.get(lead.id)) and not (level and other.level):
+        if (
+            unit is None
+            and not lead.plan
+            and (other := self.by_id.get(lead.id))
+            and not (level and other.level)
+        ):
             unit = other
-        elif unit is None and level and (other := self.by_id.get(lead.id)) and not (other.plan_said or other.level):
+        elif (
+            unit is None
+            and level
+            and (other := self.by_id.get(lead.id))
+            and not (other.plan_said or other.level)
+        ):
             unit = other  # a row or an item came first, and did not say of which plan
         own = self.text.visible[at].strip()
         if unit is None:
@@ -248,7 +289,9 @@ class Reading:
             return unit
         if level and unit.level:
             self._complain(
-                Trouble.DUPLICATE, at, f"unit {unit.plan}/{unit.id} has its heading in line {unit.line} already"
+                Trouble.DUPLICATE,
+                at,
+                f"unit {unit.plan}/{unit.id} has its heading in line {unit.line} already",
             )
             return None
         unit.own.append(own)
@@ -315,7 +358,11 @@ class Reading:
 
 def _first_cell(mark: blocks.Row) -> Lead | None:
     """The id that fills the first cell, where the header says that this column holds ids."""
-    if not mark.cells or not mark.header or mark.header[0].strip("*` ").lower() not in fields.UNIT_COLUMNS:
+    if (
+        not mark.cells
+        or not mark.header
+        or mark.header[0].strip("*` ").lower() not in fields.UNIT_COLUMNS
+    ):
         return None
     lead = ids.lead(f"{_bare(mark.cells[0]).strip('*`~ ')}:")
     return lead if lead and lead.separated and not lead.title and not lead.is_range else None

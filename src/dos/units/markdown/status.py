@@ -22,9 +22,40 @@ _NOT_DONE = re.compile(
     re.IGNORECASE,
 )
 _STATUS = {
-    Claim.SHIPPED: ("shipped", "done", "closed", "complete", "completed", "landed", "merged", "resolved", *MARKS),
-    Claim.BLOCKED: ("blocked", "gated", "deferred", "soak", "soaking", "awaiting", "waiting", "hold", "on hold"),
-    Claim.OPEN: ("open", "todo", "active", "pending", "planned", "ready", "new", "in progress", "in_progress", "wip"),
+    Claim.SHIPPED: (
+        "shipped",
+        "done",
+        "closed",
+        "complete",
+        "completed",
+        "landed",
+        "merged",
+        "resolved",
+        *MARKS,
+    ),
+    Claim.BLOCKED: (
+        "blocked",
+        "gated",
+        "deferred",
+        "soak",
+        "soaking",
+        "awaiting",
+        "waiting",
+        "hold",
+        "on hold",
+    ),
+    Claim.OPEN: (
+        "open",
+        "todo",
+        "active",
+        "pending",
+        "planned",
+        "ready",
+        "new",
+        "in progress",
+        "in_progress",
+        "wip",
+    ),
 }
 STATUSES = {word: claim for claim, words in _STATUS.items() for word in words}
 
@@ -35,7 +66,9 @@ def claim(line: str, own: str, others: frozenset[str]) -> Claim:
     if not _ANYTHING.search(line):
         return found
     for clause in _CLAUSE.split(line) if len(others) > 1 else (line,):
-        words = {word.rstrip(".'-/") for word in _WORD.findall(clause)} if len(others) > 1 else set()
+        words = (
+            {word.rstrip(".'-/") for word in _WORD.findall(clause)} if len(others) > 1 else set()
+        )
         if (words & others) - {own}:
             continue
         if is_stamped(clause):
@@ -48,7 +81,10 @@ def claim(line: str, own: str, others: frozenset[str]) -> Claim:
 def is_stamped(text: str) -> bool:
     if any(mark in text for mark in MARKS):
         return True
-    return any(_stamps(found[0], text[max(0, found.start() - 40) : found.start()]) for found in _SHIPPED.finditer(text))
+    return any(
+        _stamps(found[0], text[max(0, found.start() - 40) : found.start()])
+        for found in _SHIPPED.finditer(text)
+    )
 
 
 def _stamps(word: str, before: str) -> bool:

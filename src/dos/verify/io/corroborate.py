@@ -23,9 +23,13 @@ CI_STATUS = "ci_status"
 STANDING = (Fate.LIVE, Fate.PARTIAL)
 
 
-def vouched(world: World, config: Config, unit: str, seen: Sequence[Seen], *, asks_ci: bool) -> tuple[Seen, ...]:
+def vouched(
+    world: World, config: Config, unit: str, seen: Sequence[Seen], *, asks_ci: bool
+) -> tuple[Seen, ...]:
     """The same, with what others say of those that stand; the CI is asked about the newest of these alone."""
-    standing = [each for each in seen if each.survival and each.survival.fate in STANDING and each.is_merged]
+    standing = [
+        each for each in seen if each.survival and each.survival.fate in STANDING and each.is_merged
+    ]
     found = {each.sha: _witnessed(world, unit, each) for each in standing}
     if standing and asks_ci and CI_STATUS in (config.verify.non_git_oracle, _required(config)):
         newest = found[standing[0].sha]
@@ -67,7 +71,9 @@ def _key(receipt: Checked) -> str:
 
 
 def _checked_by_ci(world: World, config: Config, seen: Seen) -> Seen:
-    reading = ci.gather(world.workspace, config.ci, seen.sha, repo_url=world.git.remote(), committed=True)
+    reading = ci.gather(
+        world.workspace, config.ci, seen.sha, repo_url=world.git.remote(), committed=True
+    )
     facts = reading.facts
     counts = facts.stance is Stance.ATTESTED and not facts.accountability.is_forgeable
     attested = "; ".join(filter(None, (seen.attested, "its CI run is green" if counts else "")))

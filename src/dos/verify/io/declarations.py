@@ -45,12 +45,18 @@ class Declarations:
 
     def _of(self, tree: str, name: Name) -> Scope:
         written = {key.casefold(): unit for key, unit in self.config(tree).units.items()}
-        own = [spelling for spelling in name.spellings if name.holds_series(spelling) or spelling == name.phase]
+        own = [
+            spelling
+            for spelling in name.spellings
+            if name.holds_series(spelling) or spelling == name.phase
+        ]
         for form in (*(f"{name.plan}/{spelling}" for spelling in name.spellings), *own):
             if (found := written.get(form.casefold())) is not None:
                 paths = _below(self._folder(tree), found.paths)
                 return Scope(paths=paths, purpose=Purpose(found.kind), acceptance=found.accept)
-        first, *others = [self._scope(unit, self._folder(tree)) for unit in self._units(tree, name)] or [Scope()]
+        first, *others = [
+            self._scope(unit, self._folder(tree)) for unit in self._units(tree, name)
+        ] or [Scope()]
         return structs.replace(first, others=tuple(other for other in others if other.is_declared))
 
     def config(self, tree: str) -> Config:
@@ -78,7 +84,11 @@ class Declarations:
     def text(self, tree: str, path: str) -> str:
         """A file of a tree by its path from the workspace's root; empty when there is none."""
         entry = self._objects.at(tree, self._folder(tree) + path)
-        return content.decoded(self._objects.blob(entry.sha) or b"") if entry and not entry.is_tree else ""
+        return (
+            content.decoded(self._objects.blob(entry.sha) or b"")
+            if entry and not entry.is_tree
+            else ""
+        )
 
     def _scope(self, unit: Unit, folder: str) -> Scope:
         stamp = self._config.stamp
@@ -86,7 +96,9 @@ class Declarations:
             ()
             if unit.paths
             else fields.files(
-                unit.text, code_dirs=stamp.code_dirs, hubs=(*stamp.infra_basenames, *stamp.infra_doc_basenames)
+                unit.text,
+                code_dirs=stamp.code_dirs,
+                hubs=(*stamp.infra_basenames, *stamp.infra_doc_basenames),
             )
         )
         purpose = Purpose.DOCS if unit.plan_class.lower() == "docs" else Purpose.CODE
@@ -100,17 +112,23 @@ class Declarations:
 
     def units(self, tree: str) -> list[Unit]:
         """Every unit that the plan documents of a tree declare, each once."""
-        found = [unit for path, sha in self.documents(tree) for unit in self._document(path, sha).units]
+        found = [
+            unit for path, sha in self.documents(tree) for unit in self._document(path, sha).units
+        ]
         return list({unit.name: unit for unit in reversed(found)}.values())[::-1]
 
     def _units(self, tree: str, name: Name) -> Iterator[Unit]:
         spellings = dict.fromkeys(spelling.casefold() for spelling in name.spellings)
         for path, sha in self.documents(tree):
             text = self._text(sha)[1]
-            if any(spelling in text for spelling in spellings):  # most documents are about something else
+            if any(
+                spelling in text for spelling in spellings
+            ):  # most documents are about something else
                 declared = self._by_id(path, sha)
                 found = (each for spelling in spellings for each in declared.get(spelling, ()))
-                yield from (unit for _, unit in sorted(found, key=_place) if name.is_of(unit.plan, unit.id))
+                yield from (
+                    unit for _, unit in sorted(found, key=_place) if name.is_of(unit.plan, unit.id)
+                )
 
     def _by_id(self, path: str, sha: str) -> dict[str, list[tuple[int, Unit]]]:
         """A document's units, with their places in it, by their ids with case folded."""

@@ -26,9 +26,12 @@ class Footprints:
     def __init__(self, git: Reader, objects: Objects, tip: Commit) -> None:
         self._git, self._objects, self._tip = git, objects, tip
 
-    def of(self, seen: Seen, commit: Commit, parent: Commit | None, before: Scope, later: Scope) -> Seen:
+    def of(
+        self, seen: Seen, commit: Commit, parent: Commit | None, before: Scope, later: Scope
+    ) -> Seen:
         changed = [
-            self._change(each) for each in trees.changes(self._objects, parent.tree if parent else "", commit.tree)
+            self._change(each)
+            for each in trees.changes(self._objects, parent.tree if parent else "", commit.tree)
         ]
         found = footprint.judge(changed, before, later)
         seen = structs.replace(seen, footprint=found, is_scoped=before.is_declared)
@@ -57,7 +60,9 @@ class Footprints:
     def _change(self, each: FileChange) -> Change:
         old, is_text = self._lines(each.old_path or each.path, each.old_blob, each.old_mode)
         new, is_new_text = self._lines(each.path, each.new_blob, each.new_mode)
-        return Change(file=File(path=each.path, old=old, new=new, now=None), is_text=is_text and is_new_text)
+        return Change(
+            file=File(path=each.path, old=old, new=new, now=None), is_text=is_text and is_new_text
+        )
 
     def _now(self, file: File, fates: Fates) -> tuple[File, str]:
         """The file where we look, wherever it moved to; and who took it away, if it is gone."""
@@ -73,7 +78,9 @@ class Footprints:
     def _folded(self, file: File, by: str, fates: Fates) -> File:
         """The file as it stands in others, if who deleted it put it there."""
         for path in fates.touched_by(by)[:MOST_FOLDED] if by else ():
-            if file_kinds.kind(path) is file_kinds.kind(file.path) and (lines := self._lines_now(path, fates)):
+            if file_kinds.kind(path) is file_kinds.kind(file.path) and (
+                lines := self._lines_now(path, fates)
+            ):
                 moved = structs.replace(file, now=lines, now_path=path)
                 if moved.kept >= survival.ENOUGH * moved.weights.total():
                     return moved
@@ -93,7 +100,10 @@ class Footprints:
             return [f"submodule {blob}"], False
         raw = self._objects.blob(blob)
         if raw is None:
-            raise GitFailed(f"blob {blob} of {on_one_line(path)} is not here", hint=f"git -C {self._git.tree} fsck")
+            raise GitFailed(
+                f"blob {blob} of {on_one_line(path)} is not here",
+                hint=f"git -C {self._git.tree} fsck",
+            )
         if mode == f"{LINK:06o}" or len(raw) > LARGEST_TEXT or content.is_binary(raw):
             return [f"content {blob}"], False
         return content.substance(path, content.decoded(raw)), True
@@ -101,4 +111,7 @@ class Footprints:
 
 def _is_put_away(was: str, now: str) -> bool:
     """Code that became a text nobody runs is gone, whatever it is called."""
-    return file_kinds.kind(was) in (Kind.SOURCE, Kind.TEST) and file_kinds.kind(now) in (Kind.DOCS, Kind.DATA)
+    return file_kinds.kind(was) in (Kind.SOURCE, Kind.TEST) and file_kinds.kind(now) in (
+        Kind.DOCS,
+        Kind.DATA,
+    )

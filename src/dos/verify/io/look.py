@@ -42,7 +42,11 @@ class Ask(Struct, frozen=True, kw_only=True):
 
 
 def verify(
-    world: World, units: Units | None, ask: Ask = Ask(), *, progress: Callable[[int], None] | None = None
+    world: World,
+    units: Units | None,
+    ask: Ask = Ask(),
+    *,
+    progress: Callable[[int], None] | None = None,
 ) -> list[Verdict]:
     """The verdict on each unit, from one read of history."""
     seen, policy = gather(world, units, ask, progress=progress)
@@ -55,7 +59,9 @@ def gather(
     """What is known of each unit; of every unit that is declared when none is named."""
     if world.workspace.common is None:
         why = f"{world.workspace.root} is not in a git repository"
-        return [_blank(unit, ask, limits=("no_git",), unreadable=why) for unit in units or ()], Policy()
+        return [
+            _blank(unit, ask, limits=("no_git",), unreadable=why) for unit in units or ()
+        ], Policy()
     with Objects(world.git) as objects:
         if ask.ref == "HEAD" and objects.commit("HEAD") is None and objects.is_unborn():
             return [_blank(unit, ask) for unit in units or ()], Policy()
@@ -92,7 +98,8 @@ class Look:
             self.declarations.text(self.judged_at.tree, "dos.toml"),
             self.declarations.documents(self.judged_at.tree),
             registered,
-            registry.done_rows(registered) and self.tip.sha,  # what they point at may come to be part of it
+            registry.done_rows(registered)
+            and self.tip.sha,  # what they point at may come to be part of it
             self._kept_text(self.config.paths.soaks_index),
             self.limits,
             history_cache.cut_off_at(self.place),
@@ -105,7 +112,9 @@ class Look:
         name = Name(*unit, self.stamp)
         return name.needles() if name.plan and name.phase else []
 
-    def at(self, units: Units, progress: Callable[[int], None] | None = None) -> tuple[list[Evidence], Policy]:
+    def at(
+        self, units: Units, progress: Callable[[int], None] | None = None
+    ) -> tuple[list[Evidence], Policy]:
         names = [Name(plan, phase, self.stamp) for plan, phase in units]
         found = message_index.find(
             self.git,
@@ -116,7 +125,9 @@ class Look:
             bundles=self.stamp.summary_bundle_prefixes,
             progress=progress or (lambda count: None),
         )
-        policy = structs.replace(self.config.verify, require=self.ask.require or self.config.verify.require)
+        policy = structs.replace(
+            self.config.verify, require=self.ask.require or self.config.verify.require
+        )
         return [self._evidence(name, shas) for name, shas in zip(names, found, strict=True)], policy
 
     def _vouched(self, name: Name, seen: tuple[Seen, ...]) -> tuple[Seen, ...]:
@@ -130,7 +141,9 @@ class Look:
             return seen
         from dos.verify.io import corroborate
 
-        return corroborate.vouched(self.world, self.config, f"{name.plan}/{name.phase}", seen, asks_ci=self.ask.asks_ci)
+        return corroborate.vouched(
+            self.world, self.config, f"{name.plan}/{name.phase}", seen, asks_ci=self.ask.asks_ci
+        )
 
     def _evidence(self, name: Name, shas: Sequence[str]) -> Evidence:
         named = self._named(name, shas)
@@ -145,18 +158,24 @@ class Look:
             ref=self.ask.merged_into or self.ask.ref,
             seen=self._vouched(name, seen),
             limits=self.limits,
-            soaking=registry.is_soaking(self._kept_text(self.config.paths.soaks_index), name.plan, name.phase),
+            soaking=registry.is_soaking(
+                self._kept_text(self.config.paths.soaks_index), name.plan, name.phase
+            ),
             registry_unbacked=unbacked,
             config_dirty=self.is_dirty,
             replaced=not named and history_cache.has_replacements(self.place),
             expected=self.declarations.of(self.judged_at.tree, name).expected,
         )
 
-    def _looked_into(self, name: Name, named: list[tuple[Commit, Naming]], merged: set[str]) -> tuple[Seen, ...]:
+    def _looked_into(
+        self, name: Name, named: list[tuple[Commit, Naming]], merged: set[str]
+    ) -> tuple[Seen, ...]:
         """The newest, and on until one of them stands."""
         seen: list[Seen] = []
         for pair in named:
-            if len(seen) >= MOST_CANDIDATES and any(each.survival and each.survival.kept for each in seen):
+            if len(seen) >= MOST_CANDIDATES and any(
+                each.survival and each.survival.kept for each in seen
+            ):
                 break
             seen.append(self._seen(name, *pair, is_merged=pair[0].sha in merged))
         return tuple(seen)
@@ -180,43 +199,64 @@ class Look:
             if commit is None or commit.sha not in log.holds(self.git, self.tip.sha, [commit.sha]):
                 continue
             # A commit that is of another unit is none of this one, whatever a row says.
-            if all(each.sha != commit.sha for each, _ in named) and not is_of_a_unit(commit.message):
+            if all(each.sha != commit.sha for each, _ in named) and not is_of_a_unit(
+                commit.message
+            ):
                 named.append((commit, Naming(rung=Rung.REGISTRY, faint=True)))
             return ""
         return f"{file} calls it done, and names no commit of this history" if rows else ""
 
     def _seen(self, name: Name, commit: Commit, naming: Naming, *, is_merged: bool) -> Seen:
-        seen = Seen(sha=commit.sha, summary=Message.of(commit.message).subject, naming=naming, is_merged=is_merged)
+        seen = Seen(
+            sha=commit.sha,
+            summary=Message.of(commit.message).subject,
+            naming=naming,
+            is_merged=is_merged,
+        )
         try:
             parent = self.objects.commit(commit.parents[0]) if commit.parents else None
             if commit.parents and parent is None:
-                return structs.replace(seen, unreadable="its parent is not here: the history is cut off")
+                return structs.replace(
+                    seen, unreadable="its parent is not here: the history is cut off"
+                )
             before = self.declarations.of(parent.tree, name) if parent else Scope()
             now = self.declarations.of(self.judged_at.tree, name)
             if naming.negated and naming.negated in f"{before.title} {now.title}".casefold():
-                seen = structs.replace(seen, naming=structs.replace(naming, negated=""))  # that is what it is about
+                seen = structs.replace(
+                    seen, naming=structs.replace(naming, negated="")
+                )  # that is what it is about
             return self.footprints.of(seen, commit, parent, before, now)
         except GitFailed as error:  # what cannot be read of one commit says nothing of the others
             return structs.replace(seen, unreadable=error.message)
 
     def _kept_text(self, path: str) -> str:
         """A file that the ref holds, as it has it; another one from disk."""
-        return self.declarations.text(self.judged_at.tree, path) or history_cache.small_text(self.place.root / path)
+        return self.declarations.text(self.judged_at.tree, path) or history_cache.small_text(
+            self.place.root / path
+        )
 
 
-def _blank(unit: tuple[str, str], ask: Ask, *, limits: tuple[str, ...] = (), unreadable: str = "") -> Evidence:
+def _blank(
+    unit: tuple[str, str], ask: Ask, *, limits: tuple[str, ...] = (), unreadable: str = ""
+) -> Evidence:
     return Evidence(plan=unit[0], phase=unit[1], ref=ask.ref, limits=limits, unreadable=unreadable)
 
 
 def _commit(objects: Objects, ref: str) -> Commit:
     found = objects.commit(ref)
     if found is None:
-        raise BadInput(f"{shown(ref)} is no commit of this repository", hint="`git branch -a` lists what there is.")
+        raise BadInput(
+            f"{shown(ref)} is no commit of this repository",
+            hint="`git branch -a` lists what there is.",
+        )
     return found
 
 
 def _is_about(row: registry.Row, name: Name) -> bool:
-    return (row.plan.casefold(), row.phase.casefold()) == (name.plan.casefold(), name.phase.casefold())
+    return (row.plan.casefold(), row.phase.casefold()) == (
+        name.plan.casefold(),
+        name.phase.casefold(),
+    )
 
 
 def _is_hash(text: str) -> bool:
@@ -228,7 +268,11 @@ def _limits(world: World, objects: Objects, tip: Commit) -> list[str]:
     if history_cache.is_shallow(world.workspace):
         found.append("shallow")
     start = world.start
-    inside = start.relative_to(world.workspace.tree).as_posix() if start.is_relative_to(world.workspace.tree) else "."
+    inside = (
+        start.relative_to(world.workspace.tree).as_posix()
+        if start.is_relative_to(world.workspace.tree)
+        else "."
+    )
     if inside != "." and objects.at(tip.tree, inside) is None:
         found.append("enclosing_repo")
     return found
@@ -243,4 +287,11 @@ def _is_dirty(root: Path, committed: Config) -> bool:
 
 
 def _judging(config: Config) -> tuple[object, ...]:
-    return config.stamp, config.verify, config.units, config.paths.plans_glob, config.enumerate, config.ci
+    return (
+        config.stamp,
+        config.verify,
+        config.units,
+        config.paths.plans_glob,
+        config.enumerate,
+        config.ci,
+    )

@@ -13,7 +13,9 @@ from dos.verify.policy import Policy
 from dos.verify.shipped import Evidence, Verdict, judge
 from dos.world import World
 
-MOST_COMMITS = 1_000  # that are gone through for what they touch; with more to see, all is looked at anew
+MOST_COMMITS = (
+    1_000  # that are gone through for what they touch; with more to see, all is looked at anew
+)
 _SAYS_SO = "This reverts commit"
 
 
@@ -31,7 +33,9 @@ class _Grown(Struct, frozen=True, kw_only=True):
     commits: set[str]
     said: frozenset[str]  # every word of the messages
     touched: set[str]
-    retells: bool  # there is a merge or a revert, which throws another light on what was there before
+    retells: (
+        bool  # there is a merge or a revert, which throws another light on what was there before
+    )
 
     def changes(self, unit: _Unit) -> bool:
         return (
@@ -51,8 +55,12 @@ class Memory:
     def forget(self) -> None:
         self.tip = ""  # the commit at which it looked
         self.holds: dict[str, bool] = {}  # whether that has a commit: of those that were asked for
-        self.named: dict[str, str] = {}  # unit -> the commit that git shows it by, whoever made that
-        self.vouched: set[tuple[str, str]] = set()  # units with the commits whose receipts were found good
+        self.named: dict[
+            str, str
+        ] = {}  # unit -> the commit that git shows it by, whoever made that
+        self.vouched: set[tuple[str, str]] = (
+            set()
+        )  # units with the commits whose receipts were found good
         self._surroundings: object = None
         self._units: dict[str, _Unit] = {}
 
@@ -89,7 +97,9 @@ class Memory:
             commits=new,
             said=frozenset[str]().union(*(words(commit.message) for commit in commits)),
             # What a merge leaves out counts for nothing; who depends on more than the tip is looked at again for it.
-            touched=set(look.git.paths_between(self.tip, look.tip.sha)) if merges else log.touched(look.git, new),
+            touched=set(look.git.paths_between(self.tip, look.tip.sha))
+            if merges
+            else log.touched(look.git, new),
             retells=merges or any(_SAYS_SO in commit.message for commit in commits),
         )
 

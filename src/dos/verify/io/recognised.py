@@ -17,7 +17,9 @@ def ship_shaped(commits: Sequence[Commit]) -> list[Commit]:
     return [commit for commit in commits if is_ship_shaped(commit[0])]
 
 
-def naming(commits: Iterable[Commit], units: Iterable[tuple[str, str]], stamp: Stamp) -> list[Commit]:
+def naming(
+    commits: Iterable[Commit], units: Iterable[tuple[str, str]], stamp: Stamp
+) -> list[Commit]:
     """Those that name one of the units."""
     by_word: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for plan, phase in units:

@@ -24,9 +24,14 @@ def done_rows(text: str) -> list[Row]:
     """The rows that call a unit done, newest first; none of a text that is no registry."""
     rows = _rows(text, "recently_completed")
     return [
-        Row(plan=_text(row.get("plan")), phase=_text(row.get("phase")), commit=_text(row.get("commit_sha")))
+        Row(
+            plan=_text(row.get("plan")),
+            phase=_text(row.get("phase")),
+            commit=_text(row.get("commit_sha")),
+        )
         for row in (() if isinstance(rows, Unknown) else rows)
-        if _text(row.get("status")).lower() == "done" and _text(row.get("claim_status")).lower() in ("", "done")
+        if _text(row.get("status")).lower() == "done"
+        and _text(row.get("claim_status")).lower() in ("", "done")
     ]
 
 
@@ -36,7 +41,10 @@ def is_soaking(text: str, plan: str, phase: str) -> bool | Unknown:
     if isinstance(rows, Unknown):
         return rows
     for row in rows:
-        if _text(row.get("status")).lower() == "in_progress" and _text(row.get("plan")).lower() == plan.lower():
+        if (
+            _text(row.get("status")).lower() == "in_progress"
+            and _text(row.get("plan")).lower() == plan.lower()
+        ):
             name = _text(row.get("id"))
             begin = name.partition("-")[0]
             if wanted in {_plain(begin), _plain(begin.partition("_")[0]), _plain(name)}:
@@ -52,7 +60,11 @@ def _rows(text: str, key: str) -> list[dict[str, Any]] | Unknown:
     import yaml
 
     try:
-        found = None if _is_hostile(text) else yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        found = (
+            None
+            if _is_hostile(text)
+            else yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        )
     except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, OverflowError):
         found = None
     if not isinstance(found, dict):
@@ -67,7 +79,9 @@ def _is_hostile(text: str) -> bool:
 
     depth = 0
     for event in yaml.parse(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
+            event, yaml.CollectionEndEvent
+        )
         if depth > 20 or isinstance(event, yaml.AliasEvent):
             return True
     return False

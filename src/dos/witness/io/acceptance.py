@@ -23,7 +23,9 @@ def witness(world: World, subject: str, timeout_seconds: float = TIMEOUT_SECONDS
     if not words:
         return no_signal(NAME, RUNG, subject, "no command is given")
     if cannot_fail(words):
-        return no_signal(NAME, RUNG, subject, f"{shown(subject)} cannot fail, so it witnesses nothing")
+        return no_signal(
+            NAME, RUNG, subject, f"{shown(subject)} cannot fail, so it witnesses nothing"
+        )
     ran = commands.run(words, standing(world.workspace), timeout_seconds)
     if isinstance(ran, Unknown):
         return no_signal(NAME, RUNG, subject, ran.why)

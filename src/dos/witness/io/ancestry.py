@@ -33,14 +33,18 @@ def _looked_up(git: Reader, subject: str, commit: str, target: str) -> EvidenceF
     if isinstance(sha := named(git, commit), Unknown):
         return no_signal(NAME, RUNG, subject, sha.why)
     if _leads_from(git, commit, target):
-        return no_signal(NAME, RUNG, subject, f"{target} always contains {commit}: that is no evidence")
+        return no_signal(
+            NAME, RUNG, subject, f"{target} always contains {commit}: that is no evidence"
+        )
     inside = commits.is_ancestor(git, sha, tip)
     if isinstance(inside, Unknown):
         return no_signal(NAME, RUNG, subject, inside.why)
     if inside:
         return attest(NAME, RUNG, subject, f"{target} contains {sha[:SHOWN]}")
     if git.run("rev-parse", "--is-shallow-repository").strip() == "true":
-        return no_signal(NAME, RUNG, subject, f"{target} does not show {sha[:SHOWN]}, and the clone is shallow")
+        return no_signal(
+            NAME, RUNG, subject, f"{target} does not show {sha[:SHOWN]}, and the clone is shallow"
+        )
     return refute(NAME, RUNG, subject, f"{target} does not contain {sha[:SHOWN]}")
 
 

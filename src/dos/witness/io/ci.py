@@ -20,7 +20,12 @@ from dos.world import World
 ON_A_PAGE, MOST_PAGES = 100, 50
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _REPOSITORY = re.compile(r"(?:(?P<host>[\w.-]+)/)?(?P<path>[\w.-]+/[\w.-]+)")
-_QUIET = {"GH_PROMPT_DISABLED": "1", "NO_COLOR": "1", "GH_PAGER": "cat", "GH_NO_UPDATE_NOTIFIER": "1"}
+_QUIET = {
+    "GH_PROMPT_DISABLED": "1",
+    "NO_COLOR": "1",
+    "GH_PAGER": "cat",
+    "GH_NO_UPDATE_NOTIFIER": "1",
+}
 
 
 class Page(Struct, frozen=True, kw_only=True):
@@ -40,20 +45,30 @@ def _printed(place: Workspace, policy: Ci, sha: str) -> list[Check] | Unknown:
     words = [word.replace("{sha}", sha) for word in policy.command]
     ran = commands.run(words, writable.standing(place), policy.timeout_seconds)
     page = _decoded(commands.printed("[ci] command", ran), "what [ci] command printed")
-    return page if isinstance(page, Unknown) else [check for check in page.check_runs if check.head_sha in ("", sha)]
+    return (
+        page
+        if isinstance(page, Unknown)
+        else [check for check in page.check_runs if check.head_sha in ("", sha)]
+    )
 
 
 def _kept(place: Workspace, policy: Ci, sha: str) -> list[Check] | Unknown:
     """A file is about whatever commits it names: a check that names none may be of any."""
     page = _decoded(writable.contents(place.root / policy.file), policy.file)
-    return page if isinstance(page, Unknown) else [check for check in page.check_runs if check.head_sha == sha]
+    return (
+        page
+        if isinstance(page, Unknown)
+        else [check for check in page.check_runs if check.head_sha == sha]
+    )
 
 
 def _asked(place: Workspace, policy: Ci, sha: str, repo_url: str) -> list[Check] | Unknown:
     """Page after page: a failure on the second is a failure."""
     found = _REPOSITORY.fullmatch(policy.repo or repo_url)
     if found is None:
-        return Unknown("there is no repository to ask about: [ci] repo is not set, and `origin` is not one of GitHub")
+        return Unknown(
+            "there is no repository to ask about: [ci] repo is not set, and `origin` is not one of GitHub"
+        )
     host = ["--hostname", found["host"]] if found["host"] else []
     deadline = monotonic() + policy.timeout_seconds
     checks: list[Check] = []
@@ -61,7 +76,9 @@ def _asked(place: Workspace, policy: Ci, sha: str, repo_url: str) -> list[Check]
         left = deadline - monotonic()
         if left <= 0:
             return Unknown(f"gh did not end within {policy.timeout_seconds:g} s")
-        address = f"repos/{found['path']}/commits/{sha}/check-runs?per_page={ON_A_PAGE}&page={number}"
+        address = (
+            f"repos/{found['path']}/commits/{sha}/check-runs?per_page={ON_A_PAGE}&page={number}"
+        )
         words = ["gh", "api", "--method", "GET", *host, address]
         ran = commands.run(words, writable.standing(place), left, environment=_QUIET)
         page = _decoded(commands.printed("gh", ran), "what gh printed")
@@ -105,14 +122,18 @@ def gather(place: Workspace, policy: Ci, sha: str, *, repo_url: str, committed: 
         return Reading(state=State.NO_SIGNAL, facts=no_signal(NAME, rung, sha, found.why))
     verdict = ci.judge(found, policy.required)
     say = {State.GREEN: attest, State.RED: refute}.get(verdict.answer, no_signal)
-    return Reading(state=verdict.answer, facts=say(NAME, rung, sha, f"{verdict.answer}: {verdict.reason}"))
+    return Reading(
+        state=verdict.answer, facts=say(NAME, rung, sha, f"{verdict.answer}: {verdict.reason}")
+    )
 
 
 def witness(world: World, subject: str) -> EvidenceFacts:
     """`COMMIT`: a name of a commit that git knows here, or a whole hash."""
     name = subject.strip()
     if not name or name.startswith("-") or not name.isprintable():
-        return no_signal(NAME, Accountability.THIRD_PARTY, subject, "that cannot be the name of a commit")
+        return no_signal(
+            NAME, Accountability.THIRD_PARTY, subject, "that cannot be the name of a commit"
+        )
     policy, found = world.config.ci, writable.committed_policy(world.workspace)
     committed = not isinstance(found, Unknown) and found.ci == policy
     try:

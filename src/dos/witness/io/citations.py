@@ -20,7 +20,10 @@ NAME = "citation"
 TIMEOUT_SECONDS = 20.0
 _ENTRY = re.compile(r"@\w+\s*\{\s*([^\s,{}]+)\s*,")
 _FIELD = re.compile(r"(\w+)\s*=\s*(?:\"([^\"]*)\"|\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\})")
-_SAY = {Answer.RESOLVED_MATCH: attest, Answer.ABSTAIN: no_signal}  # whatever else was found is against it
+_SAY = {
+    Answer.RESOLVED_MATCH: attest,
+    Answer.ABSTAIN: no_signal,
+}  # whatever else was found is against it
 
 
 def witness(world: World, subject: str) -> EvidenceFacts:
@@ -49,7 +52,11 @@ def _printed(world: World, command: tuple[str, ...], cite: str) -> list[Cluster]
     words = [word.replace("{cite}", cite) for word in command]
     ran = commands.run(words, writable.standing(world.workspace), TIMEOUT_SECONDS)
     said = commands.printed("[evidence] citation_command", ran)
-    return said if isinstance(said, Unknown) else _read(said, "what [evidence] citation_command printed")
+    return (
+        said
+        if isinstance(said, Unknown)
+        else _read(said, "what [evidence] citation_command printed")
+    )
 
 
 def works(path: Path) -> list[Cluster] | Unknown:
@@ -64,9 +71,15 @@ def works(path: Path) -> list[Cluster] | Unknown:
 def _read(data: bytes, what: str) -> list[Cluster] | Unknown:
     """A JSON list, as CSL has it, or an object a line."""
     try:
-        lines = [data] if data.lstrip().startswith(b"[") else [line for line in data.splitlines() if line.strip()]
+        lines = (
+            [data]
+            if data.lstrip().startswith(b"[")
+            else [line for line in data.splitlines() if line.strip()]
+        )
         found = [json.decode(line, type=dict[str, Any] | list[dict[str, Any]]) for line in lines]
-        return [_work(row) for rows in found for row in (rows if isinstance(rows, list) else [rows])]
+        return [
+            _work(row) for rows in found for row in (rows if isinstance(rows, list) else [rows])
+        ]
     except (MsgspecError, UnicodeDecodeError, RecursionError) as error:
         return Unknown(f"{what} is not a list of works: {error}")
 
@@ -79,7 +92,11 @@ def _work(row: dict[str, Any]) -> Cluster:
     if "citations" in row:
         return convert(row, Cluster)
     names = (str(row[key]) for key in ("id", "DOI", "URL", "citation-key") if row.get(key))
-    return Cluster(citations=tuple(names), name=str(row.get("title") or ""), text=str(row.get("abstract") or ""))
+    return Cluster(
+        citations=tuple(names),
+        name=str(row.get("title") or ""),
+        text=str(row.get("abstract") or ""),
+    )
 
 
 def _bibtex(text: str) -> Iterator[Cluster]:
@@ -92,5 +109,7 @@ def _bibtex(text: str) -> Iterator[Cluster]:
         }
         names = (start[1], fields.get("doi", ""), fields.get("url", ""))
         yield Cluster(
-            citations=tuple(filter(None, names)), name=fields.get("title", ""), text=fields.get("abstract", "")
+            citations=tuple(filter(None, names)),
+            name=fields.get("title", ""),
+            text=fields.get("abstract", ""),
         )

@@ -30,9 +30,18 @@ def witness(world: World, subject: str) -> EvidenceFacts:
         # pathlib raises for a name that no system can have.
         gone = os.path.isdir(path.parent) and not os.path.lexists(path)  # noqa: PTH112
         said = f"{shown(name)} is not there"
-        return refute(NAME, rung, subject, said) if gone else no_signal(NAME, rung, subject, data.why)
-    if wanted.startswith(DIGEST) and sha256(data).hexdigest() != wanted.removeprefix(DIGEST).strip().lower():
+        return (
+            refute(NAME, rung, subject, said) if gone else no_signal(NAME, rung, subject, data.why)
+        )
+    if (
+        wanted.startswith(DIGEST)
+        and sha256(data).hexdigest() != wanted.removeprefix(DIGEST).strip().lower()
+    ):
         return refute(NAME, rung, subject, f"{shown(name)} has another digest")
     if wanted.startswith(TEXT) and wanted.removeprefix(TEXT).encode() not in data:
-        return refute(NAME, rung, subject, f"{shown(name)} does not hold {shown(wanted.removeprefix(TEXT))}")
-    return attest(NAME, rung, subject, f"{shown(name)} is there{f' with {wanted}' if wanted else ''}")
+        return refute(
+            NAME, rung, subject, f"{shown(name)} does not hold {shown(wanted.removeprefix(TEXT))}"
+        )
+    return attest(
+        NAME, rung, subject, f"{shown(name)} is there{f' with {wanted}' if wanted else ''}"
+    )

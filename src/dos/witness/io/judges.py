@@ -35,7 +35,11 @@ class AskedProgram(Struct, frozen=True, kw_only=True):
         seconds = TIMEOUT_SECONDS if line else config.judges.timeout_seconds
         feed = judges.prompt(claim).encode("utf-8", "replace")
         said = commands.printed("the program", commands.run(words, self.cwd, seconds, feed=feed))
-        return judges.abstain(said.why) if isinstance(said, Unknown) else judges.parsed(said.decode("utf-8", "replace"))
+        return (
+            judges.abstain(said.why)
+            if isinstance(said, Unknown)
+            else judges.parsed(said.decode("utf-8", "replace"))
+        )
 
 
 SCORER, LIMIT = "DOS_SIMILARITY_CMD", "DOS_SIMILARITY_THRESHOLD"
@@ -47,7 +51,11 @@ class Likeness(Struct, frozen=True, kw_only=True):
 
     def rule(self, claim: Claim, config: Config) -> JudgeVerdict:
         line = os.environ.get(SCORER, "").strip()
-        if not line or not claim.claim_text.strip() or not any(item.strip() for item in claim.evidence):
+        if (
+            not line
+            or not claim.claim_text.strip()
+            or not any(item.strip() for item in claim.evidence)
+        ):
             return similarity.judge(claim, threshold())
         feed = "\0".join((claim.claim_text, "\n".join(claim.evidence))).encode("utf-8", "replace")
         ran = commands.run(["/bin/sh", "-c", line], self.cwd, LIKENESS_SECONDS, feed=feed)
@@ -55,7 +63,11 @@ class Likeness(Struct, frozen=True, kw_only=True):
         if isinstance(said, Unknown):
             return abstain(said.why)
         score = _number(said.decode("utf-8", "replace"))
-        return abstain("the scorer gave no number") if score is None else similarity.judge(claim, threshold(), score)
+        return (
+            abstain("the scorer gave no number")
+            if score is None
+            else similarity.judge(claim, threshold(), score)
+        )
 
 
 def threshold() -> float:

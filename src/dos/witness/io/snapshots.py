@@ -21,7 +21,9 @@ def witness(world: World, subject: str, claimed: str = "") -> EvidenceFacts:
     before, after, key, *_ = [*(part.strip() for part in subject.split(SEPARATOR, 2)), "", ""]
     key = key or claimed
     if not before or not after or not key.lstrip("-"):
-        return no_signal(NAME, LOWEST, subject, "two files and a key are wanted: BEFORE||AFTER||KEY")
+        return no_signal(
+            NAME, LOWEST, subject, "two files and a key are wanted: BEFORE||AFTER||KEY"
+        )
     files = [world.workspace.root / name for name in (before, after)]
     rung = min((writable.rung(world, file) for file in files), key=lambda each: each.rank)
     if rung.is_forgeable:

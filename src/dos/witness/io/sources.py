@@ -31,11 +31,18 @@ BUILT_IN: dict[str, Callable[[World, str], EvidenceFacts]] = {
     files.NAME: files.witness,
 }
 # The names that released versions have for them.
-ALIASES = {"ci_status": "ci", "os_acceptance": "exit", "citation_resolve": "citation", "state_diff": "state-diff"}
+ALIASES = {
+    "ci_status": "ci",
+    "os_acceptance": "exit",
+    "citation_resolve": "citation",
+    "state_diff": "state-diff",
+}
 OWN = {*BUILT_IN, *ALIASES}
 
 
-def gather(world: World, claim: EffectClaim, wanted: Sequence[tuple[str, str]], warn: Warn) -> list[EvidenceFacts]:
+def gather(
+    world: World, claim: EffectClaim, wanted: Sequence[tuple[str, str]], warn: Warn
+) -> list[EvidenceFacts]:
     """Each witness by name, with its subject, or about what is claimed where that is empty.
 
     Nobody is asked before every name is known, and a blank claim asks nobody.
@@ -64,11 +71,16 @@ def _declared(source: Any) -> Accountability:
     return rung if isinstance(rung, Accountability) else LOWEST
 
 
-def _asking(world: World, name: str, subject: str, claimed: str, warn: Warn) -> Callable[[], EvidenceFacts]:
+def _asking(
+    world: World, name: str, subject: str, claimed: str, warn: Warn
+) -> Callable[[], EvidenceFacts]:
     name = ALIASES.get(name, name)
     if name == acceptance.NAME and not subject.strip():
         # What an agent calls its claim must never be run.
-        raise BadInput(f"the source {name!r} has no command to run", hint=f"For example: --source '{name}=make test'")
+        raise BadInput(
+            f"the source {name!r} has no command to run",
+            hint=f"For example: --source '{name}=make test'",
+        )
     subject = subject or claimed
     if name == snapshots.NAME:  # the key that it looks for may be what is claimed
         return lambda: snapshots.witness(world, subject, claimed)
@@ -76,5 +88,8 @@ def _asking(world: World, name: str, subject: str, claimed: str, warn: Warn) -> 
         return lambda: BUILT_IN[name](world, subject)
     found = plugins.added(plugins.EVIDENCE_SOURCES, OWN, warn)
     if name not in found:
-        raise BadInput(f"there is no evidence source {shown(name)}", hint=meant(name, [*BUILT_IN, *found], "sources"))
+        raise BadInput(
+            f"there is no evidence source {shown(name)}",
+            hint=meant(name, [*BUILT_IN, *found], "sources"),
+        )
     return lambda: gather_evidence(found[name], subject, world.config, name=name)

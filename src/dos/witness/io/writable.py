@@ -67,4 +67,8 @@ def contents(path: Path) -> bytes | Unknown:
             data = file.read(LARGEST_BYTES + 1)
     except (OSError, ValueError) as error:
         return Unknown(f"{called} cannot be read: {getattr(error, 'strerror', None) or error}")
-    return data if len(data) <= LARGEST_BYTES else Unknown(f"{called} is larger than {LARGEST_BYTES:,} bytes")
+    return (
+        data
+        if len(data) <= LARGEST_BYTES
+        else Unknown(f"{called} is larger than {LARGEST_BYTES:,} bytes")
+    )

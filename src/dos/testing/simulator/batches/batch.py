@@ -53,7 +53,9 @@ class Summary(Struct, kw_only=True):
         self.failing += other.failing
         for name, count in other.counts.items():
             self.counts[name] = self.counts.get(name, 0) + count
-        self.failures = sorted([*self.failures, *other.failures], key=lambda each: each.seed)[:FAILURES_SHOWN]
+        self.failures = sorted([*self.failures, *other.failures], key=lambda each: each.seed)[
+            :FAILURES_SHOWN
+        ]
 
     @property
     def fired(self) -> int:
@@ -67,10 +69,20 @@ class Summary(Struct, kw_only=True):
 
 
 def check(asked: Asked) -> None:
-    for name, found, known in (("store", asked.store, STORES), ("plant", asked.plant, ("", *PLANTED))):
+    for name, found, known in (
+        ("store", asked.store, STORES),
+        ("plant", asked.plant, ("", *PLANTED)),
+    ):
         if found not in known:
-            raise BadInput(f"there is no {name} {found!r}", hint=f"Use one of: {', '.join(filter(None, known))}.")
-    for name, number, least in (("seed", asked.first, 0), ("seeds", asked.count, 1), ("jobs", asked.jobs, 1)):
+            raise BadInput(
+                f"there is no {name} {found!r}",
+                hint=f"Use one of: {', '.join(filter(None, known))}.",
+            )
+    for name, number, least in (
+        ("seed", asked.first, 0),
+        ("seeds", asked.count, 1),
+        ("jobs", asked.jobs, 1),
+    ):
         if not least <= number <= 1_000_000_000:
             raise BadInput(f"--{name} is {number}", hint=f"Give a number from {least} upwards.")
 
@@ -94,7 +106,9 @@ def _pieces(asked: Asked) -> Iterator[Summary]:
         return
     # Started anew instead of forked: whoever asks may have threads.
     with ProcessPoolExecutor(asked.workers, mp_context=get_context("spawn")) as pool:
-        waiting: set[Future[Summary]] = {pool.submit(_chunk, chunk) for chunk in islice(chunks, 2 * asked.workers)}
+        waiting: set[Future[Summary]] = {
+            pool.submit(_chunk, chunk) for chunk in islice(chunks, 2 * asked.workers)
+        }
         try:
             while waiting:
                 done, waiting = wait(waiting, return_when=FIRST_COMPLETED)

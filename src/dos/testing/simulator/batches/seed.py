@@ -29,7 +29,9 @@ class SeedResult(Struct, kw_only=True):
     digest: str = ""
 
 
-def simulate(seed: int, *, store: str = "memory", plant: str = "", with_digest: bool = False) -> SeedResult:
+def simulate(
+    seed: int, *, store: str = "memory", plant: str = "", with_digest: bool = False
+) -> SeedResult:
     clock = VirtualClock()
     with _backend(store, clock) as backend:
         simulation = Simulation(seed, backend, clock)
@@ -49,7 +51,9 @@ def simulate(seed: int, *, store: str = "memory", plant: str = "", with_digest: 
 
 def replay_line(failure: Failure, *, store: str = "memory", plant: str = "") -> str:
     """What to type to see it again."""
-    return f"dos simulate --seed {failure.seed} --store {store}" + (f" --plant {plant}" if plant else "")
+    return f"dos simulate --seed {failure.seed} --store {store}" + (
+        f" --plant {plant}" if plant else ""
+    )
 
 
 @contextmanager

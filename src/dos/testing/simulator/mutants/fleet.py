@@ -62,7 +62,11 @@ def spinning_is_dead(simulation: "Simulation", patches: Patches) -> None:
 
     def holder_gone(lease: Lease, host: Host) -> bool:
         run = site.fleet.runs.get(lease.run_id)
-        spins = run is not None and not run.landed and site.machine.clock.wall_ms() - run.begun_ms > SPIN_MS
+        spins = (
+            run is not None
+            and not run.landed
+            and site.machine.clock.wall_ms() - run.begun_ms > SPIN_MS
+        )
         return spins or gone(lease, host)
 
     fleets.gone = holder_gone  # type: ignore[method-assign]
@@ -143,7 +147,11 @@ def lane_not_cleared(simulation: "Simulation", patches: Patches) -> None:
     consequences = Choice.consequences
 
     def without_lane(self: Choice, *, by_person: bool) -> list[Consequence]:
-        return [each for each in consequences(self, by_person=by_person) if not isinstance(each, ClearLane)]
+        return [
+            each
+            for each in consequences(self, by_person=by_person)
+            if not isinstance(each, ClearLane)
+        ]
 
     patches.enter_context(patch.object(Choice, "consequences", without_lane))
 

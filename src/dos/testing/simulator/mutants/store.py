@@ -25,7 +25,11 @@ def fence_not_checked(simulation: "Simulation", patches: Patches) -> None:
     """A fence is written beside what it should guard, and nobody looks at it."""
 
     def append(self: store.Store, tx: store.Writing, entry: store.Entry, raw: bytes) -> Event:
-        if entry.fence is None or tx.lease(entry.fence) or (entry.key and tx.keyed(entry.stream, entry.key)):
+        if (
+            entry.fence is None
+            or tx.lease(entry.fence)
+            or (entry.key and tx.keyed(entry.stream, entry.key))
+        ):
             return original(self, tx, entry, raw)
         return tx.insert(entry, tx.head(entry.stream) + 1, self.actor, raw)
 
@@ -55,7 +59,10 @@ def answered_again(simulation: "Simulation", patches: Patches) -> None:
 
     def append_all(self: store.Store, entries: Sequence[store.Entry]) -> list[Event]:
         answers = [each for each in entries if each.stream in streams.decision]
-        return original(self, [structs.replace(each, expect=None) if each in answers else each for each in entries])
+        return original(
+            self,
+            [structs.replace(each, expect=None) if each in answers else each for each in entries],
+        )
 
     patches.enter_context(patch.object(store.Store, "append_all", append_all))
 
@@ -76,7 +83,9 @@ def everything_admitted(simulation: "Simulation", patches: Patches) -> None:
 
     def admit(asked: Request, standing: Sequence[Lease]) -> Refusal | None:
         refused = judge(asked, standing)
-        return refused if refused and refused.reason is RefusalReason.CLASS_BUDGET_EXHAUSTED else None
+        return (
+            refused if refused and refused.reason is RefusalReason.CLASS_BUDGET_EXHAUSTED else None
+        )
 
     simulation.site.admit = admit  # type: ignore[assignment]
 

@@ -49,14 +49,19 @@ def claim_believed(simulation: "Simulation", patches: Patches) -> None:
         seen = found.answer
         if seen.commits or not simulation.site.fleet.units[effect.unit.name].claim:
             return found
-        return Later(found.seconds, structs.replace(seen, commits=["claimed"], changed_paths=1, accepted=True))
+        return Later(
+            found.seconds,
+            structs.replace(seen, commits=["claimed"], changed_paths=1, accepted=True),
+        )
 
     def prepared(
         process: Process, effect: effects.PrepareLanding
     ) -> Later[Landing | effects.NotLanded] | effects.NotLanded:
         if effect.head != effect.worktree.base:
             return prepare(process, effect)
-        ready = Landing(unit=effect.unit.name, branch=TARGET, base=repository.target, commit=effect.head)
+        ready = Landing(
+            unit=effect.unit.name, branch=TARGET, base=repository.target, commit=effect.head
+        )
         return Later(0, ready)
 
     def moved(process: Process, effect: effects.MoveBranch) -> effects.NotLanded | None:
@@ -145,7 +150,9 @@ def untyped_stop(simulation: "Simulation", patches: Patches) -> None:
 
     def recorded(process: Process, effect: effects.Record) -> Any:
         if isinstance(effect.fact, RunStopped):
-            effect = structs.replace(effect, fact=structs.replace(effect.fact, stop_reason="enough"))
+            effect = structs.replace(
+                effect, fact=structs.replace(effect.fact, stop_reason="enough")
+            )
         return record(process, effect)
 
     workers.record = recorded  # type: ignore[method-assign]
@@ -188,7 +195,8 @@ def limit_is_a_failure(simulation: "Simulation", patches: Patches) -> None:
             return decision
         after = decision.next_state
         return structs.replace(
-            decision, next_state=structs.replace(after, consecutive_unclear=after.consecutive_unclear + 1)
+            decision,
+            next_state=structs.replace(after, consecutive_unclear=after.consecutive_unclear + 1),
         )
 
     patches.enter_context(patch.object(worker, "decide", _Loop(decide)))

@@ -31,7 +31,9 @@ class BranchView:
         """Whether the journal has to be read once more before it can be said how a unit came to the branch."""
         return self._watch is not None and bool(self._watch.suspects)
 
-    def known(self, fleet: Fleet, units: Sequence[Unit], answers: Decisions, live: Collection[str]) -> Fleet:
+    def known(
+        self, fleet: Fleet, units: Sequence[Unit], answers: Decisions, live: Collection[str]
+    ) -> Fleet:
         """The fleet's state as the branch shows it; `live` are the runs that hold a lane."""
         self.incidents = self._watch.by_claims(fleet) if self._watch else []
         truths = self._truths(fleet)
@@ -54,7 +56,9 @@ class BranchView:
         """Of the units about which the branch may say something else than the journal."""
         named, reverted = self._repository.named, self._repository.reverted
         found: dict[str, Truth] = {
-            name: Landed(commit) for name, commit in named.items() if not fleet.units.get(name, Seen()).landed
+            name: Landed(commit)
+            for name, commit in named.items()
+            if not fleet.units.get(name, Seen()).landed
         }
         for commit, unit in reverted.items():
             if unit not in named:

@@ -26,7 +26,17 @@ REAP = "leases reaped by hand"
 SECOND_START = "supervisor started twice"
 HALT = "run halted by a person"
 BY_HAND = "worker started by hand"
-MOMENTS = (PARTITION, SUPERVISOR_DEATH, BRANCH_MOVED, DRAIN, HOLD, REAP, SECOND_START, HALT, BY_HAND)
+MOMENTS = (
+    PARTITION,
+    SUPERVISOR_DEATH,
+    BRANCH_MOVED,
+    DRAIN,
+    HOLD,
+    REAP,
+    SECOND_START,
+    HALT,
+    BY_HAND,
+)
 
 SKEW = "host clock off"
 SLOW_START = "worker slow to start"
@@ -115,9 +125,13 @@ class Swarm:
         self._steps = list(accumulate(self.rates.values()))
         self.most = self._steps[-1] if self._steps else 0.0
         self.moments = [name for name in MOMENTS if random.random() < 0.3]
-        self.settings = {name: 0.05 + 0.8 * random.random() for name in SETTINGS if random.random() < 0.25}
+        self.settings = {
+            name: 0.05 + 0.8 * random.random() for name in SETTINGS if random.random() < 0.25
+        }
         self.late = 0.25 if PAUSE in self.rates else 0.0  # of sleeping where that is worst
-        self.agents = {name: 0.05 + 0.25 * random.random() for name in AGENTS if random.random() < 0.2}
+        self.agents = {
+            name: 0.05 + 0.25 * random.random() for name in AGENTS if random.random() < 0.2
+        }
 
     def step(self) -> str:
         """What happens at this effect; empty: nothing."""

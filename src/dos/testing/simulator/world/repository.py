@@ -34,9 +34,15 @@ class Repository:
     def __init__(self) -> None:
         self.commits: dict[str, Commit] = {}
         self.target = self._add("", (), ())
-        self.landed: dict[str, str] = {}  # unit -> the commit of the target branch that a landing brought
-        self.named: dict[str, str] = {}  # unit -> the newest commit of the target branch that names it and holds
-        self.reverted: dict[str, str] = {}  # commit of the target branch that a person took out -> its unit
+        self.landed: dict[
+            str, str
+        ] = {}  # unit -> the commit of the target branch that a landing brought
+        self.named: dict[
+            str, str
+        ] = {}  # unit -> the newest commit of the target branch that names it and holds
+        self.reverted: dict[
+            str, str
+        ] = {}  # commit of the target branch that a person took out -> its unit
         self.on_target = {self.target: None}  # ordered, as everything that is walked here
         self.documents: dict[str, str] = {}  # the texts that the target branch holds, by name
         self.fences: dict[str, int] = {}
@@ -125,7 +131,9 @@ class Repository:
             raise Fenced(f"git knows a newer fence for lane {lane!r} than {fence}")
         self.fences[lane] = fence
 
-    def move(self, lane: str, fence: int, landing: Landing, *, fence_counts: bool = True) -> NotLanded | None:
+    def move(
+        self, lane: str, fence: int, landing: Landing, *, fence_counts: bool = True
+    ) -> NotLanded | None:
         """My fence is still the newest, the branch is still where I saw it, and now it is here."""
         if landing.commit not in self.commits:
             return NotLanded(reason=f"commit {landing.commit} is not there any more")
@@ -133,9 +141,15 @@ class Repository:
         moved = self.target != landing.base
         if (fence_counts and newest != fence) or moved:
             why = "the branch has moved" if moved else "its fence is not the newest"
-            return NotLanded(reason=f"git refused to move {landing.branch!r}: {why}", retryable=moved, moved=moved)
+            return NotLanded(
+                reason=f"git refused to move {landing.branch!r}: {why}",
+                retryable=moved,
+                moved=moved,
+            )
         if newest != fence:
-            self.stale.append(f"{landing.commit} under fence {fence} of lane {lane}, where {newest} is the newest")
+            self.stale.append(
+                f"{landing.commit} under fence {fence} of lane {lane}, where {newest} is the newest"
+            )
         self._advance(landing.commit)
         return None
 

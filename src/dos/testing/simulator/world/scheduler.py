@@ -82,7 +82,9 @@ class Process:
         "launching", "paused_until", "performers", "pid", "proven", "run_id", "started", "store", "tries",
     )  # fmt: skip
 
-    def __init__(self, host: Host, pid: int, started: float, store: Store, lane: str, run_id: str) -> None:
+    def __init__(
+        self, host: Host, pid: int, started: float, store: Store, lane: str, run_id: str
+    ) -> None:
         self.host = host
         self.pid = pid
         self.started = started
@@ -228,7 +230,9 @@ class Machine:
 
     def _fault(self, effect: Effect[Any]) -> str:
         late = self.swarm.late and isinstance(effect, LATE)
-        return faults.PAUSE if late and self.random.random() < self.swarm.late else self.swarm.step()
+        return (
+            faults.PAUSE if late and self.random.random() < self.swarm.late else self.swarm.step()
+        )
 
     def _struck(self, process: Process, fault: str, effect: Effect[Any]) -> bool:
         """Whether the effect is not performed now."""
@@ -252,7 +256,9 @@ class Machine:
             return True
         return False
 
-    def _answered(self, process: Process, fault: str, answer: Any, failure: DosError | None) -> None:
+    def _answered(
+        self, process: Process, fault: str, answer: Any, failure: DosError | None
+    ) -> None:
         if not process.alive:  # ended by what it did itself
             return
         if fault == faults.CRASH_AFTER:
@@ -271,7 +277,9 @@ class Machine:
         if process.alive:
             self.go_on(process, answer)
 
-    def _repeat(self, process: Process, fault: str, effect: Effect[Any], perform: Performer) -> None:
+    def _repeat(
+        self, process: Process, fault: str, effect: Effect[Any], perform: Performer
+    ) -> None:
         """The same request arrives once more, and nobody waits for its answer."""
 
         def arrive(_: object) -> None:
@@ -300,7 +308,9 @@ class Machine:
             return
         for keeper in process.keepers.values():
             if keeper.lost:
-                raise Fenced(f"the lease with fence {keeper.lease.fence} was taken over, or not renewed in its time")
+                raise Fenced(
+                    f"the lease with fence {keeper.lease.fence} was taken over, or not renewed in its time"
+                )
             if process.away_since is not None or self.clock.now_ms >= keeper.ends:
                 self._renew(process, keeper)
 
@@ -346,13 +356,17 @@ class Machine:
         except Fenced:
             self.on_lost(process)
         except StoreUnreachable:
-            if process.is_supervisor:  # which does nothing meanwhile, and waits for as long as it takes
+            if (
+                process.is_supervisor
+            ):  # which does nothing meanwhile, and waits for as long as it takes
                 self.after(max(1, process.host.away_until - now), self._beat, kept)
             elif now >= keeper.ends:
                 keeper.lost = True
                 self.on_lost(process)
             else:
-                self.after(max(1, min(process.host.away_until, keeper.ends) - now), self._beat, kept)
+                self.after(
+                    max(1, min(process.host.away_until, keeper.ends) - now), self._beat, kept
+                )
         else:
             self.after(keeper.lease.ttl_ms / 4, self._beat, kept)
 

@@ -36,7 +36,14 @@ from dos.testing.simulator.world.clock import VirtualClock
 from dos.testing.simulator.world.faults import Swarm
 from dos.testing.simulator.world.repository import Repository
 from dos.testing.simulator.world.scheduler import Host, Machine, Performers, Process
-from dos.testing.simulator.world.texts import PLAN, HostTexts, first_state, plan_text, portfolio, settings_text
+from dos.testing.simulator.world.texts import (
+    PLAN,
+    HostTexts,
+    first_state,
+    plan_text,
+    portfolio,
+    settings_text,
+)
 from dos.testing.simulator.world.watched_events import offering
 from dos.testing.simulator.world.workspace import ITERATIONS
 from dos.units.unit import Unit
@@ -103,11 +110,18 @@ class Site:
         self.repository.on_replanned = self._add_unit
         self.units = list(self.setting.units)
         self.hosts = [Host(name) for name in workspace.HOSTS]
-        self.texts: dict[str, HostTexts] = {}  # by host, where people are asked more; else nobody edits plans
+        self.texts: dict[
+            str, HostTexts
+        ] = {}  # by host, where people are asked more; else nobody edits plans
         self.deadly = ""  # the unit that most workers die at
         if asking:
-            self.deadly = asking.choice(self.units).name if self.units and asking.random() < DEADLY else ""
-            self.repository.documents = {PLAN: plan_text(self.units), FILE_NAME: settings_text(ITERATIONS)}
+            self.deadly = (
+                asking.choice(self.units).name if self.units and asking.random() < DEADLY else ""
+            )
+            self.repository.documents = {
+                PLAN: plan_text(self.units),
+                FILE_NAME: settings_text(ITERATIONS),
+            }
             self.texts = {host.name: HostTexts(host.name, self.repository) for host in self.hosts}
         # Folded event by event, for everybody who asks.
         self.fleet = Fleet()
@@ -117,7 +131,9 @@ class Site:
         self.decisions = Decisions()
         self.landing_queue = LandingQueue()
         self.baselines = Baselines()
-        self.ailing: dict[str, str] = {}  # host -> what is wrong with its surroundings, once somebody has looked
+        self.ailing: dict[
+            str, str
+        ] = {}  # host -> what is wrong with its surroundings, once somebody has looked
         self.news = 0  # events that are more than a sign of life
         self.text_news = 0  # approvals and answers
         self.offers = 0  # of those, the ones that may change what can be offered
@@ -177,7 +193,11 @@ class Site:
             tick_seconds=self.setting.tick_seconds,
             until_idle=True,
         )
-        process.generator = self._supervise(process, supervisor) if by_person and self.texts else supervisor.supervise()
+        process.generator = (
+            self._supervise(process, supervisor)
+            if by_person and self.texts
+            else supervisor.supervise()
+        )
         process.performers = self.fleet_performers
         host.supervisor = process
         self.machine.after(self.random.randint(50, 3_000), self.machine.begin, process)
@@ -190,10 +210,14 @@ class Site:
         self.machine.look()
         return (yield from supervisor.supervise())
 
-    def start_worker(self, host: Host, lane: str, run_id: str, launch_ms: int, settings: str | None = None) -> Process:
+    def start_worker(
+        self, host: Host, lane: str, run_id: str, launch_ms: int, settings: str | None = None
+    ) -> Process:
         """`settings` is the text that the worker is handed; None: it has those of the simulation."""
         process = self._process(host, lane, run_id)
-        first = self.setting.state if settings is None else first_state(settings, self.setting.config)
+        first = (
+            self.setting.state if settings is None else first_state(settings, self.setting.config)
+        )
         process.generator = self._work(process, first)
         process.performers = self.worker_performers
         self.machine.after(launch_ms, self.machine.begin, process)
@@ -240,7 +264,9 @@ class Site:
     def live(self) -> list[Lease]:
         """The leases of lanes that have not lapsed."""
         now = self.machine.clock.lease_ms()
-        return [lease for lease in self.reader.leases() if not lease.is_lock and lease.expires_ms > now]
+        return [
+            lease for lease in self.reader.leases() if not lease.is_lock and lease.expires_ms > now
+        ]
 
     def apply(self, event: Event) -> None:
         if event.kind == LeaseRenewed.kind:

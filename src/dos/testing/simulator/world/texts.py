@@ -167,7 +167,9 @@ def edited_plan(text: str, random: Random) -> str:
             units[at] = structs.replace(unit, title=f"{unit.title} anew")
         case "add":
             lane = random.choice(lanes)
-            added = Unit(plan="PLAN", id=f"{lane.upper()}{ADDED}", title="added by a person", lane=lane)
+            added = Unit(
+                plan="PLAN", id=f"{lane.upper()}{ADDED}", title="added by a person", lane=lane
+            )
             units += [] if added.name in {each.name for each in units} else [added]
         case "remove":
             del units[at]

@@ -21,7 +21,11 @@ HOSTS = ("north", "south")
 FIRST = Candidate(name="first", vendor="vendor-one", account="shared", model="large")
 SECOND = Candidate(name="second", vendor="vendor-two", account="shared")
 COST_USD = 1.0  # of one agent, on average
-CHAINS = ((False, False), (True, False), (False, True))  # units that wait for their lane's own, and for another's
+CHAINS = (
+    (False, False),
+    (True, False),
+    (False, True),
+)  # units that wait for their lane's own, and for another's
 SILENCE_SECONDS = 90
 WALL_SECONDS = 240
 ITERATIONS = 6
@@ -55,7 +59,8 @@ def draw(random: Random) -> Setting:
     return Setting(
         config=config,
         agents=tuple(
-            structs.replace(each, max_usd=max_usd) for each in ((FIRST, SECOND) if random.random() < 0.2 else (FIRST,))
+            structs.replace(each, max_usd=max_usd)
+            for each in ((FIRST, SECOND) if random.random() < 0.2 else (FIRST,))
         ),
         units=_units(units, *random.choices(CHAINS, (3, 1, 1))[0]),
         target=random.choice((2, lanes, lanes)),
@@ -70,7 +75,9 @@ def draw(random: Random) -> Setting:
 
 
 @cache
-def _config(lanes: int, overlap: bool, cap: int, ttl: float, gate: str, budget: str) -> tuple[Config, LoopState]:
+def _config(
+    lanes: int, overlap: bool, cap: int, ttl: float, gate: str, budget: str
+) -> tuple[Config, LoopState]:
     names = tuple("abcd"[:lanes])
     trees: dict[str, tuple[str, ...]] = {name: (f"src/{name}/**",) for name in names}
     if overlap:
@@ -79,9 +86,13 @@ def _config(lanes: int, overlap: bool, cap: int, ttl: float, gate: str, budget: 
         lanes=Lanes(concurrent=names, trees=trees),
         concurrency_class=(ConcurrencyClass(name="cluster", max_concurrent=cap),) if cap else (),
         supervise=Supervise(),
-        workers=Workers(silence_seconds=SILENCE_SECONDS, wall_seconds=WALL_SECONDS, max_iterations=ITERATIONS),
+        workers=Workers(
+            silence_seconds=SILENCE_SECONDS, wall_seconds=WALL_SECONDS, max_iterations=ITERATIONS
+        ),
         quota=Quota(backoff_seconds=(30.0, 60.0, 120.0), jitter_seconds=10.0, probe_seconds=300.0),
-        budgets=structs.replace(Budgets(), **({budget: Budget(usd=2 * COST_USD)} if budget else {})),
+        budgets=structs.replace(
+            Budgets(), **({budget: Budget(usd=2 * COST_USD)} if budget else {})
+        ),
         leases=Leases(ttl_seconds=ttl),
         loop=Loop(gate_mode=gate),  # type: ignore[arg-type]
         cooldown=Cooldown(window_ms=60_000, error_window_ms=30_000),
@@ -92,7 +103,10 @@ def _config(lanes: int, overlap: bool, cap: int, ttl: float, gate: str, budget: 
 @cache
 def _units(counts: tuple[int, ...], chained: bool, across: bool) -> tuple[Unit, ...]:
     """With `chained`, each unit of a lane waits for the one before it; with `across`, its last one for another lane."""
-    firsts = [f"PLAN/{lane.upper()}1" if count else "" for lane, count in zip("abcd", counts, strict=False)]
+    firsts = [
+        f"PLAN/{lane.upper()}1" if count else ""
+        for lane, count in zip("abcd", counts, strict=False)
+    ]
     return tuple(
         Unit(
             plan="PLAN",
