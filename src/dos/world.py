@@ -61,7 +61,7 @@ class World:
 
 
 def open_journal(
-    place: Workspace,
+    workspace: Workspace,
     url: str,
     *,
     actor: str = "",
@@ -70,8 +70,8 @@ def open_journal(
 ) -> Store:
     return open_store(
         url,
-        state_directory=place.state,
-        workspace_id=workspace_id(place, url) if url.startswith("postgres") else "",
+        state_directory=workspace.state,
+        workspace_id=workspace_id(workspace, url) if url.startswith("postgres") else "",
         actor=actor,
         read_only=read_only,
         busy_seconds=busy_seconds,
@@ -79,18 +79,18 @@ def open_journal(
 
 
 @cache  # a long history takes a while to walk, and a store is opened anew after each failure
-def workspace_id(place: Workspace, url: str) -> str:
+def workspace_id(workspace: Workspace, url: str) -> str:
     """What every clone of one repository shares: its remote and its first commit.
 
     A shallow clone does not have the first commit: it goes by the one journal that the store holds for its remote.
     """
-    git = Reader(place.tree)
+    git = Reader(workspace.tree)
     remote, root = git.remote(), git.root_commit()
     if not isinstance(root, Unknown):
         return f"{remote}#{root}"
     if not remote:
         raise BadInput(
-            f"{place.tree} has no name for its journal in PostgreSQL: it has no remote, and {root.why}",
+            f"{workspace.tree} has no name for its journal in PostgreSQL: it has no remote, and {root.why}",
             hint="Give it a first commit, or a remote: git remote add origin URL",
         )
     known = workspaces(url, f"{remote}#")
@@ -98,6 +98,6 @@ def workspace_id(place: Workspace, url: str) -> str:
         return known[0]
     found = f"the store holds {len(known)} journals" if known else "the store holds no journal"
     raise BadInput(
-        f"{place.tree} has no name for its journal in PostgreSQL: {root.why}, and {found} for {remote}",
-        hint=f"git -C {place.tree} fetch --unshallow; a new repository needs a first commit",
+        f"{workspace.tree} has no name for its journal in PostgreSQL: {root.why}, and {found} for {remote}",
+        hint=f"git -C {workspace.tree} fetch --unshallow; a new repository needs a first commit",
     )

@@ -137,9 +137,9 @@ def test_what_is_piped_has_no_colour(workspace):
 
 
 def test_a_line_of_a_story_stays_one_line(capsys):
-    from dos.verbs.context import Desk
+    from dos.verbs.context import Context
 
-    Desk().say("one\ntwo\x1b[2J")
+    Context().say("one\ntwo\x1b[2J")
     assert capsys.readouterr().out == "one\\ntwo\\u001b[2J\n"
 
 

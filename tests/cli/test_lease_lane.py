@@ -11,7 +11,7 @@ from commanding import command
 from msgspec import json
 from patience import PATIENCE
 
-from dos.verbs.context import Desk
+from dos.verbs.context import Context
 
 
 def records(dos, op):
@@ -411,7 +411,7 @@ def test_bad_input_is_an_error_that_changes_nothing(dos, workspace, words):
 @pytest.fixture
 def impatient(monkeypatch):
     """Nobody waits half a minute for a lock in a test."""
-    monkeypatch.setattr(Desk, "busy_seconds", 0.05)
+    monkeypatch.setattr(Context, "busy_seconds", 0.05)
 
 
 @pytest.fixture

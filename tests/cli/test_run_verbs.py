@@ -7,7 +7,7 @@ import pytest
 from commanding import git
 from run_histories import RUN, STEPS, Repository
 
-from dos.verbs.context import Desk
+from dos.verbs.context import Context
 
 MOMENT = ("--run-id", RUN)
 
@@ -395,7 +395,7 @@ def test_divergence_changes_the_reason_of_completion_and_not_the_answer(dos, rep
 @pytest.fixture
 def locked(dos, repository, state, monkeypatch):
     begin(dos)
-    monkeypatch.setattr(Desk, "busy_seconds", 0.05)  # nobody waits half a minute in a test
+    monkeypatch.setattr(Context, "busy_seconds", 0.05)  # nobody waits half a minute in a test
     gate = os.open(state / "state.db-gate", os.O_RDWR)
     fcntl.flock(gate, fcntl.LOCK_EX)
     yield

@@ -96,8 +96,8 @@ from msgspec import Struct
 verb = types.ModuleType("sleepy")
 verb.EXITS = {"woken": 0}
 verb.Args = type("Args", (Struct,), {})
-def sleep(args, desk):
-    desk.say("asleep")
+def sleep(args, context):
+    context.say("asleep")
     time.sleep(60)
 verb.run = sleep
 sys.modules["sleepy"] = verb
@@ -279,7 +279,7 @@ def broken_verb(monkeypatch):
 
     module = types.ModuleType("broken")
     module.Args, module.EXITS = status.Args, {"fine": 0}
-    module.run = lambda args, desk: 1 / 0
+    module.run = lambda args, context: 1 / 0
     monkeypatch.setitem(sys.modules, "broken", module)
     monkeypatch.setitem(VERBS, "broken", Verb("broken", "help", "broken", "break"))
 

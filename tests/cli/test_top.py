@@ -119,15 +119,15 @@ def test_a_fleet_that_begins_later_appears(workspace, tmp_path, state):
 
 WATCHED = """
 import sys, time
-from dos.verbs.context import Desk
+from dos.verbs.context import Context
 from dos.cli.terminal import footer as watching
 from dos.verbs.output import complain
 
-desk = Desk()
-assert watching.wanted(desk)
-with watching.Watch(desk):
+context = Context()
+assert watching.wanted(context)
+with watching.Watch(context):
     for number in range(60):
-        desk.say(f"story {number}")
+        context.say(f"story {number}")
         time.sleep(0.05 if number % 10 else 0)
     complain("said on stderr")
     time.sleep(2)

@@ -172,7 +172,7 @@ def test_a_landing_that_is_begun_between_two_looks_is_no_incident(one_unit):
     try:
         acting.watch.look()
         fleet, units = Fleet(), acting.units()
-        looking = OnTarget(acting.place, acting.config)
+        looking = OnTarget(acting.workspace, acting.config)
         looking.known(fleet, units, acting._landing_on, "main", Decisions())
         run_id = "R1"
         fleet.units[UNIT] = fold_of(claimed_by=run_id)
@@ -204,7 +204,7 @@ def test_a_unit_that_the_user_finished_after_its_run_had_died_is_done(one_unit):
         (one_unit.root / "one" / "a.txt").write_text("x")
         one_unit.git("add", "-A")
         one_unit.git("commit", "-qm", "Write a", "-m", f"Unit: {UNIT}")
-        looking = OnTarget(acting.place, acting.config)
+        looking = OnTarget(acting.workspace, acting.config)
         acting.watch.look()
         units = [structs.replace(unit, acceptance="") for unit in acting.units()]
         state = looking.known(fleet, units, acting._landing_on, "main", Decisions(), {"R2"})

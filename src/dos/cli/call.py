@@ -9,7 +9,7 @@ from msgspec import Struct, json
 from dos.errors import BadInput, NotPermitted, StoreBusy
 from dos.text import shown
 from dos.verbs.args import Field, Parser, fields, parser
-from dos.verbs.context import Desk, Reply, speaks_unicode
+from dos.verbs.context import Context, Reply, speaks_unicode
 from dos.verbs.output import say
 from dos.verbs.table import ANYBODY, Verb
 
@@ -35,7 +35,7 @@ def call(verb: Verb, wishes: dict[str, str], words: list[str]) -> int:
         say(help_page(verb, module, made))
         return 0
     parsed = arguments(**_given(made, arguments, words))
-    desk = Desk(
+    context = Context(
         workspace=wishes.get("workspace", ""),
         as_json="json" in wishes,
         output=wishes.get("output", ""),
@@ -48,20 +48,20 @@ def call(verb: Verb, wishes: dict[str, str], words: list[str]) -> int:
         if verb.who != ANYBODY and (not verb.free or words[:1] != [verb.free]):
             from dos.cli import permission  # most verbs are for anybody
 
-            permission.check(verb, parsed, desk)
-        reply = _answer(module, parsed, desk)
-        desk.warn_of_errors()
+            permission.check(verb, parsed, context)
+        reply = _answer(module, parsed, context)
+        context.warn_of_errors()
         if reply.complaint:
-            desk.complain(reply.complaint)
-        say(_text(reply, desk))
+            context.complain(reply.complaint)
+        say(_text(reply, context))
         return reply.code
     finally:
-        desk.close()
+        context.close()
 
 
-def _answer(module: Any, parsed: Struct, desk: Desk) -> Reply:
+def _answer(module: Any, parsed: Struct, context: Context) -> Reply:
     try:
-        found: Reply = module.run(parsed, desk)
+        found: Reply = module.run(parsed, context)
         return found
     except StoreBusy as error:
         if LOCK_BUSY not in module.EXITS:
@@ -122,15 +122,15 @@ def _is_blank(value: Any, field: Field) -> bool:
     return isinstance(value, str) and not value.strip()
 
 
-def _text(reply: Reply, desk: Desk) -> str:
+def _text(reply: Reply, context: Context) -> str:
     """The whole answer, as it goes to stdout."""
     if reply.data is None and not reply.text:
         return ""  # said already, line by line
-    following = reply.next_action if desk.explain else ""
-    if desk.plain and (reply.plain or reply.text):
+    following = reply.next_action if context.explain else ""
+    if context.plain and (reply.plain or reply.text):
         lines = [reply.plain or reply.text, following]
-    elif desk.as_json or reply.always_json:
-        return _json_text(reply, following, pretty=desk.pretty)
+    elif context.as_json or reply.always_json:
+        return _json_text(reply, following, pretty=context.pretty)
     else:
         lines = [reply.text, f"next: {following}" if following and reply.text else ""]
     return "".join(line.rstrip("\n") + "\n" for line in lines if line)

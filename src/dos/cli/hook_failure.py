@@ -54,12 +54,12 @@ def record(moment: str, problem: str, *, session: str, start: Path) -> None:
     )
     try:
         with World(start, lenient=True) as world:
-            place = world.workspace
-            url = with_store_only(world.loaded, place.config, place.state).config.store.url
-            path = embedded_path(url, place.state)
+            workspace = world.workspace
+            url = with_store_only(world.loaded, workspace.config, workspace.state).config.store.url
+            path = embedded_path(url, workspace.state)
             if path is not None and not path.exists():
                 return
-            with open_journal(place, url, busy_seconds=BUSY_SECONDS) as journal:
+            with open_journal(workspace, url, busy_seconds=BUSY_SECONDS) as journal:
                 journal.record(
                     streams.HOOKS, fault, key=f"fault/{named or f'unnamed/{fault.moment}'}"
                 )

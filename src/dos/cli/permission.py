@@ -7,18 +7,18 @@ from dos.errors import DosError, NotPermitted
 from dos.lanes.io import caller
 from dos.lease import Lease
 from dos.text import folded
-from dos.verbs.context import Desk
+from dos.verbs.context import Context
 from dos.verbs.table import PERSON_OR_HOLDER, Verb
 from dos.workspace import Workspace
 from dos.world import World
 
 
-def check(verb: Verb, arguments: Struct, desk: Desk, flag: str = "") -> None:
+def check(verb: Verb, arguments: Struct, context: Context, flag: str = "") -> None:
     """Raise where an agent of the fleet has typed the verb; some it may type for its own lane.
 
     `flag` is the one that makes a verb for anybody one for people.
     """
-    place, leases = _seen(desk)
+    place, leases = _seen(context)
     agent = caller.recognise(place, leases)
     if agent is None or (verb.who == PERSON_OR_HOLDER and _is_own(arguments, agent, leases)):
         return
@@ -29,19 +29,19 @@ def check(verb: Verb, arguments: Struct, desk: Desk, flag: str = "") -> None:
     )
 
 
-def _seen(desk: Desk) -> tuple[Workspace | None, list[Lease]]:
+def _seen(context: Context) -> tuple[Workspace | None, list[Lease]]:
     """The workspace, and its leases: none where its journal cannot be read, and then an agent is told by its processes.
 
     What is wrong with either is for the verb to say.
     """
-    place = None
+    workspace = None
     try:
-        with World(desk.start, lenient=True) as world:
-            place = world.workspace
-            world.loaded = with_store_only(world.loaded, place.config, place.state)
-            return place, world.journal.leases()
+        with World(context.start, lenient=True) as world:
+            workspace = world.workspace
+            world.loaded = with_store_only(world.loaded, workspace.config, workspace.state)
+            return workspace, world.journal.leases()
     except (DosError, OSError):
-        return place, []
+        return workspace, []
 
 
 def _is_own(arguments: Struct, agent: caller.Agent, leases: list[Lease]) -> bool:

@@ -11,20 +11,20 @@ MOST_STEPS = 5  # a ref may name a ref
 LONGEST_REF = 4096
 
 
-def commit(place: Workspace) -> str:
+def commit(workspace: Workspace) -> str:
     """The full name of the commit at HEAD; empty where there is none. What is not plain is left to git itself."""
-    if place.common is None:
+    if workspace.common is None:
         return ""
     return (
-        _read(place.common, _own_directory(place, place.common))
-        or Reader(place.tree).commit_of("HEAD")
+        _read(workspace.common, _own_directory(workspace, workspace.common))
+        or Reader(workspace.tree).commit_of("HEAD")
         or ""
     )
 
 
-def _own_directory(place: Workspace, common: Path) -> Path:
+def _own_directory(workspace: Workspace, common: Path) -> Path:
     """Where this work tree keeps its HEAD: a linked one has a directory of its own."""
-    marker = place.tree / ".git"
+    marker = workspace.tree / ".git"
     if marker.is_dir():
         return common
     return marker.parent / (_text(marker) or "").removeprefix("gitdir:").strip()

@@ -10,16 +10,16 @@ from dos.workspace import Workspace
 LARGEST_BYTES = 4_000_000
 
 
-def index(place: Workspace) -> Path | None:
+def index(workspace: Workspace) -> Path | None:
     """In the state directory. For a repository that nobody set up it is outside of it: a question leaves no trace."""
-    if place.state.is_dir() or place.config.exists():
+    if workspace.state.is_dir() or workspace.config.exists():
         return (
-            place.state / "history.sqlite"
-            if place.common and os.access(place.common, os.W_OK)
+            workspace.state / "history.sqlite"
+            if workspace.common and os.access(workspace.common, os.W_OK)
             else None
         )
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111 - there may be no home
-    if not os.path.isabs(cache) or place.common is None:  # noqa: PTH117
+    if not os.path.isabs(cache) or workspace.common is None:  # noqa: PTH117
         return None
     if not Path(cache).parent.is_dir():
         return None  # whoever has no home does not get one from us
@@ -28,31 +28,31 @@ def index(place: Workspace) -> Path | None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
         return None  # the history itself answers
-    return folder / f"{sha256(os.fsencode(place.common)).hexdigest()[:24]}.sqlite"
+    return folder / f"{sha256(os.fsencode(workspace.common)).hexdigest()[:24]}.sqlite"
 
 
-def is_shallow(place: Workspace) -> bool:
-    return bool(cut_off_at(place))
+def is_shallow(workspace: Workspace) -> bool:
+    return bool(cut_off_at(workspace))
 
 
-def cut_off_at(place: Workspace) -> str:
+def cut_off_at(workspace: Workspace) -> str:
     """The commits whose parents a shallow clone does not have, as git notes them."""
-    return small_text(place.common / "shallow") if place.common else ""
+    return small_text(workspace.common / "shallow") if workspace.common else ""
 
 
-def has_replacements(place: Workspace) -> bool:
+def has_replacements(workspace: Workspace) -> bool:
     """Whether git was told to show other objects in the place of some."""
-    return has_refs(place, "refs/replace")
+    return has_refs(workspace, "refs/replace")
 
 
-def has_refs(place: Workspace, name: str) -> bool:
+def has_refs(workspace: Workspace, name: str) -> bool:
     """Whether there is a ref of that name, or one under it. Read by hand: git would take as long as the rest."""
-    if place.common is None:
+    if workspace.common is None:
         return False
-    loose = place.common / name
+    loose = workspace.common / name
     if loose.is_file() or (loose.is_dir() and any(loose.iterdir())):
         return True
-    packed = small_text(place.common / "packed-refs")
+    packed = small_text(workspace.common / "packed-refs")
     return f" {name}\n" in packed or f" {name}/" in packed
 
 

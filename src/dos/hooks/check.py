@@ -129,9 +129,9 @@ def _worktree(common: Path, lane: str, here: Path) -> tuple[Path, Path] | None:
     return found
 
 
-def _lost(place: Workspace, lane: str, fence: int) -> Refused | None:
+def _lost(workspace: Workspace, lane: str, fence: int) -> Refused | None:
     said = (
-        Writer(place.tree).run("cat-file", "--batch", feed=f"{_FENCES}{slug(lane)}\n").split()
+        Writer(workspace.tree).run("cat-file", "--batch", feed=f"{_FENCES}{slug(lane)}\n").split()
     )  # or "missing"
     newest = next((word.removeprefix("fence=") for word in said if word.startswith("fence=")), "")
     return (

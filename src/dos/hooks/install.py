@@ -46,27 +46,27 @@ class Place(Struct, frozen=True, kw_only=True):
     configured: bool  # by core.hooksPath
 
 
-def find(place: Workspace) -> Place:
+def find(workspace: Workspace) -> Place:
     """Where git looks for the hooks of a repository and all its worktrees."""
-    if place.common is None:
+    if workspace.common is None:
         raise WorkspaceMissing(
-            f"{place.root} is not in a git repository, so there is nothing to guard",
+            f"{workspace.root} is not in a git repository, so there is nothing to guard",
             hint="git init, or --workspace.",
         )
     # We ask git with hooks switched off on the command line, so what counts is the last of the other settings.
     words = ("config", "--null", "--show-scope", "--type=path", "--get-all", "core.hooksPath")
-    found = Writer(place.tree).attempt(*words).stdout.split("\0")
+    found = Writer(workspace.tree).attempt(*words).stdout.split("\0")
     configured = [
         path for scope, path in zip(found[::2], found[1::2], strict=False) if scope != "command"
     ]
     if not configured:
-        return Place(directory=place.common / "hooks", configured=False)
+        return Place(directory=workspace.common / "hooks", configured=False)
     directory = Path(configured[-1])
     if not directory.is_absolute():
         raise BadInput(
             f"core.hooksPath is {shown(configured[-1])}, a folder of each work tree by itself: a lane's worktree has "
             "its own, and what is put into this one does not reach it",
-            hint=f"Name a folder for all of them: git config core.hooksPath {place.common / 'hooks'}",
+            hint=f"Name a folder for all of them: git config core.hooksPath {workspace.common / 'hooks'}",
         )
     if directory.exists() and not directory.is_dir():
         raise BadInput(

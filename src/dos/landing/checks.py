@@ -22,13 +22,13 @@ from dos.workspace import Workspace
 class Checks:
     def __init__(
         self,
-        place: Workspace,
+        workspace: Workspace,
         config: Config,
         *,
         listen: Callable[[str], HaltListener],
         lease_key: str,
     ) -> None:
-        self._place = place
+        self._workspace = workspace
         self._config = config
         self._workers = config.workers
         self._lanes = config.roster()
@@ -39,7 +39,7 @@ class Checks:
         """What is handed on of the user's, and what names this lease."""
         kept = surroundings.handed_on(os.environ, self._config)
         offered = ports.block(self._lanes, lease.lane, self._workers.port_base, self._workers.ports)
-        marks = orphans.marks(str(self._place.root), lease, self._lease_key)
+        marks = orphans.marks(str(self._workspace.root), lease, self._lease_key)
         return kept | marks | ports.environment(offered)
 
     def agent_environment(self, lease: Lease, run_id: str, unit: str) -> dict[str, str]:
@@ -56,7 +56,7 @@ class Checks:
 
     @cached_property
     def _identity(self) -> dict[str, str]:
-        return surroundings.identity(os.environ, self._place.root)
+        return surroundings.identity(os.environ, self._workspace.root)
 
     def run(self, tree: Path, command: str, lease: Lease, seconds: float | None = None) -> Accepted:
         """Raises Halted when a person stops the run meanwhile."""
@@ -65,7 +65,7 @@ class Checks:
         limit = self._workers.wall_seconds if seconds is None else seconds
         with self._listen(lease.run_id) as listener:
             answer = accept(tree, command, self.environment(lease), limit, listener.must_stop)
-        orphans.end(str(self._place.root), lease)
+        orphans.end(str(self._workspace.root), lease)
         listener.raise_if_halted()
         return answer
 
@@ -76,7 +76,7 @@ class Checks:
         try:
             return accept(tree, command, self.environment(lease), seconds, stopped)
         finally:  # also when we are interrupted
-            orphans.end(str(self._place.root), lease)
+            orphans.end(str(self._workspace.root), lease)
 
     def acceptance(self, unit: Unit) -> str:
         return unit.acceptance or self._workers.acceptance

@@ -32,7 +32,7 @@ from dos.workspace import Workspace
 class LaneTrees:
     def __init__(
         self,
-        place: Workspace,
+        workspace: Workspace,
         config: Config,
         git: Writer,
         *,
@@ -44,7 +44,7 @@ class LaneTrees:
         fault: Callable[[str, str, Lease], BaselineChecked | None],
         declared: Callable[[], Sequence[Unit]],
     ) -> None:
-        self.place = place
+        self.workspace = workspace
         self.config = config
         self.workers = config.workers
         self.git = git
@@ -76,11 +76,11 @@ class LaneTrees:
         branch = self.branch()
         made = worktree.prepare(
             self.git,
-            self.place.state,
+            self.workspace.state,
             lane=effect.lane,
             run_id=effect.run_id,
             target=branch,
-            places=self.place.worktrees,
+            places=self.workspace.worktrees,
             base=self.target.newest(branch),
         )
         inside = Writer(Path(made.path))
@@ -112,12 +112,14 @@ class LaneTrees:
         return self._with_what_was_left(effect, made)
 
     def _check_out_submodules(self, inside: Writer) -> str:
-        return submodules.check_out(inside, (self.place.common or self.place.state) / "modules")
+        return submodules.check_out(
+            inside, (self.workspace.common or self.workspace.state) / "modules"
+        )
 
     def _with_what_was_left(
         self, effect: effects.PrepareWorktree, made: effects.Worktree
     ) -> effects.Worktree:
-        is_inside = partial(regions.lane_holds, effect.lease.region, root=self.place.prefix)
+        is_inside = partial(regions.lane_holds, effect.lease.region, root=self.workspace.prefix)
         if effect.left and left_work.lay_out(
             Writer(Path(made.path)), effect.left, base=made.base, is_inside=is_inside
         ):
@@ -128,7 +130,7 @@ class LaneTrees:
         self.heed(effect.lease)
         doubt = partial(self._doubt, effect, effect.worktree.base)
         found = measuring.measure(
-            effect.worktree, effect.lease, self._judged(effect), self.place.prefix, doubt=doubt
+            effect.worktree, effect.lease, self._judged(effect), self.workspace.prefix, doubt=doubt
         )
         is_only_unnamed = found.accepted and found.unproven == proving.unnamed(effect.unit)
         return self._named(effect, found) if is_only_unnamed else found
@@ -157,7 +159,7 @@ class LaneTrees:
         """Why the commits do not show the unit, or show more than it; of a replan nothing is to be shown."""
         if effect.grooms:
             return ""
-        if why := proving.unproven(self.place, effect.unit, base=base, head=head):
+        if why := proving.unproven(self.workspace, effect.unit, base=base, head=head):
             return why
         return self._others(effect, base, head)
 
@@ -166,7 +168,7 @@ class LaneTrees:
     ) -> str:
         commits = self.commits(effect, base, head)
         return proving.named_besides(
-            self.place, effect.unit, self.declared(), commits=commits, base=base, head=head
+            self.workspace, effect.unit, self.declared(), commits=commits, base=base, head=head
         )
 
     def commits(
@@ -185,7 +187,7 @@ class LaneTrees:
         inside = Writer(Path(effect.worktree.path))
         return worktree.save_changes(
             inside,
-            self.place.state,
+            self.workspace.state,
             run_id=effect.run_id,
             why="left uncommitted",
             base=effect.worktree.base,
@@ -194,12 +196,12 @@ class LaneTrees:
     def commit_changes(self, effect: effects.CommitChanges) -> str:
         inside, saved = Writer(Path(effect.worktree.path)), effect.saved.commit
         strays = measuring.strays(
-            inside, effect.worktree.base, saved, effect.lease, self.place.prefix
+            inside, effect.worktree.base, saved, effect.lease, self.workspace.prefix
         )
         if strays or not self.checks.acceptance(effect.unit):
             return ""
         return left_work.commit(
-            inside, saved, effect.unit, environment.identity(os.environ, self.place.root)
+            inside, saved, effect.unit, environment.identity(os.environ, self.workspace.root)
         )
 
     def save_commits(self, effect: effects.SaveCommits) -> list[effects.Salvage]:
@@ -219,7 +221,7 @@ class LaneTrees:
         # On what will stand on the branch: another unit may have landed beneath this one.
         inside = Writer(Path(effect.worktree.path))
         if strays := measuring.strays(
-            inside, ready.base, ready.commit, effect.lease, self.place.prefix
+            inside, ready.base, ready.commit, effect.lease, self.workspace.prefix
         ):
             return effects.NotLanded(
                 reason=f"on top of {ready.branch!r} it changes {strays[0]}, outside of the lane"
@@ -252,7 +254,7 @@ class LaneTrees:
             inside,
             ready,
             lane=effect.lease.region,
-            region_root=self.place.prefix,
+            region_root=self.workspace.prefix,
             runs=[run for run in (accepted, gate.run) if run],
             declared=self.checks.declared(effect.unit),
         )
@@ -286,6 +288,6 @@ class LaneTrees:
         ref = (
             f"refs/heads/{branch}" if self.workers.landing == "branch" else self.target.ref(branch)
         )
-        issued = draft.issue(self.git, self.place, effect.landing, ref=ref)
+        issued = draft.issue(self.git, self.workspace, effect.landing, ref=ref)
         said = "; ".join(filter(None, (issued.said, self.target.stays_behind)))
         return structs.replace(issued, said=said)

@@ -76,11 +76,11 @@ def unnamed(unit: Unit) -> str:
     return _NOT_NAMED.format(name=unit.name)
 
 
-def unproven(place: Workspace, unit: Unit, *, base: str, head: str) -> str:
+def unproven(workspace: Workspace, unit: Unit, *, base: str, head: str) -> str:
     """Why the commits from a base to a head do not show the unit; empty when they do."""
     ask = oracle.Ask(ref=head, since=base, is_vouched=False)
     try:
-        with World(place.root, lenient=True) as world:
+        with World(workspace.root, lenient=True) as world:
             (seen,), policy = oracle.gather(world, [(unit.plan, unit.id)], ask)
     except BadInput as error:
         return f"whether it shipped cannot be told: {error.message}"
@@ -96,7 +96,7 @@ def unproven(place: Workspace, unit: Unit, *, base: str, head: str) -> str:
 
 
 def named_besides(
-    place: Workspace,
+    workspace: Workspace,
     unit: Unit,
     declared: Sequence[Unit],
     *,
@@ -109,7 +109,7 @@ def named_besides(
     A unit that is named faintly counts where the oracle would call it shipped by these commits.
     """
     faint: dict[tuple[str, str], str] = {}  # the commit that names it
-    with World(place.root, lenient=True) as world, Objects(world.git) as objects:
+    with World(workspace.root, lenient=True) as world, Objects(world.git) as objects:
         # By the grammar before the work and after it: one that only a commit in between declares hides nothing.
         stamps = dict.fromkeys(
             oracle.Look(world, objects, oracle.Ask(ref=ref)).stamp for ref in (base, head)

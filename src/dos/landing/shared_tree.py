@@ -166,7 +166,7 @@ def confirm(git: Writer, *, lane: str, fence: int, ready: Landing) -> NotLanded 
 
 class OneTree(LaneTrees):
     def prepare(self, effect: effects.PrepareWorktree) -> effects.Worktree:
-        return prepare(self.git, effect.lease, target=self.branch(), prefix=self.place.prefix)
+        return prepare(self.git, effect.lease, target=self.branch(), prefix=self.workspace.prefix)
 
     def measure(self, effect: effects.MeasureWork) -> effects.Measured:
         self.heed(effect.lease)
@@ -175,7 +175,7 @@ class OneTree(LaneTrees):
             effect.unit.name,
             effect.lease,
             self._judged(effect),
-            self.place.prefix,
+            self.workspace.prefix,
             doubt=partial(self._doubt, effect, effect.worktree.base),
         )
 
@@ -183,7 +183,9 @@ class OneTree(LaneTrees):
         self, effect: effects.MeasureWork | effects.PrepareLanding, base: str, head: str
     ) -> list[str]:
         tree = Writer(Path(effect.worktree.path))
-        return share_of(tree, base, head, effect.unit.name, effect.lease, self.place.prefix).mine
+        return share_of(
+            tree, base, head, effect.unit.name, effect.lease, self.workspace.prefix
+        ).mine
 
     def save_changes(self, effect: effects.SaveChanges) -> list[effects.Salvage]:
         return []  # they lie in the tree, where a person sees them
@@ -193,14 +195,14 @@ class OneTree(LaneTrees):
 
     def prepare_landing(self, effect: effects.PrepareLanding) -> Landing | effects.NotLanded:
         ready = prepare_landing(
-            effect.unit.name, effect.worktree, effect.head, effect.lease, self.place.prefix
+            effect.unit.name, effect.worktree, effect.head, effect.lease, self.workspace.prefix
         )
         if isinstance(ready, effects.NotLanded):
             return ready
         tree = Writer(Path(effect.worktree.path))
         tested = self.tested(effect, ready, tree)
         if isinstance(tested, Landing) and measuring.strays(
-            tree, ready.base, ready.commit, effect.lease, self.place.prefix
+            tree, ready.base, ready.commit, effect.lease, self.workspace.prefix
         ):
             return (
                 ready  # commits of other lanes lie in between: a receipt would speak for them too

@@ -34,7 +34,7 @@ class Reply(Struct, frozen=True, kw_only=True):
     always_json: bool = False
 
 
-class Desk:
+class Context:
     """The workspace as the command line was told to see it."""
 
     busy_seconds = 5.0  # how long a verb waits for the write lock

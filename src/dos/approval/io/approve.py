@@ -29,53 +29,55 @@ OTHER_CHANGES = (
 OTHER_JOURNAL = "names another journal now. The fleet that runs keeps the one that it has: `dos down`, then `dos up`"
 
 
-def approve(place: Workspace, loaded: Loaded, store: Store, *, by: str) -> None:
+def approve(workspace: Workspace, loaded: Loaded, store: Store, *, by: str) -> None:
     """A person runs the fleet by these settings, and by the plans that are on disk now."""
-    git, config = Writer(place.root), loaded.config
+    git, config = Writer(workspace.root), loaded.config
     target = _last_seen(git, config)
-    SettingsText.of_checkout(place, git, target, journal=config.store.url).approve(
+    SettingsText.of_checkout(workspace, git, target, journal=config.store.url).approve(
         store, loaded, by=by
     )
-    PlanTexts.of_checkout(place, config, git, target).approve(store, by=by)
+    PlanTexts.of_checkout(workspace, config, git, target).approve(store, by=by)
 
 
-def approve_edit(place: Workspace, edited: Loaded, *, by: str) -> str:
+def approve_edit(workspace: Workspace, edited: Loaded, *, by: str) -> str:
     """A person has changed one key of dos.toml: approved, unless the file held what nobody approved; then, a warning.
 
     Where no fleet has run there is nothing to compare with: `dos up` approves all of it.
     """
-    url = parse(edited.replaced, place.config, lenient=True).config.store.url
-    path = embedded_path(url, place.state)
-    if place.common is None or (path and not path.exists()):
+    url = parse(edited.replaced, workspace.config, lenient=True).config.store.url
+    path = embedded_path(url, workspace.state)
+    if workspace.common is None or (path and not path.exists()):
         return ""
-    with open_journal(place, url, actor=by) as store:
-        known = texts.latest(store, SettingsApproved, place.root)
+    with open_journal(workspace, url, actor=by) as store:
+        known = texts.latest(store, SettingsApproved, workspace.root)
         if known is None:
             return ""
         if edited.config.store.url != url:
             why = OTHER_JOURNAL
-        elif _counted(place, store, known, edited.replaced, url):
-            target = _last_seen(Writer(place.root), edited.config)
-            SettingsText.of_checkout(place, Writer(place.root), target, journal=url).approve(
-                store, edited, by=by
-            )
+        elif _counted(workspace, store, known, edited.replaced, url):
+            target = _last_seen(Writer(workspace.root), edited.config)
+            SettingsText.of_checkout(
+                workspace, Writer(workspace.root), target, journal=url
+            ).approve(store, edited, by=by)
             return ""
         else:
             why = OTHER_CHANGES
         locks = store.leases(locks=True, lapsed=False)
         is_running = any(lock.lane in streams.supervisor for lock in locks)
-        return f"{place.config} {why}" if is_running else ""
+        return f"{workspace.config} {why}" if is_running else ""
 
 
-def _counted(place: Workspace, store: Store, known: texts.Approval, text: str, url: str) -> bool:
+def _counted(
+    workspace: Workspace, store: Store, known: texts.Approval, text: str, url: str
+) -> bool:
     """Whether the fleet worked by this text: it is the approved one, or is committed, or was answered with `use`."""
     approved = known.documents.get(FILE_NAME, "")
     if text == approved:
         return True
     # By the branch that the approved text names: what is on disk could name one that an agent has made.
-    git = Writer(place.root)
+    git = Writer(workspace.root)
     settings = SettingsText.of_checkout(
-        place, git, _newest(git, parse(approved, place.config).config), journal=url
+        workspace, git, _newest(git, parse(approved, workspace.config).config), journal=url
     )
     return settings.counts(store, fold.current(store, Decisions)[0], text)
 
@@ -85,40 +87,40 @@ def journal_mark(url: str) -> str:
     return sha256(url.encode()).hexdigest()[:16]
 
 
-def settings_of_service(place: Workspace, journal: str) -> Loaded:
+def settings_of_service(workspace: Workspace, journal: str) -> Loaded:
     """The settings that a fleet goes on by when the system starts it: those that were approved, or are committed."""
-    git = Writer(place.root)
-    url = _journal_url(place, git, journal)
-    with open_journal(place, url) as store:
-        known = texts.latest(store, SettingsApproved, place.root)
+    git = Writer(workspace.root)
+    url = _journal_url(workspace, git, journal)
+    with open_journal(workspace, url) as store:
+        known = texts.latest(store, SettingsApproved, workspace.root)
         first = known.documents.get(FILE_NAME, "") if known else _committed(git) or ""
-        target = _newest(git, parse(first, place.config).config)
-        settings = SettingsText.of_checkout(place, git, target, journal=url)
+        target = _newest(git, parse(first, workspace.config).config)
+        settings = SettingsText.of_checkout(workspace, git, target, journal=url)
         if not settings.adopt_committed(store):
-            raise _nothing_approved(place, [FILE_NAME])
+            raise _nothing_approved(workspace, [FILE_NAME])
         text = settings.counting(store, fold.current(store, Decisions)[0])
-        loaded = parse(text or "", place.config)
+        loaded = parse(text or "", workspace.config)
         if loaded.config.store.url != url:
-            raise _other_journal(place)
-        if not PlanTexts.of_checkout(place, loaded.config, git, target).adopt_committed(store):
-            with World(place.root, config=loaded.config) as world:
-                raise _nothing_approved(place, uncommitted.uncommitted(world))
+            raise _other_journal(workspace)
+        if not PlanTexts.of_checkout(workspace, loaded.config, git, target).adopt_committed(store):
+            with World(workspace.root, config=loaded.config) as world:
+                raise _nothing_approved(workspace, uncommitted.uncommitted(world))
     return loaded
 
 
-def _journal_url(place: Workspace, git: Writer, journal: str) -> str:
+def _journal_url(workspace: Workspace, git: Writer, journal: str) -> str:
     """By what is on disk or is committed, as long as it is the journal that the service was installed with."""
-    on_disk = load(place.root, lenient=True).config.store.url
-    in_head = parse(_committed(git) or "", place.config, lenient=True).config.store.url
+    on_disk = load(workspace.root, lenient=True).config.store.url
+    in_head = parse(_committed(git) or "", workspace.config, lenient=True).config.store.url
     for url in (on_disk, in_head):
         if journal_mark(url) == journal:
             return url
-    raise _other_journal(place)
+    raise _other_journal(workspace)
 
 
-def _other_journal(place: Workspace) -> BadInput:
+def _other_journal(workspace: Workspace) -> BadInput:
     return BadInput(
-        f"{place.config} names another journal ([store] url) than when the service was installed",
+        f"{workspace.config} names another journal ([store] url) than when the service was installed",
         hint="Look at it: git diff -- dos.toml. Then approve it: dos service install",
     )
 
@@ -129,9 +131,9 @@ def _committed(git: Writer) -> str | None:
     return checkout.committed_text(git, blobs[FILE_NAME]) if blobs else None
 
 
-def _nothing_approved(place: Workspace, paths: list[str]) -> BadInput:
+def _nothing_approved(workspace: Workspace, paths: list[str]) -> BadInput:
     verb = "is" if len(paths) == 1 else "are"
-    with World(place.root, lenient=True) as world:
+    with World(workspace.root, lenient=True) as world:
         commit = uncommitted.commit_command(world, paths)
     return BadInput(
         f"{', '.join(paths)} {verb} not committed, and no person has approved what is on disk",

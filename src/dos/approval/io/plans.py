@@ -40,15 +40,15 @@ class PlanTexts:
 
     @classmethod
     def of_checkout(
-        cls, place: Workspace, config: Config, git: Reader, target: Callable[[], str]
+        cls, workspace: Workspace, config: Config, git: Reader, target: Callable[[], str]
     ) -> Self:
         def documents() -> list[Path]:
             paths = config.paths
-            return plan_documents.documents(place.root, paths.plans_glob, paths.next_packets)
+            return plan_documents.documents(workspace.root, paths.plans_glob, paths.next_packets)
 
         return cls(
-            Checkout(place.root, git, target, paths=documents, read=plan_documents.read_text),
-            lambda texts: sources.read(place, config, texts=texts),
+            Checkout(workspace.root, git, target, paths=documents, read=plan_documents.read_text),
+            lambda texts: sources.read(workspace, config, texts=texts),
             is_covered=config.plans.source == "documents",
         )
 

@@ -36,10 +36,12 @@ class SettingsText:
 
     @classmethod
     def of_checkout(
-        cls, place: Workspace, git: Reader, target: Callable[[], str], *, journal: str
+        cls, workspace: Workspace, git: Reader, target: Callable[[], str], *, journal: str
     ) -> Self:
-        documents = Checkout(place.root, git, target, paths=lambda: [place.config], read=_text_of)
-        return cls(documents, place.config, journal=journal)
+        documents = Checkout(
+            workspace.root, git, target, paths=lambda: [workspace.config], read=_text_of
+        )
+        return cls(documents, workspace.config, journal=journal)
 
     def questions(self, answers: Decisions) -> list[AnyQuestion]:
         """About the file, when it is on disk as nobody approved it."""

@@ -138,9 +138,9 @@ def _completion(mine: Sequence[Unit], landed: Collection[str]) -> complete.Verdi
     )
 
 
-def read_units(place: Workspace, config: Config) -> list[Unit]:
+def read_units(workspace: Workspace, config: Config) -> list[Unit]:
     """Every unit that can be offered, by the plans that are on disk."""
-    return readable(sources.read(place, config))
+    return readable(sources.read(workspace, config))
 
 
 def readable(found: Portfolio) -> list[Unit]:
@@ -151,9 +151,9 @@ def readable(found: Portfolio) -> list[Unit]:
     return list(found.units)
 
 
-def never_offered(place: Workspace, config: Config) -> list[str]:
+def never_offered(workspace: Workspace, config: Config) -> list[str]:
     """The units that no worker will ever take, each with where it stands and why."""
-    found = sources.read(place, config)
+    found = sources.read(workspace, config)
     troubles = [str(problem) for problem in found.problems]
     for unit in found.units:
         is_told = bool(unit.lane) and lane_of(unit, config) is None  # as a problem of the plan
@@ -165,9 +165,9 @@ def never_offered(place: Workspace, config: Config) -> list[str]:
     return troubles
 
 
-def nothing_declared(place: Workspace, config: Config) -> str:
+def nothing_declared(workspace: Workspace, config: Config) -> str:
     """That there is no unit to work on, and where one was looked for; empty: there is one."""
-    found = sources.read(place, config)
+    found = sources.read(workspace, config)
     if found.units or found.problems:
         return ""
     where = {

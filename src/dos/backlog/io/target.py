@@ -53,10 +53,10 @@ class OnTarget:
     """
 
     def __init__(
-        self, place: Workspace, config: Config, *, share: float = 1.0, is_watched: bool = True
+        self, workspace: Workspace, config: Config, *, share: float = 1.0, is_watched: bool = True
     ) -> None:
         """`is_watched`: agents have no business on the target branch, nor in the checkout of the user."""
-        self._place = place
+        self._workspace = workspace
         self._config = config
         self._share = share
         self._is_watched = is_watched
@@ -82,8 +82,8 @@ class OnTarget:
 
         `live` are the runs that hold a lane. What an agent brought to the branch by itself counts as no landing.
         """
-        if self._place.common is None:
-            self.unread = f"{self._place.root} is not in a git repository"
+        if self._workspace.common is None:
+            self.unread = f"{self._workspace.root} is not in a git repository"
             return fleet
         names = [name for unit in units for name in (unit.name, *unit.depends)]
         terms = [
@@ -94,13 +94,13 @@ class OnTarget:
             [(seen.landed, bool(seen.intended)) for seen in fleet.units.values()],
         )
         disputed = self._disputed(fleet, branch)
-        asked = Reader(self._place.root).commit_of(ref), names, landings, terms, disputed
+        asked = Reader(self._workspace.root).commit_of(ref), names, landings, terms, disputed
         if asked != self._asked and (names != self._names or time.monotonic() >= self._not_before):
             began = time.monotonic()
             # After the journal was read: whatever that calls landed is there to see, whichever host landed it.
             asked = target.newest(branch), names, landings, terms, disputed
-            with World(self._place.root, config=self._config) as world:
-                world.workspace = self._place
+            with World(self._workspace.root, config=self._config) as world:
+                world.workspace = self._workspace
                 truths, state = landed.look(
                     world,
                     names,
@@ -139,7 +139,7 @@ class OnTarget:
         if not self._is_watched:
             return frozenset()
         if self._watch is None:
-            self._watch = IncidentWatch(Reader(self._place.root), branch)
+            self._watch = IncidentWatch(Reader(self._workspace.root), branch)
         self.incidents = [*self._watch.by_reflogs(fleet), *self._watch.by_claims(fleet)]
         return fleet.incidents.disputed.union(
             commit for each in self.incidents for commit in each.commits

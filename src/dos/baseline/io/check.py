@@ -87,10 +87,10 @@ class BaselineCommands:
 
 
 class Baseline(BaselineCommands):
-    def __init__(self, place: Workspace, config: Config, git: Writer, checks: Checks) -> None:
+    def __init__(self, workspace: Workspace, config: Config, git: Writer, checks: Checks) -> None:
         super().__init__(config, git)
         self._writer = git
-        self._place = place
+        self._workspace = workspace
         self._checks = checks
 
     def held_by(self, watch: fold.Watch, host: str) -> str:
@@ -144,11 +144,11 @@ class Baseline(BaselineCommands):
 
     @property
     def _fetched(self) -> Path:
-        return (self._place.common or self._place.state) / "modules"
+        return (self._workspace.common or self._workspace.state) / "modules"
 
     @property
     def _folder(self) -> Path:
-        return self._place.worktrees.with_name("baseline")
+        return self._workspace.worktrees.with_name("baseline")
 
     @contextmanager
     def _alone(self, stopped: Callable[[], bool], progress: Progress) -> Iterator[None]:
@@ -179,7 +179,7 @@ class Baseline(BaselineCommands):
         self._remove()
         inside = Writer(self._folder)
         try:
-            worktree.add(self._writer, self._place.state, self._folder, commit)
+            worktree.add(self._writer, self._workspace.state, self._folder, commit)
             inside.run("checkout", "--quiet", "--force", "--detach", commit)
             worktree_includes.bring(self._git, inside)
             yield inside

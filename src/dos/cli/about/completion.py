@@ -9,7 +9,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"shown": 0, "contract_error": 2}
 
@@ -20,9 +20,9 @@ class Args(Struct, kw_only=True):
     ]
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     if args.what == "lanes":
-        lanes = desk.world.config.known_lanes()
+        lanes = context.world.config.known_lanes()
         return Reply(text="\n".join(lanes), data={"lanes": lanes})
     from dos.cli.completion import script
 

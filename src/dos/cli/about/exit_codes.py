@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from dos.cli import catalogue
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"shown": 0, "contract_error": 2}
 
@@ -21,7 +21,7 @@ class Args(Struct, kw_only=True):
     ] = []
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     if args.verb:
         table = {verb.name: catalogue.exits(verb) for verb in catalogue.named(args.verb)}
     else:

@@ -7,7 +7,7 @@ from msgspec import Struct
 from dos.cli import call, catalogue
 from dos.cli.help import family_page, overview
 from dos.verbs.args import Option, parser
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 from dos.verbs.table import VERBS
 
 EXITS = {"shown": 0, "contract_error": 2}
@@ -19,7 +19,7 @@ class Args(Struct, kw_only=True):
     ] = []
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     text = page(args.verb) if args.verb else overview()
     shown = catalogue.named(args.verb) if args.verb else VERBS.values()
     verbs = [{"verb": verb.name, "group": verb.group, "summary": verb.summary} for verb in shown]

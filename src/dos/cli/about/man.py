@@ -17,7 +17,7 @@ from dos.fleet.state.fleet import Fleet
 from dos.journal import fold
 from dos.text import meant, shown
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"shown": 0, "unknown": 1, "contract_error": 2}
 
@@ -29,23 +29,23 @@ class Args(Struct, kw_only=True):
     ] = []
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     match args.section:
         case "lane":
-            return _lane(" ".join(args.entry), desk)
+            return _lane(" ".join(args.entry), context)
         case "wedge":
-            return _reason(" ".join(args.entry), desk)
+            return _reason(" ".join(args.entry), context)
     try:
         text = help_verb.page([args.section, *args.entry])
     except BadInput:
-        if args.entry or reason_text.one(desk.world.config, args.section) is None:
+        if args.entry or reason_text.one(context.world.config, args.section) is None:
             raise
-        return _reason(args.section, desk)
+        return _reason(args.section, context)
     return Reply(text=text, data={"verb": " ".join([args.section, *args.entry]), "text": text})
 
 
-def _lane(name: str, desk: Desk) -> Reply:
-    config = desk.world.config
+def _lane(name: str, context: Context) -> Reply:
+    config = context.world.config
     if not name:
         every = lane_text.every(config)
         return Reply(
@@ -59,14 +59,14 @@ def _lane(name: str, desk: Desk) -> Reply:
         complaint = f"error: there is no lane {shown(name)}; {meant(name, names, 'lanes')}\n  hint: `dos man lane` lists them."
         return Reply(code=1, complaint=complaint, data={"lane": name, "known": names})
     leases = [
-        lease for lease in desk.world.journal.leases(lapsed=False) if lease.lane == found.lane
+        lease for lease in context.world.journal.leases(lapsed=False) if lease.lane == found.lane
     ]
     held = ", ".join(f"{lease.holder}, fence {lease.fence}" for lease in leases)
     return Reply(text=lane_text.page(found, held), data=found.to_json() | {"held_by": held or None})
 
 
-def _reason(token: str, desk: Desk) -> Reply:
-    config = desk.world.config
+def _reason(token: str, context: Context) -> Reply:
+    config = context.world.config
     if not token:
         table = reason_text.every(config)
         return Reply(
@@ -88,7 +88,7 @@ def _reason(token: str, desk: Desk) -> Reply:
             complaint=f"error: {found_out}\n  hint: {hint}",
             data={"token": token, "category": category},
         )
-    fleet, _ = fold.current(desk.world.journal, Fleet)
+    fleet, _ = fold.current(context.world.journal, Fleet)
     live = reason_text.live(found, fleet)
     return Reply(
         text=reason_text.page(found, ", ".join(live)),

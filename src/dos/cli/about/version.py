@@ -4,7 +4,7 @@ import platform
 
 from msgspec import Struct
 
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 from dos.version import VERSION
 
 EXITS = {"shown": 0, "contract_error": 2}
@@ -14,7 +14,7 @@ class Args(Struct, kw_only=True):
     pass
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     python = platform.python_version()
     return Reply(
         text=f"dos {VERSION} (Python {python})", data={"dos_version": VERSION, "python": python}

@@ -14,7 +14,7 @@ from dos.cli.loop.numbers import sensible
 from dos.errors import BadInput
 from dos.text import shown
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"ANSWER_SHAPED": 0, "NON_ANSWER": 3, "INDETERMINATE": 4, "contract_error": 2, "unknown": 5}
 
@@ -33,7 +33,7 @@ class Args(Struct, kw_only=True):
     )
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     if not args.file and args.text is None:
         raise BadInput("there is no text", hint="For example: dos answer-shape --file answer.md")
     text = (

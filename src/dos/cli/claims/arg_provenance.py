@@ -13,7 +13,7 @@ from dos.claims.provenance import Evidence
 from dos.cli import input as given_text
 from dos.errors import BadInput
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"believe": 0, "unsupported": 3, "contract_error": 2}
 LOOK_IT_UP = "Look it up with a tool that reads, and call again with what it returns."
@@ -44,7 +44,7 @@ class Args(Struct, kw_only=True):
     read: Annotated[bool, Option(help="the call only reads, whatever it is called")] = False
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     prior = [
         *args.prior,
         *([given_text.read(args.prior_file, "--prior-file")] if args.prior_file else []),

@@ -15,7 +15,7 @@ from dos.errors import BadInput
 from dos.text import LONGEST_PATH, counted, shown
 from dos.unknown import Unknown
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"claims": 0, "contract_error": 2, "none": 4}
 EXAMPLE = "For example: dos claims --transcript agent.jsonl"
@@ -32,7 +32,7 @@ class Args(Struct, kw_only=True):
     ] = 1
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     seen = _said(args)
     found = declared.extract(seen.text)
     left = dangling.judge(seen)

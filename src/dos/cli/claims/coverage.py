@@ -16,7 +16,7 @@ from dos.cli.loop.numbers import sensible
 from dos.errors import BadInput
 from dos.text import shown
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {
     "FULL": 0,
@@ -41,7 +41,7 @@ class Args(Struct, kw_only=True):
     ] = None
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     returned = _typed(args.states) if args.states else gather_coverage(_paths(args))
     with sensible("coverage"):
         seen = Evidence(

@@ -15,7 +15,7 @@ from dos.claims.result import Answer, Class
 from dos.errors import BadInput
 from dos.text import LONGEST_PATH, shown
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"healthy": 0, "unreadable": 2, "dead": 3, "contract_error": 2}
 EXAMPLE = "For example: dos verify-result --transcript agent.jsonl"
@@ -30,7 +30,7 @@ class HookEvent(Struct):
     transcript_path: str = ""
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     path = args.transcript or _told()
     verdict = result.judge(transcripts.gather_outcome(path))
     unread = verdict.answer is Answer.UNREADABLE

@@ -3,13 +3,13 @@
 from dos.approval.io import approve
 from dos.config.load import Loaded
 from dos.errors import DosError
-from dos.verbs.context import Desk, actor
+from dos.verbs.context import Context, actor
 
 
-def approved(desk: Desk, edited: Loaded) -> list[str]:
+def approved(context: Context, edited: Loaded) -> list[str]:
     """Warnings: why the change is in the file, and not in effect for a fleet that runs."""
     try:
-        warning = approve.approve_edit(desk.world.workspace, edited, by=actor())
+        warning = approve.approve_edit(context.world.workspace, edited, by=actor())
     except DosError as error:
         warning = f"the change is saved, but not approved ({error.message}); the next `dos up` approves it"
     return [warning] if warning else []

@@ -10,7 +10,7 @@ from msgspec import Struct
 from dos.cli.config import rows
 from dos.config.show import as_json
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"set": 0, "unset": 1, "contract_error": 2}
 
@@ -19,8 +19,8 @@ class Args(Struct, kw_only=True):
     key: Annotated[str, Option(help="a key, as in supervise.target", positional=True)]
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    found = rows.under(desk, args.key)
+def run(args: Args, context: Context) -> Reply:
+    found = rows.under(context, args.key)
     one = found[0] if found[0].key == rows.normal_key(args.key) else None
     if one is None:  # a table: its keys by name
         return Reply(

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"exists": 0, "missing": 1, "contract_error": 2}
 
@@ -11,8 +11,8 @@ class Args(Struct, kw_only=True):
     pass
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    path = desk.world.workspace.config
+def run(args: Args, context: Context) -> Reply:
+    path = context.world.workspace.config
     there = path.exists()
     return Reply(
         code=int(not there),

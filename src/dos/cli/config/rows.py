@@ -8,12 +8,12 @@ from dos.config.edit import parsed_key
 from dos.config.show import Row, rows
 from dos.config.toml_text import key_text
 from dos.errors import BadInput
-from dos.verbs.context import Desk
+from dos.verbs.context import Context
 
 
-def under(desk: Desk, key: str) -> list[Row]:
+def under(context: Context, key: str) -> list[Row]:
     """The key itself, or every key of the table; every key at all when none is named."""
-    known = rows(desk.world.loaded)
+    known = rows(context.world.loaded)
     wanted = normal_key(key)
     found = [
         row for row in known if not wanted or row.key == wanted or row.key.startswith(f"{wanted}.")
@@ -28,9 +28,9 @@ def under(desk: Desk, key: str) -> list[Row]:
     return found
 
 
-def editable(desk: Desk) -> Path:
+def editable(context: Context) -> Path:
     """The dos.toml to change. From a linked worktree the main checkout's counts, and is not changed by the way."""
-    found = desk.world.workspace
+    found = context.world.workspace
     if found.is_elsewhere:
         again = shlex.join(["dos", "--workspace", str(found.root), "config", "set", "KEY", "VALUE"])
         raise BadInput(

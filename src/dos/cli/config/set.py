@@ -13,7 +13,7 @@ from dos.cli.config.rows import editable, normal_key
 from dos.config.edit import set_value
 from dos.config.show import rows
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"set": 0, "contract_error": 2}
 
@@ -25,10 +25,10 @@ class Args(Struct, kw_only=True):
     ]
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    path = editable(desk)
+def run(args: Args, context: Context) -> Reply:
+    path = editable(context)
     loaded = set_value(path, args.key, args.value)
-    warnings = [*loaded.warnings, *approved(desk, loaded)]
+    warnings = [*loaded.warnings, *approved(context, loaded)]
     key = normal_key(args.key)
     value = next((row.text for row in rows(loaded) if row.key == key), args.value)
     return Reply(

@@ -7,7 +7,7 @@ from msgspec import Struct
 from dos.cli.config import rows
 from dos.config.show import as_json
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"shown": 0, "contract_error": 2}
 
@@ -19,8 +19,8 @@ class Args(Struct, kw_only=True):
     origin: Annotated[bool, Option(help="also say where each value comes from")] = False
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    found = rows.under(desk, args.key)
+def run(args: Args, context: Context) -> Reply:
+    found = rows.under(context, args.key)
     lines = [
         f"{row.key} = {row.text}" if row.value is not None else f"# {row.key} is not set"
         for row in found
@@ -28,7 +28,7 @@ def run(args: Args, desk: Desk) -> Reply:
     if args.origin:
         width = min(60, max(map(len, lines)))
         lines = [f"{line:<{width}}  # {row.origin}" for line, row in zip(lines, found, strict=True)]
-    warnings = desk.world.loaded.warnings
+    warnings = context.world.loaded.warnings
     return Reply(
         text="\n".join(lines),
         data=as_json(found),

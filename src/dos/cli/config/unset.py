@@ -12,7 +12,7 @@ from dos.cli.config.rows import editable, normal_key
 from dos.config.edit import unset_value
 from dos.config.show import rows
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"unset": 0, "contract_error": 2}
 
@@ -24,10 +24,10 @@ class Args(Struct, kw_only=True):
     ] = ""
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    path = editable(desk)
+def run(args: Args, context: Context) -> Reply:
+    path = editable(context)
     loaded = unset_value(path, args.key, args.entry)
-    warnings = approved(desk, loaded)
+    warnings = approved(context, loaded)
     complaint = "\n".join(f"warning: {text}" for text in warnings)
     key = normal_key(args.key)
     now = next((row.text for row in rows(loaded) if row.key == key), "")

@@ -17,7 +17,7 @@ from dos.questions.added import Added
 from dos.questions.state import Decisions
 from dos.text import checked, shown
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"added": 0, "already-open": 0, "contract_error": 2, "lock-busy": 4}
 LONGEST_KIND = 40
@@ -38,17 +38,17 @@ class Args(Struct, kw_only=True):
     ] = ""
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     kind = _checked_kind(args.kind)
-    lane = caller.known_lane(desk.journal_world, checked(args.lane, "lane name"))
+    lane = caller.known_lane(context.journal_world, checked(args.lane, "lane name"))
     text = run_checks.text(args.text, "text").strip()
     if not text:
         raise BadInput("--text says nothing", hint="Say what a person has to know or decide.")
     command = run_checks.text(args.command, "command")
-    recorded, _ = fold.current(desk.journal, Decisions)
+    recorded, _ = fold.current(context.journal, Decisions)
     question = Added.ask(kind, lane, text, command, answered=recorded.answered)
     is_new = question.id not in recorded.open
-    desk.journal.append_all([state.raising(question)])
+    context.journal.append_all([state.raising(question)])
     told = f"added  {question.id}" if is_new else f"already open  {question.id}"
     return Reply(text=told, data={"id": question.id, "added": is_new, "kind": kind, "lane": lane})
 

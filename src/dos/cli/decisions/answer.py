@@ -15,7 +15,7 @@ from dos.questions import answer, subject, view
 from dos.questions.state import Decisions
 from dos.text import checked
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply, actor
+from dos.verbs.context import Context, Reply, actor
 
 EXITS = {"answered": 0, "already-answered": 1, "contract_error": 2, "lock-busy": 4}
 
@@ -33,20 +33,20 @@ class Args(Struct, kw_only=True):
     by: Annotated[str, Option(help="who answers; you when not given", metavar="WHO")] = ""
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     by = checked(args.by, "name") if args.by else actor()
-    known = waiting.now(desk)
-    asked = answer.find(desk.journal_world.journal, _meant(known, args.decision), known)
+    known = waiting.now(context)
+    asked = answer.find(context.journal_world.journal, _meant(known, args.decision), known)
     choice = answer.choice_of(asked, args.choice)
-    result = answer.answer(desk.journal, asked, choice, by=by)
-    now_ms = desk.journal.now_ms()
+    result = answer.answer(context.journal, asked, choice, by=by)
+    now_ms = context.journal.now_ms()
     row = view.row(result.answered, now_ms)
     data = to_builtins(row) | {"answered": result.ours, "released": result.released}
     if not result.ours:
         text = f"{row.id} was answered before, and nothing was changed\n{view.render_one(result.answered, now_ms)}"
         return Reply(code=1, text=text, data=data, indented=True)
-    desk.look_again()
-    text, still = _after(result, waiting.waits(desk))
+    context.look_again()
+    text, still = _after(result, waiting.waits(context))
     data["waiting"] = to_builtins(still)
     return Reply(text=f"{row.id}: {choice}{text}", data=data, indented=True)
 

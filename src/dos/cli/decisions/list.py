@@ -12,7 +12,7 @@ from msgspec import Struct, to_builtins
 from dos.cli.decisions import show, waiting
 from dos.questions import view
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"listed": 0, "none-to-show": 1, "contract_error": 2}
 
@@ -25,13 +25,13 @@ class Args(Struct, kw_only=True):
     no_tui: Annotated[bool, Option(help="print a list, as is always done", hidden=True)] = False
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     if args.number:
-        return show.run(show.Args(decision=args.number), desk)
-    journal = desk.journal_world.journal
-    found = waiting.now(desk)
+        return show.run(show.Args(decision=args.number), context)
+    journal = context.journal_world.journal
+    found = waiting.now(context)
     shown = view.listed(found, with_answered=args.all)
     now_ms = journal.now_ms()
-    waits = waiting.waits(desk)
+    waits = waiting.waits(context)
     data = to_builtins(view.rows(shown, now_ms, waits))
     return Reply(text=view.render(shown, now_ms, waits), data=data, indented=True)

@@ -9,7 +9,7 @@ from dos.cli.decisions import waiting
 from dos.questions import answer, view
 from dos.questions.texts import TextChanged
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"shown": 0, "none-to-show": 1, "contract_error": 2}
 
@@ -20,20 +20,20 @@ class Args(Struct, kw_only=True):
     ]
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    journal = desk.journal_world.journal
-    decision, known = args.decision, waiting.now(desk)
+def run(args: Args, context: Context) -> Reply:
+    journal = context.journal_world.journal
+    decision, known = args.decision, waiting.now(context)
     if decision.isdecimal():
         if not known.open:
             return Reply(code=1, text="nothing waits for a person", data=None)
         decision = answer.numbered(known, int(decision))
     found = answer.find(journal, decision, known)
     now_ms = journal.now_ms()
-    waits = waiting.waits(desk)
+    waits = waiting.waits(context)
     data = to_builtins(view.row(found, now_ms, waits))
     if isinstance(found.question, TextChanged):
         data["difference"] = changes.difference(
-            journal, desk.journal_world.workspace.root, found.question
+            journal, context.journal_world.workspace.root, found.question
         )
     text = view.render_one(found, now_ms, data.get("difference", ()), waits)
     return Reply(text=text, data=data, indented=True)

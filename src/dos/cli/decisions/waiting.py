@@ -7,31 +7,31 @@ from dos.fleet.io.reader import FleetReader
 from dos.fleet.state.held_units import Units
 from dos.questions.io import attention
 from dos.questions.state import Decisions
-from dos.verbs.context import Desk
+from dos.verbs.context import Context
 
 
-def waits(desk: Desk) -> FleetWaits:
+def waits(context: Context) -> FleetWaits:
     """What everything waits for, as far as anybody can say."""
-    return FleetReader(desk.journal_world).waits()
+    return FleetReader(context.journal_world).waits()
 
 
-def now(desk: Desk) -> Decisions:
+def now(context: Context) -> Decisions:
     """Where plans or git cannot be read, that is said, and the units that plans hold are missing.
 
     What a supervisor would ask about, were one there, is among it.
     """
-    world = desk.journal_world
-    return attention.gather(world, _units(desk), now_ms=world.journal.now_ms())
+    world = context.journal_world
+    return attention.gather(world, _units(context), now_ms=world.journal.now_ms())
 
 
-def _units(desk: Desk) -> Units | None:
-    world = desk.journal_world
+def _units(context: Context) -> Units | None:
+    world = context.journal_world
     unread = "dos.toml has errors" if world.loaded.problems else ""
     try:
         seen = None if unread else FleetReader(world).look()
     except (BadInput, GitFailed) as error:
         unread, seen = error.message, None
     if seen is None:
-        desk.complain(f"warning: units that a plan holds are not listed: {unread}")
+        context.complain(f"warning: units that a plan holds are not listed: {unread}")
         return None
     return observe.units(seen)

@@ -18,7 +18,7 @@ from dos.journal.store import Entry, Store
 from dos.machine import process
 from dos.text import listed
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply, actor
+from dos.verbs.context import Context, Reply, actor
 
 EXITS = {"down": 0, "still-running": 1, "contract_error": 2}
 NOW = "dos down --now"
@@ -31,14 +31,14 @@ class Args(Struct, kw_only=True):
     now: Annotated[bool, Option(help="stop the agents too, instead of waiting for them")] = False
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     if args.timeout < 0:
         raise BadInput(
             "--timeout cannot be below 0", hint="For example: --timeout 60; 0 only asks."
         )
-    if not _running(desk.journal_world.journal):
+    if not _running(context.journal_world.journal):
         return Reply(text="nothing runs here", data={"down": True, "left": []})
-    journal = desk.journal
+    journal = context.journal
     drain = DrainRequested(reason=NOW if args.now else "dos down")
     asked: set[str] = set()
     journal.append_all(
@@ -47,7 +47,7 @@ def run(args: Args, desk: Desk) -> Reply:
             *(_halts(journal, asked) if args.now else []),
         ]
     )
-    with progress(desk) as say:
+    with progress(context) as say:
         for seconds in halt.until(lambda: not _running(journal), journal, args.timeout):
             # Whoever had been started and had no lane yet has one by now.
             if args.now and (late := _halts(journal, asked)):

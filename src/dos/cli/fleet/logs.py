@@ -26,7 +26,7 @@ from dos.report import agent_log
 from dos.report.agent_log import Said
 from dos.text import as_text, checked, folded, listed, shown, slug, visible
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 from dos.world import World
 
 EXITS = {"reported": 0, "no-log": 1, "contract_error": 2}
@@ -42,19 +42,19 @@ class Args(Struct, kw_only=True):
     lines: Annotated[int, Option(help="how many of the last ones", metavar="N")] = 50
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     if not 0 <= args.lines <= MOST_LINES:
         raise BadInput(
             f"--lines {args.lines} is no number of lines", hint=f"Give 0 to {MOST_LINES}."
         )
-    if args.raw and desk.as_json:
+    if args.raw and context.as_json:
         raise BadInput("--raw and --json are two ways to show a log", hint="Leave one of them out.")
     run_id = run_ids.checked_id(args.run) if args.run else ""
-    world = desk.journal_world
+    world = context.journal_world
     lane = _lane(world, checked(args.lane, "lane name"))
     found = logs.of_lane(world.workspace.state, lane, run_id)
     if args.follow:
-        return _followed(args, desk, lane, run_id)
+        return _followed(args, context, lane, run_id)
     if not found:
         whose = f"{run_id} on {lane}" if run_id else lane
         return Reply(
@@ -84,27 +84,27 @@ def _why_none(world: World, lane: str) -> str:
     return "no agent was started there, or its log was removed"
 
 
-def _followed(args: Args, desk: Desk, lane: str, run_id: str) -> Reply:
-    world, reader = desk.journal_world, None
+def _followed(args: Args, context: Context, lane: str, run_id: str) -> Reply:
+    world, reader = context.journal_world, None
     try:
         while True:
             logs_now = logs.of_lane(world.workspace.state, lane, run_id)
             newer = [log for log in logs_now if reader and log > reader.log]
             if reader:
                 _say(
-                    desk,
+                    context,
                     reader,
                     [said for line in reader.tail.more() for said in reader.read(line)],
                 )
             if reader and newer:
-                _say(desk, reader, reader.ended())
+                _say(context, reader, reader.ended())
             if newer or (logs_now and not reader):
                 first = reader is None
                 reader = _Reader(world, newer[0] if newer else logs_now[-1], raw=args.raw)
-                if not (args.raw or desk.as_json):
-                    desk.say(reader.title())
+                if not (args.raw or context.as_json):
+                    context.say(reader.title())
                 _say(
-                    desk,
+                    context,
                     reader,
                     reader.tail.ending(args.lines if first else MOST_LINES, reader.read),
                 )
@@ -152,11 +152,11 @@ class _Reader:
         }  # fmt: skip
 
 
-def _say(desk: Desk, reader: _Reader, told: list[Said]) -> None:
+def _say(context: Context, reader: _Reader, told: list[Said]) -> None:
     for said in told:
         if reader.raw:
             _print_raw(said.text)
-        elif desk.as_json:
+        elif context.as_json:
             log = reader.log
             row = {
                 "run_id": log.run_id,
@@ -164,9 +164,9 @@ def _say(desk: Desk, reader: _Reader, told: list[Said]) -> None:
                 "attempt": log.attempt,
                 **to_builtins(said),
             }
-            desk.say(json.encode(row).decode())
+            context.say(json.encode(row).decode())
         else:
-            desk.say(_one_line(said.text))
+            context.say(_one_line(said.text))
     sys.stdout.flush()
 
 

@@ -13,7 +13,7 @@ from dos.errors import BadInput
 from dos.fleet import view
 from dos.fleet.io import reader
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"reported": 0, "contract_error": 2}
 MOST_WORKERS = 1_000_000
@@ -39,27 +39,29 @@ class Args(Struct, kw_only=True):
     ] = None
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     _check_number("--target", args.target, 0)
     _check_number("--max-concurrency", args.max_concurrency, 1)
     repeat.check(args.interval, args.max_ticks, args.now_ms)
     if not args.watch:
-        return _tick(args, desk, args.now_ms)
+        return _tick(args, context, args.now_ms)
 
     def tell(number: int) -> None:
-        found = _tick(args, desk, repeat.moment_ms(args.now_ms, number, args.interval))
-        said = json.encode(found.data, order="sorted").decode() if desk.as_json else found.text
+        found = _tick(args, context, repeat.moment_ms(args.now_ms, number, args.interval))
+        said = json.encode(found.data, order="sorted").decode() if context.as_json else found.text
         for line in said.splitlines():
-            desk.say(line)
-        desk.look_again()
+            context.say(line)
+        context.look_again()
 
     repeat.repeat(tell, interval_seconds=args.interval, most=args.max_ticks)
     return Reply()
 
 
-def _tick(args: Args, desk: Desk, now_ms: int | None) -> Reply:
-    rules = desk.policy.supervise.policy(target=args.target, max_concurrency=args.max_concurrency)
-    verdict, handles = reader.plan(desk.policy_world, rules, now_ms=now_ms)
+def _tick(args: Args, context: Context, now_ms: int | None) -> Reply:
+    rules = context.policy.supervise.policy(
+        target=args.target, max_concurrency=args.max_concurrency
+    )
+    verdict, handles = reader.plan(context.policy_world, rules, now_ms=now_ms)
     return Reply(text=view.render_population(verdict, rules, handles), data=to_builtins(verdict))
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 from dos.cli.lanes import pauses
 from dos.cli.runs import run_checks
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"paused": 0, "contract_error": 2, "lock-busy": 4}
 
@@ -24,12 +24,12 @@ class Args(Struct, kw_only=True):
     reason: Annotated[str, Option(help="why, for whoever finds it paused", metavar="TEXT")] = ""
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    lane = pauses.lane_of(desk, args.lane)
+def run(args: Args, context: Context) -> Reply:
+    lane = pauses.lane_of(context, args.lane)
     reason = run_checks.text(args.reason, "reason")
-    before = pauses.standing(desk)
+    before = pauses.standing(context)
     if lane not in before:
-        pauses.begin(desk, lane, reason)
+        pauses.begin(context, lane, reason)
     what, again = pauses.named(lane), pauses.ending(lane)
     told = (
         f"{what} was paused already"

@@ -32,7 +32,7 @@ from dos.report.session_fold import last_start, tell
 from dos.text import LONGEST_PATH, shown
 from dos.unknown import Unknown
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 from dos.verify.io import corroborate
 from dos.witness.io import writable
 from dos.world import World
@@ -56,8 +56,8 @@ class Args(Struct, kw_only=True):
     html: Annotated[str, Option(help="write it as a page into this file", metavar="FILE")] = ""
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    world = desk.journal_world
+def run(args: Args, context: Context) -> Reply:
+    world = context.journal_world
     if args.html:
         _check_replaceable(args.html)
     asked = fold.current(world.journal, Decisions)[0]

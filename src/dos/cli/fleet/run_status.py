@@ -14,16 +14,16 @@ from dos.runs.io import declared as declared_evidence
 from dos.runs.io import resume as evidence
 from dos.runs.io import view
 from dos.runs.io.view import Status
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 if TYPE_CHECKING:
     from dos.cli.fleet.status import Args
 
 
-def report(run_id: str, args: "Args", desk: Desk) -> Reply:
-    world = desk.world
+def report(run_id: str, args: "Args", context: Context) -> Reply:
+    world = context.world
     seen = run_stream.read(world.journal, run_id)
-    moving = _liveness(run_id, args, desk, seen)
+    moving = _liveness(run_id, args, context, seen)
     stopped = args.stopped or seen.suspended or moving.data["verdict"] == Answer.STALLED
     found = None
     if stopped and not args.live and seen.has_intent:
@@ -52,10 +52,10 @@ def report(run_id: str, args: "Args", desk: Desk) -> Reply:
     )
 
 
-def _liveness(run_id: str, args: "Args", desk: Desk, seen: Run) -> Reply:
+def _liveness(run_id: str, args: "Args", context: Context, seen: Run) -> Reply:
     """Asked as `dos liveness` is, with what the run's own stream knows where no flag says otherwise."""
-    known = commits.recorded(desk.world.git, seen.start_sha) or ""
-    lane = seen.lane if desk.world.config.canonical_lane(seen.lane or " ") else ""
+    known = commits.recorded(context.world.git, seen.start_sha) or ""
+    lane = seen.lane if context.world.config.canonical_lane(seen.lane or " ") else ""
     asked = liveness.Args(
         run_id=run_id,
         start_sha=args.start_sha or known,
@@ -64,4 +64,4 @@ def _liveness(run_id: str, args: "Args", desk: Desk, seen: Run) -> Reply:
         last_heartbeat_age_ms=args.last_heartbeat_age_ms,
         now_ms=args.now_ms,
     )
-    return liveness.run(asked, desk)
+    return liveness.run(asked, context)

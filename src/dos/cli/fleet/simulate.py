@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from msgspec import Struct, to_builtins
 
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"held": 0, "failed": 1, "contract_error": 2}
 SEEDS = 200
@@ -39,7 +39,7 @@ class Args(Struct, kw_only=True):
     ] = None
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     # By its name: it stands above the surfaces, and nothing else of them reaches up to it.
     many: Any = import_module("dos.testing.simulator.batches.batch")
     asked = many.Asked(
@@ -50,7 +50,7 @@ def run(args: Args, desk: Desk) -> Reply:
         jobs=args.jobs if args.jobs is not None else os.cpu_count() or 1,
     )
     many.check(asked)
-    with _shown(asked.count, desk) as show:
+    with _shown(asked.count, context) as show:
         for summary in many.run(asked):
             show(summary)
     silent = [] if args.plant else summary.silent
@@ -66,9 +66,9 @@ def run(args: Args, desk: Desk) -> Reply:
 
 
 @contextmanager
-def _shown(count: int, desk: Desk) -> Iterator[Any]:
+def _shown(count: int, context: Context) -> Iterator[Any]:
     """A bar for a person who looks; nothing for anybody else."""
-    if desk.as_json or not sys.stderr.isatty() or count == 1:
+    if context.as_json or not sys.stderr.isatty() or count == 1:
         yield lambda summary: None
         return
     from rich.console import Console

@@ -25,7 +25,7 @@ from dos.journal import streams
 from dos.machine import process
 from dos.units.unit import Unit
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 from dos.world import World
 
 EXITS = {
@@ -58,11 +58,11 @@ class Args(Struct, kw_only=True):
     live: Annotated[bool, Option(help="take it that the run is at work")] = False
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     if args.run_id is not None:
         from dos.cli.fleet import run_status
 
-        return run_status.report(run_ids.checked_id(args.run_id), args, desk)
+        return run_status.report(run_ids.checked_id(args.run_id), args, context)
     if args != Args():
         given = next(
             name for name, value in structs.asdict(args).items() if value != getattr(Args(), name)
@@ -71,7 +71,7 @@ def run(args: Args, desk: Desk) -> Reply:
             f"--{given.replace('_', '-')} says something of one run",
             hint="Name it: dos status RID.",
         )
-    world = desk.world
+    world = context.world
     found = FleetReader(world).outlook()
     fleet = found.seen
     fresh = {lease.fence for lease in world.journal.leases(lapsed=False)}

@@ -13,7 +13,7 @@ from dos.errors import BadInput
 from dos.fleet.population.supervise import supervise
 from dos.fleet.population.types import Supervise, SuperviseEvidence
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"reported": 0, "contract_error": 2}
 
@@ -31,7 +31,7 @@ class Tick(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     policy: Supervise = Supervise()
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     if not args.batch:
         raise BadInput(
             "nobody says where the evidence comes from",

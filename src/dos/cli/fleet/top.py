@@ -14,7 +14,7 @@ from dos.errors import GitFailed
 from dos.report import released_top, top
 from dos.report.live import Seen
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"reported": 0, "contract_error": 2}
 WIDTH_WITHOUT_A_TERMINAL = 120
@@ -26,30 +26,34 @@ class Args(Struct, kw_only=True):
     )
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     from dos.cli.terminal import refresh
 
-    if not (args.once or desk.as_json or desk.plain) and sys.stdout.isatty() and sys.stdin.isatty():
+    if (
+        not (args.once or context.as_json or context.plain)
+        and sys.stdout.isatty()
+        and sys.stdin.isatty()
+    ):
         from dos.cli.terminal import screen
 
-        screen.show(desk)
+        screen.show(context)
         return Reply()
-    looked = refresh.watcher(desk).look()
-    seen = top.view(looked, refresh.waits(desk)())
-    if desk.as_json:
-        return Reply(data=_released(seen, looked, desk) | top.data(seen), indented=True)
+    looked = refresh.watcher(context).look()
+    seen = top.view(looked, refresh.waits(context)())
+    if context.as_json:
+        return Reply(data=_released(seen, looked, context) | top.data(seen), indented=True)
     from dos.cli.terminal.page import page, plain
 
     width = shutil.get_terminal_size((WIDTH_WITHOUT_A_TERMINAL, 0)).columns
     return Reply(
-        text=plain(page(seen, width, name=desk.journal_world.workspace.root.name)),
+        text=plain(page(seen, width, name=context.journal_world.workspace.root.name)),
         data=top.data(seen),
     )
 
 
-def _released(view: top.View, seen: Seen, desk: Desk) -> dict[str, Any]:
+def _released(view: top.View, seen: Seen, context: Context) -> dict[str, Any]:
     """What dos-kernel printed, for those who read that."""
-    world = desk.journal_world
+    world = context.journal_world
     try:
         log = world.git.run(
             "log", f"--max-count={released_top.ACTIVITY_SHOWN}", "--format=%h %s"

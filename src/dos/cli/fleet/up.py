@@ -47,7 +47,7 @@ from dos.report import summary
 from dos.report.session_fold import last_start
 from dos.text import listed, slug, visible
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply, actor, colour
+from dos.verbs.context import Context, Reply, actor, colour
 from dos.verbs.output import complain
 from dos.world import World
 
@@ -83,44 +83,44 @@ class Args(Struct, kw_only=True):
     )
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     if args.service:
-        desk.world.workspace = workspace.rooted(desk.start)
-        desk.world.loaded = approve.settings_of_service(desk.world.workspace, args.service)
-    config = desk.policy
-    candidates.check(config, desk.world.loaded.origins)  # said now, not at the first unit
+        context.world.workspace = workspace.rooted(context.start)
+        context.world.loaded = approve.settings_of_service(context.world.workspace, args.service)
+    config = context.policy
+    candidates.check(config, context.world.loaded.origins)  # said now, not at the first unit
     _check_numbers(args)
     check_settings(config)
-    for warning in (warnings := survey.never_offered(desk.world.workspace, config)):
-        desk.complain(f"warning: {warning}")
-    warnings += _uncommitted(desk)
-    for found in agents.missing(desk.world):
-        desk.complain(f"warning: {found.what}. Fix: {found.fix}")
+    for warning in (warnings := survey.never_offered(context.world.workspace, config)):
+        context.complain(f"warning: {warning}")
+    warnings += _uncommitted(context)
+    for found in agents.missing(context.world):
+        context.complain(f"warning: {found.what}. Fix: {found.fix}")
         warnings.append(found.what)
-    _check_plans(args, desk)
-    _retry(args.retry, desk)
+    _check_plans(args, context)
+    _retry(args.retry, context)
     if args.detach:
-        return _detached(args, desk)
+        return _detached(args, context)
     preload.load()
     supervisor = _supervisor(args, config)
     actor_name = streams.supervisor(slug(supervisor.system))
-    effects = FleetEffects(desk.world.workspace, config, actor=actor_name)
+    effects = FleetEffects(context.world.workspace, config, actor=actor_name)
     effects.target()
     if not args.service:
-        effects.patience.outlast(lambda: effects.approve(desk.world.loaded, by=actor()))
-    _warn_of_other_clones(desk, effects)
+        effects.patience.outlast(lambda: effects.approve(context.world.loaded, by=actor()))
+    _warn_of_other_clones(context, effects)
     _drain_on_interrupt(effects)
-    threading.Thread(target=_warn_of_versions, args=(desk, config), daemon=True).start()
+    threading.Thread(target=_warn_of_versions, args=(context, config), daemon=True).start()
     ended = threading.Event()
     before = effects.store.last()
-    teller = threading.Thread(target=_tell, args=(desk, before, ended), daemon=True)
+    teller = threading.Thread(target=_tell, args=(context, before, ended), daemon=True)
     try:
         performers = effects.performers()
         if "DOS_FAULT_LOG" in os.environ:  # a test kills us between two effects
             performers = import_module("dos.testing.kill_points").around("supervisor", performers)
-        view = footer.Watch(desk) if not args.plain and footer.wanted(desk) else None
+        view = footer.Watch(context) if not args.plain and footer.wanted(context) else None
         terminal = Terminal(
-            logs.of_supervisor(desk.world.workspace.state), on_close=view.stop if view else None
+            logs.of_supervisor(context.world.workspace.state), on_close=view.stop if view else None
         )
         terminal.survive_its_end()
         with view or nullcontext():
@@ -136,7 +136,7 @@ def run(args: Args, desk: Desk) -> Reply:
     if ending.why is Why.SECOND:
         return Reply(code=1, text=ending.text, data=data)
     patience = Patience(config.leases.ttl_seconds, prove=lambda doubtful: None, pause=time.sleep)
-    made = patience.outlast(lambda: _report(desk, supervisor.host, before))
+    made = patience.outlast(lambda: _report(context, supervisor.host, before))
     return Reply(
         code=EXITS.get(ending.why, 0),
         text="\n" + summary.render(made),
@@ -157,12 +157,12 @@ def _supervisor(args: Args, config: Config) -> Supervisor:
     )
 
 
-def _report(desk: Desk, host: str, before: int) -> summary.Report:
-    with desk.reader() as journal:
+def _report(context: Context, host: str, before: int) -> summary.Report:
+    with context.reader() as journal:
         # What a supervisor before us began, and did not end, is told too.
         began = last_start(fleet_streams.load(journal), host=host)
         happened = journal.events(began.pos - 1 if began else before)
-        return summary.report(happened, FleetReader(desk.world).waits().all())
+        return summary.report(happened, FleetReader(context.world).waits().all())
 
 
 def _lost(ending: Ending) -> str:
@@ -177,80 +177,82 @@ def _check_numbers(args: Args) -> None:
         )
 
 
-def _check_plans(args: Args, desk: Desk) -> None:
+def _check_plans(args: Args, context: Context) -> None:
     """Say that no plan declares a unit. A tracker or a program may have none; a fleet that ends when idle needs one."""
-    config = desk.policy
-    nothing = survey.nothing_declared(desk.world.workspace, config)
+    config = context.policy
+    nothing = survey.nothing_declared(context.world.workspace, config)
     if nothing and args.until_idle and config.plans.source == "documents":
         raise BadInput(nothing, hint=WRITE_A_PLAN)
     if nothing:
-        desk.complain(f"warning: {nothing}; the fleet waits for one. {WRITE_A_PLAN}")
+        context.complain(f"warning: {nothing}; the fleet waits for one. {WRITE_A_PLAN}")
 
 
-def _retry(words: list[str] | None, desk: Desk) -> None:
+def _retry(words: list[str] | None, context: Context) -> None:
     """Also where a fleet runs already: it goes on with them at once."""
     if words is None:
         return
-    config = desk.policy
-    units = clear.chosen(survey.read_units(desk.world.workspace, config), words, desk.journal)
+    config = context.policy
+    units = clear.chosen(survey.read_units(context.world.workspace, config), words, context.journal)
     clear.clear(
-        desk.journal, [(unit, unit_lanes.lane_of(unit, config) or "") for unit in units], by=actor()
+        context.journal,
+        [(unit, unit_lanes.lane_of(unit, config) or "") for unit in units],
+        by=actor(),
     )
     names = listed([unit.name for unit in units])
-    desk.complain(
+    context.complain(
         f"Cooldown cleared: {names}" if units else "No unit is on cooldown or waits for an answer"
     )
 
 
-def _uncommitted(desk: Desk) -> list[str]:
+def _uncommitted(context: Context) -> list[str]:
     """Said before anything starts: what is judged is not what is dispatched."""
-    world = desk.world
+    world = context.world
     paths = committed.uncommitted(world)
     if not paths:
         return []
     warning = f"{committed.described(world, paths)}. {committed.WHY}"
-    desk.complain(f"warning: {warning} Commit: {committed.commit_command(world, paths)}")
+    context.complain(f"warning: {warning} Commit: {committed.commit_command(world, paths)}")
     return [warning]
 
 
-def _warn_of_other_clones(desk: Desk, effects: FleetEffects) -> None:
+def _warn_of_other_clones(context: Context, effects: FleetEffects) -> None:
     config = effects.config
     if config.workers.remote or not config.store.url.startswith("postgres"):
         return
     locks = effects.store.leases(locks=True, lapsed=False)
     supervisors = [lock for lock in locks if lock.lane in streams.supervisor]
     for other in (lock for lock in supervisors if lock.system != process.system()):
-        desk.complain(
+        context.complain(
             f"warning: {other.host} works on this fleet too, and [workers] remote is not set: unless it has this very"
             " clone, neither sees what the other lands. dos config set workers.remote origin"
         )
 
 
-def _warn_of_versions(desk: Desk, config: Config) -> None:
+def _warn_of_versions(context: Context, config: Config) -> None:
     """Beside the fleet: a program may take seconds to say its version."""
-    with World(desk.world.workspace.root, config=config) as world:
+    with World(context.world.workspace.root, config=config) as world:
         for found in agents.untested(world):
-            desk.complain(f"warning: {found.what}. {found.why}")
+            context.complain(f"warning: {found.what}. {found.why}")
 
 
-def _detached(args: Args, desk: Desk) -> Reply:
-    place = desk.world.workspace
-    log = logs.of_supervisor(place.state)
+def _detached(args: Args, context: Context) -> Reply:
+    workspace = context.world.workspace
+    log = logs.of_supervisor(workspace.state)
     words = ["up", "--tick", str(args.tick)]
     words += ["--target", str(args.target)] if args.target else []
     words += ["--until-idle"] if args.until_idle else []
     words += ["--service", args.service] if args.service else []
     with log.open("ab") as output:
         child = subprocess.Popen(
-            [sys.executable, "-P", "-m", "dos", "--workspace", str(place.root), *words],
-            cwd=place.root,
-            env=process.child_environment(os.environ, place.root),
+            [sys.executable, "-P", "-m", "dos", "--workspace", str(workspace.root), *words],
+            cwd=workspace.root,
+            env=process.child_environment(os.environ, workspace.root),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    if not _came_up(child, desk):
+    if not _came_up(child, context):
         return Reply(
             code=1,
             text=f"the supervisor did not come up; {log} says why",
@@ -262,10 +264,10 @@ def _detached(args: Args, desk: Desk) -> Reply:
     )
 
 
-def _came_up(child: "subprocess.Popen[bytes]", desk: Desk) -> bool:
+def _came_up(child: "subprocess.Popen[bytes]", context: Context) -> bool:
     """It runs when it holds its lease; it has failed when it has ended, unless there was nothing to do."""
     name = streams.supervisor(process.system())
-    with desk.reader() as journal:
+    with context.reader() as journal:
         for _ in range(100):
             if any(
                 lease.lane == name and lease.pid == child.pid
@@ -304,19 +306,19 @@ def _drain_on_interrupt(effects: FleetEffects) -> None:
     signal.signal(signal.SIGTERM, drain)
 
 
-def _tell(desk: Desk, after: int, ended: threading.Event) -> None:
+def _tell(context: Context, after: int, ended: threading.Event) -> None:
     """Follow the journal and say what happens; a journal that is away for a while is waited for."""
     while True:
         try:
-            with desk.reader() as journal:
-                for position in _tell_from(desk, journal, after, ended):
+            with context.reader() as journal:
+                for position in _tell_from(context, journal, after, ended):
                     after = position
             return
         except StoreFailed as error:
             if not isinstance(
                 error, AWAY
             ):  # else the supervisor itself says so, and when it is back
-                desk.complain(f"the journal cannot be read: {error}")
+                context.complain(f"the journal cannot be read: {error}")
             if ended.wait(1.0):
                 return
         except BrokenPipeError:
@@ -326,14 +328,16 @@ def _tell(desk: Desk, after: int, ended: threading.Event) -> None:
                 return
 
 
-def _tell_from(desk: Desk, journal: Store, after: int, ended: threading.Event) -> Iterator[int]:
+def _tell_from(
+    context: Context, journal: Store, after: int, ended: threading.Event
+) -> Iterator[int]:
     last_round = False
     while True:
         for event in journal.events(after):
             after = event.pos
             line = story.tell(event)
-            if line and not desk.as_json:
-                desk.say(_shown(line))
+            if line and not context.as_json:
+                context.say(_shown(line))
             yield after
         if last_round:
             return

@@ -23,7 +23,7 @@ from dos.loop.verdicts.liveness import Answer
 from dos.machine import process
 from dos.text import checked, shown
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 from dos.verbs.output import complain
 
 EXITS = {"reported": 0, "contract_error": 2, "lock-busy": 4}
@@ -62,7 +62,7 @@ class Args(Struct, kw_only=True):
     ] = None
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     if not args.track and not args.discover:
         raise BadInput(
             "no run is named",
@@ -77,31 +77,35 @@ def run(args: Args, desk: Desk) -> Reply:
     except ValueError as error:
         raise BadInput(str(error), hint="Give milliseconds from 0.") from error
     if not args.watch:
-        return _tick(args, desk, tracked, policy, args.now_ms)
+        return _tick(args, context, tracked, policy, args.now_ms)
 
     def tell(number: int) -> None:
         try:
             found = _tick(
-                args, desk, tracked, policy, repeat.moment_ms(args.now_ms, number, args.interval)
+                args, context, tracked, policy, repeat.moment_ms(args.now_ms, number, args.interval)
             )
-            said = json.encode(found.data, order="sorted").decode() if desk.as_json else found.text
+            said = (
+                json.encode(found.data, order="sorted").decode() if context.as_json else found.text
+            )
             for line in said.splitlines():
-                desk.say(line)
+                context.say(line)
         except StoreFailed as error:  # what could not be written now is due at the next look
             complain(f"the journal cannot be used now: {error.message}")
-        desk.look_again()
+        context.look_again()
 
     repeat.repeat(tell, interval_seconds=args.interval, most=args.max_ticks)
     return Reply()
 
 
 def _tick(
-    args: Args, desk: Desk, tracked: list[Tracked], policy: Policy, now_ms: int | None
+    args: Args, context: Context, tracked: list[Tracked], policy: Policy, now_ms: int | None
 ) -> Reply:
-    seen = evidence.gather(desk.world, desk.policy, tracked, discover=args.discover, now_ms=now_ms)
+    seen = evidence.gather(
+        context.world, context.policy, tracked, discover=args.discover, now_ms=now_ms
+    )
     due = [run for run in seen.runs if halt_proposals.is_due(run, policy)]
     if due:
-        desk.journal.append_all([_entry(run, args.command) for run in due])
+        context.journal.append_all([_entry(run, args.command) for run in due])
     data = _data(seen, due, policy)
     return Reply(text=_text(seen, due), data=data)
 

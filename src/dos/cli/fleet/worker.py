@@ -33,7 +33,7 @@ from dos.loop import tokens
 from dos.loop.types import LoopState, WorkerStop
 from dos.machine import process
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply, actor
+from dos.verbs.context import Context, Reply, actor
 
 EXITS = {"stopped": 0, "lane-held": 1, "contract_error": 2, "lease-lost": 3, "journal-away": 4}
 
@@ -49,7 +49,7 @@ class Args(Struct, kw_only=True):
     ] = False
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     run_id = args.run_id
     if run_id:
         run_ids.checked_id(run_id)
@@ -57,9 +57,9 @@ def run(args: Args, desk: Desk) -> Reply:
         now_ms = time.time_ns() // 1_000_000
         run_id = run_ids.mint(now_ms, randbits(run_ids.ENTROPY_BITS), f"worker-{args.lane}").run_id
     if args.settings_from_stdin:
-        _take_settings(desk, sys.stdin.buffer.read())
-    config = desk.policy
-    caller.known_lane(desk.policy_world, args.lane)  # before anything is made for it
+        _take_settings(context, sys.stdin.buffer.read())
+    config = context.policy
+    caller.known_lane(context.policy_world, args.lane)  # before anything is made for it
     for number in (signal.SIGTERM, signal.SIGHUP):
         if (
             signal.getsignal(number) is not signal.SIG_IGN
@@ -68,7 +68,7 @@ def run(args: Args, desk: Desk) -> Reply:
     preload.load()
     orphans.inherit()
     try:
-        stop = _work(args, desk, config, run_id)
+        stop = _work(args, context, config, run_id)
     except AWAY as error:
         # Not a worker that died: whoever started it learns by the exit code what it could not write down.
         stop = Stop(WorkerStop.JOURNAL_AWAY, str(error))
@@ -82,20 +82,22 @@ def run(args: Args, desk: Desk) -> Reply:
     )
 
 
-def _take_settings(desk: Desk, text: bytes) -> None:
+def _take_settings(context: Context, text: bytes) -> None:
     """What the supervisor handed over counts, also when dos.toml is another by now, or is gone."""
-    desk.world.workspace = workspace.rooted(desk.start)
-    desk.world.loaded = parse(text.decode(), desk.world.workspace.config)
+    context.world.workspace = workspace.rooted(context.start)
+    context.world.loaded = parse(text.decode(), context.world.workspace.config)
 
 
-def _work(args: Args, desk: Desk, config: Config, run_id: str) -> Stop:
-    place = desk.world.workspace
+def _work(args: Args, context: Context, config: Config, run_id: str) -> Stop:
+    workspace = context.world.workspace
     patience = Patience(config.leases.ttl_seconds, prove=lambda doubtful: None, pause=time.sleep)
     effects = patience.outlast(
-        lambda: WorkerEffects(place, config, actor=run_id, target_branch=args.target_branch)
+        lambda: WorkerEffects(workspace, config, actor=run_id, target_branch=args.target_branch)
     )
     if not args.run_id:  # by hand: a person starts it on what lies there now
-        approve = partial(approving.approve, place, desk.world.loaded, effects.store, by=actor())
+        approve = partial(
+            approving.approve, workspace, context.world.loaded, effects.store, by=actor()
+        )
         patience.outlast(approve)
     try:
         state = effects.patience.outlast(lambda: _begin(effects, args.lane))

@@ -14,7 +14,7 @@ from msgspec import Struct
 from dos.errors import BadInput
 from dos.text import shown
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 if TYPE_CHECKING:
     from dos.hooks.install import Hook, Place
@@ -36,7 +36,7 @@ class Args(Struct, kw_only=True):
     dry_run: Annotated[bool, Option(help="say what would be done, and do nothing")] = False
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     if args.action == "check":
         return _check(args.hook)
     from dos import workspace
@@ -46,7 +46,7 @@ def run(args: Args, desk: Desk) -> Reply:
         raise BadInput(
             f"{shown(args.hook)} is one word too many", hint=f"dos hooks git {args.action}"
         )
-    place = install.find(workspace.find(desk.start))
+    place = install.find(workspace.find(context.start))
     before = install.look(place.directory)
     after = before
     if args.action == "install":

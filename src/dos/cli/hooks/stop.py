@@ -19,7 +19,7 @@ from dos.claims.io import stop as evidence
 from dos.cli import hook_failure, hook_input
 from dos.errors import BadInput, DosError
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 from dos.verify import shipped
 
 EXITS = {"reported": 0, "contract_error": 2}
@@ -47,23 +47,25 @@ class Args(Struct, kw_only=True):
     debug: Annotated[bool, Option(help="say on stderr why nothing was checked")] = False
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     refusal = _usable(args)
     told = dialects.Event()
     try:
         told = dialects.parse(hook_input.event(may_be_missing=bool(args.transcript or args.plan)))
         if not told.is_stop or (told.already_continued and not args.force):
             why = "it was refused once already" if told.is_stop else "nobody wants to stop"
-            return _allowed(desk, True, f"not checked: {why}", quiet=not args.debug)
-        verdict = stop.judge(_seen(args, told, desk), strict=args.strict)
+            return _allowed(context, True, f"not checked: {why}", quiet=not args.debug)
+        verdict = stop.judge(_seen(args, told, context), strict=args.strict)
     except (DosError, OSError) as error:
         if hook_input.at_terminal():
             raise
-        hook_failure.record("stop", str(error), session=told.session, start=_place(told, desk))
-        return _allowed(desk, None, f"the claims were not checked: {error}")
+        hook_failure.record("stop", str(error), session=told.session, start=_place(told, context))
+        return _allowed(context, None, f"the claims were not checked: {error}")
     text = json.encode(refusal(verdict.reason)).decode() if verdict.refused else ""
     complaint = "\n".join(f"warning: {each}" for each in verdict.warnings)
-    return Reply(text=text, data=verdict.to_dict() if desk.as_json else None, complaint=complaint)
+    return Reply(
+        text=text, data=verdict.to_dict() if context.as_json else None, complaint=complaint
+    )
 
 
 def _usable(args: Args) -> Callable[[str], dict[str, str]]:
@@ -80,12 +82,14 @@ def _usable(args: Args) -> Callable[[str], dict[str, str]]:
     return dialects.REFUSALS[args.dialect]
 
 
-def _allowed(desk: Desk, ok: bool | None, why: str, *, quiet: bool = False) -> Reply:
+def _allowed(context: Context, ok: bool | None, why: str, *, quiet: bool = False) -> Reply:
     data: dict[str, Any] = {"ok": ok, "reason": why, "results": []}
-    return Reply(data=data if desk.as_json else None, complaint="" if quiet else f"warning: {why}")
+    return Reply(
+        data=data if context.as_json else None, complaint="" if quiet else f"warning: {why}"
+    )
 
 
-def _seen(args: Args, told: dialects.Event, desk: Desk) -> stop.Evidence:
+def _seen(args: Args, told: dialects.Event, context: Context) -> stop.Evidence:
     ask = evidence.Ask(
         event=told,
         transcript=args.transcript,
@@ -98,13 +102,15 @@ def _seen(args: Args, told: dialects.Event, desk: Desk) -> stop.Evidence:
         from dos.verify.io import look as oracle  # most stops claim nothing
         from dos.world import World
 
-        with World(_place(told, desk), lenient=True) as world:
+        with World(_place(told, context), lenient=True) as world:
             return oracle.verify(world, units)
 
     return evidence.gather(ask, verify)
 
 
-def _place(told: dialects.Event, desk: Desk) -> Path:
+def _place(told: dialects.Event, context: Context) -> Path:
     """What --workspace names; where it names nothing but `here`, what the event does: some hooks run elsewhere."""
-    is_named = desk.start != Path.cwd()
-    return Path(told.cwd) if told.cwd and not is_named and os.path.isdir(told.cwd) else desk.start  # noqa: PTH112
+    is_named = context.start != Path.cwd()
+    if told.cwd and not is_named and os.path.isdir(told.cwd):  # noqa: PTH112
+        return Path(told.cwd)
+    return context.start

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from dos.cli import hook_input
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"reported": 0, "contract_error": 2}
 
@@ -29,8 +29,10 @@ class Args(Struct, kw_only=True):
     debug: Annotated[bool, Option(hidden=True)] = False
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     hook_input.check_dialect(args.dialect)
     hook_input.event()
-    _ = desk.start  # settings that name a directory which is not there are wrong, whatever is asked
+    _ = (
+        context.start
+    )  # settings that name a directory which is not there are wrong, whatever is asked
     return Reply()

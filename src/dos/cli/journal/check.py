@@ -14,7 +14,7 @@ from dos.errors import JournalCorrupt
 from dos.journal import check
 from dos.journal.check import Problem, Report
 from dos.text import counted
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"sound": 0, "problems": 1, "contract_error": 2}
 
@@ -23,10 +23,10 @@ class Args(Struct, kw_only=True):
     pass
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     looked_at = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     try:
-        journal = desk.journal_world.journal
+        journal = context.journal_world.journal
         report = check.check(journal, progress=_progress if looked_at else None)
     except JournalCorrupt as error:  # so damaged that it cannot even be opened
         report = Report(

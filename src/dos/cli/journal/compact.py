@@ -7,19 +7,19 @@ from msgspec import structs
 
 from dos.cli.journal import prune
 from dos.cli.journal.prune import Args
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"pruned": 0, "contract_error": 2, "lock-busy": 4}
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    before = _count(desk)
-    reply = prune.run(args, desk)
-    desk.look_again()
-    counts = {"entries_before": before, "entries_after": _count(desk), "bytes_reclaimed": 0}
+def run(args: Args, context: Context) -> Reply:
+    before = _count(context)
+    reply = prune.run(args, context)
+    context.look_again()
+    counts = {"entries_before": before, "entries_after": _count(context), "bytes_reclaimed": 0}
     return structs.replace(reply, data=reply.data | counts, always_json=True)
 
 
-def _count(desk: Desk) -> int:
-    with desk.world.journal.backend.read() as view:
+def _count(context: Context) -> int:
+    with context.world.journal.backend.read() as view:
         return view.count(0)

@@ -18,7 +18,7 @@ from dos.journal.transfer import transfer
 from dos.journal.transfer.transfer import LONGEST_LINE, Shape
 from dos.text import LONGEST_PATH, checked, counted, shown
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"exported": 0, "contract_error": 2}
 LONGEST_STREAM = 500
@@ -33,7 +33,7 @@ class Args(Struct, kw_only=True):
     to: Annotated[str, Option(help="the file; standard output when not given", metavar="FILE")] = ""
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     stream = checked(args.stream, "stream", longest=LONGEST_STREAM) if args.stream else None
     if args.after < 0:
         raise BadInput(
@@ -42,7 +42,7 @@ def run(args: Args, desk: Desk) -> Reply:
 
     def write(file: IO[str]) -> int:
         return transfer.export(
-            desk.journal_world.journal, file, after=args.after, stream=stream, shape=args.shape
+            context.journal_world.journal, file, after=args.after, stream=stream, shape=args.shape
         )
 
     if not args.to or _is_stdout(args.to):

@@ -11,7 +11,7 @@ from dos.cli.journal import id_numbers
 from dos.errors import BadInput, Conflict, StoreBusy
 from dos.journal.events.fleet import IdAllocated
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"allocated": 0, "contract_error": 2, "lock-busy": 4}
 MOST_TRIES = 1_000  # each that fails is another's success
@@ -25,7 +25,7 @@ class Args(Struct, kw_only=True):
     ] = 1
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     stream = id_numbers.stream(args.scope)
     if not 0 <= args.start < LARGEST:
         raise BadInput(
@@ -33,10 +33,10 @@ def run(args: Args, desk: Desk) -> Reply:
             hint="Give 0 or more, for example --start 1.",
         )
     for _ in range(MOST_TRIES):
-        last = id_numbers.newest(desk.journal, args.scope)
+        last = id_numbers.newest(context.journal, args.scope)
         fact = IdAllocated(scope=args.scope, id=args.start if last.id is None else last.id + 1)
         try:
-            desk.journal.record(stream, fact, expect=last.version)
+            context.journal.record(stream, fact, expect=last.version)
         except Conflict:
             continue
         return Reply(

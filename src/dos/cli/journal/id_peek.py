@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from dos.cli.journal import id_numbers
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"reported": 0, "contract_error": 2}
 
@@ -15,8 +15,8 @@ class Args(Struct, kw_only=True):
     scope: Annotated[str, Option(help="what is numbered", positional=True, metavar="SCOPE")]
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    found = id_numbers.newest(desk.journal_world.journal, args.scope).id
+def run(args: Args, context: Context) -> Reply:
+    found = id_numbers.newest(context.journal_world.journal, args.scope).id
     return Reply(
         data={"id": found, "scope": args.scope},
         plain="none yet" if found is None else str(found),

@@ -13,7 +13,7 @@ from dos.errors import BadInput
 from dos.journal.transfer import transfer
 from dos.text import checked, counted, shown
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"imported": 0, "contract_error": 2, "lock-busy": 4}
 
@@ -25,14 +25,14 @@ class Args(Struct, kw_only=True):
     ] = ""
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     path = Path(args.file)
     if not os.path.isfile(path):  # noqa: PTH113 - pathlib raises for a name that no system can have
         raise BadInput(
             f"{shown(args.file)} is not a file", hint="Give the path of a file of JSON lines."
         )
     name = checked(args.name, "file name") if args.name else None
-    done = transfer.import_lines(desk.journal, path, name=name)
+    done = transfer.import_lines(context.journal, path, name=name)
     text = (
         f"{counted(done.lines, 'line')} read, {counted(done.events, 'event')} written, "
         f"{done.unreadable} kept that could not be read"

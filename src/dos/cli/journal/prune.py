@@ -15,7 +15,7 @@ from dos.journal import prune
 from dos.journal.prune import DAY_MS, Pruned
 from dos.text import counted
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"pruned": 0, "contract_error": 2, "lock-busy": 4}
 LONGEST_DAYS = 36_500
@@ -32,17 +32,17 @@ class Args(Struct, kw_only=True):
     ] = ""
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     now_ms = time.time_ns() // 1_000_000
     if args.older_than_days is not None and not 0 <= args.older_than_days <= LONGEST_DAYS:
         raise BadInput(
             f"{args.older_than_days:g} days is no age",
             hint=f"Give a number from 0 to {LONGEST_DAYS}.",
         )
-    policy, state = desk.policy.retention, desk.world.workspace.state
+    policy, state = context.policy.retention, context.world.workspace.state
     most = policy.limit("journal_max_entries")
-    nothing = desk.world.journal.last() == 0  # then none is made for it either
-    store = desk.world.journal if args.dry_run or nothing else desk.journal
+    nothing = context.world.journal.last() == 0  # then none is made for it either
+    store = context.world.journal if args.dry_run or nothing else context.journal
     pruned = prune.prune(
         store,
         older_than_ms=_age_ms(args, policy.limit("journal_max_age_days"), now_ms),

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from dos.journal.transfer import transfer
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"reported": 0, "contract_error": 2}
 
@@ -12,7 +12,7 @@ class Args(Struct, kw_only=True):
     pass
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     return Reply(
-        data=transfer.replayed(desk.journal_world.journal), indented=True, always_json=True
+        data=transfer.replayed(context.journal_world.journal), indented=True, always_json=True
     )

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"reported": 0, "contract_error": 2}
 
@@ -11,6 +11,6 @@ class Args(Struct, kw_only=True):
     pass
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    last = desk.journal_world.journal.last()
+def run(args: Args, context: Context) -> Reply:
+    last = context.journal_world.journal.last()
     return Reply(text=str(last), data=last)

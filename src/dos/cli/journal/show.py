@@ -8,7 +8,7 @@ from dos.errors import JournalCorrupt
 from dos.journal import lines
 from dos.journal.events.envelope import Event
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"shown": 0, "absent": 1, "contract_error": 2}
 
@@ -17,8 +17,8 @@ class Args(Struct, kw_only=True):
     pos: Annotated[int, Option(help="its position", positional=True, metavar="POS")]
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    with desk.journal_world.journal.backend.read() as view:
+def run(args: Args, context: Context) -> Reply:
+    with context.journal_world.journal.backend.read() as view:
         found = view.raw(args.pos - 1, 1) if args.pos > 0 else []
         last = view.last()
     if not found or found[0][0].pos != args.pos:

@@ -16,7 +16,7 @@ from dos.journal.events.envelope import Event
 from dos.journal.store import Store, readable
 from dos.text import checked
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"reported": 0, "contract_error": 2}
 LONGEST_STREAM = 500
@@ -29,11 +29,11 @@ class Args(Struct, kw_only=True):
     stream: Annotated[str, Option(help="only of this stream, as lane/api", metavar="STREAM")] = ""
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     stream = checked(args.stream, "stream", longest=LONGEST_STREAM) if args.stream else ""
     if args.follow:
-        _await_journal(desk)
-    journal = desk.journal_world.journal
+        _await_journal(context)
+    journal = context.journal_world.journal
     last = journal.last()
     found = (
         _everything(journal, stream, last)
@@ -84,11 +84,11 @@ def _everything(journal: Store, stream: str, last: int) -> Iterator[Event]:
             yield event
 
 
-def _await_journal(desk: Desk) -> None:
+def _await_journal(context: Context) -> None:
     """Reading makes no journal, so one that is followed may have to appear first."""
-    while isinstance(desk.journal_world.journal.backend, MemoryBackend):
+    while isinstance(context.journal_world.journal.backend, MemoryBackend):
         time.sleep(0.1)
-        desk.look_again()
+        context.look_again()
 
 
 def _line(event: Event) -> str:

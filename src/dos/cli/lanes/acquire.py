@@ -25,7 +25,7 @@ from dos.machine import process
 from dos.regions import region
 from dos.text import checked, folded
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 LONGEST_INTERVAL_SECONDS = 86_400
 SHORTEST_TRY_SECONDS = 0.5  # a journal in use is locked for a few milliseconds at a time
@@ -79,22 +79,22 @@ class Taken(Struct, frozen=True, kw_only=True):
     lease: Lease | None = None
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     checked(args.owner, "owner")
     if args.retries < 0 or not 0 <= args.retry_interval <= LONGEST_INTERVAL_SECONDS:
         raise BadInput(
             f"--retries cannot be below 0, and --retry-interval is between 0 and {LONGEST_INTERVAL_SECONDS} seconds",
             hint="For example: --retries 5 --retry-interval 0.2",
         )
-    desk.busy_seconds = max(SHORTEST_TRY_SECONDS, args.retry_interval)
+    context.busy_seconds = max(SHORTEST_TRY_SECONDS, args.retry_interval)
     ask = arbitrate.asked(
         lane=args.lane, kind=args.kind, tree=args.tree, mode=args.mode, exact=not args.any_
     )
-    request = _request(args, desk)
-    taken = _patiently(args, lambda: _take(args, desk, ask, request))
+    request = _request(args, context)
+    taken = _patiently(args, lambda: _take(args, context, ask, request))
     decision = taken.decision
     if taken.lease is None:
-        return _refusal(args, desk, ask, request, decision)
+        return _refusal(args, context, ask, request, decision)
     return Reply(
         data=_data(args, request, decision, taken.lease),
         plain=arbitrate.sentence(decision),
@@ -103,21 +103,21 @@ def run(args: Args, desk: Desk) -> Reply:
     )
 
 
-def _request(args: Args, desk: Desk) -> Request:
+def _request(args: Args, context: Context) -> Request:
     """All but the lane, which is not decided yet."""
     worker = caller.process(args.pid)
     return Request(
         lane=args.lane,
         holder=args.owner,
         host=process.host(),
-        ttl_ms=caller.ttl_ms(args.ttl_minutes, desk.policy),
+        ttl_ms=caller.ttl_ms(args.ttl_minutes, context.policy),
         region=region(()),
         run_id=caller.run_id(args.run_id),
         loop_ts=caller.loop_stamp(args.loop_ts),
         pid=worker.pid if worker else None,
         pid_started=worker.started if worker else None,
         system=process.system(),
-        start_sha=head.commit(desk.world.workspace),
+        start_sha=head.commit(context.world.workspace),
     )
 
 
@@ -130,9 +130,9 @@ def _patiently(args: Args, attempt: Callable[[], Taken]) -> Taken:
     return attempt()
 
 
-def _take(args: Args, desk: Desk, ask: Ask, request: Request) -> Taken:
+def _take(args: Args, context: Context, ask: Ask, request: Request) -> Taken:
     """The arbiter says which lane; the journal's transaction says whether. Who was overtaken asks again."""
-    config, world = desk.policy, desk.world
+    config, world = context.policy, context.world
     admit = evidence.rules(world.workspace.root, config)
     before: tuple[Held, ...] | None = None
     journal = (
@@ -145,7 +145,7 @@ def _take(args: Args, desk: Desk, ask: Ask, request: Request) -> Taken:
         )
         if decision.outcome is Answer.REFUSE:
             return Taken(decision=decision)
-        journal = desk.journal
+        journal = context.journal
         outcome = journal.acquire(
             _decided(request, ask, decision, seen.roster), admit, requested_lane=ask.lane
         )
@@ -181,12 +181,12 @@ def _decided(request: Request, ask: Ask, decision: Decision, roster: Roster) -> 
     )
 
 
-def _refusal(args: Args, desk: Desk, ask: Ask, request: Request, decision: Decision) -> Reply:
+def _refusal(args: Args, context: Context, ask: Ask, request: Request, decision: Decision) -> Reply:
     """That a refusal cannot be written down changes no answer."""
     data, hint, unwritten = _data(args, request, decision, None), {}, ""
     if decision.exit_code == 1:
         try:
-            hint = _note_refusal(args, desk, ask, request, decision)
+            hint = _note_refusal(args, context, ask, request, decision)
         except StoreFailed as error:
             unwritten = f"warning: the refusal could not be written down: {error}"
         data["refusal_journaled"] = not unwritten
@@ -201,10 +201,10 @@ def _refusal(args: Args, desk: Desk, ask: Ask, request: Request, decision: Decis
 
 
 def _note_refusal(
-    args: Args, desk: Desk, ask: Ask, request: Request, decision: Decision
+    args: Args, context: Context, ask: Ask, request: Request, decision: Decision
 ) -> dict[str, str]:
     """One event for one obstacle, however often somebody polls; and what to do about an obstacle that is dead."""
-    lane = desk.policy.canonical_lane(ask.lane) or ask.lane
+    lane = context.policy.canonical_lane(ask.lane) or ask.lane
     stream = streams.lease(lane) if lane else streams.LANES
     fact = LeaseRefused(
         lane=lane,
@@ -214,14 +214,16 @@ def _note_refusal(
         run_id=request.run_id,
         loop_ts=request.loop_ts,
     )
-    found = obstacles.in_the_way(desk, desk.journal, ask)
+    found = obstacles.in_the_way(context, context.journal, ask)
     # Of a refusal that no single lease is behind, the newest lease; 0 where there is none.
-    obstacle = max((lease.fence for lease in found or desk.journal.leases(lapsed=False)), default=0)
+    obstacle = max(
+        (lease.fence for lease in found or context.journal.leases(lapsed=False)), default=0
+    )
     key = f"refused/{args.owner}/{decision.reason_class}/{obstacle}"
-    with desk.journal.backend.read() as view:
+    with context.journal.backend.read() as view:
         known = view.keyed(stream, key)
     if known is None:
-        desk.journal.record(stream, fact, key=key)
+        context.journal.record(stream, fact, key=key)
     return obstacles.hint(found)
 
 

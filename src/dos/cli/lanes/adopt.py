@@ -13,7 +13,7 @@ from dos.lease import Lease, Request
 from dos.machine import process
 from dos.text import checked
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"adopted": 0, "not-held": 1, "contract_error": 2, "lock-busy": 4}
 
@@ -35,11 +35,11 @@ class Args(Struct, kw_only=True):
     ] = None
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     checked(args.owner, "owner")
     lane = checked(args.lane, "lane name")
-    old = caller.find(desk.policy_world, lane=lane, loop_ts=args.loop_ts, fence=args.fence)
-    new = None if old is None else _adopt(args, desk, old)
+    old = caller.find(context.policy_world, lane=lane, loop_ts=args.loop_ts, fence=args.fence)
+    new = None if old is None else _adopt(args, context, old)
     data = {
         "adopted": new is not None,
         "lane": old.lane if old else lane,
@@ -57,7 +57,7 @@ def run(args: Args, desk: Desk) -> Reply:
     return Reply(code=0 if new else 1, data=data, plain=plain, always_json=True)
 
 
-def _adopt(args: Args, desk: Desk, old: Lease) -> Lease | None:
+def _adopt(args: Args, context: Context, old: Lease) -> Lease | None:
     worker = caller.process(args.pid)
     same = Request(**{name: getattr(old, name) for name in Request.__struct_fields__})
     asked = structs.replace(
@@ -71,9 +71,9 @@ def _adopt(args: Args, desk: Desk, old: Lease) -> Lease | None:
         key_hash="",  # that of the old holder's programs, which are locked out
         ttl_ms=old.ttl_ms
         if args.ttl_minutes is None
-        else caller.ttl_ms(args.ttl_minutes, desk.policy),
+        else caller.ttl_ms(args.ttl_minutes, context.policy),
     )
     try:
-        return desk.journal.adopt(old.fence, asked, version=old.version)
+        return context.journal.adopt(old.fence, asked, version=old.version)
     except Conflict:
         return None  # its holder moved between the look and the write

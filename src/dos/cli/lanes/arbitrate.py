@@ -19,7 +19,7 @@ from dos.machine import process
 from dos.regions import Mode
 from dos.text import checked, listed, shown
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"acquire": 0, "refuse": 1, "contract_error": 2}
 
@@ -56,7 +56,7 @@ class Args(Struct, kw_only=True):
     ] = []
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     ask = asked(
         lane=args.lane,
         kind=args.kind,
@@ -66,10 +66,10 @@ def run(args: Args, desk: Desk) -> Reply:
         force=args.force,
     )
     seen = evidence.gather(
-        desk.world, desk.policy, instead=args.leases, budgets=budgets(args.class_budget)
+        context.world, context.policy, instead=args.leases, budgets=budgets(args.class_budget)
     )
     decision = arbitrate.judge(
-        ask, seen.live, seen.roster, predicates=seen.predicates, config=desk.policy
+        ask, seen.live, seen.roster, predicates=seen.predicates, config=context.policy
     )
     if (
         args.force
@@ -84,10 +84,10 @@ def run(args: Args, desk: Desk) -> Reply:
             reason=decision.reason,
             host=process.host(),
         )
-        desk.journal.record("decisions", forced)
+        context.journal.record("decisions", forced)
     hint = {}
     if decision.exit_code == 1 and args.leases is None:
-        hint = obstacles.hint(obstacles.in_the_way(desk, desk.world.journal, ask))
+        hint = obstacles.hint(obstacles.in_the_way(context, context.world.journal, ask))
     return Reply(
         code=decision.exit_code,
         data=decision.to_json() | hint,

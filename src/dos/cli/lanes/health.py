@@ -15,7 +15,7 @@ from dos.lanes.io import launch as evidence
 from dos.lanes.launch_health import Action, Policy
 from dos.text import checked
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {
     "proceed": 0,
@@ -49,13 +49,13 @@ class Args(Struct, kw_only=True):
     ] = ""
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     checked(args.lane, "lane name")
     if args.window < 1:
         raise BadInput(f"--window {args.window} looks at nothing", hint="Give 1 or more runs.")
     seen = evidence.gather(
-        desk.world,
-        desk.policy,
+        context.world,
+        context.policy,
         lane=args.lane,
         tree=tuple(glob.strip() for glob in args.tree.split(",") if glob.strip()),
         leases=args.leases_json,

@@ -10,7 +10,7 @@ from msgspec import Struct
 from dos.cli.lanes import caller
 from dos.errors import BadInput
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"beat": 0, "not-held": 1, "contract_error": 2, "lock-busy": 4}
 
@@ -28,20 +28,20 @@ class Args(Struct, kw_only=True):
     ] = 0.0
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     lane, owner = caller.checked_holder(args.lane, args.owner, args.fence)
     if args.coalesce_within_s < 0:
         raise BadInput(
             "--coalesce-within-s cannot be below 0", hint="For example: --coalesce-within-s 30"
         )
     lease = caller.find(
-        desk.journal_world, lane=lane, owner=owner, loop_ts=args.loop_ts, fence=args.fence
+        context.journal_world, lane=lane, owner=owner, loop_ts=args.loop_ts, fence=args.fence
     )
     kept = None
     if lease is not None:
         # At most half of its life, so that a beat that was left out cannot end it.
         coalesce_ms = min(int(args.coalesce_within_s * 1000), lease.ttl_ms // 2)
-        kept = next(iter(desk.journal.renew([lease.fence], coalesce_ms=coalesce_ms).kept), None)
+        kept = next(iter(context.journal.renew([lease.fence], coalesce_ms=coalesce_ms).kept), None)
     data = {
         "beat": kept is not None,
         "lane": lease.lane if lease else lane,

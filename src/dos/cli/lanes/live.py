@@ -6,7 +6,7 @@ Also what has lapsed and nobody has taken or reaped yet: it is marked, and stand
 from msgspec import Struct
 
 from dos.lanes.io import view
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"reported": 0, "contract_error": 2}
 
@@ -15,8 +15,8 @@ class Args(Struct, kw_only=True):
     pass
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    rows = view.rows(desk.journal_world.journal)
+def run(args: Args, context: Context) -> Reply:
+    rows = view.rows(context.journal_world.journal)
     plain = [
         f"{row.lease.holder!r} holds {row.lease.lane!r}{' (lapsed)' if row.lapsed else ''}."
         for row in rows

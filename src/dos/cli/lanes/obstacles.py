@@ -10,15 +10,15 @@ from dos.lanes.preference import Candidate
 from dos.lease import Lease
 from dos.machine import process
 from dos.regions import region
-from dos.verbs.context import Desk
+from dos.verbs.context import Context
 
 
-def in_the_way(desk: Desk, journal: Store, ask: Ask) -> list[Lease]:
+def in_the_way(context: Context, journal: Store, ask: Ask) -> list[Lease]:
     """The live leases that the named lane meets; all of them, for a request that names none."""
     live = journal.leases(lapsed=False)
     if not ask.lane:
         return live
-    roster = evidence.roster(desk.world, desk.policy)
+    roster = evidence.roster(context.world, context.policy)
     lane = roster.canonical(ask.lane) or ask.lane
     wanted = Candidate(
         lane=lane,

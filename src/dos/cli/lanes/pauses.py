@@ -9,20 +9,20 @@ from dos.fleet.state.live import Pause, Watching
 from dos.journal import fold, streams
 from dos.journal.events.limits import PauseEnded, PauseRequested
 from dos.text import checked, listed
-from dos.verbs.context import Desk, Reply, actor
+from dos.verbs.context import Context, Reply, actor
 
 
-def standing(desk: Desk) -> dict[str, Pause]:
+def standing(context: Context) -> dict[str, Pause]:
     """By lane; under no name, the whole fleet's."""
-    return fold.fold(Watching(), desk.journal_world.journal.load(streams.FLEET)).pauses
+    return fold.fold(Watching(), context.journal_world.journal.load(streams.FLEET)).pauses
 
 
-def lane_of(desk: Desk, given: str) -> str:
-    return caller.known_lane(desk.journal_world, checked(given, "lane name")) if given else ""
+def lane_of(context: Context, given: str) -> str:
+    return caller.known_lane(context.journal_world, checked(given, "lane name")) if given else ""
 
 
-def begin(desk: Desk, lane: str, reason: str) -> None:
-    desk.journal.record(streams.FLEET, PauseRequested(lane=lane, by=actor(), reason=reason))
+def begin(context: Context, lane: str, reason: str) -> None:
+    context.journal.record(streams.FLEET, PauseRequested(lane=lane, by=actor(), reason=reason))
 
 
 def named(lane: str) -> str:
@@ -34,9 +34,9 @@ def ending(lane: str) -> str:
     return f"dos resume {quote(lane)}" if lane else "dos resume"
 
 
-def resumed(desk: Desk, given: str) -> Reply:
+def resumed(context: Context, given: str) -> Reply:
     """End a pause, or let a lane go on that was stopped; but whoever names nothing at all may have meant a run."""
-    lane, paused = lane_of(desk, given), standing(desk)
+    lane, paused = lane_of(context, given), standing(context)
     if not lane and lane not in paused:
         lanes = f", but {listed(list(paused))} is" if paused else ""
         raise BadInput(
@@ -45,9 +45,9 @@ def resumed(desk: Desk, given: str) -> Reply:
             if paused
             else "`dos resume --run-id RID` says where a run goes on.",
         )
-    goes_on = lane in paused or (bool(lane) and _was_stopped(desk, lane))
+    goes_on = lane in paused or (bool(lane) and _was_stopped(context, lane))
     if goes_on:
-        desk.journal.record(streams.FLEET, PauseEnded(lane=lane, by=actor()))
+        context.journal.record(streams.FLEET, PauseEnded(lane=lane, by=actor()))
     told = f"{named(lane)} goes on" if goes_on else f"{named(lane)} is not paused"
     still = (
         f"; the fleet is still paused, `{ending('')}` ends that" if lane and "" in paused else ""
@@ -58,9 +58,9 @@ def resumed(desk: Desk, given: str) -> Reply:
     )
 
 
-def _was_stopped(desk: Desk, lane: str) -> bool:
+def _was_stopped(context: Context, lane: str) -> bool:
     """Its last run ended in a way that only a person's word clears, a halt among them; or it was given up on."""
-    fleet, _ = fold.current(desk.journal_world.journal, Fleet)
+    fleet, _ = fold.current(context.journal_world.journal, Fleet)
     starts = fleet.starts.get(lane, Starts())
     return bool(starts.failed) or (
         starts.stopped is not None and starts.stopped.needs in ("operator", "environment")

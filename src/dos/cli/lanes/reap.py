@@ -14,7 +14,7 @@ from dos.lanes.io import abandoned as evidence
 from dos.lease import Lease
 from dos.text import checked, folded
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"reaped": 0, "contract_error": 2, "lock-busy": 4}
 
@@ -24,12 +24,12 @@ class Args(Struct, kw_only=True):
     dry_run: Annotated[bool, Option(help="say what would be freed, and free nothing")] = False
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     lane = checked(args.lane, "lane name") if args.lane else ""
-    wanted = folded(desk.policy.canonical_lane(lane) or lane)
+    wanted = folded(context.policy.canonical_lane(lane) or lane)
     reaped: list[dict[str, Any]] = []
     kept: list[dict[str, Any]] = []
-    for lease, seen in evidence.gather(desk.world.journal):
+    for lease, seen in evidence.gather(context.world.journal):
         if lease.is_lock or (wanted and folded(lease.lane) != wanted):
             continue
         verdict = abandoned.judge(seen)
@@ -41,7 +41,7 @@ def run(args: Args, desk: Desk) -> Reply:
         }
         if not verdict.abandoned:
             kept.append(row)
-        elif args.dry_run or _revoke(desk, lease, verdict.reason):
+        elif args.dry_run or _revoke(context, lease, verdict.reason):
             reaped.append(row)
         else:
             kept.append(row | {"why": "its holder was at it just now"})
@@ -54,9 +54,9 @@ def run(args: Args, desk: Desk) -> Reply:
     )
 
 
-def _revoke(desk: Desk, lease: Lease, why: str) -> bool:
+def _revoke(context: Context, lease: Lease, why: str) -> bool:
     try:
-        desk.journal.revoke(lease.fence, version=lease.version, reason=why)
+        context.journal.revoke(lease.fence, version=lease.version, reason=why)
     except Conflict:
         return False
     return True

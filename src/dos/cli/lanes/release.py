@@ -12,7 +12,7 @@ from dos.errors import Fenced
 from dos.lease import Lease
 from dos.text import checked
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"released": 0, "not-held": 1, "contract_error": 2, "lock-busy": 4}
 LONGEST_REASON = 1_000
@@ -28,14 +28,14 @@ class Args(Struct, kw_only=True):
     reason: Annotated[str, Option(help="why, for the record", metavar="TEXT")] = ""
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     lane, owner = caller.checked_holder(args.lane, args.owner, args.fence)
     if args.reason:
         checked(args.reason, "reason", longest=LONGEST_REASON)
     lease = caller.find(
-        desk.journal_world, lane=lane, owner=owner, loop_ts=args.loop_ts, fence=args.fence
+        context.journal_world, lane=lane, owner=owner, loop_ts=args.loop_ts, fence=args.fence
     )
-    released = lease is not None and _release(desk, lease, args.reason)
+    released = lease is not None and _release(context, lease, args.reason)
     data = {
         "released": released,
         "lane": lease.lane if lease else lane,
@@ -49,9 +49,9 @@ def run(args: Args, desk: Desk) -> Reply:
     return Reply(code=0 if released else 1, data=data, plain=plain, always_json=True)
 
 
-def _release(desk: Desk, lease: Lease, reason: str) -> bool:
+def _release(context: Context, lease: Lease, reason: str) -> bool:
     try:
-        desk.journal.release(lease.fence, reason)
+        context.journal.release(lease.fence, reason)
     except Fenced:
         return False  # somebody took it between the look and the write
     return True

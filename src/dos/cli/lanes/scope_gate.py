@@ -14,7 +14,7 @@ from dos.lanes.io import scope as evidence
 from dos.lanes.scope import Policy
 from dos.text import checked
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"IN_SCOPE": 0, "contract_error": 2, "SCOPE_CREEP": 5, "WRONG_TARGET": 6}
 
@@ -38,15 +38,15 @@ class Args(Struct, kw_only=True):
     creep_tolerance: Annotated[int, Option(help="so many files outside are fine", metavar="N")] = 0
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     if args.lane:
         checked(args.lane, "lane name")
     policy = Policy(
         allow_shared_infra=args.allow_shared_infra, creep_tolerance=args.creep_tolerance
     )
     seen = evidence.gather(
-        desk.world,
-        desk.policy,
+        context.world,
+        context.policy,
         lane=args.lane,
         files=args.file,
         staged=args.staged,
@@ -59,20 +59,20 @@ def run(args: Args, desk: Desk) -> Reply:
         text=f"{'ALLOW' if verdict.allowed else 'REFUSE'}: {verdict.reason}",
         data=to_builtins(verdict),
         complaint=""
-        if not args.lane or desk.policy.canonical_lane(args.lane)
-        else _unknown(desk, args.lane),
+        if not args.lane or context.policy.canonical_lane(args.lane)
+        else _unknown(context, args.lane),
         next_action=""
         if verdict.allowed
         else "Take these files out of the change, or take a lane that has them.",
     )
 
 
-def _unknown(desk: Desk, lane: str) -> str:
+def _unknown(context: Context, lane: str) -> str:
     """A lane that nobody knows has no files, which is a verdict already; this says why."""
     from dos.cli.lanes import caller  # only a typing error needs it
 
     try:
-        caller.known_lane(desk.world, lane)
+        caller.known_lane(context.world, lane)
     except BadInput as error:
         return f"warning: {error.message}\n  hint: {error.hint}"
     return ""

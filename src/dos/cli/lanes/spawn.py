@@ -14,7 +14,7 @@ from dos.journal.events.fleet import SpawnIntended
 from dos.machine import process
 from dos.text import checked
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"recorded": 0, "not-recorded": 1, "contract_error": 2, "lock-busy": 4}
 LONGEST_REASON = 1_000
@@ -34,8 +34,8 @@ class Args(Struct, kw_only=True):
     reason: Annotated[str, Option(help="why, for the record", metavar="TEXT")] = ""
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    lane = caller.known_lane(desk.policy_world, checked(args.lane, "lane name"))
+def run(args: Args, context: Context) -> Reply:
+    lane = caller.known_lane(context.policy_world, checked(args.lane, "lane name"))
     host = process.host()
     holder = checked(args.owner, "owner") if args.owner else f"{host}:{os.getppid()}"
     fact = SpawnIntended(
@@ -46,6 +46,6 @@ def run(args: Args, desk: Desk) -> Reply:
         loop_ts=caller.loop_stamp(args.loop_ts),
         reason=checked(args.reason or f"spawn:{holder}", "reason", longest=LONGEST_REASON),
     )
-    desk.journal.record(streams.spawn(lane), fact)
+    context.journal.record(streams.spawn(lane), fact)
     data = {"recorded": True, "lane": lane, "loop_ts": fact.loop_ts, "holder": holder}
     return Reply(data=data, plain=f"A worker for {lane!r} is on its way.", always_json=True)

@@ -17,7 +17,7 @@ from dos.lanes.io import view
 from dos.lease import RefusalReason
 from dos.text import checked
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"free": 0, "not-free": 1, "contract_error": 2}
 LOOK_SECONDS = (
@@ -34,39 +34,39 @@ class Args(Struct, kw_only=True):
     ] = None
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     checked(args.lane, "lane name")
     if args.timeout is not None and args.timeout < 0:
         raise BadInput("--timeout cannot be below 0", hint="For example: --timeout 60")
     started = time.monotonic()
     while True:
-        after = desk.world.journal.last()
-        decision = _decide(args, desk)
+        after = context.world.journal.last()
+        decision = _decide(args, context)
         waited = time.monotonic() - started
         left = LOOK_SECONDS if args.timeout is None else args.timeout - waited
         if decision.outcome is Answer.ACQUIRE or decision.reason_class in FOR_EVER or left <= 0:
-            return _reply(decision, waited, _hint(args, desk, decision))
-        desk.world.journal.wait(after, min(left, _next_lapse(desk)))
+            return _reply(decision, waited, _hint(args, context, decision))
+        context.world.journal.wait(after, min(left, _next_lapse(context)))
 
 
-def _decide(args: Args, desk: Desk) -> Decision:
-    seen = evidence.gather(desk.world, desk.policy)
+def _decide(args: Args, context: Context) -> Decision:
+    seen = evidence.gather(context.world, context.policy)
     asked = arbiter.Ask(lane=args.lane, exact=True)
     return arbiter.judge(
-        asked, seen.live, seen.roster, predicates=seen.predicates, config=desk.policy
+        asked, seen.live, seen.roster, predicates=seen.predicates, config=context.policy
     )
 
 
-def _next_lapse(desk: Desk) -> float:
-    left = [row.expires_in_seconds for row in view.rows(desk.world.journal) if not row.lapsed]
+def _next_lapse(context: Context) -> float:
+    left = [row.expires_in_seconds for row in view.rows(context.world.journal) if not row.lapsed]
     return min([LOOK_SECONDS, *(seconds + 0.001 for seconds in left)])
 
 
-def _hint(args: Args, desk: Desk, decision: Decision) -> dict[str, str]:
+def _hint(args: Args, context: Context, decision: Decision) -> dict[str, str]:
     if decision.exit_code != 1:
         return {}
     return obstacles.hint(
-        obstacles.in_the_way(desk, desk.world.journal, arbiter.Ask(lane=args.lane))
+        obstacles.in_the_way(context, context.world.journal, arbiter.Ask(lane=args.lane))
     )
 
 

@@ -17,7 +17,7 @@ from dos.limits.state.spend import Spend
 from dos.text import shown
 from dos.times import second_stamp
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"reported": 0, "contract_error": 2}
 
@@ -31,8 +31,8 @@ class Args(Struct, kw_only=True):
     ] = ""
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    journal = desk.journal_world.journal
+def run(args: Args, context: Context) -> Reply:
+    journal = context.journal_world.journal
     since_ms = _moment(args.since) if args.since else None
     told = view.costs(
         _spend(journal, since_ms), args.by, None if since_ms is None else second_stamp(since_ms)

@@ -19,7 +19,7 @@ from dos.questions import state as decisions
 from dos.questions.state import Decisions
 from dos.text import listed, shown
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply, actor
+from dos.verbs.context import Context, Reply, actor
 
 EXITS = {"lifted": 0, "no-limit": 1, "contract_error": 2, "lock-busy": 4}
 ATTEMPTS = 10  # at a limit that others write about at the same time
@@ -36,14 +36,14 @@ class Args(Struct, kw_only=True):
     ] = ""
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    holding = _holding(desk.journal_world.journal)
+def run(args: Args, context: Context) -> Reply:
+    holding = _holding(context.journal_world.journal)
     if not holding and not args.key:
         return Reply(
             code=1, text="No provider is limited; nothing was changed.", data={"lifted": None}
         )
     limit = _meant(args.key, holding)
-    closed = _lift(desk.journal, limit)
+    closed = _lift(context.journal, limit)
     name = key_of(limit)
     if closed is None:
         return Reply(

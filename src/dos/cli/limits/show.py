@@ -20,7 +20,7 @@ from dos.times import moment
 from dos.units.io import units as sources
 from dos.units.unit import Unit
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 from dos.world import World
 
 EXITS = {"listed": 0, "contract_error": 2}
@@ -30,8 +30,8 @@ class Args(Struct, kw_only=True):
     all: Annotated[bool, Option(help="also limits of agents that dos.toml does not name")] = False
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    world = desk.world
+def run(args: Args, context: Context) -> Reply:
+    world = context.world
     found, _ = fold.current(world.journal, Quota)
     units = list(
         sources.read(world.workspace, world.config).units

@@ -16,7 +16,7 @@ from dos.lease import Lease
 from dos.text import checked
 from dos.times import second_stamp
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"acquired": 0, "busy": 1, "contract_error": 2, "lock-busy": 4}
 LOOK_SECONDS = 0.5
@@ -34,7 +34,7 @@ class Args(Struct, kw_only=True):
     ttl_seconds: Annotated[float, Option(help="how long it lasts", metavar="SECONDS")] = 300.0
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     owner = checked(args.owner, "owner")
     if (
         args.retries < 0
@@ -45,7 +45,7 @@ def run(args: Args, desk: Desk) -> Reply:
             "--retries and --retry-interval cannot be below 0, and --ttl-seconds must be above",
             hint="For example: dos lease acquire me --retries 5 --ttl-seconds 300",
         )
-    store, deadline = desk.journal, time.monotonic() + args.retries * args.retry_interval
+    store, deadline = context.journal, time.monotonic() + args.retries * args.retry_interval
     while True:
         after = store.last()
         reply = _attempt(store, owner, int(args.ttl_seconds * 1000))

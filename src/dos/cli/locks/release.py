@@ -13,7 +13,7 @@ from dos.journal.store import Store
 from dos.lanes.io.view import Row
 from dos.text import checked
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"released": 0, "contract_error": 2, "lock-busy": 4}
 
@@ -23,9 +23,9 @@ class Args(Struct, kw_only=True):
     force: Annotated[bool, Option(help="whoever has it")] = False
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     owner = checked(args.owner, "owner")
-    held = archive_lock.held(desk.journal_world.journal)
+    held = archive_lock.held(context.journal_world.journal)
     if held is None:
         return Reply(
             text="released (no-lock)", data={"released": False, "owner": owner, "was": None}
@@ -36,7 +36,7 @@ def run(args: Args, desk: Desk) -> Reply:
             complaint=f"warning: the lock is held by {holder!r}, not by {owner!r}: left as it is",
             data={"released": False, "owner": owner, "was": holder},
         )
-    if not _end(desk.journal, held, own=holder == owner, reason=f"released by {owner}"):
+    if not _end(context.journal, held, own=holder == owner, reason=f"released by {owner}"):
         return Reply(
             complaint="warning: the lock changed while it was looked at: left as it is",
             data={"released": False, "owner": owner, "was": holder},

@@ -15,7 +15,7 @@ from dos.loop.io import history
 from dos.loop.verdicts import breaker as streak
 from dos.loop.verdicts.breaker import Evidence
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"CLOSED": 0, "not-found": 1, "OPEN": 3, "contract_error": 2, "unknown": 5}
 
@@ -35,7 +35,7 @@ class Args(Struct, kw_only=True):
     ] = ""
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     consecutive, total = args.consecutive, args.total
     if args.run:
         if consecutive or total:
@@ -43,14 +43,14 @@ def run(args: Args, desk: Desk) -> Reply:
                 "--run and --consecutive or --total both say how often it failed",
                 hint="Give one of them.",
             )
-        found = find_run.find(desk, args.run)
+        found = find_run.find(context, args.run)
         if found.missing:
             return found.missing
         failures = history.of_run(found.happened).failures
         consecutive, total = failures.consecutive, failures.total
     with sensible("breaker"):
         policy = with_typed(
-            desk.world.config.breaker,
+            context.world.config.breaker,
             max_consecutive=args.max_consecutive,
             max_total=args.max_total,
             on_trip=args.on_trip or None,

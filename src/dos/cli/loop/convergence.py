@@ -14,7 +14,7 @@ from dos.loop.io import history
 from dos.loop.verdicts import convergence
 from dos.loop.verdicts.convergence import Evidence, Policy
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {
     "CONVERGING": 0,
@@ -38,12 +38,12 @@ class Args(Struct, kw_only=True):
     window: Annotated[int, Option(help="rounds to look at when nothing moves", metavar="N")] = 4
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     if args.run and args.residuals:
         raise BadInput("--run and --residuals both say what was left", hint="Give one of them.")
     residuals = listed(args.residuals, "--residuals")
     if args.run:
-        found = find_run.find(desk, args.run)
+        found = find_run.find(context, args.run)
         if found.missing:
             return found.missing
         residuals = history.of_run(found.happened).residuals

@@ -23,7 +23,7 @@ from dos.loop import decide, tokens
 from dos.loop.types import IterationOutcome, LoopDecision, LoopState
 from dos.text import checked, shown
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 if TYPE_CHECKING:
     from dos.runs import complete
@@ -68,7 +68,7 @@ class Step(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     outcome: IterationOutcome
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     if args.batch:
         return _batch(args)
     if not args.outcome:
@@ -78,7 +78,7 @@ def run(args: Args, desk: Desk) -> Reply:
         )
     outcome = _timed(_read(args.outcome, "--outcome", IterationOutcome))
     if args.run:
-        return _durable(args, desk, outcome)
+        return _durable(args, context, outcome)
     if args.iteration is not None or args.attempt is not None or args.evidence:
         raise BadInput(
             "--iteration, --attempt and --evidence belong to --run", hint="Put them into --state."
@@ -87,7 +87,7 @@ def run(args: Args, desk: Desk) -> Reply:
     return _reply(decide.decide(state, outcome))
 
 
-def _durable(args: Args, desk: Desk, outcome: IterationOutcome) -> Reply:
+def _durable(args: Args, context: Context, outcome: IterationOutcome) -> Reply:
     from dos.fleet.worker.start_state import fresh
     from dos.loop import step as stepping
 
@@ -96,10 +96,10 @@ def _durable(args: Args, desk: Desk, outcome: IterationOutcome) -> Reply:
     run_id = run_ids.checked_id(args.run)
     given = _read(args.evidence, "--evidence", LoopState) if args.evidence else LoopState()
     if given.completion is None:
-        given = structs.replace(given, completion=_completion(desk, run_id))
-    start = _read(args.state, "--state", LoopState) if args.state else fresh(desk.policy)
+        given = structs.replace(given, completion=_completion(context, run_id))
+    start = _read(args.state, "--state", LoopState) if args.state else fresh(context.policy)
     stepped = stepping.step(
-        desk.journal,
+        context.journal,
         run_id,
         outcome,
         fresh=start,
@@ -119,13 +119,13 @@ def _durable(args: Args, desk: Desk, outcome: IterationOutcome) -> Reply:
     return _reply(stepped.decision, more)
 
 
-def _completion(desk: Desk, run_id: str) -> "complete.Verdict | None":
+def _completion(context: Context, run_id: str) -> "complete.Verdict | None":
     """Whether all that the run declared is done, by git's word; None for a run that declared nothing."""
     from dos.journal import run_stream
     from dos.runs import complete
     from dos.runs.io import declared
 
-    found = declared.gather(desk.world, run_id, run_stream.read(desk.world.journal, run_id))
+    found = declared.gather(context.world, run_id, run_stream.read(context.world.journal, run_id))
     return complete.judge(complete.Evidence(declared=found)) if found.has_intent else None
 
 

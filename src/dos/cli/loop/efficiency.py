@@ -8,7 +8,7 @@ from dos.cli.loop.numbers import sensible, with_typed
 from dos.loop.verdicts import efficiency
 from dos.loop.verdicts.efficiency import Evidence
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"EFFICIENT": 0, "COSTLY": 3, "WASTEFUL": 4, "contract_error": 2, "unknown": 5}
 
@@ -24,10 +24,10 @@ class Args(Struct, kw_only=True):
     ] = None
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     with sensible("efficiency"):
         policy = with_typed(
-            desk.world.config.efficiency, min_tokens=args.min_tokens, floor=args.floor
+            context.world.config.efficiency, min_tokens=args.min_tokens, floor=args.floor
         )
         verdict = efficiency.judge(Evidence(work=args.work, tokens=args.tokens), policy)
     return Reply(

@@ -12,7 +12,7 @@ from dos.cli.loop.numbers import sensible, with_typed
 from dos.loop import improve
 from dos.loop.improve import Answer, Evidence
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"KEEP": 0, "REVERT": 3, "ESCALATE": 4, "contract_error": 2, "unknown": 5}
 NEXT = {
@@ -45,7 +45,7 @@ class Args(Struct, kw_only=True):
     narrated: Annotated[str, Option(help="what its author says of it", metavar="TEXT")] = ""
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     with sensible("improve"):
         seen = Evidence(
             suite_passed=args.suite_passed,
@@ -57,7 +57,7 @@ def run(args: Args, desk: Desk) -> Reply:
             narrated=args.narrated,
         )
         policy = with_typed(
-            desk.world.config.improve,
+            context.world.config.improve,
             max_consecutive_reverts=args.max_reverts,
             efficiency_floor=args.efficiency_floor,
             min_tokens_for_efficiency=args.min_tokens,

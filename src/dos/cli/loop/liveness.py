@@ -20,7 +20,7 @@ from dos.loop.verdicts.liveness import Answer
 from dos.machine import process
 from dos.text import checked
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {
     "ADVANCING": 0,
@@ -58,11 +58,11 @@ class Args(Struct, kw_only=True):
     ] = None
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    world, config = desk.world, desk.world.config
+def run(args: Args, context: Context) -> Reply:
+    world, config = context.world, context.world.config
     wanted = Wanted(
         run_id=run_ids.checked_id(args.run_id),
-        lane=_lane(args, desk),
+        lane=_lane(args, context),
         loop_ts=checked(args.loop_ts, "loop stamp") if args.loop_ts else "",
     )
     if args.now_ms is not None and args.now_ms < 0:
@@ -72,7 +72,7 @@ def run(args: Args, desk: Desk) -> Reply:
         )
     traces, now_ms = evidence.of_run(world.journal, wanted, now_ms=args.now_ms)
     with sensible("liveness"):
-        seen = evidence.look(world.workspace, [_told(args, desk, wanted, traces)], now_ms)[0]
+        seen = evidence.look(world.workspace, [_told(args, context, wanted, traces)], now_ms)[0]
         verdict = liveness.judge(seen, config.liveness)
     return Reply(
         code=EXITS[verdict.answer],
@@ -82,28 +82,30 @@ def run(args: Args, desk: Desk) -> Reply:
     )
 
 
-def _lane(args: Args, desk: Desk) -> str:
+def _lane(args: Args, context: Context) -> str:
     return (
-        (desk.world.config.canonical_lane(checked(args.lane, "lane name")) or args.lane)
+        (context.world.config.canonical_lane(checked(args.lane, "lane name")) or args.lane)
         if args.lane
         else ""
     )
 
 
-def _told(args: Args, desk: Desk, wanted: Wanted, traces: Traces) -> Traces:
+def _told(args: Args, context: Context, wanted: Wanted, traces: Traces) -> Traces:
     """What the caller knows better than the journal."""
     known = traces.since_ms is not None
     if wanted.lane and not known:
-        region = desk.world.config.lane_region(wanted.lane)
+        region = context.world.config.lane_region(wanted.lane)
         if region is None:
             raise BadInput(
                 f"nobody declared or holds a lane {wanted.lane!r}; the lanes are "
-                + ", ".join(desk.world.config.known_lanes()),
+                + ", ".join(context.world.config.known_lanes()),
                 hint="`dos man lane` lists them.",
             )
         traces = structs.replace(traces, region=region)
     if args.start_sha:
-        sha, made_ms = evidence.started_at(desk.world.git, checked(args.start_sha, "start commit"))
+        sha, made_ms = evidence.started_at(
+            context.world.git, checked(args.start_sha, "start commit")
+        )
         traces = structs.replace(traces, start_sha=sha, since_ms=made_ms)
     if args.last_heartbeat_age_ms is not None:
         traces = structs.replace(traces, beat_age_ms=args.last_heartbeat_age_ms, lapsed=False)

@@ -11,7 +11,7 @@ from dos.cli.loop.numbers import listed, sensible, with_typed
 from dos.loop.verdicts import productivity
 from dos.loop.verdicts.productivity import Evidence
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"PRODUCTIVE": 0, "DIMINISHING": 3, "STALLED": 4, "contract_error": 2, "unknown": 5}
 
@@ -28,10 +28,10 @@ class Args(Struct, kw_only=True):
     ] = None
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     with sensible("productivity"):
         policy = with_typed(
-            desk.world.config.productivity, min_steps=args.min_steps, floor=args.floor
+            context.world.config.productivity, min_steps=args.min_steps, floor=args.floor
         )
         verdict = productivity.judge(Evidence(deltas=listed(args.deltas, "--deltas")), policy)
     return Reply(

@@ -14,7 +14,7 @@ from dos.loop.io import history as evidence
 from dos.loop.verdicts import recurring
 from dos.loop.verdicts.recurring import Evidence, Policy
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"NEW": 0, "RECURRING": 3, "contract_error": 2, "unknown": 5}
 
@@ -26,11 +26,11 @@ class Args(Struct, kw_only=True):
     min_recurrence: Annotated[int, Option(help="from so many runs on it recurs", metavar="N")] = 2
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     run_id = run_ids.checked_id(args.run_id) if args.run_id else ""
     with sensible("recurring"):
         policy = Policy(min_recurrence=args.min_recurrence)
-    seen = evidence.gather(desk.world.journal, run_id)
+    seen = evidence.gather(context.world.journal, run_id)
     if run_id and seen is None:
         raise BadInput(
             f"the journal knows no run {run_id}", hint="`dos status` lists the last that stopped."

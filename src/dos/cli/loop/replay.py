@@ -17,7 +17,7 @@ from dos.loop import record, replay, tokens
 from dos.loop.types import LoopDecision
 from dos.text import shown
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"same": 0, "not-found": 1, "contract_error": 2, "differs": 3}
 
@@ -32,8 +32,8 @@ class Args(Struct, kw_only=True):
     policy: Annotated[str, Option(help="a dos.toml with other limits", metavar="FILE")] = ""
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    found = find_run.find(desk, args.run)
+def run(args: Args, context: Context) -> Reply:
+    found = find_run.find(context, args.run)
     if found.missing:
         return found.missing
     policy = _policy(args.policy) if args.policy else None

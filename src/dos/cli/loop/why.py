@@ -11,7 +11,7 @@ from msgspec import Struct, to_builtins
 from dos.cli.runs import find_run
 from dos.report import explain
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"told": 0, "not-found": 1, "contract_error": 2}
 
@@ -26,8 +26,8 @@ class Args(Struct, kw_only=True):
     iteration: Annotated[int | None, Option(help="only this iteration", metavar="N")] = None
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    found = find_run.find(desk, args.run)
+def run(args: Args, context: Context) -> Reply:
+    found = find_run.find(context, args.run)
     if found.missing:
         return found.missing
     told = explain.story(found.run_id, found.happened)

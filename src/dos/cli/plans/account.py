@@ -17,7 +17,7 @@ from dos.backlog.io import attempts
 from dos.backlog.waiting import Waits
 from dos.fleet.io.reader import FleetReader
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {
     "SETTLED": 0,
@@ -42,8 +42,8 @@ class Args(Struct, kw_only=True):
     ] = None
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    world, now_ms = desk.world, times.now_ms(args.now_ms)
+def run(args: Args, context: Context) -> Reply:
+    world, now_ms = context.world, times.now_ms(args.now_ms)
     found = FleetReader(world).outlook(now_ms=now_ms)
     seen, waits = found.seen, found.waits.units
     waiting_units = [name for name, unit_waits in waits.items() if unit_waits]

@@ -16,7 +16,7 @@ from dos.text import checked
 from dos.times import second_stamp
 from dos.units.io import named_unit, units
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"recorded": 0, "contract_error": 2, "lock-busy": 4}
 
@@ -34,21 +34,23 @@ class Args(Struct, kw_only=True):
     loop_ts: Annotated[str, Option(help="the loop's own stamp", metavar="STAMP")] = ""
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     lane = checked(args.lane, "lane name") if args.lane else ""
     loop_ts = checked(args.loop_ts, "loop stamp") if args.loop_ts else ""
     word = checked(args.unit, "unit")
-    declared = named_unit.find(units.read(desk.world.workspace, desk.world.config).units, word)
+    declared = named_unit.find(
+        units.read(context.world.workspace, context.world.config).units, word
+    )
     fact = UnitAttempted(
         unit=declared.name if declared else word,
         outcome=args.outcome,
-        lane=desk.policy.canonical_lane(lane) or lane,
+        lane=context.policy.canonical_lane(lane) or lane,
         run_id=caller.run_id(args.run_id),
         loop_ts=loop_ts,
         host=process.host(),
         text=declared.fingerprint if declared else "",
     )
-    event = desk.journal.record(streams.unit(fact.unit), fact)
+    event = context.journal.record(streams.unit(fact.unit), fact)
     ts = second_stamp(event.at_ms)
     return Reply(
         text=f"recorded  {fact.unit}: {fact.outcome} at {ts}",

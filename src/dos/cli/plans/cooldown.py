@@ -13,7 +13,7 @@ from dos.backlog.io import cooldown as evidence
 from dos.text import checked
 from dos.times import now_ms
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"CLEAR": 0, "RECENTLY_ATTEMPTED": 3, "contract_error": 2, "unknown": 5}
 
@@ -28,10 +28,10 @@ class Args(Struct, kw_only=True):
     ] = None
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     unit, now = checked(args.unit, "unit"), now_ms(args.now_ms)
-    seen = evidence.gather(desk.world, unit, now_ms=now, instead=args.attempts)
-    verdict = cooldown.judge(seen, desk.policy.cooldown)
+    seen = evidence.gather(context.world, unit, now_ms=now, instead=args.attempts)
+    verdict = cooldown.judge(seen, context.policy.cooldown)
     return Reply(
         code=EXIT_CODES[verdict.answer],
         text=f"{verdict.answer}  {verdict.reason}",

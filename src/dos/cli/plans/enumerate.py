@@ -15,7 +15,7 @@ from dos.units.io import documents
 from dos.units.markdown import document
 from dos.units.markdown.enumerate import Enumeration, enumerate_units
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply, speaks_unicode
+from dos.verbs.context import Context, Reply, speaks_unicode
 
 EXITS = {"CLEAN": 0, "DRIFT": 3, "EMPTY": 4, "contract_error": 2}
 
@@ -30,15 +30,15 @@ class Args(Struct, kw_only=True):
     ] = ""
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    path = _found(args.plan_doc, desk)
+def run(args: Args, context: Context) -> Reply:
+    path = _found(args.plan_doc, context)
     text = documents.read_text(path)
     if not isinstance(text, str):
         why = "it is not a file" if text is None else text.why
         raise BadInput(f"{shown(args.plan_doc)}: {why}", hint="Give the path of a plan document.")
     found = enumerate_units(
         text,
-        desk.world.config.enumerate,
+        context.world.config.enumerate,
         checked(args.series, "series") if args.series else "",
         _listed(args.shipped),
         plan=document.plan_name(path.name),
@@ -47,9 +47,9 @@ def run(args: Args, desk: Desk) -> Reply:
     return Reply(code=code, text=_rendered(found), data=to_builtins(found))
 
 
-def _found(written: str, desk: Desk) -> Path:
+def _found(written: str, context: Context) -> Path:
     """From here, or from the root of the workspace, as `dos plan` shows it."""
-    for place in (Path(written), desk.world.workspace.root / written):
+    for place in (Path(written), context.world.workspace.root / written):
         try:
             if written and place.exists():
                 return place

@@ -14,7 +14,7 @@ from dos.loop import gate
 from dos.loop.gate import Gate, Verdict
 from dos.packets.io import named_packet as evidence
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 CODES = {Gate.LIVE: 0, Gate.DRAIN: 3, Gate.STALE_STAMP: 4, Gate.BLOCKED: 5, Gate.RACE: 6}
 EXITS = {
@@ -44,7 +44,7 @@ class Args(Struct, kw_only=True):
     ] = None
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     if bool(args.packet) == (args.picks_json is not None):
         raise BadInput(
             "give a packet or --picks-json: one of them",

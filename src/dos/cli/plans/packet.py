@@ -28,7 +28,7 @@ from dos.text import checked
 from dos.units.unit import Unit
 from dos.unknown import Unknown
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {
     "LIVE": 0,
@@ -49,15 +49,15 @@ class Args(Struct, kw_only=True):
     write: Annotated[bool, Option(help="write it down, and say where")] = False
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     if args.limit < 1:
         raise BadInput(
             f"a packet of {args.limit} picks holds nothing", hint="Give --limit 1 or more."
         )
     scope = [checked(word, "scope") for word in args.scope]
-    config, now = desk.policy, datetime.now(UTC)
+    config, now = context.policy, datetime.now(UTC)
     found = gather.gather(
-        desk.world,
+        context.world,
         config,
         scope=scope,
         now=now,
@@ -76,7 +76,7 @@ def run(args: Args, desk: Desk) -> Reply:
     def rendered(tag: str) -> str:
         header = markdown.Header(
             tag=tag,
-            root=str(desk.world.workspace.root),
+            root=str(context.world.workspace.root),
             lanes=tuple(config.roster()),
             at=now.isoformat(timespec="seconds").replace("+00:00", "Z"),
             scope=tuple(scope),
@@ -87,7 +87,7 @@ def run(args: Args, desk: Desk) -> Reply:
     if not args.write:
         text = f"{rendered(f'{date} (not written)')}\nverdict={made.verdict.answer}"
         return _reply(made, made.verdict, text, None)
-    directory = desk.world.workspace.root / config.paths.next_packets
+    directory = context.world.workspace.root / config.paths.next_packets
     files = packet_files.write(directory, made, date, rendered)
     verdict = gate.plan(
         written_packet.gather(files.dispositions)

@@ -13,7 +13,7 @@ from dos.backlog.priority import EXIT_CODES
 from dos.text import checked
 from dos.units.io import named_unit
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"NEVER_ATTEMPTED": 0, "ATTEMPTED": 3, "contract_error": 2, "unknown": 5}
 
@@ -25,11 +25,11 @@ class Args(Struct, kw_only=True):
     ] = None
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     unit = checked(args.unit, "unit")
     if args.attempts is None:
-        unit = named_unit.resolve(desk.world, unit)
-    verdict = priority.judge(evidence.gather(desk.world, unit, instead=args.attempts))
+        unit = named_unit.resolve(context.world, unit)
+    verdict = priority.judge(evidence.gather(context.world, unit, instead=args.attempts))
     return Reply(
         code=EXIT_CODES[verdict.answer],
         text=f"{verdict.answer}  {verdict.reason}",

@@ -17,7 +17,7 @@ from dos.reasons import table
 from dos.text import checked
 from dos.times import now_ms
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {
     "OFFERABLE": 0, "DRAFT_CLASS": 10, "OPERATOR_GATED": 11, "SOAK_OPEN": 12, "DEPENDENCY_UNMET": 13,
@@ -36,13 +36,13 @@ class Args(Struct, kw_only=True):
     ] = None
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     now = now_ms(args.now_ms)
     if args.unit or args.state is None:
         checked(args.unit, "unit")
     if args.state is not None:
         return _reply(pickable.judge(_told(args.state, args.unit, now)))
-    known, waits = _gathered(args.unit, desk, now)
+    known, waits = _gathered(args.unit, context, now)
     return _reply(pickable.judge(known), waits)
 
 
@@ -57,18 +57,18 @@ def _reply(verdict: Verdict, waits: Waits | None = None) -> Reply:
     return Reply(code=verdict.exit_code, text=text, data=data, next_action=next_action)
 
 
-def _gathered(unit: str, desk: Desk, now: int) -> tuple[Evidence, Waits]:
+def _gathered(unit: str, context: Context, now: int) -> tuple[Evidence, Waits]:
     """What is known of the unit, and all that keeps it from being worked on: also what its lane waits for."""
     from dos.backlog.io import (
         pickable as evidence,
     )  # who tells what is known does not pay for finding out
     from dos.fleet.io.reader import FleetReader
 
-    found = FleetReader(desk.world).outlook(now_ms=now)
+    found = FleetReader(context.world).outlook(now_ms=now)
     seen = found.seen
     declared = [*seen.units, *seen.unapproved]
     known = evidence.gather(
-        desk.world,
+        context.world,
         unit,
         declared,
         seen.on_target,

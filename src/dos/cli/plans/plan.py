@@ -25,7 +25,7 @@ from dos.units.io import units as sources
 from dos.units.portfolio import Portfolio
 from dos.units.unit import Unit
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 from dos.world import World
 
 EXITS = {"reported": 0, "contract_error": 2}
@@ -51,7 +51,7 @@ class Args(Struct, kw_only=True):
     interval: Annotated[float, Option(help="seconds between two looks", metavar="SECONDS")] = 5.0
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     if args.interval < SHORTEST_SECONDS:
         raise BadInput(
             f"--interval {args.interval:g} is below {SHORTEST_SECONDS:g} s",
@@ -61,14 +61,14 @@ def run(args: Args, desk: Desk) -> Reply:
         raise BadInput(
             f"there is no source {shown(args.source)}", hint=f"Use one of: {', '.join(SOURCES)}."
         )
-    board = look(args, desk.world)
+    board = look(args, context.world)
     try:
-        while not args.once and not desk.as_json and sys.stdout.isatty():
+        while not args.once and not context.as_json and sys.stdout.isatty():
             sys.stdout.write(CLEAR + plan_board.render(board) + "\n")
             sys.stdout.flush()
             time.sleep(args.interval)
-            desk.look_again()
-            board = look(args, desk.world)
+            context.look_again()
+            board = look(args, context.world)
     except KeyboardInterrupt:
         return Reply()  # the last frame stays on the screen
     return Reply(text=plan_board.render(board), data=to_builtins(board), indented=True)

@@ -18,7 +18,7 @@ from dos.receipts.io.attest import Asked, attested
 from dos.receipts.io.sign import signer
 from dos.text import checked, shown
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 from dos.witness.belief import Answer
 
 EXITS = {"CONFIRMED": 0, "REFUTED": 1, "UNWITNESSED": 3, "NO_CLAIM": 3, "contract_error": 2}
@@ -63,9 +63,9 @@ class Args(Struct, kw_only=True):
     out: Annotated[str, Option(help="write the receipt to a file", metavar="FILE")] = ""
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     _check(args)
-    world = desk.policy_world
+    world = context.policy_world
     key = Path(args.key_file) if args.key_file else public_keys.own_key()
     who = signer(key, world.workspace, through_ssh=args.ssh_sign)  # before anything is run
     receipt, verdict = attested(world, convert(args, Asked, from_attributes=True))
@@ -80,7 +80,7 @@ def run(args: Args, desk: Desk) -> Reply:
         + (f"written to {args.out}" if args.out else receipts.canonical(signed).decode()),
         data=to_builtins(signed),
         next_action=""
-        if desk.as_json
+        if context.as_json
         else NEXT[verdict.answer],  # in JSON it would be a field of the receipt
     )
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from dos.receipts.io import keys, public_keys
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"made": 0, "contract_error": 2}
 
@@ -22,7 +22,7 @@ class Args(Struct, kw_only=True):
     ] = ""
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     path = Path(args.out) if args.out else public_keys.own_key()
     made = keys.make(path)
     public = public_keys.beside(path)

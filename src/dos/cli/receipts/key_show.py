@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from dos.errors import BadInput
 from dos.receipts.io import public_keys
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"shown": 0, "none": 1, "contract_error": 2}
 
@@ -13,7 +13,7 @@ class Args(Struct, kw_only=True):
     pass
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     path = public_keys.own_key()
     public = public_keys.beside(path)
     listed = public_keys.folder() / "trusted-keys"

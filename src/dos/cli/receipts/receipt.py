@@ -10,7 +10,7 @@ from dos.receipts import receipt
 from dos.receipts.io import find
 from dos.text import checked, shown
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"found": 0, "none": 1, "contract_error": 2}
 
@@ -23,7 +23,7 @@ class Args(Struct, kw_only=True):
     out: Annotated[str, Option(help="write it to a file", metavar="FILE")] = ""
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     if not args.unit and "/" not in args.plan:
         raise BadInput(
             f"{shown(args.plan)} is a plan; which unit of it?", hint=f"dos receipt {args.plan} UNIT"
@@ -33,7 +33,7 @@ def run(args: Args, desk: Desk) -> Reply:
         if args.unit
         else checked(args.plan, "unit")
     )
-    issued = find.gather_issued(desk.journal_world, name)
+    issued = find.gather_issued(context.journal_world, name)
     if not issued:
         why = "neither the journal nor git's notes hold one"
         text = f"there is no receipt of {name}: {why}"

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from dos.receipts.io import find
 from dos.receipts.receipt import Algorithm, Receipt
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"listed": 0, "contract_error": 2}
 
@@ -15,8 +15,8 @@ class Args(Struct, kw_only=True):
     pass
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    rows = [_row(each) for each in find.gather_issued(desk.journal_world)]
+def run(args: Args, context: Context) -> Reply:
+    rows = [_row(each) for each in find.gather_issued(context.journal_world)]
     width = max((len(row["unit"]) for row in rows), default=0)
     lines = [
         f"{row['unit']:<{width}}  {row['commit'][:9]}  {row['verdict']:<11}  {row['key_id'] or 'not signed'}"

@@ -23,7 +23,7 @@ from dos.receipts.io.public_keys import PublicKey
 from dos.receipts.receipt import Receipt, Rejected
 from dos.text import checked
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"valid": 0, "invalid": 1, "contract_error": 2}
 FETCH = "git fetch origin refs/notes/dos-receipts:refs/notes/dos-receipts"
@@ -41,8 +41,8 @@ class Args(Struct, kw_only=True):
     offline: Annotated[bool, Option(help="do not look into a repository")] = False
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    git = None if args.offline else _repository(desk)
+def run(args: Args, context: Context) -> Reply:
+    git = None if args.offline else _repository(context)
     commit = _commit(args.commit, git) if args.commit else ""
     unit = checked(args.unit, "unit") if args.unit else ""
     data = [read(args.receipt)] if args.receipt or not commit else _noted(git, commit)
@@ -64,9 +64,9 @@ def run(args: Args, desk: Desk) -> Reply:
     return _reply(answer, found)
 
 
-def _repository(desk: Desk) -> Reader | None:
-    place = desk.forgiving_world.workspace
-    return Reader(place.tree) if place.common else None
+def _repository(context: Context) -> Reader | None:
+    workspace = context.forgiving_world.workspace
+    return Reader(workspace.tree) if workspace.common else None
 
 
 def _commit(name: str, git: Reader | None) -> str:

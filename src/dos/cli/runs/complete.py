@@ -11,7 +11,7 @@ from dos.runs.io import declared
 from dos.runs.io import resume as evidence
 from dos.unknown import Unknown
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {
     "COMPLETE": 0,
@@ -28,9 +28,9 @@ class Args(Struct, kw_only=True):
     diverged: Annotated[bool, Option(help="take it that others have changed its files")] = False
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     run_id = run_ids.checked_id(args.run_id)
-    world = desk.world
+    world = context.world
     seen = run_stream.read(world.journal, run_id)
     found = declared.gather(world, run_id, seen)
     diverged = (

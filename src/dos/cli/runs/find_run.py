@@ -9,7 +9,7 @@ from dos.journal import fold, streams
 from dos.journal.events.envelope import Event
 from dos.journal.store import Store
 from dos.text import shown
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 
 class Found(Struct, frozen=True, kw_only=True):
@@ -18,8 +18,8 @@ class Found(Struct, frozen=True, kw_only=True):
     missing: Reply | None = None  # the answer when there is no such run
 
 
-def find(desk: Desk, given: str) -> Found:
-    store = desk.world.journal
+def find(context: Context, given: str) -> Found:
+    store = context.world.journal
     run_id = named(store, given) if given else newest(store)
     happened = store.load(streams.run(run_id)) if run_id else []
     if happened:

@@ -27,7 +27,7 @@ from dos.loop import tokens
 from dos.machine import process
 from dos.text import checked
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply, actor
+from dos.verbs.context import Context, Reply, actor
 
 LOOK_SECONDS = 1.0
 
@@ -111,15 +111,15 @@ class Args(Struct, kw_only=True):
     ] = 30.0
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     if not args.run and not args.handle:
         raise BadInput(
             "nothing is named that could stop", hint="`dos top` shows the lanes: dos halt LANE"
         )
-    return _halted(args, desk) if args.run else _proposed(args, desk)
+    return _halted(args, context) if args.run else _proposed(args, context)
 
 
-def _halted(args: Args, desk: Desk) -> Reply:
+def _halted(args: Args, context: Context) -> Reply:
     if args.handle or args.lane or args.loop_ts or args.run_id or args.command:
         raise BadInput(
             "a run is named, and --handle, --lane, --loop-ts, --run-id or --command beside it",
@@ -129,15 +129,15 @@ def _halted(args: Args, desk: Desk) -> Reply:
         raise BadInput(
             "--timeout cannot be below 0", hint="For example: --timeout 60; 0 only asks."
         )
-    run_id = find_run.named(desk.journal_world.journal, args.run)
+    run_id = find_run.named(context.journal_world.journal, args.run)
     by = checked(args.owner, "owner") if args.owner else actor()
     reason = run_checks.text(args.reason, "reason") or "halt"
-    resume_sha = run_checks.commit(desk, args.resume_sha) if args.resume_sha else ""
-    reading = desk.journal_world.journal
+    resume_sha = run_checks.commit(context, args.resume_sha) if args.resume_sha else ""
+    reading = context.journal_world.journal
     lease = next((lease for lease in at_work(reading) if lease.run_id == run_id), None)
     if lease is None:
-        return _not_at_work(desk, run_id)
-    journal = desk.journal
+        return _not_at_work(context, run_id)
+    journal = context.journal
     journal.append_all(
         asking(run_id, resumable=args.resumable, by=by, reason=reason, resume_sha=resume_sha)
     )
@@ -145,7 +145,7 @@ def _halted(args: Args, desk: Desk) -> Reply:
     def over() -> bool:
         return all(each.run_id != run_id for each in at_work(journal))
 
-    with progress(desk) as say:
+    with progress(context) as say:
         for seconds in until(over, journal, args.timeout):
             say(
                 f"{run_id} on {lease.lane} was asked to stop {seconds:.0f} s ago; Ctrl-C leaves it to that"
@@ -169,9 +169,9 @@ def _halted(args: Args, desk: Desk) -> Reply:
     )
 
 
-def _not_at_work(desk: Desk, run_id: str) -> Reply:
+def _not_at_work(context: Context, run_id: str) -> Reply:
     """There is nothing to wait for, and nothing is written."""
-    journal = desk.journal_world.journal
+    journal = context.journal_world.journal
     if not journal.load(run_stream.stream(run_id), limit=1):
         return Reply(
             code=1,
@@ -200,7 +200,7 @@ def _data(run_id: str, lane: str, *, halted: bool, stop_reason: str = "") -> dic
     return {"run_id": run_id, "lane": lane, "halted": halted, "stop_reason": stop_reason}
 
 
-def _proposed(args: Args, desk: Desk) -> Reply:
+def _proposed(args: Args, context: Context) -> Reply:
     handle = checked(args.handle, "handle")
     owner = checked(args.owner, "owner") if args.owner else ""
     lane = checked(args.lane, "lane name") if args.lane else ""
@@ -208,8 +208,8 @@ def _proposed(args: Args, desk: Desk) -> Reply:
     command = run_checks.text(args.command, "command")
     reason = run_checks.text(args.reason, "reason") or (f"halt:{owner}" if owner else "halt")
     run_id = run_ids.checked_id(args.run_id) if args.run_id else ""
-    resume_sha = run_checks.commit(desk, args.resume_sha) if args.resume_sha else ""
-    lease = _lease(desk, handle, lane, loop_ts)
+    resume_sha = run_checks.commit(context, args.resume_sha) if args.resume_sha else ""
+    lease = _lease(context, handle, lane, loop_ts)
     fact = HaltProposed(
         handle=handle,
         lane=lane or (lease.lane if lease else ""),
@@ -231,7 +231,7 @@ def _proposed(args: Args, desk: Desk) -> Reply:
     if suspends:
         put_aside = RunSuspended(run_id=run_id, reason=reason, resume_sha=resume_sha)
         entries.append(Entry(stream=run_stream.stream(run_id), kind=put_aside.kind, body=put_aside))
-    desk.journal.append_all(entries)
+    context.journal.append_all(entries)
     data: dict[str, Any] = {
         "recorded": True, "handle": handle, "command": command, "lane": fact.lane, "loop_ts": fact.loop_ts
     }  # fmt: skip
@@ -242,11 +242,11 @@ def _proposed(args: Args, desk: Desk) -> Reply:
     )
 
 
-def _lease(desk: Desk, handle: str, lane: str, loop_ts: str) -> Lease | None:
+def _lease(context: Context, handle: str, lane: str, loop_ts: str) -> Lease | None:
     """The lease that is meant: by its lane or stamp, else by its process."""
-    store = desk.world.journal
+    store = context.world.journal
     if lane or loop_ts:
-        return caller.find(desk.policy_world, lane=lane, loop_ts=loop_ts)
+        return caller.find(context.policy_world, lane=lane, loop_ts=loop_ts)
     return next((lease for lease in reversed(store.leases()) if str(lease.pid) == handle), None)
 
 

@@ -20,7 +20,7 @@ from dos.runs.io import resume as evidence
 from dos.runs.resume import EXIT_CODES, Answer, Verdict
 from dos.text import shown
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {
     "RESUMABLE": 0, "COMPLETE": 0, "resumed": 0, "DIVERGED": 3, "UNRESUMABLE": 4, "UNKNOWN": 5, "contract_error": 2,
@@ -37,10 +37,10 @@ class Args(Struct, kw_only=True):
     no_record: Annotated[bool, Option(help="only look: write down no proposal")] = False
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     named = args.run_id or (args.lane if args.lane.startswith("RID-") else "")
     if not named:
-        return _unpaused(args, desk)
+        return _unpaused(args, context)
     if args.lane and args.run_id:
         raise BadInput(
             f"{shown(args.lane)} and --run-id are two things to resume",
@@ -48,7 +48,7 @@ def run(args: Args, desk: Desk) -> Reply:
         )
     run_id = run_ids.checked_id(named)
     try:
-        verdict, proposed_now, successor = _asked(args, desk, desk.world.journal, run_id)
+        verdict, proposed_now, successor = _asked(args, context, context.world.journal, run_id)
     except StoreBusy as error:  # its own exit code would say that the run cannot go on
         verdict, proposed_now, successor = (
             Verdict(answer=Answer.UNKNOWN, reason=error.message, run_id=run_id),
@@ -73,20 +73,20 @@ def run(args: Args, desk: Desk) -> Reply:
     )
 
 
-def _unpaused(args: Args, desk: Desk) -> Reply:
+def _unpaused(args: Args, context: Context) -> Reply:
     if args.diverged or args.no_record:
         raise BadInput(
             "--diverged and --no-record are said of a run", hint="Name it: dos resume --run-id RID"
         )
-    return pauses.resumed(desk, args.lane)
+    return pauses.resumed(context, args.lane)
 
 
-def _asked(args: Args, desk: Desk, journal: Store, run_id: str) -> tuple[Verdict, bool, str]:
+def _asked(args: Args, context: Context, journal: Store, run_id: str) -> tuple[Verdict, bool, str]:
     """The verdict, whether this very call proposed it, and who goes on with the run."""
     while True:
         seen = run_stream.read(journal, run_id)
         verdict = resume.judge(
-            evidence.gather(desk.world, journal, run_id, seen, asserted_diverged=args.diverged)
+            evidence.gather(context.world, journal, run_id, seen, asserted_diverged=args.diverged)
         )
         if verdict.answer is not Answer.RESUMABLE or verdict.already_proposed or args.no_record:
             return verdict, False, seen.successor
@@ -96,7 +96,7 @@ def _asked(args: Args, desk: Desk, journal: Store, run_id: str) -> tuple[Verdict
             resume_sha=verdict.resume_sha,
             residual=list(verdict.residual),
         )
-        journal = desk.journal
+        journal = context.journal
         try:
             journal.append_all(run_stream.entries(run_id, [fact], at_version=seen.version))
         except Conflict:

@@ -14,7 +14,7 @@ from dos.runs import rewind
 from dos.runs.io import rewind as evidence
 from dos.runs.rewind import Answer, Fire
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"REWIND": 0, "NO_REWIND": 0, "UNANCHORED": 3, "contract_error": 2, "unknown": 4}
 
@@ -29,12 +29,12 @@ class Args(Struct, kw_only=True):
     ] = ""
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     run_id = run_ids.checked_id(args.run_id)
     if "\0" in args.transcript:
         raise BadInput("--transcript is no file name", hint="Give a file of JSON lines.")
-    seen = run_stream.read(desk.world.journal, run_id)
-    found = evidence.gather(desk.world, run_id, seen, fire=args.fire, transcript=args.transcript)
+    seen = run_stream.read(context.world.journal, run_id)
+    found = evidence.gather(context.world, run_id, seen, fire=args.fire, transcript=args.transcript)
     verdict = rewind.judge(found)
     lines = [f"{verdict.answer}  {verdict.reason}", *verdict.no_good_note.lines]
     return Reply(

@@ -26,7 +26,7 @@ from dos.runs import resume
 from dos.runs.io import resume as evidence
 from dos.text import checked, shown
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"begun": 0, "refused": 1, "contract_error": 2, "lock-busy": 4}
 
@@ -62,12 +62,12 @@ class Args(Struct, kw_only=True):
     ] = None
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     if args.run_id:
         run_ids.checked_id(args.run_id)
     if args.approve:
         checked(args.approve, "name of who approves")
-    intent = _successor(args, desk) if args.resumes else _declared(args, desk)
+    intent = _successor(args, context) if args.resumes else _declared(args, context)
     data = {
         "run_id": intent.run_id,
         "goal": intent.goal,
@@ -88,41 +88,45 @@ def run(args: Args, desk: Desk) -> Reply:
 # A run of its own
 
 
-def _declared(args: Args, desk: Desk) -> IntentDeclared:
+def _declared(args: Args, context: Context) -> IntentDeclared:
     if args.fence is not None:
         raise BadInput(
             "--fence says under which lease another run is gone on with", hint="Add --resumes RID."
         )
-    intent = _intent(args, desk)
+    intent = _intent(args, context)
     if not args.run_id:
         _check_not_empty(intent)
         parent = caller.run_id("")
         minted = _minted(
-            args.lane, parent, run_stream.read(desk.world.journal, parent).root_id if parent else ""
+            args.lane,
+            parent,
+            run_stream.read(context.world.journal, parent).root_id if parent else "",
         )
         intent = structs.replace(
-            intent, run_id=minted.run_id, start_sha=intent.start_sha or _head(desk)
+            intent, run_id=minted.run_id, start_sha=intent.start_sha or _head(context)
         )
-        desk.journal.append_all(run_stream.entries(minted.run_id, [minted, intent], at_version=0))
+        context.journal.append_all(
+            run_stream.entries(minted.run_id, [minted, intent], at_version=0)
+        )
         return intent
-    known = run_stream.read(desk.world.journal, args.run_id)
+    known = run_stream.read(context.world.journal, args.run_id)
     if not (known.start_sha or intent.start_sha):
-        intent = structs.replace(intent, start_sha=_head(desk))
+        intent = structs.replace(intent, start_sha=_head(context))
     _again(known, intent, args)  # what is wrong is said before a journal is made
     fence = run_checks.fence(args.run_id)
     before = run_stream.change(
-        desk.journal, args.run_id, lambda run: _again(run, intent, args), fence=fence
+        context.journal, args.run_id, lambda run: _again(run, intent, args), fence=fence
     )
     return _whole(before, intent)
 
 
-def _intent(args: Args, desk: Desk) -> IntentDeclared:
+def _intent(args: Args, context: Context) -> IntentDeclared:
     lane = ""
     if args.lane:
         checked(args.lane, "lane name")
-        lane = desk.policy.canonical_lane(args.lane) or ""
+        lane = context.policy.canonical_lane(args.lane) or ""
         if not lane:
-            known = ", ".join(desk.policy.known_lanes())
+            known = ", ".join(context.policy.known_lanes())
             raise BadInput(
                 f"there is no lane {shown(args.lane)}; the lanes are {known}",
                 hint="`dos man lane` lists them.",
@@ -138,7 +142,7 @@ def _intent(args: Args, desk: Desk) -> IntentDeclared:
         plan=run_checks.text(args.plan, "plan"),
         phase=run_checks.text(args.phase, "phase"),
         lane=lane,
-        start_sha=run_checks.commit(desk, args.start_sha) if args.start_sha else "",
+        start_sha=run_checks.commit(context, args.start_sha) if args.start_sha else "",
         steps=steps,
         regions=_regions(args.region, steps),
     )
@@ -222,7 +226,7 @@ def _whole(before: Run, intent: IntentDeclared) -> IntentDeclared:
 # A run that goes on with another's work
 
 
-def _successor(args: Args, desk: Desk) -> IntentDeclared:
+def _successor(args: Args, context: Context) -> IntentDeclared:
     if (
         args.goal
         or args.plan
@@ -237,37 +241,39 @@ def _successor(args: Args, desk: Desk) -> IntentDeclared:
             hint="Give only --resumes RID.",
         )
     before = run_ids.checked_id(args.resumes)
-    left = run_checks.open_run(desk, before)
+    left = run_checks.open_run(context, before)
     minted = _minted(left.lane, before, left.root_id)
     successor = args.run_id or minted.run_id
     while True:
-        left = run_checks.still_open(before, run_stream.read(desk.journal, before))
-        new = run_stream.read(desk.journal, successor)
+        left = run_checks.still_open(before, run_stream.read(context.journal, before))
+        new = run_stream.read(context.journal, successor)
         if new.has_intent:
             raise Refused(
                 f"{successor} has work of its own",
                 hint="Leave --run-id out, and a new run is made up.",
             )
-        resumed, intent = _claim(args, desk, left, successor)
+        resumed, intent = _claim(args, context, left, successor)
         facts = [intent] if new.version else [structs.replace(minted, run_id=successor), intent]
         entries = run_stream.entries(before, [resumed], at_version=left.version, fence=args.fence)
         entries += run_stream.entries(successor, facts, at_version=new.version)
         try:
-            desk.journal.append_all(entries)
+            context.journal.append_all(entries)
         except Conflict:
             continue  # somebody wrote of the run meanwhile: perhaps that it is gone on with
         return intent
 
 
-def _claim(args: Args, desk: Desk, left: Run, successor: str) -> tuple[RunResumed, IntentDeclared]:
+def _claim(
+    args: Args, context: Context, left: Run, successor: str
+) -> tuple[RunResumed, IntentDeclared]:
     before = args.resumes
-    for lease in desk.journal.leases(lapsed=False):
+    for lease in context.journal.leases(lapsed=False):
         if lease.run_id == before:
             raise Refused(
                 f"{before} still holds lane {lease.lane!r} under fence {lease.fence}",
                 hint="Let it end, or `dos lease-lane reap` when it is dead.",
             )
-    verdict = resume.judge(evidence.gather(desk.world, desk.journal, before, left))
+    verdict = resume.judge(evidence.gather(context.world, context.journal, before, left))
     allowed = verdict.answer is resume.Answer.RESUMABLE
     if not allowed and not (args.approve and verdict.answer is resume.Answer.DIVERGED):
         hint = f"Look at it; then `dos run begin --resumes {before} --approve NAME`."
@@ -290,7 +296,7 @@ def _claim(args: Args, desk: Desk, left: Run, successor: str) -> tuple[RunResume
         plan=left.plan,
         phase=left.phase,
         lane=left.lane,
-        start_sha=run_checks.commit(desk, verdict.resume_sha or "HEAD"),
+        start_sha=run_checks.commit(context, verdict.resume_sha or "HEAD"),
         steps=steps,
         regions={step: globs for step, globs in left.regions.items() if step in steps},
         resumes=before,
@@ -310,5 +316,5 @@ def _minted(lane: str, parent: str, root: str = "") -> RunMinted:
     return RunMinted(**structs.asdict(made))
 
 
-def _head(desk: Desk) -> str:
-    return run_checks.commit(desk, "HEAD")
+def _head(context: Context) -> str:
+    return run_checks.commit(context, "HEAD")

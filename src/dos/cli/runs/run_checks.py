@@ -8,14 +8,14 @@ from dos.journal import run_stream
 from dos.journal.events.envelope import Fact
 from dos.journal.run_state import Run
 from dos.text import checked, shown
-from dos.verbs.context import Desk
+from dos.verbs.context import Context
 
 LONGEST_TEXT = 1_000
 
 
-def open_run(desk: Desk, run_id: str) -> Run:
+def open_run(context: Context, run_id: str) -> Run:
     """The run, provided that something was declared for it and nobody else goes on with it."""
-    return still_open(run_id, run_stream.read(desk.world.journal, run_id))
+    return still_open(run_id, run_stream.read(context.world.journal, run_id))
 
 
 def still_open(run_id: str, run: Run) -> Run:
@@ -32,14 +32,14 @@ def still_open(run_id: str, run: Run) -> Run:
     return run
 
 
-def write(desk: Desk, run_id: str, fact: Fact) -> None:
+def write(context: Context, run_id: str, fact: Fact) -> None:
     """Write of the run, unless another goes on with it by now."""
 
     def decide(run: Run) -> list[Fact]:
         still_open(run_id, run)
         return [fact]
 
-    run_stream.change(desk.journal, run_id, decide, fence=fence(run_id))
+    run_stream.change(context.journal, run_id, decide, fence=fence(run_id))
 
 
 def declared_step(run: Run, step: str) -> str:
@@ -52,9 +52,9 @@ def declared_step(run: Run, step: str) -> str:
     return step
 
 
-def commit(desk: Desk, name: str) -> str:
+def commit(context: Context, name: str) -> str:
     """The commit that was meant, by its whole hash: a shorter name may mean another one tomorrow."""
-    return commits.named(desk.world.git, name)
+    return commits.named(context.world.git, name)
 
 
 def fence(run_id: str) -> int | None:

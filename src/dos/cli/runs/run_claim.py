@@ -11,7 +11,7 @@ from dos import run_ids
 from dos.cli.runs import run_checks
 from dos.journal.events.runs import StepClaimed
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"claimed": 0, "refused": 1, "contract_error": 2, "lock-busy": 4}
 
@@ -22,11 +22,11 @@ class Args(Struct, kw_only=True):
     sha: Annotated[str, Option(help="the commit that does it", metavar="REF")] = "HEAD"
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     run_id = run_ids.checked_id(args.run)
-    step = run_checks.declared_step(run_checks.open_run(desk, run_id), args.step)
-    fact = StepClaimed(run_id=run_id, step=step, sha=run_checks.commit(desk, args.sha))
-    run_checks.write(desk, run_id, fact)
+    step = run_checks.declared_step(run_checks.open_run(context, run_id), args.step)
+    fact = StepClaimed(run_id=run_id, step=step, sha=run_checks.commit(context, args.sha))
+    run_checks.write(context, run_id, fact)
     data = {"run_id": run_id, "step": step, "sha": fact.sha}
     return Reply(
         text=f"claimed  {step} by {fact.sha[:9]}",

@@ -17,7 +17,7 @@ from dos.runs import complete
 from dos.runs.io import declared
 from dos.runs.resume import ABANDONED
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"ended": 0, "refused": 1, "contract_error": 2, "lock-busy": 4}
 COMPLETE, FAILED = "complete", "failed"
@@ -36,27 +36,29 @@ class Args(Struct, kw_only=True):
     reason: Annotated[str, Option(help="why, for the record", metavar="TEXT")] = ""
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     run_id = run_ids.checked_id(args.run)
     fact = RunEnded(
         run_id=run_id, result=args.result, reason=run_checks.text(args.reason, "reason")
     )
-    _check(args, desk, run_checks.open_run(desk, run_id))
+    _check(args, context, run_checks.open_run(context, run_id))
 
     def decide(run: Run) -> list[RunEnded]:
-        _check(args, desk, run_checks.still_open(run_id, run))
+        _check(args, context, run_checks.still_open(run_id, run))
         return [fact]
 
-    run_stream.change(desk.journal, run_id, decide, fence=run_checks.fence(run_id))
+    run_stream.change(context.journal, run_id, decide, fence=run_checks.fence(run_id))
     return Reply(
         text=f"ended  {run_id}: {args.result}", data={"run_id": run_id, "result": args.result}
     )
 
 
-def _check(args: Args, desk: Desk, run: Run) -> None:
+def _check(args: Args, context: Context, run: Run) -> None:
     if args.result != COMPLETE:
         return
-    verdict = complete.judge(complete.Evidence(declared=declared.gather(desk.world, args.run, run)))
+    verdict = complete.judge(
+        complete.Evidence(declared=declared.gather(context.world, args.run, run))
+    )
     if verdict.answer is not complete.Answer.COMPLETE:
         raise Refused(
             f"{args.run} is {verdict.answer}: {verdict.reason}",

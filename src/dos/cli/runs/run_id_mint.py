@@ -15,7 +15,7 @@ from dos.journal.events.fleet import RunMinted
 from dos.journal.events.reader import select
 from dos.journal.store import Store
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"minted": 0, "contract_error": 2, "lock-busy": 4}
 
@@ -31,16 +31,18 @@ class Args(Struct, kw_only=True):
     write: Annotated[bool, Option(help="keep it in the journal")] = False
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     root = args.root
     if args.parent is not None and root is None:
-        root = _root_of(desk.journal_world.journal, run_ids.checked_id(args.parent))
+        root = _root_of(context.journal_world.journal, run_ids.checked_id(args.parent))
     now_ms = time.time_ns() // 1_000_000
     # Not from `secrets`, which loads a library of ciphers for it.
     entropy = int.from_bytes(os.urandom(8)) >> (64 - run_ids.ENTROPY_BITS)
     made = run_ids.mint(now_ms, entropy, args.process, parent=args.parent, root=root)
     if args.write:
-        desk.journal.record(streams.run(made.run_id), RunMinted(**structs.asdict(made)), expect=0)
+        context.journal.record(
+            streams.run(made.run_id), RunMinted(**structs.asdict(made)), expect=0
+        )
     return Reply(data=structs.asdict(made), plain=made.run_id, indented=True, always_json=True)
 
 

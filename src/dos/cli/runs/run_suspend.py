@@ -18,7 +18,7 @@ from dos.runs.io.rewind import turns
 from dos.text import shown
 from dos.unknown import Unknown
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"suspended": 0, "refused": 1, "contract_error": 2, "lock-busy": 4}
 
@@ -35,20 +35,20 @@ class Args(Struct, kw_only=True):
     transcript: Annotated[str, Option(help="the conversation, as JSON lines", metavar="FILE")] = ""
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     run_id = run_ids.checked_id(args.run)
     fact = RunSuspended(
         run_id=run_id,
         reason=run_checks.text(args.reason, "reason"),
-        resume_sha=run_checks.commit(desk, args.resume_sha) if args.resume_sha else "",
+        resume_sha=run_checks.commit(context, args.resume_sha) if args.resume_sha else "",
     )
     fact = _stamped(args, fact)
-    seen = run_checks.open_run(desk, run_id)
-    verdict = resume.judge(evidence.gather(desk.world, desk.world.journal, run_id, seen))
+    seen = run_checks.open_run(context, run_id)
+    verdict = resume.judge(evidence.gather(context.world, context.world.journal, run_id, seen))
     fact = structs.replace(
         fact, residual=list(verdict.residual), resume_sha=fact.resume_sha or verdict.resume_sha
     )
-    run_checks.write(desk, run_id, fact)
+    run_checks.write(context, run_id, fact)
     data = {name: value for name, value in structs.asdict(fact).items() if name != "transcript"}
     return Reply(
         text=f"suspended  {run_id}: {len(fact.residual)} left to do",

@@ -16,7 +16,7 @@ from dos.runs import step as step_verdict
 from dos.runs.io.declared import Commits
 from dos.runs.step import Answer
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"DONE": 0, "not-done": 1, "contract_error": 2, "lock-busy": 4, "UNKNOWN": 5}
 BY_GIT = "file-path"
@@ -30,24 +30,24 @@ class Args(Struct, kw_only=True):
     ] = ""
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     run_id = run_ids.checked_id(args.run)
-    seen = run_checks.open_run(desk, run_id)
+    seen = run_checks.open_run(context, run_id)
     step = run_checks.declared_step(seen, args.step)
     named = args.sha or seen.claimed.get(step, "")
     if not named:
         raise BadInput(
             f"no commit was claimed for {step}", hint=f"dos run verify {run_id} {step} --sha REF"
         )
-    sha = run_checks.commit(desk, named)
+    sha = run_checks.commit(context, named)
     verdict = step_verdict.judge(
-        Commits(desk.world, seen.start_sha).gather(sha, seen.regions.get(step, ()))
+        Commits(context.world, seen.start_sha).gather(sha, seen.regions.get(step, ()))
     )
     if verdict.done:
         fact = StepVerified(
             run_id=run_id, step=step, sha=sha, via=BY_GIT, verdicts=[verdict.reason]
         )
-        run_checks.write(desk, run_id, fact)
+        run_checks.write(context, run_id, fact)
     code = {Answer.DONE: 0, Answer.UNKNOWN: 5}.get(verdict.answer, 1)
     data = {
         "run_id": run_id, "step": step, "sha": sha, "verified": verdict.done, "verdict": verdict.answer,

@@ -11,7 +11,7 @@ from msgspec import Struct, to_builtins
 from dos.cli.runs import find_run
 from dos.report import timeline
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"told": 0, "not-found": 1, "contract_error": 2}
 
@@ -25,10 +25,10 @@ class Args(Struct, kw_only=True):
     ] = ""
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    found = find_run.find(desk, args.run)
+def run(args: Args, context: Context) -> Reply:
+    found = find_run.find(context, args.run)
     if found.missing:
         return found.missing
-    told = timeline.moments(timeline.of_run(desk.world.journal, found.run_id, found.happened))
+    told = timeline.moments(timeline.of_run(context.world.journal, found.run_id, found.happened))
     data = {"run_id": found.run_id, "moments": to_builtins(told)}
     return Reply(text=timeline.render(found.run_id, told), data=data, indented=True)

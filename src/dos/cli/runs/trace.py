@@ -10,7 +10,7 @@ from msgspec import Struct, to_builtins
 from dos import run_ids
 from dos.runs.io import trace, view
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"found": 0, "not-found": 1, "contract_error": 2}
 
@@ -19,8 +19,8 @@ class Args(Struct, kw_only=True):
     run_id: Annotated[str, Option(help="the run", positional=True, metavar="RID")]
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    seen = trace.gather(desk.world, run_ids.checked_id(args.run_id))
+def run(args: Args, context: Context) -> Reply:
+    seen = trace.gather(context.world, run_ids.checked_id(args.run_id))
     return Reply(
         code=0 if seen.found else 1,
         text=view.render_trace(seen),

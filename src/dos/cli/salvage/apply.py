@@ -12,7 +12,7 @@ from dos.cli.salvage import saved as reading
 from dos.landing import salvage
 from dos.text import counted, on_one_line
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"applied": 0, "refused": 1, "contract_error": 2}
 
@@ -24,9 +24,9 @@ class Args(Struct, kw_only=True):
     dry_run: Annotated[bool, Option(help="say what would change, and change nothing")] = False
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    saved = salvage.find(reading.everything(desk), args.ref)
-    answer = salvage.apply(desk.journal_world.workspace.tree, saved, dry_run=args.dry_run)
+def run(args: Args, context: Context) -> Reply:
+    saved = salvage.find(reading.everything(context), args.ref)
+    answer = salvage.apply(context.journal_world.workspace.tree, saved, dry_run=args.dry_run)
     files = [on_one_line(path) for path in answer.files]
     data = {
         "ref": saved.ref,

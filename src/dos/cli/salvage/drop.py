@@ -13,7 +13,7 @@ from dos.errors import BadInput
 from dos.landing import salvage
 from dos.text import counted
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"dropped": 0, "contract_error": 2}
 
@@ -27,10 +27,10 @@ class Args(Struct, kw_only=True):
     yes: Annotated[bool, Option(help="really; without it nothing goes")] = False
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     if not args.refs:
         raise BadInput("no saved work is named", hint="`dos salvage list` shows what there is.")
-    there = reading.everything(desk)
+    there = reading.everything(context)
     # All are looked up before any goes: each that goes changes the numbers of those after it.
     found = {saved.ref: saved for saved in (salvage.find(there, asked) for asked in args.refs)}
     names = [f"{saved.number} ({saved.name})" for saved in found.values()]
@@ -41,7 +41,7 @@ def run(args: Args, desk: Desk) -> Reply:
         )
     dropped = []
     for saved in found.values():
-        undo = "" if args.dry_run else salvage.drop(desk.journal_world.workspace.tree, saved)
+        undo = "" if args.dry_run else salvage.drop(context.journal_world.workspace.tree, saved)
         dropped.append({"ref": saved.ref, "commit": saved.commit, "undo": undo})
     if args.dry_run:
         return Reply(

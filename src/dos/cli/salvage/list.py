@@ -10,7 +10,7 @@ from dos.landing import salvage
 from dos.text import checked, folded
 from dos.times import second_stamp
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"listed": 0, "contract_error": 2}
 
@@ -20,16 +20,18 @@ class Args(Struct, kw_only=True):
     limit: Annotated[int, Option(help="so many of the newest; 0 for all", metavar="N")] = 50
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     if args.limit < 0:
         raise BadInput(f"--limit {args.limit} is below 0", hint="0 shows all.")
     lane = folded(checked(args.lane, "lane name")) if args.lane else ""
     there = [
         saved
-        for saved in reversed(reading.everything(desk))
+        for saved in reversed(reading.everything(context))
         if not lane or folded(saved.lane) == lane
     ]
-    some = [salvage.sized(desk.journal_world.git, saved) for saved in there[: args.limit or None]]
+    some = [
+        salvage.sized(context.journal_world.git, saved) for saved in there[: args.limit or None]
+    ]
     lines = []
     for saved in some:
         lines.append(

@@ -8,11 +8,11 @@ from dos.errors import WorkspaceMissing
 from dos.landing import salvage
 from dos.landing.salvage import Saved
 from dos.times import second_stamp
-from dos.verbs.context import Desk
+from dos.verbs.context import Context
 
 
-def everything(desk: Desk) -> list[Saved]:
-    world = desk.journal_world
+def everything(context: Context) -> list[Saved]:
+    world = context.journal_world
     if world.workspace.common is None:
         raise WorkspaceMissing(
             f"{world.workspace.root} is not in a git repository", hint="cd into one."

@@ -11,7 +11,7 @@ from dos.landing.salvage import Saved
 from dos.text import as_text, on_one_line
 from dos.times import second_stamp
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"shown": 0, "contract_error": 2}
 
@@ -23,9 +23,9 @@ class Args(Struct, kw_only=True):
     patch: Annotated[bool, Option(help="the change itself, too")] = False
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    git = desk.journal_world.git
-    saved = salvage.sized(git, salvage.find(reading.everything(desk), args.ref))
+def run(args: Args, context: Context) -> Reply:
+    git = context.journal_world.git
+    saved = salvage.sized(git, salvage.find(reading.everything(context), args.ref))
     changed = _changed(git, saved) if saved.commit else []
     patch = _patch(git, saved) if args.patch and saved.commit else ""
     told = [

@@ -14,7 +14,7 @@ from dos.approval.io import approve
 from dos.cli.service import unit_file
 from dos.cli.service.unit_file import KINDS
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply, actor
+from dos.verbs.context import Context, Reply, actor
 
 EXITS = {"installed": 0, "shown": 0, "not-ours": 1, "not-started": 1, "contract_error": 2}
 
@@ -34,11 +34,11 @@ class Args(Struct, kw_only=True):
     start: Annotated[bool, Option(help="and start it")] = False
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    place = desk.policy_world.workspace
-    journal = approve.journal_mark(desk.policy.store.url)
+def run(args: Args, context: Context) -> Reply:
+    workspace = context.policy_world.workspace
+    journal = approve.journal_mark(context.policy.store.url)
     service = unit_file.planned(
-        place,
+        workspace,
         kind=args.kind,
         user=args.user,
         system=args.system,
@@ -59,7 +59,7 @@ def run(args: Args, desk: Desk) -> Reply:
             text=text, data=data | {"written": False, "started": False, "commands": commands}
         )
     written = unit_file.write(service)
-    unapproved = _approve(desk)
+    unapproved = _approve(context)
     data |= {"written": written, "started": False, "commands": commands}
     lines = [f"{service.path} " + ("is written" if written else "is as it should be")]
     lines += [unapproved] if unapproved else []
@@ -80,14 +80,14 @@ def run(args: Args, desk: Desk) -> Reply:
     return Reply(text="\n".join(lines), data=data, next_action=commands[-1])
 
 
-def _approve(desk: Desk) -> str:
+def _approve(context: Context) -> str:
     """The system will start it, and approves nothing: whoever installs it is the person who does.
 
     Not root for somebody else: the owner could not open a journal that root has made.
     """
-    place = desk.world.workspace
-    owner = place.root.stat().st_uid
+    workspace = context.world.workspace
+    owner = workspace.root.stat().st_uid
     if owner != os.geteuid():
         return "the plans and dos.toml are not approved: commit them, or run `dos up` once as the owner of the workspace"
-    approve.approve(place, desk.world.loaded, desk.journal, by=actor())
+    approve.approve(workspace, context.world.loaded, context.journal, by=actor())
     return ""

@@ -10,7 +10,7 @@ from msgspec import Struct
 from dos.cli.service import unit_file
 from dos.cli.service.unit_file import KINDS
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"removed": 0, "not-installed": 0, "not-ours": 1, "not-stopped": 1, "contract_error": 2}
 
@@ -27,9 +27,9 @@ class Args(Struct, kw_only=True):
     stop: Annotated[bool, Option(help="stop it first")] = False
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    place = desk.journal_world.workspace
-    service = unit_file.planned(place, kind=args.kind, user=args.user, system=args.system)
+def run(args: Args, context: Context) -> Reply:
+    workspace = context.journal_world.workspace
+    service = unit_file.planned(workspace, kind=args.kind, user=args.user, system=args.system)
     commands = [" ".join(command) for command in service.forget]
     data: dict[str, Any] = {
         "path": str(service.path),

@@ -7,7 +7,7 @@ from msgspec import Struct
 from dos.cli.service import unit_file
 from dos.cli.service.unit_file import KINDS
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"installed": 0, "not-installed": 1, "contract_error": 2}
 
@@ -22,9 +22,9 @@ class Args(Struct, kw_only=True):
     ] = ""
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    place = desk.journal_world.workspace
-    service = unit_file.planned(place, kind=args.kind, user=args.user, system=args.system)
+def run(args: Args, context: Context) -> Reply:
+    workspace = context.journal_world.workspace
+    service = unit_file.planned(workspace, kind=args.kind, user=args.user, system=args.system)
     data: dict[str, Any] = {"path": str(service.path), "kind": service.kind, "name": service.name}
     if not service.there:
         return Reply(

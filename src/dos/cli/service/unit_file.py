@@ -72,7 +72,7 @@ class Service(Struct, frozen=True, kw_only=True):
 
 
 def planned(
-    place: Workspace,
+    workspace: Workspace,
     *,
     kind: str,
     user: bool,
@@ -87,7 +87,7 @@ def planned(
         )
     if target is not None and target < 1:
         raise BadInput(f"--target {target} is no number of workers", hint="For example: --target 2")
-    root = str(place.root)
+    root = str(workspace.root)
     # Where the user's own state lies, too: the worktrees are there.
     kept = {"PATH": os.defpath} | {name: os.environ[name] for name in KEPT if os.environ.get(name)}
     for what, text in (
@@ -102,9 +102,9 @@ def planned(
     words += ["--service", journal] if journal else []
     words += ["--target", str(target)] if target else []
     # Two workspaces may have the same name, in different places.
-    name = f"dos-{slug(place.root.name)[:60]}-{sha256(root.encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
+    name = f"dos-{slug(workspace.root.name)[:60]}-{sha256(root.encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
     made = kind or ("launchd" if sys.platform == "darwin" else "systemd")
-    return (_launchd if made == "launchd" else _systemd)(place, name, words, kept, system)
+    return (_launchd if made == "launchd" else _systemd)(workspace, name, words, kept, system)
 
 
 def write(service: Service) -> bool:
@@ -170,7 +170,7 @@ def running(service: Service) -> str:
 
 
 def _systemd(
-    place: Workspace, name: str, words: list[str], kept: dict[str, str], system: bool
+    workspace: Workspace, name: str, words: list[str], kept: dict[str, str], system: bool
 ) -> Service:
     unit = f"{name}.service"
     control = ["systemctl"] if system else ["systemctl", "--user"]
@@ -179,13 +179,13 @@ def _systemd(
     target = "multi-user.target" if system else "default.target"
     text = _UNIT.format(
         marker=MARKER,
-        name=place.root.name.replace("%", "%%"),
+        name=workspace.root.name.replace("%", "%%"),
         command=" ".join(_quoted(word).replace("$", "$$") for word in words),
         environment="\n".join(
             f"Environment={_quoted(f'{name}={value}')}" for name, value in kept.items()
         ),
         restart=RESTART_SECONDS,
-        user=f"User={_owner(place)}\n" if system else "",
+        user=f"User={_owner(workspace)}\n" if system else "",
         target=target,
     )
     return Service(
@@ -203,11 +203,11 @@ def _systemd(
 
 
 def _launchd(
-    place: Workspace, name: str, words: list[str], kept: dict[str, str], system: bool
+    workspace: Workspace, name: str, words: list[str], kept: dict[str, str], system: bool
 ) -> Service:
     import plistlib
 
-    log = str(place.state / "logs" / "supervisor.log")
+    log = str(workspace.state / "logs" / "supervisor.log")
     text = plistlib.dumps(
         {
             "Label": name,
@@ -219,7 +219,7 @@ def _launchd(
             "AbandonProcessGroup": True,
             "StandardOutPath": log,
             "StandardErrorPath": log,
-            **({"UserName": _owner(place)} if system else {}),
+            **({"UserName": _owner(workspace)} if system else {}),
         }
     ).decode()
     head, newline, rest = text.partition("\n")
@@ -245,9 +245,9 @@ def _quoted(word: str) -> str:
     return f'"{escaped}"'
 
 
-def _owner(place: Workspace) -> str:
+def _owner(workspace: Workspace) -> str:
     """Whose repository it is: whoever installs for the machine is root, and agents should not be."""
-    owner = place.root.stat().st_uid
+    owner = workspace.root.stat().st_uid
     try:
         return pwd.getpwuid(owner).pw_name
     except KeyError:

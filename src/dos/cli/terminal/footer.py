@@ -15,17 +15,17 @@ from rich.text import Text
 
 from dos.cli.terminal.page import page
 from dos.cli.terminal.refresh import Looking, fit
-from dos.verbs.context import Desk, colour
+from dos.verbs.context import Context, colour
 
 LOOK_SECONDS = 0.25
 REDRAW_SECONDS = 1.0  # also when nothing happens: the times go on
 SHARE_OF_THE_TERMINAL = 2  # a half
 
 
-def wanted(desk: Desk) -> bool:
+def wanted(context: Context) -> bool:
     """Only by a person who looks at a terminal that can be drawn on."""
     return (
-        not desk.as_json
+        not context.as_json
         and sys.stdout.isatty()
         and os.environ.get("TERM") not in (None, "", "dumb")
     )
@@ -37,8 +37,10 @@ class Watch:
     One thread draws and prints: of two, one would now and then write over what the other has just written.
     """
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = Desk(workspace=str(desk.start))  # of its own: it is used by the other thread
+    def __init__(self, context: Context) -> None:
+        self._desk = Context(
+            workspace=str(context.start)
+        )  # of its own: it is used by the other thread
         self._looking = Looking(self._desk)
         self._streams = (sys.stdout, sys.stderr)
         self._console = Console(file=sys.stdout, no_color=not colour(), highlight=False)

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from dos.text import visible
-from dos.verbs.context import Desk
+from dos.verbs.context import Context
 
 Say = Callable[[str], None]
 
 
 @contextmanager
-def progress(desk: Desk) -> Iterator[Say]:
+def progress(context: Context) -> Iterator[Say]:
     """What is said to it replaces what was said before; where nobody looks, nothing is printed."""
-    if desk.as_json or not sys.stdout.isatty() or os.environ.get("TERM") in (None, "", "dumb"):
+    if context.as_json or not sys.stdout.isatty() or os.environ.get("TERM") in (None, "", "dumb"):
         yield lambda line: None
         return
     from rich.console import Console

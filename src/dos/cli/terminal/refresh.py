@@ -1,4 +1,4 @@
-"""Who looks at the fleet of this desk, again and again; over a journal that may be away, or not there yet."""
+"""Who looks at the fleet of this context, again and again; over a journal that may be away, or not there yet."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ from dos.journal.backends.memory import MemoryBackend
 from dos.limits.quota import Candidate
 from dos.report.io.live import Watcher
 from dos.report.top import View, view
-from dos.verbs.context import Desk
+from dos.verbs.context import Context
 from dos.world import World
 
 FALLBACK = (80, 24)  # for a terminal that does not know its size
@@ -20,16 +20,16 @@ LIVENESS_SECONDS = 60.0  # how workers progress is not read from git more often
 SILENT_SHARE = 0.5  # of the time after which a silent agent is taken to hang
 
 
-def waits(desk: Desk) -> Callable[[], dict[str, Waits]]:
+def waits(context: Context) -> Callable[[], dict[str, Waits]]:
     """How to ask what the lanes wait for, again and again."""
     from dos.fleet.io.reader import FleetReader
 
-    reader = FleetReader(desk.journal_world, liveness_seconds=LIVENESS_SECONDS)
+    reader = FleetReader(context.journal_world, liveness_seconds=LIVENESS_SECONDS)
     return lambda: reader.waits().lanes
 
 
-def watcher(desk: Desk) -> Watcher:
-    world = desk.journal_world
+def watcher(context: Context) -> Watcher:
+    world = context.journal_world
     return Watcher(
         world.journal,
         world.workspace.state,
@@ -63,8 +63,8 @@ def fit(console: Console) -> tuple[int, int]:
 class Looking:
     """The newest view, or why there is none now."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
+    def __init__(self, context: Context) -> None:
+        self.context = context
         self.trouble = ""
         self.view: View | None = None
         self._watcher: Watcher | None = None
@@ -75,18 +75,18 @@ class Looking:
         if self._watcher is None:
             return False
         try:
-            return self.desk.journal_world.journal.last() > self._watcher.pos
+            return self.context.journal_world.journal.last() > self._watcher.pos
         except StoreFailed:
             return True  # the next look says what is wrong
 
     def look(self) -> None:
         try:
             if self._watcher is None or isinstance(
-                self.desk.journal_world.journal.backend, MemoryBackend
+                self.context.journal_world.journal.backend, MemoryBackend
             ):
-                self.desk.look_again()
-                self._watcher = watcher(self.desk)
-                self._waits = waits(self.desk)
+                self.context.look_again()
+                self._watcher = watcher(self.context)
+                self._waits = waits(self.context)
             self.view, self.trouble = view(self._watcher.look(), self._waits()), ""
         except DosError as error:  # what is wrong now may be right at the next look
             self._watcher, self.trouble = None, error.message

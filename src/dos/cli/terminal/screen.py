@@ -16,18 +16,20 @@ from rich.text import Text
 
 from dos.cli.terminal.page import page
 from dos.cli.terminal.refresh import Looking, fit
-from dos.verbs.context import Desk, colour
+from dos.verbs.context import Context, colour
 
 LOOK_SECONDS = 0.25
 REDRAW_SECONDS = 1.0
 LEAVE = (b"q", b"Q", b"\x03", b"\x04")
 
 
-def show(desk: Desk) -> None:
+def show(context: Context) -> None:
     """Until q, or Ctrl-C."""
     console = Console(no_color=not colour(), highlight=False)
-    name = desk.journal_world.workspace.root.name  # an error is said at once, and not on the page
-    looking = Looking(desk)
+    name = (
+        context.journal_world.workspace.root.name
+    )  # an error is said at once, and not on the page
+    looking = Looking(context)
     with _each_key() as keys:
         try:
             with Live(

@@ -18,7 +18,7 @@ from dos.git.changes import Asked
 from dos.git.objects import Objects
 from dos.loop import tokens
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply, colour, speaks_unicode
+from dos.verbs.context import Context, Reply, colour, speaks_unicode
 
 EXITS = {"OK": 0, "ABSTAIN": 0, "CLAIM_UNWITNESSED": 1, "TESTS_WEAKENED": 1, "contract_error": 2}
 _MARKS = {
@@ -38,27 +38,27 @@ class Args(Struct, kw_only=True):
     docs_ok: Annotated[bool, Option(help="let documents stand behind a claim about code")] = False
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    workspace = desk.forgiving_world.workspace
+def run(args: Args, context: Context) -> Reply:
+    workspace = context.forgiving_world.workspace
     if workspace.common is None:
         raise WorkspaceMissing(
             f"{workspace.tree} is not in a git repository",
             hint="Give --workspace a repository, or cd into one.",
         )
-    wanted = changes.asked(desk.forgiving_world.git, args.ref)
+    wanted = changes.asked(context.forgiving_world.git, args.ref)
     counts, listed = Sweep(), list[Verdict]()
-    for verdict in _verdicts(desk, wanted, Policy(docs_ok=args.docs_ok)):
+    for verdict in _verdicts(context, wanted, Policy(docs_ok=args.docs_ok)):
         counts.add(verdict)
         if args.sweep:
             continue
-        if desk.as_json:
+        if context.as_json:
             listed.append(verdict)
         else:
-            desk.say(_line(verdict))
+            context.say(_line(verdict))
     return Reply(
         code=EXITS[Answer.CLAIM_UNWITNESSED] if counts.findings and not args.warn_only else 0,
         text=_text(args, counts),
-        data=counts.as_data() if args.sweep else to_builtins(listed) if desk.as_json else None,
+        data=counts.as_data() if args.sweep else to_builtins(listed) if context.as_json else None,
         complaint=_complaint(
             args, counts, is_shallow=wanted.is_range and history_cache.is_shallow(workspace)
         ),
@@ -66,8 +66,8 @@ def run(args: Args, desk: Desk) -> Reply:
     )
 
 
-def _verdicts(desk: Desk, wanted: Asked, policy: Policy) -> Iterator[Verdict]:
-    workspace, git = desk.forgiving_world.workspace, desk.forgiving_world.git
+def _verdicts(context: Context, wanted: Asked, policy: Policy) -> Iterator[Verdict]:
+    workspace, git = context.forgiving_world.workspace, context.forgiving_world.git
     assert workspace.common is not None
     cut_off = frozenset(history_cache.small_text(workspace.common / "shallow").split())
     with Objects(git) as objects:

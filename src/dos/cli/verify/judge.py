@@ -9,7 +9,7 @@ from typing import Annotated
 from msgspec import Struct, to_builtins
 
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 from dos.witness.io import judges
 from dos.witness.judges import Claim
 
@@ -26,8 +26,8 @@ class Args(Struct, kw_only=True):
     subject: Annotated[str, Option(help="what it is about", metavar="S")] = ""
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    ask = judges.asking(desk.world, args.judge, desk.complain)
+def run(args: Args, context: Context) -> Reply:
+    ask = judges.asking(context.world, args.judge, context.complain)
     claim = Claim(
         claim_text=args.claim,
         stated_reason=args.stated_reason,

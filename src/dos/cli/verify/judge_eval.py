@@ -13,7 +13,7 @@ from dos.errors import BadInput
 from dos.text import LONGEST_PATH, shown
 from dos.unknown import Unknown
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 from dos.witness import judge_eval
 from dos.witness.io import judges
 from dos.witness.io.writable import contents
@@ -35,8 +35,8 @@ class Truth(Struct, frozen=True, kw_only=True):
     truth: bool
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    ask = judges.asking(desk.world, args.judge, desk.complain)
+def run(args: Args, context: Context) -> Reply:
+    ask = judges.asking(context.world, args.judge, context.complain)
     cases = _read(args.cases)
     report = judge_eval.evaluate(
         JudgedClaim(verdict=ask(claim), truth=truth) for claim, truth in cases

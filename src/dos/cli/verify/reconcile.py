@@ -13,7 +13,7 @@ from dos.errors import BadInput
 from dos.text import checked
 from dos.unknown import Unknown
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 from dos.verify import reconcile
 from dos.verify.reconcile import Answer, Evidence
 
@@ -35,7 +35,7 @@ class Args(Struct, kw_only=True):
     phase: Annotated[str, Option(help="look it up: the unit of that plan", metavar="PHASE")] = ""
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     unit = checked(args.unit, "unit")
     if args.oracle_shipped and args.no_oracle_shipped:
         raise BadInput(
@@ -49,7 +49,7 @@ def run(args: Args, desk: Desk) -> Reply:
             why="by your word",
         )
     elif args.plan and args.phase:
-        seen = _looked_up(args, desk)
+        seen = _looked_up(args, context)
     else:
         raise BadInput(
             "nothing says whether the unit shipped",
@@ -64,9 +64,9 @@ def run(args: Args, desk: Desk) -> Reply:
     )
 
 
-def _looked_up(args: Args, desk: Desk) -> Evidence:
+def _looked_up(args: Args, context: Context) -> Evidence:
     name = f"{checked(args.plan, 'plan')}/{checked(args.phase, 'phase')}"
-    truth = landed.gather(desk.world, [name])[name]
+    truth = landed.gather(context.world, [name])[name]
     why = ""
     if isinstance(truth, Landed):
         why = f"{truth.commit[:9]} is on the target branch"

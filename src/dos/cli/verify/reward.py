@@ -11,7 +11,7 @@ from msgspec import Struct, to_builtins
 from dos.cli.verify import witness
 from dos.errors import BadInput
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 from dos.witness import reward
 from dos.witness.accountability import Accountability
 from dos.witness.belief import EffectClaim
@@ -50,7 +50,7 @@ class Args(Struct, kw_only=True):
     ] = ""
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     if args.claim and args.no_claim:
         raise BadInput(
             "--claim and --no-claim say the opposite of each other", hint="Give one of them."
@@ -63,7 +63,7 @@ def run(args: Args, desk: Desk) -> Reply:
         raise BadInput(
             f"{aimless[0]!r} is asked about nothing", hint=f"Write --source {aimless[0]}=SUBJECT."
         )
-    facts = sources.gather(desk.world, claim, asked, desk.complain) if claim and asked else []
+    facts = sources.gather(context.world, claim, asked, context.complain) if claim and asked else []
     typed = [SAY[args.witness](TYPED, Accountability.AGENT_AUTHORED)] if args.witness else []
     verdict = reward.judge(claim, [*facts, *typed])
     return Reply(

@@ -11,7 +11,7 @@ from msgspec import Struct, to_builtins
 from dos.testwitness import verdict as tested
 from dos.testwitness.verdict import SPELLINGS, Answer, Evidence, SuiteOutcome
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {
     "DISCRIMINATES": 0,
@@ -46,7 +46,7 @@ class Args(Struct, kw_only=True):
     ] = False
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     seen = Evidence(baseline=SPELLINGS[args.baseline], candidate=SPELLINGS[args.candidate])
     verdict = tested.judge(seen, disowned=args.forgeable)
     return Reply(

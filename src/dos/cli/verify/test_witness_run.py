@@ -23,7 +23,7 @@ from dos.text import as_text, checked, listed
 from dos.units.io import named_unit, units
 from dos.unknown import Unknown
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 from dos.workspace import Workspace
 
 EXITS = {
@@ -60,32 +60,34 @@ class Args(Struct, kw_only=True):
     ] = False
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     _check(args)
-    place = desk.world.workspace
-    if place.common is None:
+    workspace = context.world.workspace
+    if workspace.common is None:
         raise WorkspaceMissing(
-            f"{place.root} is not in a git repository", hint="cd into one, or give --workspace."
+            f"{workspace.root} is not in a git repository", hint="cd into one, or give --workspace."
         )
-    sha = commits.named(desk.world.git, args.commit)
-    unit = named_unit.resolve(desk.policy_world, checked(args.unit, "unit")) if args.unit else ""
-    command, command_from = _command(args, desk, unit or _trailer(sha, desk))
+    sha = commits.named(context.world.git, args.commit)
+    unit = named_unit.resolve(context.policy_world, checked(args.unit, "unit")) if args.unit else ""
+    command, command_from = _command(args, context, unit or _trailer(sha, context))
     if args.record or unit:
-        _open_journal(desk)  # now, and not when the tests have run for an hour
+        _open_journal(context)  # now, and not when the tests have run for an hour
     asked = Asked(
         commit=sha,
         command=command,
-        folder=_folder(place),
+        folder=_folder(workspace),
         globs=tuple(args.paths),
         timeout_seconds=args.timeout,
         repeat=args.repeat,
         keep=args.keep,
     )
     seen = witness(
-        desk.world.git, asked, told=lambda line: None if desk.as_json else desk.complain(line)
+        context.world.git,
+        asked,
+        told=lambda line: None if context.as_json else context.complain(line),
     )
     data = _data(asked, seen, command_from) | {"unit": unit}
-    recorded, complaint = _record(desk, data, seen) if args.record or unit else (None, "")
+    recorded, complaint = _record(context, data, seen) if args.record or unit else (None, "")
     return Reply(
         code=EXITS[seen.verdict.answer],
         text=_text(asked, seen, command_from),
@@ -107,18 +109,18 @@ def _check(args: Args) -> None:
         checked(args.cmd.replace("\n", " ").replace("\t", " "), "command", longest=LONGEST_COMMAND)
 
 
-def _folder(place: Workspace) -> str:
+def _folder(workspace: Workspace) -> str:
     """Where dos.toml is, from the top of the repository; a linked worktree goes by the main one's, at the top."""
-    return place.prefix.rstrip("/")
+    return workspace.prefix.rstrip("/")
 
 
-def _command(args: Args, desk: Desk, unit: str) -> tuple[str, str]:
+def _command(args: Args, context: Context, unit: str) -> tuple[str, str]:
     """What to run, and who said so."""
     if args.cmd:
         return args.cmd, TYPED
-    workers = desk.policy.workers
+    workers = context.policy.workers
     if unit:
-        declared = named_unit.find(units.read(desk.world.workspace, desk.policy).units, unit)
+        declared = named_unit.find(units.read(context.world.workspace, context.policy).units, unit)
         if declared and declared.acceptance:
             return declared.acceptance, f"{declared.document}:{declared.line}"
     for name, command in (("test", workers.test), ("acceptance", workers.acceptance)):
@@ -130,32 +132,34 @@ def _command(args: Args, desk: Desk, unit: str) -> tuple[str, str]:
     )
 
 
-def _trailer(sha: str, desk: Desk) -> str:
+def _trailer(sha: str, context: Context) -> str:
     """The unit that the commit itself names, when it is one of the plans'."""
-    said = desk.world.git.run("log", "-1", "--format=%(trailers:key=Unit,valueonly)", sha).split()
+    said = context.world.git.run(
+        "log", "-1", "--format=%(trailers:key=Unit,valueonly)", sha
+    ).split()
     known = (
-        {unit.name for unit in units.read(desk.world.workspace, desk.policy).units}
+        {unit.name for unit in units.read(context.world.workspace, context.policy).units}
         if len(said) == 1
         else ()
     )
     return said[0] if said and said[0] in known else ""
 
 
-def _open_journal(desk: Desk) -> None:
+def _open_journal(context: Context) -> None:
     try:
-        desk.journal.last()
+        context.journal.last()
     except StoreBusy as error:  # its own exit code means something else here
         raise StoreFailed(error.message, hint=error.hint) from error
 
 
-def _record(desk: Desk, data: dict[str, Any], seen: Witnessed) -> tuple[int | None, str]:
+def _record(context: Context, data: dict[str, Any], seen: Witnessed) -> tuple[int | None, str]:
     """Where the answer was written; or why it was not, which does not change what was seen."""
     if isinstance(seen.change, Unknown):
         return None, "nothing was run, and nothing is written down"
     cells = {cell.value: [run.outcome.value for run in seen.matrix.of(cell)] for cell in Cell}
     more = {"cells": cells, "runner": process.host(), "network": seen.network}
     try:
-        return desk.journal.record(
+        return context.journal.record(
             streams.witness(seen.change.commit), convert(data | more, TestWitnessed)
         ).pos, ""
     except StoreFailed as error:

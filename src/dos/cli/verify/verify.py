@@ -19,7 +19,7 @@ from dos.loop import tokens
 from dos.text import shown
 from dos.units.io.documents import documents
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply, colour
+from dos.verbs.context import Context, Reply, colour
 from dos.verify.io import look as evidence
 from dos.verify.shipped import SCHEMA, Answer, Candidate, Contradiction, Tier, Verdict
 
@@ -86,8 +86,8 @@ class Args(Struct, kw_only=True):
     legacy_exit: Annotated[bool, Option(help="exit with 1 for whatever is not shipped")] = False
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    world = desk.forgiving_world
+def run(args: Args, context: Context) -> Reply:
+    world = context.forgiving_world
     if args.all and args.units:
         raise BadInput(
             "--all asks about every unit, and some are named beside it", hint="Give one of the two."
@@ -105,14 +105,14 @@ def run(args: Args, desk: Desk) -> Reply:
         asks_ci=not args.no_ci,
         require=args.require,
     )
-    progress = _Progress(desk)
+    progress = _Progress(context)
     try:
         verdicts = evidence.verify(world, units, ask, progress=progress.tell)
     finally:
         progress.clear()
     if not verdicts:
         raise _nothing_declared(world, args)
-    short = _abbreviated(desk, verdicts)
+    short = _abbreviated(context, verdicts)
     if units is None or len(units) > 1:
         return _many(verdicts, short, args)
     verdict = verdicts[0]
@@ -264,18 +264,18 @@ def _word(tier: Tier) -> str:
     return tier.name.lower().replace("_", " ")
 
 
-def _abbreviated(desk: Desk, verdicts: list[Verdict]) -> dict[str, str]:
+def _abbreviated(context: Context, verdicts: list[Verdict]) -> dict[str, str]:
     named = {each.sha for verdict in verdicts for each in verdict.candidates} | {
         each.sha for each in verdicts
     }
-    return log.abbreviated(desk.forgiving_world.git, named - {""})
+    return log.abbreviated(context.forgiving_world.git, named - {""})
 
 
 class _Progress:
     """How far a first reading is, for whoever waits for it."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._shows = sys.stderr.isatty() and not desk.as_json
+    def __init__(self, context: Context) -> None:
+        self._shows = sys.stderr.isatty() and not context.as_json
         self._said = False
 
     def tell(self, count: int) -> None:

@@ -12,7 +12,7 @@ from msgspec import Struct, to_builtins
 
 from dos.errors import BadInput
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 from dos.witness import belief
 from dos.witness.belief import Answer, EffectClaim
 from dos.witness.fact import EvidenceFacts
@@ -41,15 +41,17 @@ class Args(Struct, kw_only=True):
     ] = ""
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     if not args.source:
-        names = ", ".join(witnesses.known(desk.complain))
+        names = ", ".join(witnesses.known(context.complain))
         raise BadInput(
             "no witness is named, so nobody can be asked",
             hint=f"Add --source with one of: {names}.",
         )
     claim = EffectClaim(key=args.key, subject=args.subject, narrated=args.narrated)
-    facts = witnesses.gather(desk.world, claim, wanted(args.source, args.subject), desk.complain)
+    facts = witnesses.gather(
+        context.world, claim, wanted(args.source, args.subject), context.complain
+    )
     verdict = belief.judge(claim, facts)
     return Reply(
         code=EXITS[verdict.answer],

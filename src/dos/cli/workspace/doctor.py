@@ -19,7 +19,7 @@ from dos.doctor.subjects import finding, store
 from dos.doctor.subjects.finding import Finding, note
 from dos.errors import BadInput, DosError
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply, colour, speaks_unicode
+from dos.verbs.context import Context, Reply, colour, speaks_unicode
 from dos.verbs.output import complain
 from dos.verbs.table import VERBS
 from dos.workspace import Workspace
@@ -39,7 +39,7 @@ class Args(Struct, kw_only=True):
     dry_run: Annotated[bool, Option(help="with --fix: only say what would be done")] = False
 
 
-def run(args: Args, desk: Desk) -> Reply:
+def run(args: Args, context: Context) -> Reply:
     if args.dry_run and not args.fix:
         raise BadInput(
             "--dry-run says what --fix would do, and --fix is not there",
@@ -48,17 +48,19 @@ def run(args: Args, desk: Desk) -> Reply:
     if args.deep:
         from dos.cli import permission
 
-        permission.check(VERBS["doctor"], args, desk, "--deep")  # what it finds lets agents start
-    world = desk.forgiving_world
+        permission.check(
+            VERBS["doctor"], args, context, "--deep"
+        )  # what it finds lets agents start
+    world = context.forgiving_world
     repairs = None
     if args.fix:
         from dos.doctor import repair
 
-        repairs = repair.mend(world, lambda: desk.journal, dry_run=args.dry_run)
+        repairs = repair.mend(world, lambda: context.journal, dry_run=args.dry_run)
     begin = finding.from_here(world)
     more: dict[str, examine.Look] = {}
     if args.deep:
-        more["baseline"] = _baseline(desk)
+        more["baseline"] = _baseline(context)
     more["waiting"] = _waiting  # after the check: what it found to pass holds nobody
     findings = [
         structs.replace(found, fix=begin + found.fix) for found in examine.examine(world, more)
@@ -72,9 +74,11 @@ def run(args: Args, desk: Desk) -> Reply:
     )
     return Reply(
         code=int(args.check and bool(report.gating)),
-        text="" if desk.as_json else view.render(report, unicode=speaks_unicode(), colour=colour()),
+        text=""
+        if context.as_json
+        else view.render(report, unicode=speaks_unicode(), colour=colour()),
         # Every verb is loaded for its exit codes: only those who read them wait for that.
-        data=view.document(report, catalogue.all_exits()) if desk.as_json else None,
+        data=view.document(report, catalogue.all_exits()) if context.as_json else None,
         next_action=report.gating[0].fix if report.gating else "dos up",
     )
 
@@ -95,23 +99,23 @@ def _waiting(world: World) -> list[Finding]:
     ]
 
 
-def _baseline(desk: Desk) -> examine.Look:
+def _baseline(context: Context) -> examine.Look:
     from dos.baseline.io import on_demand
 
-    is_watched = sys.stderr.isatty() and not desk.as_json
+    is_watched = sys.stderr.isatty() and not context.as_json
 
     def progress(line: str) -> None:
         if is_watched:
             complain(f"dos doctor: {line.replace(chr(10), ' ')}")
 
-    return lambda world: on_demand.examine(world, lambda: desk.journal, progress)
+    return lambda world: on_demand.examine(world, lambda: context.journal, progress)
 
 
-def _git_hooks(place: Workspace) -> str:
+def _git_hooks(workspace: Workspace) -> str:
     from dos.hooks import install as installing
 
     try:
-        hooks = installing.look(installing.find(place).directory)
+        hooks = installing.look(installing.find(workspace).directory)
     except DosError:
         return ""  # where there could be none, there is none
     states = {hook.state for hook in hooks}

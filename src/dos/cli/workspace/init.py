@@ -24,7 +24,7 @@ from dos.lanes.policy import Lanes
 from dos.text import LONGEST_PATH, shown
 from dos.units.io import documents
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"written": 0, "exists": 1, "contract_error": 2}
 DEFAULT_GLOB = "docs/**/*-plan.md"
@@ -52,8 +52,8 @@ class Args(Struct, kw_only=True):
     )
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    root = _root(args, desk)
+def run(args: Args, context: Context) -> Reply:
+    root = _root(args, context)
     try:
         return _written_anew(args, root)
     except OSError as error:
@@ -133,8 +133,8 @@ def _lanes(root: Path) -> Lanes:
     return lanes if lanes.autopick else infer_lanes(root, [])
 
 
-def _root(args: Args, desk: Desk) -> Path:
-    start = Path(desk.start, args.directory) if args.directory else Path(desk.start)
+def _root(args: Args, context: Context) -> Path:
+    start = Path(context.start, args.directory) if args.directory else Path(context.start)
     if not os.path.isdir(start):  # noqa: PTH112 - pathlib raises for a name that no system can have
         raise WorkspaceMissing(
             f"{shown(str(start), LONGEST_PATH)} is not a directory",

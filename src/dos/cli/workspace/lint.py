@@ -13,7 +13,7 @@ from dos.config.infer import trees_by_name
 from dos.doctor.subjects.finding import editing, from_here
 from dos.doctor.view import first_of_each_kind
 from dos.verbs.args import Option
-from dos.verbs.context import Desk, Reply
+from dos.verbs.context import Context, Reply
 
 EXITS = {"clean": 0, "findings": 1, "contract_error": 2}
 
@@ -22,8 +22,8 @@ class Args(Struct, kw_only=True):
     strict: Annotated[bool, Option(help="exit 1 only for errors, not for warnings")] = False
 
 
-def run(args: Args, desk: Desk) -> Reply:
-    world = desk.forgiving_world
+def run(args: Args, context: Context) -> Reply:
+    world = context.forgiving_world
     loaded, path = world.loaded, world.workspace.config
     likely = trees_by_name(world.workspace.root)
     found = lint.lint(
@@ -43,6 +43,6 @@ def run(args: Args, desk: Desk) -> Reply:
     return Reply(
         code=int(lint.fails(found, strict=args.strict)),
         text="\n".join(lines) or f"clean: {where}",
-        data=lint.as_json(found) if desk.as_json else None,
+        data=lint.as_json(found) if context.as_json else None,
         next_action=found[0].fix if found else "dos doctor",
     )

@@ -121,15 +121,15 @@ def examine(world: World) -> list[Finding]:
 
 
 def _repository(world: World, seen: Repository) -> list[Finding]:
-    place = world.workspace
-    if place.common is None:
-        bare = (place.root / "HEAD").is_file() and (place.root / "objects").is_dir()
-        what = f"{place.root} is {'a bare repository: it has no files to work on' if bare else 'in no git repository'}"
-        copied = f"git clone {quote(str(place.root))} {quote(f'{place.root}.work')}"
+    workspace = world.workspace
+    if workspace.common is None:
+        bare = (workspace.root / "HEAD").is_file() and (workspace.root / "objects").is_dir()
+        what = f"{workspace.root} is {'a bare repository: it has no files to work on' if bare else 'in no git repository'}"
+        copied = f"git clone {quote(str(workspace.root))} {quote(f'{workspace.root}.work')}"
         fix = copied if bare else command(world, "init")
         return [error("NOT_A_REPOSITORY", what, "Nothing can be proven or landed here.", fix)]
     if seen.refusal:
-        what = f"git refuses to read {place.tree}: {seen.refusal}"
+        what = f"git refuses to read {workspace.tree}: {seen.refusal}"
         return [
             error(
                 "GIT_REFUSES",
@@ -143,12 +143,12 @@ def _repository(world: World, seen: Repository) -> list[Finding]:
 
 
 def _readable_again(world: World, refusal: str) -> str:
-    place = world.workspace
-    common = place.common or place.tree
+    workspace = world.workspace
+    common = workspace.common or workspace.tree
     if "dubious ownership" in refusal:
-        return f"git config --global --add safe.directory {quote(str(place.tree))}"
+        return f"git config --global --add safe.directory {quote(str(workspace.tree))}"
     if wrong := re.search(r"bad config line (\d+) in file (.+)", refusal):
-        return edit.edit(place.tree / wrong[2], int(wrong[1]))
+        return edit.edit(workspace.tree / wrong[2], int(wrong[1]))
     head = common / "HEAD"
     if not re.match(r"ref: |[0-9a-f]{40}", head.read_text(encoding="utf-8", errors="replace")):
         # As a power cut leaves it.

@@ -58,7 +58,7 @@ STATES = (
 class FleetObserver:
     def __init__(
         self,
-        place: Workspace,
+        workspace: Workspace,
         config: Config,
         store: Store,
         watch: fold.Watch,
@@ -74,7 +74,7 @@ class FleetObserver:
     ) -> None:
         """`commit` is that which the branch is at, or was a short while ago. How workers progress is read from git, and
         not more often than every `liveness_seconds`."""
-        self.place = place
+        self.workspace = workspace
         self.config = config
         self.store = store
         self.watch = watch
@@ -259,7 +259,7 @@ class FleetObserver:
         stands |= {
             lease.fence: Standing(answer=Answer.STALLED, why="its lease is over") for lease in dead
         }
-        launched = launches.expected(state, self.place.state, now_ms)
+        launched = launches.expected(state, self.workspace.state, now_ms)
         return Staff(leases=[*live, *dead], stands=stands, launched=launched)
 
     def _read_progress(self, live: list[Lease], now_ms: int) -> None:
@@ -267,7 +267,7 @@ class FleetObserver:
             return
         self._looked_at = time.monotonic()
         policy = self.config.liveness
-        found = progress.gather(self.store, self.place, live, now_ms=now_ms)
+        found = progress.gather(self.store, self.workspace, live, now_ms=now_ms)
         # Whether its time is over is known of each look: one that was late for a moment is renewed before the next.
         in_time = {fence: structs.replace(each, lapsed=False) for fence, each in found.items()}
         self._progress = {fence: standing(each, policy) for fence, each in in_time.items()}

@@ -48,25 +48,25 @@ class FleetEffects(WorkerEffects):
     STATES = (*WorkerEffects.STATES, Watching)
 
     def __init__(
-        self, place: Workspace, config: Config, *, actor: str, executor: Executor | None = None
+        self, workspace: Workspace, config: Config, *, actor: str, executor: Executor | None = None
     ) -> None:
         # Nothing is done without the journal, and whatever is done is checked by it: so there is no harm in waiting.
-        super().__init__(place, config, actor=actor, outlasts_outages=True)
+        super().__init__(workspace, config, actor=actor, outlasts_outages=True)
         self._executor = executor or LocalExecutor()
         self._on_target = OnTarget(
-            place, config, share=LOOKING_SHARE, is_watched=config.workers.isolation != "shared"
+            workspace, config, share=LOOKING_SHARE, is_watched=config.workers.isolation != "shared"
         )
         self._started: dict[int, tuple[str, str]] = {}  # by pid: the lane and the run
         self._turned_away: list[tuple[str, str]] = []  # of those, who found the journal away
         self.settings = SettingsText.of_checkout(
-            place, self.git, self._target_commit, journal=config.store.url
+            workspace, self.git, self._target_commit, journal=config.store.url
         )
         self._settings_trouble = ""  # that was warned of
         self._checked_by: str | None = (
             None  # the text of the settings by which the target is checked
         )
         self.observer = FleetObserver(
-            place,
+            workspace,
             config,
             self.store,
             self.watch,
@@ -118,7 +118,7 @@ class FleetEffects(WorkerEffects):
         if text is not None and text != self._checked_by:
             # Workers are started by it: so the target is checked by its setup and test, and not by those of the start.
             self.baseline = Baseline(
-                self.place, parse(text, self.place.config).config, self.git, self.checks
+                self.workspace, parse(text, self.workspace.config).config, self.git, self.checks
             )
             self.observer.baseline = self.baseline
             self._checked_by = text
@@ -157,7 +157,7 @@ class FleetEffects(WorkerEffects):
 
     def spawn(self, effect: effects.SpawnWorker) -> process.Identity | None:
         words = [
-            *("worker", "--workspace", str(self.place.root)),
+            *("worker", "--workspace", str(self.workspace.root)),
             # As one word each: a name may begin with a dash.
             *(
                 f"--lane={effect.lane}",
@@ -170,9 +170,9 @@ class FleetEffects(WorkerEffects):
         settings = self.settings.counting(self.store, self.watch.state(Decisions))
         words += [] if settings is None else ["--settings-from-stdin"]
         try:
-            log = logs.of_worker(self.place.state, effect.lane, effect.run_id)
+            log = logs.of_worker(self.workspace.state, effect.lane, effect.run_id)
             started = self._executor.launch(
-                words, cwd=self.place.root, log=log, given=settings or ""
+                words, cwd=self.workspace.root, log=log, given=settings or ""
             )
             self._started[started.pid] = effect.lane, effect.run_id
             return started
@@ -198,7 +198,7 @@ class FleetEffects(WorkerEffects):
             if not self._revoked(effect):
                 return False
         orphans.end(
-            str(self.place.root), effect.lease
+            str(self.workspace.root), effect.lease
         )  # what its agent started has nobody else to end it
         return True
 

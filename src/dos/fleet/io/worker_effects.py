@@ -66,7 +66,7 @@ class WorkerEffects:
 
     def __init__(
         self,
-        place: Workspace,
+        workspace: Workspace,
         config: Config,
         *,
         actor: str,
@@ -75,11 +75,11 @@ class WorkerEffects:
     ) -> None:
         """With `outlasts_outages` a journal that is away is waited for however long it takes, not only for a lease."""
         check_settings(config)
-        self.place = place
+        self.workspace = workspace
         self.config = config
-        self.git = Writer(place.root)
+        self.git = Writer(workspace.root)
         self._target_branch = target_branch or config.workers.target_branch
-        self._open = partial(open_journal, place, config.store.url, actor=actor)
+        self._open = partial(open_journal, workspace, config.store.url, actor=actor)
         self.store: Store = self._open()
         limit = None if outlasts_outages else config.leases.ttl_seconds
         self.patience = Patience(limit, prove=self._prove, pause=self._pause)
@@ -89,18 +89,20 @@ class WorkerEffects:
         listen = partial(HaltListener, open_store=beside, is_lost=self._is_lost)
         self.holding = Holding(beside, outlasts_outages=outlasts_outages)
         self._before: dict[tuple[str, str], list[Lease]] = {}  # of a lane that is being taken
-        self._on_target = OnTarget(place, config, is_watched=config.workers.isolation != "shared")
+        self._on_target = OnTarget(
+            workspace, config, is_watched=config.workers.isolation != "shared"
+        )
         self._backing_off: tuple[effects.BackOff | None, float] = (None, 0.0)  # until when
         self._lease_key = token_hex(LEASE_KEY_BYTES)  # of every lane that this process takes
-        self.checks = Checks(place, config, listen=listen, lease_key=self._lease_key)
+        self.checks = Checks(workspace, config, listen=listen, lease_key=self._lease_key)
         self.watch = fold.Watch(self.store, *self.STATES, keep=True)
-        self.baseline = Baseline(place, config, self.git, self.checks)
+        self.baseline = Baseline(workspace, config, self.git, self.checks)
         self._launcher = Launcher(config, is_lost=self._is_lost, open_store=beside)
-        self.plan_texts = PlanTexts.of_checkout(place, config, self.git, self._target_commit)
+        self.plan_texts = PlanTexts.of_checkout(workspace, config, self.git, self._target_commit)
         self._landing_on = targets.of(self.git, config.workers.remote)
         ground = OneTree if config.workers.isolation == "shared" else LaneTrees
         self.ground = ground(
-            place,
+            workspace,
             config,
             self.git,
             target=self._landing_on,
@@ -137,7 +139,7 @@ class WorkerEffects:
         for held in (
             self.holding.lanes.values()
         ):  # we were broken off: nothing that we started may go on without us
-            orphans.end(str(self.place.root), held)
+            orphans.end(str(self.workspace.root), held)
         self.holding.close()
         self.store.close()
 
@@ -148,7 +150,7 @@ class WorkerEffects:
         )  # fmt: skip
         taken = self._take(asked)
         if isinstance(taken, Lease) and not effect.is_lock:
-            logs.prune(self.place.state, taken, self.config.retention.limit("runs_keep_last"))
+            logs.prune(self.workspace.state, taken, self.config.retention.limit("runs_keep_last"))
         return taken
 
     def _take(self, asked: Request) -> Lease | Refusal:
@@ -168,13 +170,13 @@ class WorkerEffects:
     def _make_room(self, taken: Lease, before: Sequence[Lease]) -> None:
         """Whoever had the lane before us does nothing there any more, and lands nothing."""
         orphans.end_worker(
-            self.place.state, [lease for lease in before if lease.lane == taken.lane], taken
+            self.workspace.state, [lease for lease in before if lease.lane == taken.lane], taken
         )
-        orphans.end(str(self.place.root), taken)
+        orphans.end(str(self.workspace.root), taken)
         self._landing_on.raise_fence(taken.lane, taken.fence)
 
     def take_plans(self, effect: effects.TakePlans) -> effects.Plans | Refusal:
-        paths, root = self.config.paths, self.place.root
+        paths, root = self.config.paths, self.workspace.root
         found = plan_documents.documents(root, paths.plans_glob, paths.next_packets)
         documents = [path.relative_to(root).as_posix() for path in found]
         own = effect.lease
@@ -200,7 +202,7 @@ class WorkerEffects:
         return None
 
     def _acquire(self, asked: Request) -> Lease | Refusal:
-        admit = rules(self.place.root, self.config)
+        admit = rules(self.workspace.root, self.config)
         taken = self.store.acquire(asked, admit)
         if isinstance(taken, Refusal) and self._bury(taken.blocked_by):
             taken = self.store.acquire(asked, admit)
@@ -303,10 +305,10 @@ class WorkerEffects:
             environment=self.checks.agent_environment(
                 effect.lease, effect.run_id, effect.unit.name
             ),
-            log=logs.of_agent(self.place.state, effect),
+            log=logs.of_agent(self.workspace.state, effect),
         )
-        logs.prune_run(self.place.state, effect.own.lane, effect.run_id)
-        orphans.end(str(self.place.root), effect.lease)
+        logs.prune_run(self.workspace.state, effect.own.lane, effect.run_id)
+        orphans.end(str(self.workspace.root), effect.lease)
         return ended
 
     def _prompt(self, effect: effects.RunAgent) -> str:
@@ -367,7 +369,7 @@ class WorkerEffects:
         found = self._target_branch or target_branch.branch(self.config, self.git)
         if not found:
             raise BadInput(
-                f"{self.place.root} is on no branch, so there is nothing to land on",
+                f"{self.workspace.root} is on no branch, so there is nothing to land on",
                 hint="Check a branch out, or name one: dos config set workers.target_branch main",
             )
         commit = self._landing_on.newest(found, at_most_seconds=FRESH_SECONDS)

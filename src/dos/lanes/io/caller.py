@@ -28,15 +28,15 @@ class Agent(Struct, frozen=True, kw_only=True):
         return f"the agent{of_lane}{of_run}"
 
 
-def recognise(place: Workspace | None, leases: Sequence[Lease]) -> Agent | None:
+def recognise(workspace: Workspace | None, leases: Sequence[Lease]) -> Agent | None:
     """The agent that this process belongs to; None for a person. `leases` are those of the workspace."""
     workers = [lease for lease in leases if lease.key_hash]
     if agent := _by_key(os.environ, workers, f"{KEY_VARIABLE} is set"):
         return agent
-    if place and (agent := _by_marks(os.environ, place, workers, "its environment")):
+    if workspace and (agent := _by_marks(os.environ, workspace, workers, "its environment")):
         return agent
     for ancestor in process.ancestors(os.getpid()):
-        if agent := _by_ancestor(ancestor, place, workers):
+        if agent := _by_ancestor(ancestor, workspace, workers):
             return agent
     return None
 
@@ -54,18 +54,20 @@ def _by_key(carried: Mapping[str, str], workers: Sequence[Lease], found_by: str)
 
 
 def _by_marks(
-    carried: Mapping[str, str], place: Workspace, workers: Sequence[Lease], whose: str
+    carried: Mapping[str, str], workspace: Workspace, workers: Sequence[Lease], whose: str
 ) -> Agent | None:
     """By what every program of a lane carries. A person has no reason to set all three."""
     fence, lane = carried.get("DOS_FENCE", ""), carried.get("DOS_LANE", "")
-    if carried.get("DOS_WORKSPACE") != str(place.root) or not lane or not fence.isdigit():
+    if carried.get("DOS_WORKSPACE") != str(workspace.root) or not lane or not fence.isdigit():
         return None
     found_by = f"{whose} holds DOS_FENCE {fence}"
     lease = next((each for each in workers if each.fence == int(fence)), None)
     return _of(lease, found_by) if lease else Agent(lane=lane, found_by=found_by)
 
 
-def _by_ancestor(ancestor: int, place: Workspace | None, workers: Sequence[Lease]) -> Agent | None:
+def _by_ancestor(
+    ancestor: int, workspace: Workspace | None, workers: Sequence[Lease]
+) -> Agent | None:
     found_by = f"process {ancestor}, which it descends from, is its worker"
     for lease in workers:
         if lease.pid == ancestor and process.running(lease):
@@ -75,10 +77,10 @@ def _by_ancestor(ancestor: int, place: Workspace | None, workers: Sequence[Lease
         words and dos_processes.verb(words) == "worker"
     ):  # also one that has lost its lease, or is of another workspace
         return Agent(lane=dos_processes.option(words, "--lane"), found_by=found_by)
-    if place is None:
+    if workspace is None:
         return None
     carried = process.environment(ancestor)
-    return _by_marks(carried, place, workers, f"process {ancestor}, which it descends from,")
+    return _by_marks(carried, workspace, workers, f"process {ancestor}, which it descends from,")
 
 
 def _of(lease: Lease, found_by: str) -> Agent:

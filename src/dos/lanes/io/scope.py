@@ -66,11 +66,11 @@ def _from_the_top(world: World, file: str) -> str:
 
 def in_workspace(world: World, paths: Sequence[str]) -> list[str]:
     """Git's paths start at the top of the work tree; lanes start where dos.toml is."""
-    place = world.workspace
-    inside = place.root.is_relative_to(
-        place.tree
+    workspace = world.workspace
+    inside = workspace.root.is_relative_to(
+        workspace.tree
     )  # else a linked worktree, which is laid out as the main one is
     return [
-        as_text(os.path.relpath(place.tree / path, place.root) if inside else path)
+        as_text(os.path.relpath(workspace.tree / path, workspace.root) if inside else path)
         for path in paths
     ]

@@ -42,13 +42,13 @@ class Traces(Struct, frozen=True, kw_only=True):
 
 
 def gather(
-    journal: Store, place: Workspace, leases: Sequence[Lease], *, now_ms: int | None = None
+    journal: Store, workspace: Workspace, leases: Sequence[Lease], *, now_ms: int | None = None
 ) -> dict[int, Evidence]:
     """The evidence for each of these leases, by its fence."""
     with journal.backend.read() as view:
         moment = Moment(view, now_ms)
         seen = {lease.fence: _of_lease(lease, moment) for lease in leases}
-    return dict(zip(seen, look(place, list(seen.values()), moment.now_ms), strict=True))
+    return dict(zip(seen, look(workspace, list(seen.values()), moment.now_ms), strict=True))
 
 
 def of_run(journal: Store, wanted: Wanted, *, now_ms: int | None = None) -> tuple[Traces, int]:
@@ -59,16 +59,16 @@ def of_run(journal: Store, wanted: Wanted, *, now_ms: int | None = None) -> tupl
     return _of_history(wanted.run_id, history, moment), moment.now_ms
 
 
-def look(place: Workspace, traces: Sequence[Traces], now_ms: int) -> list[Evidence]:
+def look(workspace: Workspace, traces: Sequence[Traces], now_ms: int) -> list[Evidence]:
     """Add what git says."""
     starts = [each.since_ms for each in traces if each.since_ms is not None]
     if not starts:
         commits: list[Commit] | Unknown = []
-    elif place.common is None:
-        commits = Unknown(f"{place.root} is in no git repository")
+    elif workspace.common is None:
+        commits = Unknown(f"{workspace.root} is in no git repository")
     else:
-        commits = recent_commits.read(Reader(place.tree), min(starts))
-    reader = _Reader(commits, place.prefix)
+        commits = recent_commits.read(Reader(workspace.tree), min(starts))
+    reader = _Reader(commits, workspace.prefix)
     return [_evidence(each, reader, now_ms) for each in traces]
 
 

@@ -98,7 +98,7 @@ def can_fail(scripts: Sequence[str]) -> bool:
     return any(not cannot_fail(("sh", "-c", script)) for script in scripts)
 
 
-def issue(git: Writer, place: Workspace, landed: Landing, *, ref: str) -> Issued:
+def issue(git: Writer, workspace: Workspace, landed: Landing, *, ref: str) -> Issued:
     """Sign the receipt that was drafted and lay it into the notes. A landing is never undone because of its receipt.
 
     `ref` is what shows here where it landed.
@@ -112,7 +112,7 @@ def issue(git: Writer, place: Workspace, landed: Landing, *, ref: str) -> Issued
     said = []
     try:
         receipt = _as_it_stands(git, found, landed, ref)
-        receipt, made = _signed(receipt, place)
+        receipt, made = _signed(receipt, workspace)
         said += [made] if made else []
     except (DosError, OSError) as error:
         receipt = found
@@ -130,10 +130,10 @@ def _as_it_stands(git: Writer, receipt: Receipt, landed: Landing, ref: str) -> R
     return structs.replace(receipt, ancestor=holds, survives=survives)
 
 
-def _signed(receipt: Receipt, place: Workspace) -> tuple[Receipt, str]:
+def _signed(receipt: Receipt, workspace: Workspace) -> tuple[Receipt, str]:
     path = public_keys.own_key()
     made = path.suffix != ".pub" and keys.ensure(path)
-    who = signer(path, place)
+    who = signer(path, workspace)
     return who.sign(
         receipt
     ), f"made the key {who.key.key_id} that signs receipts: {path}" if made else ""

@@ -78,7 +78,7 @@ def beside(private: Path) -> Path:
     return private if private.suffix == ".pub" else Path(f"{private}.pub")
 
 
-def check_kept(path: Path, place: Workspace) -> None:
+def check_kept(path: Path, workspace: Workspace) -> None:
     """An error unless the key is there, its owner's alone, and out of the reach of those who are judged."""
     try:
         found, mode = path.resolve(strict=True), path.stat().st_mode
@@ -89,7 +89,7 @@ def check_kept(path: Path, place: Workspace) -> None:
         ) from error
     if not stat.S_ISREG(mode):
         raise BadInput(f"the key {shown(str(path), LONGEST_PATH)} is not a file", hint=MAKE_ONE)
-    for tree in (place.root, place.tree, *([place.common] if place.common else [])):
+    for tree in (workspace.root, workspace.tree, *([workspace.common] if workspace.common else [])):
         if found.is_relative_to(tree.resolve()):
             home = quote(str(folder()))
             raise BadInput(

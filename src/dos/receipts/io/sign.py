@@ -28,9 +28,9 @@ class Signer(Struct, frozen=True, kw_only=True):
         )
 
 
-def signer(path: Path, place: Workspace, *, through_ssh: bool = False) -> Signer:
+def signer(path: Path, workspace: Workspace, *, through_ssh: bool = False) -> Signer:
     """Whoever signs with the key in a file. A public key means that ssh's agent has the other half."""
-    public_keys.check_kept(path, place)
+    public_keys.check_kept(path, workspace)
     if through_ssh or path.suffix == ".pub":
         return _through_ssh(path)
     return _in_process(path)

@@ -14,7 +14,7 @@ from dos.workspace import Workspace
 
 
 def read(
-    place: Workspace,
+    workspace: Workspace,
     config: Config,
     *,
     counted: bool = False,
@@ -29,17 +29,17 @@ def read(
     if plans.source == "beads":
         from dos.units.io import beads
 
-        units, problems = beads.read(place.root, plans.beads)
+        units, problems = beads.read(workspace.root, plans.beads)
     elif plans.source == "command":
         from dos.units.io import command
 
-        units, problems = command.read(place.root, plans.command, plans.timeout_seconds)
+        units, problems = command.read(workspace.root, plans.command, plans.timeout_seconds)
     else:
-        units, problems = _documents(place, config, counted=counted, texts=texts)
+        units, problems = _documents(workspace, config, counted=counted, texts=texts)
     complete = [_completed(unit, config) for unit in units] if config.units else units
     return assemble(
         complete,
-        [*problems, *feasible.problems(place.root, complete, config)],
+        [*problems, *feasible.problems(workspace.root, complete, config)],
         knows_lane=lambda lane: config.canonical_lane(lane) is not None,
         why_no_agent=lambda agent: agent_trouble(agent, config),
         classes=config.lifecycle.classes,
@@ -65,14 +65,14 @@ def _completed(unit: Unit, config: Config) -> Unit:
 
 
 def _documents(
-    place: Workspace, config: Config, *, counted: bool, texts: Mapping[str, str | None] | None
+    workspace: Workspace, config: Config, *, counted: bool, texts: Mapping[str, str | None] | None
 ) -> tuple[list[Unit], list[Problem]]:
     units: list[Unit] = []
     problems: list[Problem] = []
     paths = config.paths  # packets show units too, and are no plans
     grammar = config.enumerate
     for found in documents.read(
-        place.root, paths.plans_glob, grammar, paths.next_packets, texts=texts
+        workspace.root, paths.plans_glob, grammar, paths.next_packets, texts=texts
     ):
         if isinstance(found, tuple):
             name, unread = found

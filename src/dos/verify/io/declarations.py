@@ -26,9 +26,9 @@ LARGEST_DOCUMENT = 4_000_000
 class Declarations:
     """What trees declare. Whatever two of them share is read once."""
 
-    def __init__(self, objects: Objects, place: Workspace, config: Config) -> None:
+    def __init__(self, objects: Objects, workspace: Workspace, config: Config) -> None:
         self._objects, self._config = objects, config
-        self._inside = place.prefix
+        self._inside = workspace.prefix
         self._texts: dict[str, tuple[str, str]] = {}  # as written, and with case folded
         self._documents: dict[str, Document] = {}
         self._ids: dict[str, dict[str, list[tuple[int, Unit]]]] = {}

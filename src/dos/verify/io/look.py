@@ -73,17 +73,19 @@ class Look:
     """One look at a history, for any number of units: the answer about one does not depend on the others."""
 
     def __init__(self, world: World, objects: Objects, ask: Ask) -> None:
-        self.world, self.place = world, world.workspace
+        self.world, self.workspace = world, world.workspace
         self.git, self.objects, self.ask = world.git, objects, ask
         self.tip = _commit(objects, ask.ref)
         # A protected branch also keeps the policy, and has to hold the work.
         self.judged_at = _commit(objects, ask.merged_into) if ask.merged_into else self.tip
-        self.config = Declarations(objects, self.place, Config()).strict_config(self.judged_at.tree)
-        self.declarations = Declarations(objects, self.place, self.config)
+        self.config = Declarations(objects, self.workspace, Config()).strict_config(
+            self.judged_at.tree
+        )
+        self.declarations = Declarations(objects, self.workspace, self.config)
         self.stamp = self.config.stamp
         self.footprints = Footprints(self.git, objects, self.judged_at)
         self.limits = tuple(_limits(world, objects, self.tip))
-        self.is_dirty = _is_dirty(self.place.root, self.config)
+        self.is_dirty = _is_dirty(self.workspace.root, self.config)
 
     def all_units(self) -> Units:
         """Every unit that the plans declare at the ref that is judged."""
@@ -102,9 +104,9 @@ class Look:
             and self.tip.sha,  # what they point at may come to be part of it
             self._kept_text(self.config.paths.soaks_index),
             self.limits,
-            history_cache.cut_off_at(self.place),
+            history_cache.cut_off_at(self.workspace),
             self.is_dirty,
-            history_cache.has_replacements(self.place),
+            history_cache.has_replacements(self.workspace),
         )
 
     def needles(self, unit: tuple[str, str]) -> message_index.Needles:
@@ -120,7 +122,9 @@ class Look:
             self.git,
             self.tip.sha,
             [self.needles(unit) for unit in units],
-            history_cache.index(self.place) if self.ask.uses_index and not self.ask.since else None,
+            history_cache.index(self.workspace)
+            if self.ask.uses_index and not self.ask.since
+            else None,
             since=self.ask.since,
             bundles=self.stamp.summary_bundle_prefixes,
             progress=progress or (lambda count: None),
@@ -132,10 +136,10 @@ class Look:
 
     def _vouched(self, name: Name, seen: tuple[Seen, ...]) -> tuple[Seen, ...]:
         """With what others say of it, where there are others at all."""
-        has_journal = embedded_path(self.world.config.store.url, self.place.state)
+        has_journal = embedded_path(self.world.config.store.url, self.workspace.state)
         if not self.ask.is_vouched or (
             (has_journal is not None and not has_journal.exists())
-            and not history_cache.has_refs(self.place, notes.REF)
+            and not history_cache.has_refs(self.workspace, notes.REF)
             and not (self.config.verify.non_git_oracle or self.config.verify.ci == "require")
         ):
             return seen
@@ -163,7 +167,7 @@ class Look:
             ),
             registry_unbacked=unbacked,
             config_dirty=self.is_dirty,
-            replaced=not named and history_cache.has_replacements(self.place),
+            replaced=not named and history_cache.has_replacements(self.workspace),
             expected=self.declarations.of(self.judged_at.tree, name).expected,
         )
 
@@ -232,7 +236,7 @@ class Look:
     def _kept_text(self, path: str) -> str:
         """A file that the ref holds, as it has it; another one from disk."""
         return self.declarations.text(self.judged_at.tree, path) or history_cache.small_text(
-            self.place.root / path
+            self.workspace.root / path
         )
 
 

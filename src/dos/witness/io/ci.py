@@ -33,17 +33,19 @@ class Page(Struct, frozen=True, kw_only=True):
     total_count: int | None = None
 
 
-def read(place: Workspace, policy: Ci, sha: str, repo_url: str) -> list[Check] | Unknown:
+def read(workspace: Workspace, policy: Ci, sha: str, repo_url: str) -> list[Check] | Unknown:
     if not _COMMIT.fullmatch(sha):
         return Unknown(f"{sha!r} is not the hash of a commit")
     if policy.command:
-        return _printed(place, policy, sha)
-    return _kept(place, policy, sha) if policy.file else _asked(place, policy, sha, repo_url)
+        return _printed(workspace, policy, sha)
+    return (
+        _kept(workspace, policy, sha) if policy.file else _asked(workspace, policy, sha, repo_url)
+    )
 
 
-def _printed(place: Workspace, policy: Ci, sha: str) -> list[Check] | Unknown:
+def _printed(workspace: Workspace, policy: Ci, sha: str) -> list[Check] | Unknown:
     words = [word.replace("{sha}", sha) for word in policy.command]
-    ran = commands.run(words, writable.standing(place), policy.timeout_seconds)
+    ran = commands.run(words, writable.standing(workspace), policy.timeout_seconds)
     page = _decoded(commands.printed("[ci] command", ran), "what [ci] command printed")
     return (
         page
@@ -52,9 +54,9 @@ def _printed(place: Workspace, policy: Ci, sha: str) -> list[Check] | Unknown:
     )
 
 
-def _kept(place: Workspace, policy: Ci, sha: str) -> list[Check] | Unknown:
+def _kept(workspace: Workspace, policy: Ci, sha: str) -> list[Check] | Unknown:
     """A file is about whatever commits it names: a check that names none may be of any."""
-    page = _decoded(writable.contents(place.root / policy.file), policy.file)
+    page = _decoded(writable.contents(workspace.root / policy.file), policy.file)
     return (
         page
         if isinstance(page, Unknown)
@@ -62,7 +64,7 @@ def _kept(place: Workspace, policy: Ci, sha: str) -> list[Check] | Unknown:
     )
 
 
-def _asked(place: Workspace, policy: Ci, sha: str, repo_url: str) -> list[Check] | Unknown:
+def _asked(workspace: Workspace, policy: Ci, sha: str, repo_url: str) -> list[Check] | Unknown:
     """Page after page: a failure on the second is a failure."""
     found = _REPOSITORY.fullmatch(policy.repo or repo_url)
     if found is None:
@@ -80,7 +82,7 @@ def _asked(place: Workspace, policy: Ci, sha: str, repo_url: str) -> list[Check]
             f"repos/{found['path']}/commits/{sha}/check-runs?per_page={ON_A_PAGE}&page={number}"
         )
         words = ["gh", "api", "--method", "GET", *host, address]
-        ran = commands.run(words, writable.standing(place), left, environment=_QUIET)
+        ran = commands.run(words, writable.standing(workspace), left, environment=_QUIET)
         page = _decoded(commands.printed("gh", ran), "what gh printed")
         if isinstance(page, Unknown):
             return page
@@ -111,13 +113,15 @@ class Reading(Struct, frozen=True, kw_only=True):
     facts: EvidenceFacts
 
 
-def gather(place: Workspace, policy: Ci, sha: str, *, repo_url: str, committed: bool) -> Reading:
+def gather(
+    workspace: Workspace, policy: Ci, sha: str, *, repo_url: str, committed: bool
+) -> Reading:
     """By a policy that the caller has read; one that is not committed is the word of whoever wrote it.
 
     `repo_url` is what `Git.remote()` gives; it is asked about where the policy names no repository.
     """
-    rung = _rung(place, policy) if committed else Accountability.AGENT_AUTHORED
-    found = read(place, policy, sha, repo_url)
+    rung = _rung(workspace, policy) if committed else Accountability.AGENT_AUTHORED
+    found = read(workspace, policy, sha, repo_url)
     if isinstance(found, Unknown):
         return Reading(state=State.NO_SIGNAL, facts=no_signal(NAME, rung, sha, found.why))
     verdict = ci.judge(found, policy.required)
@@ -144,10 +148,10 @@ def witness(world: World, subject: str) -> EvidenceFacts:
     return structs.replace(reading.facts, subject=subject)
 
 
-def _rung(place: Workspace, policy: Ci) -> Accountability:
+def _rung(workspace: Workspace, policy: Ci) -> Accountability:
     if policy.command:  # we ran it ourselves, and do not know whom it asked
         return Accountability.OS_RECORDED
     if policy.file:
-        reachable = writable.within_reach(place, place.root / policy.file)
+        reachable = writable.within_reach(workspace, workspace.root / policy.file)
         return Accountability.AGENT_AUTHORED if reachable else Accountability.OS_RECORDED
     return Accountability.THIRD_PARTY

@@ -17,17 +17,17 @@ from dos.world import World
 LARGEST_BYTES = 64_000_000
 
 
-def standing(place: Workspace) -> Path:
+def standing(workspace: Workspace) -> Path:
     """The root of the workspace as the caller's own work tree has it."""
-    return place.root if place.root.is_relative_to(place.tree) else place.tree
+    return workspace.root if workspace.root.is_relative_to(workspace.tree) else workspace.tree
 
 
-def committed_policy(place: Workspace) -> Config | Unknown:
+def committed_policy(workspace: Workspace) -> Config | Unknown:
     """The configuration as the main work tree's branch has it: what nobody committed there binds nobody."""
-    if place.common is None:
+    if workspace.common is None:
         return Unknown("there is no git repository, so nothing is committed")
-    home = place.common.parent if place.common.name == ".git" else place.tree
-    name = f"{place.prefix}{FILE_NAME}"
+    home = workspace.common.parent if workspace.common.name == ".git" else workspace.tree
+    name = f"{workspace.prefix}{FILE_NAME}"
     try:
         git = Reader(home)
         if not git.run("ls-tree", "--full-tree", "--name-only", "HEAD", "--", name):
@@ -49,9 +49,14 @@ def rung(world: World, path: Path) -> Accountability:
     return Accountability.OS_RECORDED if recorded else Accountability.AGENT_AUTHORED
 
 
-def within_reach(place: Workspace, path: Path) -> bool:
+def within_reach(workspace: Workspace, path: Path) -> bool:
     """In a work tree, or where git and dos keep theirs."""
-    own = (place.root, place.tree, place.state, *([place.common] if place.common else []))
+    own = (
+        workspace.root,
+        workspace.tree,
+        workspace.state,
+        *([workspace.common] if workspace.common else []),
+    )
     found = Path(os.path.realpath(path))
     return any(found.is_relative_to(os.path.realpath(folder)) for folder in own)
 
